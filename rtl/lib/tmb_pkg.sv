@@ -1,0 +1,333 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types and constants that cross blocks of the shell.
+//
+// A *row* is 64 bytes: the width of every data path inside the shell, of a memory channel and of a
+// page-table set. A *burst* is 1 to 64 rows that never cross a 4 KiB boundary, so that one
+// translation serves all of it. docs/architecture.md explains the formats.
+
+package tmb_pkg;
+
+  // ---------------------------------------------------------------------------------------------
+  // Geometry
+  // ---------------------------------------------------------------------------------------------
+
+  localparam int unsigned RowBits = 512;
+  localparam int unsigned RowBytes = RowBits / 8;
+  localparam int unsigned RowOffsetWidth = $clog2(RowBytes);
+
+  // Rows of the largest burst: one 4 KiB page.
+  localparam int unsigned MaxBurstRows = 64;
+  localparam int unsigned BurstLenWidth = $clog2(MaxBurstRows);
+
+  // The smallest page, and the granule of frame numbers.
+  localparam int unsigned MinPageBits = 12;
+
+  localparam int unsigned VirtAddrWidth = 48;
+  localparam int unsigned FrameWidth = 25;
+  // 128 GiB of card memory (or of host memory reached over PCIe).
+  localparam int unsigned CardAddrWidth = FrameWidth + MinPageBits;
+  localparam int unsigned HostAddrWidth = 64;
+
+  typedef logic [VirtAddrWidth-1:0] virt_addr_t;
+  typedef logic [CardAddrWidth-1:0] card_addr_t;
+  typedef logic [HostAddrWidth-1:0] host_addr_t;
+  typedef logic [FrameWidth-1:0] frame_t;
+  typedef logic [RowBits-1:0] row_t;
+  typedef logic [RowBytes-1:0] row_strobe_t;
+
+  // Rows of a burst, minus one.
+  typedef logic [BurstLenWidth-1:0] burst_len_t;
+
+  localparam int unsigned AsidWidth = 4;
+  typedef logic [AsidWidth-1:0] asid_t;
+
+  // log2(page bytes) - MinPageBits: 0 = 4 KiB, 9 = 2 MiB, 18 = 1 GiB.
+  localparam int unsigned SizeClassWidth = 5;
+  localparam int unsigned MaxSizeClass = 18;
+  typedef logic [SizeClassWidth-1:0] size_class_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Page table
+  // ---------------------------------------------------------------------------------------------
+
+  // Where a page is now.
+  typedef enum logic [2:0] {
+    TargetNone = 3'd0,
+    TargetCard = 3'd1,
+    TargetHost = 3'd2,
+    TargetDirectory = 3'd3,
+    TargetRemote = 3'd4
+  } target_e;
+
+  // A table has at least 2^10 sets, and the tag omits the index bits.
+  localparam int unsigned MinTableSetsLog2 = 10;
+  localparam int unsigned TableTagWidth = VirtAddrWidth - MinPageBits - MinTableSetsLog2;
+  localparam int unsigned TableWays = 8;
+
+  // One 64-bit entry; eight of them make a set, which is one row. Entry 0 is in the low bits.
+  typedef struct packed {
+    logic [TableTagWidth-1:0] tag;         // [63:38] page number, index bits dropped
+    frame_t                   frame;       // [37:13] in units of 4 KiB
+    size_class_t              size_class;  // [12:8]
+    target_e                  target;      // [7:5]
+    logic                     dirty;       // [4]
+    logic                     accessed;    // [3]
+    logic                     write;       // [2]
+    logic                     read;        // [1]
+    logic                     valid;       // [0]
+  } page_entry_t;
+
+  typedef page_entry_t [TableWays-1:0] page_set_t;
+
+  // What the translator needs to know of an address space.
+  typedef struct packed {
+    logic                      enable;
+    card_addr_t                table_base;       // aligned to the table's size
+    logic [4:0]                table_sets_log2;  // >= MinTableSetsLog2
+    logic [MaxSizeClass:0]     size_classes;     // bit k: pages of size class k may exist
+  } space_cfg_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Commands to the page table, and their answers
+  // ---------------------------------------------------------------------------------------------
+
+  typedef enum logic [1:0] {
+    TableInstall = 2'd0,    // write an entry; same page present: replaced
+    TableInvalidate = 2'd1, // remove the entry, with the whole invalidation sequence
+    TableProtect = 2'd2,    // clear W and dirty, with the whole invalidation sequence
+    TableReadClear = 2'd3   // report accessed and dirty, clear accessed (dirty stays)
+  } table_op_e;
+
+  typedef struct packed {
+    table_op_e   op;
+    asid_t       asid;
+    virt_addr_t  addr;   // page-aligned
+    page_entry_t entry;  // size_class always; the rest only for TableInstall; tag is ignored
+  } table_cmd_t;
+
+  typedef enum logic [1:0] {
+    TableOk = 2'd0,
+    TableAbsent = 2'd1,   // no such entry
+    TableSetFull = 2'd2,  // no free way; the pager must invalidate one of the set first
+    TableRefused = 2'd3   // space not enabled, size class not in use, misaligned address
+  } table_status_e;
+
+  typedef struct packed {
+    table_status_e status;
+    logic          accessed;
+    logic          dirty;
+  } table_rsp_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Faults
+  // ---------------------------------------------------------------------------------------------
+
+  // Streams: port p of the card has read stream 2p and write stream 2p+1.
+  localparam int unsigned StreamIdWidth = 8;
+  localparam int unsigned ParkIndexWidth = 6;
+
+  // Names one parked burst; the host hands it back in the reply.
+  typedef struct packed {
+    logic [StreamIdWidth-1:0]  stream;
+    logic [ParkIndexWidth-1:0] index;
+  } park_token_t;
+
+  typedef enum logic [1:0] {
+    FaultAbsent = 2'd0,      // no entry
+    FaultPermission = 2'd1,  // entry without the right that the access needs
+    FaultTarget = 2'd2       // the entry's target cannot be reached by this shell
+  } fault_cause_e;
+
+  typedef struct packed {
+    fault_cause_e cause;
+    asid_t        asid;
+    logic         write;
+    logic         ahead;  // found by look-ahead: an older burst of the stream waits too
+    virt_addr_t   addr;   // first byte of the burst
+    park_token_t  token;
+  } fault_t;
+
+  // `fail` ends the burst with an error response. Otherwise `entry` translates it, without a look at
+  // the table; tag and valid are ignored.
+  typedef struct packed {
+    park_token_t token;
+    logic        fail;
+    page_entry_t entry;
+  } fault_reply_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Requests to card memory (the seam between whoever has an address and the fabric)
+  // ---------------------------------------------------------------------------------------------
+
+  // The requester's own note; comes back with the response.
+  localparam int unsigned MemTagWidth = 16;
+  typedef logic [MemTagWidth-1:0] mem_tag_t;
+
+  // Reads and writes have the same request. Rows [addr, addr + 64*(len+1)) stay in one 4 KiB block;
+  // addr is row-aligned. A write request is sent only when all its rows are ready to follow without
+  // waiting; a read request only when the requester has room for all its rows.
+  typedef struct packed {
+    card_addr_t addr;
+    burst_len_t len;
+    mem_tag_t   tag;
+  } mem_req_t;
+
+  // One row of a read response. Rows of a burst arrive in order (index 0..len); bursts of one
+  // requester arrive in order on a channel, in any order across channels.
+  typedef struct packed {
+    row_t       row;
+    mem_tag_t   tag;
+    burst_len_t index;
+    logic       last;
+    logic       error;
+  } mem_read_rsp_t;
+
+  typedef struct packed {
+    row_t        row;
+    row_strobe_t strobe;
+    logic        last;
+  } mem_write_data_t;
+
+  typedef struct packed {
+    mem_tag_t tag;
+    logic     error;
+  } mem_write_rsp_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Configuration of a shell
+  // ---------------------------------------------------------------------------------------------
+
+  typedef enum logic [1:0] {
+    TranslatorPaged = 2'd0,    // L1 TLB, walker, faults
+    TranslatorIdentity = 2'd1  // virtual address = card address (the physical baseline)
+  } translator_e;
+
+  typedef struct packed {
+    int unsigned NumSlots;
+    int unsigned PortsPerSlot;
+    int unsigned NumChannels;       // a power of two
+    int unsigned ChannelBytesLog2;  // card memory of one channel
+    int unsigned NumSpaces;         // ASIDs 0 .. NumSpaces-1
+    translator_e Translator;
+    int unsigned L1PageBits;        // log2(page bytes) of the L1 TLB
+    int unsigned L1SetsLog2;
+    int unsigned L1Ways;
+    int unsigned ParkDepth;         // bursts a stream may hold, at most 64
+    int unsigned MaxWalks;          // walks in flight
+    int unsigned LookAhead;         // faults a stream may report beyond its oldest
+    int unsigned ReadBufferRows;    // per port
+    int unsigned WriteBufferRows;   // per port
+  } shell_cfg_t;
+
+  localparam shell_cfg_t DefaultShellCfg = '{
+      NumSlots: 1,
+      PortsPerSlot: 2,
+      NumChannels: 2,
+      ChannelBytesLog2: 34,
+      NumSpaces: 4,
+      Translator: TranslatorPaged,
+      L1PageBits: 21,
+      L1SetsLog2: 5,
+      L1Ways: 2,
+      ParkDepth: 64,
+      MaxWalks: 64,
+      LookAhead: 8,
+      ReadBufferRows: 512,
+      WriteBufferRows: 256
+  };
+
+  // ---------------------------------------------------------------------------------------------
+  // AXI4 at a slot port (the kernel is the manager)
+  // ---------------------------------------------------------------------------------------------
+
+  localparam int unsigned AxiIdWidth = 16;
+  typedef logic [AxiIdWidth-1:0] axi_id_t;
+
+  typedef enum logic [1:0] {
+    AxiOkay = 2'b00,
+    AxiExOkay = 2'b01,
+    AxiSlvErr = 2'b10,
+    AxiDecErr = 2'b11
+  } axi_resp_e;
+
+  typedef struct packed {
+    axi_id_t     id;
+    logic [63:0] addr;
+    logic [7:0]  len;
+    logic [2:0]  size;
+    logic [1:0]  burst;
+  } axi_ax_t;
+
+  typedef struct packed {
+    row_t        data;
+    row_strobe_t strb;
+    logic        last;
+  } axi_w_t;
+
+  typedef struct packed {
+    axi_id_t   id;
+    row_t      data;
+    axi_resp_e resp;
+    logic      last;
+  } axi_r_t;
+
+  typedef struct packed {
+    axi_id_t   id;
+    axi_resp_e resp;
+  } axi_b_t;
+
+  typedef struct packed {
+    axi_ax_t aw;
+    logic    aw_valid;
+    axi_w_t  w;
+    logic    w_valid;
+    logic    b_ready;
+    axi_ax_t ar;
+    logic    ar_valid;
+    logic    r_ready;
+  } axi_req_t;
+
+  typedef struct packed {
+    logic   aw_ready;
+    logic   w_ready;
+    axi_b_t b;
+    logic   b_valid;
+    logic   ar_ready;
+    axi_r_t r;
+    logic   r_valid;
+  } axi_rsp_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Events counted per port (pulses; the register block counts)
+  // ---------------------------------------------------------------------------------------------
+
+  typedef struct packed {
+    logic lookup_hit;   // L1 TLB hit
+    logic lookup_miss;  // L1 TLB miss
+    logic walk_hit;     // walk that found an entry with the right
+    logic walk_miss;    // walk that did not
+    logic fault;        // fault reported to the host
+    logic retry;        // lookup repeated (after a fault or an invalidation)
+  } port_events_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Page-number arithmetic of the table (shared by walker and table engine)
+  // ---------------------------------------------------------------------------------------------
+
+  localparam int unsigned PageNumberWidth = VirtAddrWidth - MinPageBits;
+  typedef logic [PageNumberWidth-1:0] page_number_t;
+
+  function automatic page_number_t page_number(virt_addr_t addr, size_class_t size_class);
+    return page_number_t'(addr >> (MinPageBits + 32'(size_class)));
+  endfunction
+
+  // Page number without the index bits. At least MinTableSetsLog2 bits drop out, so the rest fits.
+  function automatic logic [TableTagWidth-1:0] page_tag(page_number_t number,
+                                                        logic [4:0] sets_log2);
+    return TableTagWidth'(number >> sets_log2);
+  endfunction
+
+endpackage
