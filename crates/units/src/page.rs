@@ -1,0 +1,286 @@
+//! Page sizes, page-table entries and the table's hash (docs/architecture.md, "Page-table entry").
+
+use crate::address::{CardAddr, FrameNumber, VirtAddr};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A page size: a power of two from 4 KiB to 1 GiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PageSize(u8);
+
+impl PageSize {
+    /// 4 KiB.
+    pub const KIB_4: Self = Self(0);
+    /// 2 MiB.
+    pub const MIB_2: Self = Self(9);
+    /// 1 GiB.
+    pub const GIB_1: Self = Self(18);
+
+    /// From a size class, log2(bytes) − 12; `None` above 1 GiB.
+    pub const fn from_class(class: u8) -> Option<Self> {
+        if class <= Self::GIB_1.0 {
+            Some(Self(class))
+        } else {
+            None
+        }
+    }
+
+    /// From a number of bytes; `None` if it is no power of two from 4 KiB to 1 GiB.
+    pub const fn from_bytes(bytes: u64) -> Option<Self> {
+        if bytes.is_power_of_two() && bytes >= 4096 {
+            Self::from_class((bytes.trailing_zeros() - 12) as u8)
+        } else {
+            None
+        }
+    }
+
+    /// The size class, log2(bytes) − 12.
+    pub const fn class(self) -> u8 {
+        self.0
+    }
+
+    /// log2(bytes).
+    pub const fn bits(self) -> u32 {
+        self.0 as u32 + 12
+    }
+
+    /// Bytes of a page.
+    pub const fn bytes(self) -> u64 {
+        1 << self.bits()
+    }
+}
+
+impl fmt::Display for PageSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.bits() {
+            bits @ 30.. => write!(f, "{} GiB", 1u64 << (bits - 30)),
+            bits @ 20..=29 => write!(f, "{} MiB", 1u64 << (bits - 20)),
+            bits => write!(f, "{} KiB", 1u64 << (bits - 10)),
+        }
+    }
+}
+
+/// An address divided by its page size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageNumber {
+    /// The quotient.
+    pub number: u64,
+    /// The divisor.
+    pub size: PageSize,
+}
+
+impl PageNumber {
+    /// The page of `size` that holds `address`.
+    pub const fn containing(address: VirtAddr, size: PageSize) -> Self {
+        Self {
+            number: address.get() >> size.bits(),
+            size,
+        }
+    }
+
+    /// First address of the page.
+    pub const fn base(self) -> VirtAddr {
+        VirtAddr::truncated(self.number << self.size.bits())
+    }
+}
+
+/// Where a page is now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Target {
+    /// Nowhere yet.
+    #[default]
+    None = 0,
+    /// In a frame of card memory.
+    Card = 1,
+    /// In a frame of host memory, reached over PCIe.
+    Host = 2,
+    /// Behind the coherence directory.
+    Directory = 3,
+    /// On a remote machine.
+    Remote = 4,
+}
+
+impl Target {
+    const fn from_bits(bits: u64) -> Option<Self> {
+        Some(match bits {
+            0 => Self::None,
+            1 => Self::Card,
+            2 => Self::Host,
+            3 => Self::Directory,
+            4 => Self::Remote,
+            _ => return None,
+        })
+    }
+}
+
+/// What a page-table entry says, without its tag (which follows from the page and the geometry).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PageEntry {
+    /// First frame of the page.
+    pub frame: FrameNumber,
+    /// Page size.
+    pub size: PageSize,
+    /// Where the frame is.
+    pub target: Target,
+    /// Reads allowed.
+    pub read: bool,
+    /// Writes allowed.
+    pub write: bool,
+    /// Touched since the bit was cleared.
+    pub accessed: bool,
+    /// Written since the bit was cleared.
+    pub dirty: bool,
+}
+
+impl PageEntry {
+    /// The 64-bit word of a valid entry, with a tag.
+    pub const fn encode(self, tag: u64) -> u64 {
+        (tag << 38)
+            | ((self.frame.get() as u64) << 13)
+            | ((self.size.class() as u64) << 8)
+            | ((self.target as u64) << 5)
+            | ((self.dirty as u64) << 4)
+            | ((self.accessed as u64) << 3)
+            | ((self.write as u64) << 2)
+            | ((self.read as u64) << 1)
+            | 1
+    }
+
+    /// Tag and entry of a word; `None` if it is not valid or malformed.
+    pub const fn decode(word: u64) -> Option<(u64, Self)> {
+        if word & 1 == 0 {
+            return None;
+        }
+        let (Some(size), Some(target), Some(frame)) = (
+            PageSize::from_class(((word >> 8) & 0x1f) as u8),
+            Target::from_bits((word >> 5) & 7),
+            FrameNumber::new(((word >> 13) & 0x1ff_ffff) as u32),
+        ) else {
+            return None;
+        };
+        let entry = Self {
+            frame,
+            size,
+            target,
+            read: word & 2 != 0,
+            write: word & 4 != 0,
+            accessed: word & 8 != 0,
+            dirty: word & 16 != 0,
+        };
+        Some((word >> 38, entry))
+    }
+}
+
+/// Place and size of a page table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TableGeometry {
+    base: CardAddr,
+    sets_log2: u8,
+}
+
+impl TableGeometry {
+    /// The smallest table: 2^10 sets.
+    pub const MIN_SETS_LOG2: u8 = 10;
+    /// Entries of a set.
+    pub const WAYS: usize = 8;
+
+    /// `None` if the table is too small or its base is not aligned to its size.
+    pub const fn new(base: CardAddr, sets_log2: u8) -> Option<Self> {
+        if sets_log2 < Self::MIN_SETS_LOG2 || sets_log2 > 30 {
+            return None;
+        }
+        if base.get() & ((64u64 << sets_log2) - 1) != 0 {
+            return None;
+        }
+        Some(Self { base, sets_log2 })
+    }
+
+    /// Card address of set 0.
+    pub const fn base(self) -> CardAddr {
+        self.base
+    }
+
+    /// log2 of the number of sets.
+    pub const fn sets_log2(self) -> u8 {
+        self.sets_log2
+    }
+
+    /// Bytes of the table.
+    pub const fn bytes(self) -> u64 {
+        64 << self.sets_log2
+    }
+
+    /// The set that may hold a page.
+    pub const fn set(self, page: PageNumber) -> u64 {
+        let s = self.sets_log2 as u32;
+        let n = page.number;
+        let folded = n ^ (n >> s) ^ (n >> (2 * s)) ^ (if 3 * s < 64 { n >> (3 * s) } else { 0 });
+        folded & ((1 << s) - 1)
+    }
+
+    /// The tag of a page.
+    pub const fn tag(self, page: PageNumber) -> u64 {
+        page.number >> self.sets_log2
+    }
+
+    /// The page that set and tag name: the inverse of [`set`](Self::set) and [`tag`](Self::tag).
+    pub const fn page(self, set: u64, tag: u64, size: PageSize) -> PageNumber {
+        let s = self.sets_log2 as u32;
+        let high = tag << s;
+        let folded =
+            (high >> s) ^ (high >> (2 * s)) ^ (if 3 * s < 64 { high >> (3 * s) } else { 0 });
+        PageNumber {
+            number: high | ((set ^ folded) & ((1 << s) - 1)),
+            size,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_survive_the_round_trip() {
+        let entry = PageEntry {
+            frame: FrameNumber::new(0x1ab_cdef).unwrap(),
+            size: PageSize::MIB_2,
+            target: Target::Card,
+            read: true,
+            write: false,
+            accessed: true,
+            dirty: false,
+        };
+        assert_eq!(
+            PageEntry::decode(entry.encode(0x3ff_1234)),
+            Some((0x3ff_1234, entry))
+        );
+        assert_eq!(PageEntry::decode(entry.encode(0) & !1), None);
+    }
+
+    #[test]
+    fn fold_is_invertible() {
+        let base = CardAddr::new(0).unwrap();
+        for sets_log2 in 10..=24 {
+            let table = TableGeometry::new(base, sets_log2).unwrap();
+            for class in [0, 4, 9, 18] {
+                let size = PageSize::from_class(class).unwrap();
+                for seed in 0..2000u64 {
+                    let address = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
+                    let page = PageNumber::containing(VirtAddr::new(address).unwrap(), size);
+                    assert_eq!(table.page(table.set(page), table.tag(page), size), page);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn page_sizes_have_bounds() {
+        assert_eq!(PageSize::from_bytes(2 << 20), Some(PageSize::MIB_2));
+        assert_eq!(PageSize::from_bytes(2 << 30), None);
+        assert_eq!(PageSize::from_bytes(3 << 12), None);
+        assert_eq!(PageSize::MIB_2.to_string(), "2 MiB");
+    }
+}
