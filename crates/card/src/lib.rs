@@ -1,1 +1,316 @@
-//! Placeholder; see docs/architecture.md.
+//! What any PCIe card offers, and no more: registers, reachable host memory, commands, one wait.
+//!
+//! The library above speaks only to the [`Card`] trait. Implementations: `sim` (Verilated shell and
+//! kernels in deterministic virtual time) and [`functional`] (no RTL, no time).
+
+pub mod command;
+pub mod event;
+pub mod functional;
+pub mod kernel;
+pub mod memory;
+pub mod sim;
+
+use command::Command;
+use event::Event;
+use kernel::KernelPackage;
+use memory::HostMemory;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use units::{HostAddr, Picoseconds};
+
+/// A region of the card that holds one kernel.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct SlotId(pub u8);
+
+/// What a card is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardDescription {
+    /// Name for people, for example `sim:f1`.
+    pub name: String,
+    /// Number of slots.
+    pub slots: u8,
+    /// AXI4 ports of each slot.
+    pub ports_per_slot: u8,
+    /// Memory channels.
+    pub channels: u8,
+    /// log2 of the bytes of address space that a channel owns.
+    pub channel_bytes_log2: u8,
+    /// Bytes of memory that a channel really has (at most its address space).
+    pub channel_bytes: u64,
+    /// Address spaces (ASIDs 0 to n − 1).
+    pub spaces: u8,
+    /// False for the identity translator: addresses of kernels are card addresses.
+    pub translated: bool,
+    /// Period of the shell's clock; zero on a card without time.
+    pub clock_period: Picoseconds,
+}
+
+/// What the host does beside the card, as far as it costs time.
+///
+/// On a card in virtual time the cost comes from the platform file; elsewhere the work is over at
+/// once, because real work takes real time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HostWork {
+    /// One thread of the host decides about this many faults or completions.
+    ServeEvents(u32),
+    /// Copies bytes from the page cache to a DMA buffer, or back.
+    PageCacheCopy {
+        /// Bytes copied.
+        bytes: u64,
+    },
+    /// Reads bytes from storage (not in the page cache).
+    StorageRead {
+        /// Bytes read.
+        bytes: u64,
+    },
+    /// Writes bytes to storage.
+    StorageWrite {
+        /// Bytes written.
+        bytes: u64,
+    },
+}
+
+/// Names a piece of host work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkId(pub u64);
+
+/// A card, real or simulated.
+///
+/// Nothing here blocks except [`wait`](Card::wait) and, for the time of a bus access, the register
+/// calls. A card is driven by one thread.
+pub trait Card {
+    /// What the card is made of.
+    fn description(&self) -> &CardDescription;
+
+    /// Virtual time (or time since the card was opened, on a real one).
+    fn now(&self) -> Picoseconds;
+
+    /// Puts a kernel into a slot. The slot stays in reset until [`control_slot`](Card::control_slot).
+    ///
+    /// # Errors
+    /// No such slot, slot running, a kernel that does not fit the slot, or one that does not build.
+    fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError>;
+
+    /// Reads a 32-bit register of the BAR (`address` in bytes, a multiple of 4).
+    ///
+    /// # Errors
+    /// [`CardError::Bus`] when the card answers with an error, for example from a hung kernel.
+    fn read_register(&mut self, address: u32) -> Result<u32, CardError>;
+
+    /// Writes a 32-bit register of the BAR. Posted: returns before the card has it, but registers
+    /// and commands take effect in the order of the calls.
+    ///
+    /// # Errors
+    /// [`CardError::Bus`] when the address is outside the BAR.
+    fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError>;
+
+    /// Makes host memory reachable by the card until [`unmap_host`](Card::unmap_host).
+    ///
+    /// # Errors
+    /// [`CardError::HostMemory`] when no address range is left.
+    fn map_host(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError>;
+
+    /// Ends what [`map_host`](Card::map_host) began. The card must not be using the memory.
+    ///
+    /// # Errors
+    /// [`CardError::HostMemory`] when nothing is mapped there.
+    fn unmap_host(&mut self, address: HostAddr) -> Result<(), CardError>;
+
+    /// Queues a command; its completion comes as [`Event::Completed`]. Commands start in order;
+    /// `docs/architecture.md` ("Command ring") says what runs beside what.
+    ///
+    /// # Errors
+    /// [`CardError::QueueFull`] when as many commands as the ring holds are unfinished.
+    fn submit(&mut self, command: Command) -> Result<(), CardError>;
+
+    /// Commands that [`submit`](Card::submit) still takes before it answers `QueueFull`.
+    fn queue_room(&self) -> usize;
+
+    /// Starts work of the host; its end comes as [`Event::HostWorkDone`].
+    fn host_work(&mut self, work: HostWork) -> WorkId;
+
+    /// Attaches an address space to a slot and lets the slot run (`run`), or holds it in reset.
+    /// While it is in reset its parked accesses are forgotten.
+    ///
+    /// # Errors
+    /// No such slot or space, or [`CardError::Bus`].
+    fn control_slot(&mut self, slot: SlotId, asid: units::Asid, run: bool)
+        -> Result<(), CardError>;
+
+    /// Tells the shell where the page table of a space is, and which page sizes it uses (bit k:
+    /// size class k). `None` disables the space.
+    ///
+    /// # Errors
+    /// No such space, or [`CardError::Bus`].
+    fn control_space(
+        &mut self,
+        asid: units::Asid,
+        table: Option<(units::TableGeometry, u32)>,
+    ) -> Result<(), CardError>;
+
+    /// The one wait: returns as soon as there are events, or none at the deadline.
+    ///
+    /// Without a deadline, and when nothing is under way that could bring an event, it returns
+    /// [`CardError::NothingToWaitFor`] rather than hang.
+    ///
+    /// # Errors
+    /// A broken card ([`CardError::Broken`]); errors of kernels and commands are events.
+    fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError>;
+
+    /// Where the time went since the card was opened.
+    fn statistics(&mut self) -> Result<Statistics, CardError>;
+}
+
+/// Counts since the card was opened. Every figure in virtual time is deterministic.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// Edges of the shell's clock, skipped ones included.
+    pub cycles: u64,
+    /// Edges that were evaluated rather than skipped (a matter of the simulator's speed only).
+    pub evaluated_cycles: u64,
+    /// Per stream, in stream order (port p: read 2p, write 2p+1).
+    pub streams: Vec<StreamStatistics>,
+    /// Per memory channel.
+    pub channels: Vec<ChannelStatistics>,
+    /// The link and the DMA engine.
+    pub link: LinkStatistics,
+    /// The host's models.
+    pub host: HostStatistics,
+}
+
+/// What one stream (a port in one direction) did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StreamStatistics {
+    /// Rows (64 bytes) over the slot boundary.
+    pub rows: u64,
+    /// Bursts over the slot boundary.
+    pub bursts: u64,
+    /// Cycles in which the kernel offered a burst and the shell did not take it.
+    pub address_stall_cycles: u64,
+    /// Cycles with a burst unfinished and no row transferred because the shell had none (reads) or
+    /// took none (writes).
+    pub shell_stall_cycles: u64,
+    /// Cycles in which the kernel did not take a row that was there (reads) or did not bring one
+    /// (writes) while a burst was unfinished.
+    pub kernel_stall_cycles: u64,
+    /// L1 TLB hits.
+    pub l1_hits: u64,
+    /// L1 TLB misses.
+    pub l1_misses: u64,
+    /// Walks that found a usable entry.
+    pub walk_hits: u64,
+    /// Walks that did not.
+    pub walk_misses: u64,
+    /// Faults reported.
+    pub faults: u64,
+    /// Lookups repeated after a fault or an invalidation.
+    pub retries: u64,
+}
+
+/// What one memory channel did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChannelStatistics {
+    /// Rows read.
+    pub rows_read: u64,
+    /// Rows written.
+    pub rows_written: u64,
+    /// Cycles with a row on the read or the write data channel, or both.
+    pub busy_cycles: u64,
+    /// Activations of a DRAM row.
+    pub activations: u64,
+    /// Refreshes.
+    pub refreshes: u64,
+}
+
+/// What the PCIe link and the DMA engine did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkStatistics {
+    /// Payload bytes, host to card.
+    pub bytes_to_card: u64,
+    /// Payload bytes, card to host.
+    pub bytes_to_host: u64,
+    /// Time with payload on the wire, host to card.
+    pub busy_to_card: Picoseconds,
+    /// Time with payload on the wire, card to host.
+    pub busy_to_host: Picoseconds,
+    /// Rows zeroed by command.
+    pub rows_zeroed: u64,
+    /// Register reads.
+    pub register_reads: u64,
+    /// Register writes.
+    pub register_writes: u64,
+}
+
+/// What the models of the host did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostStatistics {
+    /// Time the fault-service thread was busy.
+    pub service_busy: Picoseconds,
+    /// Time spent copying between page cache and DMA buffers.
+    pub copy_busy: Picoseconds,
+    /// Time with storage busy.
+    pub storage_busy: Picoseconds,
+    /// Interrupts delivered.
+    pub interrupts: u64,
+}
+
+/// Why a card refused or failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CardError {
+    /// The slot does not exist.
+    #[error("slot {slot} does not exist: {card} has slots 0 to {last}", slot = .slot.0)]
+    NoSuchSlot {
+        /// The slot asked for.
+        slot: SlotId,
+        /// The card's name.
+        card: String,
+        /// The last slot it has.
+        last: u8,
+    },
+    /// The address space does not exist.
+    #[error("address space {asid} does not exist: the shell has {spaces}")]
+    NoSuchSpace {
+        /// The ASID asked for.
+        asid: u8,
+        /// Number of spaces.
+        spaces: u8,
+    },
+    /// A kernel is running in the slot.
+    #[error("slot {slot} is running; hold it in reset first", slot = .slot.0)]
+    SlotBusy {
+        /// The slot.
+        slot: SlotId,
+    },
+    /// The kernel cannot be put into a slot.
+    #[error(transparent)]
+    Kernel(#[from] kernel::KernelError),
+    /// The card answered a register access with an error.
+    #[error("register 0x{address:06x}: the card answered with an error ({what})")]
+    Bus {
+        /// BAR address.
+        address: u32,
+        /// What was tried and why it failed.
+        what: &'static str,
+    },
+    /// Host memory could not be made reachable, or is not mapped.
+    #[error("host memory: {0}")]
+    HostMemory(String),
+    /// The command ring is full.
+    #[error("the command ring is full: {limit} commands are unfinished")]
+    QueueFull {
+        /// Commands that the ring holds.
+        limit: usize,
+    },
+    /// Waiting would never end.
+    #[error("nothing is under way that could bring an event, and no deadline was given")]
+    NothingToWaitFor,
+    /// The card is broken; nothing more can be done with it.
+    #[error("the card is broken: {0}")]
+    Broken(String),
+    /// A platform file that cannot be used.
+    #[error("platform: {0}")]
+    Platform(String),
+}

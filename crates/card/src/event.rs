@@ -1,0 +1,165 @@
+//! What a card reports, and the 64-byte records that carry it (docs/architecture.md, "Event ring").
+
+use crate::command::{CommandId, FaultToken};
+use crate::{SlotId, WorkId};
+use units::{Asid, VirtAddr};
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandStatus {
+    /// Done.
+    Ok,
+    /// A table command found no such entry.
+    Absent,
+    /// An install found no free way in the set.
+    SetFull,
+    /// Malformed: misaligned, empty, unknown, or a space that is not enabled.
+    Refused,
+    /// The memory or the host answered with an error.
+    BusError,
+}
+
+/// Why an access could not be translated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultCause {
+    /// No entry.
+    Absent,
+    /// An entry without the right that the access needs.
+    Permission,
+    /// An entry whose target this shell cannot reach.
+    Target,
+}
+
+/// An access that waits for the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// For the reply.
+    pub token: FaultToken,
+    /// Address space of the port.
+    pub asid: Asid,
+    /// First byte of the burst.
+    pub address: VirtAddr,
+    /// A write.
+    pub write: bool,
+    /// Found by look-ahead: an older burst of the same stream waits too.
+    pub ahead: bool,
+    /// Why.
+    pub cause: FaultCause,
+}
+
+/// Something that happened on the card or in the host's models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A command is complete.
+    Completed {
+        /// Which one.
+        id: CommandId,
+        /// How it ended.
+        status: CommandStatus,
+        /// Of the entry that a table command touched.
+        accessed: bool,
+        /// Of the entry that a table command touched.
+        dirty: bool,
+    },
+    /// A kernel's access waits.
+    Fault(Fault),
+    /// A kernel raised its interrupt.
+    Interrupt(SlotId),
+    /// A kernel ended itself ($finish, $fatal), did not converge, or broke the protocol.
+    KernelFailed {
+        /// The slot.
+        slot: SlotId,
+        /// What happened.
+        reason: String,
+    },
+    /// Host work is over.
+    HostWorkDone(WorkId),
+}
+
+/// A record that no shell of this version writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("malformed event record: word 0 is 0x{word0:016x}")]
+pub struct MalformedEvent {
+    /// The first word.
+    pub word0: u64,
+}
+
+/// The phase bit of a record.
+pub fn phase(words: &[u64; 8]) -> bool {
+    words[7] & 1 != 0
+}
+
+/// Reads a record.
+///
+/// # Errors
+/// [`MalformedEvent`] when type, status or cause is unknown, or a field is out of range.
+pub fn decode(words: &[u64; 8]) -> Result<Event, MalformedEvent> {
+    let malformed = MalformedEvent { word0: words[0] };
+    let byte1 = (words[0] >> 8) & 0xff;
+    match words[0] & 0xff {
+        1 => Ok(Event::Completed {
+            id: CommandId(words[1] as u32),
+            status: match byte1 {
+                0 => CommandStatus::Ok,
+                1 => CommandStatus::Absent,
+                2 => CommandStatus::SetFull,
+                3 => CommandStatus::Refused,
+                4 => CommandStatus::BusError,
+                _ => return Err(malformed),
+            },
+            accessed: words[0] >> 16 & 1 != 0,
+            dirty: words[0] >> 17 & 1 != 0,
+        }),
+        2 => Ok(Event::Fault(Fault {
+            token: FaultToken {
+                index: (words[2] & 0x3f) as u8,
+                stream: (words[2] >> 8) as u8,
+            },
+            asid: Asid::new((words[0] >> 24 & 0xf) as u8).ok_or(malformed)?,
+            address: VirtAddr::new(words[1]).ok_or(malformed)?,
+            write: words[0] >> 16 & 1 != 0,
+            ahead: words[0] >> 17 & 1 != 0,
+            cause: match byte1 {
+                0 => FaultCause::Absent,
+                1 => FaultCause::Permission,
+                2 => FaultCause::Target,
+                _ => return Err(malformed),
+            },
+        })),
+        3 => Ok(Event::Interrupt(SlotId(byte1 as u8))),
+        _ => Err(malformed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decodes_a_fault() {
+        let words = [0x0203_0102, 0x7000_1000, 0x0305, 0, 0, 0, 0, 1];
+        assert!(phase(&words));
+        let Ok(Event::Fault(fault)) = decode(&words) else {
+            panic!("not a fault")
+        };
+        assert_eq!(
+            fault.token,
+            FaultToken {
+                stream: 3,
+                index: 5
+            }
+        );
+        assert_eq!(
+            (fault.asid.get(), fault.write, fault.ahead),
+            (2, true, true)
+        );
+        assert_eq!(fault.cause, FaultCause::Permission);
+    }
+
+    #[test]
+    fn refuses_what_no_shell_writes() {
+        assert!(decode(&[0; 8]).is_err());
+        assert!(decode(&[0x0901, 0, 0, 0, 0, 0, 0, 0]).is_err());
+        assert!(decode(&[2, 1 << 50, 0, 0, 0, 0, 0, 0]).is_err());
+    }
+}

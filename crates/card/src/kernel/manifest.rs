@@ -1,0 +1,122 @@
+//! `kernel.toml`.
+
+use std::path::{Path, PathBuf};
+
+/// How a kernel is started and how it says that it is done (the Vitis RTL kernel convention).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlProtocol {
+    /// One run in flight.
+    ApCtrlHs,
+    /// The next run may start before the last one is done; `continue` after done.
+    ApCtrlChain,
+    /// Runs whenever it has data; no control register.
+    ApCtrlNone,
+    /// Raw registers; the user's program knows them.
+    UserManaged,
+}
+
+/// Active level of `ap_rst_n` (present or absent).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetPolarity {
+    /// `ap_rst_n`.
+    ActiveLow,
+    /// The kernel has no reset.
+    Absent,
+}
+
+/// Which directions of an AXI4 port exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessMode {
+    /// Reads only.
+    Read,
+    /// Writes only.
+    Write,
+    /// Both.
+    ReadWrite,
+}
+
+/// What a port is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortKind {
+    /// An AXI4 manager with 64-bit addresses.
+    Axi4,
+}
+
+/// One memory port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Name, the prefix of its signals: `m_axi_gmem` has `m_axi_gmem_araddr` and so on.
+    pub name: String,
+    /// Kind.
+    pub kind: PortKind,
+    /// Data width in bits.
+    pub data_width: u32,
+    /// Directions.
+    pub access: AccessMode,
+}
+
+/// One argument in the register map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Name.
+    pub name: String,
+    /// Byte offset in `s_axi_control`.
+    pub offset: u32,
+    /// Size in bytes, a multiple of 4.
+    pub bytes: u32,
+    /// For pointers: the port that dereferences it (index into [`Manifest::ports`]).
+    pub port: Option<usize>,
+    /// For pointers: what the kernel does with the memory.
+    pub access: AccessMode,
+    /// One line for people.
+    pub description: String,
+}
+
+/// `kernel.toml`, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// Name of the kernel.
+    pub name: String,
+    /// One line for people.
+    pub description: String,
+    /// Top module.
+    pub top: String,
+    /// RTL files, relative to the folder.
+    pub sources: Vec<PathBuf>,
+    /// Control protocol.
+    pub control: ControlProtocol,
+    /// Reset.
+    pub reset: ResetPolarity,
+    /// Whether it has an `interrupt` output.
+    pub interrupt: bool,
+    /// Memory ports, in the order of the slot's ports.
+    pub ports: Vec<Port>,
+    /// Arguments.
+    pub arguments: Vec<Argument>,
+}
+
+/// Why a kernel is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// The manifest could not be read.
+    #[error("{path}: {source}", path = .path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl Manifest {
+    /// Reads and checks a manifest.
+    ///
+    /// # Errors
+    /// [`KernelError`], naming the file, the key and the rule.
+    pub fn read(path: &Path) -> Result<Self, KernelError> {
+        Err(KernelError::Io {
+            path: path.to_owned(),
+            source: std::io::Error::from(std::io::ErrorKind::Unsupported),
+        })
+    }
+}

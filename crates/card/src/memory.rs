@@ -1,0 +1,216 @@
+//! Host memory that a card may read and write. One of the two rooms where `unsafe` is allowed.
+
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Page-aligned, zeroed memory shared between the host program and a card.
+///
+/// Both sides may touch it at the same time, so it is never lent out as a slice: bytes are copied in
+/// and out, and words that carry a protocol (ring phases) are read and written as atomics.
+#[derive(Debug)]
+pub struct HostMemory {
+    start: NonNull<u8>,
+    bytes: usize,
+    huge: bool,
+}
+
+// SAFETY: the memory is owned by this value until drop, and every access goes through raw copies or
+// atomics, which do not assume that nobody else writes.
+unsafe impl Send for HostMemory {}
+// SAFETY: as above.
+unsafe impl Sync for HostMemory {}
+
+/// An access outside the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("bytes {offset}..+{bytes} lie outside host memory of {size} bytes")]
+pub struct OutOfBounds {
+    /// First byte asked for.
+    pub offset: usize,
+    /// Bytes asked for.
+    pub bytes: usize,
+    /// Bytes there are.
+    pub size: usize,
+}
+
+const HUGE_PAGE: usize = 2 << 20;
+const SMALL_PAGE: usize = 4096;
+
+impl HostMemory {
+    /// Allocates at least `bytes` of zeroed memory: explicit huge pages if the system has any free,
+    /// else ordinary pages with a hint for transparent ones.
+    ///
+    /// # Errors
+    /// What `mmap` says; `InvalidInput` for zero bytes.
+    pub fn allocate(bytes: usize) -> io::Result<Self> {
+        if bytes == 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "zero bytes of host memory",
+            ));
+        }
+        let rounded_huge = bytes.next_multiple_of(HUGE_PAGE);
+        if bytes >= HUGE_PAGE {
+            if let Ok(start) = map_anonymous(rounded_huge, libc::MAP_HUGETLB) {
+                return Ok(Self {
+                    start,
+                    bytes: rounded_huge,
+                    huge: true,
+                });
+            }
+        }
+        let rounded = bytes.next_multiple_of(SMALL_PAGE);
+        let start = map_anonymous(rounded, 0)?;
+        // SAFETY: the range is the mapping just made. The advice may fail without harm.
+        unsafe { libc::madvise(start.as_ptr().cast(), rounded, libc::MADV_HUGEPAGE) };
+        Ok(Self {
+            start,
+            bytes: rounded,
+            huge: false,
+        })
+    }
+
+    /// Bytes of the memory.
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Never: there is at least one page.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Whether explicit huge pages back it.
+    pub fn is_huge(&self) -> bool {
+        self.huge
+    }
+
+    /// Address of a byte, for the kernel's I/O calls, which copy without assuming exclusiveness.
+    ///
+    /// # Errors
+    /// [`OutOfBounds`] unless `bytes` bytes from `offset` lie inside.
+    pub fn pointer(&self, offset: usize, bytes: usize) -> Result<*mut u8, OutOfBounds> {
+        match offset.checked_add(bytes) {
+            // SAFETY: offset is at most the size of the mapping.
+            Some(end) if end <= self.bytes => Ok(unsafe { self.start.as_ptr().add(offset) }),
+            _ => Err(OutOfBounds {
+                offset,
+                bytes,
+                size: self.bytes,
+            }),
+        }
+    }
+
+    /// Copies bytes out.
+    ///
+    /// # Errors
+    /// [`OutOfBounds`].
+    pub fn read(&self, offset: usize, to: &mut [u8]) -> Result<(), OutOfBounds> {
+        let from = self.pointer(offset, to.len())?;
+        // SAFETY: `from` is valid for `to.len()` bytes; `to` is an exclusive borrow elsewhere.
+        unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
+        Ok(())
+    }
+
+    /// Copies bytes in.
+    ///
+    /// # Errors
+    /// [`OutOfBounds`].
+    pub fn write(&self, offset: usize, from: &[u8]) -> Result<(), OutOfBounds> {
+        let to = self.pointer(offset, from.len())?;
+        // SAFETY: `to` is valid for `from.len()` bytes, and does not overlap a Rust slice.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+        Ok(())
+    }
+
+    /// Zeroes bytes.
+    ///
+    /// # Errors
+    /// [`OutOfBounds`].
+    pub fn zero(&self, offset: usize, bytes: usize) -> Result<(), OutOfBounds> {
+        let to = self.pointer(offset, bytes)?;
+        // SAFETY: `to` is valid for `bytes` bytes.
+        unsafe { std::ptr::write_bytes(to, 0, bytes) };
+        Ok(())
+    }
+
+    /// A word of a protocol between host and card (8-byte aligned offset).
+    ///
+    /// # Errors
+    /// [`OutOfBounds`], also for a misaligned offset.
+    pub fn word(&self, offset: usize) -> Result<&AtomicU64, OutOfBounds> {
+        if offset % 8 != 0 {
+            return Err(OutOfBounds {
+                offset,
+                bytes: 8,
+                size: self.bytes,
+            });
+        }
+        let at = self.pointer(offset, 8)?;
+        // SAFETY: aligned (the mapping is page-aligned, the offset a multiple of 8), in bounds, and
+        // alive as long as `self`.
+        Ok(unsafe { AtomicU64::from_ptr(at.cast()) })
+    }
+
+    /// Loads a word with acquire ordering.
+    ///
+    /// # Errors
+    /// As [`word`](Self::word).
+    pub fn load(&self, offset: usize) -> Result<u64, OutOfBounds> {
+        Ok(self.word(offset)?.load(Ordering::Acquire))
+    }
+
+    /// Stores a word with release ordering.
+    ///
+    /// # Errors
+    /// As [`word`](Self::word).
+    pub fn store(&self, offset: usize, value: u64) -> Result<(), OutOfBounds> {
+        self.word(offset)?.store(value, Ordering::Release);
+        Ok(())
+    }
+}
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `allocate` with this size, and nothing borrows it.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
+
+fn map_anonymous(bytes: usize, flags: libc::c_int) -> io::Result<NonNull<u8>> {
+    // SAFETY: a new anonymous mapping; no existing memory is touched.
+    let start = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | flags,
+            -1,
+            0,
+        )
+    };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap gave address zero"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_and_words_stay_in_bounds() {
+        let memory = HostMemory::allocate(100).unwrap();
+        assert_eq!(memory.len(), 4096);
+        memory.write(4090, &[1, 2, 3, 4, 5, 6]).unwrap();
+        assert!(memory.write(4091, &[0; 6]).is_err());
+        let mut back = [0; 2];
+        memory.read(4094, &mut back).unwrap();
+        assert_eq!(back, [5, 6]);
+        assert!(memory.word(4).is_err());
+        memory.store(8, 42).unwrap();
+        assert_eq!(memory.load(8), Ok(42));
+        assert!(memory.pointer(usize::MAX, 2).is_err());
+    }
+}

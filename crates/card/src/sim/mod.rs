@@ -1,0 +1,1 @@
+//! The simulated card: Verilated shell and kernels in deterministic virtual time.

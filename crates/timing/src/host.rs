@@ -1,0 +1,24 @@
+//! The host: the thread that serves faults, copies between page cache and buffers, and storage.
+
+use units::Picoseconds;
+
+/// Host resources in virtual time. Each call books the resource and says when the work is over.
+pub trait Host {
+    /// The service thread handles `events` faults or completions, starting when it is free.
+    fn serve_events(&mut self, now: Picoseconds, events: u32) -> Picoseconds;
+
+    /// Copies between page cache and a DMA buffer.
+    fn page_cache_copy(&mut self, now: Picoseconds, bytes: u64) -> Picoseconds;
+
+    /// Reads from storage into a buffer.
+    fn storage_read(&mut self, now: Picoseconds, bytes: u64) -> Picoseconds;
+
+    /// Writes from a buffer to storage.
+    fn storage_write(&mut self, now: Picoseconds, bytes: u64) -> Picoseconds;
+
+    /// From the arrival of an interrupt (or of a record, when polling) to user code.
+    fn wake(&mut self, now: Picoseconds) -> Picoseconds;
+
+    /// Busy times: (service, copy, storage).
+    fn busy(&self) -> (Picoseconds, Picoseconds, Picoseconds);
+}

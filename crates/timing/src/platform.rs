@@ -1,0 +1,1 @@
+//! Platform files (`platforms/*.toml`): every figure of a card and its host, with its source.
