@@ -1,0 +1,181 @@
+//! Bytes between files and DMA buffers: io_uring, or `pread`/`pwrite` where it is forbidden.
+//!
+//! This room calls the kernel with raw pointers into [`HostMemory`]; each `unsafe` says why it may.
+//! Completions carry bytes, never time: the card's model says when the work counts as done.
+
+mod blocking;
+mod uring;
+
+pub use blocking::BlockingIo;
+pub use uring::UringIo;
+
+use card::memory::HostMemory;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+/// Names a transfer under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransferId(pub u64);
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the file to memory.
+    Read,
+    /// From memory to the file.
+    Write,
+}
+
+/// A transfer between a file and host memory.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// The caller's name for it.
+    pub id: TransferId,
+    /// Which way.
+    pub direction: Direction,
+    /// The file, kept open by the transfer.
+    pub file: Arc<File>,
+    /// Offset in the file.
+    pub file_offset: u64,
+    /// The memory, kept alive by the transfer.
+    pub memory: Arc<HostMemory>,
+    /// Offset in the memory.
+    pub memory_offset: usize,
+    /// Bytes to move.
+    pub bytes: usize,
+}
+
+/// Moves bytes between files and host memory.
+pub trait FileIo: Send {
+    /// `io_uring` or `blocking`, for reports.
+    fn name(&self) -> &'static str;
+
+    /// Starts a transfer. The result, errors included, comes from [`finish`](FileIo::finish).
+    fn start(&mut self, transfer: Transfer);
+
+    /// Waits for a transfer that was started. A read that ends at the end of the file gives fewer
+    /// bytes than were asked for; a write gives all or an error.
+    ///
+    /// # Errors
+    /// What the kernel says; `InvalidInput` when the memory is too small or the id unknown.
+    fn finish(&mut self, id: TransferId) -> io::Result<usize>;
+}
+
+/// The best that this machine allows.
+pub fn best() -> Box<dyn FileIo> {
+    match UringIo::new() {
+        Ok(uring) => Box::new(uring),
+        Err(error) => {
+            tracing::info!(%error, "io_uring is not available; using pread and pwrite");
+            Box::new(BlockingIo::default())
+        }
+    }
+}
+
+/// Checks a transfer and gives the address of its first byte.
+fn pointer(transfer: &Transfer, done: usize) -> io::Result<*mut u8> {
+    transfer
+        .memory
+        .pointer(transfer.memory_offset + done, transfer.bytes - done)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+}
+
+fn write_stopped() -> io::Error {
+    io::Error::new(io::ErrorKind::WriteZero, "the file takes no more bytes")
+}
+
+fn unknown(id: TransferId) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("no transfer {} is under way", id.0),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Seek, Write};
+
+    fn transfer(
+        id: u64,
+        direction: Direction,
+        file: &Arc<File>,
+        memory: &Arc<HostMemory>,
+        bytes: usize,
+    ) -> Transfer {
+        Transfer {
+            id: TransferId(id),
+            direction,
+            file: file.clone(),
+            file_offset: 3,
+            memory: memory.clone(),
+            memory_offset: 64,
+            bytes,
+        }
+    }
+
+    fn round_trip(mut io: Box<dyn FileIo>) {
+        let mut plain = tempfile::tempfile().unwrap();
+        plain.write_all(b"abcdefgh").unwrap();
+        let file = Arc::new(plain);
+        let memory = Arc::new(HostMemory::allocate(4096).unwrap());
+        io.start(transfer(1, Direction::Read, &file, &memory, 100));
+        assert_eq!(
+            io.finish(TransferId(1)).unwrap(),
+            5,
+            "a read ends at the end of the file"
+        );
+        let mut got = [0; 5];
+        memory.read(64, &mut got).unwrap();
+        assert_eq!(&got, b"defgh");
+
+        memory.write(64, b"XYZ").unwrap();
+        io.start(transfer(2, Direction::Write, &file, &memory, 3));
+        let elsewhere = Arc::new(HostMemory::allocate(4096).unwrap());
+        io.start(transfer(3, Direction::Read, &file, &elsewhere, 1));
+        assert_eq!(io.finish(TransferId(3)).unwrap(), 1);
+        assert_eq!(io.finish(TransferId(2)).unwrap(), 3);
+        let mut all = String::new();
+        let mut reader = file.as_ref();
+        reader.rewind().unwrap();
+        reader.read_to_string(&mut all).unwrap();
+        assert_eq!(all, "abcXYZgh");
+
+        assert!(io.finish(TransferId(9)).is_err());
+        io.start(transfer(4, Direction::Read, &file, &memory, 5000));
+        assert_eq!(
+            io.finish(TransferId(4)).unwrap_err().kind(),
+            io::ErrorKind::InvalidInput
+        );
+    }
+
+    #[test]
+    fn blocking_moves_bytes() {
+        round_trip(Box::new(BlockingIo::default()));
+    }
+
+    #[test]
+    fn uring_moves_bytes_where_it_is_allowed() {
+        match UringIo::new() {
+            Ok(uring) => round_trip(Box::new(uring)),
+            Err(error) => eprintln!("io_uring is forbidden here ({error}); nothing to test"),
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error() {
+        let memory = Arc::new(HostMemory::allocate(4096).unwrap());
+        let Ok(full) = File::options().write(true).open("/dev/full") else {
+            return;
+        };
+        let full = Arc::new(full);
+        for mut io in [Box::new(BlockingIo::default()) as Box<dyn FileIo>, best()] {
+            io.start(transfer(1, Direction::Write, &full, &memory, 64));
+            assert_eq!(
+                io.finish(TransferId(1)).unwrap_err().raw_os_error(),
+                Some(libc::ENOSPC)
+            );
+        }
+    }
+}
