@@ -1,0 +1,314 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One memory channel: arbitrates requests, drives the memory controller, sends responses back.
+//
+// NumReaders, NumWriters            requesters of the fabric
+// PreferredReader, PreferredWriter  the DMA engine among them
+// MaxReads, MaxWrites               bursts outstanding at the controller
+//
+// All requests leave with one ID, so the controller answers in order, and a short queue of "who
+// asked" routes the answers: {reader, tag} a read, {writer, tag} a write. Requesters get answers of
+// several channels at the same time, without reordering logic here.
+//
+// Throughput: one request a cycle each for reads and writes, one row read and one row written a
+// cycle; the writer of the next burst is known while the present one streams, so bursts follow
+// each other without a bubble. Latency: request 1 cycle, row or response 1 cycle to the return
+// network. Ordering: requests leave in the order of their grants; data follows in that order.
+// Write data may be offered to the controller before its address has been taken.
+//
+// Back-pressure: all signals of the memory side are registered both ways. A request is granted only
+// when the address register and the order queues have room.
+// No deadlock: see tmb_fabric.
+//
+// Source: FSRF section 5.3.
+
+`include "tmb_assert.svh"
+
+module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
+  parameter int unsigned NumReaders = 2,
+  parameter int unsigned NumWriters = 2,
+  parameter int unsigned PreferredReader = 0,
+  parameter int unsigned PreferredWriter = 0,
+  parameter int unsigned ChannelBytesLog2 = 34,
+  parameter int unsigned MaxReads = 32,
+  parameter int unsigned MaxWrites = 32,
+  localparam int unsigned ReaderWidth = NumReaders > 1 ? $clog2(NumReaders) : 1,
+  localparam int unsigned WriterWidth = NumWriters > 1 ? $clog2(NumWriters) : 1
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  // Read requests for this channel, one bit a reader.
+  input  logic [NumReaders-1:0] read_req_valid_i,
+  output logic [NumReaders-1:0] read_req_ready_o,
+  input  mem_req_t              read_req_i [NumReaders],
+  // Rows, and whom they are for.
+  output logic                   read_rsp_valid_o,
+  input  logic                   read_rsp_ready_i,
+  output logic [ReaderWidth-1:0] read_rsp_reader_o,
+  output mem_read_rsp_t          read_rsp_o,
+
+  // Write requests for this channel, one bit a writer.
+  input  logic [NumWriters-1:0] write_req_valid_i,
+  output logic [NumWriters-1:0] write_req_ready_o,
+  input  mem_req_t              write_req_i [NumWriters],
+  // Rows; bit w of the valid vector only while the writer's next row is for this channel.
+  input  logic [NumWriters-1:0] write_data_valid_i,
+  output logic [NumWriters-1:0] write_data_ready_o,
+  input  mem_write_data_t       write_data_i [NumWriters],
+  // Write responses, and whom they are for.
+  output logic                   write_rsp_valid_o,
+  input  logic                   write_rsp_ready_i,
+  output logic [WriterWidth-1:0] write_rsp_writer_o,
+  output mem_write_rsp_t         write_rsp_o,
+
+  // Memory controller.
+  output logic            mem_ar_valid_o,
+  input  logic            mem_ar_ready_i,
+  output channel_ax_t     mem_ar_o,
+  input  logic            mem_r_valid_i,
+  output logic            mem_r_ready_o,
+  input  channel_r_t      mem_r_i,
+  output logic            mem_aw_valid_o,
+  input  logic            mem_aw_ready_i,
+  output channel_ax_t     mem_aw_o,
+  output logic            mem_w_valid_o,
+  input  logic            mem_w_ready_i,
+  output mem_write_data_t mem_w_o,
+  input  logic            mem_b_valid_i,
+  output logic            mem_b_ready_o,
+  input  logic            mem_b_error_i
+);
+
+  // Writers whose turn is decided ahead of the one that streams.
+  localparam int unsigned TurnDepth = 4;
+
+  typedef logic [ReaderWidth-1:0] reader_t;
+  typedef logic [WriterWidth-1:0] writer_t;
+
+  typedef struct packed {
+    reader_t  reader;
+    mem_tag_t tag;
+  } read_order_t;
+
+  typedef struct packed {
+    writer_t  writer;
+    mem_tag_t tag;
+  } write_order_t;
+
+  function automatic channel_ax_t channel_request(card_addr_t addr, burst_len_t len);
+    return '{addr: 64'(addr[ChannelBytesLog2-1:0]), len: 8'(len)};
+  endfunction
+
+  // ---------------------------------------------------------------------------------------------
+  // Reads
+  // ---------------------------------------------------------------------------------------------
+
+  logic read_any, read_accept, read_order_ready, ar_ready;
+  reader_t read_winner;
+  logic [NumReaders-1:0] read_grant;
+
+  tmb_arbiter_dma_first #(
+    .NumRequests(NumReaders),
+    .Preferred(PreferredReader)
+  ) u_read_arbiter (
+    .clk_i,
+    .rst_ni,
+    .request_i(read_req_valid_i),
+    .accept_i(read_accept),
+    .valid_o(read_any),
+    .grant_o(read_grant),
+    .index_o(read_winner)
+  );
+
+  assign read_accept = ar_ready && read_order_ready;
+  assign read_req_ready_o = read_accept ? read_grant : '0;
+
+  mem_req_t read_won;
+  assign read_won = read_req_i[read_winner];
+
+  tmb_spill_register #(
+    .T(channel_ax_t)
+  ) u_ar (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(read_any && read_order_ready),
+    .in_ready_o(ar_ready),
+    .in_data_i(channel_request(read_won.addr, read_won.len)),
+    .out_valid_o(mem_ar_valid_o),
+    .out_ready_i(mem_ar_ready_i),
+    .out_data_o(mem_ar_o)
+  );
+
+  logic r_valid, r_ready, read_order_valid;
+  channel_r_t r;
+  read_order_t read_head;
+  burst_len_t row_index_q;
+
+  tmb_fifo #(
+    .T(read_order_t),
+    .Depth(MaxReads)
+  ) u_read_order (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(read_any && ar_ready),
+    .in_ready_o(read_order_ready),
+    .in_data_i('{reader: read_winner, tag: read_won.tag}),
+    .out_valid_o(read_order_valid),
+    .out_ready_i(r_valid && r_ready && r.last),
+    .out_data_o(read_head)
+  );
+
+  tmb_spill_register #(
+    .T(channel_r_t)
+  ) u_r (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(mem_r_valid_i),
+    .in_ready_o(mem_r_ready_o),
+    .in_data_i(mem_r_i),
+    .out_valid_o(r_valid),
+    .out_ready_i(r_ready),
+    .out_data_o(r)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) row_index_q <= '0;
+    else if (r_valid && r_ready) row_index_q <= r.last ? '0 : burst_len_t'(row_index_q + 1'b1);
+  end
+
+  assign r_ready = read_rsp_ready_i;
+  assign read_rsp_valid_o = r_valid;
+  assign read_rsp_reader_o = read_head.reader;
+  assign read_rsp_o = '{
+      row: r.row,
+      tag: read_head.tag,
+      index: row_index_q,
+      last: r.last,
+      error: r.error
+  };
+
+  // ---------------------------------------------------------------------------------------------
+  // Writes
+  // ---------------------------------------------------------------------------------------------
+
+  logic write_any, write_accept, write_room, write_order_ready, turn_ready, aw_ready;
+  writer_t write_winner;
+  logic [NumWriters-1:0] write_grant;
+
+  tmb_arbiter_dma_first #(
+    .NumRequests(NumWriters),
+    .Preferred(PreferredWriter)
+  ) u_write_arbiter (
+    .clk_i,
+    .rst_ni,
+    .request_i(write_req_valid_i),
+    .accept_i(write_accept),
+    .valid_o(write_any),
+    .grant_o(write_grant),
+    .index_o(write_winner)
+  );
+
+  assign write_room = write_order_ready && turn_ready;
+  assign write_accept = aw_ready && write_room;
+  assign write_req_ready_o = write_accept ? write_grant : '0;
+
+  mem_req_t write_won;
+  assign write_won = write_req_i[write_winner];
+
+  tmb_spill_register #(
+    .T(channel_ax_t)
+  ) u_aw (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(write_any && write_room),
+    .in_ready_o(aw_ready),
+    .in_data_i(channel_request(write_won.addr, write_won.len)),
+    .out_valid_o(mem_aw_valid_o),
+    .out_ready_i(mem_aw_ready_i),
+    .out_data_o(mem_aw_o)
+  );
+
+  // Whose rows come next.
+  logic turn_valid, turn_done, w_valid, w_ready;
+  writer_t turn;
+
+  tmb_fifo #(
+    .T(writer_t),
+    .Depth(TurnDepth)
+  ) u_turn (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(write_any && write_accept),
+    .in_ready_o(turn_ready),
+    .in_data_i(write_winner),
+    .out_valid_o(turn_valid),
+    .out_ready_i(turn_done),
+    .out_data_o(turn)
+  );
+
+  assign w_valid = turn_valid && write_data_valid_i[turn];
+  assign turn_done = w_valid && w_ready && write_data_i[turn].last;
+  assign write_data_ready_o = (turn_valid && w_ready) ? NumWriters'(1) << turn : '0;
+
+  tmb_spill_register #(
+    .T(mem_write_data_t)
+  ) u_w (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(w_valid),
+    .in_ready_o(w_ready),
+    .in_data_i(write_data_i[turn]),
+    .out_valid_o(mem_w_valid_o),
+    .out_ready_i(mem_w_ready_i),
+    .out_data_o(mem_w_o)
+  );
+
+  // Whose response comes next.
+  logic b_valid, b_ready, b_error, write_order_valid;
+  write_order_t write_head;
+
+  tmb_fifo #(
+    .T(write_order_t),
+    .Depth(MaxWrites)
+  ) u_write_order (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(write_any && write_accept),
+    .in_ready_o(write_order_ready),
+    .in_data_i('{writer: write_winner, tag: write_won.tag}),
+    .out_valid_o(write_order_valid),
+    .out_ready_i(b_valid && b_ready),
+    .out_data_o(write_head)
+  );
+
+  tmb_spill_register #(
+    .T(logic)
+  ) u_b (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(mem_b_valid_i),
+    .in_ready_o(mem_b_ready_o),
+    .in_data_i(mem_b_error_i),
+    .out_valid_o(b_valid),
+    .out_ready_i(b_ready),
+    .out_data_o(b_error)
+  );
+
+  assign b_ready = write_rsp_ready_i;
+  assign write_rsp_valid_o = b_valid;
+  assign write_rsp_writer_o = write_head.writer;
+  assign write_rsp_o = '{tag: write_head.tag, error: b_error};
+
+  // The order queues are asked for nothing that was not requested.
+  `TMB_ASSERT(RowWasAskedFor, !r_valid || read_order_valid)
+  `TMB_ASSERT(ResponseWasAskedFor, !b_valid || write_order_valid)
+  `TMB_ASSERT(RowsEndInTime, !(r_valid && r_ready && row_index_q == '1) || r.last)
+  `TMB_ASSERT_INIT(OffsetFitsAddress, ChannelBytesLog2 <= CardAddrWidth)
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, read_order_valid, write_order_valid};
+
+endmodule

@@ -1,0 +1,44 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Router: which channel a request is for. Card address = {channel, offset}.
+//
+// NumRequesters     requests that are looked at side by side
+// ChannelBytesLog2  where the channel number starts in the address
+//
+// Combinational; every requester has its own lane, so there is no throughput to share. A requester
+// is ready when the channel that its request names takes it. Address bits above the channel number
+// are ignored: whoever makes the address (translator, DMA decoder) has checked it.
+
+module tmb_fabric_router import tmb_pkg::*; #(
+  parameter int unsigned NumRequesters = 1,
+  parameter int unsigned NumChannels = 2,
+  parameter int unsigned ChannelBytesLog2 = 34,
+  localparam int unsigned ChannelWidth = NumChannels > 1 ? $clog2(NumChannels) : 1
+) (
+  input  logic                     valid_i [NumRequesters],
+  output logic                     ready_o [NumRequesters],
+  input  mem_req_t                 req_i [NumRequesters],
+  output logic [ChannelWidth-1:0]  channel_o [NumRequesters],
+  // Per channel, one bit a requester.
+  output logic [NumRequesters-1:0] channel_valid_o [NumChannels],
+  input  logic [NumRequesters-1:0] channel_ready_i [NumChannels]
+);
+
+  for (genvar r = 0; r < NumRequesters; r++) begin : gen_requester
+    if (NumChannels > 1) begin : gen_many
+      assign channel_o[r] = req_i[r].addr[ChannelBytesLog2+:ChannelWidth];
+    end else begin : gen_one
+      assign channel_o[r] = '0;
+    end
+    assign ready_o[r] = channel_ready_i[channel_o[r]][r];
+    for (genvar c = 0; c < NumChannels; c++) begin : gen_channel
+      assign channel_valid_o[c][r] = valid_i[r] && channel_o[r] == ChannelWidth'(c);
+    end
+
+    logic unused_ok;
+    assign unused_ok = &{1'b0, req_i[r].addr, req_i[r].len, req_i[r].tag};
+  end
+
+endmodule
