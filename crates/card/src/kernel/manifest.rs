@@ -1,9 +1,12 @@
-//! `kernel.toml`.
+//! What `kernel.toml` says (docs/kernels.md).
 
+use super::error::KernelError;
+use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 /// How a kernel is started and how it says that it is done (the Vitis RTL kernel convention).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ControlProtocol {
     /// One run in flight.
     ApCtrlHs,
@@ -16,16 +19,19 @@ pub enum ControlProtocol {
 }
 
 /// Active level of `ap_rst_n` (present or absent).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ResetPolarity {
     /// `ap_rst_n`.
+    #[default]
     ActiveLow,
     /// The kernel has no reset.
     Absent,
 }
 
 /// Which directions of an AXI4 port exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AccessMode {
     /// Reads only.
     Read,
@@ -35,8 +41,30 @@ pub enum AccessMode {
     ReadWrite,
 }
 
+impl AccessMode {
+    /// Whether it reads.
+    pub const fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::ReadWrite)
+    }
+
+    /// Whether it writes.
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::ReadWrite)
+    }
+
+    /// The word in `kernel.toml`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::ReadWrite => "read_write",
+        }
+    }
+}
+
 /// What a port is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PortKind {
     /// An AXI4 manager with 64-bit addresses.
     Axi4,
@@ -66,7 +94,7 @@ pub struct Argument {
     pub bytes: u32,
     /// For pointers: the port that dereferences it (index into [`Manifest::ports`]).
     pub port: Option<usize>,
-    /// For pointers: what the kernel does with the memory.
+    /// For pointers: what the kernel does with the memory. `Read` for scalars.
     pub access: AccessMode,
     /// One line for people.
     pub description: String,
@@ -83,6 +111,8 @@ pub struct Manifest {
     pub top: String,
     /// RTL files, relative to the folder.
     pub sources: Vec<PathBuf>,
+    /// Folders beside the kernel's own whose RTL it uses.
+    pub libraries: Vec<String>,
     /// Control protocol.
     pub control: ControlProtocol,
     /// Reset.
@@ -95,28 +125,26 @@ pub struct Manifest {
     pub arguments: Vec<Argument>,
 }
 
-/// Why a kernel is refused.
-#[derive(Debug, thiserror::Error)]
-pub enum KernelError {
-    /// The manifest could not be read.
-    #[error("{path}: {source}", path = .path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-}
-
 impl Manifest {
-    /// Reads and checks a manifest.
+    /// Checks everything that the text alone can tell: not whether files exist. `path` only names
+    /// the manifest in errors.
     ///
     /// # Errors
-    /// [`KernelError`], naming the file, the key and the rule.
+    /// [`KernelError`], naming the file, the line, the key and the rule.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, KernelError> {
+        super::read::parse(path, text)
+    }
+
+    /// Reads and checks a manifest, with the existence of its sources and libraries.
+    ///
+    /// # Errors
+    /// [`KernelError`], naming the file, the line, the key and the rule.
     pub fn read(path: &Path) -> Result<Self, KernelError> {
-        Err(KernelError::Io {
-            path: path.to_owned(),
-            source: std::io::Error::from(std::io::ErrorKind::Unsupported),
-        })
+        super::read::read(path)
+    }
+
+    /// The argument of that name.
+    pub fn argument(&self, name: &str) -> Option<&Argument> {
+        self.arguments.iter().find(|argument| argument.name == name)
     }
 }

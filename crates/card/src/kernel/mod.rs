@@ -1,9 +1,12 @@
 //! Kernels as their authors deliver them: a folder with `kernel.toml` and RTL.
 
+mod error;
 mod manifest;
+mod read;
 
+pub use error::{KernelError, Rule};
 pub use manifest::{
-    AccessMode, Argument, ControlProtocol, KernelError, Manifest, Port, PortKind, ResetPolarity,
+    AccessMode, Argument, ControlProtocol, Manifest, Port, PortKind, ResetPolarity,
 };
 
 use std::path::{Path, PathBuf};
@@ -15,6 +18,8 @@ pub struct KernelPackage {
     pub directory: PathBuf,
     /// `kernel.toml`.
     pub manifest: Manifest,
+    /// RTL of the manifest's libraries.
+    library_sources: Vec<PathBuf>,
 }
 
 impl KernelPackage {
@@ -23,18 +28,60 @@ impl KernelPackage {
     /// # Errors
     /// [`KernelError`], naming the file, the key and the rule.
     pub fn open(directory: &Path) -> Result<Self, KernelError> {
-        let manifest = Manifest::read(&directory.join("kernel.toml"))?;
+        let path = directory.join("kernel.toml");
+        let manifest = Manifest::read(&path)?;
+        let mut library_sources = Vec::new();
+        for library in &manifest.libraries {
+            library_sources.extend(library_files(directory, library)?);
+        }
         Ok(Self {
             directory: directory.to_owned(),
             manifest,
+            library_sources,
         })
     }
 
-    /// The RTL files, in the manifest's order.
+    /// All RTL files in the order of compilation: libraries first, then the manifest's order. A
+    /// library's packages (`*_pkg.sv`) come before its other files, which come by name.
     pub fn sources(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        self.manifest
-            .sources
+        let own = self.manifest.sources.iter();
+        self.library_sources
             .iter()
-            .map(|source| self.directory.join(source))
+            .cloned()
+            .chain(own.map(|source| self.directory.join(source)))
     }
+
+    /// Where `` `include `` looks: the kernel's folder, then its libraries.
+    pub fn include_directories(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let libraries = self.manifest.libraries.iter();
+        std::iter::once(self.directory.clone())
+            .chain(libraries.map(|library| library_directory(&self.directory, library)))
+    }
+}
+
+/// Libraries are siblings of the kernel's folder, so they are found even if that is `.`.
+fn library_directory(kernel: &Path, library: &str) -> PathBuf {
+    kernel.join("..").join(library)
+}
+
+fn library_files(kernel: &Path, library: &str) -> Result<Vec<PathBuf>, KernelError> {
+    let directory = library_directory(kernel, library);
+    let io = |source| KernelError::Io {
+        path: directory.clone(),
+        source,
+    };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(&directory).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if matches!(extension, Some("sv" | "v")) && path.is_file() {
+            files.push(path);
+        }
+    }
+    let is_package = |path: &PathBuf| {
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        stem.is_some_and(|stem| stem.ends_with("_pkg"))
+    };
+    files.sort_by_key(|path| (!is_package(path), path.clone()));
+    Ok(files)
 }

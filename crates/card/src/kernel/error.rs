@@ -1,0 +1,131 @@
+//! Why a kernel is refused: which file, which key and line, which rule.
+
+use std::path::PathBuf;
+
+/// Why a kernel is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// A file of the kernel could not be read.
+    #[error("{path}: {source}", path = .path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The manifest is not TOML, misses a key, or has a key or value of no known kind.
+    #[error("{path}:{line}: {message}", path = .path.display())]
+    Syntax {
+        /// Which manifest.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What the TOML reader says.
+        message: String,
+    },
+    /// The manifest reads well but breaks a rule.
+    #[error("{path}:{line}: {key}: {rule}", path = .path.display())]
+    Manifest {
+        /// Which manifest.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// The key, for example `port.data_width`.
+        key: &'static str,
+        /// The rule it breaks.
+        rule: Rule,
+    },
+    /// The functional card has no model of the kernel.
+    #[error(
+        "kernel `{name}` has no functional model: the functional card knows {known}; \
+         run it on the simulated card, or register a model"
+    )]
+    NoFunctionalModel {
+        /// The kernel's name.
+        name: String,
+        /// Names of the models there are.
+        known: String,
+    },
+}
+
+/// A rule of `kernel.toml` (docs/kernels.md), with what broke it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rule {
+    /// A name that cannot name a signal.
+    #[error("`{0}` is not an identifier: letters, digits and `_`, not starting with a digit, at most 64")]
+    Identifier(String),
+    /// A name used twice.
+    #[error("the name `{0}` is used twice")]
+    Duplicate(String),
+    /// No RTL.
+    #[error("a kernel has at least one source file")]
+    NoSources,
+    /// A path that leaves the folder.
+    #[error(
+        "`{0}` leaves the kernel's folder: paths are relative, without `..`, and no link leads out"
+    )]
+    OutsideFolder(String),
+    /// A source that is not there.
+    #[error("there is no file `{0}`")]
+    NoSuchFile(String),
+    /// A library that is not there.
+    #[error("there is no folder `{0}` beside the kernel's folder")]
+    NoSuchLibrary(String),
+    /// A width that no port of a slot has.
+    #[error("{0} bits: a port's data width is a power of two from 32 to 512")]
+    DataWidth(u32),
+    /// More ports than a slot has.
+    #[error("{0} ports: a kernel has at most 8")]
+    TooManyPorts(usize),
+    /// An argument in the control registers.
+    #[error("0x{0:x} is below 0x10: the first 16 bytes are the control registers")]
+    OffsetReserved(u32),
+    /// An argument between words.
+    #[error("0x{0:x} is not a multiple of 4")]
+    OffsetMisaligned(u32),
+    /// An argument of a size that registers do not have.
+    #[error("{0} bytes: an argument is 4 bytes or a multiple of 4")]
+    ArgumentBytes(u32),
+    /// An argument beyond the window.
+    #[error("0x{offset:x} + {bytes} bytes ends beyond the 64 KiB of `s_axi_control`")]
+    OffsetBeyondWindow {
+        /// Where it starts.
+        offset: u32,
+        /// How long it is.
+        bytes: u32,
+    },
+    /// Two arguments in one place.
+    #[error("0x{offset:x} is inside argument `{other}` (0x{start:x} to 0x{end:x})")]
+    Overlap {
+        /// Where this one starts.
+        offset: u32,
+        /// The other one.
+        other: String,
+        /// Its first byte.
+        start: u32,
+        /// Its last byte.
+        end: u32,
+    },
+    /// A pointer of another size than an address.
+    #[error("{0} bytes: a pointer (an argument with a port) is 8 bytes")]
+    PointerBytes(u32),
+    /// A pointer through a port that is not there.
+    #[error("there is no port `{0}`")]
+    NoSuchPort(String),
+    /// A pointer without a direction, or a scalar with one.
+    #[error("`access` belongs to pointers: give both `port` and `access`, or neither")]
+    AccessWithoutPort,
+    /// A pointer used in a direction that its port does not have.
+    #[error("`{access}` does not fit port `{port}`, which is `{port_access}`")]
+    AccessBeyondPort {
+        /// What the argument says.
+        access: &'static str,
+        /// The port's name.
+        port: String,
+        /// What the port says.
+        port_access: &'static str,
+    },
+    /// Registers on a kernel that has none.
+    #[error("a kernel with control `ap_ctrl_none` has no registers: no arguments, no interrupt")]
+    NoRegisters,
+}

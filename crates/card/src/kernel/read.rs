@@ -1,0 +1,377 @@
+//! From the text of `kernel.toml` to a checked [`Manifest`].
+
+use super::error::{KernelError, Rule};
+use super::manifest::{
+    AccessMode, Argument, ControlProtocol, Manifest, Port, PortKind, ResetPolarity,
+};
+use serde::Deserialize;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+use toml::Spanned;
+
+const MAX_PORTS: usize = 8;
+const MAX_NAME: usize = 64;
+const FIRST_ARGUMENT: u32 = 0x10;
+const CONTROL_WINDOW: u32 = 0x1_0000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawManifest {
+    kernel: RawKernel,
+    #[serde(default)]
+    port: Vec<Spanned<RawPort>>,
+    #[serde(default)]
+    argument: Vec<RawArgument>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawKernel {
+    name: Spanned<String>,
+    #[serde(default)]
+    description: String,
+    top: Spanned<String>,
+    sources: Spanned<Vec<Spanned<String>>>,
+    #[serde(default)]
+    libraries: Vec<Spanned<String>>,
+    control: Spanned<ControlProtocol>,
+    #[serde(default)]
+    interrupt: Option<Spanned<bool>>,
+    #[serde(default)]
+    reset: ResetPolarity,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPort {
+    name: Spanned<String>,
+    kind: PortKind,
+    data_width: Spanned<u32>,
+    access: AccessMode,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawArgument {
+    name: Spanned<String>,
+    offset: Spanned<u32>,
+    bytes: Spanned<u32>,
+    #[serde(default)]
+    port: Option<Spanned<String>>,
+    #[serde(default)]
+    access: Option<Spanned<AccessMode>>,
+    #[serde(default)]
+    description: String,
+}
+
+/// Knows where things stand in the text, for errors.
+struct Reader<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+/// Where the names of files stand in the text, for the checks that need a file system.
+struct FileSpans {
+    sources: Vec<Range<usize>>,
+    libraries: Vec<Range<usize>>,
+}
+
+/// Checks everything that the text alone can tell; `path` only names it in errors.
+pub(super) fn parse(path: &Path, text: &str) -> Result<Manifest, KernelError> {
+    let reader = Reader { path, text };
+    reader.check(reader.deserialize()?)
+}
+
+/// Reads a manifest and checks it, its sources and its libraries.
+pub(super) fn read(path: &Path) -> Result<Manifest, KernelError> {
+    let io = |source| KernelError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let text = std::fs::read_to_string(path).map_err(io)?;
+    let reader = Reader { path, text: &text };
+    let raw = reader.deserialize()?;
+    let spans = FileSpans::of(&raw.kernel);
+    let manifest = reader.check(raw)?;
+    reader
+        .check_files(&manifest, spans)
+        .map_err(|error| match error {
+            FileError::Io(source) => io(source),
+            FileError::Kernel(error) => error,
+        })?;
+    Ok(manifest)
+}
+
+enum FileError {
+    Io(std::io::Error),
+    Kernel(KernelError),
+}
+
+impl FileSpans {
+    fn of(kernel: &RawKernel) -> Self {
+        let spans = |names: &[Spanned<String>]| names.iter().map(Spanned::span).collect();
+        Self {
+            sources: spans(kernel.sources.get_ref()),
+            libraries: spans(&kernel.libraries),
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn deserialize(&self) -> Result<RawManifest, KernelError> {
+        toml::from_str(self.text).map_err(|error| KernelError::Syntax {
+            path: self.path.to_owned(),
+            line: self.line(error.span().unwrap_or(0..0)),
+            message: error.message().to_owned(),
+        })
+    }
+
+    fn check_files(&self, manifest: &Manifest, spans: FileSpans) -> Result<(), FileError> {
+        let broken = |key, span, rule| Err(FileError::Kernel(self.broken(key, span, rule)));
+        let folder = match self.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let root = folder.canonicalize().map_err(FileError::Io)?;
+        for (source, span) in manifest.sources.iter().zip(spans.sources) {
+            let name = source.display().to_string();
+            match root.join(source).canonicalize() {
+                Ok(file) if !file.starts_with(&root) => {
+                    return broken("kernel.sources", span, Rule::OutsideFolder(name));
+                }
+                Ok(file) if file.is_file() => {}
+                _ => return broken("kernel.sources", span, Rule::NoSuchFile(name)),
+            }
+        }
+        for (library, span) in manifest.libraries.iter().zip(spans.libraries) {
+            if !super::library_directory(folder, library).is_dir() {
+                return broken(
+                    "kernel.libraries",
+                    span,
+                    Rule::NoSuchLibrary(library.clone()),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&self, span: Range<usize>) -> usize {
+        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
+        1 + before.iter().filter(|&&byte| byte == b'\n').count()
+    }
+
+    fn broken(&self, key: &'static str, span: Range<usize>, rule: Rule) -> KernelError {
+        KernelError::Manifest {
+            path: self.path.to_owned(),
+            line: self.line(span),
+            key,
+            rule,
+        }
+    }
+
+    fn check(&self, raw: RawManifest) -> Result<Manifest, KernelError> {
+        let kernel = raw.kernel;
+        let name = self.identifier("kernel.name", kernel.name)?;
+        let top = self.identifier("kernel.top", kernel.top)?;
+        let control = *kernel.control.get_ref();
+        let interrupt = kernel.interrupt.is_some_and(|flag| *flag.get_ref());
+        let registers = control != ControlProtocol::ApCtrlNone;
+        if !registers && (interrupt || !raw.argument.is_empty()) {
+            return Err(self.broken("kernel.control", kernel.control.span(), Rule::NoRegisters));
+        }
+        let sources = self.sources(kernel.sources)?;
+        let libraries = self.libraries(kernel.libraries)?;
+        let ports = self.ports(raw.port)?;
+        let arguments = self.arguments(raw.argument, &ports)?;
+        Ok(Manifest {
+            name,
+            description: kernel.description,
+            top,
+            sources,
+            libraries,
+            control,
+            reset: kernel.reset,
+            interrupt,
+            ports,
+            arguments,
+        })
+    }
+
+    fn identifier(&self, key: &'static str, name: Spanned<String>) -> Result<String, KernelError> {
+        let span = name.span();
+        let name = name.into_inner();
+        let head = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let rest = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if head && rest && name.len() <= MAX_NAME {
+            Ok(name)
+        } else {
+            Err(self.broken(key, span, Rule::Identifier(name)))
+        }
+    }
+
+    /// An identifier that is not in `seen` yet.
+    fn unique(
+        &self,
+        key: &'static str,
+        name: Spanned<String>,
+        seen: &mut HashSet<String>,
+    ) -> Result<String, KernelError> {
+        let span = name.span();
+        let name = self.identifier(key, name)?;
+        if seen.insert(name.clone()) {
+            Ok(name)
+        } else {
+            Err(self.broken(key, span, Rule::Duplicate(name)))
+        }
+    }
+
+    fn sources(&self, raw: Spanned<Vec<Spanned<String>>>) -> Result<Vec<PathBuf>, KernelError> {
+        const KEY: &str = "kernel.sources";
+        if raw.get_ref().is_empty() {
+            return Err(self.broken(KEY, raw.span(), Rule::NoSources));
+        }
+        let mut seen = HashSet::new();
+        let mut sources = Vec::new();
+        for source in raw.into_inner() {
+            let span = source.span();
+            let text = source.into_inner();
+            let path = PathBuf::from(&text);
+            let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+            if text.is_empty() || text.contains('\0') || !path.components().all(inside) {
+                return Err(self.broken(KEY, span, Rule::OutsideFolder(text)));
+            }
+            let plain: PathBuf = path
+                .components()
+                .filter(|part| matches!(part, Component::Normal(_)))
+                .collect();
+            if !seen.insert(plain.clone()) {
+                return Err(self.broken(KEY, span, Rule::Duplicate(text)));
+            }
+            sources.push(plain);
+        }
+        Ok(sources)
+    }
+
+    fn libraries(&self, raw: Vec<Spanned<String>>) -> Result<Vec<String>, KernelError> {
+        let mut seen = HashSet::new();
+        raw.into_iter()
+            .map(|name| self.unique("kernel.libraries", name, &mut seen))
+            .collect()
+    }
+
+    fn ports(&self, raw: Vec<Spanned<RawPort>>) -> Result<Vec<Port>, KernelError> {
+        if let Some(extra) = raw.get(MAX_PORTS) {
+            let rule = Rule::TooManyPorts(raw.len());
+            return Err(self.broken("port", extra.span(), rule));
+        }
+        let mut seen = HashSet::new();
+        raw.into_iter()
+            .map(|port| {
+                let port = port.into_inner();
+                let width = *port.data_width.get_ref();
+                if !width.is_power_of_two() || !(32..=512).contains(&width) {
+                    let rule = Rule::DataWidth(width);
+                    return Err(self.broken("port.data_width", port.data_width.span(), rule));
+                }
+                Ok(Port {
+                    name: self.unique("port.name", port.name, &mut seen)?,
+                    kind: port.kind,
+                    data_width: width,
+                    access: port.access,
+                })
+            })
+            .collect()
+    }
+
+    fn arguments(
+        &self,
+        raw: Vec<RawArgument>,
+        ports: &[Port],
+    ) -> Result<Vec<Argument>, KernelError> {
+        let mut seen = HashSet::new();
+        let mut arguments: Vec<Argument> = Vec::new();
+        for argument in raw {
+            self.place(&argument, &arguments)?;
+            let (port, access) = self.pointer(&argument, ports)?;
+            arguments.push(Argument {
+                name: self.unique("argument.name", argument.name, &mut seen)?,
+                offset: argument.offset.into_inner(),
+                bytes: argument.bytes.into_inner(),
+                port,
+                access,
+                description: argument.description,
+            });
+        }
+        Ok(arguments)
+    }
+
+    /// Checks offset and size against the window and the arguments before.
+    fn place(&self, argument: &RawArgument, before: &[Argument]) -> Result<(), KernelError> {
+        let offset = *argument.offset.get_ref();
+        let bytes = *argument.bytes.get_ref();
+        let at_offset = |rule| Err(self.broken("argument.offset", argument.offset.span(), rule));
+        if offset < FIRST_ARGUMENT {
+            return at_offset(Rule::OffsetReserved(offset));
+        }
+        if offset % 4 != 0 {
+            return at_offset(Rule::OffsetMisaligned(offset));
+        }
+        if bytes == 0 || bytes % 4 != 0 {
+            let rule = Rule::ArgumentBytes(bytes);
+            return Err(self.broken("argument.bytes", argument.bytes.span(), rule));
+        }
+        let end = match offset.checked_add(bytes) {
+            Some(end) if end <= CONTROL_WINDOW => end,
+            _ => return at_offset(Rule::OffsetBeyondWindow { offset, bytes }),
+        };
+        let overlaps =
+            |other: &&Argument| offset < other.offset + other.bytes && other.offset < end;
+        match before.iter().find(overlaps) {
+            None => Ok(()),
+            Some(other) => at_offset(Rule::Overlap {
+                offset,
+                other: other.name.clone(),
+                start: other.offset,
+                end: other.offset + other.bytes - 1,
+            }),
+        }
+    }
+
+    /// The port of a pointer and what it does there; for a scalar no port.
+    fn pointer(
+        &self,
+        argument: &RawArgument,
+        ports: &[Port],
+    ) -> Result<(Option<usize>, AccessMode), KernelError> {
+        let (name, access) = match (&argument.port, &argument.access) {
+            (None, None) => return Ok((None, AccessMode::Read)),
+            (Some(name), Some(access)) => (name, access),
+            (Some(only), None) => {
+                return Err(self.broken("argument.port", only.span(), Rule::AccessWithoutPort))
+            }
+            (None, Some(only)) => {
+                return Err(self.broken("argument.access", only.span(), Rule::AccessWithoutPort))
+            }
+        };
+        let bytes = *argument.bytes.get_ref();
+        if bytes != 8 {
+            let rule = Rule::PointerBytes(bytes);
+            return Err(self.broken("argument.bytes", argument.bytes.span(), rule));
+        }
+        let Some(index) = ports.iter().position(|port| port.name == *name.get_ref()) else {
+            let rule = Rule::NoSuchPort(name.get_ref().clone());
+            return Err(self.broken("argument.port", name.span(), rule));
+        };
+        let (wanted, offered) = (*access.get_ref(), ports[index].access);
+        if (wanted.reads() && !offered.reads()) || (wanted.writes() && !offered.writes()) {
+            let rule = Rule::AccessBeyondPort {
+                access: wanted.as_str(),
+                port: ports[index].name.clone(),
+                port_access: offered.as_str(),
+            };
+            return Err(self.broken("argument.access", access.span(), rule));
+        }
+        Ok((Some(index), wanted))
+    }
+}

@@ -1,0 +1,369 @@
+//! `kernel.toml`: what is accepted, one example per rule, and no input that panics.
+
+use proptest::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tombolo_card::kernel::{
+    AccessMode, ControlProtocol, KernelError, KernelPackage, Manifest, ResetPolarity, Rule,
+};
+
+const VALID: &str = r#"[kernel]
+name = "scale"
+description = "multiplies"
+top = "scale_top"
+sources = ["scale.sv", "sub/part.sv"]
+control = "ap_ctrl_hs"
+interrupt = true
+
+[[port]]
+name = "m_axi_in"
+kind = "axi4"
+data_width = 512
+access = "read"
+
+[[port]]
+name = "m_axi_out"
+kind = "axi4"
+data_width = 64
+access = "read_write"
+
+[[argument]]
+name = "source"
+offset = 0x10
+bytes = 8
+port = "m_axi_in"
+access = "read"
+
+[[argument]]
+name = "factor"
+offset = 0x1c
+bytes = 4
+"#;
+
+fn parse(text: &str) -> Result<Manifest, KernelError> {
+    Manifest::parse(Path::new("kernel.toml"), text)
+}
+
+/// The rule, key and line that refuse `VALID` with `from` replaced by `to`.
+fn refusal(from: &str, to: &str) -> (Rule, &'static str, usize) {
+    assert!(VALID.contains(from), "`{from}` is not in the example");
+    match parse(&VALID.replacen(from, to, 1)) {
+        Err(KernelError::Manifest {
+            rule, key, line, ..
+        }) => (rule, key, line),
+        other => panic!("`{to}` gave {other:?}"),
+    }
+}
+
+fn syntax_error(from: &str, to: &str) -> (usize, String) {
+    assert!(VALID.contains(from), "`{from}` is not in the example");
+    match parse(&VALID.replacen(from, to, 1)) {
+        Err(KernelError::Syntax { line, message, .. }) => (line, message),
+        other => panic!("`{to}` gave {other:?}"),
+    }
+}
+
+/// A folder with the example kernel, its sources and one library.
+fn kernel_folder() -> (tempfile::TempDir, PathBuf) {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("scale");
+    fs::create_dir_all(folder.join("sub")).unwrap();
+    fs::write(folder.join("scale.sv"), "").unwrap();
+    fs::write(folder.join("sub/part.sv"), "").unwrap();
+    fs::write(folder.join("kernel.toml"), VALID).unwrap();
+    let library = root.path().join("parts");
+    fs::create_dir(&library).unwrap();
+    for name in ["b.sv", "a.sv", "z_pkg.sv", "notes.md"] {
+        fs::write(library.join(name), "").unwrap();
+    }
+    (root, folder)
+}
+
+#[test]
+fn a_good_manifest_is_read_whole() {
+    let manifest = parse(VALID).unwrap();
+    assert_eq!(manifest.name, "scale");
+    assert_eq!(manifest.top, "scale_top");
+    assert_eq!(manifest.control, ControlProtocol::ApCtrlHs);
+    assert_eq!(manifest.reset, ResetPolarity::ActiveLow);
+    assert!(manifest.interrupt);
+    assert_eq!(manifest.ports[1].data_width, 64);
+    assert_eq!(manifest.ports[1].access, AccessMode::ReadWrite);
+    let source = manifest.argument("source").unwrap();
+    assert_eq!(
+        (source.offset, source.bytes, source.port),
+        (0x10, 8, Some(0))
+    );
+    assert_eq!(manifest.argument("factor").unwrap().port, None);
+    assert!(manifest.argument("nothing").is_none());
+}
+
+#[test]
+fn names_are_identifiers_and_unique() {
+    let bad = |name: &str| Rule::Identifier(name.to_owned());
+    assert_eq!(
+        refusal("\"scale\"", "\"9scale\""),
+        (bad("9scale"), "kernel.name", 2)
+    );
+    assert_eq!(refusal("\"scale\"", "\"\""), (bad(""), "kernel.name", 2));
+    assert_eq!(
+        refusal("\"scale_top\"", "\"a-b\""),
+        (bad("a-b"), "kernel.top", 4)
+    );
+    assert_eq!(
+        refusal("\"factor\"", "\"é\""),
+        (bad("é"), "argument.name", 29)
+    );
+    let twice = |name: &str| Rule::Duplicate(name.to_owned());
+    assert_eq!(
+        refusal("\"m_axi_out\"", "\"m_axi_in\""),
+        (twice("m_axi_in"), "port.name", 16)
+    );
+    assert_eq!(
+        refusal("\"factor\"", "\"source\""),
+        (twice("source"), "argument.name", 29)
+    );
+    assert_eq!(
+        refusal("sub/part.sv", "./scale.sv"),
+        (twice("./scale.sv"), "kernel.sources", 5)
+    );
+}
+
+#[test]
+fn sources_stay_in_the_folder() {
+    for path in ["../other.sv", "/etc/passwd", "sub/../../x.sv", ""] {
+        let expected = (Rule::OutsideFolder(path.to_owned()), "kernel.sources", 5);
+        assert_eq!(refusal("sub/part.sv", path), expected);
+    }
+    let none = refusal("[\"scale.sv\", \"sub/part.sv\"]", "[]");
+    assert_eq!(none, (Rule::NoSources, "kernel.sources", 5));
+}
+
+#[test]
+fn ports_are_what_a_slot_offers() {
+    for width in [0, 16, 48, 1024] {
+        let expected = (Rule::DataWidth(width), "port.data_width", 18);
+        assert_eq!(
+            refusal("data_width = 64", &format!("data_width = {width}")),
+            expected
+        );
+    }
+    let port = "[[port]]\nname = \"p#\"\nkind = \"axi4\"\ndata_width = 32\naccess = \"read\"\n";
+    let many: String = (0..7).map(|i| port.replace('#', &i.to_string())).collect();
+    let (rule, key, _) = refusal("[[argument]]", &format!("{many}[[argument]]"));
+    assert_eq!((rule, key), (Rule::TooManyPorts(9), "port"));
+}
+
+#[test]
+fn arguments_fit_the_register_map() {
+    let offset = |value: &str| refusal("offset = 0x1c", &format!("offset = {value}"));
+    assert_eq!(
+        offset("0x0c"),
+        (Rule::OffsetReserved(0x0c), "argument.offset", 30)
+    );
+    assert_eq!(
+        offset("0x1e"),
+        (Rule::OffsetMisaligned(0x1e), "argument.offset", 30)
+    );
+    let beyond = |offset, bytes| Rule::OffsetBeyondWindow { offset, bytes };
+    assert_eq!(offset("0x10000").0, beyond(0x1_0000, 4));
+    assert_eq!(offset("0xfffffffc").0, beyond(0xffff_fffc, 4));
+    let overlap = Rule::Overlap {
+        offset: 0x14,
+        other: "source".to_owned(),
+        start: 0x10,
+        end: 0x17,
+    };
+    assert_eq!(offset("0x14"), (overlap, "argument.offset", 30));
+    for bytes in [0, 3, 6] {
+        let expected = (Rule::ArgumentBytes(bytes), "argument.bytes", 31);
+        assert_eq!(refusal("bytes = 4", &format!("bytes = {bytes}")), expected);
+    }
+}
+
+#[test]
+fn pointers_name_a_port_that_can() {
+    assert_eq!(
+        refusal("bytes = 8", "bytes = 4"),
+        (Rule::PointerBytes(4), "argument.bytes", 24)
+    );
+    assert_eq!(
+        refusal("port = \"m_axi_in\"", "port = \"gmem\""),
+        (Rule::NoSuchPort("gmem".to_owned()), "argument.port", 25)
+    );
+    let beyond = Rule::AccessBeyondPort {
+        access: "write",
+        port: "m_axi_in".to_owned(),
+        port_access: "read",
+    };
+    let written = VALID.replace(
+        "port = \"m_axi_in\"\naccess = \"read\"",
+        "port = \"m_axi_in\"\naccess = \"write\"",
+    );
+    let Err(KernelError::Manifest { rule, line: 26, .. }) = parse(&written) else {
+        panic!("accepted")
+    };
+    assert_eq!(rule, beyond);
+    let lonely = (Rule::AccessWithoutPort, "argument.access", 32);
+    assert_eq!(refusal("bytes = 4", "bytes = 4\naccess = \"read\""), lonely);
+    let lonely = (Rule::AccessWithoutPort, "argument.port", 32);
+    assert_eq!(
+        refusal("bytes = 4", "bytes = 4\nport = \"m_axi_in\""),
+        lonely
+    );
+}
+
+#[test]
+fn a_kernel_without_registers_has_no_arguments() {
+    let expected = (Rule::NoRegisters, "kernel.control", 6);
+    assert_eq!(refusal("ap_ctrl_hs", "ap_ctrl_none"), expected);
+}
+
+#[test]
+fn unknown_keys_and_wrong_types_name_the_line() {
+    let (line, message) = syntax_error("interrupt = true", "interupt = true");
+    assert_eq!(line, 7);
+    assert!(message.contains("interupt"), "{message}");
+    let (line, message) = syntax_error("ap_ctrl_hs", "ap_ctrl_maybe");
+    assert_eq!(line, 6);
+    assert!(message.contains("ap_ctrl_chain"), "{message}");
+    assert_eq!(syntax_error("offset = 0x1c", "offset = -4").0, 30);
+    assert_eq!(syntax_error("data_width = 64", "data_width = \"64\"").0, 18);
+    assert_eq!(syntax_error("bytes = 4", "bytes =").0, 31);
+    let (_, message) = syntax_error("top = \"scale_top\"\n", "");
+    assert!(message.contains("top"), "{message}");
+}
+
+#[test]
+fn an_error_reads_as_a_sentence() {
+    let error = parse(&VALID.replace("data_width = 64", "data_width = 48")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "kernel.toml:18: port.data_width: 48 bits: a port's data width is a power of two from 32 \
+         to 512"
+    );
+}
+
+#[test]
+fn a_package_finds_its_files_and_libraries() {
+    let (_root, folder) = kernel_folder();
+    let with_library = VALID.replace("control", "libraries = [\"parts\"]\ncontrol");
+    fs::write(folder.join("kernel.toml"), with_library).unwrap();
+    let package = KernelPackage::open(&folder).unwrap();
+    let names: Vec<_> = package
+        .sources()
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(names, ["z_pkg.sv", "a.sv", "b.sv", "scale.sv", "part.sv"]);
+    assert!(package.sources().all(|path| path.is_file()));
+    assert!(package.include_directories().all(|path| path.is_dir()));
+}
+
+#[test]
+fn missing_files_are_named() {
+    let open = |folder: &Path| KernelPackage::open(folder).unwrap_err();
+    let (root, folder) = kernel_folder();
+    assert!(matches!(open(root.path()), KernelError::Io { .. }));
+
+    fs::remove_file(folder.join("sub/part.sv")).unwrap();
+    let KernelError::Manifest { rule, line: 5, .. } = open(&folder) else {
+        panic!("accepted")
+    };
+    assert_eq!(rule, Rule::NoSuchFile("sub/part.sv".to_owned()));
+
+    let no_library = VALID.replace("control", "libraries = [\"absent\"]\ncontrol");
+    fs::write(folder.join("sub/part.sv"), "").unwrap();
+    fs::write(folder.join("kernel.toml"), no_library).unwrap();
+    let KernelError::Manifest { rule, line: 6, .. } = open(&folder) else {
+        panic!("accepted")
+    };
+    assert_eq!(rule, Rule::NoSuchLibrary("absent".to_owned()));
+}
+
+#[test]
+fn a_link_out_of_the_folder_is_refused() {
+    let (root, folder) = kernel_folder();
+    fs::write(root.path().join("secret.sv"), "").unwrap();
+    fs::remove_file(folder.join("sub/part.sv")).unwrap();
+    std::os::unix::fs::symlink("../../secret.sv", folder.join("sub/part.sv")).unwrap();
+    let Err(KernelError::Manifest { rule, .. }) = KernelPackage::open(&folder) else {
+        panic!("accepted")
+    };
+    assert_eq!(rule, Rule::OutsideFolder("sub/part.sv".to_owned()));
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused() {
+    let (_root, folder) = kernel_folder();
+    fs::write(folder.join("kernel.toml"), [0xff, 0xfe, 0x00]).unwrap();
+    assert!(matches!(
+        KernelPackage::open(&folder),
+        Err(KernelError::Io { .. })
+    ));
+}
+
+/// Values that stand at the edges of the rules.
+fn awkward_value() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("0xffffffff".to_owned()),
+        Just("4294967296".to_owned()),
+        Just("0xfffc".to_owned()),
+        Just("[]".to_owned()),
+        Just("{}".to_owned()),
+        Just("nan".to_owned()),
+        Just("\"read\"".to_owned()),
+        Just("\"..\"".to_owned()),
+        any::<i64>().prop_map(|number| number.to_string()),
+        "[ -~]{0,12}",
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        let _ = parse(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn mutated_manifests_never_panic(
+        line in 0..VALID.lines().count(),
+        value in awkward_value(),
+        cut in 0..VALID.len(),
+        byte in any::<u8>(),
+    ) {
+        let replaced: Vec<String> = VALID
+            .lines()
+            .enumerate()
+            .map(|(i, text)| match text.split_once('=') {
+                Some((key, _)) if i == line => format!("{key}= {value}"),
+                _ => text.to_owned(),
+            })
+            .collect();
+        let _ = parse(&replaced.join("\n"));
+        let mut bytes = VALID.as_bytes().to_vec();
+        bytes[cut] = byte;
+        let _ = parse(&String::from_utf8_lossy(&bytes));
+        let _ = parse(&VALID[..cut]);
+    }
+
+    #[test]
+    fn accepted_arguments_never_overlap(
+        places in proptest::collection::vec((0u32..40, 0u32..5), 0..6),
+    ) {
+        let mut text = VALID[..VALID.find("[[argument]]").unwrap()].to_owned();
+        for (i, (offset, words)) in places.iter().enumerate() {
+            text += &format!(
+                "[[argument]]\nname = \"a{i}\"\noffset = {}\nbytes = {}\n",
+                offset * 4,
+                words * 4
+            );
+        }
+        let overlap = places.iter().enumerate().any(|(i, a)| {
+            places[..i].iter().any(|b| a.0 < b.0 + b.1 && b.0 < a.0 + a.1)
+        });
+        let refused = places.iter().any(|&(offset, words)| offset < 4 || words == 0);
+        prop_assert_eq!(parse(&text).is_ok(), !overlap && !refused);
+    }
+}
