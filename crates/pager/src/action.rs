@@ -1,0 +1,201 @@
+//! What the pager wants done.
+
+use crate::error::{AccessError, PagerError};
+use crate::ids::{BufferId, FaultToken, IoId, ObjectId, OperationId, RequestId};
+use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, TableGeometry, VirtAddr};
+
+/// What the card shall do; each is one command of docs/architecture.md ("Command ring").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Host memory to card memory.
+    CopyIn {
+        /// Source, row-aligned.
+        from: HostAddr,
+        /// Destination, row-aligned.
+        to: CardAddr,
+        /// A multiple of 64.
+        bytes: u64,
+    },
+    /// Card memory to host memory.
+    CopyOut {
+        /// Source, row-aligned.
+        from: CardAddr,
+        /// Destination, row-aligned.
+        to: HostAddr,
+        /// A multiple of 64.
+        bytes: u64,
+    },
+    /// Zeroes card memory.
+    Zero {
+        /// Destination, row-aligned.
+        to: CardAddr,
+        /// A multiple of 64.
+        bytes: u64,
+    },
+    /// Writes a page-table entry.
+    Install {
+        /// Address space.
+        asid: Asid,
+        /// Page-aligned.
+        address: VirtAddr,
+        /// The entry.
+        entry: PageEntry,
+    },
+    /// Removes a page-table entry; the completion reports accessed and dirty.
+    Invalidate {
+        /// Address space.
+        asid: Asid,
+        /// Page-aligned.
+        address: VirtAddr,
+        /// Size of the page.
+        size: PageSize,
+    },
+    /// Clears W and dirty of an entry; the completion reports accessed and dirty.
+    Protect {
+        /// Address space.
+        asid: Asid,
+        /// Page-aligned.
+        address: VirtAddr,
+        /// Size of the page.
+        size: PageSize,
+    },
+    /// Reports accessed and dirty; clears accessed.
+    ReadClear {
+        /// Address space.
+        asid: Asid,
+        /// Page-aligned.
+        address: VirtAddr,
+        /// Size of the page.
+        size: PageSize,
+    },
+    /// Lets a parked access go on with a translation, or fails it (`None`).
+    FaultReply {
+        /// Which access.
+        token: FaultToken,
+        /// The translation of its page.
+        entry: Option<PageEntry>,
+    },
+}
+
+/// A mapping, for answers and messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MappingInfo {
+    /// First address.
+    pub address: VirtAddr,
+    /// Bytes, whole pages.
+    pub bytes: u64,
+    /// What it shows.
+    pub object: ObjectId,
+    /// First byte of the object that it shows.
+    pub offset: u64,
+    /// The kernel may read.
+    pub read: bool,
+    /// The kernel may write.
+    pub write: bool,
+}
+
+/// The good end of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Success {
+    /// Nothing more to say.
+    Done,
+    /// The mapping that was made.
+    Mapped(MappingInfo),
+}
+
+/// Something the owner has to do. Actions are to be carried out in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Queue a command at the card, in this order.
+    Command {
+        /// Comes back in [`Event::OperationDone`](crate::Event::OperationDone).
+        id: OperationId,
+        /// What to do.
+        operation: Operation,
+        /// Start only when every earlier command is complete.
+        fence: bool,
+        /// A completion is wanted (failures always send one).
+        notify: bool,
+    },
+    /// Fill a DMA buffer from an object. The owner also zeroes the buffer from the last byte read to
+    /// the next multiple of 64, and whatever an early end of the file leaves.
+    ReadObject {
+        /// Comes back in [`Event::IoDone`](crate::Event::IoDone).
+        io: IoId,
+        /// From what.
+        object: ObjectId,
+        /// From where in the object.
+        offset: u64,
+        /// How much; never beyond the object's end.
+        bytes: u64,
+        /// Into which buffer.
+        buffer: BufferId,
+        /// Where in the buffer.
+        buffer_offset: u64,
+    },
+    /// Write a part of a DMA buffer to an object.
+    WriteObject {
+        /// Comes back in [`Event::IoDone`](crate::Event::IoDone).
+        io: IoId,
+        /// To what.
+        object: ObjectId,
+        /// To where in the object.
+        offset: u64,
+        /// How much; never beyond the object's end.
+        bytes: u64,
+        /// From which buffer.
+        buffer: BufferId,
+        /// Where in the buffer.
+        buffer_offset: u64,
+    },
+    /// Tell the shell where the page table of a space is. The table is zeroed.
+    EnableSpace {
+        /// Which space.
+        asid: Asid,
+        /// Place and size.
+        table: TableGeometry,
+        /// Size classes in use: bit k for pages of 4 KiB << k.
+        size_classes: u32,
+    },
+    /// Tell the shell that a space is gone.
+    DisableSpace {
+        /// Which space.
+        asid: Asid,
+    },
+    /// The end of a request.
+    Complete {
+        /// Which one.
+        request: RequestId,
+        /// How it ended.
+        result: Result<Success, PagerError>,
+    },
+    /// A kernel's access failed (the reply to the kernel is a command of its own). `wait` on the
+    /// kernel must fail too.
+    AccessFailed {
+        /// Which access; its stream names slot and port.
+        token: FaultToken,
+        /// In which space.
+        asid: Asid,
+        /// Where.
+        address: VirtAddr,
+        /// A write.
+        write: bool,
+        /// Why.
+        reason: AccessError,
+        /// The mapping that holds the address, or else the nearest one.
+        nearest: Option<MappingInfo>,
+    },
+    /// A page had to leave the card and could not be written. Its data is kept on the card.
+    WriteBackFailed {
+        /// What happened: object, place and system error.
+        error: PagerError,
+    },
+    /// The card failed a command that must not fail. What depended on it is suspect; the owner
+    /// should stop the card's slots.
+    CardFailed {
+        /// Which command.
+        id: OperationId,
+        /// How it ended.
+        status: crate::OperationStatus,
+    },
+}

@@ -1,0 +1,331 @@
+//! What goes wrong, with the values that say where.
+
+use crate::action::MappingInfo;
+use crate::event::OperationStatus;
+use crate::ids::ObjectId;
+use thiserror::Error;
+use units::{Asid, PageSize, VirtAddr};
+
+/// Why I/O on an object failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum IoError {
+    /// The system's error number.
+    #[error("system error {0}")]
+    Os(i32),
+    /// A write moved fewer bytes than asked.
+    #[error("only {done} of {wanted} bytes were written")]
+    Short {
+        /// Asked.
+        wanted: u64,
+        /// Moved.
+        done: u64,
+    },
+}
+
+/// A direction of I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the object to the card.
+    Read,
+    /// From the card to the object.
+    Write,
+}
+
+impl std::fmt::Display for Direction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write back",
+        })
+    }
+}
+
+fn hex(address: &VirtAddr) -> String {
+    address.to_string()
+}
+
+fn name(asid: &Asid) -> u8 {
+    asid.get()
+}
+
+/// Why a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum PagerError {
+    /// The name is taken.
+    #[error("address space {} exists already: destroy it first or use a free ASID", name(.asid))]
+    SpaceExists {
+        /// The name.
+        asid: Asid,
+    },
+    /// No such space.
+    #[error("address space {} does not exist: create it first", name(.asid))]
+    NoSuchSpace {
+        /// The name.
+        asid: Asid,
+    },
+    /// The space is not ready yet, or on its way out.
+    #[error(
+        "address space {} is being created or destroyed: wait for that request to complete",
+        name(.asid)
+    )]
+    SpaceBusy {
+        /// The name.
+        asid: Asid,
+    },
+    /// Card memory has no room for a page table.
+    #[error(
+        "no card memory is left for the page table of address space {} ({bytes} bytes): \
+         unmap something or use a smaller table",
+        name(.asid)
+    )]
+    NoTableMemory {
+        /// The space.
+        asid: Asid,
+        /// Size of the table.
+        bytes: u64,
+    },
+    /// The name is taken.
+    #[error("{object} exists already: close it first")]
+    ObjectExists {
+        /// The name.
+        object: ObjectId,
+    },
+    /// No such object.
+    #[error("{object} does not exist: create it first")]
+    NoSuchObject {
+        /// The name.
+        object: ObjectId,
+    },
+    /// An object without bytes.
+    #[error("{object} is empty: only objects of at least 1 byte can be mapped")]
+    EmptyObject {
+        /// The name.
+        object: ObjectId,
+    },
+    /// The object is still mapped.
+    #[error(
+        "{object} is still mapped at {} in address space {}: unmap it before closing it",
+        hex(.address), name(.asid)
+    )]
+    ObjectMapped {
+        /// The object.
+        object: ObjectId,
+        /// A space that maps it.
+        asid: Asid,
+        /// Where.
+        address: VirtAddr,
+    },
+    /// The object is being closed.
+    #[error("{object} is being closed: wait for that request to complete")]
+    ObjectClosing {
+        /// The object.
+        object: ObjectId,
+    },
+    /// A range of no bytes.
+    #[error("the range at {} has no bytes: give a length of at least 1", hex(.address))]
+    EmptyRange {
+        /// Where.
+        address: VirtAddr,
+    },
+    /// A misaligned address.
+    #[error(
+        "address {} is not a multiple of the page size, {page}: round it or let the pager choose",
+        hex(.address)
+    )]
+    MisalignedAddress {
+        /// The address.
+        address: VirtAddr,
+        /// Page size.
+        page: PageSize,
+    },
+    /// A misaligned offset.
+    #[error(
+        "offset {offset} in {object} is not a multiple of the page size, {page}: round it down"
+    )]
+    MisalignedOffset {
+        /// The object.
+        object: ObjectId,
+        /// The offset.
+        offset: u64,
+        /// Page size.
+        page: PageSize,
+    },
+    /// An offset at or past the end.
+    #[error(
+        "offset {offset} is past the end of {object}, which has {bytes} bytes: use a smaller one"
+    )]
+    OffsetPastEnd {
+        /// The object.
+        object: ObjectId,
+        /// The offset.
+        offset: u64,
+        /// Length of the object.
+        bytes: u64,
+    },
+    /// A range beyond 48 bits of address.
+    #[error(
+        "{bytes} bytes at {} reach beyond the 48-bit address space: choose a lower address",
+        hex(.address)
+    )]
+    RangeTooHigh {
+        /// Where.
+        address: VirtAddr,
+        /// Length.
+        bytes: u64,
+    },
+    /// No gap of that length.
+    #[error("address space {} has no gap of {bytes} bytes: unmap something", name(.asid))]
+    NoGap {
+        /// The space.
+        asid: Asid,
+        /// Length asked.
+        bytes: u64,
+    },
+    /// Mappings must not overlap.
+    #[error(
+        "{bytes} bytes at {} overlap the mapping of {} at {} ({} bytes) in address space {}: \
+         unmap that or choose another address",
+        hex(.address), existing.object, hex(&existing.address), existing.bytes, name(.asid)
+    )]
+    Overlap {
+        /// The space.
+        asid: Asid,
+        /// Where the new mapping should be.
+        address: VirtAddr,
+        /// Its length.
+        bytes: u64,
+        /// The mapping in the way.
+        existing: MappingInfo,
+    },
+    /// A writable mapping of a read-only object.
+    #[error("{object} is read-only: open it for writing or map it without the right to write")]
+    ReadOnlyObject {
+        /// The object.
+        object: ObjectId,
+    },
+    /// A mapping without rights.
+    #[error("the mapping of {object} allows neither reads nor writes: give it at least one right")]
+    NoRights {
+        /// The object.
+        object: ObjectId,
+    },
+    /// Nothing is mapped there.
+    #[error(
+        "nothing is mapped in the {bytes} bytes at {} of address space {}: name a mapped range",
+        hex(.address), name(.asid)
+    )]
+    NotMapped {
+        /// The space.
+        asid: Asid,
+        /// Where.
+        address: VirtAddr,
+        /// Length.
+        bytes: u64,
+    },
+    /// I/O on an object failed.
+    #[error(
+        "cannot {direction} {bytes} bytes at offset {offset} of {object}: {error}; \
+         what was there before is unchanged or still held on the card"
+    )]
+    Io {
+        /// Which way.
+        direction: Direction,
+        /// The object.
+        object: ObjectId,
+        /// Where.
+        offset: u64,
+        /// How much.
+        bytes: u64,
+        /// Why.
+        error: IoError,
+    },
+    /// The card failed a transfer.
+    #[error("the card failed to {direction} {bytes} bytes at offset {offset} of {object} ({status:?}): reset the card")]
+    Card {
+        /// Which way.
+        direction: Direction,
+        /// The object.
+        object: ObjectId,
+        /// Where.
+        offset: u64,
+        /// How much.
+        bytes: u64,
+        /// Why.
+        status: OperationStatus,
+    },
+}
+
+/// Why an access of a kernel failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum AccessError {
+    /// Nothing is mapped there.
+    #[error("nothing is mapped at this address")]
+    NotMapped,
+    /// The mapping does not allow reads.
+    #[error("the mapping does not allow reads: map it with the right to read")]
+    NotReadable,
+    /// The mapping does not allow writes.
+    #[error("the mapping does not allow writes: map it with the right to write")]
+    NotWritable,
+    /// The mapping ended while the access waited.
+    #[error(
+        "the address was unmapped while the access waited: wait for the kernel before unmapping"
+    )]
+    Unmapped,
+    /// The page could not be fetched.
+    #[error("the page could not be fetched: {0}")]
+    Fetch(PagerError),
+    /// No frame is free and none can be freed.
+    #[error(
+        "no frame is free and none can be freed ({frames} frames, {unsaved} of them hold data that \
+         could not be written back): make room on the storage and sync, or raise the frame limit"
+    )]
+    NoFrame {
+        /// Frames that the space may use.
+        frames: u64,
+        /// Frames kept because their write-back failed.
+        unsaved: u64,
+    },
+}
+
+/// Why a pager cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// No DMA buffer.
+    #[error("the pager needs at least one DMA buffer")]
+    NoBuffers,
+    /// A buffer that cannot hold a page.
+    #[error("DMA buffers of {buffer_bytes} bytes cannot hold a page of {page}: make them larger")]
+    BufferTooSmall {
+        /// Size of the buffers.
+        buffer_bytes: u64,
+        /// Page size.
+        page: PageSize,
+    },
+    /// A buffer that is not row-aligned.
+    #[error("DMA buffer {index} is not aligned to 64 bytes")]
+    BufferMisaligned {
+        /// Which one.
+        index: usize,
+    },
+    /// No memory, or a channel without a whole frame.
+    #[error("channel {channel} of card memory has no whole frame of {page}")]
+    NoFrames {
+        /// Which one.
+        channel: usize,
+        /// Page size.
+        page: PageSize,
+    },
+    /// A range of card memory that is misaligned or too high.
+    #[error("channel {channel}: the range is not aligned to 4 KiB, reaches beyond 37 bits or overlaps another")]
+    BadRange {
+        /// Which one.
+        channel: usize,
+    },
+    /// A page table that is too small or too large.
+    #[error("page tables of 2^{sets_log2} sets are not supported: use 10 to 24")]
+    BadTable {
+        /// log2 of the sets.
+        sets_log2: u8,
+    },
+}

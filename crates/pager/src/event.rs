@@ -1,0 +1,214 @@
+//! What the pager is told.
+
+use crate::error::IoError;
+use crate::ids::{FaultToken, IoId, ObjectId, OperationId, RequestId};
+use units::{Asid, VirtAddr};
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ObjectKind {
+    /// A file, or a range of one. Its dirty pages are written back when they leave the card.
+    File {
+        /// Writable mappings are allowed.
+        writable: bool,
+        /// The content is known to be zero (just created or truncated): pages are zeroed on the
+        /// card instead of read. Holes of an older file are told by [`Event::ObjectHole`].
+        fresh: bool,
+    },
+    /// Memory that starts as zeroes and lives until the object is closed. Its pages are written to
+    /// the owner's backing only when they are evicted or synced.
+    Anonymous,
+}
+
+impl ObjectKind {
+    /// Writable mappings are allowed.
+    pub const fn writable(self) -> bool {
+        match self {
+            Self::File { writable, .. } => writable,
+            Self::Anonymous => true,
+        }
+    }
+
+    /// Every page is known to be zero at first.
+    pub const fn starts_zero(self) -> bool {
+        match self {
+            Self::File { fresh, .. } => fresh,
+            Self::Anonymous => true,
+        }
+    }
+}
+
+/// How a command to the card ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OperationStatus {
+    /// Done.
+    Ok,
+    /// A table command found no such entry.
+    Absent,
+    /// An install found no free way in the set.
+    SetFull,
+    /// Malformed, or a space that is not enabled.
+    Refused,
+    /// The memory or the host answered with an error.
+    BusError,
+}
+
+/// Why an access could not be translated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FaultCause {
+    /// No entry.
+    Absent,
+    /// An entry without the right that the access needs.
+    Permission,
+    /// An entry whose target this shell cannot reach.
+    Target,
+}
+
+/// Something that happened, or that somebody wants. Every event with a `request` is answered by
+/// exactly one [`Action::Complete`](crate::Action::Complete), at once or later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Makes an address space: allocates its page table and zeroes it. Complete when
+    /// [`Action::EnableSpace`](crate::Action::EnableSpace) has been emitted.
+    CreateSpace {
+        /// Who asks.
+        request: RequestId,
+        /// Its name, free until now.
+        asid: Asid,
+        /// At most this many frames are filled on behalf of the space. `None`: no limit.
+        frame_limit: Option<u32>,
+    },
+    /// Unmaps everything and gives the table back. No slot may be running in the space. Dirty pages
+    /// are written back first; the space is gone even if that failed.
+    DestroySpace {
+        /// Who asks.
+        request: RequestId,
+        /// Which space.
+        asid: Asid,
+    },
+    /// Makes an object known. The content is fetched page by page when it is needed.
+    CreateObject {
+        /// Who asks.
+        request: RequestId,
+        /// Its name, free until now.
+        object: ObjectId,
+        /// Length in bytes, more than 0.
+        bytes: u64,
+        /// What it is.
+        kind: ObjectKind,
+    },
+    /// Says that a range of an object reads as zeroes (a hole of a sparse file). Only whole pages
+    /// within the range count. To be told before the range is touched.
+    ObjectHole {
+        /// Which object.
+        object: ObjectId,
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Forgets an object that is not mapped. Dirty pages that an earlier write-back could not save
+    /// are tried once more; if that fails the object stays, unless `discard`.
+    CloseObject {
+        /// Who asks.
+        request: RequestId,
+        /// Which object.
+        object: ObjectId,
+        /// Drop what is dirty instead of writing it.
+        discard: bool,
+    },
+    /// Makes a range of an object visible in a space. Answered with
+    /// [`Success::Mapped`](crate::Success::Mapped).
+    Map {
+        /// Who asks.
+        request: RequestId,
+        /// Which space.
+        asid: Asid,
+        /// Where; a multiple of the page size. `None`: the pager chooses.
+        address: Option<VirtAddr>,
+        /// Which object.
+        object: ObjectId,
+        /// First byte of the range; a multiple of the page size.
+        offset: u64,
+        /// Bytes; rounded up to whole pages. What lies beyond the object's end reads as zeroes and
+        /// is never written back.
+        bytes: u64,
+        /// The kernel may read.
+        read: bool,
+        /// The kernel may write.
+        write: bool,
+    },
+    /// Ends mappings in a range, rounded out to whole pages. Dirty pages that nobody else maps are
+    /// written back and leave the card (pages of anonymous objects stay until the object is closed).
+    Unmap {
+        /// Who asks.
+        request: RequestId,
+        /// Which space.
+        asid: Asid,
+        /// First byte.
+        address: VirtAddr,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Writes back what was written in a range before this event; the pages stay mapped.
+    Sync {
+        /// Who asks.
+        request: RequestId,
+        /// Which space.
+        asid: Asid,
+        /// First byte.
+        address: VirtAddr,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Asks to bring pages in before they are touched, as far as frames are free. A hint: no answer.
+    Prefetch {
+        /// Which space.
+        asid: Asid,
+        /// First byte.
+        address: VirtAddr,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// A kernel's access waits.
+    Fault {
+        /// For the reply.
+        token: FaultToken,
+        /// Space of the port.
+        asid: Asid,
+        /// Any byte of the access (an access stays within a page).
+        address: VirtAddr,
+        /// A write.
+        write: bool,
+        /// Found by look-ahead: an older access of the same stream waits too.
+        ahead: bool,
+        /// Why.
+        cause: FaultCause,
+    },
+    /// A command with `notify`, or one that failed, is over.
+    OperationDone {
+        /// Which one.
+        id: OperationId,
+        /// How it ended.
+        status: OperationStatus,
+        /// Of the entry that a table command touched.
+        accessed: bool,
+        /// Of the entry that a table command touched.
+        dirty: bool,
+    },
+    /// A read or write of an object is over.
+    IoDone {
+        /// Which one.
+        id: IoId,
+        /// Bytes moved. A read that meets the end of the file early is complete: the owner has
+        /// zeroed the rest. A short write counts as failed.
+        result: Result<u64, IoError>,
+    },
+    /// A slot is in reset: accesses parked in its streams are gone and must not be answered.
+    SlotStopped {
+        /// First stream of the slot.
+        first_stream: u8,
+        /// Last stream of the slot.
+        last_stream: u8,
+    },
+}
