@@ -80,8 +80,8 @@ pub struct WorkId(pub u64);
 /// A card, real or simulated.
 ///
 /// Nothing here blocks except [`wait`](Card::wait) and, for the time of a bus access, the register
-/// calls. A card is driven by one thread.
-pub trait Card {
+/// calls. A card is driven by one thread at a time.
+pub trait Card: Send {
     /// What the card is made of.
     fn description(&self) -> &CardDescription;
 
@@ -159,6 +159,13 @@ pub trait Card {
     /// # Errors
     /// A broken card ([`CardError::Broken`]); errors of kernels and commands are events.
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError>;
+
+    /// True when nothing can happen any more unless the host does something: no command, no host
+    /// work, no data on the way, and no kernel that would change its state on a further clock edge.
+    /// `false` when the card cannot know.
+    fn is_quiescent(&mut self) -> bool {
+        false
+    }
 
     /// Where the time went since the card was opened.
     fn statistics(&mut self) -> Result<Statistics, CardError>;
