@@ -98,10 +98,6 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     mem_tag_t tag;
   } write_order_t;
 
-  function automatic channel_ax_t channel_request(card_addr_t addr, burst_len_t len);
-    return '{addr: 64'(addr[ChannelBytesLog2-1:0]), len: 8'(len)};
-  endfunction
-
   // ---------------------------------------------------------------------------------------------
   // Reads
   // ---------------------------------------------------------------------------------------------
@@ -136,7 +132,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     .rst_ni,
     .in_valid_i(read_any && read_order_ready),
     .in_ready_o(ar_ready),
-    .in_data_i(channel_request(read_won.addr, read_won.len)),
+    .in_data_i('{addr: 64'(read_won.addr[ChannelBytesLog2-1:0]), len: 8'(read_won.len)}),
     .out_valid_o(mem_ar_valid_o),
     .out_ready_i(mem_ar_ready_i),
     .out_data_o(mem_ar_o)
@@ -225,7 +221,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     .rst_ni,
     .in_valid_i(write_any && write_room),
     .in_ready_o(aw_ready),
-    .in_data_i(channel_request(write_won.addr, write_won.len)),
+    .in_data_i('{addr: 64'(write_won.addr[ChannelBytesLog2-1:0]), len: 8'(write_won.len)}),
     .out_valid_o(mem_aw_valid_o),
     .out_ready_i(mem_aw_ready_i),
     .out_data_o(mem_aw_o)
@@ -309,6 +305,6 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   `TMB_ASSERT_INIT(OffsetFitsAddress, ChannelBytesLog2 <= CardAddrWidth)
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, read_order_valid, write_order_valid};
+  assign unused_ok = &{1'b0, read_order_valid, write_order_valid, read_won, write_won};
 
 endmodule

@@ -1,0 +1,434 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// DMA engine: runs the host's commands and tells it what happens.
+//
+// Cfg   geometry of the shell: card memory, spaces, streams, slots
+//
+//   command ring ─► queue (fetch, check) ─► dispatch ─┬─► copy in ──┐
+//                                                     ├─► zero ─────┴─► card writer ─► fabric
+//                                                     ├─► copy out ◄── fabric
+//                                                     └─► table ─► virtual memory
+//   completions, faults, interrupts ─► events ─► event ring, irq
+//
+// Commands start in ring order; copies and zeroes then run side by side, table commands and fault
+// replies one after the other. "Complete" is the last write response at the memory (CopyIn, Zero),
+// the host's acceptance of the last posted write (CopyOut), the table engine's answer, or the
+// acceptance of a fault reply: never earlier.
+//
+// Throughput: one row a cycle from the host and one to it, at the same time. Latency: doorbell to
+// fetch 3 cycles; command to first burst 4 cycles.
+// Back-pressure: reads of either side are asked for only with room for them; an event ring without
+// room holds completions, then units, then dispatch. No deadlock: every unit's header says why;
+// between units, waiting goes one way only: queue -> dispatch -> units -> completions -> events ->
+// host (which gives room back by a register write).
+//
+// Source: FSRF section 5.4; formats in docs/architecture.md.
+
+`include "tmb_assert.svh"
+
+module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
+  parameter shell_cfg_t Cfg = DefaultShellCfg
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  // Registers.
+  input  logic        enable_i,
+  input  ring_t       command_ring_i,
+  output logic [31:0] command_head_o,
+  input  ring_t       event_ring_i,
+  output logic [31:0] event_tail_o,
+  output logic        idle_o,
+  output logic        row_in_o,      // counted events: one row each
+  output logic        row_out_o,
+  output logic        row_zeroed_o,
+
+  output logic irq_o,
+  input  logic interrupt_i [Cfg.NumSlots],
+
+  // Virtual memory.
+  output logic         table_cmd_valid_o,
+  input  logic         table_cmd_ready_i,
+  output table_cmd_t   table_cmd_o,
+  input  logic         table_rsp_valid_i,
+  output logic         table_rsp_ready_o,
+  input  table_rsp_t   table_rsp_i,
+  input  logic         fault_valid_i,
+  output logic         fault_ready_o,
+  input  fault_t       fault_i,
+  output logic         fault_reply_valid_o,
+  input  logic         fault_reply_ready_i,
+  output fault_reply_t fault_reply_o,
+
+  // Fabric: one reader, one writer.
+  output logic            read_req_valid_o,
+  input  logic            read_req_ready_i,
+  output mem_req_t        read_req_o,
+  input  logic            read_rsp_valid_i,
+  output logic            read_rsp_ready_o,
+  input  mem_read_rsp_t   read_rsp_i,
+  output logic            write_req_valid_o,
+  input  logic            write_req_ready_i,
+  output mem_req_t        write_req_o,
+  output logic            write_data_valid_o,
+  input  logic            write_data_ready_i,
+  output mem_write_data_t write_data_o,
+  input  logic            write_rsp_valid_i,
+  output logic            write_rsp_ready_o,
+  input  mem_write_rsp_t  write_rsp_i,
+
+  // Host memory.
+  output logic       host_ar_valid_o,
+  input  logic       host_ar_ready_i,
+  output host_ax_t   host_ar_o,
+  output logic [3:0] host_ar_id_o,
+  input  logic       host_r_valid_i,
+  output logic       host_r_ready_o,
+  input  host_r_t    host_r_i,
+  input  logic [3:0] host_r_id_i,
+  output logic       host_aw_valid_o,
+  input  logic       host_aw_ready_i,
+  output host_ax_t   host_aw_o,
+  output logic [3:0] host_aw_id_o,
+  output logic       host_w_valid_o,
+  input  logic       host_w_ready_i,
+  output host_w_t    host_w_o,
+  input  logic       host_b_valid_i,
+  output logic       host_b_ready_o,
+  input  logic       host_b_error_i,
+  input  logic [3:0] host_b_id_i
+);
+
+  // ---------------------------------------------------------------------------------------------
+  // Commands
+  // ---------------------------------------------------------------------------------------------
+
+  logic command_ar_valid, command_ar_ready, command_r_valid;
+  host_ax_t command_ar;
+  host_r_t host_r;
+  logic command_valid, command_ready, queue_busy;
+  command_t command;
+
+  tmb_dma_queue #(
+    .Cfg(Cfg)
+  ) u_queue (
+    .clk_i,
+    .rst_ni,
+    .enable_i,
+    .ring_i(command_ring_i),
+    .head_o(command_head_o),
+    .host_ar_valid_o(command_ar_valid),
+    .host_ar_ready_i(command_ar_ready),
+    .host_ar_o(command_ar),
+    .host_r_valid_i(command_r_valid),
+    .host_r_i(host_r),
+    .command_valid_o(command_valid),
+    .command_ready_i(command_ready),
+    .command_o(command),
+    .busy_o(queue_busy)
+  );
+
+  typedef enum int unsigned {
+    DoneDispatch = 0,
+    DoneCopyIn = 1,
+    DoneCopyOut = 2,
+    DoneZero = 3,
+    DoneTable = 4
+  } done_e;
+  localparam int unsigned NumDone = 5;
+
+  logic [NumDone-1:0] done_valid, done_ready;
+  completion_t done [NumDone];
+
+  copy_t copy;
+  logic copy_in_valid, copy_in_ready, copy_in_busy;
+  logic copy_out_valid, copy_out_ready, copy_out_busy;
+  logic zero_valid, zero_ready, zero_busy;
+  logic table_valid, table_ready, table_busy;
+  logic units_busy;
+
+  assign units_busy = copy_in_busy || copy_out_busy || zero_busy || table_busy;
+
+  tmb_dma_dispatch u_dispatch (
+    .command_valid_i(command_valid),
+    .command_ready_o(command_ready),
+    .command_i(command),
+    .units_busy_i(units_busy),
+    .copy_o(copy),
+    .copy_in_valid_o(copy_in_valid),
+    .copy_in_ready_i(copy_in_ready),
+    .copy_out_valid_o(copy_out_valid),
+    .copy_out_ready_i(copy_out_ready),
+    .zero_valid_o(zero_valid),
+    .zero_ready_i(zero_ready),
+    .table_valid_o(table_valid),
+    .table_ready_i(table_ready),
+    .completion_valid_o(done_valid[DoneDispatch]),
+    .completion_ready_i(done_ready[DoneDispatch]),
+    .completion_o(done[DoneDispatch])
+  );
+
+  // ---------------------------------------------------------------------------------------------
+  // Units
+  // ---------------------------------------------------------------------------------------------
+
+  // Writers of the card: 0 CopyIn, 1 Zero.
+  logic source_req_valid [2];
+  logic source_req_ready [2];
+  mem_req_t source_req [2];
+  logic source_data_valid [2];
+  logic source_data_ready [2];
+  mem_write_data_t source_data [2];
+  logic source_rsp_valid [2];
+  mem_write_rsp_t source_rsp;
+
+  logic copy_in_ar_valid, copy_in_ar_ready, copy_in_r_valid;
+  host_ax_t copy_in_ar;
+
+  tmb_dma_copy_in u_copy_in (
+    .clk_i,
+    .rst_ni,
+    .copy_valid_i(copy_in_valid),
+    .copy_ready_o(copy_in_ready),
+    .copy_i(copy),
+    .host_ar_valid_o(copy_in_ar_valid),
+    .host_ar_ready_i(copy_in_ar_ready),
+    .host_ar_o(copy_in_ar),
+    .host_r_valid_i(copy_in_r_valid),
+    .host_r_i(host_r),
+    .write_req_valid_o(source_req_valid[0]),
+    .write_req_ready_i(source_req_ready[0]),
+    .write_req_o(source_req[0]),
+    .write_data_valid_o(source_data_valid[0]),
+    .write_data_ready_i(source_data_ready[0]),
+    .write_data_o(source_data[0]),
+    .write_rsp_valid_i(source_rsp_valid[0]),
+    .write_rsp_i(source_rsp),
+    .completion_valid_o(done_valid[DoneCopyIn]),
+    .completion_ready_i(done_ready[DoneCopyIn]),
+    .completion_o(done[DoneCopyIn]),
+    .busy_o(copy_in_busy),
+    .row_done_o(row_in_o)
+  );
+
+  tmb_dma_zero u_zero (
+    .clk_i,
+    .rst_ni,
+    .copy_valid_i(zero_valid),
+    .copy_ready_o(zero_ready),
+    .copy_i(copy),
+    .write_req_valid_o(source_req_valid[1]),
+    .write_req_ready_i(source_req_ready[1]),
+    .write_req_o(source_req[1]),
+    .write_data_valid_o(source_data_valid[1]),
+    .write_data_ready_i(source_data_ready[1]),
+    .write_data_o(source_data[1]),
+    .write_rsp_valid_i(source_rsp_valid[1]),
+    .write_rsp_i(source_rsp),
+    .completion_valid_o(done_valid[DoneZero]),
+    .completion_ready_i(done_ready[DoneZero]),
+    .completion_o(done[DoneZero]),
+    .busy_o(zero_busy),
+    .row_done_o(row_zeroed_o)
+  );
+
+  tmb_dma_card_writer u_card_writer (
+    .clk_i,
+    .rst_ni,
+    .source_req_valid_i(source_req_valid),
+    .source_req_ready_o(source_req_ready),
+    .source_req_i(source_req),
+    .source_data_valid_i(source_data_valid),
+    .source_data_ready_o(source_data_ready),
+    .source_data_i(source_data),
+    .source_rsp_valid_o(source_rsp_valid),
+    .source_rsp_o(source_rsp),
+    .write_req_valid_o,
+    .write_req_ready_i,
+    .write_req_o,
+    .write_data_valid_o,
+    .write_data_ready_i,
+    .write_data_o,
+    .write_rsp_valid_i,
+    .write_rsp_ready_o,
+    .write_rsp_i
+  );
+
+  logic copy_out_aw_valid, copy_out_aw_ready, copy_out_w_valid, copy_out_w_ready, copy_out_b_valid;
+  logic host_b_error;
+  host_ax_t copy_out_aw;
+  host_w_t copy_out_w;
+
+  tmb_dma_copy_out u_copy_out (
+    .clk_i,
+    .rst_ni,
+    .copy_valid_i(copy_out_valid),
+    .copy_ready_o(copy_out_ready),
+    .copy_i(copy),
+    .read_req_valid_o,
+    .read_req_ready_i,
+    .read_req_o,
+    .read_rsp_valid_i,
+    .read_rsp_i,
+    .host_aw_valid_o(copy_out_aw_valid),
+    .host_aw_ready_i(copy_out_aw_ready),
+    .host_aw_o(copy_out_aw),
+    .host_w_valid_o(copy_out_w_valid),
+    .host_w_ready_i(copy_out_w_ready),
+    .host_w_o(copy_out_w),
+    .host_b_valid_i(copy_out_b_valid),
+    .host_b_error_i(host_b_error),
+    .completion_valid_o(done_valid[DoneCopyOut]),
+    .completion_ready_i(done_ready[DoneCopyOut]),
+    .completion_o(done[DoneCopyOut]),
+    .busy_o(copy_out_busy),
+    .row_done_o(row_out_o)
+  );
+  assign read_rsp_ready_o = 1'b1;
+
+  tmb_dma_table u_table (
+    .clk_i,
+    .rst_ni,
+    .command_valid_i(table_valid),
+    .command_ready_o(table_ready),
+    .command_i(command),
+    .table_cmd_valid_o,
+    .table_cmd_ready_i,
+    .table_cmd_o,
+    .table_rsp_valid_i,
+    .table_rsp_ready_o,
+    .table_rsp_i,
+    .fault_reply_valid_o,
+    .fault_reply_ready_i,
+    .fault_reply_o,
+    .completion_valid_o(done_valid[DoneTable]),
+    .completion_ready_i(done_ready[DoneTable]),
+    .completion_o(done[DoneTable]),
+    .busy_o(table_busy)
+  );
+
+  // ---------------------------------------------------------------------------------------------
+  // Completions and events
+  // ---------------------------------------------------------------------------------------------
+
+  logic done_any, completion_in_ready, completion_valid, completion_ready, events_busy;
+  logic [NumDone-1:0] done_grant;
+  logic [$clog2(NumDone)-1:0] done_index;
+  completion_t completion;
+
+  tmb_round_robin_arbiter #(
+    .NumRequests(NumDone)
+  ) u_done_arbiter (
+    .clk_i,
+    .rst_ni,
+    .request_i(done_valid),
+    .accept_i(completion_in_ready),
+    .valid_o(done_any),
+    .grant_o(done_grant),
+    .index_o(done_index)
+  );
+
+  assign done_ready = completion_in_ready ? done_grant : '0;
+
+  tmb_spill_register #(
+    .T(completion_t)
+  ) u_completion (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(done_any),
+    .in_ready_o(completion_in_ready),
+    .in_data_i(done[done_index]),
+    .out_valid_o(completion_valid),
+    .out_ready_i(completion_ready),
+    .out_data_o(completion)
+  );
+
+  logic event_aw_valid, event_aw_ready, event_w_valid, event_w_ready, event_b_valid;
+  host_ax_t event_aw;
+  host_w_t event_w;
+
+  tmb_dma_events #(
+    .NumSlots(Cfg.NumSlots)
+  ) u_events (
+    .clk_i,
+    .rst_ni,
+    .enable_i,
+    .ring_i(event_ring_i),
+    .tail_o(event_tail_o),
+    .irq_o,
+    .completion_valid_i(completion_valid),
+    .completion_ready_o(completion_ready),
+    .completion_i(completion),
+    .fault_valid_i,
+    .fault_ready_o,
+    .fault_i,
+    .interrupt_i,
+    .host_aw_valid_o(event_aw_valid),
+    .host_aw_ready_i(event_aw_ready),
+    .host_aw_o(event_aw),
+    .host_w_valid_o(event_w_valid),
+    .host_w_ready_i(event_w_ready),
+    .host_w_o(event_w),
+    .host_b_valid_i(event_b_valid),
+    .busy_o(events_busy)
+  );
+
+  assign idle_o = !(queue_busy || units_busy || completion_valid || events_busy);
+
+  // ---------------------------------------------------------------------------------------------
+  // Host bus
+  // ---------------------------------------------------------------------------------------------
+
+  tmb_dma_host u_host (
+    .clk_i,
+    .rst_ni,
+    .command_ar_valid_i(command_ar_valid),
+    .command_ar_ready_o(command_ar_ready),
+    .command_ar_i(command_ar),
+    .command_r_valid_o(command_r_valid),
+    .copy_in_ar_valid_i(copy_in_ar_valid),
+    .copy_in_ar_ready_o(copy_in_ar_ready),
+    .copy_in_ar_i(copy_in_ar),
+    .copy_in_r_valid_o(copy_in_r_valid),
+    .r_o(host_r),
+    .copy_out_aw_valid_i(copy_out_aw_valid),
+    .copy_out_aw_ready_o(copy_out_aw_ready),
+    .copy_out_aw_i(copy_out_aw),
+    .copy_out_w_valid_i(copy_out_w_valid),
+    .copy_out_w_ready_o(copy_out_w_ready),
+    .copy_out_w_i(copy_out_w),
+    .copy_out_b_valid_o(copy_out_b_valid),
+    .event_aw_valid_i(event_aw_valid),
+    .event_aw_ready_o(event_aw_ready),
+    .event_aw_i(event_aw),
+    .event_w_valid_i(event_w_valid),
+    .event_w_ready_o(event_w_ready),
+    .event_w_i(event_w),
+    .event_b_valid_o(event_b_valid),
+    .b_error_o(host_b_error),
+    .host_ar_valid_o,
+    .host_ar_ready_i,
+    .host_ar_o,
+    .host_ar_id_o,
+    .host_r_valid_i,
+    .host_r_ready_o,
+    .host_r_i,
+    .host_r_id_i,
+    .host_aw_valid_o,
+    .host_aw_ready_i,
+    .host_aw_o,
+    .host_aw_id_o,
+    .host_w_valid_o,
+    .host_w_ready_i,
+    .host_w_o,
+    .host_b_valid_i,
+    .host_b_ready_o,
+    .host_b_error_i,
+    .host_b_id_i
+  );
+
+  `TMB_ASSERT_INIT(StreamsFitToken, 2 * Cfg.NumSlots * Cfg.PortsPerSlot <= (1 << StreamIdWidth))
+
+endmodule

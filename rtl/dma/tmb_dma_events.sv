@@ -1,0 +1,231 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Event writer: completions, faults and kernel interrupts become records in the event ring.
+//
+// A record is one posted row. When the host side has accepted it, irq_o pulses once: an interrupt
+// never overtakes the record it announces, nor the data that a completion announces (a completion
+// is made after the acceptance of its last row).
+//
+// Sources take turns. A record is started only while the ring has room (EVENT_HEAD), so nothing is
+// ever dropped: sources wait instead. Interrupts are latched, one a slot; edges of a slot that come
+// before its record has been made are one record.
+//
+// Throughput: one record every four cycles, several on their way. Latency: 3 cycles to the host
+// bus. Ordering: records in the order of the ring; a source's in its own order.
+// Back-pressure: a ring without room holds completions and the fault queue.
+// No deadlock: the host gives room back by a register write, which waits for nothing here.
+//
+// Source: docs/architecture.md, Event ring.
+
+`include "tmb_assert.svh"
+
+module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
+  parameter int unsigned NumSlots = 1
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+
+  input  logic        enable_i,
+  input  ring_t       ring_i,
+  output logic [31:0] tail_o,  // records accepted by the host side
+  output logic        irq_o,
+
+  input  logic        completion_valid_i,
+  output logic        completion_ready_o,
+  input  completion_t completion_i,
+  input  logic        fault_valid_i,
+  output logic        fault_ready_o,
+  input  fault_t      fault_i,
+  input  logic        interrupt_i [NumSlots],
+
+  output logic        host_aw_valid_o,
+  input  logic        host_aw_ready_i,
+  output host_ax_t    host_aw_o,
+  output logic        host_w_valid_o,
+  input  logic        host_w_ready_i,
+  output host_w_t     host_w_o,
+  input  logic        host_b_valid_i,
+
+  output logic        busy_o
+);
+
+  localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
+
+  typedef enum logic [1:0] {
+    SourceCompletion = 2'd0,
+    SourceFault = 2'd1,
+    SourceInterrupt = 2'd2
+  } source_e;
+  localparam int unsigned NumSources = 3;
+
+  typedef enum logic [1:0] {
+    StIdle,
+    StAddress,
+    StData
+  } state_e;
+
+  state_e state_q;
+
+  // ---------------------------------------------------------------------------------------------
+  // Interrupts: rising edges, latched
+  // ---------------------------------------------------------------------------------------------
+
+  logic [NumSlots-1:0] interrupt, interrupt_q, pending_q, slot_grant;
+  logic [SlotWidth-1:0] slot;
+  logic slot_valid, take_interrupt;
+
+  for (genvar s = 0; s < NumSlots; s++) begin : gen_interrupt
+    assign interrupt[s] = interrupt_i[s];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      interrupt_q <= '0;
+      pending_q <= '0;
+    end else begin
+      interrupt_q <= interrupt;
+      pending_q <= (pending_q & ~(take_interrupt ? slot_grant : '0)) | (interrupt & ~interrupt_q);
+    end
+  end
+
+  tmb_round_robin_arbiter #(
+    .NumRequests(NumSlots)
+  ) u_slots (
+    .clk_i,
+    .rst_ni,
+    .request_i(pending_q),
+    .accept_i(take_interrupt),
+    .valid_o(slot_valid),
+    .grant_o(slot_grant),
+    .index_o(slot)
+  );
+
+  // ---------------------------------------------------------------------------------------------
+  // Choice of the next record
+  // ---------------------------------------------------------------------------------------------
+
+  logic [31:0] issued_q, accepted_q, used;
+  logic room, any, take;
+  logic [NumSources-1:0] request, grant;
+  logic [1:0] source;
+
+  assign used = issued_q - ring_i.host_count;
+  assign room = (used >> ring_i.size_log2) == '0;
+
+  assign request[SourceCompletion] = completion_valid_i;
+  assign request[SourceFault] = fault_valid_i;
+  assign request[SourceInterrupt] = slot_valid;
+
+  tmb_round_robin_arbiter #(
+    .NumRequests(NumSources)
+  ) u_sources (
+    .clk_i,
+    .rst_ni,
+    .request_i(request),
+    .accept_i(take),
+    .valid_o(any),
+    .grant_o(grant),
+    .index_o(source)
+  );
+
+  assign take = any && enable_i && room && state_q == StIdle;
+  assign completion_ready_o = take && grant[SourceCompletion];
+  assign fault_ready_o = take && grant[SourceFault];
+  assign take_interrupt = take && grant[SourceInterrupt];
+
+  // ---------------------------------------------------------------------------------------------
+  // The record
+  // ---------------------------------------------------------------------------------------------
+
+  // Words 0 to 2; the others are zero but for the phase.
+  typedef struct packed {
+    logic [63:0] word2;
+    logic [63:0] word1;
+    logic [63:0] word0;
+  } record_t;
+
+  record_t record_d, record_q;
+  logic phase_q;
+  logic [31:0] place;
+  host_addr_t addr_q;
+
+  always_comb begin
+    record_d = '0;
+    unique case (source_e'(source))
+      SourceCompletion: begin
+        record_d.word0[7:0] = EventCompletion;
+        record_d.word0[15:8] = completion_i.status;
+        record_d.word0[16] = completion_i.accessed;
+        record_d.word0[17] = completion_i.dirty;
+        record_d.word1[31:0] = completion_i.id;
+      end
+      SourceFault: begin
+        record_d.word0[7:0] = EventFault;
+        record_d.word0[15:8] = 8'(fault_i.cause);
+        record_d.word0[16] = fault_i.write;
+        record_d.word0[17] = fault_i.ahead;
+        record_d.word0[27:24] = fault_i.asid;
+        record_d.word1 = 64'(fault_i.addr);
+        record_d.word2[5:0] = fault_i.token.index;
+        record_d.word2[15:8] = fault_i.token.stream;
+      end
+      default: begin
+        record_d.word0[7:0] = EventInterrupt;
+        record_d.word0[15:8] = 8'(slot);
+      end
+    endcase
+  end
+
+  assign place = issued_q & ~(32'hFFFF_FFFF << ring_i.size_log2);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+    end else begin
+      unique case (state_q)
+        StIdle: if (take) state_q <= StAddress;
+        StAddress: if (host_aw_ready_i) state_q <= StData;
+        StData: if (host_w_ready_i) state_q <= StIdle;
+        default: state_q <= StIdle;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      record_q <= record_d;
+      // 1 in the first lap, 0 in the second, and so on.
+      phase_q <= !issued_q[ring_i.size_log2];
+      addr_q <= ring_i.base + (host_addr_t'(place) << RowOffsetWidth);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      issued_q <= '0;
+      accepted_q <= '0;
+      irq_o <= 1'b0;
+    end else begin
+      if (!enable_i) issued_q <= '0;
+      else if (take) issued_q <= issued_q + 1'b1;
+      if (!enable_i) accepted_q <= '0;
+      else if (host_b_valid_i) accepted_q <= accepted_q + 1'b1;
+      irq_o <= host_b_valid_i;
+    end
+  end
+
+  assign host_aw_valid_o = state_q == StAddress;
+  assign host_aw_o = '{addr: addr_q, len: '0};
+  assign host_w_valid_o = state_q == StData;
+  assign host_w_o = '{
+      row: {63'd0, phase_q, 256'd0, record_q},
+      last: 1'b1
+  };
+  assign tail_o = accepted_q;
+  assign busy_o = state_q != StIdle || issued_q != accepted_q;
+
+  `TMB_ASSERT(NeverMoreThanTheRingHolds, !take || used < (32'd1 << ring_i.size_log2))
+
+endmodule

@@ -1,0 +1,236 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shell's one AXI4 manager to host memory: joins command fetch, CopyIn, CopyOut and events.
+//
+// Each user has its own AXI ID, so the host's answers of one user stay in order and those of
+// different users may overtake each other. All signals to the host are registered both ways.
+//
+// Reads: requests of command fetch and CopyIn take turns; rows go to whose ID they carry, at once
+// (both have room for what they asked). Writes: bursts of CopyOut and events take turns; a burst's
+// rows follow its address in the same order, without a bubble. At most TurnDepth bursts are decided
+// ahead, so an event waits for two bursts (128 rows) at most, while the bus stays busy.
+//
+// Throughput: one row a cycle each way. Latency: one cycle each way.
+// No deadlock: writers request with all rows ready; readers with room for all rows.
+
+module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; (
+  input  logic     clk_i,
+  input  logic     rst_ni,
+
+  input  logic     command_ar_valid_i,
+  output logic     command_ar_ready_o,
+  input  host_ax_t command_ar_i,
+  output logic     command_r_valid_o,
+  input  logic     copy_in_ar_valid_i,
+  output logic     copy_in_ar_ready_o,
+  input  host_ax_t copy_in_ar_i,
+  output logic     copy_in_r_valid_o,
+  output host_r_t  r_o,  // for whom, say the two valids
+
+  input  logic     copy_out_aw_valid_i,
+  output logic     copy_out_aw_ready_o,
+  input  host_ax_t copy_out_aw_i,
+  input  logic     copy_out_w_valid_i,
+  output logic     copy_out_w_ready_o,
+  input  host_w_t  copy_out_w_i,
+  output logic     copy_out_b_valid_o,
+  input  logic     event_aw_valid_i,
+  output logic     event_aw_ready_o,
+  input  host_ax_t event_aw_i,
+  input  logic     event_w_valid_i,
+  output logic     event_w_ready_o,
+  input  host_w_t  event_w_i,
+  output logic     event_b_valid_o,
+  output logic     b_error_o,  // for whom, say the two valids
+
+  output logic       host_ar_valid_o,
+  input  logic       host_ar_ready_i,
+  output host_ax_t   host_ar_o,
+  output logic [3:0] host_ar_id_o,
+  input  logic       host_r_valid_i,
+  output logic       host_r_ready_o,
+  input  host_r_t    host_r_i,
+  input  logic [3:0] host_r_id_i,
+  output logic       host_aw_valid_o,
+  input  logic       host_aw_ready_i,
+  output host_ax_t   host_aw_o,
+  output logic [3:0] host_aw_id_o,
+  output logic       host_w_valid_o,
+  input  logic       host_w_ready_i,
+  output host_w_t    host_w_o,
+  input  logic       host_b_valid_i,
+  output logic       host_b_ready_o,
+  input  logic       host_b_error_i,
+  input  logic [3:0] host_b_id_i
+);
+
+  localparam int unsigned TurnDepth = 2;
+
+  typedef struct packed {
+    logic [3:0] id;
+    host_ax_t   ax;
+  } tagged_ax_t;
+
+  typedef struct packed {
+    logic [3:0] id;
+    host_r_t    r;
+  } tagged_r_t;
+
+  typedef struct packed {
+    logic [3:0] id;
+    logic       error;
+  } tagged_b_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Reads
+  // ---------------------------------------------------------------------------------------------
+
+  logic read_any, read_ready, read_copy;
+  logic [1:0] read_grant;
+  tagged_ax_t read_won, host_ar;
+
+  tmb_round_robin_arbiter #(
+    .NumRequests(2)
+  ) u_read_arbiter (
+    .clk_i,
+    .rst_ni,
+    .request_i({copy_in_ar_valid_i, command_ar_valid_i}),
+    .accept_i(read_ready),
+    .valid_o(read_any),
+    .grant_o(read_grant),
+    .index_o(read_copy)
+  );
+
+  assign command_ar_ready_o = read_ready && read_grant[0];
+  assign copy_in_ar_ready_o = read_ready && read_grant[1];
+  assign read_won = read_copy ? '{id: HostIdCopyIn, ax: copy_in_ar_i}
+                              : '{id: HostIdCommand, ax: command_ar_i};
+
+  tmb_spill_register #(
+    .T(tagged_ax_t)
+  ) u_ar (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(read_any),
+    .in_ready_o(read_ready),
+    .in_data_i(read_won),
+    .out_valid_o(host_ar_valid_o),
+    .out_ready_i(host_ar_ready_i),
+    .out_data_o(host_ar)
+  );
+  assign host_ar_id_o = host_ar.id;
+  assign host_ar_o = host_ar.ax;
+
+  // Rows are always taken: no spare copy is needed, one register is enough.
+  logic r_valid_q;
+  tagged_r_t r_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) r_valid_q <= 1'b0;
+    else r_valid_q <= host_r_valid_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (host_r_valid_i) r_q <= '{id: host_r_id_i, r: host_r_i};
+  end
+
+  assign host_r_ready_o = 1'b1;
+  assign r_o = r_q.r;
+  assign command_r_valid_o = r_valid_q && r_q.id == HostIdCommand;
+  assign copy_in_r_valid_o = r_valid_q && r_q.id == HostIdCopyIn;
+
+  // ---------------------------------------------------------------------------------------------
+  // Writes
+  // ---------------------------------------------------------------------------------------------
+
+  logic write_any, write_accept, write_event, aw_ready, turn_ready, turn_valid, turn_event;
+  logic [1:0] write_grant;
+  tagged_ax_t write_won, host_aw;
+
+  tmb_round_robin_arbiter #(
+    .NumRequests(2)
+  ) u_write_arbiter (
+    .clk_i,
+    .rst_ni,
+    .request_i({event_aw_valid_i, copy_out_aw_valid_i}),
+    .accept_i(write_accept),
+    .valid_o(write_any),
+    .grant_o(write_grant),
+    .index_o(write_event)
+  );
+
+  assign write_accept = aw_ready && turn_ready;
+  assign copy_out_aw_ready_o = write_accept && write_grant[0];
+  assign event_aw_ready_o = write_accept && write_grant[1];
+  assign write_won = write_event ? '{id: HostIdEvent, ax: event_aw_i}
+                                 : '{id: HostIdCopyOut, ax: copy_out_aw_i};
+
+  tmb_spill_register #(
+    .T(tagged_ax_t)
+  ) u_aw (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(write_any && turn_ready),
+    .in_ready_o(aw_ready),
+    .in_data_i(write_won),
+    .out_valid_o(host_aw_valid_o),
+    .out_ready_i(host_aw_ready_i),
+    .out_data_o(host_aw)
+  );
+  assign host_aw_id_o = host_aw.id;
+  assign host_aw_o = host_aw.ax;
+
+  // Whose rows come next: 1 the event writer's.
+  logic w_valid, w_ready;
+  host_w_t w;
+
+  tmb_fifo #(
+    .T(logic),
+    .Depth(TurnDepth)
+  ) u_turn (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(write_any && write_accept),
+    .in_ready_o(turn_ready),
+    .in_data_i(write_event),
+    .out_valid_o(turn_valid),
+    .out_ready_i(w_valid && w_ready && w.last),
+    .out_data_o(turn_event)
+  );
+
+  assign w_valid = turn_valid && (turn_event ? event_w_valid_i : copy_out_w_valid_i);
+  assign w = turn_event ? event_w_i : copy_out_w_i;
+  assign event_w_ready_o = turn_valid && turn_event && w_ready;
+  assign copy_out_w_ready_o = turn_valid && !turn_event && w_ready;
+
+  tmb_spill_register #(
+    .T(host_w_t)
+  ) u_w (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(w_valid),
+    .in_ready_o(w_ready),
+    .in_data_i(w),
+    .out_valid_o(host_w_valid_o),
+    .out_ready_i(host_w_ready_i),
+    .out_data_o(host_w_o)
+  );
+
+  logic b_valid_q;
+  tagged_b_t b_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) b_valid_q <= 1'b0;
+    else b_valid_q <= host_b_valid_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (host_b_valid_i) b_q <= '{id: host_b_id_i, error: host_b_error_i};
+  end
+
+  assign host_b_ready_o = 1'b1;
+  assign b_error_o = b_q.error;
+  assign copy_out_b_valid_o = b_valid_q && b_q.id == HostIdCopyOut;
+  assign event_b_valid_o = b_valid_q && b_q.id == HostIdEvent;
+
+endmodule

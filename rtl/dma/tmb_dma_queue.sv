@@ -1,0 +1,221 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Command queue: fetches commands from their ring in host memory and checks them.
+//
+// FetchDepth   commands fetched ahead; also the longest fetch
+//
+// When the host has moved COMMAND_TAIL, commands are read in bursts as long as the ring's end, the
+// end of the 4 KiB block and the room here allow; several bursts may be on their way, so the next
+// doorbell need not wait for the last one's commands. A command is checked as it arrives; one that
+// is malformed, or could not be read, carries its status along and is answered in its turn.
+//
+// Throughput: one command a cycle arrives; a fetch starts every three cycles. Ordering: ring order.
+// Back-pressure: fetches reserve room, so the host is never held.
+// No deadlock: room comes back as commands are dispatched.
+//
+// One queue serves the card today. Several (FSRF: one an application) are several of these with an
+// arbiter in front of tmb_dma_dispatch and a queue number in note_t; nothing else changes.
+//
+// Source: FSRF section 5.4; docs/architecture.md, Command ring.
+
+`include "tmb_assert.svh"
+
+module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
+  parameter shell_cfg_t Cfg = DefaultShellCfg,
+  parameter int unsigned FetchDepth = 16
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+
+  input  logic        enable_i,
+  input  ring_t       ring_i,
+  output logic [31:0] head_o,  // commands fetched
+
+  output logic        host_ar_valid_o,
+  input  logic        host_ar_ready_i,
+  output host_ax_t    host_ar_o,
+  input  logic        host_r_valid_i,
+  input  host_r_t     host_r_i,
+
+  output logic        command_valid_o,
+  input  logic        command_ready_i,
+  output command_t    command_o,
+
+  output logic        busy_o
+);
+
+  localparam int unsigned CountWidth = $clog2(FetchDepth + 1);
+  localparam int unsigned CardBytesLog2 = Cfg.ChannelBytesLog2 + $clog2(Cfg.NumChannels);
+  localparam int unsigned NumStreams = 2 * Cfg.NumSlots * Cfg.PortsPerSlot;
+
+  typedef logic [CountWidth-1:0] count_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Fetch
+  // ---------------------------------------------------------------------------------------------
+
+  typedef enum logic [1:0] {
+    StIdle,
+    StMeasure,
+    StRead
+  } state_e;
+
+  state_e state_q;
+  logic [31:0] fetch_q, head_q;  // free-running: asked for, arrived
+  logic [31:0] waiting, place, ring_left;
+  count_t waiting_q, room_q, burst_q;
+  logic [BurstLenWidth:0] block_left;
+  logic start, pop;
+
+  function automatic count_t at_most_depth(logic [31:0] value);
+    return (value >= 32'(FetchDepth)) ? count_t'(FetchDepth) : count_t'(value);
+  endfunction
+
+  function automatic count_t least(count_t a, count_t b);
+    return (a < b) ? a : b;
+  endfunction
+
+  assign waiting = ring_i.host_count - fetch_q;
+  assign place = fetch_q & ~(32'hFFFF_FFFF << ring_i.size_log2);
+  assign ring_left = (32'd1 << ring_i.size_log2) - place;
+  assign block_left = (BurstLenWidth + 1)'(MaxBurstRows) -
+      (BurstLenWidth + 1)'(place[BurstLenWidth-1:0]);
+
+  assign start = state_q == StRead && host_ar_ready_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+      fetch_q <= '0;
+      head_q <= '0;
+      room_q <= count_t'(FetchDepth);
+    end else begin
+      unique case (state_q)
+        StIdle: if (enable_i && waiting != '0 && room_q != '0) state_q <= StMeasure;
+        StMeasure: state_q <= StRead;
+        StRead: if (host_ar_ready_i) state_q <= StIdle;
+        default: state_q <= StIdle;
+      endcase
+      if (!enable_i) fetch_q <= '0;
+      else if (start) fetch_q <= fetch_q + 32'(burst_q);
+      if (!enable_i) head_q <= '0;
+      else if (host_r_valid_i) head_q <= head_q + 1'b1;
+      if (start || pop) room_q <= room_q - (start ? burst_q : '0) + count_t'(pop);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == StIdle) begin
+      if (enable_i && waiting != '0) waiting_q <= least(at_most_depth(waiting), room_q);
+    end else if (state_q == StMeasure) begin
+      burst_q <= least(waiting_q, least(at_most_depth(ring_left), at_most_depth(32'(block_left))));
+    end
+  end
+
+  assign host_ar_valid_o = state_q == StRead;
+  assign host_ar_o = '{
+      addr: ring_i.base + (host_addr_t'(place) << RowOffsetWidth),
+      len: burst_len_t'(burst_q - 1'b1)
+  };
+  assign head_o = head_q;
+
+  // ---------------------------------------------------------------------------------------------
+  // Check
+  // ---------------------------------------------------------------------------------------------
+
+  command_row_t raw;
+  command_t command;
+  logic copy_ok, table_ok, reply_ok;
+  logic [CardAddrWidth:0] copy_end;
+
+  assign raw = command_row_t'(host_r_i.row);
+  assign copy_end = (CardAddrWidth + 1)'(raw.addr[CardAddrWidth-1:0]) +
+      (CardAddrWidth + 1)'(raw.length[MaxCopyBytesLog2:0]);
+
+  // Aligned, 64 .. 2^30 bytes, inside card memory.
+  assign copy_ok = raw.addr[RowOffsetWidth-1:0] == '0 && raw.operand[RowOffsetWidth-1:0] == '0 &&
+      raw.length[RowOffsetWidth-1:0] == '0 && raw.length != '0 &&
+      raw.length <= 64'd1 << MaxCopyBytesLog2 && raw.addr[63:CardAddrWidth] == '0 &&
+      copy_end <= (CardAddrWidth + 1)'(1) << CardBytesLog2;
+
+  assign table_ok = 32'(raw.asid) < Cfg.NumSpaces && raw.addr[63:VirtAddrWidth] == '0;
+  assign reply_ok = 32'(raw.stream) < NumStreams && 32'(raw.index) < Cfg.ParkDepth;
+
+  always_comb begin
+    command = '{
+        status: StatusRefused,
+        unit: UnitNone,
+        fence: raw.fence,
+        note: '{notify: raw.notify, id: raw.id},
+        opcode: OpNop,
+        asid: raw.asid,
+        addr: raw.addr[VirtAddrWidth-1:0],
+        operand: raw.operand,
+        rows: row_count_t'(raw.length >> RowOffsetWidth),
+        token: '{stream: raw.stream, index: raw.index},
+        fail: raw.fail
+    };
+    unique case (raw.opcode)
+      OpNop: command.status = StatusOk;
+      OpCopyIn: begin
+        command.unit = UnitCopyIn;
+        if (copy_ok) command.status = StatusOk;
+      end
+      OpCopyOut: begin
+        command.unit = UnitCopyOut;
+        if (copy_ok) command.status = StatusOk;
+      end
+      OpZero: begin
+        command.unit = UnitZero;
+        if (copy_ok) command.status = StatusOk;
+      end
+      OpInstall, OpInvalidate, OpProtect, OpReadClear: begin
+        command.unit = UnitTable;
+        command.opcode = opcode_e'(raw.opcode);
+        if (table_ok) command.status = StatusOk;
+      end
+      OpFaultReply: begin
+        command.unit = UnitTable;
+        command.opcode = OpFaultReply;
+        if (reply_ok) command.status = StatusOk;
+      end
+      default: command.status = StatusRefused;
+    endcase
+    if (host_r_i.error) command.status = StatusBusError;
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Commands in wait
+  // ---------------------------------------------------------------------------------------------
+
+  logic fifo_ready;
+
+  tmb_fifo #(
+    .T(command_t),
+    .Depth(FetchDepth)
+  ) u_commands (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(host_r_valid_i),
+    .in_ready_o(fifo_ready),
+    .in_data_i(command),
+    .out_valid_o(command_valid_o),
+    .out_ready_i(command_ready_i),
+    .out_data_o(command_o)
+  );
+
+  assign pop = command_valid_o && command_ready_i;
+  assign busy_o = state_q != StIdle || room_q != count_t'(FetchDepth) ||
+      (enable_i && waiting != '0);
+
+  `TMB_ASSERT_INIT(FetchFitsBurst, FetchDepth <= MaxBurstRows)
+  `TMB_ASSERT(FetchHasRoom, !host_r_valid_i || fifo_ready)
+  `TMB_ASSERT(RingIsAligned, !start || ring_i.base[MinPageBits-1:0] == '0)
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, fifo_ready, host_r_i.last, raw.reserved1, raw.reserved2,
+                       raw.reserved3, raw.reserved4, raw.reserved5};
+
+endmodule

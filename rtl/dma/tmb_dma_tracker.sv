@@ -1,0 +1,109 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Follows the bursts of a copy unit and says when a command is complete.
+//
+// A ring of MaxBursts entries: a burst gets the next entry when it starts, is marked done in any
+// order, and leaves in order. When the last burst of a command leaves, the command is complete; its
+// status collects the errors of all its bursts. So completion needs no counter per command, and
+// commands of a unit complete in order.
+//
+// A completion is offered when the command asked for it or failed; otherwise it passes silently.
+//
+// Throughput: one start, one end and one departure a cycle. Latency: end to completion 2 cycles.
+// Back-pressure: burst_ready_o falls when the ring is full; a completion that is not taken holds
+// the ring. No deadlock: entries leave as bursts end, and those need nothing from here.
+
+`include "tmb_assert.svh"
+
+module tmb_dma_tracker import tmb_dma_pkg::*; (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+
+  // A burst starts.
+  input  logic         burst_valid_i,
+  output logic         burst_ready_o,
+  input  logic         burst_last_i,  // last of its command
+  input  note_t        burst_note_i,
+  output burst_index_t burst_index_o,
+
+  // A burst has ended.
+  input  logic         done_valid_i,
+  input  burst_index_t done_index_i,
+  input  logic         done_error_i,
+
+  output logic         completion_valid_o,
+  input  logic         completion_ready_i,
+  output completion_t  completion_o,
+
+  output logic         busy_o  // bursts are followed
+);
+
+  typedef struct packed {
+    logic  last;
+    note_t note;
+  } entry_t;
+
+  entry_t entry_q [MaxBursts];
+  logic [MaxBursts-1:0] done_q, error_q;
+  burst_index_t tail_q, head_q;
+  logic [BurstIndexWidth:0] count_q;
+  logic failed_q;  // an earlier burst of the command at the head failed
+
+  logic start, leave, head_done, head_failed, announce;
+  entry_t head;
+
+  assign head = entry_q[head_q];
+  assign head_done = done_q[head_q];
+  assign head_failed = failed_q || error_q[head_q];
+  assign announce = head_done && head.last && (head.note.notify || head_failed);
+
+  assign burst_ready_o = count_q != (BurstIndexWidth + 1)'(MaxBursts);
+  assign burst_index_o = tail_q;
+  assign start = burst_valid_i && burst_ready_o;
+  assign leave = head_done && (!announce || completion_ready_i);
+
+  assign completion_valid_o = announce;
+  assign completion_o = '{
+      id: head.note.id,
+      status: head_failed ? StatusBusError : StatusOk,
+      accessed: 1'b0,
+      dirty: 1'b0
+  };
+  assign busy_o = count_q != '0;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      done_q <= '0;
+      error_q <= '0;
+      tail_q <= '0;
+      head_q <= '0;
+      count_q <= '0;
+      failed_q <= 1'b0;
+    end else begin
+      if (start) tail_q <= burst_index_t'(tail_q + 1'b1);
+      if (start != leave) begin
+        count_q <= start ? (BurstIndexWidth + 1)'(count_q + 1'b1)
+                         : (BurstIndexWidth + 1)'(count_q - 1'b1);
+      end
+      if (done_valid_i) begin
+        done_q[done_index_i] <= 1'b1;
+        error_q[done_index_i] <= done_error_i;
+      end
+      if (leave) begin
+        done_q[head_q] <= 1'b0;
+        head_q <= burst_index_t'(head_q + 1'b1);
+        failed_q <= head_failed && !head.last;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start) entry_q[tail_q] <= '{last: burst_last_i, note: burst_note_i};
+  end
+
+  `TMB_ASSERT(DoneOnlyOnce, !done_valid_i || !done_q[done_index_i])
+  `TMB_ASSERT(DoneOnlyIfStarted, !done_valid_i || busy_o)
+
+endmodule
