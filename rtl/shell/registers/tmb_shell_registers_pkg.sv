@@ -81,102 +81,102 @@ package tmb_shell_registers_pkg;
 
     typedef struct {
         logic [31:0] next;
-    } word_ro_desc_2538a76a_name_86493ea8__VALUE__in_t;
+    } tmb_shell__COMMAND_HEAD__VALUE__in_t;
 
     typedef struct {
-        word_ro_desc_2538a76a_name_86493ea8__VALUE__in_t VALUE;
-    } word_ro_desc_2538a76a_name_86493ea8__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } word_ro_desc_fdbb5a1d_name_2bb80c0f__VALUE__in_t;
-
-    typedef struct {
-        word_ro_desc_fdbb5a1d_name_2bb80c0f__VALUE__in_t VALUE;
-    } word_ro_desc_fdbb5a1d_name_2bb80c0f__in_t;
+        tmb_shell__COMMAND_HEAD__VALUE__in_t VALUE;
+    } tmb_shell__COMMAND_HEAD__in_t;
 
     typedef struct {
         logic [31:0] next;
-    } word_ro_name_fee23731__VALUE__in_t;
+    } tmb_shell__EVENT_TAIL__VALUE__in_t;
 
     typedef struct {
-        word_ro_name_fee23731__VALUE__in_t VALUE;
-    } word_ro_name_fee23731__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } word_ro_name_01dac050__VALUE__in_t;
-
-    typedef struct {
-        word_ro_name_01dac050__VALUE__in_t VALUE;
-    } word_ro_name_01dac050__in_t;
+        tmb_shell__EVENT_TAIL__VALUE__in_t VALUE;
+    } tmb_shell__EVENT_TAIL__in_t;
 
     typedef struct {
         logic [31:0] next;
-    } word_ro_name_a52ac915__VALUE__in_t;
+    } tmb_shell__ROWS_IN_LO__VALUE__in_t;
 
     typedef struct {
-        word_ro_name_a52ac915__VALUE__in_t VALUE;
-    } word_ro_name_a52ac915__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } word_ro_name_ef834c41__VALUE__in_t;
-
-    typedef struct {
-        word_ro_name_ef834c41__VALUE__in_t VALUE;
-    } word_ro_name_ef834c41__in_t;
+        tmb_shell__ROWS_IN_LO__VALUE__in_t VALUE;
+    } tmb_shell__ROWS_IN_LO__in_t;
 
     typedef struct {
         logic [31:0] next;
-    } word_ro_name_9cc920f4__VALUE__in_t;
+    } tmb_shell__ROWS_IN_HI__VALUE__in_t;
 
     typedef struct {
-        word_ro_name_9cc920f4__VALUE__in_t VALUE;
-    } word_ro_name_9cc920f4__in_t;
+        tmb_shell__ROWS_IN_HI__VALUE__in_t VALUE;
+    } tmb_shell__ROWS_IN_HI__in_t;
 
     typedef struct {
         logic [31:0] next;
-    } word_ro_name_33268298__VALUE__in_t;
+    } tmb_shell__ROWS_OUT_LO__VALUE__in_t;
 
     typedef struct {
-        word_ro_name_33268298__VALUE__in_t VALUE;
-    } word_ro_name_33268298__in_t;
+        tmb_shell__ROWS_OUT_LO__VALUE__in_t VALUE;
+    } tmb_shell__ROWS_OUT_LO__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } tmb_shell__ROWS_OUT_HI__VALUE__in_t;
+
+    typedef struct {
+        tmb_shell__ROWS_OUT_HI__VALUE__in_t VALUE;
+    } tmb_shell__ROWS_OUT_HI__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } tmb_shell__ROWS_ZEROED_LO__VALUE__in_t;
+
+    typedef struct {
+        tmb_shell__ROWS_ZEROED_LO__VALUE__in_t VALUE;
+    } tmb_shell__ROWS_ZEROED_LO__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } tmb_shell__ROWS_ZEROED_HI__VALUE__in_t;
+
+    typedef struct {
+        tmb_shell__ROWS_ZEROED_HI__VALUE__in_t VALUE;
+    } tmb_shell__ROWS_ZEROED_HI__in_t;
 
     typedef struct {
         logic rd_ack;
         logic [31:0] rd_data;
         logic wr_ack;
-    } tmb_shell__SPACES__external__in_t;
+    } tmb_shell__SPACES__in_t;
 
     typedef struct {
         logic rd_ack;
         logic [31:0] rd_data;
         logic wr_ack;
-    } tmb_shell__SLOTS__external__in_t;
+    } tmb_shell__SLOTS__in_t;
 
     typedef struct {
         logic rd_ack;
         logic [31:0] rd_data;
         logic wr_ack;
-    } tmb_shell__STREAMS__external__in_t;
+    } tmb_shell__STREAMS__in_t;
 
     typedef struct {
         tmb_shell__GEOMETRY__in_t GEOMETRY;
         tmb_shell__MEMORY__in_t MEMORY;
         tmb_shell__TRANSLATION__in_t TRANSLATION;
         tmb_shell__STATUS__in_t STATUS;
-        word_ro_desc_2538a76a_name_86493ea8__in_t COMMAND_HEAD;
-        word_ro_desc_fdbb5a1d_name_2bb80c0f__in_t EVENT_TAIL;
-        word_ro_name_fee23731__in_t ROWS_IN_LO;
-        word_ro_name_01dac050__in_t ROWS_IN_HI;
-        word_ro_name_a52ac915__in_t ROWS_OUT_LO;
-        word_ro_name_ef834c41__in_t ROWS_OUT_HI;
-        word_ro_name_9cc920f4__in_t ROWS_ZEROED_LO;
-        word_ro_name_33268298__in_t ROWS_ZEROED_HI;
-        tmb_shell__SPACES__external__in_t SPACES;
-        tmb_shell__SLOTS__external__in_t SLOTS;
-        tmb_shell__STREAMS__external__in_t STREAMS;
+        tmb_shell__COMMAND_HEAD__in_t COMMAND_HEAD;
+        tmb_shell__EVENT_TAIL__in_t EVENT_TAIL;
+        tmb_shell__ROWS_IN_LO__in_t ROWS_IN_LO;
+        tmb_shell__ROWS_IN_HI__in_t ROWS_IN_HI;
+        tmb_shell__ROWS_OUT_LO__in_t ROWS_OUT_LO;
+        tmb_shell__ROWS_OUT_HI__in_t ROWS_OUT_HI;
+        tmb_shell__ROWS_ZEROED_LO__in_t ROWS_ZEROED_LO;
+        tmb_shell__ROWS_ZEROED_HI__in_t ROWS_ZEROED_HI;
+        tmb_shell__SPACES__in_t SPACES;
+        tmb_shell__SLOTS__in_t SLOTS;
+        tmb_shell__STREAMS__in_t STREAMS;
     } tmb_shell__in_t;
 
     typedef struct {
@@ -189,19 +189,19 @@ package tmb_shell_registers_pkg;
 
     typedef struct {
         logic [31:0] value;
-    } word_rw_desc_e1070276_name_dcf389ab__VALUE__out_t;
+    } tmb_shell__COMMAND_BASE_LO__VALUE__out_t;
 
     typedef struct {
-        word_rw_desc_e1070276_name_dcf389ab__VALUE__out_t VALUE;
-    } word_rw_desc_e1070276_name_dcf389ab__out_t;
+        tmb_shell__COMMAND_BASE_LO__VALUE__out_t VALUE;
+    } tmb_shell__COMMAND_BASE_LO__out_t;
 
     typedef struct {
         logic [31:0] value;
-    } word_rw_name_c4734621__VALUE__out_t;
+    } tmb_shell__COMMAND_BASE_HI__VALUE__out_t;
 
     typedef struct {
-        word_rw_name_c4734621__VALUE__out_t VALUE;
-    } word_rw_name_c4734621__out_t;
+        tmb_shell__COMMAND_BASE_HI__VALUE__out_t VALUE;
+    } tmb_shell__COMMAND_BASE_HI__out_t;
 
     typedef struct {
         logic [4:0] value;
@@ -213,27 +213,27 @@ package tmb_shell_registers_pkg;
 
     typedef struct {
         logic [31:0] value;
-    } word_rw_desc_580760cf_name_2e349d4e__VALUE__out_t;
+    } tmb_shell__COMMAND_TAIL__VALUE__out_t;
 
     typedef struct {
-        word_rw_desc_580760cf_name_2e349d4e__VALUE__out_t VALUE;
-    } word_rw_desc_580760cf_name_2e349d4e__out_t;
-
-    typedef struct {
-        logic [31:0] value;
-    } word_rw_desc_7fc4e138_name_1c8e60be__VALUE__out_t;
-
-    typedef struct {
-        word_rw_desc_7fc4e138_name_1c8e60be__VALUE__out_t VALUE;
-    } word_rw_desc_7fc4e138_name_1c8e60be__out_t;
+        tmb_shell__COMMAND_TAIL__VALUE__out_t VALUE;
+    } tmb_shell__COMMAND_TAIL__out_t;
 
     typedef struct {
         logic [31:0] value;
-    } word_rw_name_0767f6df__VALUE__out_t;
+    } tmb_shell__EVENT_BASE_LO__VALUE__out_t;
 
     typedef struct {
-        word_rw_name_0767f6df__VALUE__out_t VALUE;
-    } word_rw_name_0767f6df__out_t;
+        tmb_shell__EVENT_BASE_LO__VALUE__out_t VALUE;
+    } tmb_shell__EVENT_BASE_LO__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } tmb_shell__EVENT_BASE_HI__VALUE__out_t;
+
+    typedef struct {
+        tmb_shell__EVENT_BASE_HI__VALUE__out_t VALUE;
+    } tmb_shell__EVENT_BASE_HI__out_t;
 
     typedef struct {
         logic [4:0] value;
@@ -245,19 +245,11 @@ package tmb_shell_registers_pkg;
 
     typedef struct {
         logic [31:0] value;
-    } word_rw_desc_00874eb8_name_b74ef1c2__VALUE__out_t;
+    } tmb_shell__EVENT_HEAD__VALUE__out_t;
 
     typedef struct {
-        word_rw_desc_00874eb8_name_b74ef1c2__VALUE__out_t VALUE;
-    } word_rw_desc_00874eb8_name_b74ef1c2__out_t;
-
-    typedef struct {
-        logic req;
-        logic [7:0] addr;
-        logic req_is_wr;
-        logic [31:0] wr_data;
-        logic [31:0] wr_biten;
-    } tmb_shell__SPACES__external__out_t;
+        tmb_shell__EVENT_HEAD__VALUE__out_t VALUE;
+    } tmb_shell__EVENT_HEAD__out_t;
 
     typedef struct {
         logic req;
@@ -265,7 +257,15 @@ package tmb_shell_registers_pkg;
         logic req_is_wr;
         logic [31:0] wr_data;
         logic [31:0] wr_biten;
-    } tmb_shell__SLOTS__external__out_t;
+    } tmb_shell__SPACES__out_t;
+
+    typedef struct {
+        logic req;
+        logic [7:0] addr;
+        logic req_is_wr;
+        logic [31:0] wr_data;
+        logic [31:0] wr_biten;
+    } tmb_shell__SLOTS__out_t;
 
     typedef struct {
         logic req;
@@ -273,20 +273,20 @@ package tmb_shell_registers_pkg;
         logic req_is_wr;
         logic [31:0] wr_data;
         logic [31:0] wr_biten;
-    } tmb_shell__STREAMS__external__out_t;
+    } tmb_shell__STREAMS__out_t;
 
     typedef struct {
         tmb_shell__CONTROL__out_t CONTROL;
-        word_rw_desc_e1070276_name_dcf389ab__out_t COMMAND_BASE_LO;
-        word_rw_name_c4734621__out_t COMMAND_BASE_HI;
+        tmb_shell__COMMAND_BASE_LO__out_t COMMAND_BASE_LO;
+        tmb_shell__COMMAND_BASE_HI__out_t COMMAND_BASE_HI;
         tmb_shell__COMMAND_SIZE_LOG2__out_t COMMAND_SIZE_LOG2;
-        word_rw_desc_580760cf_name_2e349d4e__out_t COMMAND_TAIL;
-        word_rw_desc_7fc4e138_name_1c8e60be__out_t EVENT_BASE_LO;
-        word_rw_name_0767f6df__out_t EVENT_BASE_HI;
+        tmb_shell__COMMAND_TAIL__out_t COMMAND_TAIL;
+        tmb_shell__EVENT_BASE_LO__out_t EVENT_BASE_LO;
+        tmb_shell__EVENT_BASE_HI__out_t EVENT_BASE_HI;
         tmb_shell__EVENT_SIZE_LOG2__out_t EVENT_SIZE_LOG2;
-        word_rw_desc_00874eb8_name_b74ef1c2__out_t EVENT_HEAD;
-        tmb_shell__SPACES__external__out_t SPACES;
-        tmb_shell__SLOTS__external__out_t SLOTS;
-        tmb_shell__STREAMS__external__out_t STREAMS;
+        tmb_shell__EVENT_HEAD__out_t EVENT_HEAD;
+        tmb_shell__SPACES__out_t SPACES;
+        tmb_shell__SLOTS__out_t SLOTS;
+        tmb_shell__STREAMS__out_t STREAMS;
     } tmb_shell__out_t;
 endpackage

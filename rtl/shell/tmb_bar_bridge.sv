@@ -1,0 +1,199 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// BAR subordinate: AXI4-Lite accesses of the host, one at a time, to the shell's registers or to a
+// slot's own control interface.
+//
+// NumSlots   windows that exist
+//
+// Address map: [0, 0x8000) the registers; 0x100000 + slot * 0x10000 the slots; all else answers
+// DECERR. Reads and writes that wait together take turns. An access that its target answers with an
+// error gets SLVERR.
+//
+// Throughput: one access every five cycles or so, more for a slow slot. Latency: 4 cycles for a
+// register. All signals are registered both ways. Ordering: accesses happen one after the other.
+// No deadlock: every target answers in bounded time (tmb_slot_control counts).
+
+module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #(
+  parameter int unsigned NumSlots = 1
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+
+  input  logic [31:0] bar_awaddr_i,
+  input  logic        bar_awvalid_i,
+  output logic        bar_awready_o,
+  input  logic [31:0] bar_wdata_i,
+  input  logic [3:0]  bar_wstrb_i,
+  input  logic        bar_wvalid_i,
+  output logic        bar_wready_o,
+  output logic [1:0]  bar_bresp_o,
+  output logic        bar_bvalid_o,
+  input  logic        bar_bready_i,
+  input  logic [31:0] bar_araddr_i,
+  input  logic        bar_arvalid_i,
+  output logic        bar_arready_o,
+  output logic [31:0] bar_rdata_o,
+  output logic [1:0]  bar_rresp_o,
+  output logic        bar_rvalid_o,
+  input  logic        bar_rready_i,
+
+  // One cycle a request; the access stays until the answer, which may come in the same cycle.
+  output access_t     access_o,
+  output logic        register_valid_o,
+  input  logic        register_done_i,
+  input  access_rsp_t register_rsp_i,
+  output logic        slot_valid_o [NumSlots],
+  input  logic        slot_done_i [NumSlots],
+  input  access_rsp_t slot_rsp_i [NumSlots]
+);
+
+  localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
+  localparam int unsigned RegistersLog2 = 15;
+  localparam int unsigned WindowLog2 = $clog2(SlotControlStride);
+  localparam int unsigned WindowWidth = 32 - WindowLog2;
+  localparam logic [WindowWidth-1:0] FirstWindow = WindowWidth'(SlotControlBase >> WindowLog2);
+  localparam logic [1:0] RespOkay = 2'b00;
+  localparam logic [1:0] RespSlvErr = 2'b10;
+  localparam logic [1:0] RespDecErr = 2'b11;
+
+  typedef enum logic [2:0] {
+    StIdle,
+    StDecode,
+    StRequest,
+    StWait,
+    StRespond
+  } state_e;
+
+  typedef enum logic [1:0] {
+    TargetNothing,
+    TargetRegisters,
+    TargetSlot
+  } target_e;
+
+  state_e state_q;
+  target_e target_q;
+
+  // ---------------------------------------------------------------------------------------------
+  // What has come from the host
+  // ---------------------------------------------------------------------------------------------
+
+  logic aw_full_q, w_full_q, ar_full_q, prefer_read_q;
+  logic [31:0] awaddr_q, wdata_q, araddr_q;
+  logic [3:0] wstrb_q;
+  logic start_read, start_write;
+
+  assign bar_awready_o = !aw_full_q;
+  assign bar_wready_o = !w_full_q;
+  assign bar_arready_o = !ar_full_q;
+
+  assign start_read = state_q == StIdle && ar_full_q &&
+      (prefer_read_q || !(aw_full_q && w_full_q));
+  assign start_write = state_q == StIdle && aw_full_q && w_full_q && !start_read;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      aw_full_q <= 1'b0;
+      w_full_q <= 1'b0;
+      ar_full_q <= 1'b0;
+      prefer_read_q <= 1'b1;
+    end else begin
+      if (start_write) aw_full_q <= 1'b0;
+      else if (bar_awvalid_i) aw_full_q <= 1'b1;
+      if (start_write) w_full_q <= 1'b0;
+      else if (bar_wvalid_i) w_full_q <= 1'b1;
+      if (start_read) ar_full_q <= 1'b0;
+      else if (bar_arvalid_i) ar_full_q <= 1'b1;
+      if (start_read) prefer_read_q <= 1'b0;
+      else if (start_write) prefer_read_q <= 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (bar_awvalid_i && bar_awready_o) awaddr_q <= bar_awaddr_i;
+    if (bar_arvalid_i && bar_arready_o) araddr_q <= bar_araddr_i;
+    if (bar_wvalid_i && bar_wready_o) begin
+      wdata_q <= bar_wdata_i;
+      wstrb_q <= bar_wstrb_i;
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // The access
+  // ---------------------------------------------------------------------------------------------
+
+  access_t access_q;
+  logic [SlotWidth-1:0] slot_q;
+  logic is_register, is_slot, done;
+  logic [31:RegistersLog2] block_q;
+  logic [WindowWidth-1:0] window;
+  access_rsp_t rsp;
+  logic [1:0] resp_q;
+  logic [31:0] data_q;
+
+  assign is_register = block_q == '0;
+  assign window = block_q[31:WindowLog2] - FirstWindow;
+  assign is_slot = block_q[31:WindowLog2] >= FirstWindow && 32'(window) < NumSlots;
+
+  assign done = (target_q == TargetNothing) ||
+      (target_q == TargetRegisters && register_done_i) ||
+      (target_q == TargetSlot && slot_done_i[slot_q]);
+  assign rsp = (target_q == TargetSlot) ? slot_rsp_i[slot_q] : register_rsp_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+    end else begin
+      unique case (state_q)
+        StIdle: if (start_read || start_write) state_q <= StDecode;
+        StDecode: state_q <= StRequest;
+        StRequest: state_q <= done ? StRespond : StWait;
+        StWait: if (done) state_q <= StRespond;
+        StRespond: if (access_q.write ? bar_bready_i : bar_rready_i) state_q <= StIdle;
+        default: state_q <= StIdle;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start_read || start_write) begin
+      block_q <= start_read ? araddr_q[31:RegistersLog2] : awaddr_q[31:RegistersLog2];
+      access_q <= '{
+          write: start_write,
+          addr: start_read ? araddr_q[15:0] : awaddr_q[15:0],
+          data: wdata_q,
+          strobe: wstrb_q
+      };
+    end
+    if (state_q == StDecode) begin
+      if (is_register) target_q <= TargetRegisters;
+      else if (is_slot) target_q <= TargetSlot;
+      else target_q <= TargetNothing;
+      slot_q <= SlotWidth'(window);
+    end
+    if ((state_q == StRequest || state_q == StWait) && done) begin
+      if (target_q == TargetNothing) begin
+        resp_q <= RespDecErr;
+        data_q <= '0;
+      end else begin
+        resp_q <= rsp.error ? RespSlvErr : RespOkay;
+        data_q <= rsp.data;
+      end
+    end
+  end
+
+  assign access_o = access_q;
+  assign register_valid_o = state_q == StRequest && target_q == TargetRegisters;
+  for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
+    assign slot_valid_o[s] =
+        state_q == StRequest && target_q == TargetSlot && slot_q == SlotWidth'(s);
+  end
+
+  assign bar_bvalid_o = state_q == StRespond && access_q.write;
+  assign bar_bresp_o = resp_q;
+  assign bar_rvalid_o = state_q == StRespond && !access_q.write;
+  assign bar_rresp_o = resp_q;
+  assign bar_rdata_o = data_q;
+
+endmodule

@@ -1,0 +1,198 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// All registers of the shell: the generated block (tmb_shell.rdl), the arrays behind it, and the
+// names that the rest of the shell uses.
+//
+// Latency: done_o in the cycle of valid_i for plain registers, one cycle later for arrays.
+// State changes only on a write of the host or on a counted event.
+
+module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_shell_pkg::*; #(
+  parameter shell_cfg_t Cfg = DefaultShellCfg,
+  localparam int unsigned NumStreams = 2 * Cfg.NumSlots * Cfg.PortsPerSlot
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+
+  input  logic         valid_i,
+  input  access_t      access_i,  // stays until done_o
+  output logic         done_o,
+  output access_rsp_t  rsp_o,
+
+  output logic         enable_o,
+  output ring_t        command_ring_o,
+  input  logic [31:0]  command_head_i,
+  output ring_t        event_ring_o,
+  input  logic [31:0]  event_tail_i,
+  input  logic         idle_i,
+  input  logic         row_in_i,
+  input  logic         row_out_i,
+  input  logic         row_zeroed_i,
+
+  output space_cfg_t   space_cfg_o [Cfg.NumSpaces],
+  output logic         slot_run_o [Cfg.NumSlots],
+  output asid_t        slot_asid_o [Cfg.NumSlots],
+  input  logic         slot_idle_i [Cfg.NumSlots],
+  input  logic         slot_hung_i [Cfg.NumSlots],
+  input  port_events_t events_i [NumStreams]
+);
+
+  // ---------------------------------------------------------------------------------------------
+  // Row counters
+  // ---------------------------------------------------------------------------------------------
+
+  logic [63:0] rows_in_q, rows_out_q, rows_zeroed_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      rows_in_q <= '0;
+      rows_out_q <= '0;
+      rows_zeroed_q <= '0;
+    end else begin
+      if (row_in_i) rows_in_q <= rows_in_q + 1'b1;
+      if (row_out_i) rows_out_q <= rows_out_q + 1'b1;
+      if (row_zeroed_i) rows_zeroed_q <= rows_zeroed_q + 1'b1;
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Generated block
+  // ---------------------------------------------------------------------------------------------
+
+  tmb_shell_registers_pkg::tmb_shell__in_t hwif_in;
+  tmb_shell_registers_pkg::tmb_shell__out_t hwif_out;
+  array_rsp_t spaces_rsp, slots_rsp, streams_rsp;
+  logic read_ack, write_ack, read_error, write_error, stall_write, stall_read;
+  logic [31:0] write_mask;
+
+  for (genvar b = 0; b < 4; b++) begin : gen_mask
+    assign write_mask[8*b+:8] = {8{access_i.strobe[b]}};
+  end
+
+  always_comb begin
+    hwif_in.GEOMETRY.SLOTS.next = 8'(Cfg.NumSlots);
+    hwif_in.GEOMETRY.PORTS_PER_SLOT.next = 8'(Cfg.PortsPerSlot);
+    hwif_in.GEOMETRY.SPACES.next = 8'(Cfg.NumSpaces);
+    hwif_in.GEOMETRY.TRANSLATOR.next = Cfg.Translator;
+    hwif_in.MEMORY.CHANNELS.next = 8'(Cfg.NumChannels);
+    hwif_in.MEMORY.CHANNEL_BYTES_LOG2.next = 6'(Cfg.ChannelBytesLog2);
+    hwif_in.TRANSLATION.L1_PAGE_BITS.next = 6'(Cfg.L1PageBits);
+    hwif_in.TRANSLATION.L1_SETS_LOG2.next = 4'(Cfg.L1SetsLog2);
+    hwif_in.TRANSLATION.L1_WAYS.next = 4'(Cfg.L1Ways);
+    hwif_in.TRANSLATION.PARK_DEPTH.next = 8'(Cfg.ParkDepth);
+    hwif_in.TRANSLATION.LOOK_AHEAD.next = 8'(Cfg.LookAhead);
+    hwif_in.STATUS.IDLE.next = idle_i;
+    hwif_in.COMMAND_HEAD.VALUE.next = command_head_i;
+    hwif_in.EVENT_TAIL.VALUE.next = event_tail_i;
+    hwif_in.ROWS_IN_LO.VALUE.next = rows_in_q[31:0];
+    hwif_in.ROWS_IN_HI.VALUE.next = rows_in_q[63:32];
+    hwif_in.ROWS_OUT_LO.VALUE.next = rows_out_q[31:0];
+    hwif_in.ROWS_OUT_HI.VALUE.next = rows_out_q[63:32];
+    hwif_in.ROWS_ZEROED_LO.VALUE.next = rows_zeroed_q[31:0];
+    hwif_in.ROWS_ZEROED_HI.VALUE.next = rows_zeroed_q[63:32];
+    hwif_in.SPACES.rd_ack = spaces_rsp.read_ack;
+    hwif_in.SPACES.rd_data = spaces_rsp.data;
+    hwif_in.SPACES.wr_ack = spaces_rsp.write_ack;
+    hwif_in.SLOTS.rd_ack = slots_rsp.read_ack;
+    hwif_in.SLOTS.rd_data = slots_rsp.data;
+    hwif_in.SLOTS.wr_ack = slots_rsp.write_ack;
+    hwif_in.STREAMS.rd_ack = streams_rsp.read_ack;
+    hwif_in.STREAMS.rd_data = streams_rsp.data;
+    hwif_in.STREAMS.wr_ack = streams_rsp.write_ack;
+  end
+
+  tmb_shell_registers u_registers (
+    .clk(clk_i),
+    .rst_n(rst_ni),
+    .s_cpuif_req(valid_i),
+    .s_cpuif_req_is_wr(access_i.write),
+    .s_cpuif_addr(access_i.addr[14:0]),
+    .s_cpuif_wr_data(access_i.data),
+    .s_cpuif_wr_biten(write_mask),
+    .s_cpuif_req_stall_wr(stall_write),
+    .s_cpuif_req_stall_rd(stall_read),
+    .s_cpuif_rd_ack(read_ack),
+    .s_cpuif_rd_err(read_error),
+    .s_cpuif_rd_data(rsp_o.data),
+    .s_cpuif_wr_ack(write_ack),
+    .s_cpuif_wr_err(write_error),
+    .hwif_in(hwif_in),
+    .hwif_out(hwif_out)
+  );
+
+  assign done_o = read_ack || write_ack;
+  assign rsp_o.error = read_ack ? read_error : write_error;
+
+  assign enable_o = hwif_out.CONTROL.ENABLE.value;
+  assign command_ring_o = '{
+      base: {hwif_out.COMMAND_BASE_HI.VALUE.value, hwif_out.COMMAND_BASE_LO.VALUE.value},
+      size_log2: hwif_out.COMMAND_SIZE_LOG2.VALUE.value,
+      host_count: hwif_out.COMMAND_TAIL.VALUE.value
+  };
+  assign event_ring_o = '{
+      base: {hwif_out.EVENT_BASE_HI.VALUE.value, hwif_out.EVENT_BASE_LO.VALUE.value},
+      size_log2: hwif_out.EVENT_SIZE_LOG2.VALUE.value,
+      host_count: hwif_out.EVENT_HEAD.VALUE.value
+  };
+
+  // ---------------------------------------------------------------------------------------------
+  // Arrays
+  // ---------------------------------------------------------------------------------------------
+
+  tmb_space_registers #(
+    .NumSpaces(Cfg.NumSpaces)
+  ) u_spaces (
+    .clk_i,
+    .rst_ni,
+    .req_i('{
+        valid: hwif_out.SPACES.req,
+        write: hwif_out.SPACES.req_is_wr,
+        addr: 13'(hwif_out.SPACES.addr),
+        data: hwif_out.SPACES.wr_data,
+        mask: hwif_out.SPACES.wr_biten
+    }),
+    .rsp_o(spaces_rsp),
+    .space_cfg_o
+  );
+
+  tmb_slot_registers #(
+    .NumSlots(Cfg.NumSlots)
+  ) u_slots (
+    .clk_i,
+    .rst_ni,
+    .req_i('{
+        valid: hwif_out.SLOTS.req,
+        write: hwif_out.SLOTS.req_is_wr,
+        addr: 13'(hwif_out.SLOTS.addr),
+        data: hwif_out.SLOTS.wr_data,
+        mask: hwif_out.SLOTS.wr_biten
+    }),
+    .rsp_o(slots_rsp),
+    .run_o(slot_run_o),
+    .asid_o(slot_asid_o),
+    .idle_i(slot_idle_i),
+    .hung_i(slot_hung_i)
+  );
+
+  tmb_stream_counters #(
+    .NumStreams(NumStreams)
+  ) u_streams (
+    .clk_i,
+    .rst_ni,
+    .req_i('{
+        valid: hwif_out.STREAMS.req,
+        write: hwif_out.STREAMS.req_is_wr,
+        addr: hwif_out.STREAMS.addr,
+        data: hwif_out.STREAMS.wr_data,
+        mask: hwif_out.STREAMS.wr_biten
+    }),
+    .rsp_o(streams_rsp),
+    .events_i
+  );
+
+  // One access at a time: the block never stalls a request. Addresses end at 0x8000.
+  logic unused_ok;
+  assign unused_ok = &{1'b0, stall_write, stall_read, access_i.addr[15]};
+
+endmodule

@@ -1,0 +1,561 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shell: everything between the host's PCIe, the kernels' slots and the card's memory channels.
+//
+// Cfg   the whole configuration
+//
+// Ports are flat, with one array element a slot, port or channel, so that a simulator or a board's
+// top level reaches each by name:
+//   bar_*    AXI4-Lite subordinate, the host's register accesses (docs/registers.md)
+//   host_*   AXI4 manager to host memory: 512 bits, 64 bytes a beat, INCR
+//   mem_*    AXI4 managers, one a channel: as above, one ID, address = offset within the channel
+//   port_*   AXI4 subordinates, one a kernel port (the kernel is the manager): virtual addresses
+//   ctl_*    AXI4-Lite managers, one a slot: the kernel's s_axi_control
+//
+// Throughput, ordering, back-pressure and freedom from deadlock: see tmb_virtual_memory, tmb_fabric
+// and tmb_dma; between them waiting goes one way: kernel -> virtual memory -> fabric -> memory, and
+// host commands -> DMA -> fabric -> memory. A translation that needs the host parks outside of both.
+//
+// Every output comes from registers and every input goes to registers only, so no combinational
+// path leads from an input to an output; kernels and models around the shell can be compiled, and
+// evaluated, apart from it.
+//
+// Source: FSRF sections 4 and 5; docs/architecture.md.
+
+`include "tmb_assert.svh"
+
+module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg::*;
+  import tmb_shell_pkg::*; #(
+  parameter shell_cfg_t Cfg = DefaultShellCfg,
+  localparam int unsigned NumSlots = Cfg.NumSlots,
+  localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
+  localparam int unsigned NumChannels = Cfg.NumChannels
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  // A record has been written to the event ring: one cycle each.
+  output logic irq_o,
+
+  input  logic [31:0] bar_awaddr_i,
+  input  logic        bar_awvalid_i,
+  output logic        bar_awready_o,
+  input  logic [31:0] bar_wdata_i,
+  input  logic [3:0]  bar_wstrb_i,
+  input  logic        bar_wvalid_i,
+  output logic        bar_wready_o,
+  output logic [1:0]  bar_bresp_o,
+  output logic        bar_bvalid_o,
+  input  logic        bar_bready_i,
+  input  logic [31:0] bar_araddr_i,
+  input  logic        bar_arvalid_i,
+  output logic        bar_arready_o,
+  output logic [31:0] bar_rdata_o,
+  output logic [1:0]  bar_rresp_o,
+  output logic        bar_rvalid_o,
+  input  logic        bar_rready_i,
+
+  output logic [3:0]   host_arid_o,
+  output logic [63:0]  host_araddr_o,
+  output logic [7:0]   host_arlen_o,
+  output logic         host_arvalid_o,
+  input  logic         host_arready_i,
+  input  logic [3:0]   host_rid_i,
+  input  logic [511:0] host_rdata_i,
+  input  logic [1:0]   host_rresp_i,
+  input  logic         host_rlast_i,
+  input  logic         host_rvalid_i,
+  output logic         host_rready_o,
+  output logic [3:0]   host_awid_o,
+  output logic [63:0]  host_awaddr_o,
+  output logic [7:0]   host_awlen_o,
+  output logic         host_awvalid_o,
+  input  logic         host_awready_i,
+  output logic [511:0] host_wdata_o,
+  output logic [63:0]  host_wstrb_o,
+  output logic         host_wlast_o,
+  output logic         host_wvalid_o,
+  input  logic         host_wready_i,
+  input  logic [3:0]   host_bid_i,
+  input  logic [1:0]   host_bresp_i,
+  input  logic         host_bvalid_i,
+  output logic         host_bready_o,
+
+  output logic [63:0]  mem_araddr_o [NumChannels],
+  output logic [7:0]   mem_arlen_o [NumChannels],
+  output logic         mem_arvalid_o [NumChannels],
+  input  logic         mem_arready_i [NumChannels],
+  input  logic [511:0] mem_rdata_i [NumChannels],
+  input  logic [1:0]   mem_rresp_i [NumChannels],
+  input  logic         mem_rlast_i [NumChannels],
+  input  logic         mem_rvalid_i [NumChannels],
+  output logic         mem_rready_o [NumChannels],
+  output logic [63:0]  mem_awaddr_o [NumChannels],
+  output logic [7:0]   mem_awlen_o [NumChannels],
+  output logic         mem_awvalid_o [NumChannels],
+  input  logic         mem_awready_i [NumChannels],
+  output logic [511:0] mem_wdata_o [NumChannels],
+  output logic [63:0]  mem_wstrb_o [NumChannels],
+  output logic         mem_wlast_o [NumChannels],
+  output logic         mem_wvalid_o [NumChannels],
+  input  logic         mem_wready_i [NumChannels],
+  input  logic [1:0]   mem_bresp_i [NumChannels],
+  input  logic         mem_bvalid_i [NumChannels],
+  output logic         mem_bready_o [NumChannels],
+
+  input  logic [15:0]  port_arid_i [NumPorts],
+  input  logic [63:0]  port_araddr_i [NumPorts],
+  input  logic [7:0]   port_arlen_i [NumPorts],
+  input  logic [2:0]   port_arsize_i [NumPorts],
+  input  logic [1:0]   port_arburst_i [NumPorts],
+  input  logic         port_arvalid_i [NumPorts],
+  output logic         port_arready_o [NumPorts],
+  output logic [15:0]  port_rid_o [NumPorts],
+  output logic [511:0] port_rdata_o [NumPorts],
+  output logic [1:0]   port_rresp_o [NumPorts],
+  output logic         port_rlast_o [NumPorts],
+  output logic         port_rvalid_o [NumPorts],
+  input  logic         port_rready_i [NumPorts],
+  input  logic [15:0]  port_awid_i [NumPorts],
+  input  logic [63:0]  port_awaddr_i [NumPorts],
+  input  logic [7:0]   port_awlen_i [NumPorts],
+  input  logic [2:0]   port_awsize_i [NumPorts],
+  input  logic [1:0]   port_awburst_i [NumPorts],
+  input  logic         port_awvalid_i [NumPorts],
+  output logic         port_awready_o [NumPorts],
+  input  logic [511:0] port_wdata_i [NumPorts],
+  input  logic [63:0]  port_wstrb_i [NumPorts],
+  input  logic         port_wlast_i [NumPorts],
+  input  logic         port_wvalid_i [NumPorts],
+  output logic         port_wready_o [NumPorts],
+  output logic [15:0]  port_bid_o [NumPorts],
+  output logic [1:0]   port_bresp_o [NumPorts],
+  output logic         port_bvalid_o [NumPorts],
+  input  logic         port_bready_i [NumPorts],
+
+  output logic [15:0] ctl_awaddr_o [NumSlots],
+  output logic        ctl_awvalid_o [NumSlots],
+  input  logic        ctl_awready_i [NumSlots],
+  output logic [31:0] ctl_wdata_o [NumSlots],
+  output logic [3:0]  ctl_wstrb_o [NumSlots],
+  output logic        ctl_wvalid_o [NumSlots],
+  input  logic        ctl_wready_i [NumSlots],
+  input  logic [1:0]  ctl_bresp_i [NumSlots],
+  input  logic        ctl_bvalid_i [NumSlots],
+  output logic        ctl_bready_o [NumSlots],
+  output logic [15:0] ctl_araddr_o [NumSlots],
+  output logic        ctl_arvalid_o [NumSlots],
+  input  logic        ctl_arready_i [NumSlots],
+  input  logic [31:0] ctl_rdata_i [NumSlots],
+  input  logic [1:0]  ctl_rresp_i [NumSlots],
+  input  logic        ctl_rvalid_i [NumSlots],
+  output logic        ctl_rready_o [NumSlots],
+
+  input  logic slot_interrupt_i [NumSlots],
+  output logic slot_rst_no [NumSlots]
+);
+
+  // Readers of the fabric: the ports' read streams, walker, table engine, DMA. Writers: the ports'
+  // write streams, table engine, DMA.
+  localparam int unsigned NumVmReaders = NumPorts + 2;
+  localparam int unsigned NumVmWriters = NumPorts + 1;
+  localparam int unsigned NumReaders = NumVmReaders + 1;
+  localparam int unsigned NumWriters = NumVmWriters + 1;
+  localparam int unsigned DmaReader = NumReaders - 1;
+  localparam int unsigned DmaWriter = NumWriters - 1;
+
+  // ---------------------------------------------------------------------------------------------
+  // Control: BAR, registers, slots
+  // ---------------------------------------------------------------------------------------------
+
+  access_t access;
+  logic register_valid, register_done;
+  access_rsp_t register_rsp;
+  logic control_valid [NumSlots];
+  logic control_done [NumSlots];
+  access_rsp_t control_rsp [NumSlots];
+
+  tmb_bar_bridge #(
+    .NumSlots(NumSlots)
+  ) u_bar (
+    .clk_i,
+    .rst_ni,
+    .bar_awaddr_i,
+    .bar_awvalid_i,
+    .bar_awready_o,
+    .bar_wdata_i,
+    .bar_wstrb_i,
+    .bar_wvalid_i,
+    .bar_wready_o,
+    .bar_bresp_o,
+    .bar_bvalid_o,
+    .bar_bready_i,
+    .bar_araddr_i,
+    .bar_arvalid_i,
+    .bar_arready_o,
+    .bar_rdata_o,
+    .bar_rresp_o,
+    .bar_rvalid_o,
+    .bar_rready_i,
+    .access_o(access),
+    .register_valid_o(register_valid),
+    .register_done_i(register_done),
+    .register_rsp_i(register_rsp),
+    .slot_valid_o(control_valid),
+    .slot_done_i(control_done),
+    .slot_rsp_i(control_rsp)
+  );
+
+  logic enable, dma_idle, row_in, row_out, row_zeroed;
+  ring_t command_ring, event_ring;
+  logic [31:0] command_head, event_tail;
+  space_cfg_t space_cfg [Cfg.NumSpaces];
+  logic slot_run [NumSlots];
+  asid_t slot_asid [NumSlots];
+  logic slot_idle [NumSlots];
+  logic slot_hung [NumSlots];
+  port_events_t port_events [2*NumPorts];
+
+  tmb_register_block #(
+    .Cfg(Cfg)
+  ) u_registers (
+    .clk_i,
+    .rst_ni,
+    .valid_i(register_valid),
+    .access_i(access),
+    .done_o(register_done),
+    .rsp_o(register_rsp),
+    .enable_o(enable),
+    .command_ring_o(command_ring),
+    .command_head_i(command_head),
+    .event_ring_o(event_ring),
+    .event_tail_i(event_tail),
+    .idle_i(dma_idle),
+    .row_in_i(row_in),
+    .row_out_i(row_out),
+    .row_zeroed_i(row_zeroed),
+    .space_cfg_o(space_cfg),
+    .slot_run_o(slot_run),
+    .slot_asid_o(slot_asid),
+    .slot_idle_i(slot_idle),
+    .slot_hung_i(slot_hung),
+    .events_i(port_events)
+  );
+
+  asid_t port_asid [NumPorts];
+  logic port_reset [NumPorts];
+  logic port_idle [NumPorts];
+  logic interrupt [NumSlots];
+
+  for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
+    logic control_idle;
+    logic [Cfg.PortsPerSlot-1:0] ports_idle;
+    ctl_req_t ctl;
+
+    tmb_slot_control u_control (
+      .clk_i,
+      .rst_ni,
+      .run_i(slot_run[s]),
+      .hung_o(slot_hung[s]),
+      .idle_o(control_idle),
+      .valid_i(control_valid[s]),
+      .access_i(access),
+      .done_o(control_done[s]),
+      .rsp_o(control_rsp[s]),
+      .ctl_o(ctl),
+      .ctl_i('{
+          awready: ctl_awready_i[s],
+          wready: ctl_wready_i[s],
+          bresp: ctl_bresp_i[s],
+          bvalid: ctl_bvalid_i[s],
+          arready: ctl_arready_i[s],
+          rdata: ctl_rdata_i[s],
+          rresp: ctl_rresp_i[s],
+          rvalid: ctl_rvalid_i[s]
+      })
+    );
+
+    assign ctl_awaddr_o[s] = ctl.awaddr;
+    assign ctl_awvalid_o[s] = ctl.awvalid;
+    assign ctl_wdata_o[s] = ctl.wdata;
+    assign ctl_wstrb_o[s] = ctl.wstrb;
+    assign ctl_wvalid_o[s] = ctl.wvalid;
+    assign ctl_bready_o[s] = ctl.bready;
+    assign ctl_araddr_o[s] = ctl.araddr;
+    assign ctl_arvalid_o[s] = ctl.arvalid;
+    assign ctl_rready_o[s] = ctl.rready;
+
+    for (genvar k = 0; k < Cfg.PortsPerSlot; k++) begin : gen_port
+      localparam int unsigned Port = s * Cfg.PortsPerSlot + k;
+      assign port_asid[Port] = slot_asid[s];
+      assign port_reset[Port] = !slot_run[s];
+      assign ports_idle[k] = port_idle[Port];
+    end
+
+    // A kernel in reset announces nothing.
+    assign interrupt[s] = slot_interrupt_i[s] && slot_run[s];
+    assign slot_idle[s] = control_idle && (&ports_idle);
+    assign slot_rst_no[s] = slot_run[s];
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Virtual memory
+  // ---------------------------------------------------------------------------------------------
+
+  axi_req_t port_req [NumPorts];
+  axi_rsp_t port_rsp [NumPorts];
+
+  for (genvar p = 0; p < NumPorts; p++) begin : gen_port
+    assign port_req[p] = '{
+        aw: '{
+            id: port_awid_i[p],
+            addr: port_awaddr_i[p],
+            len: port_awlen_i[p],
+            size: port_awsize_i[p],
+            burst: port_awburst_i[p]
+        },
+        aw_valid: port_awvalid_i[p],
+        w: '{data: port_wdata_i[p], strb: port_wstrb_i[p], last: port_wlast_i[p]},
+        w_valid: port_wvalid_i[p],
+        b_ready: port_bready_i[p],
+        ar: '{
+            id: port_arid_i[p],
+            addr: port_araddr_i[p],
+            len: port_arlen_i[p],
+            size: port_arsize_i[p],
+            burst: port_arburst_i[p]
+        },
+        ar_valid: port_arvalid_i[p],
+        r_ready: port_rready_i[p]
+    };
+    assign port_arready_o[p] = port_rsp[p].ar_ready;
+    assign port_rid_o[p] = port_rsp[p].r.id;
+    assign port_rdata_o[p] = port_rsp[p].r.data;
+    assign port_rresp_o[p] = port_rsp[p].r.resp;
+    assign port_rlast_o[p] = port_rsp[p].r.last;
+    assign port_rvalid_o[p] = port_rsp[p].r_valid;
+    assign port_awready_o[p] = port_rsp[p].aw_ready;
+    assign port_wready_o[p] = port_rsp[p].w_ready;
+    assign port_bid_o[p] = port_rsp[p].b.id;
+    assign port_bresp_o[p] = port_rsp[p].b.resp;
+    assign port_bvalid_o[p] = port_rsp[p].b_valid;
+  end
+
+  logic table_cmd_valid, table_cmd_ready, table_rsp_valid, table_rsp_ready;
+  logic fault_valid, fault_ready, fault_reply_valid, fault_reply_ready;
+  table_cmd_t table_cmd;
+  table_rsp_t table_rsp;
+  fault_t fault;
+  fault_reply_t fault_reply;
+
+  logic read_req_valid [NumReaders];
+  logic read_req_ready [NumReaders];
+  mem_req_t read_req [NumReaders];
+  logic read_rsp_valid [NumReaders];
+  logic read_rsp_ready [NumReaders];
+  mem_read_rsp_t read_rsp [NumReaders];
+  logic write_req_valid [NumWriters];
+  logic write_req_ready [NumWriters];
+  mem_req_t write_req [NumWriters];
+  logic write_data_valid [NumWriters];
+  logic write_data_ready [NumWriters];
+  mem_write_data_t write_data [NumWriters];
+  logic write_rsp_valid [NumWriters];
+  logic write_rsp_ready [NumWriters];
+  mem_write_rsp_t write_rsp [NumWriters];
+
+  tmb_virtual_memory #(
+    .Cfg(Cfg)
+  ) u_virtual_memory (
+    .clk_i,
+    .rst_ni,
+    .port_req_i(port_req),
+    .port_rsp_o(port_rsp),
+    .port_asid_i(port_asid),
+    .port_reset_i(port_reset),
+    .port_idle_o(port_idle),
+    .space_cfg_i(space_cfg),
+    .table_cmd_valid_i(table_cmd_valid),
+    .table_cmd_ready_o(table_cmd_ready),
+    .table_cmd_i(table_cmd),
+    .table_rsp_valid_o(table_rsp_valid),
+    .table_rsp_ready_i(table_rsp_ready),
+    .table_rsp_o(table_rsp),
+    .fault_valid_o(fault_valid),
+    .fault_ready_i(fault_ready),
+    .fault_o(fault),
+    .fault_reply_valid_i(fault_reply_valid),
+    .fault_reply_ready_o(fault_reply_ready),
+    .fault_reply_i(fault_reply),
+    .read_req_valid_o(read_req_valid[0:NumVmReaders-1]),
+    .read_req_ready_i(read_req_ready[0:NumVmReaders-1]),
+    .read_req_o(read_req[0:NumVmReaders-1]),
+    .read_rsp_valid_i(read_rsp_valid[0:NumVmReaders-1]),
+    .read_rsp_ready_o(read_rsp_ready[0:NumVmReaders-1]),
+    .read_rsp_i(read_rsp[0:NumVmReaders-1]),
+    .write_req_valid_o(write_req_valid[0:NumVmWriters-1]),
+    .write_req_ready_i(write_req_ready[0:NumVmWriters-1]),
+    .write_req_o(write_req[0:NumVmWriters-1]),
+    .write_data_valid_o(write_data_valid[0:NumVmWriters-1]),
+    .write_data_ready_i(write_data_ready[0:NumVmWriters-1]),
+    .write_data_o(write_data[0:NumVmWriters-1]),
+    .write_rsp_valid_i(write_rsp_valid[0:NumVmWriters-1]),
+    .write_rsp_ready_o(write_rsp_ready[0:NumVmWriters-1]),
+    .write_rsp_i(write_rsp[0:NumVmWriters-1]),
+    .port_events_o(port_events)
+  );
+
+  // ---------------------------------------------------------------------------------------------
+  // DMA
+  // ---------------------------------------------------------------------------------------------
+
+  host_ax_t host_ar, host_aw;
+  host_w_t host_w;
+
+  tmb_dma #(
+    .Cfg(Cfg)
+  ) u_dma (
+    .clk_i,
+    .rst_ni,
+    .enable_i(enable),
+    .command_ring_i(command_ring),
+    .command_head_o(command_head),
+    .event_ring_i(event_ring),
+    .event_tail_o(event_tail),
+    .idle_o(dma_idle),
+    .row_in_o(row_in),
+    .row_out_o(row_out),
+    .row_zeroed_o(row_zeroed),
+    .irq_o,
+    .interrupt_i(interrupt),
+    .table_cmd_valid_o(table_cmd_valid),
+    .table_cmd_ready_i(table_cmd_ready),
+    .table_cmd_o(table_cmd),
+    .table_rsp_valid_i(table_rsp_valid),
+    .table_rsp_ready_o(table_rsp_ready),
+    .table_rsp_i(table_rsp),
+    .fault_valid_i(fault_valid),
+    .fault_ready_o(fault_ready),
+    .fault_i(fault),
+    .fault_reply_valid_o(fault_reply_valid),
+    .fault_reply_ready_i(fault_reply_ready),
+    .fault_reply_o(fault_reply),
+    .read_req_valid_o(read_req_valid[DmaReader]),
+    .read_req_ready_i(read_req_ready[DmaReader]),
+    .read_req_o(read_req[DmaReader]),
+    .read_rsp_valid_i(read_rsp_valid[DmaReader]),
+    .read_rsp_ready_o(read_rsp_ready[DmaReader]),
+    .read_rsp_i(read_rsp[DmaReader]),
+    .write_req_valid_o(write_req_valid[DmaWriter]),
+    .write_req_ready_i(write_req_ready[DmaWriter]),
+    .write_req_o(write_req[DmaWriter]),
+    .write_data_valid_o(write_data_valid[DmaWriter]),
+    .write_data_ready_i(write_data_ready[DmaWriter]),
+    .write_data_o(write_data[DmaWriter]),
+    .write_rsp_valid_i(write_rsp_valid[DmaWriter]),
+    .write_rsp_ready_o(write_rsp_ready[DmaWriter]),
+    .write_rsp_i(write_rsp[DmaWriter]),
+    .host_ar_valid_o(host_arvalid_o),
+    .host_ar_ready_i(host_arready_i),
+    .host_ar_o(host_ar),
+    .host_ar_id_o(host_arid_o),
+    .host_r_valid_i(host_rvalid_i),
+    .host_r_ready_o(host_rready_o),
+    .host_r_i('{row: host_rdata_i, last: host_rlast_i, error: host_rresp_i[1]}),
+    .host_r_id_i(host_rid_i),
+    .host_aw_valid_o(host_awvalid_o),
+    .host_aw_ready_i(host_awready_i),
+    .host_aw_o(host_aw),
+    .host_aw_id_o(host_awid_o),
+    .host_w_valid_o(host_wvalid_o),
+    .host_w_ready_i(host_wready_i),
+    .host_w_o(host_w),
+    .host_b_valid_i(host_bvalid_i),
+    .host_b_ready_o(host_bready_o),
+    .host_b_error_i(host_bresp_i[1]),
+    .host_b_id_i(host_bid_i)
+  );
+
+  assign host_araddr_o = host_ar.addr;
+  assign host_arlen_o = 8'(host_ar.len);
+  assign host_awaddr_o = host_aw.addr;
+  assign host_awlen_o = 8'(host_aw.len);
+  assign host_wdata_o = host_w.row;
+  assign host_wstrb_o = '1;
+  assign host_wlast_o = host_w.last;
+
+  // ---------------------------------------------------------------------------------------------
+  // Fabric
+  // ---------------------------------------------------------------------------------------------
+
+  channel_ax_t mem_ar [NumChannels];
+  channel_r_t mem_r [NumChannels];
+  channel_ax_t mem_aw [NumChannels];
+  mem_write_data_t mem_w [NumChannels];
+  logic mem_b_error [NumChannels];
+
+  tmb_fabric #(
+    .Cfg(Cfg),
+    .NumReaders(NumReaders),
+    .NumWriters(NumWriters),
+    .PreferredReader(DmaReader),
+    .PreferredWriter(DmaWriter)
+  ) u_fabric (
+    .clk_i,
+    .rst_ni,
+    .read_req_valid_i(read_req_valid),
+    .read_req_ready_o(read_req_ready),
+    .read_req_i(read_req),
+    .read_rsp_valid_o(read_rsp_valid),
+    .read_rsp_ready_i(read_rsp_ready),
+    .read_rsp_o(read_rsp),
+    .write_req_valid_i(write_req_valid),
+    .write_req_ready_o(write_req_ready),
+    .write_req_i(write_req),
+    .write_data_valid_i(write_data_valid),
+    .write_data_ready_o(write_data_ready),
+    .write_data_i(write_data),
+    .write_rsp_valid_o(write_rsp_valid),
+    .write_rsp_ready_i(write_rsp_ready),
+    .write_rsp_o(write_rsp),
+    .mem_ar_valid_o(mem_arvalid_o),
+    .mem_ar_ready_i(mem_arready_i),
+    .mem_ar_o(mem_ar),
+    .mem_r_valid_i(mem_rvalid_i),
+    .mem_r_ready_o(mem_rready_o),
+    .mem_r_i(mem_r),
+    .mem_aw_valid_o(mem_awvalid_o),
+    .mem_aw_ready_i(mem_awready_i),
+    .mem_aw_o(mem_aw),
+    .mem_w_valid_o(mem_wvalid_o),
+    .mem_w_ready_i(mem_wready_i),
+    .mem_w_o(mem_w),
+    .mem_b_valid_i(mem_bvalid_i),
+    .mem_b_ready_o(mem_bready_o),
+    .mem_b_error_i(mem_b_error)
+  );
+
+  for (genvar c = 0; c < NumChannels; c++) begin : gen_channel
+    assign mem_araddr_o[c] = mem_ar[c].addr;
+    assign mem_arlen_o[c] = mem_ar[c].len;
+    assign mem_r[c] = '{row: mem_rdata_i[c], last: mem_rlast_i[c], error: mem_rresp_i[c][1]};
+    assign mem_awaddr_o[c] = mem_aw[c].addr;
+    assign mem_awlen_o[c] = mem_aw[c].len;
+    assign mem_wdata_o[c] = mem_w[c].row;
+    assign mem_wstrb_o[c] = mem_w[c].strobe;
+    assign mem_wlast_o[c] = mem_w[c].last;
+    assign mem_b_error[c] = mem_bresp_i[c][1];
+
+    logic unused_ok;
+    assign unused_ok = &{1'b0, mem_rresp_i[c][0], mem_bresp_i[c][0]};
+  end
+
+  `TMB_ASSERT_INIT(SlotsFitMap, NumSlots >= 1 && NumSlots <= 16)
+  `TMB_ASSERT_INIT(SpacesFitMap, Cfg.NumSpaces >= 1 && Cfg.NumSpaces <= 16)
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, host_rresp_i[0], host_bresp_i[0]};
+
+endmodule

@@ -1,0 +1,92 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Registers of the slots: the storage behind SLOTS of tmb_shell.rdl.
+//
+// NumSlots   slots that exist; the others read as zero and ignore writes
+//
+// An access is acknowledged in the next cycle. State changes only on a write.
+
+module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
+  import tmb_register_map_pkg::*; #(
+  parameter int unsigned NumSlots = 1
+) (
+  input  logic       clk_i,
+  input  logic       rst_ni,
+  input  array_req_t req_i,
+  output array_rsp_t rsp_o,
+  output logic       run_o [NumSlots],
+  output asid_t      asid_o [NumSlots],
+  input  logic       idle_i [NumSlots],
+  input  logic       hung_i [NumSlots]
+);
+
+  localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
+  localparam int unsigned StrideLog2 = $clog2(SlotStride);
+  localparam int unsigned RunLsb = SlotCtrlRunLsb;
+  localparam int unsigned AsidLsb = SlotCtrlAsidLsb;
+  localparam int unsigned IdleLsb = SlotStatusIdleLsb;
+  localparam int unsigned HungLsb = SlotStatusHungLsb;
+
+  logic run_q [NumSlots];
+  asid_t asid_q [NumSlots];
+
+  logic [12:0] number;
+  logic [SlotWidth-1:0] index;
+  logic [StrideLog2-1:0] offset;
+  logic exists;
+
+  assign number = req_i.addr >> StrideLog2;
+  assign index = SlotWidth'(number);
+  assign offset = req_i.addr[StrideLog2-1:0];
+  assign exists = 32'(number) < NumSlots;
+
+  logic [31:0] word, written;
+  always_comb begin
+    word = '0;
+    unique case (32'(offset))
+      SlotCtrl: begin
+        word[RunLsb] = run_q[index];
+        word[AsidLsb+:AsidWidth] = asid_q[index];
+      end
+      SlotStatus: begin
+        word[IdleLsb] = idle_i[index];
+        word[HungLsb] = hung_i[index];
+      end
+      default: word = '0;
+    endcase
+  end
+  assign written = (word & ~req_i.mask) | (req_i.data & req_i.mask);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      for (int unsigned s = 0; s < NumSlots; s++) begin
+        run_q[s] <= 1'b0;
+        asid_q[s] <= '0;
+      end
+    end else if (req_i.valid && req_i.write && exists && 32'(offset) == SlotCtrl) begin
+      run_q[index] <= written[RunLsb];
+      asid_q[index] <= written[AsidLsb+:AsidWidth];
+    end
+  end
+
+  array_rsp_t rsp_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      rsp_q <= '0;
+    end else begin
+      rsp_q.read_ack <= req_i.valid && !req_i.write;
+      rsp_q.write_ack <= req_i.valid && req_i.write;
+      if (req_i.valid) rsp_q.data <= exists ? word : '0;
+    end
+  end
+
+  assign rsp_o = rsp_q;
+  assign run_o = run_q;
+  assign asid_o = asid_q;
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, written};
+
+endmodule

@@ -1,0 +1,97 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Registers of the address spaces: the storage behind SPACES of tmb_shell.rdl.
+//
+// NumSpaces   spaces that exist; the others read as zero and ignore writes
+//
+// An access is acknowledged in the next cycle. State changes only on a write.
+
+module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
+  import tmb_register_map_pkg::*; #(
+  parameter int unsigned NumSpaces = 4
+) (
+  input  logic       clk_i,
+  input  logic       rst_ni,
+  input  array_req_t req_i,
+  output array_rsp_t rsp_o,
+  output space_cfg_t space_cfg_o [NumSpaces]
+);
+
+  localparam int unsigned SpaceWidth = NumSpaces > 1 ? $clog2(NumSpaces) : 1;
+  localparam int unsigned StrideLog2 = $clog2(SpaceStride);
+  localparam int unsigned SetsLog2Lsb = SpaceCtrlSetsLog2Lsb;
+  localparam int unsigned EnableLsb = SpaceCtrlEnableLsb;
+  localparam int unsigned ClassesLsb = SpaceSizeClassesMaskLsb;
+
+  space_cfg_t space_q [NumSpaces];
+
+  logic [12:0] number;
+  logic [SpaceWidth-1:0] index;
+  logic [StrideLog2-1:0] offset;
+  logic exists;
+
+  assign number = req_i.addr >> StrideLog2;
+  assign index = SpaceWidth'(number);
+  assign offset = req_i.addr[StrideLog2-1:0];
+  assign exists = 32'(number) < NumSpaces;
+
+  // The addressed space as the host sees it, then with the written bits replaced, then back.
+  logic [31:0] word, written;
+  space_cfg_t space, space_d;
+
+  assign space = space_q[index];
+  always_comb begin
+    word = '0;
+    unique case (32'(offset))
+      SpaceCtrl: begin
+        word[EnableLsb] = space.enable;
+        word[SetsLog2Lsb+:5] = space.table_sets_log2;
+      end
+      SpaceTableBaseLo: word = space.table_base[31:0];
+      SpaceTableBaseHi: word = 32'(space.table_base[CardAddrWidth-1:32]);
+      SpaceSizeClasses: word[ClassesLsb+:MaxSizeClass+1] = space.size_classes;
+      default: word = '0;
+    endcase
+  end
+
+  assign written = (word & ~req_i.mask) | (req_i.data & req_i.mask);
+  always_comb begin
+    space_d = space;
+    unique case (32'(offset))
+      SpaceCtrl: begin
+        space_d.enable = written[EnableLsb];
+        space_d.table_sets_log2 = written[SetsLog2Lsb+:5];
+      end
+      // Tables are aligned to rows at least.
+      SpaceTableBaseLo: space_d.table_base[31:0] = {written[31:6], 6'd0};
+      SpaceTableBaseHi: space_d.table_base[CardAddrWidth-1:32] = written[CardAddrWidth-33:0];
+      SpaceSizeClasses: space_d.size_classes = written[ClassesLsb+:MaxSizeClass+1];
+      default: space_d = space;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      for (int unsigned s = 0; s < NumSpaces; s++) space_q[s] <= '0;
+    end else if (req_i.valid && req_i.write && exists) begin
+      space_q[index] <= space_d;
+    end
+  end
+
+  array_rsp_t rsp_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      rsp_q <= '0;
+    end else begin
+      rsp_q.read_ack <= req_i.valid && !req_i.write;
+      rsp_q.write_ack <= req_i.valid && req_i.write;
+      if (req_i.valid) rsp_q.data <= exists ? word : '0;
+    end
+  end
+
+  assign rsp_o = rsp_q;
+  assign space_cfg_o = space_q;
+
+endmodule
