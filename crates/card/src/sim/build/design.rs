@@ -1,0 +1,212 @@
+//! What is to be built: RTL files, a top module, and the hash that names the result.
+
+use super::error::BuildError;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A folder and files below it, as one list of a design.
+#[derive(Clone, Debug)]
+pub struct FileSet {
+    /// Verilator sees the files by names relative to this folder, in messages too.
+    pub base: PathBuf,
+    /// In compilation order, relative to `base`.
+    pub files: Vec<PathBuf>,
+    /// Folders searched for included files, relative to `base`.
+    pub include: Vec<PathBuf>,
+}
+
+/// A design to be built as one model.
+#[derive(Clone, Debug)]
+pub struct Design {
+    /// For people: a kernel's name, or `shell`.
+    pub name: String,
+    /// Top module.
+    pub top: String,
+    /// The top's clock port.
+    pub clock: String,
+    /// Files of the design.
+    pub file_sets: Vec<FileSet>,
+    /// SystemVerilog made for this build (the top above shell and kernel), compiled last.
+    pub generated: Option<String>,
+}
+
+/// Files that an `include`, `$readmemh` or the like may reach.
+const SIDE_FILES: [&str; 9] = [
+    "sv", "v", "svh", "vh", "mem", "hex", "dat", "bin", "vlt",
+];
+
+impl FileSet {
+    /// A kernel's files; every folder that holds one is an include folder.
+    pub fn new(base: &Path, files: Vec<PathBuf>) -> Self {
+        let include: BTreeSet<PathBuf> = files
+            .iter()
+            .filter_map(|file| file.parent().map(Path::to_owned))
+            .collect();
+        Self {
+            base: base.to_owned(),
+            files,
+            include: include.into_iter().collect(),
+        }
+    }
+
+    /// Reads a list of files (`.f`): one path a line relative to `base`, `+incdir+`, `-f`, `//` and
+    /// `#` comments.
+    ///
+    /// # Errors
+    /// [`BuildError::Io`].
+    pub fn from_list(base: &Path, list: &Path) -> Result<Self, BuildError> {
+        let mut set = Self {
+            base: base.to_owned(),
+            files: Vec::new(),
+            include: Vec::new(),
+        };
+        set.read_list(list, 0)?;
+        Ok(set)
+    }
+
+    fn read_list(&mut self, list: &Path, depth: u32) -> Result<(), BuildError> {
+        let path = self.base.join(list);
+        let text = std::fs::read_to_string(&path).map_err(BuildError::io(&path))?;
+        for line in text.lines() {
+            let line = line.split("//").next().unwrap_or("");
+            let line = line.split('#').next().unwrap_or("").trim();
+            if let Some(folders) = line.strip_prefix("+incdir+") {
+                self.include.extend(folders.split('+').map(PathBuf::from));
+            } else if let Some(nested) = line.strip_prefix("-f ").filter(|_| depth < 8) {
+                self.read_list(Path::new(nested.trim()), depth + 1)?;
+            } else if !line.is_empty() {
+                self.files.push(PathBuf::from(line));
+            }
+        }
+        Ok(())
+    }
+
+    /// Every file whose bytes can matter, relative to `base`, sorted.
+    fn all_files(&self) -> Result<BTreeSet<PathBuf>, BuildError> {
+        let mut all: BTreeSet<PathBuf> = self.files.iter().cloned().collect();
+        for folder in &self.include {
+            let path = self.base.join(folder);
+            for entry in std::fs::read_dir(&path).map_err(BuildError::io(&path))? {
+                let entry = entry.map_err(BuildError::io(&path))?;
+                let name = PathBuf::from(entry.file_name());
+                let side = name
+                    .extension()
+                    .and_then(|extension| extension.to_str())
+                    .is_some_and(|extension| SIDE_FILES.contains(&extension));
+                if side && entry.path().is_file() {
+                    all.insert(folder.join(name));
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Design {
+    /// The content hash: of every file, the generated text, and `environment` (tools and flags).
+    ///
+    /// # Errors
+    /// [`BuildError::Io`], also for a file of the list that does not exist.
+    pub fn hash(&self, environment: &str) -> Result<String, BuildError> {
+        let mut hasher = Sha256::new();
+        let mut part = |bytes: &[u8]| {
+            hasher.update((bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        for text in [environment, &self.top, &self.clock] {
+            part(text.as_bytes());
+        }
+        part(self.generated.as_deref().unwrap_or("").as_bytes());
+        for set in &self.file_sets {
+            for file in set.files.iter().chain(&set.include) {
+                part(file.as_os_str().as_encoded_bytes());
+            }
+            for file in set.all_files()? {
+                let path = set.base.join(&file);
+                part(file.as_os_str().as_encoded_bytes());
+                part(&std::fs::read(&path).map_err(BuildError::io(&path))?);
+            }
+        }
+        let digest = hasher.finalize();
+        Ok(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Finds inline C++ (`$c`), which Verilator would compile into the model.
+    ///
+    /// # Errors
+    /// [`BuildError::Refused`] with file and line, or [`BuildError::Io`].
+    pub fn refuse_inline_code(&self) -> Result<(), BuildError> {
+        for set in &self.file_sets {
+            for file in &set.files {
+                let path = set.base.join(file);
+                let text = std::fs::read(&path).map_err(BuildError::io(&path))?;
+                let text = String::from_utf8_lossy(&text);
+                for (number, line) in text.lines().enumerate() {
+                    let code = line.split("//").next().unwrap_or("");
+                    let construct = if code.contains("`systemc_") {
+                        "inline C++ (`systemc_…)"
+                    } else if is_inline_call(code) {
+                        "inline C++ ($c)"
+                    } else {
+                        continue;
+                    };
+                    return Err(BuildError::Refused {
+                        design: self.name.clone(),
+                        place: format!("{}:{}", file.display(), number + 1),
+                        construct,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `$c(`, `$c8(`, `$cpure(` and the like, but not `$clog2(` or `$ceil(`.
+fn is_inline_call(code: &str) -> bool {
+    code.match_indices("$c").any(|(at, _)| {
+        let rest = &code[at + 2..];
+        let rest = rest.strip_prefix("pure").unwrap_or(rest);
+        rest.trim_start_matches(|c: char| c.is_ascii_digit())
+            .trim_start()
+            .starts_with('(')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inline_code_is_told_from_functions() {
+        assert!(is_inline_call("x = $c(\"1\");"));
+        assert!(is_inline_call("x = $c32 (\"1\");"));
+        assert!(is_inline_call("x = $cpure(\"1\");"));
+        assert!(!is_inline_call("x = $clog2(8) + $ceil(2.0) + $countones(y);"));
+    }
+
+    #[test]
+    fn the_hash_follows_every_byte_that_can_matter() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        };
+        write("a.sv", "module a; endmodule");
+        write("b.svh", "// one");
+        write("notes.txt", "one");
+        let design = Design {
+            name: "a".into(),
+            top: "a".into(),
+            clock: "ap_clk".into(),
+            file_sets: vec![FileSet::new(folder.path(), vec!["a.sv".into()])],
+            generated: None,
+        };
+        let first = design.hash("tools").unwrap();
+        write("notes.txt", "two");
+        assert_eq!(design.hash("tools").unwrap(), first);
+        assert_ne!(design.hash("other tools").unwrap(), first);
+        write("b.svh", "// two");
+        assert_ne!(design.hash("tools").unwrap(), first);
+    }
+}

@@ -1,0 +1,155 @@
+// The C interface of a model. See sim/model.rs, its only caller.
+
+#include "Vmodel.h"
+#include "Vmodel__Syms.h"
+
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#define TMB_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+// Answers of tmb_edge and tmb_settle.
+enum Outcome : int { kOk = 0, kText = 1, kFinished = 2, kStopped = 3, kFatal = 4 };
+
+// Leaves a model that ended itself. Nothing of the model runs afterwards.
+struct Ended {
+  Outcome outcome;
+};
+
+constexpr std::size_t kTextLimit = 16384;
+
+struct Instance {
+  VerilatedContext context;
+  Vmodel model;
+  std::string text;
+  Instance() : context{}, model{&context, "TOP"} {}
+};
+
+thread_local Instance* running = nullptr;
+
+void say(const std::string& text) {
+  if (running && running->text.size() < kTextLimit) running->text += text;
+}
+
+std::string place(const char* file, int line) {
+  if (!file || !*file) return "";
+  return std::string(file) + ":" + std::to_string(line) + ": ";
+}
+
+template <typename Step>
+int guarded(Instance* instance, std::uint64_t picoseconds, Step step) {
+  running = instance;
+  instance->context.time(picoseconds);
+  int outcome = kOk;
+  try {
+    step(instance->model);
+  } catch (const Ended& ended) {
+    outcome = ended.outcome;
+  } catch (const std::exception& error) {
+    say(error.what());
+    outcome = kFatal;
+  } catch (...) {
+    say("unknown C++ exception");
+    outcome = kFatal;
+  }
+  running = nullptr;
+  if (outcome == kOk && !instance->text.empty()) outcome = kText;
+  return outcome;
+}
+
+}  // namespace
+
+int tmb_printf(const char* format, ...) {
+  char buffer[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = std::vsnprintf(buffer, sizeof buffer, format, arguments);
+  va_end(arguments);
+  say(buffer);
+  return length;
+}
+
+void vl_finish(const char* file, int line, const char*) {
+  say(place(file, line) + "$finish");
+  throw Ended{kFinished};
+}
+
+void vl_stop(const char* file, int line, const char*) {
+  say(place(file, line) + "$stop, $fatal or a failed assertion");
+  throw Ended{kStopped};
+}
+
+void vl_fatal(const char* file, int line, const char*, const char* message) {
+  say(place(file, line) + message);
+  throw Ended{kFatal};
+}
+
+TMB_EXPORT std::uint32_t tmb_abi() { return TMB_ABI; }
+
+TMB_EXPORT Instance* tmb_create() {
+  try {
+    return new Instance;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+TMB_EXPORT void tmb_free(Instance* instance) { delete instance; }
+
+// The clock rises, with the inputs as they are.
+TMB_EXPORT int tmb_edge(Instance* instance, std::uint64_t picoseconds) {
+  return guarded(instance, picoseconds, [](Vmodel& model) {
+    model.TMB_CLOCK = 1;
+    model.eval_step();
+#ifdef TMB_CLOCK_HISTORY
+    // Nothing in the model reacts to a falling clock: forget that the clock is high rather than
+    // evaluate the model to tell it so.
+    model.rootp->TMB_CLOCK_HISTORY = 0;
+#else
+    model.TMB_CLOCK = 0;
+    model.eval_step();
+#endif
+  });
+}
+
+// Outputs follow changed inputs.
+TMB_EXPORT int tmb_settle(Instance* instance, std::uint64_t picoseconds) {
+  return guarded(instance, picoseconds, [](Vmodel& model) {
+    model.TMB_CLOCK = 0;
+    model.eval_step();
+  });
+}
+
+TMB_EXPORT const char* tmb_text(Instance* instance, std::uint64_t* length) {
+  *length = instance->text.size();
+  return instance->text.data();
+}
+
+TMB_EXPORT void tmb_clear_text(Instance* instance) { instance->text.clear(); }
+
+TMB_EXPORT void* tmb_state(Instance* instance, std::uint64_t* bytes) {
+  *bytes = sizeof(Vmodel__Syms);
+  return instance->model.rootp->vlSymsp;
+}
+
+// Address of each port, in the order of model.json, and the bytes of all its elements.
+TMB_EXPORT std::uint32_t tmb_ports(Instance* instance, void** addresses, std::uint64_t* bytes,
+                                   std::uint32_t room) {
+  Vmodel& model = instance->model;
+  (void)model;
+  std::uint32_t count = 0;
+#define TMB_PORT(member)                                \
+  if (count < room) {                                   \
+    addresses[count] = &model.member;                   \
+    bytes[count] = sizeof(model.member);                \
+  }                                                     \
+  ++count;
+  TMB_PORTS
+#undef TMB_PORT
+  return count;
+}

@@ -1,0 +1,112 @@
+//! Where Verilator and the C++ compiler are, and which ones they are.
+
+use super::error::BuildError;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The cache folder: `$TOMBOLO_CACHE`, else `~/.cache/tombolo`.
+pub fn cache_root() -> PathBuf {
+    if let Some(path) = std::env::var_os("TOMBOLO_CACHE").filter(|path| !path.is_empty()) {
+        return PathBuf::from(path);
+    }
+    let home = std::env::var_os("HOME").unwrap_or_else(|| "/tmp".into());
+    Path::new(&home).join(".cache/tombolo")
+}
+
+/// The tools of a build.
+#[derive(Clone, Debug)]
+pub struct Toolchain {
+    /// Verilator's root: `bin/verilator_bin` and `include/`.
+    pub verilator_root: PathBuf,
+    /// The C++ compiler.
+    pub compiler: PathBuf,
+    /// Names both tools, their versions and the CPU: part of every cache key.
+    pub identity: String,
+}
+
+const INSTALL: &str = "run `make setup` in the Tombolo checkout, which installs it";
+
+impl Toolchain {
+    /// Finds the tools and asks for their versions.
+    ///
+    /// # Errors
+    /// [`BuildError::MissingTool`].
+    pub fn locate() -> Result<Self, BuildError> {
+        let verilator_root = find_verilator_root()?;
+        let compiler =
+            PathBuf::from(std::env::var_os("TOMBOLO_CXX").unwrap_or_else(|| "g++".into()));
+        let verilator_version =
+            version_of(&verilator_root.join("bin/verilator_bin")).ok_or_else(|| {
+                BuildError::MissingTool {
+                    tool: "Verilator",
+                    looked: format!("{} does not run", verilator_root.display()),
+                    remedy: INSTALL,
+                }
+            })?;
+        let compiler_version = version_of(&compiler).ok_or_else(|| BuildError::MissingTool {
+            tool: "the C++ compiler",
+            looked: format!("`{}` does not run", compiler.display()),
+            remedy: "install g++ (`apt-get install g++`), or name another in TOMBOLO_CXX",
+        })?;
+        let identity = format!("{verilator_version}\n{compiler_version}\n{}", cpu_identity());
+        Ok(Self {
+            verilator_root,
+            compiler,
+            identity,
+        })
+    }
+
+    /// A command that runs Verilator. The binary itself: its Perl front end adds nothing here.
+    pub fn verilator(&self) -> Command {
+        let mut command = Command::new(self.verilator_root.join("bin/verilator_bin"));
+        command.env("VERILATOR_ROOT", &self.verilator_root);
+        command
+    }
+}
+
+fn find_verilator_root() -> Result<PathBuf, BuildError> {
+    let is_root = |path: &Path| {
+        path.join("bin/verilator_bin").is_file() && path.join("include/verilated.cpp").is_file()
+    };
+    if let Some(root) = std::env::var_os("TOMBOLO_VERILATOR_ROOT").map(PathBuf::from) {
+        if is_root(&root) {
+            return Ok(root);
+        }
+        return Err(BuildError::MissingTool {
+            tool: "Verilator",
+            looked: format!("TOMBOLO_VERILATOR_ROOT is {}", root.display()),
+            remedy: "unset it, or let it name a folder with bin/verilator_bin and include/",
+        });
+    }
+    let libraries = cache_root().join("venv/lib");
+    let found = std::fs::read_dir(&libraries).ok().and_then(|entries| {
+        entries
+            .flatten()
+            .map(|entry| entry.path().join("site-packages/verilator"))
+            .find(|path| is_root(path))
+    });
+    found.ok_or_else(|| BuildError::MissingTool {
+        tool: "Verilator",
+        looked: format!("{}/python3*/site-packages/verilator", libraries.display()),
+        remedy: INSTALL,
+    })
+}
+
+fn version_of(tool: &Path) -> Option<String> {
+    let output = Command::new(tool).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    output
+        .status
+        .success()
+        .then(|| text.lines().next().unwrap_or("").trim().to_owned())
+}
+
+/// Models are compiled for this very CPU.
+fn cpu_identity() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    text.lines()
+        .filter(|line| line.starts_with("model name") || line.starts_with("flags"))
+        .take(2)
+        .collect::<Vec<_>>()
+        .join("\n")
+}

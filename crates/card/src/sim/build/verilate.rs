@@ -1,0 +1,302 @@
+//! From RTL to C++: runs Verilator and reads what it wrote.
+
+use super::design::Design;
+use super::error::BuildError;
+use super::ports::{parse_header, ModelPort};
+use super::toolchain::Toolchain;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Flags that decide how a model behaves or how fast it is.
+pub(crate) const FLAGS: [&str; 14] = [
+    "--cc",
+    "--quiet",
+    "-O3",
+    "--x-assign",
+    "fast",
+    "--x-initial",
+    "fast",
+    "--no-timing",
+    "--output-split",
+    "0",
+    "-Wno-lint",
+    "-Wno-style",
+    "-Wno-fatal",
+    "-Wno-SYMRSVDWORD",
+];
+
+/// Prefix of the generated classes.
+const PREFIX: &str = "Vmodel";
+
+/// What is known of a model before it is compiled. Stored as `model.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// For people.
+    pub name: String,
+    /// Ports of the top module, in the header's order.
+    pub ports: Vec<ModelPort>,
+    /// The clock's name in the C++ class.
+    pub clock_member: String,
+    /// The variable that remembers the clock, when nothing but rising edges is looked at.
+    pub clock_history: Option<String>,
+    /// Why edges of this model must never be skipped, if so: its state is not all in one block, or
+    /// depends on time.
+    pub unskippable: Option<String>,
+}
+
+impl ModelInfo {
+    /// The port with this name.
+    pub fn port(&self, name: &str) -> Option<&ModelPort> {
+        self.ports.iter().find(|port| port.name == name)
+    }
+}
+
+/// C++ files of a model.
+#[derive(Debug)]
+pub(crate) struct Generated {
+    pub(crate) info: ModelInfo,
+    /// Run every cycle.
+    pub(crate) fast: Vec<PathBuf>,
+    /// Run once.
+    pub(crate) slow: Vec<PathBuf>,
+}
+
+/// Runs Verilator into `folder`.
+pub(crate) fn verilate(
+    tools: &Toolchain,
+    design: &Design,
+    folder: &Path,
+) -> Result<Generated, BuildError> {
+    design.refuse_inline_code()?;
+    let mut command = tools.verilator();
+    command.args(FLAGS);
+    command.args(["--prefix", PREFIX, "--top-module", &design.top, "--Mdir"]);
+    command.arg(folder);
+    // With one file set, run in its folder, so that messages name files as its author does.
+    let relative = design.file_sets.len() == 1;
+    if let (true, Some(set)) = (relative, design.file_sets.first()) {
+        command.current_dir(&set.base);
+    }
+    for set in &design.file_sets {
+        let place = |path: &PathBuf| match relative {
+            true if path.as_os_str().is_empty() => PathBuf::from("."),
+            true => path.clone(),
+            false => set.base.join(path),
+        };
+        for include in &set.include {
+            command.arg(format!("-I{}", place(include).display()));
+        }
+        command.args(set.files.iter().map(place));
+    }
+    if let Some(text) = &design.generated {
+        let path = folder.join(format!("{}.sv", design.top));
+        std::fs::write(&path, text).map_err(BuildError::io(&path))?;
+        command.arg(path);
+    }
+    let output = command
+        .output()
+        .map_err(BuildError::io(tools.verilator_root.join("bin/verilator_bin")))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(BuildError::Rtl {
+            design: design.name.clone(),
+            messages: errors_of(&said),
+        });
+    }
+    if !said.trim().is_empty() {
+        tracing::debug!(design = design.name, "{}", said.trim());
+    }
+    read_generated(design, folder)
+}
+
+/// Verilator's errors with the lines that show the place, without warnings and advice.
+fn errors_of(said: &str) -> String {
+    let mut kept = Vec::new();
+    let mut keeping = false;
+    for line in said.lines() {
+        if line.starts_with('%') {
+            keeping = line.starts_with("%Error") && !line.contains("Exiting due to");
+        }
+        if keeping && !line.contains("... See the manual") && !line.contains("... For ") {
+            kept.push(line);
+        }
+        if kept.len() == 40 {
+            kept.push("(and more)");
+            break;
+        }
+    }
+    if kept.is_empty() {
+        return said.lines().rev().take(20).collect::<Vec<_>>().join("\n");
+    }
+    kept.join("\n")
+}
+
+fn read_generated(design: &Design, folder: &Path) -> Result<Generated, BuildError> {
+    let mut fast = Vec::new();
+    let mut slow = Vec::new();
+    let mut scan = Scan::default();
+    let mut names: Vec<PathBuf> = std::fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| entry.map(|e| e.path())).collect())
+        .map_err(BuildError::io(folder))?;
+    names.sort();
+    for path in names {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        if name.contains("__Dpi") {
+            return Err(BuildError::Refused {
+                design: design.name.clone(),
+                place: scan_dpi(design),
+                construct: "a C function (DPI)",
+            });
+        }
+        if !(name.ends_with(".cpp") || name.ends_with(".h")) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).map_err(BuildError::io(&path))?;
+        scan.read(&text);
+        if name.ends_with(".cpp") {
+            if name.contains("__Slow") {
+                slow.push(path);
+            } else {
+                fast.push(path);
+            }
+        }
+    }
+    if scan.system {
+        return Err(BuildError::Refused {
+            design: design.name.clone(),
+            place: find_in_sources(design, "$system"),
+            construct: "$system",
+        });
+    }
+    let header_path = folder.join(format!("{PREFIX}.h"));
+    let header = std::fs::read_to_string(&header_path).map_err(BuildError::io(&header_path))?;
+    let ports = parse_header(&header);
+    let clock_member = ports
+        .iter()
+        .find(|port| port.name == design.clock && port.width == 1 && !port.array)
+        .map(|port| port.member.clone())
+        .ok_or_else(|| BuildError::Mismatch {
+            kernel: design.name.clone(),
+            rule: format!("module {} has no 1-bit clock input `{}`", design.top, design.clock),
+        })?;
+    let clock_history = scan.clock_history(&clock_member);
+    Ok(Generated {
+        info: ModelInfo {
+            name: design.name.clone(),
+            clock_history,
+            clock_member,
+            ports,
+            unskippable: scan.unskippable,
+        },
+        fast,
+        slow,
+    })
+}
+
+/// What the generated C++ reveals.
+#[derive(Default)]
+struct Scan {
+    system: bool,
+    unskippable: Option<String>,
+    /// Lines that mention a clock's history.
+    history: String,
+}
+
+impl Scan {
+    fn read(&mut self, text: &str) {
+        self.system |= text.contains("VL_SYSTEM_");
+        // Messages carry the time without the state depending on it.
+        let without_messages = text.replace("'#',64,VL_TIME_UNITED_Q", "");
+        for (mark, why) in [
+            ("VL_TIME_", "it reads the time"),
+            ("VL_RAND", "it draws random numbers"),
+            ("VL_URAND", "it draws random numbers"),
+            ("VlQueue<", "it has queues"),
+            ("VlAssocArray<", "it has associative arrays"),
+            ("VlClassRef<", "it has objects"),
+            ("std::string __", "it has strings"),
+            ("VL_FGETS", "it reads files"),
+            ("VL_FSCANF", "it reads files"),
+            ("VL_FREAD", "it reads files"),
+            ("VL_FGETC", "it reads files"),
+        ] {
+            if self.unskippable.is_none() && without_messages.contains(mark) {
+                self.unskippable = Some(why.to_owned());
+            }
+        }
+        if text.contains("__Vtrigprevexpr") {
+            // Statements may be broken over lines: keep them whole, without white space.
+            for statement in text.split(';').filter(|s| s.contains("__Vtrigprevexpr")) {
+                self.history.extend(statement.chars().filter(|c| !c.is_whitespace()));
+                self.history.push(';');
+            }
+        }
+    }
+
+    /// The history variable of the clock, if all that ever reads it is a test for a rising edge.
+    fn clock_history(&self, clock: &str) -> Option<String> {
+        let name = format!("__Vtrigprevexpr___TOP__{clock}__0");
+        let rising = format!("((IData)(vlSelfRef.{clock})&(~(IData)(vlSelfRef.{name})))");
+        let assigned = format!("vlSelfRef.{name}=");
+        let declared = format!("CData/*0:0*/{name}");
+        let mentions = |what: &str| self.history.matches(what).count();
+        let all = mentions(&name);
+        let known = mentions(&rising) + mentions(&assigned) + mentions(&declared);
+        (mentions(&rising) > 0 && all == known).then_some(name)
+    }
+}
+
+fn find_in_sources(design: &Design, what: &str) -> String {
+    for set in &design.file_sets {
+        for file in &set.files {
+            let text = std::fs::read(set.base.join(file)).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            if let Some(number) = text.lines().position(|line| line.contains(what)) {
+                return format!("{}:{}", file.display(), number + 1);
+            }
+        }
+    }
+    format!("module {}", design.top)
+}
+
+fn scan_dpi(design: &Design) -> String {
+    find_in_sources(design, "\"DPI")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_told_from_warnings() {
+        let said = "%Warning-WIDTH: a.sv:1:1: narrow\n    1 | x\n\
+                    %Error: a.sv:4:74: Can't find definition of variable: 'q'\n    4 |  q\n      |  ^\n\
+                    \x20       ... See the manual at https://…\n%Error: Exiting due to 1 error(s)\n";
+        let kept = errors_of(said);
+        assert!(kept.starts_with("%Error: a.sv:4:74"), "{kept}");
+        assert_eq!(kept.lines().count(), 3);
+    }
+
+    #[test]
+    fn falling_edges_keep_the_clock_honest() {
+        let name = "__Vtrigprevexpr___TOP__clk_i__0";
+        let mut scan = Scan::default();
+        scan.read(&format!(
+            "x = ((IData)(vlSelfRef.clk_i)\n & (~ (IData)(vlSelfRef.{name})));\nvlSelfRef.{name} = 1;"
+        ));
+        assert_eq!(scan.clock_history("clk_i").as_deref(), Some(name));
+        scan.read(&format!(
+            "y = ((~ (IData)(vlSelfRef.clk_i)) & (IData)(vlSelfRef.{name}));"
+        ));
+        assert_eq!(scan.clock_history("clk_i"), None);
+    }
+
+    #[test]
+    fn the_time_in_a_message_is_no_state() {
+        let mut scan = Scan::default();
+        scan.read("VL_WRITEF_NX(\"%t\",3, '#',64,VL_TIME_UNITED_Q(1));");
+        assert_eq!(scan.unskippable, None);
+        scan.read("q = VL_TIME_UNITED_Q(1);");
+        assert!(scan.unskippable.is_some());
+    }
+}

@@ -1,0 +1,262 @@
+//! Which port of a kernel's RTL is which signal of the slot: the manifest held against the RTL.
+
+use super::build::{BuildError, Direction, ModelInfo, ModelPort};
+use super::signals::{Need, Signal, AXI4, AXI4_IGNORED, CONTROL, CONTROL_IGNORED};
+use crate::kernel::{AccessMode, ControlProtocol, Manifest, ResetPolarity};
+use std::collections::HashSet;
+
+/// The clock of every kernel.
+pub(crate) const CLOCK: &str = "ap_clk";
+const RESET: &str = "ap_rst_n";
+const INTERRUPT: &str = "interrupt";
+const CONTROL_PREFIX: &str = "s_axi_control";
+const DATA_WIDTH: u32 = 512;
+
+/// A signal of a bus with the kernel's port for it, if it has one.
+pub(crate) type Bound = (&'static Signal, Option<ModelPort>);
+
+/// The kernel's side of the slot boundary.
+#[derive(Clone, Debug)]
+pub(crate) struct KernelInterface {
+    /// One list a memory port, in the manifest's order; every signal of [`AXI4`].
+    pub(crate) ports: Vec<Vec<Bound>>,
+    /// Every signal of [`CONTROL`], unless the kernel has no control port.
+    pub(crate) control: Option<Vec<Bound>>,
+    /// The reset port.
+    pub(crate) reset: Option<ModelPort>,
+    /// The interrupt port.
+    pub(crate) interrupt: Option<ModelPort>,
+}
+
+impl KernelInterface {
+    /// Finds every signal that the manifest promises, and nothing that it does not know.
+    ///
+    /// # Errors
+    /// [`BuildError::Mismatch`] naming signal and rule, [`BuildError::Unsupported`].
+    pub(crate) fn of(manifest: &Manifest, info: &ModelInfo) -> Result<Self, BuildError> {
+        let mut matcher = Matcher::new(manifest, info);
+        matcher.require(CLOCK, 1, Direction::Input, "every kernel has this clock")?;
+        let reset = match manifest.reset {
+            ResetPolarity::ActiveLow => Some(matcher.require(
+                RESET,
+                1,
+                Direction::Input,
+                "the manifest says that the kernel has a reset",
+            )?),
+            ResetPolarity::Absent => None,
+        };
+        let interrupt = match manifest.interrupt {
+            true => Some(matcher.require(
+                INTERRUPT,
+                1,
+                Direction::Output,
+                "the manifest says that the kernel has an interrupt",
+            )?),
+            false => {
+                matcher.take(INTERRUPT);
+                None
+            }
+        };
+        let control = match manifest.control {
+            ControlProtocol::ApCtrlNone => None,
+            _ => Some(matcher.control()?),
+        };
+        let ports = manifest
+            .ports
+            .iter()
+            .map(|port| matcher.memory_port(&port.name, port.data_width, port.access))
+            .collect::<Result<_, _>>()?;
+        matcher.nothing_left()?;
+        Ok(Self {
+            ports,
+            control,
+            reset,
+            interrupt,
+        })
+    }
+}
+
+struct Matcher<'a> {
+    kernel: &'a str,
+    top: &'a str,
+    info: &'a ModelInfo,
+    taken: HashSet<&'a str>,
+}
+
+impl<'a> Matcher<'a> {
+    fn new(manifest: &'a Manifest, info: &'a ModelInfo) -> Self {
+        Self {
+            kernel: &manifest.name,
+            top: &manifest.top,
+            info,
+            taken: HashSet::new(),
+        }
+    }
+
+    fn mismatch(&self, rule: String) -> BuildError {
+        BuildError::Mismatch {
+            kernel: self.kernel.to_owned(),
+            rule,
+        }
+    }
+
+    /// The port with this name in any case.
+    fn take(&mut self, name: &str) -> Option<&'a ModelPort> {
+        let port = self
+            .info
+            .ports
+            .iter()
+            .find(|port| port.name.eq_ignore_ascii_case(name))?;
+        self.taken.insert(&port.name);
+        Some(port)
+    }
+
+    fn require(
+        &mut self,
+        name: &str,
+        width: u32,
+        direction: Direction,
+        why: &str,
+    ) -> Result<ModelPort, BuildError> {
+        let Some(port) = self.take(name) else {
+            return Err(self.mismatch(format!("module {} has no port `{name}`: {why}", self.top)));
+        };
+        self.check(port, width..=width, direction)?;
+        Ok(port.clone())
+    }
+
+    fn check(
+        &self,
+        port: &ModelPort,
+        widths: std::ops::RangeInclusive<u32>,
+        direction: Direction,
+    ) -> Result<(), BuildError> {
+        if port.array {
+            return Err(self.mismatch(format!(
+                "`{}` is an unpacked array; ports of a kernel are vectors",
+                port.name
+            )));
+        }
+        if !widths.contains(&port.width) {
+            let wanted = match (widths.start(), widths.end()) {
+                (one, other) if one == other => format!("{one}"),
+                (one, other) => format!("{one} to {other}"),
+            };
+            return Err(self.mismatch(format!(
+                "`{}` has {} bits, not {wanted}",
+                port.name, port.width
+            )));
+        }
+        if port.direction != direction {
+            let wanted = match direction {
+                Direction::Input => "an input",
+                _ => "an output",
+            };
+            return Err(self.mismatch(format!("`{}` must be {wanted} of the kernel", port.name)));
+        }
+        Ok(())
+    }
+
+    fn control(&mut self) -> Result<Vec<Bound>, BuildError> {
+        let mut bound = Vec::with_capacity(CONTROL.len());
+        for signal in CONTROL {
+            let name = format!("{CONTROL_PREFIX}_{}", signal.name);
+            let port = self.take(&name);
+            if let Some(port) = port {
+                let narrowest = if signal.name.ends_with("addr") { 1 } else { signal.width };
+                let direction = direction_at_kernel(!signal.manager);
+                self.check(port, narrowest..=signal.width, direction)?;
+            } else if signal.need == Need::Bus {
+                return Err(self.mismatch(format!(
+                    "module {} has no port `{name}`: the control protocol of the manifest needs it",
+                    self.top
+                )));
+            }
+            bound.push((signal, port.cloned()));
+        }
+        for ignored in CONTROL_IGNORED {
+            self.take(&format!("{CONTROL_PREFIX}_{ignored}"));
+        }
+        Ok(bound)
+    }
+
+    fn memory_port(
+        &mut self,
+        name: &str,
+        data_width: u32,
+        access: AccessMode,
+    ) -> Result<Vec<Bound>, BuildError> {
+        if data_width != DATA_WIDTH {
+            return Err(BuildError::Unsupported {
+                kernel: self.kernel.to_owned(),
+                rule: format!(
+                    "port {name} has {data_width} data bits; this shell connects ports of \
+                     {DATA_WIDTH} bits only (no width adaptation yet): export the kernel with \
+                     {DATA_WIDTH}-bit ports"
+                ),
+            });
+        }
+        let mut bound = Vec::with_capacity(AXI4.len());
+        for signal in AXI4 {
+            let full = format!("{name}_{}", signal.name);
+            let port = self.take(&full);
+            if let Some(port) = port {
+                let narrowest = if signal.name.ends_with("id") { 1 } else { signal.width };
+                let direction = direction_at_kernel(signal.manager);
+                self.check(port, narrowest..=signal.width, direction)?;
+            } else {
+                let needed = match signal.need {
+                    Need::Bus => true,
+                    Need::Reads => access != AccessMode::Write,
+                    Need::Writes => access != AccessMode::Read,
+                    Need::Optional => false,
+                };
+                if needed {
+                    let what = match signal.need {
+                        Need::Reads => "reads",
+                        _ => "writes",
+                    };
+                    return Err(self.mismatch(format!(
+                        "module {} has no port `{full}`: the manifest says that port {name} {what}",
+                        self.top
+                    )));
+                }
+            }
+            bound.push((signal, port.cloned()));
+        }
+        for ignored in AXI4_IGNORED {
+            self.take(&format!("{name}_{ignored}"));
+        }
+        Ok(bound)
+    }
+
+    /// Every other input would be undriven; every other AXI port would never be answered.
+    fn nothing_left(&self) -> Result<(), BuildError> {
+        for port in &self.info.ports {
+            if self.taken.contains(port.name.as_str()) {
+                continue;
+            }
+            let lower = port.name.to_ascii_lowercase();
+            if lower.ends_with("_arvalid") || lower.ends_with("_awvalid") {
+                return Err(self.mismatch(format!(
+                    "`{}` belongs to an AXI port that the manifest does not list",
+                    port.name
+                )));
+            }
+            if port.direction != Direction::Output {
+                return Err(self.mismatch(format!(
+                    "input `{}` belongs to nothing that the manifest describes",
+                    port.name
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn direction_at_kernel(driven_by_kernel: bool) -> Direction {
+    match driven_by_kernel {
+        true => Direction::Output,
+        false => Direction::Input,
+    }
+}

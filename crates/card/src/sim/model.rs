@@ -1,0 +1,403 @@
+//! A Verilated model, loaded. The room of the foreign-function interface.
+//!
+//! An [`Instance`] owns one model in C++ memory. A [`Pin`] is a typed place in that memory: one
+//! element of a port. Pins are copied in and out by value and never lent as references, because the
+//! model writes them while it is evaluated. Everything that belongs to one card is used by one
+//! thread at a time; the types are therefore not `Send` by themselves (see `SimCard`).
+
+use super::build::{BuildError, BuiltModel, ModelInfo, ModelPort, ABI};
+use libloading::Library;
+use std::ffi::{c_char, c_int, c_void};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::rc::Rc;
+use units::Picoseconds;
+
+/// Bytes of a row on a 512-bit port.
+pub(crate) type Row = [u8; 64];
+
+/// How a model ended itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelFailure {
+    /// What happened, with the model's last words.
+    pub reason: String,
+}
+
+/// The C functions of `glue.cpp`. The handles are opaque.
+struct Interface {
+    create: unsafe extern "C" fn() -> *mut c_void,
+    free: unsafe extern "C" fn(*mut c_void),
+    edge: unsafe extern "C" fn(*mut c_void, u64) -> c_int,
+    settle: unsafe extern "C" fn(*mut c_void, u64) -> c_int,
+    text: unsafe extern "C" fn(*mut c_void, *mut u64) -> *const c_char,
+    clear_text: unsafe extern "C" fn(*mut c_void),
+    state: unsafe extern "C" fn(*mut c_void, *mut u64) -> *mut c_void,
+    ports: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *mut u64, u32) -> u32,
+}
+
+/// A loaded library: the code of a model, from which instances are made.
+pub struct Model {
+    info: ModelInfo,
+    interface: Interface,
+    folder: std::path::PathBuf,
+    /// Unloaded last, when no instance is left.
+    _library: Library,
+}
+
+impl Model {
+    /// Loads a built model. Its symbols stay its own (`RTLD_LOCAL`).
+    ///
+    /// # Errors
+    /// [`BuildError::Damaged`].
+    pub fn load(built: &BuiltModel) -> Result<Rc<Self>, BuildError> {
+        let damaged = |reason: String| BuildError::Damaged {
+            path: built.folder.clone(),
+            reason,
+        };
+        // SAFETY: loading runs the library's static initialisers; it is one that this program built
+        // from Verilator's output, whose initialisers only fill tables of the Verilated runtime.
+        let library =
+            unsafe { Library::new(built.library()) }.map_err(|error| damaged(error.to_string()))?;
+        /// Looks a symbol up and gives it the type of its field.
+        macro_rules! symbol {
+            ($name:literal) => {
+                // SAFETY: `glue.cpp` defines the symbol with this very signature; `tmb_abi` and the
+                // content hash, which covers the glue, keep the two in step. The pointer is used
+                // only while `_library` lives.
+                *unsafe { library.get($name) }.map_err(|error| damaged(error.to_string()))?
+            };
+        }
+        let abi: unsafe extern "C" fn() -> u32 = symbol!(b"tmb_abi\0");
+        // SAFETY: a function without arguments that returns a constant.
+        let found = unsafe { abi() };
+        if found != ABI {
+            return Err(damaged(format!("its interface is version {found}, not {ABI}")));
+        }
+        let interface = Interface {
+            create: symbol!(b"tmb_create\0"),
+            free: symbol!(b"tmb_free\0"),
+            edge: symbol!(b"tmb_edge\0"),
+            settle: symbol!(b"tmb_settle\0"),
+            text: symbol!(b"tmb_text\0"),
+            clear_text: symbol!(b"tmb_clear_text\0"),
+            state: symbol!(b"tmb_state\0"),
+            ports: symbol!(b"tmb_ports\0"),
+        };
+        Ok(Rc::new(Self {
+            info: built.info.clone(),
+            interface,
+            folder: built.folder.clone(),
+            _library: library,
+        }))
+    }
+
+    /// What is known of the model.
+    pub fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+}
+
+/// The C++ object, freed when the last instance handle or pin is gone.
+struct Memory {
+    handle: NonNull<c_void>,
+    model: Rc<Model>,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: the handle came from `create` of the same library, and no pin is left.
+        unsafe { (self.model.interface.free)(self.handle.as_ptr()) };
+    }
+}
+
+/// One model with its state.
+pub struct Instance {
+    memory: Rc<Memory>,
+    /// Address and bytes of each port, in the order of [`ModelInfo::ports`].
+    ports: Vec<(NonNull<u8>, usize)>,
+    state: (NonNull<u8>, usize),
+}
+
+impl Instance {
+    /// A new instance; every input is zero and nothing has been evaluated.
+    ///
+    /// # Errors
+    /// [`BuildError::Damaged`] when library and description disagree.
+    pub fn new(model: &Rc<Model>) -> Result<Self, BuildError> {
+        let damaged = |reason: &str| BuildError::Damaged {
+            path: model.folder.clone(),
+            reason: reason.to_owned(),
+        };
+        // SAFETY: no arguments; the result is checked.
+        let handle = NonNull::new(unsafe { (model.interface.create)() })
+            .ok_or_else(|| damaged("the model cannot be created (out of memory?)"))?;
+        let memory = Rc::new(Memory {
+            handle,
+            model: model.clone(),
+        });
+        let described = &model.info.ports;
+        let mut addresses = vec![std::ptr::null_mut(); described.len()];
+        let mut bytes = vec![0u64; described.len()];
+        // SAFETY: both arrays have `room` elements.
+        let count = unsafe {
+            (model.interface.ports)(
+                handle.as_ptr(),
+                addresses.as_mut_ptr(),
+                bytes.as_mut_ptr(),
+                described.len() as u32,
+            )
+        };
+        if count as usize != described.len() {
+            return Err(damaged("model.json lists other ports than model.so has"));
+        }
+        let mut ports = Vec::with_capacity(described.len());
+        for ((port, address), bytes) in described.iter().zip(addresses).zip(bytes) {
+            let expected = port.element_bytes() * port.elements as usize;
+            let address = NonNull::new(address.cast());
+            match address.filter(|_| bytes as usize == expected) {
+                Some(address) => ports.push((address, expected)),
+                None => return Err(damaged("model.json gives a port another size than model.so")),
+            }
+        }
+        let mut state_bytes = 0;
+        // SAFETY: the handle is alive; the out parameter is a local.
+        let state = unsafe { (model.interface.state)(handle.as_ptr(), &mut state_bytes) };
+        let state = NonNull::new(state.cast()).ok_or_else(|| damaged("it has no state block"))?;
+        Ok(Self {
+            memory,
+            ports,
+            state: (state, state_bytes as usize),
+        })
+    }
+
+    /// What is known of the model.
+    pub fn info(&self) -> &ModelInfo {
+        &self.memory.model.info
+    }
+
+    /// One rising clock edge with the inputs as they are.
+    ///
+    /// # Errors
+    /// [`ModelFailure`] when the model ended itself; it must not be evaluated again.
+    pub fn edge(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
+        // SAFETY: the handle is alive, `&mut self` and the types being neither Send nor Sync mean
+        // that nobody else evaluates it or touches its pins now.
+        let code = unsafe {
+            (self.memory.model.interface.edge)(self.memory.handle.as_ptr(), now.get())
+        };
+        self.outcome(code)
+    }
+
+    /// Lets outputs follow changed inputs.
+    ///
+    /// # Errors
+    /// As [`edge`](Self::edge).
+    pub fn settle(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
+        // SAFETY: as in `edge`.
+        let code = unsafe {
+            (self.memory.model.interface.settle)(self.memory.handle.as_ptr(), now.get())
+        };
+        self.outcome(code)
+    }
+
+    #[inline]
+    fn outcome(&mut self, code: c_int) -> Result<(), ModelFailure> {
+        if code == 0 {
+            return Ok(());
+        }
+        self.unusual_outcome(code)
+    }
+
+    #[cold]
+    fn unusual_outcome(&mut self, code: c_int) -> Result<(), ModelFailure> {
+        let interface = &self.memory.model.interface;
+        let handle = self.memory.handle.as_ptr();
+        let mut length = 0;
+        // SAFETY: the handle is alive; the text is copied before anything can change it.
+        let text = unsafe {
+            let start = (interface.text)(handle, &mut length);
+            std::slice::from_raw_parts(start.cast::<u8>(), length as usize)
+        };
+        let text = String::from_utf8_lossy(text).trim().to_owned();
+        // SAFETY: the handle is alive, and the slice is gone.
+        unsafe { (interface.clear_text)(handle) };
+        if code == 1 {
+            tracing::info!(target: "tombolo::model", model = self.info().name, "{text}");
+            return Ok(());
+        }
+        Err(ModelFailure { reason: text })
+    }
+
+    /// The description of a port.
+    pub fn port(&self, name: &str) -> Option<&ModelPort> {
+        self.info().port(name)
+    }
+
+    /// Where an element of a port is, and how wide it is.
+    fn place(&self, name: &str, element: u32) -> Option<(NonNull<u8>, &ModelPort)> {
+        let index = self.info().ports.iter().position(|port| port.name == name)?;
+        let port = &self.info().ports[index];
+        if element >= port.elements {
+            return None;
+        }
+        let (start, bytes) = self.ports[index];
+        let offset = element as usize * port.element_bytes();
+        debug_assert!(offset + port.element_bytes() <= bytes);
+        // SAFETY: the offset stays inside the port, whose size was checked by `new`.
+        Some((unsafe { start.add(offset) }, port))
+    }
+
+    /// A typed pin; `None` if there is no such port or element, or its storage is not a `T`.
+    pub(crate) fn pin<T: PinValue>(&self, name: &str, element: u32) -> Option<Pin<T>> {
+        let (at, port) = self.place(name, element)?;
+        (port.element_bytes() == size_of::<T>()).then(|| Pin {
+            at: at.cast(),
+            _alive: self.memory.clone(),
+            _kind: PhantomData,
+        })
+    }
+
+    /// A pin of at most 64 bits, whatever its storage.
+    pub(crate) fn number_pin(&self, name: &str, element: u32) -> Option<NumberPin> {
+        let (at, port) = self.place(name, element)?;
+        let bytes = port.element_bytes();
+        (bytes <= 8).then(|| NumberPin {
+            at,
+            bytes: bytes as u8,
+            mask: u64::MAX >> (64 - port.width.clamp(1, 64)),
+            _alive: self.memory.clone(),
+        })
+    }
+
+    /// Bytes of the model's state.
+    pub(crate) fn state_bytes(&self) -> usize {
+        self.state.1
+    }
+
+    /// Copies the state, as raw bytes, for comparison only.
+    pub(crate) fn save_state(&self, copy: &mut [u8]) {
+        assert_eq!(copy.len(), self.state.1);
+        // SAFETY: the block is alive and has this size; the model is not being evaluated. Its
+        // padding is initialised too, as far as it matters: bytes are copied, never interpreted.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.state.0.as_ptr(), copy.as_mut_ptr(), copy.len());
+        }
+    }
+
+    /// Whether the state has these bytes.
+    pub(crate) fn state_equals(&self, copy: &[u8]) -> bool {
+        assert_eq!(copy.len(), self.state.1);
+        // SAFETY: both blocks have `copy.len()` bytes, and nothing writes them meanwhile.
+        let difference = unsafe {
+            libc::memcmp(self.state.0.as_ptr().cast(), copy.as_ptr().cast(), copy.len())
+        };
+        difference == 0
+    }
+}
+
+/// What Verilator stores a port element as.
+///
+/// # Safety
+/// Any bit pattern must be a value of the type, and the type must have no padding.
+pub(crate) unsafe trait PinValue: Copy + PartialEq {}
+
+// SAFETY: an integer.
+unsafe impl PinValue for u8 {}
+// SAFETY: an integer.
+unsafe impl PinValue for u16 {}
+// SAFETY: an integer.
+unsafe impl PinValue for u32 {}
+// SAFETY: an integer.
+unsafe impl PinValue for u64 {}
+// SAFETY: an array of integers. `VlWide<16>` is sixteen little-endian words, least significant
+// first: on a little-endian machine, the row's bytes in order.
+unsafe impl PinValue for Row {}
+
+/// A place in a model's memory, of exactly this size.
+#[derive(Clone)]
+pub(crate) struct Pin<T> {
+    at: NonNull<T>,
+    _alive: Rc<Memory>,
+    _kind: PhantomData<T>,
+}
+
+impl<T: PinValue> Pin<T> {
+    /// The value.
+    #[inline]
+    pub(crate) fn get(&self) -> T {
+        // SAFETY: the place lies inside a port of a live model (`_alive`), has the size of T, and is
+        // not being written: evaluation is a call on the same thread. Wide ports are only 4-byte
+        // aligned, hence unaligned.
+        unsafe { self.at.as_ptr().read_unaligned() }
+    }
+
+    /// Gives it a value; tells whether that changed it.
+    #[inline]
+    pub(crate) fn set(&self, value: T) -> bool {
+        let changed = self.get() != value;
+        // SAFETY: as in `get`; the model reads the place only when it is evaluated.
+        unsafe { self.at.as_ptr().write_unaligned(value) };
+        changed
+    }
+}
+
+impl Pin<u8> {
+    /// For one-bit ports.
+    #[inline]
+    pub(crate) fn high(&self) -> bool {
+        self.get() != 0
+    }
+}
+
+impl Pin<Row> {
+    /// Runs `use_bytes` on the address of the row's 64 bytes.
+    #[inline]
+    pub(crate) fn address(&self) -> *mut u8 {
+        self.at.as_ptr().cast()
+    }
+}
+
+/// A place of up to 64 bits in whatever storage Verilator chose.
+#[derive(Clone)]
+pub(crate) struct NumberPin {
+    at: NonNull<u8>,
+    bytes: u8,
+    mask: u64,
+    _alive: Rc<Memory>,
+}
+
+impl NumberPin {
+    /// The value.
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        let at = self.at.as_ptr();
+        // SAFETY: the place has `bytes` bytes, is aligned for such an integer (Verilator stores it
+        // as one), belongs to a live model, and is not being written.
+        unsafe {
+            match self.bytes {
+                1 => u64::from(*at),
+                2 => u64::from(*at.cast::<u16>()),
+                4 => u64::from(*at.cast::<u32>()),
+                _ => *at.cast::<u64>(),
+            }
+        }
+    }
+
+    /// Gives it a value, cut to the port's width; tells whether that changed it.
+    #[inline]
+    pub(crate) fn set(&self, value: u64) -> bool {
+        let value = value & self.mask;
+        let changed = self.get() != value;
+        let at = self.at.as_ptr();
+        // SAFETY: as in `get`; the model reads the place only when it is evaluated.
+        unsafe {
+            match self.bytes {
+                1 => *at = value as u8,
+                2 => *at.cast::<u16>() = value as u16,
+                4 => *at.cast::<u32>() = value as u32,
+                _ => *at.cast::<u64>() = value,
+            }
+        }
+        changed
+    }
+}

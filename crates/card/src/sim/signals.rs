@@ -1,0 +1,108 @@
+//! The signals of AXI4 and AXI4-Lite as the slot boundary has them, in one place.
+
+/// A signal of a bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Signal {
+    /// Lower-case name.
+    pub(crate) name: &'static str,
+    /// Bits at the shell.
+    pub(crate) width: u32,
+    /// Driven by the manager (a kernel's memory port; the shell's control port).
+    pub(crate) manager: bool,
+    /// What the shell sees when the kernel does not have the signal.
+    pub(crate) absent: u64,
+    /// Whether a kernel that has the channel must have the signal.
+    pub(crate) need: Need,
+}
+
+/// Whether a kernel must have a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Always.
+    Bus,
+    /// If it reads.
+    Reads,
+    /// If it writes.
+    Writes,
+    /// Never.
+    Optional,
+}
+
+const fn signal(
+    name: &'static str,
+    width: u32,
+    manager: bool,
+    absent: u64,
+    need: Need,
+) -> Signal {
+    Signal {
+        name,
+        width,
+        manager,
+        absent,
+        need,
+    }
+}
+
+/// AXI4, the kernel being the manager.
+pub(crate) const AXI4: &[Signal] = &[
+    signal("arid", 16, true, 0, Need::Optional),
+    signal("araddr", 64, true, 0, Need::Reads),
+    signal("arlen", 8, true, 0, Need::Reads),
+    signal("arsize", 3, true, 6, Need::Optional),
+    signal("arburst", 2, true, 1, Need::Optional),
+    signal("arvalid", 1, true, 0, Need::Reads),
+    signal("arready", 1, false, 0, Need::Reads),
+    signal("rid", 16, false, 0, Need::Optional),
+    signal("rdata", 512, false, 0, Need::Reads),
+    signal("rresp", 2, false, 0, Need::Optional),
+    signal("rlast", 1, false, 0, Need::Optional),
+    signal("rvalid", 1, false, 0, Need::Reads),
+    signal("rready", 1, true, 1, Need::Reads),
+    signal("awid", 16, true, 0, Need::Optional),
+    signal("awaddr", 64, true, 0, Need::Writes),
+    signal("awlen", 8, true, 0, Need::Writes),
+    signal("awsize", 3, true, 6, Need::Optional),
+    signal("awburst", 2, true, 1, Need::Optional),
+    signal("awvalid", 1, true, 0, Need::Writes),
+    signal("awready", 1, false, 0, Need::Writes),
+    signal("wdata", 512, true, 0, Need::Writes),
+    signal("wstrb", 64, true, u64::MAX, Need::Optional),
+    signal("wlast", 1, true, 0, Need::Writes),
+    signal("wvalid", 1, true, 0, Need::Writes),
+    signal("wready", 1, false, 0, Need::Writes),
+    signal("bid", 16, false, 0, Need::Optional),
+    signal("bresp", 2, false, 0, Need::Optional),
+    signal("bvalid", 1, false, 0, Need::Writes),
+    signal("bready", 1, true, 1, Need::Writes),
+];
+
+/// AXI4-Lite control, the shell being the manager.
+pub(crate) const CONTROL: &[Signal] = &[
+    signal("awaddr", 16, true, 0, Need::Bus),
+    signal("awvalid", 1, true, 0, Need::Bus),
+    signal("awready", 1, false, 0, Need::Bus),
+    signal("wdata", 32, true, 0, Need::Bus),
+    signal("wstrb", 4, true, 0, Need::Optional),
+    signal("wvalid", 1, true, 0, Need::Bus),
+    signal("wready", 1, false, 0, Need::Bus),
+    signal("bresp", 2, false, 0, Need::Optional),
+    signal("bvalid", 1, false, 0, Need::Bus),
+    signal("bready", 1, true, 0, Need::Bus),
+    signal("araddr", 16, true, 0, Need::Bus),
+    signal("arvalid", 1, true, 0, Need::Bus),
+    signal("arready", 1, false, 0, Need::Bus),
+    signal("rdata", 32, false, 0, Need::Bus),
+    signal("rresp", 2, false, 0, Need::Optional),
+    signal("rvalid", 1, false, 0, Need::Bus),
+    signal("rready", 1, true, 0, Need::Bus),
+];
+
+/// Signals of AXI4 that a kernel may have and the shell does not: ignored.
+pub(crate) const AXI4_IGNORED: &[&str] = &[
+    "arlock", "arcache", "arprot", "arqos", "arregion", "aruser", "awlock", "awcache", "awprot",
+    "awqos", "awregion", "awuser", "wid", "wuser", "ruser", "buser",
+];
+
+/// Signals of AXI4-Lite likewise.
+pub(crate) const CONTROL_IGNORED: &[&str] = &["arprot", "awprot"];
