@@ -1,4 +1,23 @@
 //! A memory channel: banks, rows, refresh, and a controller queue with write drains.
+//!
+//! [`Controller`] is one channel: a scheduler over the devices' timing. It is event-driven and lazy:
+//! a call costs a comparison unless a command could have been issued since the last one, and what
+//! it answers does not depend on how often it was asked.
+
+mod address;
+mod controller;
+mod devices;
+mod trace;
+mod window;
+
+pub use controller::Controller;
+pub use trace::{Command, CommandKind};
+
+/// Most banks that a channel may have.
+pub const MAX_BANKS: usize = 16;
+
+/// Most rows that a queue of the scheduler may hold.
+pub const MAX_QUEUE: usize = 64;
 
 use units::Picoseconds;
 

@@ -1,5 +1,9 @@
 //! The host: the thread that serves faults, copies between page cache and buffers, and storage.
 
+mod model;
+
+pub use model::HostModel;
+
 use units::Picoseconds;
 
 /// Host resources in virtual time. Each call books the resource and says when the work is over.

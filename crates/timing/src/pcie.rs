@@ -1,5 +1,10 @@
 //! The PCIe link between host and card: packet overhead, credits, latency, order.
 
+mod link;
+mod wire;
+
+pub use link::PcieLink;
+
 use units::Picoseconds;
 
 /// When something that crosses the link happens. See [`Link`].

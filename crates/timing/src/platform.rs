@@ -1,1 +1,261 @@
 //! Platform files (`platforms/*.toml`): every figure of a card and its host, with its source.
+//!
+//! A file is read once, checked as a whole, and never changed afterwards; the hash of its bytes goes
+//! into every result, so that two results can be compared only if they stand on the same figures.
+
+mod figures;
+
+pub use figures::{
+    AddressMap, Clock, Controller, HostFigures, Memory, MemoryKind, MemoryTiming, PcieFigures,
+};
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The version of the file format that this crate reads.
+pub const FORMAT: u32 = 1;
+
+/// A named set of hardware figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Platform {
+    figures: Figures,
+    hash: String,
+    path: PathBuf,
+}
+
+/// The file as it is written.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Figures {
+    format: u32,
+    name: String,
+    description: String,
+    clock: Clock,
+    memory: Vec<Memory>,
+    pcie: PcieFigures,
+    host: HostFigures,
+}
+
+/// Why a platform cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PlatformError {
+    /// The file cannot be read.
+    #[error("platform file {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is no TOML, lacks a key, or has one too many.
+    #[error("platform file {}: {message}", path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// The parser's words, with line and key.
+        message: String,
+    },
+    /// A figure breaks a rule.
+    #[error("platform file {}: {key} = {value}: {rule}", path.display())]
+    Figure {
+        /// The file.
+        path: PathBuf,
+        /// The key, with the tables it is in.
+        key: String,
+        /// What the file says.
+        value: String,
+        /// What it must obey.
+        rule: &'static str,
+    },
+    /// No directory has a file of that name.
+    #[error(
+        "no platform {name:?}: looked for {name}.toml in {}; there are: {}",
+        searched.iter().map(|d| d.display().to_string()).collect::<Vec<_>>().join(", "),
+        if known.is_empty() { "none".to_string() } else { known.join(", ") }
+    )]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// Where it was looked for.
+        searched: Vec<PathBuf>,
+        /// The names found there.
+        known: Vec<String>,
+    },
+}
+
+/// One broken rule, before it is known which file it is in.
+struct Broken {
+    key: String,
+    value: String,
+    rule: &'static str,
+}
+
+impl Platform {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// [`PlatformError`] names the file, the key and the rule.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, PlatformError> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|source| PlatformError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::from_bytes(&bytes, path)
+    }
+
+    /// Checks the bytes of a file; `path` is for messages.
+    ///
+    /// # Errors
+    /// [`PlatformError`] names the file, the key and the rule.
+    pub fn from_bytes(bytes: &[u8], path: impl AsRef<Path>) -> Result<Self, PlatformError> {
+        let path = path.as_ref().to_owned();
+        let parsed = std::str::from_utf8(bytes)
+            .map_err(|error| error.to_string())
+            .and_then(|text| toml::from_str::<Figures>(text).map_err(|error| error.to_string()));
+        let figures = match parsed {
+            Ok(figures) => figures,
+            Err(message) => return Err(PlatformError::Parse { path, message }),
+        };
+        if let Err(Broken { key, value, rule }) = check(&figures) {
+            return Err(PlatformError::Figure {
+                path,
+                key,
+                value,
+                rule,
+            });
+        }
+        let mut hash = String::with_capacity(64);
+        for byte in Sha256::digest(bytes) {
+            let _ = write!(hash, "{byte:02x}");
+        }
+        Ok(Self {
+            figures,
+            hash,
+            path,
+        })
+    }
+
+    /// Finds `name.toml` in the first directory that has it.
+    ///
+    /// # Errors
+    /// [`PlatformError::Unknown`] lists the names that there are; otherwise as [`load`](Self::load).
+    pub fn named<D: AsRef<Path>>(name: &str, directories: &[D]) -> Result<Self, PlatformError> {
+        let plain = !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        if plain {
+            for directory in directories {
+                let path = directory.as_ref().join(format!("{name}.toml"));
+                if path.is_file() {
+                    return Self::load(path);
+                }
+            }
+        }
+        Err(PlatformError::Unknown {
+            name: name.to_owned(),
+            searched: directories
+                .iter()
+                .map(|directory| directory.as_ref().to_owned())
+                .collect(),
+            known: names(directories),
+        })
+    }
+
+    /// The platform's name, for example `f1`.
+    pub fn name(&self) -> &str {
+        &self.figures.name
+    }
+
+    /// One line for people.
+    pub fn description(&self) -> &str {
+        &self.figures.description
+    }
+
+    /// SHA-256 of the file's bytes, in hexadecimal.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The shell's clock.
+    pub fn clock(&self) -> Clock {
+        self.figures.clock
+    }
+
+    /// The memory that the shell's channels are made of: the first of [`memories`](Self::memories).
+    pub fn memory(&self) -> &Memory {
+        &self.figures.memory[0]
+    }
+
+    /// Every kind of memory on the card; at least one.
+    pub fn memories(&self) -> &[Memory] {
+        &self.figures.memory
+    }
+
+    /// The link between host and card.
+    pub fn pcie(&self) -> &PcieFigures {
+        &self.figures.pcie
+    }
+
+    /// The host.
+    pub fn host(&self) -> &HostFigures {
+        &self.figures.host
+    }
+}
+
+/// Names of the platforms in some directories, sorted.
+fn names<D: AsRef<Path>>(directories: &[D]) -> Vec<String> {
+    let mut names: Vec<String> = directories
+        .iter()
+        .filter_map(|directory| std::fs::read_dir(directory).ok())
+        .flatten()
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let is_platform = path.extension()? == "toml";
+            is_platform
+                .then(|| path.file_stem()?.to_str().map(str::to_owned))
+                .flatten()
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn check(figures: &Figures) -> Result<(), Broken> {
+    if figures.format != FORMAT {
+        return Err(broken(
+            "format",
+            figures.format,
+            "this version reads format 1",
+        ));
+    }
+    if figures.name.is_empty() {
+        return Err(broken("name", "\"\"", "must not be empty"));
+    }
+    figures.clock.check()?;
+    if figures.memory.is_empty() {
+        return Err(broken("memory", "[]", "a card has at least one memory"));
+    }
+    for (index, memory) in figures.memory.iter().enumerate() {
+        memory.check(&format!("memory[{index}]"))?;
+    }
+    figures.pcie.check()?;
+    figures.host.check()
+}
+
+fn broken(key: impl Into<String>, value: impl ToString, rule: &'static str) -> Broken {
+    Broken {
+        key: key.into(),
+        value: value.to_string(),
+        rule,
+    }
+}

@@ -1,0 +1,113 @@
+//! Where an address of a channel is in its devices.
+
+use crate::platform::AddressMap;
+use units::ROW_BYTES;
+
+/// A place in the devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Bank over all groups: the group is in the low bits.
+    pub bank: u8,
+    /// DRAM row.
+    pub row: u32,
+}
+
+/// Cuts row addresses (offset / 64). From the lowest bit: bank group, column, bank, DRAM row.
+///
+/// Consecutive rows fall into different bank groups, so a sequential stream runs at tCCD_S, and it
+/// stays in one DRAM row of each group for `bank_groups * page_bytes`. The bank is XORed with the
+/// folded DRAM row: two streams whose distance is a power of two (a kernel's input and output) would
+/// otherwise meet in the same bank all the time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cutter {
+    group_bits: u32,
+    column_bits: u32,
+    bank_bits: u32,
+}
+
+impl Cutter {
+    pub fn new(map: &AddressMap) -> Self {
+        Self {
+            group_bits: map.bank_groups.trailing_zeros(),
+            column_bits: (map.page_bytes / ROW_BYTES as u32).trailing_zeros(),
+            bank_bits: map.banks_per_group.trailing_zeros(),
+        }
+    }
+
+    pub fn place(&self, address: u32) -> Place {
+        let group = address & ((1 << self.group_bits) - 1);
+        let above_column = address >> (self.group_bits + self.column_bits);
+        let row = above_column >> self.bank_bits;
+        let bank = (above_column ^ self.fold(row)) & ((1 << self.bank_bits) - 1);
+        Place {
+            bank: (bank << self.group_bits | group) as u8,
+            row,
+        }
+    }
+
+    /// XOR of the pieces of `row` that are as wide as a bank number (higher bits: garbage).
+    fn fold(&self, mut row: u32) -> u32 {
+        if self.bank_bits == 0 {
+            return 0;
+        }
+        let mut folded = 0;
+        while row != 0 {
+            folded ^= row;
+            row >>= self.bank_bits;
+        }
+        folded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    const MAP: AddressMap = AddressMap {
+        bank_groups: 4,
+        banks_per_group: 4,
+        page_bytes: 8192,
+    };
+
+    #[test]
+    fn neighbours_are_in_different_groups_and_one_dram_row() {
+        let cutter = Cutter::new(&MAP);
+        for start in [0, 512, 4096, 1 << 20] {
+            let places: Vec<Place> = (start..start + 512).map(|a| cutter.place(a)).collect();
+            for pair in places.windows(4) {
+                let groups: HashSet<u8> = pair.iter().map(|place| place.bank & 3).collect();
+                assert_eq!(groups.len(), 4);
+            }
+            assert!(places.iter().all(|place| place.row == places[0].row));
+            assert!(places
+                .iter()
+                .all(|place| place.bank >> 2 == places[0].bank >> 2));
+        }
+    }
+
+    #[test]
+    fn places_are_used_once() {
+        let cutter = Cutter::new(&MAP);
+        let mut seen = HashSet::new();
+        let rows = 1 << 16;
+        for address in 0..rows {
+            let place = cutter.place(address);
+            let column = address >> 2 & 127;
+            assert!(seen.insert((place.bank, place.row, column)));
+        }
+        assert_eq!(seen.len(), rows as usize);
+    }
+
+    #[test]
+    fn a_power_of_two_between_two_streams_does_not_put_them_into_one_bank() {
+        let cutter = Cutter::new(&MAP);
+        for distance in [11, 13, 15, 21, 24, 27] {
+            assert_ne!(
+                cutter.place(0).bank,
+                cutter.place(1 << distance).bank,
+                "2^{distance}"
+            );
+        }
+    }
+}

@@ -1,0 +1,608 @@
+//! The controller of a channel: queues in front of the devices, and the choice of commands.
+
+use super::address::Cutter;
+use super::devices::{Devices, Direction};
+use super::trace::Command;
+use super::window::Window;
+use super::{Access, MemoryChannel, RowDone};
+use crate::platform::{self, Memory};
+use std::collections::VecDeque;
+use units::{Picoseconds, ROW_BYTES};
+
+/// A time that never comes, in clocks.
+const NEVER: u64 = u64::MAX;
+
+/// Rows of the longest burst of the shell: what the reorder buffer is sized for.
+const BURST_ROWS: usize = 64;
+
+/// One channel: a controller that serves row hits first, oldest first (FR-FCFS), over a bounded
+/// window of reads and one of writes, with open pages.
+///
+/// Reads go first; writes wait in their queue until enough have gathered, or no read has come for a
+/// while, or a read needs what one of them wrote. A write is complete when all its rows are in the
+/// queue: from then on it is ordered before every later access of the same row. While both
+/// directions wait, they take turns of `drain_batch` rows.
+///
+/// ```
+/// use tombolo_timing::dram::{Access, Controller, MemoryChannel};
+/// use tombolo_timing::platform::Platform;
+/// use units::Picoseconds;
+///
+/// let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../platforms");
+/// let f1 = Platform::named("f1", &[directory])?;
+/// let mut channel = Controller::new(f1.memory());
+/// let read = Access { token: 7, offset: 4096, rows: 2, write: false };
+/// channel.push(Picoseconds::ZERO, read);
+/// let first = channel.pop_read(Picoseconds::from_micros(1)).unwrap();
+/// assert_eq!((first.token, first.row, first.last), (7, 0, false));
+/// # Ok::<(), tombolo_timing::platform::PlatformError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Controller {
+    figures: Figures,
+    cutter: Cutter,
+    devices: Devices,
+    reads: Queue,
+    writes: Queue,
+    /// Rows of reads that have entered the window, in the order of the user side.
+    returning: VecDeque<Returning>,
+    /// Name of the first of them.
+    first_returning: u32,
+    /// Ends of writes, in order.
+    acknowledged: VecDeque<RowDone>,
+    /// Name of the next access.
+    next_sequence: u64,
+    next_write_id: u32,
+    /// Which direction has the bus.
+    direction: Direction,
+    /// The present drain was called for, and lasts for a batch.
+    draining: bool,
+    /// Rows served since the direction changed.
+    served: u32,
+    /// Last clock with a read arriving or served.
+    last_read: u64,
+    /// Commands before this clock have been given.
+    clock: u64,
+    /// No command can come before this clock, unless something is pushed.
+    next_command: u64,
+    /// No row of a read, no end of a write can come before these times.
+    read_wake: Picoseconds,
+    write_wake: Picoseconds,
+    /// The last row handed out, and the last end of a write: they never go back in time.
+    last_row_at: Picoseconds,
+    last_end_at: Picoseconds,
+    /// The latest time of any call.
+    now: Picoseconds,
+}
+
+/// Figures that the controller needs at every step.
+#[derive(Clone, Copy, Debug)]
+struct Figures {
+    clock_ps: u64,
+    refi: u64,
+    read_clocks: u64,
+    columns: u8,
+    controller: platform::Controller,
+}
+
+/// One direction: accesses that wait for room, and the window.
+#[derive(Clone, Debug)]
+struct Queue {
+    waiting: VecDeque<Waiting>,
+    window: Window,
+    /// Accesses pushed and not yet handed back.
+    outstanding: u32,
+}
+
+/// An access whose rows have not all entered the window.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    token: u32,
+    /// First row that has not entered.
+    next: u32,
+    /// Rows of the access that have entered, and all of them.
+    entered: u16,
+    rows: u16,
+    sequence: u64,
+    /// The access of the other direction that must have entered before.
+    after: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Returning {
+    token: u32,
+    row: u16,
+    last: bool,
+    /// `None` until its column command has been given.
+    at: Option<Picoseconds>,
+}
+
+/// What could be done next. The smallest is done: earliest, then by class, then oldest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Choice {
+    at: u64,
+    step: Step,
+    index: usize,
+    bank: usize,
+}
+
+/// Commands in order of preference. `Prepare…` serves the direction that does not have the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Column,
+    Activate,
+    Precharge,
+    PrepareActivate,
+    PreparePrecharge,
+}
+
+impl Queue {
+    fn new(accesses: u32, rows: u32, bypass_limit: u32) -> Self {
+        Self {
+            waiting: VecDeque::with_capacity(accesses as usize),
+            window: Window::new(rows, bypass_limit),
+            outstanding: 0,
+        }
+    }
+
+    /// The youngest waiting access that shares a row with `[first, first + rows)`.
+    fn overlapping(&self, first: u32, rows: u16) -> Option<u64> {
+        let end = u64::from(first) + u64::from(rows);
+        let overlaps = |waiting: &&Waiting| {
+            let left = u64::from(waiting.rows - waiting.entered);
+            u64::from(waiting.next) < end && u64::from(first) < u64::from(waiting.next) + left
+        };
+        self.waiting
+            .iter()
+            .rev()
+            .find(overlaps)
+            .map(|waiting| waiting.sequence)
+    }
+
+    /// Whether every access up to `sequence` has entered the window.
+    fn has_entered(&self, sequence: Option<u64>) -> bool {
+        match (sequence, self.waiting.front()) {
+            (Some(sequence), Some(front)) => front.sequence > sequence,
+            _ => true,
+        }
+    }
+}
+
+impl Controller {
+    /// One channel of a memory.
+    pub fn new(memory: &Memory) -> Self {
+        let c = memory.controller;
+        let reads = c.read_accesses as usize;
+        Self {
+            figures: Figures {
+                clock_ps: memory.timing.clock_ps.get(),
+                refi: memory.timing.refi,
+                read_clocks: memory.timing.cl + memory.timing.burst,
+                columns: memory.timing.columns_per_row as u8,
+                controller: c,
+            },
+            cutter: Cutter::new(&memory.address),
+            devices: Devices::new(memory.timing, &memory.address),
+            reads: Queue::new(c.read_accesses, c.read_queue, c.bypass_limit),
+            writes: Queue::new(c.write_accesses, c.write_queue, c.bypass_limit),
+            returning: VecDeque::with_capacity(reads * BURST_ROWS),
+            first_returning: 0,
+            acknowledged: VecDeque::with_capacity(c.write_accesses as usize),
+            next_sequence: 0,
+            next_write_id: 0,
+            direction: Direction::Read,
+            draining: false,
+            served: 0,
+            last_read: 0,
+            clock: 0,
+            next_command: NEVER,
+            read_wake: Picoseconds::MAX,
+            write_wake: Picoseconds::MAX,
+            last_row_at: Picoseconds::ZERO,
+            last_end_at: Picoseconds::ZERO,
+            now: Picoseconds::ZERO,
+        }
+    }
+
+    /// From now on records every command, for [`take_commands`](Self::take_commands).
+    pub fn record_commands(&mut self) {
+        self.devices.start_trace();
+    }
+
+    /// The commands recorded since the last call. Those of an idle channel come late: they are
+    /// recorded when it is next used.
+    pub fn take_commands(&mut self) -> Vec<Command> {
+        self.devices.take_trace()
+    }
+
+    /// The clock at which something handed over at `now` is before the scheduler. Nothing that comes
+    /// later can be before it earlier, so commands up to here may be given.
+    fn horizon(&self, now: Picoseconds) -> u64 {
+        let arrival = now + self.figures.controller.request_ps;
+        arrival.get().div_ceil(self.figures.clock_ps)
+    }
+
+    fn time_of(&self, clock: u64) -> Picoseconds {
+        Picoseconds::new(self.figures.clock_ps) * clock
+    }
+
+    /// Gives every command before clock `until`.
+    fn advance(&mut self, until: u64) {
+        if self.next_command >= until && self.devices.next_refresh() >= until {
+            self.clock = self.clock.max(until);
+            return;
+        }
+        loop {
+            self.fill_windows();
+            self.choose_direction();
+            let choice = self.choose();
+            let turn = self.idle_turn();
+            let at = choice.map_or(NEVER, |choice| choice.at).min(turn);
+            if self.devices.next_refresh() <= at && self.devices.next_refresh() < until {
+                self.refresh(at == NEVER, until);
+                continue;
+            }
+            self.next_command = at;
+            if at >= until {
+                self.clock = self.clock.max(until);
+                return;
+            }
+            match choice {
+                Some(choice) if choice.at < turn => {
+                    self.give(choice);
+                    self.clock = at + 1;
+                }
+                _ => self.clock = at,
+            }
+        }
+    }
+
+    fn refresh(&mut self, idle: bool, until: u64) {
+        self.clock = self.devices.refresh(self.clock) + 1;
+        self.reads.window.all_closed();
+        self.writes.window.all_closed();
+        if idle {
+            self.devices.refresh_idle(until);
+        }
+    }
+
+    /// Moves rows from waiting accesses into the windows, as far as there is room and order allows.
+    fn fill_windows(&mut self) {
+        while self.fill_reads() | self.fill_writes() {}
+    }
+
+    fn fill_reads(&mut self) -> bool {
+        let mut moved = false;
+        while !self.reads.window.is_full() {
+            let Some(front) = self.reads.waiting.front_mut() else {
+                break;
+            };
+            if !self.writes.has_entered(front.after) {
+                break;
+            }
+            let id = self
+                .first_returning
+                .wrapping_add(self.returning.len() as u32);
+            let address = front.next;
+            let row = front.entered;
+            front.next += 1;
+            front.entered += 1;
+            let last = front.entered == front.rows;
+            self.returning.push_back(Returning {
+                token: front.token,
+                row,
+                last,
+                at: None,
+            });
+            if last {
+                self.reads.waiting.pop_front();
+            }
+            let place = self.cutter.place(address);
+            let after = self.writes.window.youngest(address);
+            let columns = self.figures.columns;
+            self.reads
+                .window
+                .push(address, place, columns, id, after, &self.devices);
+            moved = true;
+        }
+        moved
+    }
+
+    fn fill_writes(&mut self) -> bool {
+        let mut moved = false;
+        while !self.writes.window.is_full() {
+            let Some(front) = self.writes.waiting.front_mut() else {
+                break;
+            };
+            if !self.reads.has_entered(front.after) {
+                break;
+            }
+            let id = self.next_write_id;
+            self.next_write_id = id.wrapping_add(1);
+            let address = front.next;
+            front.next += 1;
+            front.entered += 1;
+            if front.entered == front.rows {
+                let (token, row) = (front.token, front.rows - 1);
+                self.writes.waiting.pop_front();
+                let at = self.time_of(self.clock) + self.figures.controller.write_response_ps;
+                self.last_end_at = self.last_end_at.max(at);
+                self.acknowledged.push_back(RowDone {
+                    token,
+                    row,
+                    last: true,
+                    at: self.last_end_at,
+                });
+            }
+            let place = self.cutter.place(address);
+            let after = self.reads.window.youngest(address);
+            let columns = self.figures.columns;
+            self.writes
+                .window
+                .push(address, place, columns, id, after, &self.devices);
+            moved = true;
+        }
+        moved
+    }
+
+    /// Whether writes should go although reads wait.
+    fn drain_wanted(&self) -> bool {
+        self.writes.window.len() >= self.figures.controller.drain_start as usize
+            || self.reads.window.any_blocked()
+    }
+
+    fn choose_direction(&mut self) {
+        let reads = &self.reads.window;
+        let writes = &self.writes.window;
+        let turn_over = self.served >= self.figures.controller.drain_batch;
+        match self.direction {
+            Direction::Read if writes.any_eligible() => {
+                let wanted = self.drain_wanted();
+                let reads_may_wait = turn_over && !reads.is_starving();
+                let idle = self.clock >= self.last_read + self.figures.controller.drain_idle;
+                if (reads.any_eligible() && wanted && reads_may_wait)
+                    || (!reads.any_eligible() && (wanted || idle))
+                {
+                    self.draining = wanted;
+                    self.turn(Direction::Write);
+                }
+            }
+            Direction::Write if reads.any_eligible() => {
+                let writes_may_wait = (turn_over && !writes.is_starving()) || !self.draining;
+                if writes_may_wait || !writes.any_eligible() {
+                    self.turn(Direction::Read);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn turn(&mut self, direction: Direction) {
+        self.direction = direction;
+        self.served = 0;
+    }
+
+    /// When the writes may go because no read has come; `NEVER` if that is not what they wait for.
+    fn idle_turn(&self) -> u64 {
+        if self.direction == Direction::Read
+            && !self.reads.window.any_eligible()
+            && self.writes.window.any_eligible()
+        {
+            self.last_read + self.figures.controller.drain_idle
+        } else {
+            NEVER
+        }
+    }
+
+    /// The best command, and when it can be given.
+    fn choose(&self) -> Option<Choice> {
+        let (own, other) = match self.direction {
+            Direction::Read => (&self.reads.window, &self.writes.window),
+            Direction::Write => (&self.writes.window, &self.reads.window),
+        };
+        if own.len() == 0 && other.len() == 0 {
+            return None;
+        }
+        let mut best: Option<Choice> = None;
+        for bank in 0..self.devices.banks() {
+            let waiting = own.eligible_of_bank(bank);
+            let (step, candidates) = if waiting != 0 {
+                match own.hits_of_bank(bank) {
+                    0 if self.devices.is_closed(bank) => (Step::Activate, waiting),
+                    0 => (Step::Precharge, waiting),
+                    hits => (Step::Column, hits),
+                }
+            } else {
+                let waiting = other.eligible_of_bank(bank);
+                if waiting == 0 || other.hits_of_bank(bank) != 0 {
+                    continue;
+                }
+                if self.devices.is_closed(bank) {
+                    (Step::PrepareActivate, waiting)
+                } else {
+                    (Step::PreparePrecharge, waiting)
+                }
+            };
+            let ready = match step {
+                Step::Column => self.devices.column_ready(bank, self.direction),
+                Step::Activate | Step::PrepareActivate => self.devices.act_ready(bank),
+                Step::Precharge | Step::PreparePrecharge => self.devices.pre_ready(bank),
+            };
+            let choice = Choice {
+                at: ready.max(self.clock),
+                step,
+                index: candidates.trailing_zeros() as usize,
+                bank,
+            };
+            if best.is_none_or(|best| choice < best) {
+                best = Some(choice);
+            }
+        }
+        best
+    }
+
+    fn give(&mut self, choice: Choice) {
+        let Choice {
+            at,
+            step,
+            index,
+            bank,
+        } = choice;
+        let preparing = matches!(step, Step::PrepareActivate | Step::PreparePrecharge);
+        match step {
+            Step::Column => match self.direction {
+                Direction::Read => self.give_read(at, bank, index),
+                Direction::Write => self.give_write(at, bank, index),
+            },
+            Step::Activate | Step::PrepareActivate => {
+                let for_reads = (self.direction == Direction::Read) != preparing;
+                let queue = if for_reads { &self.reads } else { &self.writes };
+                let row = queue.window.entry(index).row;
+                self.devices.activate(at, bank, row);
+                self.reads.window.opened(bank, row);
+                self.writes.window.opened(bank, row);
+            }
+            Step::Precharge | Step::PreparePrecharge => {
+                self.devices.precharge(at, bank);
+                self.reads.window.closed(bank);
+                self.writes.window.closed(bank);
+            }
+        }
+    }
+
+    fn give_read(&mut self, at: u64, bank: usize, index: usize) {
+        let address = self.reads.window.entry(index).address;
+        let end = self.devices.column(at, bank, address, Direction::Read);
+        self.last_read = at;
+        if let Some(entry) = self.reads.window.column_given(index) {
+            let done = self.time_of(end) + self.figures.controller.response_ps;
+            let place = entry.id.wrapping_sub(self.first_returning) as usize;
+            self.returning[place].at = Some(done);
+            self.served += 1;
+            self.writes.window.release(entry.id);
+        }
+    }
+
+    fn give_write(&mut self, at: u64, bank: usize, index: usize) {
+        let address = self.writes.window.entry(index).address;
+        self.devices.column(at, bank, address, Direction::Write);
+        if let Some(entry) = self.writes.window.column_given(index) {
+            self.served += 1;
+            self.reads.window.release(entry.id);
+        }
+    }
+
+    /// Brings the times of the next answers up to date.
+    fn update_wakes(&mut self) {
+        self.read_wake = match self.returning.front() {
+            Some(Returning { at: Some(at), .. }) => (*at).max(self.last_row_at),
+            _ if self.reads.outstanding > 0 => {
+                let clock = self.next_command.saturating_add(self.figures.read_clocks);
+                self.time_of(clock) + self.figures.controller.response_ps
+            }
+            _ => Picoseconds::MAX,
+        };
+        self.write_wake = match self.acknowledged.front() {
+            Some(done) => done.at,
+            None if self.writes.outstanding > 0 => {
+                self.time_of(self.next_command) + self.figures.controller.write_response_ps
+            }
+            None => Picoseconds::MAX,
+        };
+    }
+
+    fn advance_to(&mut self, now: Picoseconds) {
+        debug_assert!(now >= self.now, "time went back");
+        self.now = now;
+        self.advance(self.horizon(now));
+        self.update_wakes();
+    }
+}
+
+impl MemoryChannel for Controller {
+    fn can_accept(&self, write: bool) -> bool {
+        if write {
+            self.writes.outstanding < self.figures.controller.write_accesses
+        } else {
+            self.reads.outstanding < self.figures.controller.read_accesses
+        }
+    }
+
+    fn push(&mut self, now: Picoseconds, access: Access) {
+        debug_assert!(self.can_accept(access.write), "pushed into a full queue");
+        debug_assert!(access.offset % ROW_BYTES == 0 && access.rows > 0);
+        debug_assert!(now >= self.now, "time went back");
+        self.now = now;
+        let arrival = self.horizon(now);
+        self.advance(arrival);
+        let (own, other) = if access.write {
+            (&mut self.writes, &self.reads)
+        } else {
+            self.last_read = arrival;
+            (&mut self.reads, &self.writes)
+        };
+        let first = (access.offset / ROW_BYTES) as u32;
+        own.outstanding += 1;
+        own.waiting.push_back(Waiting {
+            token: access.token,
+            next: first,
+            entered: 0,
+            rows: access.rows,
+            sequence: self.next_sequence,
+            after: other.overlapping(first, access.rows),
+        });
+        self.next_sequence += 1;
+        self.next_command = self.next_command.min(self.clock);
+        self.update_wakes();
+    }
+
+    fn pop_read(&mut self, now: Picoseconds) -> Option<RowDone> {
+        if now < self.read_wake {
+            return None;
+        }
+        self.advance_to(now);
+        if now < self.read_wake {
+            return None;
+        }
+        let front = self.returning.pop_front()?;
+        self.first_returning = self.first_returning.wrapping_add(1);
+        self.last_row_at = self.read_wake;
+        if front.last {
+            self.reads.outstanding -= 1;
+        }
+        self.update_wakes();
+        Some(RowDone {
+            token: front.token,
+            row: front.row,
+            last: front.last,
+            at: self.last_row_at,
+        })
+    }
+
+    fn pop_write(&mut self, now: Picoseconds) -> Option<RowDone> {
+        if now < self.write_wake {
+            return None;
+        }
+        self.advance_to(now);
+        if now < self.write_wake {
+            return None;
+        }
+        let done = self.acknowledged.pop_front()?;
+        self.writes.outstanding -= 1;
+        self.update_wakes();
+        Some(done)
+    }
+
+    fn next_event(&mut self) -> Option<Picoseconds> {
+        let wake = self.read_wake.min(self.write_wake);
+        (wake != Picoseconds::MAX).then_some(wake)
+    }
+
+    fn activations(&self) -> u64 {
+        self.devices.activations()
+    }
+
+    fn refreshes(&self) -> u64 {
+        self.now.get() / self.figures.clock_ps / self.figures.refi
+    }
+}

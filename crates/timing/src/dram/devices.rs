@@ -1,0 +1,226 @@
+//! The devices of a channel: which rows are open, and when each command may come next.
+
+use super::trace::{Command, CommandKind};
+use super::MAX_BANKS;
+use crate::platform::{AddressMap, MemoryTiming};
+
+/// No row is open.
+const CLOSED: u32 = u32::MAX;
+
+/// Most bank groups (a platform file may say 8).
+const MAX_GROUPS: usize = 8;
+
+/// One direction of the data bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Read,
+    Write,
+}
+
+/// State and timing of the devices. Times are clocks; every `next_*` is the first clock at which
+/// such a command obeys the constraints of that scope.
+#[derive(Clone, Debug)]
+pub(super) struct Devices {
+    timing: MemoryTiming,
+    banks: usize,
+    group_mask: usize,
+    group_bits: u32,
+    open: [u32; MAX_BANKS],
+    next_act: [u64; MAX_BANKS],
+    next_pre: [u64; MAX_BANKS],
+    next_column: [u64; MAX_BANKS],
+    group_act: [u64; MAX_GROUPS],
+    group_read: [u64; MAX_GROUPS],
+    group_write: [u64; MAX_GROUPS],
+    any_act: u64,
+    any_read: u64,
+    any_write: u64,
+    /// When each of the last four ACTs leaves the tFAW window; `faw_oldest` is the next to leave.
+    faw: [u64; 4],
+    faw_oldest: usize,
+    next_refresh: u64,
+    activations: u64,
+    trace: Option<Vec<Command>>,
+}
+
+impl Devices {
+    pub fn new(timing: MemoryTiming, map: &AddressMap) -> Self {
+        Self {
+            timing,
+            banks: map.banks() as usize,
+            group_mask: map.bank_groups as usize - 1,
+            group_bits: map.bank_groups.trailing_zeros(),
+            open: [CLOSED; MAX_BANKS],
+            next_act: [0; MAX_BANKS],
+            next_pre: [0; MAX_BANKS],
+            next_column: [0; MAX_BANKS],
+            group_act: [0; MAX_GROUPS],
+            group_read: [0; MAX_GROUPS],
+            group_write: [0; MAX_GROUPS],
+            any_act: 0,
+            any_read: 0,
+            any_write: 0,
+            faw: [0; 4],
+            faw_oldest: 0,
+            next_refresh: timing.refi,
+            activations: 0,
+            trace: None,
+        }
+    }
+
+    pub fn banks(&self) -> usize {
+        self.banks
+    }
+
+    pub fn activations(&self) -> u64 {
+        self.activations
+    }
+
+    /// When the next refresh is due. From then on the devices take nothing before it.
+    pub fn next_refresh(&self) -> u64 {
+        self.next_refresh
+    }
+
+    pub fn start_trace(&mut self) {
+        self.trace = Some(Vec::new());
+    }
+
+    pub fn take_trace(&mut self) -> Vec<Command> {
+        self.trace.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    pub fn is_open(&self, bank: usize, row: u32) -> bool {
+        self.open[bank] == row
+    }
+
+    pub fn is_closed(&self, bank: usize) -> bool {
+        self.open[bank] == CLOSED
+    }
+
+    /// First clock at which the bank takes an ACT.
+    pub fn act_ready(&self, bank: usize) -> u64 {
+        let group = bank & self.group_mask;
+        self.next_act[bank]
+            .max(self.group_act[group])
+            .max(self.any_act)
+            .max(self.faw[self.faw_oldest])
+    }
+
+    /// First clock at which the bank takes a PRE.
+    pub fn pre_ready(&self, bank: usize) -> u64 {
+        self.next_pre[bank]
+    }
+
+    /// First clock at which the bank takes a RD or WR of its open row.
+    pub fn column_ready(&self, bank: usize, direction: Direction) -> u64 {
+        let group = bank & self.group_mask;
+        let shared = match direction {
+            Direction::Read => self.group_read[group].max(self.any_read),
+            Direction::Write => self.group_write[group].max(self.any_write),
+        };
+        self.next_column[bank].max(shared)
+    }
+
+    pub fn activate(&mut self, at: u64, bank: usize, row: u32) {
+        debug_assert!(at >= self.act_ready(bank) && self.is_closed(bank));
+        let t = &self.timing;
+        let group = bank & self.group_mask;
+        self.open[bank] = row;
+        self.next_column[bank] = at + t.rcd;
+        self.next_pre[bank] = at + t.ras;
+        self.next_act[bank] = at + t.ras + t.rp;
+        self.group_act[group] = at + t.rrd_l;
+        self.any_act = at + t.rrd_s;
+        self.faw[self.faw_oldest] = at + t.faw;
+        self.faw_oldest = (self.faw_oldest + 1) % self.faw.len();
+        self.activations += 1;
+        self.record(at, bank, CommandKind::Activate { row });
+    }
+
+    pub fn precharge(&mut self, at: u64, bank: usize) {
+        debug_assert!(at >= self.pre_ready(bank) && !self.is_closed(bank));
+        self.open[bank] = CLOSED;
+        self.next_act[bank] = self.next_act[bank].max(at + self.timing.rp);
+        self.record(at, bank, CommandKind::Precharge);
+    }
+
+    /// RD or WR; returns the clock at which its data have passed over the pins.
+    pub fn column(&mut self, at: u64, bank: usize, address: u32, direction: Direction) -> u64 {
+        debug_assert!(at >= self.column_ready(bank, direction));
+        let t = &self.timing;
+        let group = bank & self.group_mask;
+        let end;
+        match direction {
+            Direction::Read => {
+                end = at + t.cl + t.burst;
+                raise(&mut self.group_read[group], at + t.ccd_l);
+                raise(&mut self.any_read, at + t.ccd_s);
+                raise(&mut self.any_write, end + t.rtw_gap - t.cwl);
+                raise(&mut self.next_pre[bank], at + t.rtp);
+                self.record(at, bank, CommandKind::Read { address });
+            }
+            Direction::Write => {
+                end = at + t.cwl + t.burst;
+                raise(&mut self.group_write[group], at + t.ccd_l);
+                raise(&mut self.any_write, at + t.ccd_s);
+                raise(&mut self.group_read[group], end + t.wtr_l);
+                raise(&mut self.any_read, end + t.wtr_s);
+                raise(&mut self.next_pre[bank], end + t.wr);
+                self.record(at, bank, CommandKind::Write { address });
+            }
+        }
+        end
+    }
+
+    /// Does the refresh that is due, not before `at`: closes what is open, then REF. Returns the
+    /// clock of the REF.
+    pub fn refresh(&mut self, at: u64) -> u64 {
+        let mut at = at.max(self.next_refresh);
+        let open = (0..self.banks).filter(|&bank| !self.is_closed(bank));
+        if let Some(ready) = open.map(|bank| self.next_pre[bank]).max() {
+            at = at.max(ready);
+            self.open = [CLOSED; MAX_BANKS];
+            self.record(at, 0, CommandKind::PrechargeAll);
+            at += self.timing.rp;
+        }
+        let closed = self.next_act[..self.banks].iter().max();
+        at = closed.map_or(at, |&ready| at.max(ready));
+        self.note_refresh(at);
+        at
+    }
+
+    /// Does every further refresh due before `until`, with nothing open and nothing else to do.
+    pub fn refresh_idle(&mut self, until: u64) {
+        debug_assert!((0..self.banks).all(|bank| self.is_closed(bank)));
+        if self.trace.is_some() {
+            while self.next_refresh < until {
+                self.note_refresh(self.next_refresh);
+            }
+        } else if self.next_refresh < until {
+            let more = (until - 1 - self.next_refresh) / self.timing.refi;
+            self.next_refresh += more * self.timing.refi;
+            self.note_refresh(self.next_refresh);
+        }
+    }
+
+    fn note_refresh(&mut self, at: u64) {
+        self.next_act = [at + self.timing.rfc; MAX_BANKS];
+        self.next_refresh += self.timing.refi;
+        self.record(at, 0, CommandKind::Refresh);
+    }
+
+    fn record(&mut self, clock: u64, bank: usize, kind: CommandKind) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(Command {
+                clock,
+                kind,
+                bank_group: (bank & self.group_mask) as u8,
+                bank: (bank >> self.group_bits) as u8,
+            });
+        }
+    }
+}
+
+fn raise(time: &mut u64, to: u64) {
+    *time = (*time).max(to);
+}

@@ -1,0 +1,118 @@
+//! The host's resources as queues in virtual time.
+
+use super::Host;
+use crate::platform::HostFigures;
+use units::Picoseconds;
+
+/// One service thread, some copying threads, one storage device.
+///
+/// Storage moves one piece of data after another at its bandwidth; latencies of up to
+/// `storage_queue` requests overlap.
+///
+/// ```
+/// use tombolo_timing::host::{Host, HostModel};
+/// use tombolo_timing::platform::Platform;
+/// use units::Picoseconds;
+///
+/// let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../platforms");
+/// let mut host = HostModel::new(Platform::named("f1", &[directory])?.host());
+/// let first = host.serve_events(Picoseconds::ZERO, 1);
+/// let second = host.serve_events(Picoseconds::ZERO, 1);
+/// assert_eq!(second, first * 2);
+/// # Ok::<(), tombolo_timing::platform::PlatformError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct HostModel {
+    figures: HostFigures,
+    service_free: Picoseconds,
+    /// When each copying thread is free.
+    copy_free: Vec<Picoseconds>,
+    /// When each place of the storage queue is free.
+    storage_slots: Vec<Picoseconds>,
+    /// When the storage device has moved all data asked of it.
+    storage_free: Picoseconds,
+    service_busy: Picoseconds,
+    copy_busy: Picoseconds,
+    storage_busy: Picoseconds,
+}
+
+impl HostModel {
+    /// A host that has been idle for ever.
+    pub fn new(figures: &HostFigures) -> Self {
+        Self {
+            figures: *figures,
+            service_free: Picoseconds::ZERO,
+            copy_free: vec![Picoseconds::ZERO; figures.copy_threads as usize],
+            storage_slots: vec![Picoseconds::ZERO; figures.storage_queue as usize],
+            storage_free: Picoseconds::ZERO,
+            service_busy: Picoseconds::ZERO,
+            copy_busy: Picoseconds::ZERO,
+            storage_busy: Picoseconds::ZERO,
+        }
+    }
+
+    fn storage(
+        &mut self,
+        now: Picoseconds,
+        latency: Picoseconds,
+        span: Picoseconds,
+    ) -> Picoseconds {
+        let slot = earliest(&mut self.storage_slots);
+        let data = (now.max(*slot) + latency).max(self.storage_free);
+        self.storage_free = data + span;
+        *slot = self.storage_free;
+        self.storage_busy += span;
+        self.storage_free
+    }
+}
+
+impl Host for HostModel {
+    fn serve_events(&mut self, now: Picoseconds, events: u32) -> Picoseconds {
+        let span = self.figures.service_batch_ps + self.figures.service_event_ps * events.into();
+        self.service_free = now.max(self.service_free) + span;
+        self.service_busy += span;
+        self.service_free
+    }
+
+    fn page_cache_copy(&mut self, now: Picoseconds, bytes: u64) -> Picoseconds {
+        let span = self.figures.copy_setup_ps
+            + Picoseconds::for_bytes(bytes, self.figures.copy_bytes_per_second);
+        let thread = earliest(&mut self.copy_free);
+        *thread = now.max(*thread) + span;
+        self.copy_busy += span;
+        *thread
+    }
+
+    fn storage_read(&mut self, now: Picoseconds, bytes: u64) -> Picoseconds {
+        let rate = self.figures.storage_read_bytes_per_second;
+        let latency = self.figures.storage_read_ps;
+        self.storage(now, latency, Picoseconds::for_bytes(bytes, rate))
+    }
+
+    fn storage_write(&mut self, now: Picoseconds, bytes: u64) -> Picoseconds {
+        let rate = self.figures.storage_write_bytes_per_second;
+        let latency = self.figures.storage_write_ps;
+        self.storage(now, latency, Picoseconds::for_bytes(bytes, rate))
+    }
+
+    fn wake(&mut self, now: Picoseconds) -> Picoseconds {
+        now + self.figures.wake_ps
+    }
+
+    fn busy(&self) -> (Picoseconds, Picoseconds, Picoseconds) {
+        (self.service_busy, self.copy_busy, self.storage_busy)
+    }
+}
+
+/// The server that is free first; among equals the first.
+///
+/// Platform files guarantee that there is one.
+fn earliest(servers: &mut [Picoseconds]) -> &mut Picoseconds {
+    let mut best = 0;
+    for (index, free) in servers.iter().enumerate() {
+        if *free < servers[best] {
+            best = index;
+        }
+    }
+    &mut servers[best]
+}

@@ -1,0 +1,64 @@
+//! One direction of the link: packets one after another.
+
+use units::Picoseconds;
+
+/// One direction of the wire.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wire {
+    /// The last booked packet has left.
+    free_at: Picoseconds,
+    /// Since when it is booked without a gap.
+    booked_from: Picoseconds,
+    /// Time with packets that carry payload.
+    busy: Picoseconds,
+}
+
+impl Wire {
+    /// Sends packets that take `span` together, behind everything booked. Returns when the first of
+    /// them starts.
+    pub fn send(&mut self, ready: Picoseconds, span: Picoseconds, payload: bool) -> Picoseconds {
+        let start = ready.max(self.free_at);
+        if start > self.free_at {
+            self.booked_from = start;
+        }
+        self.book(start + span, span, payload);
+        start
+    }
+
+    /// Sends a small packet of the other kind of traffic: it goes between booked packets, so it
+    /// waits for one of them (`longest`) at most, and what is booked moves back by its own span.
+    /// Returns when it has left.
+    pub fn interleave(
+        &mut self,
+        now: Picoseconds,
+        span: Picoseconds,
+        longest: Picoseconds,
+        payload: bool,
+    ) -> Picoseconds {
+        let occupied = self.booked_from <= now && now < self.free_at;
+        let start = if occupied {
+            now + longest.min(self.free_at - now)
+        } else {
+            now
+        };
+        if self.free_at <= now {
+            self.booked_from = start;
+            self.book(start + span, span, payload);
+        } else {
+            self.book(self.free_at + span, span, payload);
+        }
+        start + span
+    }
+
+    /// Time with packets that carry payload.
+    pub fn busy(&self) -> Picoseconds {
+        self.busy
+    }
+
+    fn book(&mut self, until: Picoseconds, span: Picoseconds, payload: bool) {
+        self.free_at = until;
+        if payload {
+            self.busy += span;
+        }
+    }
+}

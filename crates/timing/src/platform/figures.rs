@@ -1,0 +1,560 @@
+//! The figures themselves, and the rules that each must obey.
+
+use super::{broken, Broken};
+use serde::Deserialize;
+use units::Picoseconds;
+
+/// A clock: period and phase, so that domains can be added later without a change of format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clock {
+    /// Time between rising edges.
+    pub period_ps: Picoseconds,
+    /// Time of the first rising edge.
+    pub phase_ps: Picoseconds,
+}
+
+/// What the devices of a channel are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryKind {
+    /// DDR4 on a 64-bit channel: a row of 64 bytes is one burst of eight.
+    Ddr4,
+    /// HBM2 pseudo-channel: a row of 64 bytes is two bursts of four.
+    Hbm2,
+}
+
+/// A memory of the card: `channels` equal channels.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// What it is.
+    pub kind: MemoryKind,
+    /// Channels (pseudo-channels of HBM) that the platform has.
+    pub channels: u32,
+    /// Bytes of one channel.
+    pub channel_bytes: u64,
+    /// Where an address goes.
+    pub address: AddressMap,
+    /// The devices.
+    pub timing: MemoryTiming,
+    /// The controller in front of them.
+    pub controller: Controller,
+}
+
+/// How a channel's address is cut. From the lowest bit: 64-byte row offset, bank group, column, bank,
+/// DRAM row; the bank is then XORed with the folded DRAM row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddressMap {
+    /// Bank groups.
+    pub bank_groups: u32,
+    /// Banks of a group.
+    pub banks_per_group: u32,
+    /// Bytes of a DRAM row (page) over the channel's width.
+    pub page_bytes: u32,
+}
+
+/// Constraints of the devices, in their clocks, named as in the JEDEC standards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryTiming {
+    /// Period of the device clock (two data beats).
+    pub clock_ps: Picoseconds,
+    /// Clocks of data of one column command: half the burst length.
+    pub burst: u64,
+    /// Column commands that move one row of 64 bytes.
+    pub columns_per_row: u32,
+    /// RD to its first data.
+    pub cl: u64,
+    /// WR to its first data.
+    pub cwl: u64,
+    /// ACT to RD or WR.
+    pub rcd: u64,
+    /// PRE to ACT or REF.
+    pub rp: u64,
+    /// ACT to PRE.
+    pub ras: u64,
+    /// Column command to column command, another bank group.
+    pub ccd_s: u64,
+    /// Column command to column command, same bank group.
+    pub ccd_l: u64,
+    /// ACT to ACT, another bank group.
+    pub rrd_s: u64,
+    /// ACT to ACT, same bank group.
+    pub rrd_l: u64,
+    /// Window that holds at most four ACT.
+    pub faw: u64,
+    /// End of write data to RD, another bank group.
+    pub wtr_s: u64,
+    /// End of write data to RD, same bank group.
+    pub wtr_l: u64,
+    /// End of write data to PRE.
+    pub wr: u64,
+    /// RD to PRE.
+    pub rtp: u64,
+    /// Idle clocks of the data bus between read data and write data.
+    pub rtw_gap: u64,
+    /// REF to REF.
+    pub refi: u64,
+    /// REF to ACT.
+    pub rfc: u64,
+}
+
+/// The memory controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Controller {
+    /// Reads (bursts) that may be outstanding at the user side.
+    pub read_accesses: u32,
+    /// Writes (bursts) that may be outstanding at the user side.
+    pub write_accesses: u32,
+    /// Rows of reads among which the scheduler chooses, at most 64.
+    pub read_queue: u32,
+    /// Rows of writes that the controller holds, at most 64.
+    pub write_queue: u32,
+    /// Rows of writes waiting that start a drain.
+    pub drain_start: u32,
+    /// Rows written in one drain (and read between two) while both directions wait.
+    pub drain_batch: u32,
+    /// Clocks without a read after which writes go although there are few.
+    pub drain_idle: u64,
+    /// Column commands that may overtake the oldest row of a queue.
+    pub bypass_limit: u32,
+    /// From the user side to the scheduler.
+    pub request_ps: Picoseconds,
+    /// From the last read data on the pins to the user side.
+    pub response_ps: Picoseconds,
+    /// From a write's entry into the queue to its response.
+    pub write_response_ps: Picoseconds,
+}
+
+/// The link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PcieFigures {
+    /// Bytes a second and direction on the wire, after line coding.
+    pub wire_bytes_per_second: u64,
+    /// Bytes that a packet carries beside its payload: framing, sequence number, header, CRC.
+    pub tlp_overhead: u64,
+    /// Bytes of link packets (acknowledgements, credits) that each packet brings about.
+    pub link_overhead: u64,
+    /// Largest payload of a posted write.
+    pub max_payload: u64,
+    /// Largest read request.
+    pub max_read_request: u64,
+    /// Bytes of a completion of a read: the read completion boundary or a multiple of it.
+    pub completion_bytes: u64,
+    /// Read requests in flight (tags).
+    pub read_tags: u32,
+    /// Posted packets of the card in flight (credits).
+    pub posted_credits: u32,
+    /// From the departure of a posted packet to the return of its credit.
+    pub credit_return_ps: Picoseconds,
+    /// Card to host, without serialisation.
+    pub to_host_ps: Picoseconds,
+    /// Host to card, without serialisation.
+    pub to_card_ps: Picoseconds,
+    /// From the arrival of a read request at the host to its data.
+    pub host_read_ps: Picoseconds,
+    /// From the arrival of a posted write at the host to its visibility.
+    pub host_write_ps: Picoseconds,
+    /// The processor's cost of one register access, before the packet leaves.
+    pub register_ps: Picoseconds,
+}
+
+/// The host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostFigures {
+    /// The service thread: a batch of events.
+    pub service_batch_ps: Picoseconds,
+    /// The service thread: each event of a batch.
+    pub service_event_ps: Picoseconds,
+    /// From a record in host memory to user code that polls for it.
+    pub wake_ps: Picoseconds,
+    /// Threads that copy between page cache and buffers.
+    pub copy_threads: u32,
+    /// Bytes a second that each of them copies.
+    pub copy_bytes_per_second: u64,
+    /// Start of a copy.
+    pub copy_setup_ps: Picoseconds,
+    /// Storage: bytes a second read.
+    pub storage_read_bytes_per_second: u64,
+    /// Storage: bytes a second written.
+    pub storage_write_bytes_per_second: u64,
+    /// Storage: latency of a read.
+    pub storage_read_ps: Picoseconds,
+    /// Storage: latency of a write.
+    pub storage_write_ps: Picoseconds,
+    /// Storage: requests in flight.
+    pub storage_queue: u32,
+}
+
+/// Longest time that a figure may name: one second. Keeps every sum far from overflow.
+const LONGEST: Picoseconds = Picoseconds::new(1_000_000_000_000);
+
+impl Clock {
+    pub(super) fn check(&self) -> Result<(), Broken> {
+        period("clock.period_ps", self.period_ps)?;
+        if self.phase_ps >= self.period_ps {
+            return Err(broken(
+                "clock.phase_ps",
+                self.phase_ps.get(),
+                "must be less than clock.period_ps",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Memory {
+    pub(super) fn check(&self, key: &str) -> Result<(), Broken> {
+        let at = |name: &str| format!("{key}.{name}");
+        range(
+            at("channels"),
+            u64::from(self.channels),
+            1,
+            64,
+            "must be from 1 to 64",
+        )?;
+        if !self.channel_bytes.is_power_of_two() || !(20..=37).contains(&self.channel_bits()) {
+            return Err(broken(
+                at("channel_bytes"),
+                self.channel_bytes,
+                "must be a power of two from 1 MiB to 128 GiB",
+            ));
+        }
+        self.address.check(&at("address"))?;
+        let interleave = u64::from(self.address.page_bytes) * u64::from(self.address.banks());
+        if self.channel_bytes < interleave {
+            return Err(broken(
+                at("channel_bytes"),
+                self.channel_bytes,
+                "must hold one page of every bank",
+            ));
+        }
+        self.timing.check(&at("timing"))?;
+        self.controller.check(&at("controller"))
+    }
+
+    /// log2 of the bytes of a channel.
+    pub const fn channel_bits(&self) -> u32 {
+        self.channel_bytes.trailing_zeros()
+    }
+
+    /// Bytes a second on the pins of one channel.
+    pub fn pin_bytes_per_second(&self) -> f64 {
+        let row_clocks = self.timing.burst * u64::from(self.timing.columns_per_row);
+        units::ROW_BYTES as f64 / (self.timing.clock_ps * row_clocks).as_seconds()
+    }
+}
+
+impl AddressMap {
+    /// All banks of a channel.
+    pub const fn banks(&self) -> u32 {
+        self.bank_groups * self.banks_per_group
+    }
+
+    fn check(&self, key: &str) -> Result<(), Broken> {
+        let rule = "must be 1, 2, 4 or 8";
+        for (name, value) in [
+            ("bank_groups", self.bank_groups),
+            ("banks_per_group", self.banks_per_group),
+        ] {
+            if !value.is_power_of_two() || value > 8 {
+                return Err(broken(format!("{key}.{name}"), value, rule));
+            }
+        }
+        if self.banks() > crate::dram::MAX_BANKS as u32 {
+            return Err(broken(
+                format!("{key}.banks_per_group"),
+                self.banks_per_group,
+                "bank groups times banks must be at most 16",
+            ));
+        }
+        if !self.page_bytes.is_power_of_two() || !(512..=1 << 16).contains(&self.page_bytes) {
+            return Err(broken(
+                format!("{key}.page_bytes"),
+                self.page_bytes,
+                "must be a power of two from 512 to 65536",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl MemoryTiming {
+    fn check(&self, key: &str) -> Result<(), Broken> {
+        let at = |name: &str| format!("{key}.{name}");
+        period(at("clock_ps"), self.clock_ps)?;
+        range(
+            at("burst"),
+            self.burst,
+            1,
+            16,
+            "must be from 1 to 16 clocks",
+        )?;
+        let columns = u64::from(self.columns_per_row);
+        range(at("columns_per_row"), columns, 1, 8, "must be from 1 to 8")?;
+        for (name, value) in [
+            ("cl", self.cl),
+            ("cwl", self.cwl),
+            ("rcd", self.rcd),
+            ("rp", self.rp),
+            ("ras", self.ras),
+            ("faw", self.faw),
+            ("wtr_s", self.wtr_s),
+            ("wtr_l", self.wtr_l),
+            ("wr", self.wr),
+            ("rtp", self.rtp),
+            ("rrd_s", self.rrd_s),
+            ("rrd_l", self.rrd_l),
+        ] {
+            range(at(name), value, 1, 1000, "must be from 1 to 1000 clocks")?;
+        }
+        range(
+            at("rtw_gap"),
+            self.rtw_gap,
+            0,
+            100,
+            "must be from 0 to 100 clocks",
+        )?;
+        if self.ccd_s < self.burst {
+            return Err(broken(
+                at("ccd_s"),
+                self.ccd_s,
+                "must be at least timing.burst, or data would overlap on the bus",
+            ));
+        }
+        if self.ccd_l < self.ccd_s || self.ccd_l > 1000 {
+            return Err(broken(
+                at("ccd_l"),
+                self.ccd_l,
+                "must be from timing.ccd_s to 1000 clocks",
+            ));
+        }
+        if self.rrd_l < self.rrd_s {
+            return Err(broken(
+                at("rrd_l"),
+                self.rrd_l,
+                "must be at least timing.rrd_s",
+            ));
+        }
+        if self.wtr_l < self.wtr_s {
+            return Err(broken(
+                at("wtr_l"),
+                self.wtr_l,
+                "must be at least timing.wtr_s",
+            ));
+        }
+        if self.cl + self.burst + self.rtw_gap < self.cwl {
+            return Err(broken(
+                at("cwl"),
+                self.cwl,
+                "must be at most timing.cl + timing.burst + timing.rtw_gap",
+            ));
+        }
+        range(
+            at("rfc"),
+            self.rfc,
+            1,
+            10_000,
+            "must be from 1 to 10000 clocks",
+        )?;
+        if self.refi < 2 * (self.rfc + self.ras + self.rp) || self.refi > 1_000_000 {
+            return Err(broken(
+                at("refi"),
+                self.refi,
+                "must be at least 2 (rfc + ras + rp), so that refresh leaves time, and at most 1000000",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Controller {
+    fn check(&self, key: &str) -> Result<(), Broken> {
+        let at = |name: &str| format!("{key}.{name}");
+        for (name, value) in [
+            ("read_accesses", self.read_accesses),
+            ("write_accesses", self.write_accesses),
+        ] {
+            range(
+                at(name),
+                u64::from(value),
+                1,
+                1024,
+                "must be from 1 to 1024",
+            )?;
+        }
+        for (name, value) in [
+            ("read_queue", self.read_queue),
+            ("write_queue", self.write_queue),
+        ] {
+            range(
+                at(name),
+                u64::from(value),
+                1,
+                64,
+                "must be from 1 to 64 rows",
+            )?;
+        }
+        if self.drain_start == 0 || self.drain_start > self.write_queue {
+            return Err(broken(
+                at("drain_start"),
+                self.drain_start,
+                "must be from 1 to controller.write_queue",
+            ));
+        }
+        range(
+            at("drain_batch"),
+            u64::from(self.drain_batch),
+            1,
+            4096,
+            "must be from 1 to 4096 rows",
+        )?;
+        range(
+            at("drain_idle"),
+            self.drain_idle,
+            0,
+            100_000,
+            "must be at most 100000 clocks",
+        )?;
+        range(
+            at("bypass_limit"),
+            u64::from(self.bypass_limit),
+            1,
+            1 << 20,
+            "must be from 1 to 1048576",
+        )?;
+        time(at("request_ps"), self.request_ps)?;
+        time(at("response_ps"), self.response_ps)?;
+        time(at("write_response_ps"), self.write_response_ps)
+    }
+}
+
+impl PcieFigures {
+    pub(super) fn check(&self) -> Result<(), Broken> {
+        rate("pcie.wire_bytes_per_second", self.wire_bytes_per_second)?;
+        range(
+            "pcie.tlp_overhead",
+            self.tlp_overhead,
+            0,
+            256,
+            "must be at most 256 bytes",
+        )?;
+        range(
+            "pcie.link_overhead",
+            self.link_overhead,
+            0,
+            256,
+            "must be at most 256 bytes",
+        )?;
+        for (key, value) in [
+            ("pcie.max_payload", self.max_payload),
+            ("pcie.max_read_request", self.max_read_request),
+        ] {
+            if !value.is_power_of_two() || !(128..=4096).contains(&value) {
+                return Err(broken(
+                    key,
+                    value,
+                    "must be a power of two from 128 to 4096",
+                ));
+            }
+        }
+        let completion = self.completion_bytes;
+        if !completion.is_power_of_two() || completion < 64 || completion > self.max_payload {
+            return Err(broken(
+                "pcie.completion_bytes",
+                completion,
+                "must be a power of two from 64 to pcie.max_payload",
+            ));
+        }
+        for (key, value) in [
+            ("pcie.read_tags", self.read_tags),
+            ("pcie.posted_credits", self.posted_credits),
+        ] {
+            range(key, u64::from(value), 1, 4096, "must be from 1 to 4096")?;
+        }
+        time("pcie.credit_return_ps", self.credit_return_ps)?;
+        time("pcie.to_host_ps", self.to_host_ps)?;
+        time("pcie.to_card_ps", self.to_card_ps)?;
+        time("pcie.host_read_ps", self.host_read_ps)?;
+        time("pcie.host_write_ps", self.host_write_ps)?;
+        time("pcie.register_ps", self.register_ps)
+    }
+}
+
+impl HostFigures {
+    pub(super) fn check(&self) -> Result<(), Broken> {
+        time("host.service_batch_ps", self.service_batch_ps)?;
+        time("host.service_event_ps", self.service_event_ps)?;
+        time("host.wake_ps", self.wake_ps)?;
+        range(
+            "host.copy_threads",
+            u64::from(self.copy_threads),
+            1,
+            1024,
+            "must be from 1 to 1024",
+        )?;
+        rate("host.copy_bytes_per_second", self.copy_bytes_per_second)?;
+        time("host.copy_setup_ps", self.copy_setup_ps)?;
+        rate(
+            "host.storage_read_bytes_per_second",
+            self.storage_read_bytes_per_second,
+        )?;
+        rate(
+            "host.storage_write_bytes_per_second",
+            self.storage_write_bytes_per_second,
+        )?;
+        time("host.storage_read_ps", self.storage_read_ps)?;
+        time("host.storage_write_ps", self.storage_write_ps)?;
+        range(
+            "host.storage_queue",
+            u64::from(self.storage_queue),
+            1,
+            4096,
+            "must be from 1 to 4096",
+        )
+    }
+}
+
+fn range(
+    key: impl Into<String>,
+    value: u64,
+    least: u64,
+    most: u64,
+    rule: &'static str,
+) -> Result<(), Broken> {
+    if (least..=most).contains(&value) {
+        Ok(())
+    } else {
+        Err(broken(key, value, rule))
+    }
+}
+
+fn period(key: impl Into<String>, value: Picoseconds) -> Result<(), Broken> {
+    range(
+        key,
+        value.get(),
+        100,
+        1_000_000,
+        "must be from 100 ps to 1 us",
+    )
+}
+
+fn rate(key: impl Into<String>, value: u64) -> Result<(), Broken> {
+    let rule = "must be from 1 MB/s to 10 TB/s, in bytes a second";
+    range(key, value, 1_000_000, 10_000_000_000_000, rule)
+}
+
+fn time(key: impl Into<String>, value: Picoseconds) -> Result<(), Broken> {
+    range(
+        key,
+        value.get(),
+        0,
+        LONGEST.get(),
+        "must be at most one second",
+    )
+}
