@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernel: copies `bytes` bytes from `source` (port m_axi_gmem0) to `destination` (port m_axi_gmem1).
+// Kernel: copies `bytes` bytes from `input` (port m_axi_gmem0) to `output` (port m_axi_gmem1).
 //
 // Pointers are aligned to 64 bytes; the size is any. 64 bytes a cycle in and out.
 // Register map: kernel.toml. Control: ap_ctrl_hs.
@@ -10,7 +10,10 @@
 module copy (
   input  logic         ap_clk,
   input  logic         ap_rst_n,
+  // Also a macro of some C headers, but the convention's name.
+  // verilator lint_off SYMRSVDWORD
   output logic         interrupt,
+  // verilator lint_on SYMRSVDWORD
 
   input  logic         s_axi_control_awvalid,
   output logic         s_axi_control_awready,
@@ -58,11 +61,11 @@ module copy (
   input  logic [1:0]   m_axi_gmem1_bresp
 );
 
-  // The arguments, in the order of their offsets; the last one comes first in a packed struct.
+  // The arguments of kernel.toml; in a packed struct the highest offset comes first.
   typedef struct packed {
     logic [63:0] bytes;        // 0x20
-    logic [63:0] destination;  // 0x18
-    logic [63:0] source;       // 0x10
+    logic [63:0] destination;  // 0x18, output
+    logic [63:0] source;       // 0x10, input
   } arguments_t;
 
   arguments_t arguments;
