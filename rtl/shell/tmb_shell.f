@@ -24,6 +24,7 @@ rtl/dma/tmb_dma_host.sv
 rtl/dma/tmb_dma_queue.sv
 rtl/dma/tmb_dma_dispatch.sv
 rtl/dma/tmb_dma.sv
+rtl/shell/registers/tmb_shell_registers.vlt
 rtl/shell/registers/tmb_register_map_pkg.sv
 rtl/shell/registers/tmb_shell_registers_pkg.sv
 rtl/shell/registers/tmb_shell_registers.sv

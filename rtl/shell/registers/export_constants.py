@@ -160,8 +160,8 @@ impl Array {
 
     def array(self, name, text, base, stride, count):
         self.doc(text)
-        self.lines.append(f"pub const {name}: Array = "
-                          f"Array {{ base: 0x{base:x}, stride: 0x{stride:x}, count: {count} }};")
+        self.lines += [f"pub const {name}: Array = Array {{", f"    base: 0x{base:x},",
+                       f"    stride: 0x{stride:x},", f"    count: {count},", "};"]
 
     def render(self, bar):
         shell = bar.get_child_by_name("SHELL")

