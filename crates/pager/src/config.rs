@@ -1,6 +1,10 @@
 //! What a pager is built from.
 
-use units::{CardAddr, HostAddr, PageSize};
+use crate::error::ConfigError;
+use units::{CardAddr, FrameNumber, HostAddr, PageSize, TableGeometry, ROW_BYTES};
+
+/// Largest page table: 2^24 sets, 1 GiB.
+const MAX_SETS_LOG2: u8 = 24;
 
 /// Card memory of one channel that the pager may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,5 +59,51 @@ impl Config {
             batch_bytes: 2 << 20,
             install_order: InstallOrder::Fenced,
         }
+    }
+
+    /// Checks every figure.
+    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
+        let (page, buffer_bytes) = (self.page_size, self.buffer_bytes);
+        if self.buffers.is_empty() {
+            return Err(ConfigError::NoBuffers);
+        }
+        if buffer_bytes < page.bytes() {
+            return Err(ConfigError::BufferTooSmall { buffer_bytes, page });
+        }
+        let misaligned = |address: &HostAddr| address.get() % ROW_BYTES != 0;
+        if let Some(index) = self.buffers.iter().position(misaligned) {
+            return Err(ConfigError::BufferMisaligned { index });
+        }
+        let sets_log2 = self.table_sets_log2;
+        if !(TableGeometry::MIN_SETS_LOG2..=MAX_SETS_LOG2).contains(&sets_log2) {
+            return Err(ConfigError::BadTable { sets_log2 });
+        }
+        if self.channels.is_empty() {
+            return Err(ConfigError::NoFrames { channel: 0, page });
+        }
+        (0..self.channels.len()).try_for_each(|channel| self.validate_channel(channel))
+    }
+
+    fn validate_channel(&self, channel: usize) -> Result<(), ConfigError> {
+        let range = |memory: &ChannelMemory| {
+            let start = memory.base.get();
+            start..start.saturating_add(memory.bytes)
+        };
+        let memory = &self.channels[channel];
+        let this = range(memory);
+        let aligned = FrameNumber::at(memory.base).is_some() && memory.bytes % 4096 == 0;
+        let overlaps = self.channels[..channel]
+            .iter()
+            .map(range)
+            .any(|other| other.start < this.end && this.start < other.end);
+        if !aligned || overlaps || this.end > 1 << CardAddr::BITS {
+            return Err(ConfigError::BadRange { channel });
+        }
+        let first = this.start.next_multiple_of(self.page_size.bytes());
+        if first.saturating_add(self.page_size.bytes()) > this.end {
+            let page = self.page_size;
+            return Err(ConfigError::NoFrames { channel, page });
+        }
+        Ok(())
     }
 }

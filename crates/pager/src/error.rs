@@ -84,6 +84,17 @@ pub enum PagerError {
         /// Size of the table.
         bytes: u64,
     },
+    /// The card could not zero the page table.
+    #[error(
+        "the card could not zero the page table of address space {} ({status:?}): reset the card",
+        name(.asid)
+    )]
+    TableFailed {
+        /// The space.
+        asid: Asid,
+        /// How the command ended.
+        status: OperationStatus,
+    },
     /// The name is taken.
     #[error("{object} exists already: close it first")]
     ObjectExists {

@@ -1,23 +1,327 @@
-//! The state machine's outside.
+//! The state machine's outside: what it holds, and which part takes which event.
 
 use crate::action::Action;
-use crate::config::Config;
-use crate::error::ConfigError;
-use crate::event::Event;
+use crate::buffer::BufferPool;
+use crate::config::{Config, InstallOrder};
+use crate::error::{ConfigError, Direction, PagerError};
+use crate::event::{Event, OperationStatus};
+use crate::eviction::{EvictionPolicy, Fifo};
+use crate::frame::FrameMemory;
+use crate::ids::{ObjectId, OperationId, RequestId};
+use crate::issue::{Issued, Meaning};
+use crate::object::Object;
+use crate::page::{ObjectPage, Page};
+use crate::placement::{Placement, RoundRobin};
+use crate::queue::PageQueue;
+use crate::request::Requests;
+use crate::sabotage::Sabotage;
+use crate::space::Space;
+use crate::statistics::Statistics;
+use std::collections::{BTreeMap, BTreeSet};
+use units::{Asid, PageSize};
 
-/// The pager of one card.
+/// The replaceable decisions.
 #[derive(Debug)]
-pub struct Pager {}
+pub struct Policies {
+    /// Which channel a page goes to.
+    pub placement: Box<dyn Placement>,
+    /// Which page leaves when frames run out.
+    pub eviction: Box<dyn EvictionPolicy>,
+}
+
+impl Default for Policies {
+    /// Round robin over the channels; first in, first out.
+    fn default() -> Self {
+        Self {
+            placement: Box::<RoundRobin>::default(),
+            eviction: Box::<Fifo>::default(),
+        }
+    }
+}
+
+/// The pager of one card. See the [crate's page](crate) for an example.
+#[derive(Debug)]
+pub struct Pager {
+    pub(crate) page_size: PageSize,
+    pub(crate) table_sets_log2: u8,
+    pub(crate) batch_bytes: u64,
+    pub(crate) install_order: InstallOrder,
+    pub(crate) policies: Policies,
+    pub(crate) spaces: BTreeMap<Asid, Space>,
+    pub(crate) creating: BTreeMap<Asid, RequestId>,
+    pub(crate) objects: BTreeMap<ObjectId, Object>,
+    pub(crate) pages: BTreeMap<ObjectPage, Page>,
+    pub(crate) memory: FrameMemory,
+    pub(crate) buffers: BufferPool,
+    pub(crate) frame_queue: PageQueue,
+    pub(crate) buffer_queue: PageQueue,
+    /// Pages on their way out.
+    pub(crate) releasing: BTreeSet<ObjectPage>,
+    /// Pages whose accessed bits an eviction policy has asked for.
+    pub(crate) examined: BTreeSet<ObjectPage>,
+    pub(crate) issued: Issued,
+    pub(crate) requests: Requests,
+    pub(crate) statistics: Statistics,
+    total_frames: u64,
+    pub(crate) total_units: u64,
+    #[cfg(feature = "testing")]
+    sabotage: Option<Sabotage>,
+}
 
 impl Pager {
-    /// A pager with the default policies.
+    /// A pager with the default [`Policies`].
     ///
     /// # Errors
     /// [`ConfigError`] names the figure that is not possible.
-    pub fn new(_config: Config) -> Result<Self, ConfigError> {
-        Ok(Self {})
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        Self::with_policies(config, Policies::default())
+    }
+
+    /// A pager with policies of your own.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the figure that is not possible.
+    pub fn with_policies(config: Config, policies: Policies) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let memory = FrameMemory::new(&config.channels);
+        let total_frames = memory.count(config.page_size.class());
+        let total_units = memory.count(0);
+        Ok(Self {
+            page_size: config.page_size,
+            table_sets_log2: config.table_sets_log2,
+            batch_bytes: config.batch_bytes,
+            install_order: config.install_order,
+            policies,
+            spaces: BTreeMap::new(),
+            creating: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            pages: BTreeMap::new(),
+            memory,
+            buffers: BufferPool::new(
+                &config.buffers,
+                config.buffer_bytes,
+                config.page_size.bytes(),
+            ),
+            frame_queue: PageQueue::default(),
+            buffer_queue: PageQueue::default(),
+            releasing: BTreeSet::new(),
+            examined: BTreeSet::new(),
+            issued: Issued::default(),
+            requests: Requests::default(),
+            statistics: Statistics::default(),
+            total_frames,
+            total_units,
+            #[cfg(feature = "testing")]
+            sabotage: None,
+        })
     }
 
     /// Takes one event and appends what has to be done, in order.
-    pub fn handle(&mut self, _event: Event, _actions: &mut Vec<Action>) {}
+    pub fn handle(&mut self, event: Event, out: &mut Vec<Action>) {
+        match event {
+            Event::CreateSpace {
+                request,
+                asid,
+                frame_limit,
+            } => self.create_space(request, asid, frame_limit, out),
+            Event::DestroySpace { request, asid } => self.destroy_space(request, asid, out),
+            Event::CreateObject {
+                request,
+                object,
+                bytes,
+                kind,
+            } => self.create_object(request, object, bytes, kind, out),
+            Event::ObjectHole {
+                object,
+                offset,
+                bytes,
+            } => self.object_hole(object, offset, bytes),
+            Event::CloseObject {
+                request,
+                object,
+                discard,
+            } => self.close_object(request, object, discard, out),
+            Event::Map {
+                request,
+                asid,
+                address,
+                object,
+                offset,
+                bytes,
+                read,
+                write,
+            } => {
+                let range = (object, offset, bytes);
+                self.map(request, asid, address, range, (read, write), out);
+            }
+            Event::Unmap {
+                request,
+                asid,
+                address,
+                bytes,
+            } => self.unmap(request, asid, address, bytes, out),
+            Event::Sync {
+                request,
+                asid,
+                address,
+                bytes,
+            } => self.sync(request, asid, address, bytes, out),
+            Event::Prefetch {
+                asid,
+                address,
+                bytes,
+            } => self.prefetch(asid, address, bytes, out),
+            Event::Fault {
+                token,
+                asid,
+                address,
+                write,
+                ahead,
+                cause: _,
+            } => self.fault(token, asid, address, write, ahead, out),
+            Event::OperationDone {
+                id,
+                status,
+                accessed,
+                dirty,
+            } => self.operation_done(id, status, accessed, dirty, out),
+            Event::IoDone { id, result } => match self.issued.io_done(id) {
+                Some((page, Direction::Read)) => self.read_done(page, result, out),
+                Some((page, Direction::Write)) => self.write_done(page, result, out),
+                None => {}
+            },
+            Event::SlotStopped {
+                first_stream,
+                last_stream,
+            } => self.slot_stopped(first_stream..=last_stream),
+        }
+        self.pump(out);
+    }
+
+    fn operation_done(
+        &mut self,
+        id: OperationId,
+        status: OperationStatus,
+        accessed: bool,
+        dirty: bool,
+        out: &mut Vec<Action>,
+    ) {
+        let meaning = self.issued.operation_done(id);
+        let copies = matches!(meaning, Some(Meaning::Loaded(_) | Meaning::CopiedOut(_)));
+        if status != OperationStatus::Ok && !copies {
+            out.push(Action::CardFailed { id, status });
+        }
+        match meaning {
+            None => {}
+            Some(Meaning::TableZeroed(asid)) => self.table_zeroed(asid, status, out),
+            Some(Meaning::Loaded(page)) => self.loaded(page, status, out),
+            Some(Meaning::Installed(page)) => self.installed(page, out),
+            Some(Meaning::Reported(page)) => {
+                // Without a trustworthy report the page counts as written.
+                let dirty = dirty || status != OperationStatus::Ok;
+                self.reported(page, accessed, dirty, out);
+            }
+            Some(Meaning::Examined(page)) => self.page_examined(page, accessed),
+            Some(Meaning::CopiedOut(page)) => self.copied_out(page, status, out),
+        }
+    }
+
+    /// Gives frames and buffers to those who wait, until nothing moves.
+    fn pump(&mut self, out: &mut Vec<Action>) {
+        while self.grant_frames(out) | self.grant_buffers(out) | self.make_room(out) {}
+    }
+
+    /// What the pager has done so far.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// Frames that could hold pages if there were no page tables.
+    pub fn total_frames(&self) -> u64 {
+        self.total_frames
+    }
+
+    /// Frames that are free now.
+    pub fn free_frames(&self) -> u64 {
+        self.memory.count(self.page_size.class())
+    }
+
+    /// Pages that have a frame.
+    pub fn resident_pages(&self) -> usize {
+        self.pages
+            .values()
+            .filter(|page| page.frame.is_some())
+            .count()
+    }
+
+    /// Size of pages and frames.
+    pub fn page_size(&self) -> PageSize {
+        self.page_size
+    }
+
+    /// Nothing is under way: no command, no I/O, no request.
+    pub fn is_idle(&self) -> bool {
+        self.issued.operations().is_empty()
+            && self.issued.io_count() == 0
+            && self.requests.len() == 0
+            && self.creating.is_empty()
+            && self.frame_queue.is_empty()
+            && self.buffer_queue.is_empty()
+    }
+
+    /// An I/O error of a page, with its place.
+    pub(crate) fn io_error(
+        &self,
+        direction: Direction,
+        page: ObjectPage,
+        error: crate::error::IoError,
+    ) -> PagerError {
+        PagerError::Io {
+            direction,
+            object: page.object,
+            offset: page.index << self.page_size.bits(),
+            bytes: self.bytes_on(page),
+            error,
+        }
+    }
+
+    /// A failed transfer of a page, with its place.
+    pub(crate) fn card_error(
+        &self,
+        direction: Direction,
+        page: ObjectPage,
+        status: OperationStatus,
+    ) -> PagerError {
+        PagerError::Card {
+            direction,
+            object: page.object,
+            offset: page.index << self.page_size.bits(),
+            bytes: self.bytes_on(page),
+            status,
+        }
+    }
+
+    /// Bytes of the object that lie on a page.
+    pub(crate) fn bytes_on(&self, page: ObjectPage) -> u64 {
+        self.objects
+            .get(&page.object)
+            .map_or(0, |object| object.bytes_on(page.index, self.page_size))
+    }
+
+    /// Plants a mistake.
+    #[cfg(feature = "testing")]
+    pub fn plant(&mut self, sabotage: Option<Sabotage>) {
+        self.sabotage = sabotage;
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn sabotaged(&self, sabotage: Sabotage) -> bool {
+        self.sabotage == Some(sabotage)
+    }
+
+    #[cfg(not(feature = "testing"))]
+    #[allow(clippy::unused_self)]
+    pub(crate) const fn sabotaged(&self, _sabotage: Sabotage) -> bool {
+        false
+    }
 }

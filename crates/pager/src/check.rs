@@ -1,0 +1,247 @@
+//! What must hold between two events.
+
+use crate::ids::RequestId;
+use crate::issue::Meaning;
+use crate::page::{ObjectPage, Page, Purpose, Stage, State};
+use crate::pager::Pager;
+use std::collections::{BTreeMap, BTreeSet};
+use units::FrameNumber;
+
+/// Collects what does not hold.
+struct Findings(Vec<String>);
+
+impl Findings {
+    fn expect(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        if !holds {
+            self.0.push(what());
+        }
+    }
+}
+
+impl Pager {
+    /// Checks the pager against itself: frames and buffers have one owner and none is lost, the
+    /// table images and the reverse lists say the same, everything that waits has something to wait
+    /// for. For tests; takes time in proportion to the pages.
+    ///
+    /// # Errors
+    /// What does not hold.
+    pub fn check(&self) -> Result<(), String> {
+        let mut findings = Findings(Vec::new());
+        self.check_frames(&mut findings);
+        self.check_buffers(&mut findings);
+        self.check_tables(&mut findings);
+        self.check_commands(&mut findings);
+        self.check_requests(&mut findings);
+        for (&key, page) in &self.pages {
+            self.check_page(key, page, &mut findings);
+        }
+        if findings.0.is_empty() {
+            Ok(())
+        } else {
+            Err(findings.0.join("; "))
+        }
+    }
+
+    fn check_frames(&self, findings: &mut Findings) {
+        let mut owners: BTreeMap<FrameNumber, ObjectPage> = BTreeMap::new();
+        for (&key, page) in &self.pages {
+            if let Some(frame) = page.frame {
+                let other = owners.insert(frame, key);
+                findings.expect(other.is_none(), || {
+                    format!("{frame:?} belongs to {key:?} and {other:?}")
+                });
+            }
+        }
+        let used = (owners.len() as u64) << self.page_size.class();
+        let tables = (self.spaces.len() as u64) << self.table_order();
+        let free = self.memory.count(0);
+        findings.expect(used + tables + free == self.total_units, || {
+            format!("{used} units of pages, {tables} of tables and {free} free are not all")
+        });
+        for (asid, space) in &self.spaces {
+            let charged = self
+                .pages
+                .values()
+                .filter(|page| page.charged == Some(*asid));
+            let count = charged.count();
+            findings.expect(space.frames as usize == count, || {
+                format!("{asid:?} is charged {} frames for {count}", space.frames)
+            });
+        }
+    }
+
+    fn check_buffers(&self, findings: &mut Findings) {
+        let mut parts = BTreeSet::new();
+        let used = self.pages.values().filter_map(|page| page.state.part());
+        for part in used.chain(self.buffers.free().iter().copied()) {
+            findings.expect(parts.insert(part), || format!("{part:?} has two owners"));
+        }
+        findings.expect(parts.len() == self.buffers.total(), || {
+            format!(
+                "{} of {} buffer parts are left",
+                parts.len(),
+                self.buffers.total()
+            )
+        });
+    }
+
+    fn check_tables(&self, findings: &mut Findings) {
+        let mut entries = 0;
+        for (&key, page) in &self.pages {
+            for entry in &page.entries {
+                entries += 1;
+                let shown = self
+                    .spaces
+                    .get(&entry.asid)
+                    .and_then(|space| space.table.entries().get(&entry.address));
+                findings.expect(shown == Some(&key), || {
+                    format!("{entry:?} of {key:?} is not in the table")
+                });
+            }
+        }
+        let in_tables: usize = self
+            .spaces
+            .values()
+            .map(|space| space.table.entries().len())
+            .sum();
+        findings.expect(entries == in_tables, || {
+            format!("{entries} entries of pages, {in_tables} in tables")
+        });
+    }
+
+    fn check_commands(&self, findings: &mut Findings) {
+        let mut reports: BTreeMap<ObjectPage, (u32, u32)> = BTreeMap::new();
+        for meaning in self.issued.operations().values() {
+            let Some(key) = meaning.page() else { continue };
+            let counts = reports.entry(key).or_default();
+            counts.0 += u32::from(matches!(meaning, Meaning::Reported(_)));
+            counts.1 += u32::from(matches!(meaning, Meaning::Examined(_)));
+            findings.expect(self.pages.contains_key(&key), || {
+                format!("{meaning:?} is outstanding for an absent page")
+            });
+        }
+        for (key, page) in &self.pages {
+            let counts = reports.get(key).copied().unwrap_or_default();
+            findings.expect(counts == (page.unreported, page.examining), || {
+                format!("{key:?} waits for other reports than are outstanding")
+            });
+        }
+    }
+
+    fn check_requests(&self, findings: &mut Findings) {
+        let mut counts: BTreeMap<RequestId, u64> = BTreeMap::new();
+        for page in self.pages.values() {
+            for request in page.joined.iter().chain(&page.wanted).chain(&page.leaving) {
+                *counts.entry(*request).or_default() += 1;
+            }
+        }
+        for (request, left) in self.requests.lefts() {
+            let count = counts.remove(&request).unwrap_or_default();
+            findings.expect(count == left, || {
+                format!("{request} waits for {left} pages, {count} know of it")
+            });
+        }
+        findings.expect(counts.is_empty(), || {
+            format!("pages hold ended requests: {counts:?}")
+        });
+    }
+
+    fn check_page(&self, key: ObjectPage, page: &Page, findings: &mut Findings) {
+        let state = page.state;
+        let waiting = state == State::Waiting;
+        let mut expect = |holds: bool, rule: &str| {
+            findings.expect(holds, || format!("{key:?} in {state:?}: {rule}"));
+        };
+        expect(
+            page.frame.is_some() != waiting,
+            "a page has a frame unless it waits for one",
+        );
+        expect(
+            self.frame_queue.contains(key) == waiting,
+            "a page is queued for a frame when it waits for one",
+        );
+        let wants_buffer = matches!(
+            state,
+            State::AwaitingBuffer
+                | State::WritingBack {
+                    stage: Stage::AwaitingBuffer,
+                    ..
+                }
+        );
+        expect(
+            self.buffer_queue.contains(key) == wants_buffer,
+            "a page is queued for a buffer when it waits for one",
+        );
+        let releasing = matches!(
+            state,
+            State::WritingBack {
+                purpose: Purpose::Release,
+                ..
+            }
+        );
+        expect(
+            self.releasing.contains(&key) == releasing,
+            "a page is on its way out when it is released",
+        );
+        expect(
+            page.entries.is_empty()
+                || (state.serves()
+                    || matches!(
+                        state,
+                        State::WritingBack {
+                            purpose: Purpose::Clean,
+                            ..
+                        }
+                    )),
+            "a page has entries only while its frame holds its data",
+        );
+        expect(
+            !page.entries.iter().any(|entry| entry.write) || state.serves(),
+            "a page that is copied out cannot be written",
+        );
+        let drained = matches!(
+            state,
+            State::WritingBack { stage, purpose: Purpose::Release } if stage != Stage::Draining
+        );
+        expect(
+            !drained || (page.unreported == 0 && page.entries.is_empty()),
+            "a page is copied out after its drain",
+        );
+        expect(
+            page.waiters.is_empty() || !state.serves(),
+            "nobody waits for a page that is there",
+        );
+        expect(
+            self.objects.contains_key(&key.object),
+            "a page belongs to an object",
+        );
+        for waiter in &page.waiters {
+            let found = self
+                .spaces
+                .get(&waiter.asid)
+                .and_then(|space| space.find(waiter.address, self.page_size));
+            expect(
+                found.is_some_and(|(_, _, page)| page == key),
+                "who waits for a page has it mapped",
+            );
+        }
+        for entry in &page.entries {
+            let found = self
+                .spaces
+                .get(&entry.asid)
+                .and_then(|space| space.find(entry.address, self.page_size));
+            expect(
+                found.is_some_and(|(_, mapping, page)| {
+                    page == key && (mapping.write || !entry.write)
+                }),
+                "an entry follows a mapping",
+            );
+        }
+        let at_rest = state == State::Resident && page.unreported == 0;
+        expect(
+            !at_rest
+                || (page.wanted.is_empty() && page.leaving.is_empty() && page.joined.is_empty()),
+            "nobody waits for a page at rest",
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! Sets of pages kept as ranges.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A set of page numbers, stored as disjoint, non-adjacent ranges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ExtentSet {
+    /// Start to end of each range.
+    ranges: BTreeMap<u64, u64>,
+}
+
+impl ExtentSet {
+    pub(crate) fn contains(&self, page: u64) -> bool {
+        self.ranges
+            .range(..=page)
+            .next_back()
+            .is_some_and(|(_, &end)| page < end)
+    }
+
+    /// Adds a range; ranges that touch become one.
+    pub(crate) fn insert(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        let Range { mut start, mut end } = range;
+        while let Some((&left, &right)) = self.ranges.range(..=end).next_back() {
+            if right < start {
+                break;
+            }
+            self.ranges.remove(&left);
+            start = start.min(left);
+            end = end.max(right);
+        }
+        self.ranges.insert(start, end);
+    }
+
+    /// Removes one page.
+    pub(crate) fn remove(&mut self, page: u64) {
+        let Some((&start, &end)) = self.ranges.range(..=page).next_back() else {
+            return;
+        };
+        if page >= end {
+            return;
+        }
+        self.ranges.remove(&start);
+        if start < page {
+            self.ranges.insert(start, page);
+        }
+        if page + 1 < end {
+            self.ranges.insert(page + 1, end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn agrees_with_a_plain_set() {
+        let mut extents = ExtentSet::default();
+        let mut plain = BTreeSet::new();
+        let mut state = 1u64;
+        for _ in 0..20_000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let (start, length) = (state >> 40 & 63, state >> 50 & 7);
+            if state >> 60 & 1 == 0 {
+                extents.insert(start..start + length);
+                plain.extend(start..start + length);
+            } else {
+                extents.remove(start);
+                plain.remove(&start);
+            }
+            assert!((0..72).all(|page| extents.contains(page) == plain.contains(&page)));
+            let ends: Vec<_> = extents.ranges.iter().collect();
+            assert!(ends.windows(2).all(|w| w[0].1 < w[1].0), "{ends:?}");
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Faults: who waits for which page, and what they are told.
+
+use crate::action::{Action, Operation};
+use crate::error::AccessError;
+use crate::ids::FaultToken;
+use crate::issue::{Meaning, Step};
+use crate::page::{Access, Entry, ObjectPage, Page, State, Waiter};
+use crate::pager::Pager;
+use crate::queue::Urgency;
+use crate::sabotage::Sabotage;
+use std::ops::RangeInclusive;
+use units::{Asid, PageEntry, Target, VirtAddr};
+
+impl Pager {
+    /// An access of a kernel waits.
+    pub(crate) fn fault(
+        &mut self,
+        token: FaultToken,
+        asid: Asid,
+        address: VirtAddr,
+        write: bool,
+        ahead: bool,
+        out: &mut Vec<Action>,
+    ) {
+        self.statistics.faults += 1;
+        self.statistics.faults_ahead += u64::from(ahead);
+        let waiter = Waiter {
+            asid,
+            address: address.page_base(self.page_size),
+            access: Some(Access {
+                token,
+                address,
+                write,
+            }),
+        };
+        let found = self
+            .spaces
+            .get(&asid)
+            .and_then(|space| space.find(address, self.page_size));
+        let (start, mapping, page) = match found {
+            None => return self.fail_access(waiter, AccessError::NotMapped, out),
+            Some((_, mapping, _)) if write && !mapping.write => {
+                return self.fail_access(waiter, AccessError::NotWritable, out)
+            }
+            Some((_, mapping, _)) if !write && !mapping.read => {
+                return self.fail_access(waiter, AccessError::NotReadable, out)
+            }
+            Some((start, mapping, page)) => (start, *mapping, page),
+        };
+        let urgency = if ahead { Urgency::Ahead } else { Urgency::Head };
+        match self.pages.get(&page).map(|page| page.state) {
+            None => {}
+            Some(state) if state.serves() => self.statistics.faults_resident += 1,
+            Some(_) => self.statistics.faults_joined += 1,
+        }
+        let fresh = self.want(page, waiter, urgency, out);
+        if fresh && self.batch_bytes > self.page_size.bytes() {
+            self.want_neighbours(
+                asid,
+                (start, mapping.info(start, self.page_size).bytes),
+                address,
+                out,
+            );
+        }
+    }
+
+    /// Somebody wants a page: now, if it is there, or as soon as it is. True if it was absent.
+    pub(crate) fn want(
+        &mut self,
+        key: ObjectPage,
+        waiter: Waiter,
+        urgency: Urgency,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let Some(page) = self.pages.get_mut(&key) else {
+            self.pages.insert(key, Page::wanted_by(waiter));
+            self.frame_queue.push(key, urgency);
+            return true;
+        };
+        page.waiters.push(waiter);
+        match page.state {
+            State::Waiting => self.frame_queue.push(key, urgency),
+            State::AwaitingBuffer => self.buffer_queue.push(key, urgency),
+            state if state.serves() => {
+                let steps = self.serve(key, out);
+                for step in steps {
+                    self.issued.command(step, out);
+                }
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// A fault brings in its neighbours in the aligned batch around it.
+    fn want_neighbours(
+        &mut self,
+        asid: Asid,
+        (start, bytes): (VirtAddr, u64),
+        address: VirtAddr,
+        out: &mut Vec<Action>,
+    ) {
+        let block = address.get() / self.batch_bytes * self.batch_bytes;
+        let first = block.max(start.get());
+        let end = (block + self.batch_bytes).min(start.get() + bytes);
+        self.want_range(asid, first..end, out);
+    }
+
+    /// Entries and replies for everybody who waits for a page that is there.
+    pub(crate) fn serve(&mut self, key: ObjectPage, out: &mut Vec<Action>) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let Some(page) = self.pages.get_mut(&key) else {
+            return steps;
+        };
+        for waiter in std::mem::take(&mut page.waiters) {
+            self.serve_one(key, waiter, &mut steps, out);
+        }
+        steps
+    }
+
+    fn serve_one(
+        &mut self,
+        key: ObjectPage,
+        waiter: Waiter,
+        steps: &mut Vec<Step>,
+        out: &mut Vec<Action>,
+    ) {
+        let Waiter { asid, address, .. } = waiter;
+        let rights = self
+            .spaces
+            .get(&asid)
+            .and_then(|space| space.find(address, self.page_size))
+            .filter(|(_, _, page)| *page == key)
+            .map(|(_, mapping, _)| (mapping.read, mapping.write));
+        let frame = self.pages.get(&key).and_then(|page| page.frame);
+        let (Some((read, write)), Some(frame)) = (rights, frame) else {
+            return self.fail_access(waiter, AccessError::NotMapped, out);
+        };
+        let marks = waiter.writes() && !self.sabotaged(Sabotage::ForgetAnsweredWrite);
+        let mut entry = PageEntry {
+            frame,
+            size: self.page_size,
+            target: Target::Card,
+            read,
+            write,
+            accessed: waiter.access.is_some(),
+            dirty: marks,
+        };
+        let existing = self
+            .pages
+            .get(&key)
+            .and_then(|page| page.entry(asid, address).copied());
+        match existing {
+            Some(existing) if existing.write || !waiter.writes() => entry.write = existing.write,
+            existing => {
+                if existing.is_some() {
+                    // A downgraded entry may have copies: remove it with the whole sequence.
+                    self.remove_entry(key, asid, address, steps);
+                }
+                self.install(key, asid, address, entry, steps);
+            }
+        }
+        if let Some(access) = waiter.access {
+            let reply = Operation::FaultReply {
+                token: access.token,
+                entry: Some(entry),
+            };
+            steps.push(Step::new(reply, None));
+        }
+        if let Some(page) = self.pages.get_mut(&key) {
+            // The access goes on with the reply, whatever becomes of the entry: count it now.
+            page.dirty |= marks;
+        }
+    }
+
+    /// Writes an entry; if its set is full, the oldest of the set has to go first.
+    fn install(
+        &mut self,
+        key: ObjectPage,
+        asid: Asid,
+        address: VirtAddr,
+        entry: PageEntry,
+        steps: &mut Vec<Step>,
+    ) {
+        let conflict = self
+            .spaces
+            .get(&asid)
+            .and_then(|space| space.table.conflict(address));
+        if let Some((victim, page)) = conflict {
+            self.statistics.set_conflicts += 1;
+            let before = steps.len();
+            self.remove_entry(page, asid, victim, steps);
+            if self.sabotaged(Sabotage::OverfillSet) {
+                steps.truncate(before);
+                if let Some(page) = self.pages.get_mut(&page) {
+                    page.unreported -= 1;
+                }
+            }
+        }
+        if let Some(space) = self.spaces.get_mut(&asid) {
+            space.table.insert(address, key);
+        }
+        if let Some(page) = self.pages.get_mut(&key) {
+            page.entries.push(Entry {
+                asid,
+                address,
+                write: entry.write,
+            });
+        }
+        let operation = Operation::Install {
+            asid,
+            address,
+            entry,
+        };
+        steps.push(Step::new(operation, None));
+    }
+
+    /// Removes an entry. Its report is outstanding from here on.
+    pub(crate) fn remove_entry(
+        &mut self,
+        key: ObjectPage,
+        asid: Asid,
+        address: VirtAddr,
+        steps: &mut Vec<Step>,
+    ) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        page.entries
+            .retain(|entry| (entry.asid, entry.address) != (asid, address));
+        page.unreported += 1;
+        if let Some(space) = self.spaces.get_mut(&asid) {
+            space.table.remove(address);
+        }
+        let operation = Operation::Invalidate {
+            asid,
+            address,
+            size: self.page_size,
+        };
+        steps.push(Step::new(operation, Some(Meaning::Reported(key))));
+    }
+
+    /// Tells a kernel and its owner that an access failed. Hints just end.
+    pub(crate) fn fail_access(
+        &mut self,
+        waiter: Waiter,
+        reason: AccessError,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(access) = waiter.access else {
+            return;
+        };
+        self.statistics.accesses_failed += 1;
+        let reply = Operation::FaultReply {
+            token: access.token,
+            entry: None,
+        };
+        self.issued.command(Step::new(reply, None), out);
+        out.push(Action::AccessFailed {
+            token: access.token,
+            asid: waiter.asid,
+            address: access.address,
+            write: access.write,
+            reason,
+            nearest: self
+                .spaces
+                .get(&waiter.asid)
+                .and_then(|space| space.nearest(access.address, self.page_size)),
+        });
+    }
+
+    /// Fails everybody who waits for a page.
+    pub(crate) fn fail_waiters(
+        &mut self,
+        key: ObjectPage,
+        reason: AccessError,
+        out: &mut Vec<Action>,
+    ) {
+        let waiters = self
+            .pages
+            .get_mut(&key)
+            .map(|page| std::mem::take(&mut page.waiters));
+        for waiter in waiters.into_iter().flatten() {
+            self.fail_access(waiter, reason, out);
+        }
+    }
+
+    /// Accesses of these streams are gone: nobody may answer them.
+    pub(crate) fn slot_stopped(&mut self, streams: RangeInclusive<u8>) {
+        let gone = |waiter: &Waiter| {
+            waiter
+                .access
+                .is_some_and(|access| streams.contains(&access.token.stream))
+        };
+        let mut unwanted = Vec::new();
+        for (&key, page) in &mut self.pages {
+            page.waiters.retain(|waiter| !gone(waiter));
+            if page.state == State::Waiting && page.waiters.is_empty() {
+                unwanted.push(key);
+            }
+        }
+        for key in unwanted {
+            self.forget(key);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Fills: from a wanted page to a resident one.
+
+use crate::action::{Action, Operation};
+use crate::buffer::Part;
+use crate::config::InstallOrder;
+use crate::error::{AccessError, Direction, IoError};
+use crate::event::OperationStatus;
+use crate::issue::{Meaning, Step};
+use crate::page::{ObjectPage, State};
+use crate::pager::Pager;
+use crate::queue::Urgency;
+use crate::sabotage::Sabotage;
+use units::{FrameNumber, ROW_BYTES};
+
+impl Pager {
+    /// A page has got its frame.
+    pub(crate) fn begin_fill(
+        &mut self,
+        key: ObjectPage,
+        frame: FrameNumber,
+        out: &mut Vec<Action>,
+    ) {
+        let zero = self
+            .objects
+            .get(&key.object)
+            .is_none_or(|object| object.is_zero(key.index, self.page_size));
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        page.frame = Some(frame);
+        page.charged = page.waiters.first().map(|waiter| waiter.asid);
+        let charged = page.charged;
+        if page.is_hint() {
+            self.statistics.pages_hinted += 1;
+        }
+        if !zero {
+            page.enter(State::AwaitingBuffer);
+        }
+        let urgency = if page.is_hint() {
+            Urgency::Hint
+        } else {
+            Urgency::Head
+        };
+        if let Some(space) = charged.and_then(|asid| self.spaces.get_mut(&asid)) {
+            space.frames += 1;
+        }
+        if zero {
+            self.statistics.pages_zeroed += 1;
+            self.load(key, None, out);
+        } else {
+            self.buffer_queue.push(key, urgency);
+        }
+    }
+
+    /// A page has got its buffer: fetch its data.
+    pub(crate) fn begin_read(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
+        let bytes = self.bytes_on(key);
+        if let Some(page) = self.pages.get_mut(&key) {
+            page.enter(State::Reading(part));
+        }
+        out.push(Action::ReadObject {
+            io: self.issued.io(key, Direction::Read),
+            object: key.object,
+            offset: key.index << self.page_size.bits(),
+            bytes,
+            buffer: part.buffer,
+            buffer_offset: part.offset,
+        });
+    }
+
+    /// The data is in the buffer, or is not to be had.
+    pub(crate) fn read_done(
+        &mut self,
+        key: ObjectPage,
+        result: Result<u64, IoError>,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(State::Reading(part)) = self.pages.get(&key).map(|page| page.state) else {
+            return;
+        };
+        match result {
+            Ok(_) => {
+                self.statistics.pages_read += 1;
+                self.statistics.bytes_read += self.bytes_on(key);
+                self.load(key, Some(part), out);
+            }
+            Err(error) => {
+                if !self.sabotaged(Sabotage::LeakBuffer) {
+                    self.buffers.give(part);
+                }
+                let error = self.io_error(Direction::Read, key, error);
+                self.fail_fill(key, AccessError::Fetch(error), out);
+            }
+        }
+    }
+
+    /// Moves the data into the frame, and the entries behind it.
+    fn load(&mut self, key: ObjectPage, part: Option<Part>, out: &mut Vec<Action>) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        let Some(frame) = page.frame else {
+            return;
+        };
+        let wanted = !page.waiters.is_empty();
+        let fenced = self.install_order == InstallOrder::Fenced && wanted;
+        let copies = self.copies(key, frame, part);
+        let meaning = (!fenced).then_some(Meaning::Loaded(key));
+        for &operation in &copies {
+            self.issued.command(Step::new(operation, meaning), out);
+        }
+        if fenced {
+            self.begin_install(key, part, true, out);
+        } else if let Some(page) = self.pages.get_mut(&key) {
+            page.enter(State::Loading {
+                part,
+                left: copies.len() as u8,
+                failed: None,
+            });
+        }
+    }
+
+    /// The commands that bring a page's bytes into its frame: the object's bytes from the buffer,
+    /// zeroes behind them.
+    fn copies(&self, key: ObjectPage, frame: FrameNumber, part: Option<Part>) -> Vec<Operation> {
+        let to = frame.card_address();
+        let size = self.page_size.bytes();
+        let Some(part) = part else {
+            return vec![Operation::Zero { to, bytes: size }];
+        };
+        let bytes = self.bytes_on(key).next_multiple_of(ROW_BYTES);
+        let mut copies = vec![Operation::CopyIn {
+            from: part.address,
+            to,
+            bytes,
+        }];
+        if let (true, Some(to)) = (bytes < size, units::CardAddr::new(to.get() + bytes)) {
+            let bytes = size - bytes;
+            copies.push(Operation::Zero { to, bytes });
+        }
+        copies
+    }
+
+    /// Writes the entries and answers the accesses; the last command reports.
+    fn begin_install(
+        &mut self,
+        key: ObjectPage,
+        part: Option<Part>,
+        fence: bool,
+        out: &mut Vec<Action>,
+    ) {
+        if let Some(page) = self.pages.get_mut(&key) {
+            page.enter(State::Installing { part });
+        }
+        let mut steps = self.serve(key, out);
+        let install = steps
+            .iter_mut()
+            .find(|step| matches!(step.operation, Operation::Install { .. }));
+        if let Some(install) = install {
+            install.fence = fence && !self.sabotaged(Sabotage::InstallEarly);
+        }
+        if let Some(last) = steps.last_mut() {
+            last.meaning = Some(Meaning::Installed(key));
+        }
+        let empty = steps.is_empty();
+        for step in steps {
+            self.issued.command(step, out);
+        }
+        if empty {
+            self.installed(key, out);
+        }
+    }
+
+    /// A part of the data is in the frame.
+    pub(crate) fn loaded(
+        &mut self,
+        key: ObjectPage,
+        status: OperationStatus,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        let State::Loading { part, left, failed } = page.state else {
+            return;
+        };
+        let failed = failed.or((status != OperationStatus::Ok).then_some(status));
+        let left = left - 1;
+        page.enter(State::Loading { part, left, failed });
+        if left > 0 {
+            return;
+        }
+        let wanted = !page.waiters.is_empty();
+        if let Some(part) = part {
+            self.buffers.give(part);
+        }
+        if let Some(status) = failed {
+            let error = self.card_error(Direction::Read, key, status);
+            return self.fail_fill(key, AccessError::Fetch(error), out);
+        }
+        if wanted {
+            self.begin_install(key, None, false, out);
+        } else {
+            self.become_resident(key, out);
+        }
+    }
+
+    /// Entries and replies are out.
+    pub(crate) fn installed(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+        let Some(State::Installing { part }) = self.pages.get(&key).map(|page| page.state) else {
+            return;
+        };
+        if let Some(part) = part {
+            self.buffers.give(part);
+        }
+        self.become_resident(key, out);
+    }
+
+    fn become_resident(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+        if let Some(page) = self.pages.get_mut(&key) {
+            page.enter(State::Resident);
+        }
+        self.policies.eviction.inserted(key);
+        self.settle(key, out);
+    }
+
+    /// The page cannot be had: its frame is free again, and whoever waits is told.
+    fn fail_fill(&mut self, key: ObjectPage, reason: AccessError, out: &mut Vec<Action>) {
+        self.fail_waiters(key, reason, out);
+        self.give_frame_back(key);
+        self.end_all_requests(key, Ok(()), out);
+        self.forget(key);
+    }
+
+    /// Frees the frame of a page.
+    pub(crate) fn give_frame_back(&mut self, key: ObjectPage) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        let charged = page.charged.take();
+        if let Some(space) = charged.and_then(|asid| self.spaces.get_mut(&asid)) {
+            space.frames -= 1;
+        }
+        if let Some(frame) = page.frame.take() {
+            self.memory.release(frame, self.page_size.class());
+        }
+    }
+
+    /// Removes the record of a page that has no frame.
+    pub(crate) fn forget(&mut self, key: ObjectPage) {
+        self.frame_queue.remove(key);
+        let gone = self.pages.remove(&key);
+        debug_assert!(
+            gone.as_ref()
+                .is_none_or(|page| page.state.may_end() && page.frame.is_none()),
+            "{gone:?} forgotten"
+        );
+    }
+}

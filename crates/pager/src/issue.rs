@@ -1,0 +1,110 @@
+//! Commands and I/O under way, and what they are for.
+
+use crate::action::{Action, Operation};
+use crate::error::Direction;
+use crate::ids::{IoId, OperationId};
+use crate::page::ObjectPage;
+use std::collections::BTreeMap;
+use units::Asid;
+
+/// What the completion of a command means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// A page table is zeroed.
+    TableZeroed(Asid),
+    /// A part of a page's data is in its frame.
+    Loaded(ObjectPage),
+    /// The data is in the frame, the entries are written, the accesses answered.
+    Installed(ObjectPage),
+    /// An Invalidate or Protect has drained and reported.
+    Reported(ObjectPage),
+    /// A ReadClear has reported.
+    Examined(ObjectPage),
+    /// The frame's data is in the buffer.
+    CopiedOut(ObjectPage),
+}
+
+impl Meaning {
+    pub(crate) fn page(self) -> Option<ObjectPage> {
+        match self {
+            Self::TableZeroed(_) => None,
+            Self::Loaded(page)
+            | Self::Installed(page)
+            | Self::Reported(page)
+            | Self::Examined(page)
+            | Self::CopiedOut(page) => Some(page),
+        }
+    }
+}
+
+/// A command that is about to be issued.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) operation: Operation,
+    pub(crate) fence: bool,
+    /// What its completion means; `None`: only a failure is of interest.
+    pub(crate) meaning: Option<Meaning>,
+}
+
+impl Step {
+    pub(crate) fn new(operation: Operation, meaning: Option<Meaning>) -> Self {
+        Self {
+            operation,
+            fence: false,
+            meaning,
+        }
+    }
+}
+
+/// What has been issued and not yet answered.
+#[derive(Debug, Default)]
+pub(crate) struct Issued {
+    next_operation: u32,
+    next_io: u64,
+    operations: BTreeMap<OperationId, Meaning>,
+    io: BTreeMap<IoId, (ObjectPage, Direction)>,
+}
+
+impl Issued {
+    /// Issues a command. A completion is asked for when it has a meaning.
+    pub(crate) fn command(&mut self, step: Step, out: &mut Vec<Action>) {
+        let mut id = OperationId(self.next_operation);
+        while self.operations.contains_key(&id) {
+            id.0 = id.0.wrapping_add(1);
+        }
+        self.next_operation = id.0.wrapping_add(1);
+        if let Some(meaning) = step.meaning {
+            self.operations.insert(id, meaning);
+        }
+        out.push(Action::Command {
+            id,
+            operation: step.operation,
+            fence: step.fence,
+            notify: step.meaning.is_some(),
+        });
+    }
+
+    /// A name for new I/O.
+    pub(crate) fn io(&mut self, page: ObjectPage, direction: Direction) -> IoId {
+        let id = IoId(self.next_io);
+        self.next_io += 1;
+        self.io.insert(id, (page, direction));
+        id
+    }
+
+    pub(crate) fn operation_done(&mut self, id: OperationId) -> Option<Meaning> {
+        self.operations.remove(&id)
+    }
+
+    pub(crate) fn io_done(&mut self, id: IoId) -> Option<(ObjectPage, Direction)> {
+        self.io.remove(&id)
+    }
+
+    pub(crate) fn operations(&self) -> &BTreeMap<OperationId, Meaning> {
+        &self.operations
+    }
+
+    pub(crate) fn io_count(&self) -> usize {
+        self.io.len()
+    }
+}

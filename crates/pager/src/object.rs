@@ -1,0 +1,115 @@
+//! Objects: what pages show.
+
+use crate::event::ObjectKind;
+use crate::extent::ExtentSet;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use units::{Asid, PageSize, VirtAddr};
+
+/// A file, a range of one, or memory.
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub(crate) bytes: u64,
+    pub(crate) kind: ObjectKind,
+    /// Pages whose saved content is zero.
+    zero: ExtentSet,
+    /// Where it is mapped, and which of its pages that mapping shows.
+    users: BTreeMap<(Asid, VirtAddr), Range<u64>>,
+    /// A close is under way.
+    pub(crate) closing: bool,
+    /// Dirty pages are dropped, not written.
+    pub(crate) discard: bool,
+}
+
+impl Object {
+    pub(crate) fn new(bytes: u64, kind: ObjectKind, page_size: PageSize) -> Self {
+        let mut zero = ExtentSet::default();
+        if kind.starts_zero() {
+            zero.insert(0..bytes.div_ceil(page_size.bytes()));
+        }
+        Self {
+            bytes,
+            kind,
+            zero,
+            users: BTreeMap::new(),
+            closing: false,
+            discard: false,
+        }
+    }
+
+    /// Bytes of the object that lie on a page; 0 beyond the end.
+    pub(crate) fn bytes_on(&self, index: u64, page_size: PageSize) -> u64 {
+        self.bytes
+            .saturating_sub(index << page_size.bits())
+            .min(page_size.bytes())
+    }
+
+    /// The saved content of a page is zero: nothing needs to be read.
+    pub(crate) fn is_zero(&self, index: u64, page_size: PageSize) -> bool {
+        self.bytes_on(index, page_size) == 0 || self.zero.contains(index)
+    }
+
+    pub(crate) fn add_hole(&mut self, offset: u64, bytes: u64, page_size: PageSize) {
+        let end = offset.saturating_add(bytes);
+        let last = if end >= self.bytes {
+            self.bytes.div_ceil(page_size.bytes())
+        } else {
+            end >> page_size.bits()
+        };
+        let first = offset.div_ceil(page_size.bytes());
+        if first < last {
+            self.zero.insert(first..last);
+        }
+    }
+
+    /// A page has been saved with other content than zero.
+    pub(crate) fn saved(&mut self, index: u64) {
+        self.zero.remove(index);
+    }
+
+    pub(crate) fn add_user(&mut self, asid: Asid, address: VirtAddr, pages: Range<u64>) {
+        self.users.insert((asid, address), pages);
+    }
+
+    pub(crate) fn remove_user(&mut self, asid: Asid, address: VirtAddr) {
+        self.users.remove(&(asid, address));
+    }
+
+    /// Somebody maps the page.
+    pub(crate) fn uses(&self, index: u64) -> bool {
+        self.users.values().any(|pages| pages.contains(&index))
+    }
+
+    /// A place where the object is mapped.
+    pub(crate) fn any_user(&self) -> Option<(Asid, VirtAddr)> {
+        self.users.keys().next().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_count_whole_pages_and_the_tail() {
+        let page = PageSize::KIB_4;
+        let kind = ObjectKind::File {
+            writable: true,
+            fresh: false,
+        };
+        let mut object = Object::new(3 * 4096 + 5, kind, page);
+        assert_eq!(object.bytes_on(3, page), 5);
+        assert_eq!(object.bytes_on(4, page), 0);
+        object.add_hole(1, 8191, page);
+        let zero = |object: &Object| {
+            (0..5)
+                .filter(|&i| object.is_zero(i, page))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(zero(&object), [1, 4]);
+        object.add_hole(3 * 4096, 5, page);
+        assert_eq!(zero(&object), [1, 3, 4]);
+        object.saved(1);
+        assert_eq!(zero(&object), [3, 4]);
+    }
+}

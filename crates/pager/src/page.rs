@@ -1,0 +1,255 @@
+//! The life of a page: from the first fault to the return of its frame.
+
+use crate::buffer::Part;
+use crate::event::OperationStatus;
+use crate::ids::{FaultToken, ObjectId, RequestId};
+use units::{Asid, FrameNumber, VirtAddr};
+
+/// A page of an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectPage {
+    /// The object.
+    pub object: ObjectId,
+    /// Which of its pages.
+    pub index: u64,
+}
+
+/// Why a page is written back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Sync: the page stays.
+    Clean,
+    /// Eviction, unmapping or closing: the page leaves, and its frame is free afterwards.
+    Release,
+}
+
+/// How far a write-back is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Entries are being protected or invalidated; the card drains what was under way.
+    Draining,
+    /// Dirty; no DMA buffer is free yet.
+    AwaitingBuffer,
+    /// From the frame to the buffer. Nobody can write the frame meanwhile.
+    CopyingOut(Part),
+    /// From the buffer to the object.
+    Writing(Part),
+}
+
+/// Where a page is in its life. `docs/blocks/pager.md` has the diagram; [`State::may_become`] is the
+/// same as a table. A page without record is absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Wanted; no frame yet.
+    Waiting,
+    /// Has a frame; no DMA buffer is free yet.
+    AwaitingBuffer,
+    /// From the object to the buffer.
+    Reading(Part),
+    /// From the buffer (or as zeroes) to the frame.
+    Loading {
+        /// The buffer, unless the page is zeroed.
+        part: Option<Part>,
+        /// Commands without answer.
+        left: u8,
+        /// The first failure.
+        failed: Option<OperationStatus>,
+    },
+    /// The entries are in the command ring, behind the data or after it.
+    Installing {
+        /// The buffer, unless the page is zeroed or loaded before.
+        part: Option<Part>,
+    },
+    /// The frame holds the page's data.
+    Resident,
+    /// Dirty data goes back to the object.
+    WritingBack {
+        /// Why.
+        purpose: Purpose,
+        /// How far.
+        stage: Stage,
+    },
+}
+
+impl State {
+    /// The legal transitions, except to absent.
+    pub fn may_become(self, next: Self) -> bool {
+        use State::*;
+        match (self, next) {
+            (Waiting, AwaitingBuffer | Loading { .. } | Installing { .. })
+            | (AwaitingBuffer, Reading(_))
+            | (Reading(_), Loading { .. } | Installing { .. })
+            | (Loading { .. }, Loading { .. } | Installing { .. } | Resident)
+            | (Installing { .. }, Resident) => true,
+            (Resident, WritingBack { stage, .. }) => stage == Stage::Draining,
+            (
+                WritingBack { purpose, stage },
+                WritingBack {
+                    purpose: next_purpose,
+                    stage: next_stage,
+                },
+            ) => {
+                purpose == next_purpose
+                    && matches!(
+                        (stage, next_stage),
+                        (Stage::Draining, Stage::AwaitingBuffer)
+                            | (Stage::AwaitingBuffer, Stage::CopyingOut(_))
+                            | (Stage::CopyingOut(_), Stage::Writing(_))
+                    )
+            }
+            (WritingBack { .. }, Resident) => true,
+            // Somebody wants the page again that has just been released.
+            (
+                WritingBack {
+                    purpose: Purpose::Release,
+                    ..
+                },
+                Waiting,
+            ) => true,
+            _ => false,
+        }
+    }
+
+    /// The page may be absent next.
+    pub fn may_end(self) -> bool {
+        matches!(
+            self,
+            Self::Waiting
+                | Self::Reading(_)
+                | Self::Loading { .. }
+                | Self::WritingBack {
+                    purpose: Purpose::Release,
+                    ..
+                }
+        )
+    }
+
+    /// Entries may be installed: the frame holds the data, and nobody relies on it being unwritten.
+    pub fn serves(self) -> bool {
+        matches!(
+            self,
+            Self::Installing { .. }
+                | Self::Resident
+                | Self::WritingBack {
+                    purpose: Purpose::Clean,
+                    stage: Stage::Writing(_),
+                }
+        )
+    }
+
+    /// The buffer in use.
+    pub fn part(self) -> Option<Part> {
+        match self {
+            Self::Reading(part)
+            | Self::WritingBack {
+                stage: Stage::CopyingOut(part) | Stage::Writing(part),
+                ..
+            } => Some(part),
+            Self::Loading { part, .. } | Self::Installing { part } => part,
+            _ => None,
+        }
+    }
+}
+
+/// Somebody who wants the page in a space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waiter {
+    pub(crate) asid: Asid,
+    /// First address of the page in that space.
+    pub(crate) address: VirtAddr,
+    /// The access that waits; `None` for a hint.
+    pub(crate) access: Option<Access>,
+}
+
+/// An access of a kernel that is parked in the card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) token: FaultToken,
+    pub(crate) address: VirtAddr,
+    pub(crate) write: bool,
+}
+
+impl Waiter {
+    pub(crate) fn writes(&self) -> bool {
+        self.access.is_some_and(|access| access.write)
+    }
+}
+
+/// A page-table entry that shows the page: the reverse list of mappings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) asid: Asid,
+    pub(crate) address: VirtAddr,
+    pub(crate) write: bool,
+}
+
+/// A page that is wanted or on the card.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) state: State,
+    pub(crate) frame: Option<FrameNumber>,
+    /// The space whose quota the frame counts against.
+    pub(crate) charged: Option<Asid>,
+    /// Entries, as the commands issued so far leave them.
+    pub(crate) entries: Vec<Entry>,
+    /// Invalidate and Protect commands whose report is outstanding. Until it is zero, accesses may
+    /// be under way that `entries` no longer shows.
+    pub(crate) unreported: u32,
+    /// ReadClear commands whose report is outstanding.
+    pub(crate) examining: u32,
+    /// One of them reported an access.
+    pub(crate) accessed: bool,
+    /// The frame differs from the object, as far as reports and replies say. Entries that may be
+    /// written can know more.
+    pub(crate) dirty: bool,
+    /// The last write-back failed: eviction leaves the page alone until there is no other.
+    pub(crate) unsaved: bool,
+    pub(crate) waiters: Vec<Waiter>,
+    /// Requests that end with the write-back that is under way.
+    pub(crate) joined: Vec<RequestId>,
+    /// Requests that need a write-back that begins after now.
+    pub(crate) wanted: Vec<RequestId>,
+    /// Requests that end when the page has left, or is found to be used by others.
+    pub(crate) leaving: Vec<RequestId>,
+}
+
+impl Page {
+    pub(crate) fn wanted_by(waiter: Waiter) -> Self {
+        Self {
+            state: State::Waiting,
+            frame: None,
+            charged: None,
+            entries: Vec::new(),
+            unreported: 0,
+            examining: 0,
+            accessed: false,
+            dirty: false,
+            unsaved: false,
+            waiters: vec![waiter],
+            joined: Vec::new(),
+            wanted: Vec::new(),
+            leaving: Vec::new(),
+        }
+    }
+
+    /// Moves on in life.
+    pub(crate) fn enter(&mut self, next: State) {
+        debug_assert!(
+            self.state.may_become(next),
+            "a page cannot go from {:?} to {next:?}",
+            self.state
+        );
+        self.state = next;
+    }
+
+    pub(crate) fn entry(&self, asid: Asid, address: VirtAddr) -> Option<&Entry> {
+        self.entries
+            .iter()
+            .find(|entry| entry.asid == asid && entry.address == address)
+    }
+
+    /// Nobody stands still for it.
+    pub(crate) fn is_hint(&self) -> bool {
+        self.waiters.iter().all(|waiter| waiter.access.is_none())
+    }
+}

@@ -1,0 +1,73 @@
+//! Which channel a page goes to.
+
+use crate::page::ObjectPage;
+use std::fmt::Debug;
+use units::Asid;
+
+/// Chooses a channel for a page that is about to be filled.
+pub trait Placement: Debug + Send {
+    /// A channel with `available[channel]`; at least one is. Another answer is replaced by the first
+    /// channel with room.
+    fn channel(&mut self, asid: Asid, page: ObjectPage, available: &[bool]) -> usize;
+}
+
+/// Channel after channel, in the order of the fills: neighbours that are fetched together lie on
+/// different channels.
+#[derive(Clone, Debug, Default)]
+pub struct RoundRobin {
+    next: usize,
+}
+
+impl Placement for RoundRobin {
+    fn channel(&mut self, _asid: Asid, _page: ObjectPage, available: &[bool]) -> usize {
+        let channel = first_from(self.next, available);
+        self.next = (channel + 1) % available.len();
+        channel
+    }
+}
+
+/// By the page's place in its object: page `i` goes to channel `i mod n` if that has room.
+#[derive(Clone, Debug, Default)]
+pub struct Striped;
+
+impl Placement for Striped {
+    fn channel(&mut self, _asid: Asid, page: ObjectPage, available: &[bool]) -> usize {
+        let wanted = (page.index % available.len() as u64) as usize;
+        first_from(wanted, available)
+    }
+}
+
+/// The first channel with room, from `start` around; `start` if there is none.
+fn first_from(start: usize, available: &[bool]) -> usize {
+    (0..available.len())
+        .map(|step| (start + step) % available.len())
+        .find(|&channel| available[channel])
+        .unwrap_or(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_robin_skips_full_channels() {
+        let mut placement = RoundRobin::default();
+        let mut next = |available: &[bool]| {
+            placement.channel(Asid::default(), ObjectPage::default(), available)
+        };
+        assert_eq!(next(&[true, true, true]), 0);
+        assert_eq!(next(&[true, false, true]), 2);
+        assert_eq!(next(&[true, true, true]), 0);
+    }
+
+    #[test]
+    fn striped_follows_the_page() {
+        let page = ObjectPage {
+            index: 5,
+            ..ObjectPage::default()
+        };
+        let channel = |available: &[bool]| Striped.channel(Asid::default(), page, available);
+        assert_eq!(channel(&[true, true]), 1);
+        assert_eq!(channel(&[true, false]), 0);
+    }
+}

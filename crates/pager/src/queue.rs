@@ -1,0 +1,93 @@
+//! Pages waiting for a resource.
+
+use crate::page::ObjectPage;
+use std::collections::BTreeMap;
+
+/// How urgent a page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Urgency {
+    /// A stream stands still for it, or it frees what such a page needs.
+    Head,
+    /// Accesses behind the head of a stream wait for it.
+    Ahead,
+    /// Nobody waits for it yet.
+    Hint,
+}
+
+/// A queue by urgency, then by arrival.
+#[derive(Debug, Default)]
+pub(crate) struct PageQueue {
+    next: u64,
+    order: BTreeMap<(Urgency, u64), ObjectPage>,
+    places: BTreeMap<ObjectPage, (Urgency, u64)>,
+}
+
+impl PageQueue {
+    /// Adds a page, or moves one that is queued to a more urgent place.
+    pub(crate) fn push(&mut self, page: ObjectPage, urgency: Urgency) {
+        if let Some(&place) = self.places.get(&page) {
+            if place.0 <= urgency {
+                return;
+            }
+            self.order.remove(&place);
+        }
+        let place = (urgency, self.next);
+        self.next += 1;
+        self.order.insert(place, page);
+        self.places.insert(page, place);
+    }
+
+    pub(crate) fn remove(&mut self, page: ObjectPage) {
+        if let Some(place) = self.places.remove(&page) {
+            self.order.remove(&place);
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<ObjectPage> {
+        let (_, page) = self.order.pop_first()?;
+        self.places.remove(&page);
+        Some(page)
+    }
+
+    /// The pages, most urgent first.
+    pub(crate) fn pages(&self) -> Vec<ObjectPage> {
+        self.order.values().copied().collect()
+    }
+
+    pub(crate) fn contains(&self, page: ObjectPage) -> bool {
+        self.places.contains_key(&page)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urgent_pages_overtake() {
+        let page = |index| ObjectPage {
+            index,
+            ..ObjectPage::default()
+        };
+        let mut queue = PageQueue::default();
+        queue.push(page(1), Urgency::Hint);
+        queue.push(page(2), Urgency::Ahead);
+        queue.push(page(3), Urgency::Head);
+        queue.push(page(4), Urgency::Head);
+        queue.push(page(1), Urgency::Head);
+        queue.push(page(4), Urgency::Hint);
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop())
+            .map(|p| p.index)
+            .collect();
+        assert_eq!(order, [3, 4, 1, 2]);
+        assert!(queue.is_empty());
+    }
+}

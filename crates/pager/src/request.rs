@@ -1,0 +1,96 @@
+//! Requests that are under way.
+
+use crate::action::{Action, Success};
+use crate::error::PagerError;
+use crate::ids::{ObjectId, RequestId};
+use std::collections::BTreeMap;
+use units::Asid;
+
+/// What is left to do when the pages are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Last {
+    /// Nothing.
+    Answer,
+    /// Forget the object, if all went well.
+    CloseObject(ObjectId),
+    /// Forget the space.
+    DestroySpace(Asid),
+}
+
+#[derive(Debug)]
+struct Open {
+    /// Pages that it waits for, and one while it is being set up.
+    left: u64,
+    error: Option<PagerError>,
+    last: Last,
+}
+
+/// A request whose pages are done.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) request: RequestId,
+    pub(crate) last: Last,
+    pub(crate) error: Option<PagerError>,
+}
+
+/// All requests under way.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    open: BTreeMap<RequestId, Open>,
+}
+
+impl Requests {
+    /// Opens a request that waits for one thing: its own set-up, ended by [`Requests::end_one`].
+    pub(crate) fn open(&mut self, request: RequestId, last: Last) {
+        let open = Open {
+            left: 1,
+            error: None,
+            last,
+        };
+        self.open.insert(request, open);
+    }
+
+    /// One more thing to wait for.
+    pub(crate) fn add_one(&mut self, request: RequestId) {
+        if let Some(open) = self.open.get_mut(&request) {
+            open.left += 1;
+        }
+    }
+
+    /// One thing less; the first error counts. Returns the request when it was the last.
+    pub(crate) fn end_one(
+        &mut self,
+        request: RequestId,
+        result: Result<(), PagerError>,
+    ) -> Option<Ended> {
+        let open = self.open.get_mut(&request)?;
+        open.left -= 1;
+        if let Err(error) = result {
+            open.error.get_or_insert(error);
+        }
+        if open.left > 0 {
+            return None;
+        }
+        let open = self.open.remove(&request)?;
+        Some(Ended {
+            request,
+            last: open.last,
+            error: open.error,
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    pub(crate) fn lefts(&self) -> impl Iterator<Item = (RequestId, u64)> + '_ {
+        self.open
+            .iter()
+            .map(|(&request, open)| (request, open.left))
+    }
+}
+
+/// The answer to a request.
+pub(crate) fn answer(request: RequestId, result: Result<Success, PagerError>) -> Action {
+    Action::Complete { request, result }
+}

@@ -1,0 +1,270 @@
+//! Address spaces: mappings, and the image of the page table.
+
+use crate::action::MappingInfo;
+use crate::ids::ObjectId;
+use crate::page::ObjectPage;
+use crate::table::TableImage;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use units::{FrameNumber, PageSize, VirtAddr};
+
+/// The pager's own choices of address start here, so that small numbers are never mapped.
+const FIRST_CHOICE: u64 = 256 << 20;
+
+/// A range of a space that shows a range of an object. Its address is the key it is stored under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    pub(crate) pages: u64,
+    pub(crate) object: ObjectId,
+    /// First page of the object.
+    pub(crate) first: u64,
+    pub(crate) read: bool,
+    pub(crate) write: bool,
+}
+
+impl Mapping {
+    pub(crate) fn info(&self, address: VirtAddr, page_size: PageSize) -> MappingInfo {
+        MappingInfo {
+            address,
+            bytes: self.pages << page_size.bits(),
+            object: self.object,
+            offset: self.first << page_size.bits(),
+            read: self.read,
+            write: self.write,
+        }
+    }
+
+    /// Pages of the object that it shows.
+    pub(crate) fn object_pages(&self) -> Range<u64> {
+        self.first..self.first + self.pages
+    }
+}
+
+/// Where a space is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The table is being zeroed.
+    Creating,
+    /// In use.
+    Ready,
+    /// Everything is being unmapped.
+    Destroying,
+}
+
+/// One address space.
+#[derive(Debug)]
+pub(crate) struct Space {
+    pub(crate) phase: Phase,
+    pub(crate) table: TableImage,
+    /// Block of card memory that holds the table.
+    pub(crate) table_frame: FrameNumber,
+    /// By first address; they never overlap.
+    pub(crate) mappings: BTreeMap<VirtAddr, Mapping>,
+    pub(crate) frame_limit: Option<u32>,
+    /// Frames that were filled on behalf of this space.
+    pub(crate) frames: u32,
+}
+
+impl Space {
+    /// The mapping that holds an address, and the object's page there.
+    pub(crate) fn find(
+        &self,
+        address: VirtAddr,
+        page_size: PageSize,
+    ) -> Option<(VirtAddr, &Mapping, ObjectPage)> {
+        let (&start, mapping) = self.mappings.range(..=address).next_back()?;
+        let page = (address.get() - start.get()) >> page_size.bits();
+        if page >= mapping.pages {
+            return None;
+        }
+        let page = ObjectPage {
+            object: mapping.object,
+            index: mapping.first + page,
+        };
+        Some((start, mapping, page))
+    }
+
+    /// The mapping that holds an address, or else the one whose edge is nearest.
+    pub(crate) fn nearest(&self, address: VirtAddr, page_size: PageSize) -> Option<MappingInfo> {
+        let below = self.mappings.range(..=address).next_back();
+        let above = self.mappings.range(address..).next();
+        let info = |(&start, mapping): (&VirtAddr, &Mapping)| mapping.info(start, page_size);
+        match (below.map(info), above.map(info)) {
+            (Some(below), Some(above)) => {
+                let gap = address.get() - below.address.get();
+                let past_end = (gap + 1).saturating_sub(below.bytes);
+                let before = above.address.get() - address.get();
+                Some(if past_end <= before { below } else { above })
+            }
+            (below, above) => below.or(above),
+        }
+    }
+
+    /// A mapping that overlaps a range.
+    pub(crate) fn overlap(
+        &self,
+        address: VirtAddr,
+        pages: u64,
+        page_size: PageSize,
+    ) -> Option<MappingInfo> {
+        let end = address.get() + (pages << page_size.bits());
+        self.mappings
+            .range(..VirtAddr::truncated(end - 1))
+            .next_back()
+            .map(|(&start, mapping)| mapping.info(start, page_size))
+            .filter(|info| info.address.get() + info.bytes > address.get())
+    }
+
+    /// The lowest gap for a number of pages with an unmapped page on either side, so that a kernel
+    /// that runs over the end of a buffer meets a fault and not the next buffer.
+    pub(crate) fn gap(&self, pages: u64, page_size: PageSize) -> Option<VirtAddr> {
+        let bytes = pages.checked_add(2)?.checked_mul(page_size.bytes())?;
+        let mut start = FIRST_CHOICE.next_multiple_of(page_size.bytes());
+        for (at, mapping) in &self.mappings {
+            if start.checked_add(bytes)? <= at.get() {
+                break;
+            }
+            start = start.max(at.get() + (mapping.pages << page_size.bits()));
+        }
+        let end = start.checked_add(bytes)?;
+        VirtAddr::new(end)?;
+        VirtAddr::new(start + page_size.bytes())
+    }
+
+    /// Cuts a range out of the mappings. Returns what was mapped in it.
+    pub(crate) fn cut(&mut self, range: Range<u64>, page_size: PageSize) -> Vec<Cut> {
+        let bits = page_size.bits();
+        let touched: Vec<_> = self
+            .mappings
+            .range(..VirtAddr::truncated(range.end - 1))
+            .rev()
+            .map(|(&start, &mapping)| (start, mapping))
+            .take_while(|(start, mapping)| start.get() + (mapping.pages << bits) > range.start)
+            .collect();
+        let mut cuts = Vec::new();
+        for (start, mapping) in touched.into_iter().rev() {
+            self.mappings.remove(&start);
+            let end = start.get() + (mapping.pages << bits);
+            let piece = |from: u64, to: u64| {
+                let piece = Mapping {
+                    pages: (to - from) >> bits,
+                    first: mapping.first + ((from - start.get()) >> bits),
+                    ..mapping
+                };
+                (VirtAddr::truncated(from), piece)
+            };
+            let (from, to) = (start.get().max(range.start), end.min(range.end));
+            let mut kept = Vec::new();
+            if start.get() < from {
+                kept.push(piece(start.get(), from));
+            }
+            if to < end {
+                kept.push(piece(to, end));
+            }
+            self.mappings.extend(kept.iter().copied());
+            cuts.push(Cut {
+                was: start,
+                gone: piece(from, to),
+                kept,
+            });
+        }
+        cuts
+    }
+}
+
+/// A mapping that lost a piece.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    /// Where the mapping began.
+    pub(crate) was: VirtAddr,
+    /// The piece that is gone.
+    pub(crate) gone: (VirtAddr, Mapping),
+    /// What is left of it.
+    pub(crate) kept: Vec<(VirtAddr, Mapping)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::{CardAddr, TableGeometry};
+
+    const PAGE: PageSize = PageSize::KIB_4;
+
+    fn at(page: u64) -> VirtAddr {
+        VirtAddr::new(page << 12).unwrap()
+    }
+
+    fn space(mappings: &[(u64, u64)]) -> Space {
+        let geometry = TableGeometry::new(CardAddr::default(), 10).unwrap();
+        Space {
+            phase: Phase::Ready,
+            table: TableImage::new(geometry, PAGE),
+            table_frame: FrameNumber::default(),
+            mappings: mappings
+                .iter()
+                .map(|&(start, pages)| {
+                    let mapping = Mapping {
+                        pages,
+                        object: ObjectId(start),
+                        first: 100,
+                        read: true,
+                        write: false,
+                    };
+                    (at(start), mapping)
+                })
+                .collect(),
+            frame_limit: None,
+            frames: 0,
+        }
+    }
+
+    #[test]
+    fn finds_overlaps_and_neighbours() {
+        let space = space(&[(10, 2), (20, 4)]);
+        assert_eq!(space.find(at(11), PAGE).unwrap().2.index, 101);
+        assert!(space.find(at(12), PAGE).is_none());
+        let overlap = |page, pages| {
+            space
+                .overlap(at(page), pages, PAGE)
+                .map(|info| info.address)
+        };
+        assert_eq!(overlap(12, 8), None);
+        assert_eq!(overlap(12, 9), Some(at(20)));
+        assert_eq!(overlap(11, 1), Some(at(10)));
+        assert_eq!(overlap(23, 50), Some(at(20)));
+        assert_eq!(overlap(24, 1), None);
+        let nearest = |page| space.nearest(at(page), PAGE).unwrap().address;
+        assert_eq!(
+            [nearest(1), nearest(13), nearest(18), nearest(99)].map(|a| a.get() >> 12),
+            [10, 10, 20, 20]
+        );
+    }
+
+    #[test]
+    fn gaps_leave_a_page_on_either_side() {
+        let first = FIRST_CHOICE >> 12;
+        assert_eq!(space(&[]).gap(5, PAGE), Some(at(first + 1)));
+        let full = space(&[(first + 1, 5), (first + 9, 2)]);
+        assert_eq!(full.gap(1, PAGE), Some(at(first + 7)));
+        assert_eq!(full.gap(2, PAGE), Some(at(first + 12)));
+        assert_eq!(full.gap(1 << 36, PAGE), None);
+    }
+
+    #[test]
+    fn cuts_split_mappings() {
+        let mut space = space(&[(10, 10), (20, 10), (40, 1)]);
+        let cuts = space.cut(13 << 12..22 << 12, PAGE);
+        let left: Vec<_> = space
+            .mappings
+            .iter()
+            .map(|(a, m)| (a.get() >> 12, m.pages, m.first))
+            .collect();
+        assert_eq!(left, [(10, 3, 100), (22, 8, 102), (40, 1, 100)]);
+        let gone: Vec<_> = cuts
+            .iter()
+            .map(|cut| (cut.gone.0, cut.gone.1.pages))
+            .collect();
+        assert_eq!(gone, [(at(13), 7), (at(20), 2)]);
+        assert!(space.cut(13 << 12..22 << 12, PAGE).is_empty());
+    }
+}

@@ -1,0 +1,36 @@
+//! What the pager has done, for reports.
+
+/// Counts since the pager was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Accesses that waited for the host.
+    pub faults: u64,
+    /// Of these, found by look-ahead.
+    pub faults_ahead: u64,
+    /// Of these, for a page that was already on its way.
+    pub faults_joined: u64,
+    /// Of these, for a page that was on the card already.
+    pub faults_resident: u64,
+    /// Accesses that failed.
+    pub accesses_failed: u64,
+    /// Pages read from an object.
+    pub pages_read: u64,
+    /// Bytes of objects copied to the card.
+    pub bytes_read: u64,
+    /// Pages zeroed on the card instead.
+    pub pages_zeroed: u64,
+    /// Pages evicted to make room.
+    pub evictions: u64,
+    /// Pages written to an object.
+    pub pages_written: u64,
+    /// Bytes written to objects.
+    pub bytes_written: u64,
+    /// Pages that left the card without being written, because they were clean.
+    pub pages_dropped_clean: u64,
+    /// Write-backs that failed.
+    pub write_backs_failed: u64,
+    /// Entries removed because their set of the page table was full.
+    pub set_conflicts: u64,
+    /// Pages brought in before anybody touched them.
+    pub pages_hinted: u64,
+}

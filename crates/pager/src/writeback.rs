@@ -1,0 +1,348 @@
+//! Write-backs: a page is cleaned (sync) or released (eviction, unmap, close).
+//!
+//! Both first drain: Protect or Invalidate every entry and wait for the reports, so that no write is
+//! under way and the dirty bits are known. Then a dirty page goes to a buffer and to its object. A
+//! cleaned page may be written again from the moment its copy is complete.
+
+use crate::action::{Action, Operation};
+use crate::buffer::Part;
+use crate::error::{Direction, IoError, PagerError};
+use crate::event::{ObjectKind, OperationStatus};
+use crate::ids::RequestId;
+use crate::issue::{Meaning, Step};
+use crate::page::{ObjectPage, Purpose, Stage, State};
+use crate::pager::Pager;
+use crate::queue::Urgency;
+use crate::sabotage::Sabotage;
+use units::ROW_BYTES;
+
+impl Pager {
+    /// Decides what a resident page does next. Called whenever a page comes to rest or one of its
+    /// reports comes in.
+    pub(crate) fn settle(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+        let Some(page) = self.pages.get(&key) else {
+            return;
+        };
+        match page.state {
+            State::WritingBack {
+                purpose,
+                stage: Stage::Draining,
+            } if page.unreported == 0 || self.sabotaged(Sabotage::SkipDrain) => {
+                self.drained(key, purpose, out);
+            }
+            State::Resident => self.settle_resident(key, out),
+            _ => {}
+        }
+    }
+
+    fn settle_resident(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+        for step in self.serve(key, out) {
+            self.issued.command(step, out);
+        }
+        let Some((page, object)) = self.pages.get(&key).zip(self.objects.get(&key.object)) else {
+            return;
+        };
+        let used = object.uses(key.index);
+        let stays = used || (object.kind == ObjectKind::Anonymous && !object.closing);
+        if !page.leaving.is_empty() {
+            if !stays {
+                self.begin_write_back(key, Purpose::Release, out);
+            } else if used {
+                // The others keep the page; the request still wants what was written to be safe.
+                let leaving = self
+                    .pages
+                    .get_mut(&key)
+                    .map(|page| std::mem::take(&mut page.leaving));
+                if let Some(page) = self.pages.get_mut(&key) {
+                    page.wanted.extend(leaving.into_iter().flatten());
+                }
+                self.begin_write_back(key, Purpose::Clean, out);
+            } else if page.unreported == 0 {
+                let leaving = self
+                    .pages
+                    .get_mut(&key)
+                    .map(|page| std::mem::take(&mut page.leaving));
+                self.end_requests(leaving.into_iter().flatten(), Ok(()), out);
+                self.settle_resident(key, out);
+            }
+        } else if !page.wanted.is_empty() {
+            self.begin_write_back(key, Purpose::Clean, out);
+        } else if !stays && !page.unsaved {
+            // It came in after its last mapping had gone.
+            self.begin_write_back(key, Purpose::Release, out);
+        }
+    }
+
+    /// A resident page stops changing: its entries are protected or removed.
+    pub(crate) fn begin_write_back(
+        &mut self,
+        key: ObjectPage,
+        purpose: Purpose,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        page.enter(State::WritingBack {
+            purpose,
+            stage: Stage::Draining,
+        });
+        let wanted = std::mem::take(&mut page.wanted);
+        page.joined.extend(wanted);
+        let mut steps = Vec::new();
+        match purpose {
+            Purpose::Release => {
+                for entry in page.entries.clone() {
+                    self.remove_entry(key, entry.asid, entry.address, &mut steps);
+                }
+                self.releasing.insert(key);
+            }
+            Purpose::Clean => self.protect(key, &mut steps),
+        }
+        for step in steps {
+            self.issued.command(step, out);
+        }
+        self.settle(key, out);
+    }
+
+    fn protect(&mut self, key: ObjectPage, steps: &mut Vec<Step>) {
+        if self.sabotaged(Sabotage::SyncUnprotected) {
+            return;
+        }
+        let size = self.page_size;
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        for entry in page.entries.iter_mut().filter(|entry| entry.write) {
+            entry.write = false;
+            page.unreported += 1;
+            let operation = Operation::Protect {
+                asid: entry.asid,
+                address: entry.address,
+                size,
+            };
+            steps.push(Step::new(operation, Some(Meaning::Reported(key))));
+        }
+    }
+
+    /// An Invalidate or Protect has drained.
+    pub(crate) fn reported(
+        &mut self,
+        key: ObjectPage,
+        accessed: bool,
+        dirty: bool,
+        out: &mut Vec<Action>,
+    ) {
+        let dirty = dirty && !self.sabotaged(Sabotage::DropDirty);
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        page.unreported = page.unreported.saturating_sub(1);
+        page.dirty |= dirty;
+        page.accessed |= accessed;
+        self.settle(key, out);
+    }
+
+    /// Nothing can write the page now, and the dirty bit is exact.
+    fn drained(&mut self, key: ObjectPage, purpose: Purpose, out: &mut Vec<Action>) {
+        let writes = self.writes_back(key);
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        if page.dirty && writes {
+            page.enter(State::WritingBack {
+                purpose,
+                stage: Stage::AwaitingBuffer,
+            });
+            self.buffer_queue.push(key, Urgency::Head);
+            return;
+        }
+        page.dirty = false;
+        if purpose == Purpose::Release {
+            self.statistics.pages_dropped_clean += 1;
+        }
+        self.written_back(key, purpose, Ok(()), out);
+    }
+
+    /// A dirty page is worth writing.
+    fn writes_back(&self, key: ObjectPage) -> bool {
+        self.bytes_on(key) > 0
+            && self
+                .objects
+                .get(&key.object)
+                .is_some_and(|object| !object.discard)
+    }
+
+    /// A page has got its buffer: copy it out.
+    pub(crate) fn begin_copy_out(
+        &mut self,
+        key: ObjectPage,
+        purpose: Purpose,
+        part: Part,
+        out: &mut Vec<Action>,
+    ) {
+        let bytes = self.bytes_on(key).next_multiple_of(ROW_BYTES);
+        let early = purpose == Purpose::Release && self.sabotaged(Sabotage::ReuseEarly);
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        page.enter(State::WritingBack {
+            purpose,
+            stage: Stage::CopyingOut(part),
+        });
+        page.dirty = false;
+        let Some(frame) = page.frame else {
+            return;
+        };
+        let operation = Operation::CopyOut {
+            from: frame.card_address(),
+            to: part.address,
+            bytes,
+        };
+        let meaning = Some(Meaning::CopiedOut(key));
+        self.issued.command(Step::new(operation, meaning), out);
+        if early {
+            self.give_frame_back(key);
+        }
+    }
+
+    /// The data is in the buffer. A page that stays may be written again.
+    pub(crate) fn copied_out(
+        &mut self,
+        key: ObjectPage,
+        status: OperationStatus,
+        out: &mut Vec<Action>,
+    ) {
+        let mut bytes = self.bytes_on(key);
+        if self.sabotaged(Sabotage::WriteTail) {
+            bytes = self.page_size.bytes();
+        }
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        let State::WritingBack {
+            purpose,
+            stage: Stage::CopyingOut(part),
+        } = page.state
+        else {
+            return;
+        };
+        if status != OperationStatus::Ok {
+            self.buffers.give(part);
+            let error = self.card_error(Direction::Write, key, status);
+            return self.written_back(key, purpose, Err(error), out);
+        }
+        page.enter(State::WritingBack {
+            purpose,
+            stage: Stage::Writing(part),
+        });
+        out.push(Action::WriteObject {
+            io: self.issued.io(key, Direction::Write),
+            object: key.object,
+            offset: key.index << self.page_size.bits(),
+            bytes,
+            buffer: part.buffer,
+            buffer_offset: part.offset,
+        });
+        if purpose == Purpose::Clean {
+            for step in self.serve(key, out) {
+                self.issued.command(step, out);
+            }
+        }
+    }
+
+    /// The data is with the object, or was refused.
+    pub(crate) fn write_done(
+        &mut self,
+        key: ObjectPage,
+        result: Result<u64, IoError>,
+        out: &mut Vec<Action>,
+    ) {
+        let wanted = self.bytes_on(key);
+        let Some(State::WritingBack {
+            purpose,
+            stage: Stage::Writing(part),
+        }) = self.pages.get(&key).map(|page| page.state)
+        else {
+            return;
+        };
+        self.buffers.give(part);
+        let result = match result {
+            Ok(done) if done < wanted => Err(IoError::Short { wanted, done }),
+            Err(_) if self.sabotaged(Sabotage::TrustFailedWrite) => Ok(()),
+            other => other.map(|_| ()),
+        };
+        if result.is_ok() {
+            self.statistics.pages_written += 1;
+            self.statistics.bytes_written += wanted;
+            let forget = self.sabotaged(Sabotage::ForgetSaved);
+            if let Some(object) = self.objects.get_mut(&key.object).filter(|_| !forget) {
+                object.saved(key.index);
+            }
+        }
+        let result = result.map_err(|error| self.io_error(Direction::Write, key, error));
+        self.written_back(key, purpose, result, out);
+    }
+
+    /// The end of a write-back.
+    fn written_back(
+        &mut self,
+        key: ObjectPage,
+        purpose: Purpose,
+        result: Result<(), PagerError>,
+        out: &mut Vec<Action>,
+    ) {
+        let discard = self
+            .objects
+            .get(&key.object)
+            .is_some_and(|object| object.discard);
+        let result = if discard { Ok(()) } else { result };
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        if let Err(error) = result {
+            self.statistics.write_backs_failed += 1;
+            page.dirty = true;
+            page.unsaved = true;
+            self.releasing.remove(&key);
+            if page.joined.is_empty() && page.leaving.is_empty() {
+                out.push(Action::WriteBackFailed { error });
+            }
+        } else {
+            page.unsaved = false;
+        }
+        let mut ended = std::mem::take(&mut page.joined);
+        match (purpose, result) {
+            (Purpose::Release, Ok(())) => return self.released(key, ended, out),
+            (Purpose::Release, Err(_)) => ended.append(&mut page.leaving),
+            (Purpose::Clean, _) => {}
+        }
+        page.enter(State::Resident);
+        self.end_requests(ended, result, out);
+        self.settle(key, out);
+    }
+
+    /// Drained and saved: the frame is free. Somebody may want the page again already.
+    fn released(&mut self, key: ObjectPage, mut ended: Vec<RequestId>, out: &mut Vec<Action>) {
+        self.policies.eviction.removed(key);
+        self.releasing.remove(&key);
+        self.give_frame_back(key);
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        ended.append(&mut page.leaving);
+        ended.append(&mut page.wanted);
+        if page.waiters.is_empty() {
+            self.forget(key);
+        } else {
+            page.enter(State::Waiting);
+            let urgency = if page.is_hint() {
+                Urgency::Hint
+            } else {
+                Urgency::Head
+            };
+            self.frame_queue.push(key, urgency);
+        }
+        self.end_requests(ended, Ok(()), out);
+    }
+}
