@@ -1,0 +1,65 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collects the faults of all streams for the host, round-robin.
+//
+// Each park reports a page once and limits its open reports, so the number of faults here is
+// bounded by the streams' look-ahead. Depth is the room before the event writer.
+//
+// Throughput: one fault a cycle. Latency: one cycle. Ordering: the faults of a stream stay in order.
+// Back-pressure: faults wait in their parks. No deadlock: needs only the event writer.
+
+module tmb_fault_queue
+  import tmb_pkg::*;
+#(
+  parameter int unsigned NumStreams = 2,
+  parameter int unsigned Depth = 4
+) (
+  input  logic   clk_i,
+  input  logic   rst_ni,
+  input  logic   fault_valid_i [NumStreams],
+  output logic   fault_ready_o [NumStreams],
+  input  fault_t fault_i [NumStreams],
+  output logic   fault_valid_o,
+  input  logic   fault_ready_i,
+  output fault_t fault_o
+);
+
+  localparam int unsigned StreamWidth = NumStreams > 1 ? $clog2(NumStreams) : 1;
+  logic [NumStreams-1:0] request, grant;
+  logic [StreamWidth-1:0] stream;
+  logic chosen, room;
+
+  for (genvar s = 0; s < NumStreams; s++) begin : gen_stream
+    assign request[s] = fault_valid_i[s];
+    assign fault_ready_o[s] = grant[s] && room;
+  end
+
+  tmb_round_robin_arbiter #(
+    .NumRequests(NumStreams)
+  ) i_arbiter (
+    .clk_i    (clk_i),
+    .rst_ni   (rst_ni),
+    .request_i(request),
+    .accept_i (room),
+    .valid_o  (chosen),
+    .grant_o  (grant),
+    .index_o  (stream)
+  );
+
+  tmb_fifo #(
+    .T    (fault_t),
+    .Depth(Depth)
+  ) i_queue (
+    .clk_i      (clk_i),
+    .rst_ni     (rst_ni),
+    .in_valid_i (chosen),
+    .in_ready_o (room),
+    .in_data_i  (fault_i[stream]),
+    .out_valid_o(fault_valid_o),
+    .out_ready_i(fault_ready_i),
+    .out_data_o (fault_o)
+  );
+
+endmodule

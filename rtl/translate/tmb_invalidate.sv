@@ -1,0 +1,159 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order of an invalidation, after the table no longer holds the entry (docs/architecture.md):
+//
+//   Kill    the region is held: at the end of the lanes every translation for it becomes a retry and
+//           no fill for it is made. The L1 TLBs are killed set by set.
+//   Drain   the kills reach the L1 TLBs.
+//   Flash   parked bursts of the space that have a translation but have not left lose it, and the
+//           epoch flips: what leaves later belongs to the new epoch.
+//   Walks   walks of the old epoch end (their results meet the hold), and so do replies of the host
+//           that came before; new ones wait outside. Then the hold is released.
+//   Bursts  bursts that left in the old epoch get their responses.
+//
+// Why nothing old issues after done_o: a translation for the region is in an L1 TLB (killed), in a
+// walk or reply under way (meets the hold), parked (flashed), or has left (old epoch, waited for).
+// A walk that begins after the hold reads the table after the entry went.
+//
+// A space that is disabled is flushed in the same way, as one region; until that is done its lookups
+// are turned into retries, so that it can be enabled again with another table.
+//
+// Throughput: one sequence at a time. Latency: 6 cycles, plus the sets to kill, the oldest walk and
+// the oldest burst. No deadlock: what it waits for needs only memory (and the table engine for
+// marks, which it keeps serving): walks, replies in the lanes, bursts that have left.
+//
+// Two epochs are enough: a sequence ends only when its old epoch is empty.
+
+`include "tmb_assert.svh"
+
+module tmb_invalidate
+  import tmb_pkg::*;
+  import tmb_translate_pkg::*;
+#(
+  parameter int unsigned L1PageBits = 21,
+  parameter int unsigned L1SetsLog2 = 5
+) (
+  input  logic    clk_i,
+  input  logic    rst_ni,
+  input  logic [2**AsidWidth-1:0] space_enable_i,
+  output logic [2**AsidWidth-1:0] space_flushing_o,
+  // table engine
+  input  logic    start_valid_i,
+  output logic    start_ready_o,
+  input  region_t start_i,
+  output logic    done_o,  // the sequence of start_i is over
+  // lanes and parks
+  output logic    hold_valid_o,
+  output logic    kill_valid_o,
+  output region_t region_o,
+  output block_t  kill_block_o,
+  input  logic    kill_busy_i,
+  output logic    flash_valid_o,
+  output logic    epoch_o,
+  input  logic [1:0] walks_i,
+  input  logic    reply_busy_i,
+  input  logic [1:0] bursts_i,
+  output logic    busy_o
+);
+
+  localparam int unsigned InPage = L1PageBits - MinPageBits;
+  localparam int unsigned LastSet = (1 << L1SetsLog2) - 1;
+  typedef logic [2**AsidWidth-1:0] spaces_t;
+
+  typedef enum logic [2:0] {
+    StateIdle,
+    StateKill,
+    StateDrain,
+    StateFlash,
+    StateWalks,
+    StateBursts
+  } state_e;
+
+  state_e state_q, state_d;
+  region_t region_q, region_d;
+  block_t page_q, page_d, last_page;  // of the L1 TLB, counted from the region's first
+  logic for_space_q, for_space_d, epoch_q;
+  spaces_t enable_q, flushing_q, flush_first;
+  asid_t flush_asid;
+  logic flush_done;
+
+  // Pages of the L1 TLB that the region covers, minus one; no set needs a second visit.
+  assign last_page = ((region_q.mask >> InPage) > block_t'(LastSet)) ? block_t'(LastSet)
+      : (region_q.mask >> InPage);
+
+  assign flush_first = flushing_q & (~flushing_q + spaces_t'(1));
+  always_comb begin
+    flush_asid = '0;
+    for (int unsigned i = 0; i < 2**AsidWidth; i++) begin
+      if (flush_first[i]) flush_asid |= asid_t'(i);
+    end
+  end
+
+  always_comb begin
+    state_d = state_q;
+    region_d = region_q;
+    page_d = page_q;
+    for_space_d = for_space_q;
+    unique case (state_q)
+      StateIdle: begin
+        page_d = '0;
+        if (flushing_q != '0) begin
+          state_d = StateKill;
+          for_space_d = 1'b1;
+          region_d = '{asid: flush_asid, block: '0, mask: '1};
+        end else if (start_valid_i) begin
+          state_d = StateKill;
+          for_space_d = 1'b0;
+          region_d = start_i;
+        end
+      end
+      StateKill: begin
+        page_d = page_q + block_t'(1);
+        if (page_q == last_page) state_d = StateDrain;
+      end
+      StateDrain: if (!kill_busy_i) state_d = StateFlash;
+      StateFlash: state_d = StateWalks;
+      StateWalks: if (!walks_i[!epoch_q] && !reply_busy_i) state_d = StateBursts;
+      StateBursts: if (!bursts_i[!epoch_q]) state_d = StateIdle;
+      default: state_d = StateIdle;
+    endcase
+  end
+
+  assign start_ready_o = (state_q == StateIdle) && (flushing_q == '0);
+  assign done_o = (state_q == StateBursts) && (state_d == StateIdle) && !for_space_q;
+  assign flush_done = (state_q == StateBursts) && (state_d == StateIdle) && for_space_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= StateIdle;
+      epoch_q <= 1'b0;
+      enable_q <= '0;
+      flushing_q <= '0;
+    end else begin
+      state_q <= state_d;
+      if (state_q == StateFlash) epoch_q <= !epoch_q;
+      enable_q <= space_enable_i;
+      flushing_q <= (flushing_q & ~(flush_done ? (spaces_t'(1) << region_q.asid) : spaces_t'(0)))
+          | (enable_q & ~space_enable_i);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    region_q <= region_d;
+    page_q <= page_d;
+    for_space_q <= for_space_d;
+  end
+
+  assign space_flushing_o = flushing_q;
+  assign hold_valid_o = (state_q inside {StateKill, StateDrain, StateFlash, StateWalks});
+  assign kill_valid_o = state_q == StateKill;
+  assign region_o = region_q;
+  assign kill_block_o = region_q.block + (page_q << InPage);
+  assign flash_valid_o = state_q == StateFlash;
+  assign epoch_o = epoch_q;
+  assign busy_o = (state_q != StateIdle) || (flushing_q != '0);
+
+  `TMB_ASSERT(OldEpochIsEmpty, (state_q == StateKill) |-> !bursts_i[!epoch_q])
+
+endmodule

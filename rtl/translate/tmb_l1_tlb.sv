@@ -1,0 +1,193 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// L1 TLB of one page size: a set-associative SRAM, tagged with the ASID.
+//
+// Two stages. In the first, read_i reads the set of read_block_i. In the next cycle the caller gives
+// the same block (and its ASID) to the second stage, which compares, and may fill or kill. A fill
+// whose page is present overwrites it. Otherwise it takes a free way, or the ways of a set in turn.
+// The entries are translations to card memory only: other targets never fill.
+//
+// PageBits     log2(bytes of a page)
+// SetsLog2     log2(sets)
+// Ways         0: no L1 TLB at all, every lookup misses (FSRF's DRAM TLB alone)
+//
+// Throughput: one operation a cycle. Latency: hit_o in the cycle after read_i. Ordering: an
+// operation sees everything that the operations before it wrote.
+// No deadlock: nothing waits.
+//
+// FSRF section 5.2 (SRAM TLB), figure 2.
+
+`include "tmb_assert.svh"
+
+module tmb_l1_tlb
+  import tmb_pkg::*;
+  import tmb_translate_pkg::*;
+#(
+  parameter int unsigned PageBits = 21,
+  parameter int unsigned SetsLog2 = 5,
+  parameter int unsigned Ways = 2
+) (
+  input  logic   clk_i,
+  input  logic   rst_ni,
+  // first stage
+  input  logic   read_i,
+  input  block_t read_block_i,
+  // second stage
+  input  asid_t  asid_i,
+  input  block_t block_i,
+  output logic   hit_o,  // the page is here; its rights are the caller's business
+  output frame_t frame_o,  // of the block
+  output logic   page_read_o,
+  output logic   page_write_o,
+  output logic   page_dirty_o,
+  input  logic   fill_i,
+  input  frame_t fill_frame_i,  // of the block
+  input  logic   fill_read_i,
+  input  logic   fill_write_i,
+  input  logic   fill_dirty_i,
+  input  logic   kill_i,
+  input  block_t kill_mask_i  // kills the pages of this set that agree with block_i where this is 0
+);
+
+  if (Ways == 0) begin : gen_none
+    assign hit_o = 1'b0;
+    assign frame_o = '0;
+    assign page_read_o = 1'b0;
+    assign page_write_o = 1'b0;
+    assign page_dirty_o = 1'b0;
+
+    logic unused_ok;
+    assign unused_ok = &{1'b0, clk_i, rst_ni, read_i, read_block_i, asid_i, block_i, fill_i,
+                         fill_frame_i, fill_read_i, fill_write_i, fill_dirty_i, kill_i,
+                         kill_mask_i};
+  end else begin : gen_sets
+    // Blocks in a page, and where the tag starts in a block number.
+    localparam int unsigned InPage = PageBits - MinPageBits;
+    localparam int unsigned TagStart = InPage + SetsLog2;
+    localparam int unsigned TagWidth = PageNumberWidth - TagStart;
+    localparam int unsigned SetWidth = SetsLog2 > 0 ? SetsLog2 : 1;
+    localparam int unsigned NumSets = 1 << SetsLog2;
+    localparam int unsigned LastSet = NumSets - 1;
+    localparam int unsigned WayWidth = Ways > 1 ? $clog2(Ways) : 1;
+    typedef logic [TagWidth-1:0] tag_t;
+    typedef logic [SetWidth-1:0] set_t;
+    typedef logic [WayWidth-1:0] way_t;
+
+    typedef struct packed {
+      asid_t                        asid;
+      tag_t                         tag;
+      logic [FrameWidth-InPage-1:0] frame;
+      logic                         page_read;
+      logic                         page_write;
+      logic                         page_dirty;
+    } entry_t;
+
+    function automatic set_t set_of(block_t block);
+      return set_t'((block >> InPage) & block_t'(LastSet));
+    endfunction
+
+    set_t set;
+    tag_t tag, tag_ignore;
+    assign set = set_of(block_i);
+    assign tag = tag_t'(block_i >> TagStart);
+    assign tag_ignore = tag_t'(kill_mask_i >> TagStart);
+
+    logic [Ways-1:0] valid_q [NumSets];
+    logic [Ways-1:0] valid, match, doomed, write_way;
+    entry_t fill_entry, match_entry;
+    entry_t read_entry [Ways];
+
+    assign valid = valid_q[set];
+    assign fill_entry = '{
+        asid: asid_i,
+        tag: tag,
+        frame: fill_frame_i[FrameWidth-1:InPage],
+        page_read: fill_read_i,
+        page_write: fill_write_i,
+        page_dirty: fill_dirty_i
+    };
+
+    for (genvar w = 0; w < Ways; w++) begin : gen_way
+      entry_t stored, bypass_q;
+      logic bypassed_q;
+
+      tmb_ram_1r1w #(
+        .Width($bits(entry_t)),
+        .Depth(NumSets)
+      ) i_entries (
+        .clk_i         (clk_i),
+        .write_enable_i(fill_i && write_way[w]),
+        .write_addr_i  (set),
+        .write_strobe_i(1'b1),
+        .write_data_i  (fill_entry),
+        .read_enable_i (read_i),
+        .read_addr_i   (set_of(read_block_i)),
+        .read_data_o   (stored)
+      );
+
+      // What was written in the cycle of the read.
+      always_ff @(posedge clk_i) begin
+        if (read_i) begin
+          bypassed_q <= fill_i && write_way[w] && (set_of(read_block_i) == set);
+          bypass_q <= fill_entry;
+        end
+      end
+
+      assign read_entry[w] = bypassed_q ? bypass_q : stored;
+      assign match[w] = valid[w] && (read_entry[w].asid == asid_i) && (read_entry[w].tag == tag);
+      assign doomed[w] = valid[w] && (read_entry[w].asid == asid_i)
+          && (((read_entry[w].tag ^ tag) & ~tag_ignore) == '0);
+    end
+
+    always_comb begin
+      match_entry = '0;
+      for (int unsigned w = 0; w < Ways; w++) begin
+        if (match[w]) match_entry |= read_entry[w];
+      end
+    end
+
+    assign hit_o = |match;
+    assign frame_o = (frame_t'(match_entry.frame) << InPage)
+        | (frame_t'(block_i) & frame_t'((32'd1 << InPage) - 32'd1));
+    assign page_read_o = match_entry.page_read;
+    assign page_write_o = match_entry.page_write;
+    assign page_dirty_o = match_entry.page_dirty;
+
+    // Replacement.
+    way_t victim_q [NumSets];
+    logic [Ways-1:0] free;
+    assign free = ~valid & (valid + Ways'(1));  // lowest way that is not valid
+    always_comb begin
+      if (hit_o) write_way = match;
+      else if (free != '0) write_way = free;
+      else write_way = Ways'(1) << victim_q[set];
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        for (int unsigned i = 0; i < NumSets; i++) begin
+          valid_q[i] <= '0;
+          victim_q[i] <= '0;
+        end
+      end else if (fill_i) begin
+        valid_q[set] <= valid | write_way;
+        if (!hit_o && free == '0) begin
+          victim_q[set] <= (victim_q[set] == way_t'(Ways - 1)) ? '0 : victim_q[set] + way_t'(1);
+        end
+      end else if (kill_i) begin
+        valid_q[set] <= valid & ~doomed;
+      end
+    end
+
+    logic unused_ok;
+    assign unused_ok = &{1'b0, fill_frame_i, kill_mask_i, match_entry.asid, match_entry.tag};
+
+    `TMB_ASSERT(OneCopy, $onehot0(match))
+  end
+
+  `TMB_ASSERT_INIT(PageNotSmallerThanBlock, PageBits >= MinPageBits && PageBits < CardAddrWidth)
+  `TMB_ASSERT_INIT(TagNotEmpty, PageBits + SetsLog2 < VirtAddrWidth)
+
+endmodule

@@ -1,0 +1,270 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The paged translator: lanes with an L1 TLB each, one walker, one table engine, and the
+// invalidation between them. One of the two things that fit the translator socket (the other is
+// tmb_translate_identity); the socket is this module's ports.
+//
+// Throughput: one translation a cycle and lane on L1 hits; one walk a cycle. Latency: 3 cycles on a
+// hit. Ordering: a stream's results come in any order. Back-pressure: lookups wait; results never.
+// No deadlock: see the parts. The chain is lane -> walker -> table engine -> memory, and no part
+// waits for one before it.
+
+module tmb_translate_paged
+  import tmb_pkg::*;
+  import tmb_translate_pkg::*;
+#(
+  parameter int unsigned NumStreams = 2,
+  parameter int unsigned NumPorts = 1,
+  parameter int unsigned NumLanes = 1,  // divides NumStreams
+  parameter int unsigned NumSpaces = 4,
+  parameter int unsigned MaxWalks = 64,
+  parameter int unsigned L1PageBits = 21,
+  parameter int unsigned L1SetsLog2 = 5,
+  parameter int unsigned L1Ways = 2
+) (
+  input  logic       clk_i,
+  input  logic       rst_ni,
+  input  space_cfg_t space_cfg_i [NumSpaces],
+  // parks
+  input  logic    lookup_valid_i [NumStreams],
+  output logic    lookup_ready_o [NumStreams],
+  input  lookup_t lookup_i [NumStreams],
+  output logic    result_valid_o [NumStreams],
+  output result_t result_o [NumStreams],
+  output logic    flash_valid_o,
+  output asid_t   flash_asid_o,
+  input  logic    reply_busy_i [NumStreams],
+  output logic    reply_stall_o,  // replies of the host wait outside
+  // ports
+  output logic       epoch_o,
+  input  logic [1:0] bursts_i [NumPorts],
+  // table commands
+  input  logic       table_cmd_valid_i,
+  output logic       table_cmd_ready_o,
+  input  table_cmd_t table_cmd_i,
+  output logic       table_rsp_valid_o,
+  input  logic       table_rsp_ready_i,
+  output table_rsp_t table_rsp_o,
+  // fabric: 0 the walker's reads, 1 the table engine's
+  output logic            read_req_valid_o [2],
+  input  logic            read_req_ready_i [2],
+  output mem_req_t        read_req_o [2],
+  input  logic            read_rsp_valid_i [2],
+  output logic            read_rsp_ready_o [2],
+  input  mem_read_rsp_t   read_rsp_i [2],
+  output logic            write_req_valid_o,
+  input  logic            write_req_ready_i,
+  output mem_req_t        write_req_o,
+  output logic            write_data_valid_o,
+  input  logic            write_data_ready_i,
+  output mem_write_data_t write_data_o,
+  input  logic            write_rsp_valid_i,
+  output logic            write_rsp_ready_o,
+  input  mem_write_rsp_t  write_rsp_i
+);
+
+  localparam int unsigned StreamsPerLane = NumStreams / NumLanes;
+
+  // Every ASID that can be said; those beyond NumSpaces are not enabled.
+  space_cfg_t space [2**AsidWidth];
+  logic [2**AsidWidth-1:0] space_enable, space_flushing;
+  for (genvar a = 0; a < 2**AsidWidth; a++) begin : gen_space
+    if (a < NumSpaces) begin : gen_configured
+      assign space[a] = space_cfg_i[a];
+    end else begin : gen_absent
+      assign space[a] = '0;
+    end
+    assign space_enable[a] = space[a].enable;
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Lanes
+  // ---------------------------------------------------------------------------------------------
+
+  logic miss_valid [NumLanes];
+  logic miss_ready [NumLanes];
+  miss_t miss [NumLanes];
+  logic walk_valid [NumLanes];
+  logic walk_ready [NumLanes];
+  walk_result_t walk;
+
+  logic hold_valid, kill_valid, epoch;
+  region_t region, kill_region;
+  block_t kill_block;
+  logic [NumLanes-1:0] kill_busy, lane_reply_busy, walks_even, walks_odd;
+  assign kill_region = '{asid: region.asid, block: kill_block, mask: region.mask};
+
+  for (genvar l = 0; l < NumLanes; l++) begin : gen_lane
+    logic lane_lookup_valid [StreamsPerLane];
+    logic lane_lookup_ready [StreamsPerLane];
+    lookup_t lane_lookup [StreamsPerLane];
+    logic lane_result_valid [StreamsPerLane];
+    result_t lane_result;
+
+    for (genvar s = 0; s < StreamsPerLane; s++) begin : gen_stream
+      assign lane_lookup_valid[s] = lookup_valid_i[s*NumLanes+l];
+      assign lookup_ready_o[s*NumLanes+l] = lane_lookup_ready[s];
+      assign lane_lookup[s] = lookup_i[s*NumLanes+l];
+      assign result_valid_o[s*NumLanes+l] = lane_result_valid[s];
+      assign result_o[s*NumLanes+l] = lane_result;
+    end
+
+    tmb_translate_lane #(
+      .NumStreams(StreamsPerLane),
+      .NumLanes  (NumLanes),
+      .Lane      (l),
+      .MaxWalks  (MaxWalks),
+      .L1PageBits(L1PageBits),
+      .L1SetsLog2(L1SetsLog2),
+      .L1Ways    (L1Ways)
+    ) i_lane (
+      .clk_i           (clk_i),
+      .rst_ni          (rst_ni),
+      .lookup_valid_i  (lane_lookup_valid),
+      .lookup_ready_o  (lane_lookup_ready),
+      .lookup_i        (lane_lookup),
+      .result_valid_o  (lane_result_valid),
+      .result_o        (lane_result),
+      .miss_valid_o    (miss_valid[l]),
+      .miss_ready_i    (miss_ready[l]),
+      .miss_o          (miss[l]),
+      .walk_valid_i    (walk_valid[l]),
+      .walk_ready_o    (walk_ready[l]),
+      .walk_i          (walk),
+      .space_enable_i  (space_enable),
+      .space_flushing_i(space_flushing),
+      .hold_valid_i    (hold_valid),
+      .hold_i          (region),
+      .kill_valid_i    (kill_valid),
+      .kill_i          (kill_region),
+      .kill_busy_o     (kill_busy[l]),
+      .reply_busy_o    (lane_reply_busy[l]),
+      .epoch_i         (epoch),
+      .walks_o         ({walks_odd[l], walks_even[l]})
+    );
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Walker and table engine
+  // ---------------------------------------------------------------------------------------------
+
+  logic mark_valid, mark_done, mark_ready, mark_gone;
+  mark_t mark;
+  page_entry_t mark_entry;
+
+  tmb_walker #(
+    .NumLanes  (NumLanes),
+    .MaxWalks  (MaxWalks),
+    .L1PageBits(L1PageBits)
+  ) i_walker (
+    .clk_i           (clk_i),
+    .rst_ni          (rst_ni),
+    .space_i         (space),
+    .miss_valid_i    (miss_valid),
+    .miss_ready_o    (miss_ready),
+    .miss_i          (miss),
+    .walk_valid_o    (walk_valid),
+    .walk_ready_i    (walk_ready),
+    .walk_o          (walk),
+    .mark_valid_o    (mark_valid),
+    .mark_o          (mark),
+    .mark_done_i     (mark_done),
+    .mark_ready_o    (mark_ready),
+    .mark_gone_i     (mark_gone),
+    .mark_entry_i    (mark_entry),
+    .read_req_valid_o(read_req_valid_o[0]),
+    .read_req_ready_i(read_req_ready_i[0]),
+    .read_req_o      (read_req_o[0]),
+    .read_rsp_valid_i(read_rsp_valid_i[0]),
+    .read_rsp_ready_o(read_rsp_ready_o[0]),
+    .read_rsp_i      (read_rsp_i[0])
+  );
+
+  logic invalidate_valid, invalidate_ready, invalidate_done, invalidate_busy;
+  region_t invalidate;
+
+  tmb_table_engine i_table_engine (
+    .clk_i             (clk_i),
+    .rst_ni            (rst_ni),
+    .space_i           (space),
+    .table_cmd_valid_i (table_cmd_valid_i),
+    .table_cmd_ready_o (table_cmd_ready_o),
+    .table_cmd_i       (table_cmd_i),
+    .table_rsp_valid_o (table_rsp_valid_o),
+    .table_rsp_ready_i (table_rsp_ready_i),
+    .table_rsp_o       (table_rsp_o),
+    .mark_valid_i      (mark_valid),
+    .mark_i            (mark),
+    .mark_done_o       (mark_done),
+    .mark_ready_i      (mark_ready),
+    .mark_gone_o       (mark_gone),
+    .mark_entry_o      (mark_entry),
+    .invalidate_valid_o(invalidate_valid),
+    .invalidate_ready_i(invalidate_ready),
+    .invalidate_o      (invalidate),
+    .invalidate_done_i (invalidate_done),
+    .flushing_i        (space_flushing != '0),
+    .read_req_valid_o  (read_req_valid_o[1]),
+    .read_req_ready_i  (read_req_ready_i[1]),
+    .read_req_o        (read_req_o[1]),
+    .read_rsp_valid_i  (read_rsp_valid_i[1]),
+    .read_rsp_ready_o  (read_rsp_ready_o[1]),
+    .read_rsp_i        (read_rsp_i[1]),
+    .write_req_valid_o (write_req_valid_o),
+    .write_req_ready_i (write_req_ready_i),
+    .write_req_o       (write_req_o),
+    .write_data_valid_o(write_data_valid_o),
+    .write_data_ready_i(write_data_ready_i),
+    .write_data_o      (write_data_o),
+    .write_rsp_valid_i (write_rsp_valid_i),
+    .write_rsp_ready_o (write_rsp_ready_o),
+    .write_rsp_i       (write_rsp_i)
+  );
+
+  // ---------------------------------------------------------------------------------------------
+  // Invalidation
+  // ---------------------------------------------------------------------------------------------
+
+  logic [1:0] bursts, walks;
+  logic [NumStreams-1:0] stream_reply_busy;
+  assign walks = {|walks_odd, |walks_even};
+  always_comb begin
+    bursts = '0;
+    for (int unsigned p = 0; p < NumPorts; p++) bursts |= bursts_i[p];
+  end
+  for (genvar s = 0; s < NumStreams; s++) begin : gen_reply
+    assign stream_reply_busy[s] = reply_busy_i[s];
+  end
+
+  tmb_invalidate #(
+    .L1PageBits(L1PageBits),
+    .L1SetsLog2(L1SetsLog2)
+  ) i_invalidate (
+    .clk_i           (clk_i),
+    .rst_ni          (rst_ni),
+    .space_enable_i  (space_enable),
+    .space_flushing_o(space_flushing),
+    .start_valid_i   (invalidate_valid),
+    .start_ready_o   (invalidate_ready),
+    .start_i         (invalidate),
+    .done_o          (invalidate_done),
+    .hold_valid_o    (hold_valid),
+    .kill_valid_o    (kill_valid),
+    .region_o        (region),
+    .kill_block_o    (kill_block),
+    .kill_busy_i     (|kill_busy),
+    .flash_valid_o   (flash_valid_o),
+    .epoch_o         (epoch),
+    .walks_i         (walks),
+    .reply_busy_i    ((|stream_reply_busy) || (|lane_reply_busy)),
+    .bursts_i        (bursts),
+    .busy_o          (invalidate_busy)
+  );
+
+  assign flash_asid_o = region.asid;
+  assign reply_stall_o = invalidate_busy;
+  assign epoch_o = epoch;
+
+endmodule

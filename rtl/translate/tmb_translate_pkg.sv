@@ -1,0 +1,180 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types shared by the ports, the parks and the translators. Nothing outside tmb_virtual_memory sees
+// them.
+//
+// A *block* is the 4 KiB of virtual addresses that a burst lies in; its number is the virtual
+// address without the low 12 bits.
+
+// verilator lint_off UNUSEDPARAM
+package tmb_translate_pkg;
+  import tmb_pkg::*;
+
+  typedef logic [ParkIndexWidth-1:0] park_index_t;
+  typedef page_number_t block_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Port and park
+  // ---------------------------------------------------------------------------------------------
+
+  // A burst that enters the park: all its data is buffered, or room for it is reserved.
+  typedef struct packed {
+    virt_addr_t addr;     // first byte
+    burst_len_t len;      // rows - 1
+    logic       refused;  // breaks a rule of the port: occupies no rows, gets an error response
+  } burst_t;
+
+  // A burst that leaves the park. Bursts leave in the order in which they came.
+  typedef struct packed {
+    card_addr_t addr;     // first row
+    burst_len_t len;
+    logic       refused;  // as it came
+    logic       error;    // not to be issued: the kernel gets an error response
+  } departure_t;
+
+  // One past the last byte of a beat, counted from the start of its row. The top bit tells that the
+  // row ends with the beat.
+  typedef logic [RowOffsetWidth:0] beat_end_t;
+
+  function automatic beat_end_t beat_end(logic [RowOffsetWidth-1:0] offset, logic [2:0] size);
+    beat_end_t bytes;
+    bytes = beat_end_t'(1) << size;
+    return (beat_end_t'(offset) & ~(bytes - beat_end_t'(1))) + bytes;
+  endfunction
+
+  // ---------------------------------------------------------------------------------------------
+  // Park and translator
+  // ---------------------------------------------------------------------------------------------
+
+  // Translate a parked burst; or (is_reply) take a translation that came from the host past the
+  // comparator of an invalidation, like any other.
+  typedef struct packed {
+    park_token_t token;
+    asid_t       asid;
+    logic        write;
+    block_t      block;
+    logic        is_reply;
+    logic        fail;        // reply: end the burst with an error
+    frame_t      frame;       // reply: the page's frame
+    size_class_t size_class;  // reply: the page's size
+  } lookup_t;
+
+  typedef enum logic [2:0] {
+    OutcomeReady = 3'd0,  // translated
+    OutcomeMiss = 3'd1,   // not in the L1 TLB: a walk has begun, another result will follow
+    OutcomeFault = 3'd2,  // the host is needed
+    OutcomeError = 3'd3,  // refused: error response
+    OutcomeRetry = 3'd4   // an invalidation was in the way: look up again
+  } outcome_e;
+
+  typedef enum logic [1:0] {
+    SourceLookup = 2'd0,
+    SourceWalk = 2'd1,
+    SourceReply = 2'd2
+  } source_e;
+
+  typedef struct packed {
+    park_index_t  index;
+    block_t       block;
+    source_e      source;
+    outcome_e     outcome;
+    fault_cause_e cause;  // OutcomeFault
+    frame_t       frame;  // OutcomeReady: the 4 KiB of card memory that the block lies in
+  } result_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Inside the paged translator
+  // ---------------------------------------------------------------------------------------------
+
+  // A lookup that missed in the L1 TLB.
+  typedef struct packed {
+    park_token_t token;
+    asid_t       asid;
+    logic        write;
+    block_t      block;
+    logic        epoch;
+  } miss_t;
+
+  // The end of a walk.
+  typedef struct packed {
+    park_token_t  token;
+    asid_t        asid;
+    logic         write;
+    block_t       block;
+    logic         epoch;
+    outcome_e     outcome;
+    fault_cause_e cause;
+    frame_t       frame;
+    logic         fill;  // the page is at least as large as an L1 page
+    logic         page_read;
+    logic         page_write;
+    logic         page_dirty;
+  } walk_result_t;
+
+  // A set of virtual addresses: those that agree with `block` where `mask` is 0.
+  typedef struct packed {
+    asid_t  asid;
+    block_t block;
+    block_t mask;
+  } region_t;
+
+  // A walk asks the table engine to set accessed (and, for a write, dirty).
+  typedef struct packed {
+    asid_t       asid;
+    block_t      block;
+    size_class_t size_class;
+    logic        write;
+  } mark_t;
+
+  // Ones below bit `size_class`: the blocks of one page.
+  function automatic block_t page_mask(size_class_t size_class);
+    return block_t'((block_t'(1) << size_class) - block_t'(1));
+  endfunction
+
+  function automatic logic in_region(region_t region, asid_t asid, block_t block);
+    return (asid == region.asid) && (((block ^ region.block) & ~region.mask) == '0);
+  endfunction
+
+  // The frame of one block of a page; of the block's number only the low bits matter.
+  function automatic frame_t frame_of_block(frame_t frame, frame_t block, size_class_t size_class);
+    frame_t mask;
+    mask = frame_t'(page_mask(size_class));
+    return (frame & ~mask) | (block & mask);
+  endfunction
+
+  // The set of a table that a page belongs to: an invertible fold of its number.
+  localparam int unsigned TableSetWidth = CardAddrWidth - RowOffsetWidth;
+  typedef logic [TableSetWidth-1:0] table_set_t;
+
+  function automatic table_set_t table_set(page_number_t number, logic [4:0] sets_log2);
+    page_number_t once, twice, thrice, fold;
+    once = number >> sets_log2;
+    twice = once >> sets_log2;
+    thrice = twice >> sets_log2;
+    fold = number ^ once ^ twice ^ thrice;
+    return table_set_t'(fold & ((page_number_t'(1) << sets_log2) - page_number_t'(1)));
+  endfunction
+
+  // The largest size class of a mask (0 when the mask is empty).
+  function automatic size_class_t largest_class(logic [MaxSizeClass:0] mask);
+    size_class_t result;
+    result = '0;
+    for (int unsigned i = 0; i <= MaxSizeClass; i++) begin
+      if (mask[i]) result = size_class_t'(i);
+    end
+    return result;
+  endfunction
+
+  function automatic size_class_t smallest_class(logic [MaxSizeClass:0] mask);
+    size_class_t result;
+    result = '0;
+    for (int unsigned i = 0; i <= MaxSizeClass; i++) begin
+      if (mask[MaxSizeClass-i]) result = size_class_t'(MaxSizeClass - i);
+    end
+    return result;
+  endfunction
+
+endpackage
+// verilator lint_on UNUSEDPARAM

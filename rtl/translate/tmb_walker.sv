@@ -1,0 +1,455 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Page-table walker: looks up in the table (card memory) what missed in the L1 TLBs.
+//
+// A walk has a slot from its miss to its end; the slot is the tag of its memory reads. It reads one
+// set (one row) for each size class that its space uses, largest first, until an entry matches. An
+// entry that has not been accessed, or a write to a clean page, goes to the table engine, which sets
+// the bits in the table and gives the entry back; only then does the walk end.
+//
+// MaxWalks   walks in flight
+// L1PageBits pages at least this large are offered to the L1 TLB
+//
+// Throughput: one set read a cycle, one walk a cycle. Latency: 4 cycles to the read, 3 from its
+// response to the result. Ordering: none; walks overtake one another.
+// Back-pressure: a miss waits for a slot. Responses are always taken: every queue here has a place
+// for every slot.
+// No deadlock: a walk needs memory, the table engine (which takes marks also while it waits for an
+// invalidation) and its lane (which always takes the end of a walk).
+//
+// FSRF section 5.2, steps 4 and 5, figure 4.
+
+`include "tmb_assert.svh"
+
+module tmb_walker
+  import tmb_pkg::*;
+  import tmb_translate_pkg::*;
+#(
+  parameter int unsigned NumLanes = 1,
+  parameter int unsigned MaxWalks = 64,
+  parameter int unsigned L1PageBits = 21
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  space_cfg_t   space_i [2**AsidWidth],
+  // lanes
+  input  logic         miss_valid_i [NumLanes],
+  output logic         miss_ready_o [NumLanes],
+  input  miss_t        miss_i [NumLanes],
+  output logic         walk_valid_o [NumLanes],
+  input  logic         walk_ready_i [NumLanes],
+  output walk_result_t walk_o,
+  // table engine: one at a time; the entry as it is now, or gone
+  output logic         mark_valid_o,
+  output mark_t        mark_o,
+  input  logic         mark_done_i,
+  output logic         mark_ready_o,
+  input  logic         mark_gone_i,
+  input  page_entry_t  mark_entry_i,
+  // fabric
+  output logic          read_req_valid_o,
+  input  logic          read_req_ready_i,
+  output mem_req_t      read_req_o,
+  input  logic          read_rsp_valid_i,
+  output logic          read_rsp_ready_o,
+  input  mem_read_rsp_t read_rsp_i
+);
+
+  localparam int unsigned SlotWidth = MaxWalks > 1 ? $clog2(MaxWalks) : 1;
+  localparam int unsigned LaneWidth = NumLanes > 1 ? $clog2(NumLanes) : 1;
+  typedef logic [SlotWidth-1:0] slot_t;
+  typedef logic [SlotWidth:0] slot_count_t;
+  typedef logic [MaxSizeClass:0] classes_t;
+  typedef logic [TableTagWidth-1:0] tag_t;
+
+  miss_t walk_q [MaxWalks];
+
+  // What the set read of a slot looks for, and what is left to try after it.
+  typedef struct packed {
+    tag_t        tag;
+    size_class_t size_class;
+    classes_t    others;
+  } probe_t;
+  probe_t probe_q [MaxWalks];
+
+  // ---------------------------------------------------------------------------------------------
+  // Slots
+  // ---------------------------------------------------------------------------------------------
+
+  // Slots are dealt in turn once; afterwards those that come back are dealt again.
+  slot_count_t fresh_q;
+  logic fresh, returned_valid, slot_valid, begins, ends, unused_return_ready;
+  slot_t returned, slot, end_slot;
+  assign fresh = fresh_q != slot_count_t'(MaxWalks);
+  assign slot = fresh ? slot_t'(fresh_q) : returned;
+  assign slot_valid = fresh || returned_valid;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) fresh_q <= '0;
+    else if (begins && fresh) fresh_q <= fresh_q + slot_count_t'(1);
+  end
+
+  tmb_fifo #(
+    .T    (slot_t),
+    .Depth(MaxWalks)
+  ) i_slots (
+    .clk_i      (clk_i),
+    .rst_ni     (rst_ni),
+    .in_valid_i (ends),
+    .in_ready_o (unused_return_ready),
+    .in_data_i  (end_slot),
+    .out_valid_o(returned_valid),
+    .out_ready_i(begins && !fresh),
+    .out_data_o (returned)
+  );
+
+  // ---------------------------------------------------------------------------------------------
+  // Next probe: a further class of a walk, or a new walk
+  // ---------------------------------------------------------------------------------------------
+
+  logic [NumLanes-1:0] miss_request, miss_grant;
+  logic [LaneWidth-1:0] miss_lane;
+  logic miss_any, further_valid, further_take, advance;
+  slot_t further_slot;
+  miss_t miss;
+
+  for (genvar l = 0; l < NumLanes; l++) begin : gen_miss
+    assign miss_request[l] = miss_valid_i[l];
+    assign miss_ready_o[l] = miss_grant[l] && slot_valid && advance && !further_valid;
+  end
+
+  tmb_round_robin_arbiter #(
+    .NumRequests(NumLanes)
+  ) i_misses (
+    .clk_i    (clk_i),
+    .rst_ni   (rst_ni),
+    .request_i(miss_request),
+    .accept_i (begins),
+    .valid_o  (miss_any),
+    .grant_o  (miss_grant),
+    .index_o  (miss_lane)
+  );
+
+  assign miss = miss_i[miss_lane];
+  assign begins = miss_any && slot_valid && advance && !further_valid;
+  assign further_take = further_valid && advance;
+
+  always_ff @(posedge clk_i) begin
+    if (begins) walk_q[slot] <= miss;
+  end
+
+  // Stage 1: which class. Stage 2: page number. Stage 3: set and tag. Then the request.
+  typedef struct packed {
+    slot_t    slot;
+    asid_t    asid;
+    block_t   block;
+    classes_t classes;
+  } choose_t;
+  typedef struct packed {
+    slot_t        slot;
+    asid_t        asid;
+    page_number_t number;
+    size_class_t  size_class;
+    classes_t     others;
+  } index_t;
+  typedef struct packed {
+    slot_t      slot;
+    asid_t      asid;
+    table_set_t set;
+  } issue_t;
+
+  choose_t choose_q;
+  index_t index_q;
+  issue_t issue_q;
+  logic choose_valid_q, index_valid_q, issue_valid_q;
+  miss_t further_walk;
+  size_class_t chosen_class;
+
+  assign further_walk = walk_q[further_slot];
+  assign chosen_class = largest_class(choose_q.classes);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      choose_valid_q <= 1'b0;
+      index_valid_q <= 1'b0;
+      issue_valid_q <= 1'b0;
+    end else if (advance) begin
+      choose_valid_q <= begins || further_take;
+      index_valid_q <= choose_valid_q;
+      issue_valid_q <= index_valid_q;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (further_take) begin
+      choose_q <= '{
+          slot: further_slot,
+          asid: further_walk.asid,
+          block: further_walk.block,
+          classes: probe_q[further_slot].others
+      };
+    end else if (begins) begin
+      choose_q <= '{
+          slot: slot,
+          asid: miss.asid,
+          block: miss.block,
+          classes: space_i[miss.asid].size_classes
+      };
+    end
+    if (advance && choose_valid_q) begin
+      index_q <= '{
+          slot: choose_q.slot,
+          asid: choose_q.asid,
+          number: choose_q.block >> chosen_class,
+          size_class: chosen_class,
+          others: choose_q.classes & ~(classes_t'(1) << chosen_class)
+      };
+    end
+    if (advance && index_valid_q) begin
+      probe_q[index_q.slot] <= '{
+          tag: page_tag(index_q.number, space_i[index_q.asid].table_sets_log2),
+          size_class: index_q.size_class,
+          others: index_q.others
+      };
+      issue_q <= '{
+          slot: index_q.slot,
+          asid: index_q.asid,
+          set: table_set(index_q.number, space_i[index_q.asid].table_sets_log2)
+      };
+    end
+  end
+
+  mem_req_t request;
+  assign request = '{
+      addr: space_i[issue_q.asid].table_base | {issue_q.set, RowOffsetWidth'(0)},
+      len: '0,
+      tag: mem_tag_t'(issue_q.slot)
+  };
+
+  tmb_spill_register #(
+    .T(mem_req_t)
+  ) i_request (
+    .clk_i      (clk_i),
+    .rst_ni     (rst_ni),
+    .in_valid_i (issue_valid_q),
+    .in_ready_o (advance),
+    .in_data_i  (request),
+    .out_valid_o(read_req_valid_o),
+    .out_ready_i(read_req_ready_i),
+    .out_data_o (read_req_o)
+  );
+
+  // ---------------------------------------------------------------------------------------------
+  // Response: find the entry, then decide
+  // ---------------------------------------------------------------------------------------------
+
+  page_set_t set_q;
+  slot_t set_slot_q, found_slot_q;
+  logic set_valid_q, set_error_q, found_valid_q, found_error_q, found_hit_q;
+  page_entry_t found_q, match_entry;
+  logic [TableWays-1:0] match;
+  probe_t set_probe;
+
+  assign read_rsp_ready_o = 1'b1;
+  assign set_probe = probe_q[set_slot_q];
+
+  always_comb begin
+    match_entry = '0;
+    for (int unsigned w = 0; w < TableWays; w++) begin
+      match[w] = set_q[w].valid && (set_q[w].tag == set_probe.tag)
+          && (set_q[w].size_class == set_probe.size_class);
+      if (match[w]) match_entry |= set_q[w];
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      set_valid_q <= 1'b0;
+      found_valid_q <= 1'b0;
+    end else begin
+      set_valid_q <= read_rsp_valid_i;
+      found_valid_q <= set_valid_q;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (read_rsp_valid_i) begin
+      set_q <= read_rsp_i.row;
+      set_slot_q <= slot_t'(read_rsp_i.tag);
+      set_error_q <= read_rsp_i.error;
+    end
+    if (set_valid_q) begin
+      found_q <= match_entry;
+      found_hit_q <= |match;
+      found_slot_q <= set_slot_q;
+      found_error_q <= set_error_q;
+    end
+  end
+
+  typedef struct packed {
+    slot_t        slot;
+    outcome_e     outcome;
+    fault_cause_e cause;
+    page_entry_t  entry;
+  } end_t;
+
+  end_t found_end, mark_end, finished;
+  logic found_write, found_right, found_marked, found_ends, to_mark, to_further;
+
+  assign found_write = walk_q[found_slot_q].write;
+  assign found_right = found_write ? found_q.write : found_q.read;
+  assign found_marked = found_q.accessed && (found_q.dirty || !found_write);
+
+  always_comb begin
+    found_end = '{
+        slot: found_slot_q,
+        outcome: OutcomeFault,
+        cause: FaultAbsent,
+        entry: found_q
+    };
+    found_ends = found_valid_q;
+    to_mark = 1'b0;
+    to_further = 1'b0;
+    if (found_error_q) begin
+      found_end.outcome = OutcomeError;
+    end else if (!found_hit_q) begin
+      to_further = found_valid_q && (probe_q[found_slot_q].others != '0);
+      found_ends = found_valid_q && !to_further;
+    end else if (!found_right) begin
+      found_end.cause = FaultPermission;
+    end else if (found_q.target != TargetCard) begin
+      found_end.cause = FaultTarget;
+    end else begin
+      found_end.outcome = OutcomeReady;
+      to_mark = found_valid_q && !found_marked;
+      found_ends = found_valid_q && found_marked;
+    end
+  end
+
+  logic unused_further_ready, unused_mark_ready, unused_end_ready;
+
+  tmb_fifo #(
+    .T    (slot_t),
+    .Depth(MaxWalks)
+  ) i_further (
+    .clk_i      (clk_i),
+    .rst_ni     (rst_ni),
+    .in_valid_i (to_further),
+    .in_ready_o (unused_further_ready),
+    .in_data_i  (found_slot_q),
+    .out_valid_o(further_valid),
+    .out_ready_i(further_take),
+    .out_data_o (further_slot)
+  );
+
+  // ---------------------------------------------------------------------------------------------
+  // Marks
+  // ---------------------------------------------------------------------------------------------
+
+  slot_t mark_slot;
+  miss_t mark_walk;
+  logic mark_finish;
+
+  tmb_fifo #(
+    .T    (slot_t),
+    .Depth(MaxWalks)
+  ) i_marks (
+    .clk_i      (clk_i),
+    .rst_ni     (rst_ni),
+    .in_valid_i (to_mark),
+    .in_ready_o (unused_mark_ready),
+    .in_data_i  (found_slot_q),
+    .out_valid_o(mark_valid_o),
+    .out_ready_i(mark_finish),
+    .out_data_o (mark_slot)
+  );
+
+  assign mark_walk = walk_q[mark_slot];
+  assign mark_o = '{
+      asid: mark_walk.asid,
+      block: mark_walk.block,
+      size_class: probe_q[mark_slot].size_class,
+      write: mark_walk.write
+  };
+  assign mark_ready_o = !found_ends;
+  assign mark_finish = mark_done_i && mark_ready_o;
+  assign mark_end = '{
+      slot: mark_slot,
+      outcome: mark_gone_i ? OutcomeRetry : OutcomeReady,
+      cause: FaultAbsent,
+      entry: mark_entry_i
+  };
+
+  // ---------------------------------------------------------------------------------------------
+  // End
+  // ---------------------------------------------------------------------------------------------
+
+  logic finished_valid, result_valid_q, result_free, result_taken;
+  walk_result_t result_q;
+  miss_t end_walk;
+  size_class_t end_class;
+  logic [LaneWidth-1:0] result_lane;
+
+  tmb_fifo #(
+    .T    (end_t),
+    .Depth(MaxWalks)
+  ) i_ends (
+    .clk_i      (clk_i),
+    .rst_ni     (rst_ni),
+    .in_valid_i (found_ends || mark_finish),
+    .in_ready_o (unused_end_ready),
+    .in_data_i  (found_ends ? found_end : mark_end),
+    .out_valid_o(finished_valid),
+    .out_ready_i(result_free),
+    .out_data_o (finished)
+  );
+
+  assign end_slot = finished.slot;
+  assign end_walk = walk_q[end_slot];
+  assign end_class = probe_q[end_slot].size_class;
+  assign ends = finished_valid && result_free;
+  assign result_free = !result_valid_q || result_taken;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) result_valid_q <= 1'b0;
+    else if (result_free) result_valid_q <= finished_valid;
+  end
+  always_ff @(posedge clk_i) begin
+    if (ends) begin
+      result_q <= '{
+          token: end_walk.token,
+          asid: end_walk.asid,
+          write: end_walk.write,
+          block: end_walk.block,
+          epoch: end_walk.epoch,
+          outcome: finished.outcome,
+          cause: finished.cause,
+          frame: frame_of_block(finished.entry.frame, frame_t'(end_walk.block), end_class),
+          fill: (32'(end_class) + MinPageBits) >= L1PageBits,
+          page_read: finished.entry.read,
+          page_write: finished.entry.write,
+          page_dirty: finished.entry.dirty
+      };
+    end
+  end
+
+  assign result_lane = LaneWidth'(32'(result_q.token.stream) % NumLanes);
+  assign result_taken = walk_ready_i[result_lane];
+  for (genvar l = 0; l < NumLanes; l++) begin : gen_walk
+    assign walk_valid_o[l] = result_valid_q && (result_lane == LaneWidth'(l));
+  end
+  assign walk_o = result_q;
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, read_rsp_i, set_probe, further_walk, mark_walk, finished, unused_return_ready,
+                       unused_further_ready, unused_mark_ready, unused_end_ready};
+
+  `TMB_ASSERT_INIT(SlotFitsTag, SlotWidth <= MemTagWidth)
+  `TMB_ASSERT(OneMatch, set_valid_q |-> $onehot0(match))
+  `TMB_ASSERT(SlotReturns, ends |-> unused_return_ready)
+  `TMB_ASSERT(FurtherFits, to_further |-> unused_further_ready)
+  `TMB_ASSERT(MarkFits, to_mark |-> unused_mark_ready)
+  `TMB_ASSERT(EndFits, (found_ends || mark_finish) |-> unused_end_ready)
+
+endmodule
