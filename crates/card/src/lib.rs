@@ -8,6 +8,7 @@ pub mod event;
 pub mod functional;
 pub mod kernel;
 pub mod memory;
+pub mod registers;
 pub mod sim;
 
 use command::Command;
@@ -294,6 +295,12 @@ pub enum CardError {
     /// The kernel cannot be put into a slot.
     #[error(transparent)]
     Kernel(#[from] kernel::KernelError),
+    /// RTL did not become a model that runs.
+    #[error(transparent)]
+    Build(#[from] sim::build::BuildError),
+    /// A card of this kind cannot be made.
+    #[error("simulated card: {0}")]
+    Configuration(String),
     /// The card answered a register access with an error.
     #[error("register 0x{address:06x}: the card answered with an error ({what})")]
     Bus {

@@ -1,10 +1,30 @@
 //! The simulated card: Verilated shell and kernels in deterministic virtual time.
+//!
+//! `build` turns RTL into loadable models, `model` loads them, `engine` is the event loop, the
+//! `*_port` modules are what surrounds the shell, and [`SimCard`] is the `Card` on top.
+//! `docs/blocks/simulator.md` argues why a split design behaves as one, and why idle time may be
+//! skipped.
 
+mod address_map;
+mod bar_port;
 pub mod build;
+mod bus;
+mod card;
+mod clocked;
 mod config;
+mod engine;
+mod host_port;
 mod interface;
+mod memory_port;
 mod model;
+mod observer;
+mod options;
+mod rings;
 mod signals;
+mod slot;
+mod store;
 
+pub use card::{ProgressCallback, SimCard};
 pub use config::{ShellConfig, Translator};
 pub use model::{Instance, Model, ModelFailure};
+pub use options::{platform_directories, SimOptions};

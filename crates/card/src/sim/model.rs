@@ -349,14 +349,6 @@ impl Pin<u8> {
     }
 }
 
-impl Pin<Row> {
-    /// Runs `use_bytes` on the address of the row's 64 bytes.
-    #[inline]
-    pub(crate) fn address(&self) -> *mut u8 {
-        self.at.as_ptr().cast()
-    }
-}
-
 /// A place of up to 64 bits in whatever storage Verilator chose.
 #[derive(Clone)]
 pub(crate) struct NumberPin {

@@ -1,0 +1,368 @@
+//! The event loop of the simulated card: virtual time, edges, and what lies around the shell.
+//!
+//! At an edge, in this order: what crosses each bus is taken, with the pins as they were before the
+//! edge; all models are clocked; buses get their inputs for the next edge; outputs of the shell go
+//! to the kernels, which settle, and their outputs go to the shell. Every output of the shell is a
+//! register, so one pass is enough, and a design split at the slot boundary behaves edge for edge
+//! as one model does.
+
+use super::address_map::AddressMap;
+use super::bar_port::{BarPort, ReadAnswer};
+use super::build::BuildError;
+use super::clocked::Clocked;
+use super::host_port::HostPort;
+use super::memory_port::MemoryPort;
+use super::model::{Instance, ModelFailure, Pin};
+use super::observer::PortObserver;
+use super::slot::{quieten, KernelSlot, SlotPlace};
+use crate::{CardError, SlotId};
+use timing::pcie::Link;
+use units::Picoseconds;
+
+/// A clock: edges at `phase + n × period`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ClockDomain {
+    pub(crate) period: Picoseconds,
+    pub(crate) phase: Picoseconds,
+}
+
+impl ClockDomain {
+    /// The first edge at or after `time`, as its number.
+    fn edge_from(&self, time: Picoseconds) -> u64 {
+        (time - self.phase).get().div_ceil(self.period.get())
+    }
+
+    fn time_of(&self, edge: u64) -> Picoseconds {
+        self.phase + self.period * edge
+    }
+}
+
+/// What the engine noticed and the card must handle.
+#[derive(Debug)]
+pub(crate) enum Notice {
+    /// The interrupt reaches the host at this time.
+    Interrupt(Picoseconds),
+    /// A kernel ended itself; its slot is empty now.
+    KernelFailed(SlotId, String),
+}
+
+/// Why [`Engine::run_until`] came back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The time is reached; every edge up to it is done.
+    Reached,
+    /// There are notices.
+    Noticed,
+    /// The answer to a register read is there.
+    Answered,
+    /// Nothing will ever happen, and no time was given.
+    Idle,
+}
+
+/// Everything that is clocked, and its surroundings.
+pub(crate) struct Engine {
+    clock: ClockDomain,
+    /// Number of the next edge.
+    next: u64,
+    now: Picoseconds,
+    idle_skipping: bool,
+    shell: Clocked,
+    reset: Pin<u8>,
+    irq: Pin<u8>,
+    slots: Vec<Option<KernelSlot>>,
+    ports_per_slot: u32,
+    memories: Vec<MemoryPort>,
+    observers: Vec<PortObserver>,
+    pub(crate) host: HostPort,
+    pub(crate) bar: BarPort,
+    pub(crate) link: Box<dyn Link + Send>,
+    pub(crate) map: AddressMap,
+    notices: Vec<Notice>,
+}
+
+/// What an engine is made of.
+pub(crate) struct Parts {
+    pub(crate) clock: ClockDomain,
+    pub(crate) shell: Instance,
+    pub(crate) slots: u32,
+    pub(crate) ports_per_slot: u32,
+    pub(crate) memories: Vec<MemoryPort>,
+    pub(crate) link: Box<dyn Link + Send>,
+    pub(crate) idle_skipping: bool,
+    /// The kernel is part of the shell's model.
+    pub(crate) monolithic: bool,
+}
+
+fn broken(failure: ModelFailure) -> CardError {
+    CardError::Broken(format!("the shell failed: {}", failure.reason))
+}
+
+impl Engine {
+    pub(crate) fn new(parts: Parts) -> Result<Self, CardError> {
+        let Parts {
+            clock,
+            shell,
+            slots,
+            ports_per_slot,
+            ..
+        } = parts;
+        let pin = |name: &str| {
+            shell.pin::<u8>(name, 0).ok_or_else(|| BuildError::Mismatch {
+                kernel: shell.info().name.clone(),
+                rule: format!("the shell has no port `{name}` of one bit"),
+            })
+        };
+        let (reset, irq) = (pin("rst_ni")?, pin("irq_o")?);
+        if !parts.monolithic {
+            for slot in 0..slots {
+                quieten(&shell, SlotPlace { slot, ports_per_slot })?;
+            }
+        }
+        let observers = (0..slots * ports_per_slot)
+            .map(|port| PortObserver::new(&shell, port))
+            .collect::<Result<_, _>>()?;
+        let mut engine = Self {
+            next: 0,
+            now: Picoseconds::ZERO,
+            idle_skipping: parts.idle_skipping,
+            reset,
+            irq,
+            slots: (0..slots).map(|_| None).collect(),
+            ports_per_slot,
+            memories: parts.memories,
+            observers,
+            host: HostPort::new(&shell)?,
+            bar: BarPort::new(&shell)?,
+            shell: Clocked::new(shell),
+            link: parts.link,
+            map: AddressMap::default(),
+            notices: Vec::with_capacity(16),
+            clock,
+        };
+        engine.shell.settle(Picoseconds::ZERO).map_err(broken)?;
+        Ok(engine)
+    }
+
+    /// Holds the whole card in reset for some edges. Buses stay quiet meanwhile.
+    pub(crate) fn reset(&mut self, edges: u32) -> Result<(), CardError> {
+        self.reset.set(0);
+        for _ in 0..edges {
+            self.now = self.clock.time_of(self.next);
+            self.shell.touch();
+            self.shell.edge(self.now, false).map_err(broken)?;
+            self.next += 1;
+        }
+        self.reset.set(1);
+        self.shell.touch();
+        for slot in 0..self.slots.len() {
+            self.exchange(slot, true)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn now(&self) -> Picoseconds {
+        self.now
+    }
+
+    /// Edges so far, skipped ones included.
+    pub(crate) fn cycles(&self) -> u64 {
+        self.next
+    }
+
+    /// Edges at which the shell was evaluated.
+    pub(crate) fn evaluated_cycles(&self) -> u64 {
+        self.shell.evaluated
+    }
+
+    pub(crate) fn memories(&self) -> &[MemoryPort] {
+        &self.memories
+    }
+
+    pub(crate) fn observers(&self) -> &[PortObserver] {
+        &self.observers
+    }
+
+    pub(crate) fn shell(&self) -> &Instance {
+        self.shell.instance()
+    }
+
+    pub(crate) fn place(&self, slot: SlotId) -> SlotPlace {
+        SlotPlace {
+            slot: slot.0.into(),
+            ports_per_slot: self.ports_per_slot,
+        }
+    }
+
+    /// Puts a kernel into a slot, or takes it out.
+    pub(crate) fn set_kernel(
+        &mut self,
+        slot: SlotId,
+        kernel: Option<KernelSlot>,
+    ) -> Result<(), CardError> {
+        let index = usize::from(slot.0);
+        self.slots[index] = None;
+        quieten(self.shell.instance(), self.place(slot))?;
+        self.shell.touch();
+        if let Some(mut kernel) = kernel {
+            match kernel.start(self.now) {
+                Ok(_) => self.slots[index] = Some(kernel),
+                Err(failure) => self.kernel_failed(index, failure)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The slot's ports were reset: nothing is open on them.
+    pub(crate) fn forget_bursts(&mut self, slot: SlotId) {
+        let ports = self.ports_per_slot as usize;
+        let first = usize::from(slot.0) * ports;
+        for observer in &mut self.observers[first..first + ports] {
+            observer.forget();
+        }
+    }
+
+    pub(crate) fn take_notices(&mut self, into: &mut Vec<Notice>) {
+        into.append(&mut self.notices);
+    }
+
+    /// The answer to a register read.
+    pub(crate) fn take_answer(&mut self) -> Option<ReadAnswer> {
+        self.bar.take_answer()
+    }
+
+    /// Lets time pass until `until`, a notice, or an answer.
+    pub(crate) fn run_until(&mut self, until: Picoseconds) -> Result<Stop, CardError> {
+        loop {
+            if !self.notices.is_empty() {
+                return Ok(Stop::Noticed);
+            }
+            if self.bar.has_answer() {
+                return Ok(Stop::Answered);
+            }
+            if self.all_fixed() {
+                let event = self.next_event();
+                if event.is_none() && until == Picoseconds::MAX {
+                    return Ok(Stop::Idle);
+                }
+                if self.idle_skipping {
+                    self.skip_to(event.unwrap_or(Picoseconds::MAX).min(until));
+                }
+            }
+            let at = self.clock.time_of(self.next);
+            if at > until {
+                self.now = self.now.max(until);
+                return Ok(Stop::Reached);
+            }
+            self.edge(at)?;
+        }
+    }
+
+    /// True when no edge will ever change anything unless the host does something.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.all_fixed()
+            && self.next_event().is_none()
+            && self.notices.is_empty()
+            && !self.bar.is_busy()
+            && !self.host.has_posted()
+    }
+
+    fn all_fixed(&self) -> bool {
+        self.shell.is_fixed() && self.slots.iter().flatten().all(KernelSlot::is_fixed)
+    }
+
+    /// The next time at which something around the shell changes one of its inputs.
+    fn next_event(&self) -> Option<Picoseconds> {
+        self.memories
+            .iter()
+            .map(MemoryPort::next_event)
+            .chain([self.host.next_event(), self.bar.next_event()])
+            .flatten()
+            .min()
+    }
+
+    /// Passes over the edges before `time`: none of them would change anything.
+    fn skip_to(&mut self, time: Picoseconds) {
+        let target = self.clock.edge_from(time).max(self.next);
+        if target == self.next {
+            return;
+        }
+        for observer in &mut self.observers {
+            observer.observe(target - self.next);
+        }
+        self.next = target;
+    }
+
+    /// One edge.
+    fn edge(&mut self, at: Picoseconds) -> Result<(), CardError> {
+        self.now = at;
+        let mut active = self.irq.high();
+        if active {
+            let arrives = self.link.interrupt(at);
+            self.notices.push(Notice::Interrupt(arrives));
+        }
+        for memory in &mut self.memories {
+            active |= memory.sample(at);
+        }
+        active |= self.host.sample(at, &mut *self.link, &self.map);
+        active |= self.bar.sample(at);
+        for observer in &mut self.observers {
+            observer.observe(1);
+        }
+        if active {
+            self.shell.moved();
+        }
+
+        let skip = self.idle_skipping;
+        self.shell.edge(at, skip).map_err(broken)?;
+        for index in 0..self.slots.len() {
+            let result = self.slots[index].as_mut().map_or(Ok(()), |slot| slot.edge(at, skip));
+            if let Err(failure) = result {
+                self.kernel_failed(index, failure)?;
+            }
+        }
+        self.next += 1;
+
+        let shell_moved = !self.shell.is_fixed();
+        let mut changed = false;
+        for memory in &mut self.memories {
+            changed |= memory.drive(at);
+        }
+        changed |= self.host.drive(at);
+        changed |= self.bar.drive(at);
+        if changed {
+            self.shell.touch();
+        }
+        for index in 0..self.slots.len() {
+            self.exchange(index, shell_moved)?;
+        }
+        Ok(())
+    }
+
+    fn exchange(&mut self, index: usize, shell_moved: bool) -> Result<(), CardError> {
+        let Some(slot) = &mut self.slots[index] else {
+            return Ok(());
+        };
+        match slot.exchange(self.now, shell_moved) {
+            Ok((into, out)) => {
+                if out {
+                    self.shell.touch();
+                } else if into {
+                    self.shell.moved();
+                }
+                Ok(())
+            }
+            Err(failure) => self.kernel_failed(index, failure),
+        }
+    }
+
+    /// Empties the slot of a kernel that ended itself; the shell lives on.
+    #[cold]
+    fn kernel_failed(&mut self, index: usize, failure: ModelFailure) -> Result<(), CardError> {
+        let slot = SlotId(index as u8);
+        self.slots[index] = None;
+        quieten(self.shell.instance(), self.place(slot))?;
+        self.shell.touch();
+        self.notices.push(Notice::KernelFailed(slot, failure.reason));
+        Ok(())
+    }
+}

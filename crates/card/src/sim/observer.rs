@@ -1,0 +1,113 @@
+//! Counts what happens on the ports of the slots, edge by edge.
+
+use super::build::BuildError;
+use super::bus::Finder;
+use super::model::{Instance, Pin};
+use crate::StreamStatistics;
+
+/// One port of a slot, both directions.
+pub(crate) struct PortObserver {
+    arvalid: Pin<u8>,
+    arready: Pin<u8>,
+    arlen: Pin<u8>,
+    rvalid: Pin<u8>,
+    rready: Pin<u8>,
+    awvalid: Pin<u8>,
+    awready: Pin<u8>,
+    awlen: Pin<u8>,
+    wvalid: Pin<u8>,
+    wready: Pin<u8>,
+    /// Rows of accepted bursts that have not crossed. Data of a write may come before its address.
+    reads_open: u64,
+    writes_open: i64,
+    read: StreamStatistics,
+    write: StreamStatistics,
+}
+
+impl PortObserver {
+    pub(crate) fn new(shell: &Instance, port: u32) -> Result<Self, BuildError> {
+        let find = Finder {
+            shell,
+            prefix: "port",
+            element: port,
+        };
+        Ok(Self {
+            arvalid: find.pin("arvalid_i")?,
+            arready: find.pin("arready_o")?,
+            arlen: find.pin("arlen_i")?,
+            rvalid: find.pin("rvalid_o")?,
+            rready: find.pin("rready_i")?,
+            awvalid: find.pin("awvalid_i")?,
+            awready: find.pin("awready_o")?,
+            awlen: find.pin("awlen_i")?,
+            wvalid: find.pin("wvalid_i")?,
+            wready: find.pin("wready_o")?,
+            reads_open: 0,
+            writes_open: 0,
+            read: StreamStatistics::default(),
+            write: StreamStatistics::default(),
+        })
+    }
+
+    /// Counts `edges` edges at which the pins are as they are now. More than one only while nothing
+    /// moves, that is, without any handshake.
+    #[inline]
+    pub(crate) fn observe(&mut self, edges: u64) {
+        self.observe_reads(edges);
+        self.observe_writes(edges);
+    }
+
+    #[inline]
+    fn observe_reads(&mut self, edges: u64) {
+        if self.reads_open != 0 {
+            match (self.rvalid.high(), self.rready.high()) {
+                (true, true) => {
+                    self.read.rows += 1;
+                    self.reads_open -= 1;
+                }
+                (true, false) => self.read.kernel_stall_cycles += edges,
+                (false, _) => self.read.shell_stall_cycles += edges,
+            }
+        }
+        if self.arvalid.high() {
+            if self.arready.high() {
+                self.read.bursts += 1;
+                self.reads_open += u64::from(self.arlen.get()) + 1;
+            } else {
+                self.read.address_stall_cycles += edges;
+            }
+        }
+    }
+
+    #[inline]
+    fn observe_writes(&mut self, edges: u64) {
+        let (offered, taken) = (self.wvalid.high(), self.wready.high());
+        if offered && taken {
+            self.write.rows += 1;
+            self.writes_open -= 1;
+        } else if offered {
+            self.write.shell_stall_cycles += edges;
+        } else if self.writes_open > 0 {
+            self.write.kernel_stall_cycles += edges;
+        }
+        if self.awvalid.high() {
+            if self.awready.high() {
+                self.write.bursts += 1;
+                self.writes_open += i64::from(self.awlen.get()) + 1;
+            } else {
+                self.write.address_stall_cycles += edges;
+            }
+        }
+    }
+
+    /// The slot was reset: bursts that were open are forgotten.
+    pub(crate) fn forget(&mut self) {
+        self.reads_open = 0;
+        self.writes_open = 0;
+    }
+
+    /// (reads, writes) so far.
+    pub(crate) fn statistics(&self) -> (&StreamStatistics, &StreamStatistics) {
+        (&self.read, &self.write)
+    }
+}

@@ -1,0 +1,125 @@
+//! What a simulated card is made of.
+
+use super::build::{BuildError, Builder, Design, FileSet};
+use super::config::ShellConfig;
+use super::interface::CLOCK;
+use crate::kernel::KernelPackage;
+use crate::CardError;
+use std::path::{Path, PathBuf};
+use timing::platform::Platform;
+
+/// What a simulated card is made of.
+#[derive(Clone, Debug)]
+pub struct SimOptions {
+    /// Figures of the hardware.
+    pub platform: Platform,
+    /// The shell's configuration.
+    pub shell: ShellConfig,
+    /// Bytes of memory that a channel really has; at most what the platform's has, and the default.
+    pub channel_bytes: Option<u64>,
+    /// Skip edges that would change nothing. Changes no result, only the speed.
+    pub idle_skipping: bool,
+    /// Build shell and this kernel (in slot 0, the only slot) as one model.
+    pub monolithic: Option<KernelPackage>,
+    /// Folder with `rtl/`: the Tombolo checkout.
+    pub home: PathBuf,
+    /// The shell's list of files, relative to `home`.
+    pub shell_files: PathBuf,
+    /// Builds models; the default uses the machine's tools and the user's cache.
+    pub builder: Option<Builder>,
+}
+
+impl SimOptions {
+    /// The default card on a platform.
+    pub fn new(platform: Platform) -> Self {
+        Self {
+            platform,
+            shell: ShellConfig::default(),
+            channel_bytes: None,
+            idle_skipping: true,
+            monolithic: None,
+            home: default_home(),
+            shell_files: PathBuf::from("rtl/shell/tmb_shell.f"),
+            builder: None,
+        }
+    }
+
+    /// Bytes of memory of a channel.
+    pub(crate) fn channel_memory(&self) -> Result<u64, CardError> {
+        let room = 1u64 << self.shell.channel_bytes_log2;
+        let there = self.platform.memory().channel_bytes.min(room);
+        match self.channel_bytes {
+            None => Ok(there),
+            Some(bytes) if bytes > 0 && bytes <= there && bytes % 4096 == 0 => Ok(bytes),
+            Some(bytes) => Err(CardError::Configuration(format!(
+                "{bytes} bytes of memory a channel: must be a multiple of 4096, and at most the \
+                 {there} bytes that platform {} and the shell have",
+                self.platform.name()
+            ))),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), CardError> {
+        if let Some(rule) = self.shell.broken_rule() {
+            return Err(CardError::Configuration(rule));
+        }
+        let there = self.platform.memory().channels;
+        if u32::from(self.shell.channels) > there {
+            return Err(CardError::Configuration(format!(
+                "{} memory channels: platform {} has {there}",
+                self.shell.channels,
+                self.platform.name()
+            )));
+        }
+        if self.monolithic.is_some() && self.shell.slots != 1 {
+            return Err(CardError::Configuration(format!(
+                "{} slots: a monolithic card has one",
+                self.shell.slots
+            )));
+        }
+        Ok(())
+    }
+
+    /// The shell's files.
+    pub(crate) fn shell_file_set(&self) -> Result<FileSet, BuildError> {
+        FileSet::from_list(&self.home, &self.shell_files)
+    }
+}
+
+/// `$TOMBOLO_HOME`, else the checkout that this program was compiled from.
+fn default_home() -> PathBuf {
+    match std::env::var_os("TOMBOLO_HOME").filter(|path| !path.is_empty()) {
+        Some(path) => PathBuf::from(path),
+        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")),
+    }
+}
+
+/// A kernel's files, relative to its folder.
+pub(crate) fn kernel_file_set(kernel: &KernelPackage) -> Result<FileSet, BuildError> {
+    let folder = &kernel.directory;
+    let relative = |path: PathBuf| match path.strip_prefix(folder) {
+        Ok(relative) => relative.to_owned(),
+        Err(_) => path,
+    };
+    Ok(FileSet {
+        base: std::fs::canonicalize(folder).map_err(BuildError::io(folder))?,
+        files: kernel.sources().map(relative).collect(),
+        include: kernel.include_directories().map(relative).collect(),
+    })
+}
+
+/// A kernel as a model of its own.
+pub(crate) fn kernel_design(kernel: &KernelPackage) -> Result<Design, BuildError> {
+    Ok(Design {
+        name: kernel.manifest.name.clone(),
+        top: kernel.manifest.top.clone(),
+        clock: CLOCK.to_owned(),
+        file_sets: vec![kernel_file_set(kernel)?],
+        generated: None,
+    })
+}
+
+/// Folders with platform files, for `Platform::named`.
+pub fn platform_directories(home: &Path) -> Vec<PathBuf> {
+    vec![home.join("platforms")]
+}

@@ -1,0 +1,239 @@
+//! A kernel in a slot: its model, and the wires between it and the shell.
+
+use super::build::BuildError;
+use super::clocked::Clocked;
+use super::interface::{Bound, KernelInterface};
+use super::model::{Instance, ModelFailure, NumberPin, Pin, Row};
+use super::signals::{Signal, AXI4, CONTROL};
+use units::Picoseconds;
+
+/// Wires in one direction, by kind, so that copying is a few tight loops.
+#[derive(Default)]
+struct Wires {
+    bytes: Vec<(Pin<u8>, Pin<u8>)>,
+    words: Vec<(Pin<u64>, Pin<u64>)>,
+    rows: Vec<(Pin<Row>, Pin<Row>)>,
+    numbers: Vec<(NumberPin, NumberPin)>,
+}
+
+impl Wires {
+    /// Copies every wire. Returns whether any destination changed.
+    #[inline]
+    fn copy(&self) -> bool {
+        let mut changed = false;
+        for (from, to) in &self.bytes {
+            changed |= to.set(from.get());
+        }
+        for (from, to) in &self.words {
+            changed |= to.set(from.get());
+        }
+        for (from, to) in &self.rows {
+            changed |= to.set(from.get());
+        }
+        for (from, to) in &self.numbers {
+            changed |= to.set(from.get());
+        }
+        changed
+    }
+
+    fn add(&mut self, from: &Place<'_>, to: &Place<'_>) -> Result<(), BuildError> {
+        // Equal widths are equal storage; only IDs and control addresses may differ.
+        if from.width()? == to.width()? {
+            if let (Some(from), Some(to)) = (from.pin(), to.pin()) {
+                self.bytes.push((from, to));
+                return Ok(());
+            }
+            if let (Some(from), Some(to)) = (from.pin(), to.pin()) {
+                self.words.push((from, to));
+                return Ok(());
+            }
+            if let (Some(from), Some(to)) = (from.pin(), to.pin()) {
+                self.rows.push((from, to));
+                return Ok(());
+            }
+        }
+        self.numbers.push((from.number()?, to.number()?));
+        Ok(())
+    }
+}
+
+/// A port element, by name.
+struct Place<'a> {
+    instance: &'a Instance,
+    name: String,
+    element: u32,
+}
+
+impl Place<'_> {
+    fn missing(&self) -> BuildError {
+        BuildError::Mismatch {
+            kernel: self.instance.info().name.clone(),
+            rule: format!("the model has no port `{}` of the expected width", self.name),
+        }
+    }
+
+    fn width(&self) -> Result<u32, BuildError> {
+        let port = self.instance.port(&self.name);
+        port.map(|port| port.width).ok_or_else(|| self.missing())
+    }
+
+    fn pin<T: super::model::PinValue>(&self) -> Option<Pin<T>> {
+        self.instance.pin(&self.name, self.element)
+    }
+
+    fn number(&self) -> Result<NumberPin, BuildError> {
+        self.instance.number_pin(&self.name, self.element).ok_or_else(|| self.missing())
+    }
+}
+
+/// Where a slot is at the shell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlotPlace {
+    pub(crate) slot: u32,
+    pub(crate) ports_per_slot: u32,
+}
+
+/// The shell's inputs from an empty slot: no requests, and every response is taken.
+pub(crate) fn quieten(shell: &Instance, place: SlotPlace) -> Result<(), BuildError> {
+    for port in 0..place.ports_per_slot {
+        let element = place.slot * place.ports_per_slot + port;
+        for signal in AXI4.iter().filter(|signal| signal.manager) {
+            set_constant(shell, "port", signal, element, signal.absent)?;
+        }
+    }
+    for signal in CONTROL.iter().filter(|signal| !signal.manager) {
+        set_constant(shell, "ctl", signal, place.slot, 0)?;
+    }
+    let interrupt = Place {
+        instance: shell,
+        name: "slot_interrupt_i".to_owned(),
+        element: place.slot,
+    };
+    interrupt.number()?.set(0);
+    Ok(())
+}
+
+fn set_constant(
+    shell: &Instance,
+    prefix: &str,
+    signal: &Signal,
+    element: u32,
+    value: u64,
+) -> Result<(), BuildError> {
+    let place = Place {
+        instance: shell,
+        name: format!("{prefix}_{}_i", signal.name),
+        element,
+    };
+    if let Some(row) = place.pin::<Row>() {
+        row.set([value as u8; 64]);
+    } else {
+        place.number()?.set(value);
+    }
+    Ok(())
+}
+
+/// A kernel's model, joined to a slot.
+pub(crate) struct KernelSlot {
+    kernel: Clocked,
+    to_kernel: Wires,
+    to_shell: Wires,
+}
+
+impl KernelSlot {
+    /// Joins a new instance to a slot whose inputs at the shell are quiet.
+    pub(crate) fn new(
+        shell: &Instance,
+        place: SlotPlace,
+        instance: Instance,
+        interface: &KernelInterface,
+    ) -> Result<Self, BuildError> {
+        let mut to_kernel = Wires::default();
+        let mut to_shell = Wires::default();
+        let mut join = |prefix: &str, element: u32, bound: &Bound, driven: bool| {
+            let (signal, Some(port)) = bound else {
+                return Ok(());
+            };
+            let kernel = Place {
+                instance: &instance,
+                name: port.name.clone(),
+                element: 0,
+            };
+            let direction = if driven { "i" } else { "o" };
+            let shell = Place {
+                instance: shell,
+                name: format!("{prefix}_{}_{direction}", signal.name),
+                element,
+            };
+            match driven {
+                true => to_shell.add(&kernel, &shell),
+                false => to_kernel.add(&shell, &kernel),
+            }
+        };
+        for (index, bus) in interface.ports.iter().enumerate() {
+            let element = place.slot * place.ports_per_slot + index as u32;
+            for bound in bus {
+                join("port", element, bound, bound.0.manager)?;
+            }
+        }
+        for bound in interface.control.iter().flatten() {
+            join("ctl", place.slot, bound, !bound.0.manager)?;
+        }
+        let single = |name: &str, shell_side: bool| Place {
+            instance: if shell_side { shell } else { &instance },
+            name: name.to_owned(),
+            element: if shell_side { place.slot } else { 0 },
+        };
+        if let Some(reset) = &interface.reset {
+            to_kernel.add(&single("slot_rst_no", true), &single(&reset.name, false))?;
+        }
+        if let Some(interrupt) = &interface.interrupt {
+            to_shell.add(&single(&interrupt.name, false), &single("slot_interrupt_i", true))?;
+        }
+        Ok(Self {
+            kernel: Clocked::new(instance),
+            to_kernel,
+            to_shell,
+        })
+    }
+
+    /// The first evaluation: initial values, and outputs that follow the shell's.
+    /// Returns whether an input of the shell changed.
+    pub(crate) fn start(&mut self, now: Picoseconds) -> Result<bool, ModelFailure> {
+        self.to_kernel.copy();
+        self.kernel.settle(now)?;
+        Ok(self.to_shell.copy())
+    }
+
+    /// The rising edge.
+    #[inline]
+    pub(crate) fn edge(&mut self, now: Picoseconds, skip: bool) -> Result<(), ModelFailure> {
+        self.kernel.edge(now, skip)
+    }
+
+    /// After the edge: outputs of the shell go in, the kernel settles, its outputs go back. Returns
+    /// whether an input of the kernel, and whether an input of the shell, changed.
+    #[inline]
+    pub(crate) fn exchange(
+        &mut self,
+        now: Picoseconds,
+        shell_moved: bool,
+    ) -> Result<(bool, bool), ModelFailure> {
+        let into = shell_moved && self.to_kernel.copy();
+        if into {
+            self.kernel.touch();
+            self.kernel.settle(now)?;
+        } else if self.kernel.is_fixed() {
+            return Ok((false, false));
+        }
+        let out = self.to_shell.copy();
+        if out {
+            self.kernel.moved();
+        }
+        Ok((into, out))
+    }
+
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.kernel.is_fixed()
+    }
+}
