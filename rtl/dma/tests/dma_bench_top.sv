@@ -1,0 +1,390 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// tmb_dma on tmb_fabric with two small channels; every bus flat, as cocotbext-axi wants it, and the
+// interfaces to the virtual memory in the hands of the test.
+
+module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg::*; (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  input  logic        enable_i,
+  input  logic [63:0] command_base_i,
+  input  logic [4:0]  command_size_log2_i,
+  input  logic [31:0] command_tail_i,
+  output logic [31:0] command_head_o,
+  input  logic [63:0] event_base_i,
+  input  logic [4:0]  event_size_log2_i,
+  input  logic [31:0] event_head_i,
+  output logic [31:0] event_tail_o,
+  output logic        idle_o,
+  output logic        row_in_o,
+  output logic        row_out_o,
+  output logic        row_zeroed_o,
+  output logic        irq_o,
+  input  logic [1:0]  interrupt_i,
+
+  output logic        table_cmd_valid_o,
+  input  logic        table_cmd_ready_i,
+  output logic [1:0]  table_cmd_op_o,
+  output logic [3:0]  table_cmd_asid_o,
+  output logic [47:0] table_cmd_addr_o,
+  output logic [63:0] table_cmd_entry_o,
+  input  logic        table_rsp_valid_i,
+  output logic        table_rsp_ready_o,
+  input  logic [1:0]  table_rsp_status_i,
+  input  logic        table_rsp_accessed_i,
+  input  logic        table_rsp_dirty_i,
+  input  logic        fault_valid_i,
+  output logic        fault_ready_o,
+  input  logic [1:0]  fault_cause_i,
+  input  logic [3:0]  fault_asid_i,
+  input  logic        fault_write_i,
+  input  logic        fault_ahead_i,
+  input  logic [47:0] fault_addr_i,
+  input  logic [7:0]  fault_stream_i,
+  input  logic [5:0]  fault_index_i,
+  output logic        fault_reply_valid_o,
+  input  logic        fault_reply_ready_i,
+  output logic [7:0]  fault_reply_stream_o,
+  output logic [5:0]  fault_reply_index_o,
+  output logic        fault_reply_fail_o,
+  output logic [63:0] fault_reply_entry_o,
+
+  output logic [3:0]   host_arid,
+  output logic [63:0]  host_araddr,
+  output logic [7:0]   host_arlen,
+  output logic [2:0]   host_arsize,
+  output logic [1:0]   host_arburst,
+  output logic host_arvalid,
+  input  logic host_arready,
+  output logic [3:0]   host_awid,
+  output logic [63:0]  host_awaddr,
+  output logic [7:0]   host_awlen,
+  output logic [2:0]   host_awsize,
+  output logic [1:0]   host_awburst,
+  output logic host_awvalid,
+  input  logic host_awready,
+  input  logic [3:0]   host_rid,
+  input  logic [511:0] host_rdata,
+  input  logic [1:0]   host_rresp,
+  input  logic host_rlast,
+  input  logic host_rvalid,
+  output logic host_rready,
+  output logic [511:0] host_wdata,
+  output logic [63:0]  host_wstrb,
+  output logic host_wlast,
+  output logic host_wvalid,
+  input  logic host_wready,
+  input  logic [3:0]   host_bid,
+  input  logic [1:0]   host_bresp,
+  input  logic host_bvalid,
+  output logic host_bready,
+
+  output logic [0:0]   mem0_arid,
+  output logic [63:0]  mem0_araddr,
+  output logic [7:0]   mem0_arlen,
+  output logic [2:0]   mem0_arsize,
+  output logic [1:0]   mem0_arburst,
+  output logic mem0_arvalid,
+  input  logic mem0_arready,
+  output logic [0:0]   mem0_awid,
+  output logic [63:0]  mem0_awaddr,
+  output logic [7:0]   mem0_awlen,
+  output logic [2:0]   mem0_awsize,
+  output logic [1:0]   mem0_awburst,
+  output logic mem0_awvalid,
+  input  logic mem0_awready,
+  input  logic [0:0]   mem0_rid,
+  input  logic [511:0] mem0_rdata,
+  input  logic [1:0]   mem0_rresp,
+  input  logic mem0_rlast,
+  input  logic mem0_rvalid,
+  output logic mem0_rready,
+  output logic [511:0] mem0_wdata,
+  output logic [63:0]  mem0_wstrb,
+  output logic mem0_wlast,
+  output logic mem0_wvalid,
+  input  logic mem0_wready,
+  input  logic [0:0]   mem0_bid,
+  input  logic [1:0]   mem0_bresp,
+  input  logic mem0_bvalid,
+  output logic mem0_bready,
+
+  output logic [0:0]   mem1_arid,
+  output logic [63:0]  mem1_araddr,
+  output logic [7:0]   mem1_arlen,
+  output logic [2:0]   mem1_arsize,
+  output logic [1:0]   mem1_arburst,
+  output logic mem1_arvalid,
+  input  logic mem1_arready,
+  output logic [0:0]   mem1_awid,
+  output logic [63:0]  mem1_awaddr,
+  output logic [7:0]   mem1_awlen,
+  output logic [2:0]   mem1_awsize,
+  output logic [1:0]   mem1_awburst,
+  output logic mem1_awvalid,
+  input  logic mem1_awready,
+  input  logic [0:0]   mem1_rid,
+  input  logic [511:0] mem1_rdata,
+  input  logic [1:0]   mem1_rresp,
+  input  logic mem1_rlast,
+  input  logic mem1_rvalid,
+  output logic mem1_rready,
+  output logic [511:0] mem1_wdata,
+  output logic [63:0]  mem1_wstrb,
+  output logic mem1_wlast,
+  output logic mem1_wvalid,
+  input  logic mem1_wready,
+  input  logic [0:0]   mem1_bid,
+  input  logic [1:0]   mem1_bresp,
+  input  logic mem1_bvalid,
+  output logic mem1_bready
+);
+
+  function automatic shell_cfg_t bench_cfg();
+    shell_cfg_t cfg;
+    cfg = DefaultShellCfg;
+    cfg.NumSlots = 2;
+    cfg.ChannelBytesLog2 = 20;
+    return cfg;
+  endfunction
+
+  localparam shell_cfg_t Cfg = bench_cfg();
+
+  logic read_req_valid [1];
+  logic read_req_ready [1];
+  mem_req_t read_req [1];
+  logic read_rsp_valid [1];
+  logic read_rsp_ready [1];
+  mem_read_rsp_t read_rsp [1];
+  logic write_req_valid [1];
+  logic write_req_ready [1];
+  mem_req_t write_req [1];
+  logic write_data_valid [1];
+  logic write_data_ready [1];
+  mem_write_data_t write_data [1];
+  logic write_rsp_valid [1];
+  logic write_rsp_ready [1];
+  mem_write_rsp_t write_rsp [1];
+  logic interrupt [2];
+  table_cmd_t table_cmd;
+  fault_reply_t fault_reply;
+  host_ax_t host_ar, host_aw;
+  host_w_t host_w;
+
+  assign interrupt[0] = interrupt_i[0];
+  assign interrupt[1] = interrupt_i[1];
+  assign table_cmd_op_o = table_cmd.op;
+  assign table_cmd_asid_o = table_cmd.asid;
+  assign table_cmd_addr_o = table_cmd.addr;
+  assign table_cmd_entry_o = table_cmd.entry;
+  assign fault_reply_stream_o = fault_reply.token.stream;
+  assign fault_reply_index_o = fault_reply.token.index;
+  assign fault_reply_fail_o = fault_reply.fail;
+  assign fault_reply_entry_o = fault_reply.entry;
+
+  tmb_dma #(
+    .Cfg(Cfg)
+  ) u_dma (
+    .clk_i,
+    .rst_ni,
+    .enable_i,
+    .command_ring_i('{
+        base: command_base_i,
+        size_log2: command_size_log2_i,
+        host_count: command_tail_i
+    }),
+    .command_head_o,
+    .event_ring_i('{
+        base: event_base_i,
+        size_log2: event_size_log2_i,
+        host_count: event_head_i
+    }),
+    .event_tail_o,
+    .idle_o,
+    .row_in_o,
+    .row_out_o,
+    .row_zeroed_o,
+    .irq_o,
+    .interrupt_i(interrupt),
+    .table_cmd_valid_o,
+    .table_cmd_ready_i,
+    .table_cmd_o(table_cmd),
+    .table_rsp_valid_i,
+    .table_rsp_ready_o,
+    .table_rsp_i('{
+        status: table_status_e'(table_rsp_status_i),
+        accessed: table_rsp_accessed_i,
+        dirty: table_rsp_dirty_i
+    }),
+    .fault_valid_i,
+    .fault_ready_o,
+    .fault_i('{
+        cause: fault_cause_e'(fault_cause_i),
+        asid: fault_asid_i,
+        write: fault_write_i,
+        ahead: fault_ahead_i,
+        addr: fault_addr_i,
+        token: '{stream: fault_stream_i, index: fault_index_i}
+    }),
+    .fault_reply_valid_o,
+    .fault_reply_ready_i,
+    .fault_reply_o(fault_reply),
+    .read_req_valid_o(read_req_valid[0]),
+    .read_req_ready_i(read_req_ready[0]),
+    .read_req_o(read_req[0]),
+    .read_rsp_valid_i(read_rsp_valid[0]),
+    .read_rsp_ready_o(read_rsp_ready[0]),
+    .read_rsp_i(read_rsp[0]),
+    .write_req_valid_o(write_req_valid[0]),
+    .write_req_ready_i(write_req_ready[0]),
+    .write_req_o(write_req[0]),
+    .write_data_valid_o(write_data_valid[0]),
+    .write_data_ready_i(write_data_ready[0]),
+    .write_data_o(write_data[0]),
+    .write_rsp_valid_i(write_rsp_valid[0]),
+    .write_rsp_ready_o(write_rsp_ready[0]),
+    .write_rsp_i(write_rsp[0]),
+    .host_ar_valid_o(host_arvalid),
+    .host_ar_ready_i(host_arready),
+    .host_ar_o(host_ar),
+    .host_ar_id_o(host_arid),
+    .host_r_valid_i(host_rvalid),
+    .host_r_ready_o(host_rready),
+    .host_r_i('{row: host_rdata, last: host_rlast, error: host_rresp[1]}),
+    .host_r_id_i(host_rid),
+    .host_aw_valid_o(host_awvalid),
+    .host_aw_ready_i(host_awready),
+    .host_aw_o(host_aw),
+    .host_aw_id_o(host_awid),
+    .host_w_valid_o(host_wvalid),
+    .host_w_ready_i(host_wready),
+    .host_w_o(host_w),
+    .host_b_valid_i(host_bvalid),
+    .host_b_ready_o(host_bready),
+    .host_b_error_i(host_bresp[1]),
+    .host_b_id_i(host_bid)
+  );
+
+  assign host_araddr = host_ar.addr;
+  assign host_arlen = 8'(host_ar.len);
+  assign host_arsize = 3'd6;
+  assign host_arburst = 2'b01;
+  assign host_awaddr = host_aw.addr;
+  assign host_awlen = 8'(host_aw.len);
+  assign host_awsize = 3'd6;
+  assign host_awburst = 2'b01;
+  assign host_wdata = host_w.row;
+  assign host_wstrb = '1;
+  assign host_wlast = host_w.last;
+
+  logic mem_ar_valid [2];
+  channel_ax_t mem_ar [2];
+  logic mem_r_ready [2];
+  logic mem_aw_valid [2];
+  channel_ax_t mem_aw [2];
+  logic mem_w_valid [2];
+  mem_write_data_t mem_w [2];
+  logic mem_b_ready [2];
+  logic mem_ar_ready [2];
+  logic mem_r_valid [2];
+  channel_r_t mem_r [2];
+  logic mem_aw_ready [2];
+  logic mem_w_ready [2];
+  logic mem_b_valid [2];
+  logic mem_b_error [2];
+
+  tmb_fabric #(
+    .Cfg(Cfg),
+    .NumReaders(1),
+    .NumWriters(1)
+  ) u_fabric (
+    .clk_i,
+    .rst_ni,
+    .read_req_valid_i(read_req_valid),
+    .read_req_ready_o(read_req_ready),
+    .read_req_i(read_req),
+    .read_rsp_valid_o(read_rsp_valid),
+    .read_rsp_ready_i(read_rsp_ready),
+    .read_rsp_o(read_rsp),
+    .write_req_valid_i(write_req_valid),
+    .write_req_ready_o(write_req_ready),
+    .write_req_i(write_req),
+    .write_data_valid_i(write_data_valid),
+    .write_data_ready_o(write_data_ready),
+    .write_data_i(write_data),
+    .write_rsp_valid_o(write_rsp_valid),
+    .write_rsp_ready_i(write_rsp_ready),
+    .write_rsp_o(write_rsp),
+    .mem_ar_valid_o(mem_ar_valid),
+    .mem_ar_ready_i(mem_ar_ready),
+    .mem_ar_o(mem_ar),
+    .mem_r_valid_i(mem_r_valid),
+    .mem_r_ready_o(mem_r_ready),
+    .mem_r_i(mem_r),
+    .mem_aw_valid_o(mem_aw_valid),
+    .mem_aw_ready_i(mem_aw_ready),
+    .mem_aw_o(mem_aw),
+    .mem_w_valid_o(mem_w_valid),
+    .mem_w_ready_i(mem_w_ready),
+    .mem_w_o(mem_w),
+    .mem_b_valid_i(mem_b_valid),
+    .mem_b_ready_o(mem_b_ready),
+    .mem_b_error_i(mem_b_error)
+  );
+
+  assign mem0_arid = '0;
+  assign mem0_araddr = mem_ar[0].addr;
+  assign mem0_arlen = mem_ar[0].len;
+  assign mem0_arsize = 3'd6;
+  assign mem0_arburst = 2'b01;
+  assign mem0_arvalid = mem_ar_valid[0];
+  assign mem_ar_ready[0] = mem0_arready;
+  assign mem_r_valid[0] = mem0_rvalid;
+  assign mem_r[0] = '{row: mem0_rdata, last: mem0_rlast, error: mem0_rresp[1]};
+  assign mem0_rready = mem_r_ready[0];
+  assign mem0_awid = '0;
+  assign mem0_awaddr = mem_aw[0].addr;
+  assign mem0_awlen = mem_aw[0].len;
+  assign mem0_awsize = 3'd6;
+  assign mem0_awburst = 2'b01;
+  assign mem0_awvalid = mem_aw_valid[0];
+  assign mem_aw_ready[0] = mem0_awready;
+  assign mem0_wdata = mem_w[0].row;
+  assign mem0_wstrb = mem_w[0].strobe;
+  assign mem0_wlast = mem_w[0].last;
+  assign mem0_wvalid = mem_w_valid[0];
+  assign mem_w_ready[0] = mem0_wready;
+  assign mem_b_valid[0] = mem0_bvalid;
+  assign mem_b_error[0] = mem0_bresp[1];
+  assign mem0_bready = mem_b_ready[0];
+
+  assign mem1_arid = '0;
+  assign mem1_araddr = mem_ar[1].addr;
+  assign mem1_arlen = mem_ar[1].len;
+  assign mem1_arsize = 3'd6;
+  assign mem1_arburst = 2'b01;
+  assign mem1_arvalid = mem_ar_valid[1];
+  assign mem_ar_ready[1] = mem1_arready;
+  assign mem_r_valid[1] = mem1_rvalid;
+  assign mem_r[1] = '{row: mem1_rdata, last: mem1_rlast, error: mem1_rresp[1]};
+  assign mem1_rready = mem_r_ready[1];
+  assign mem1_awid = '0;
+  assign mem1_awaddr = mem_aw[1].addr;
+  assign mem1_awlen = mem_aw[1].len;
+  assign mem1_awsize = 3'd6;
+  assign mem1_awburst = 2'b01;
+  assign mem1_awvalid = mem_aw_valid[1];
+  assign mem_aw_ready[1] = mem1_awready;
+  assign mem1_wdata = mem_w[1].row;
+  assign mem1_wstrb = mem_w[1].strobe;
+  assign mem1_wlast = mem_w[1].last;
+  assign mem1_wvalid = mem_w_valid[1];
+  assign mem_w_ready[1] = mem1_wready;
+  assign mem_b_valid[1] = mem1_bvalid;
+  assign mem_b_error[1] = mem1_bresp[1];
+  assign mem1_bready = mem_b_ready[1];
+
+endmodule

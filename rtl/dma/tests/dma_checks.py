@@ -1,0 +1,439 @@
+# Copyright Tombolo contributors.
+# Licensed under the Apache License, Version 2.0, see LICENSE for details.
+# SPDX-License-Identifier: Apache-2.0
+"""cocotb tests of the DMA engine on a small fabric (run by test_dma.py)."""
+
+import random
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
+from command_host import (ABSENT, BUS_ERROR, COMPLETION, COPY_IN, COPY_OUT, FAULT, FAULT_REPLY,
+                          INSTALL, INTERRUPT, INVALIDATE, NOP, OK, PROTECT, READ_CLEAR, REFUSED,
+                          ROW, SET_FULL, ZERO, CommandHost, Memory)
+
+CHANNEL = 1 << 20
+CARD = 2 * CHANNEL
+HOST = 1 << 21
+COMMANDS, EVENTS, DATA = 0x0, 0x4000, 0x8000
+
+
+class Bench:
+    """DMA engine, fabric, two channels, host memory; the virtual memory is the test."""
+
+    def __init__(self, dut, seed=0):
+        self.dut = dut
+        self.random = random.Random(seed)
+        cocotb.start_soon(Clock(dut.clk_i, 4, unit="ns").start())
+
+    async def start(self, command_log2=5, event_log2=6, host_latency=0, card_latency=0):
+        """Resets, and enables with rings of the given sizes."""
+        dut = self.dut
+        dut.rst_ni.value = 0
+        for name in ["enable_i", "command_tail_i", "event_head_i", "interrupt_i",
+                     "table_cmd_ready_i", "table_rsp_valid_i", "fault_valid_i",
+                     "fault_reply_ready_i"]:
+            getattr(dut, name).value = 0
+        dut.command_base_i.value, dut.command_size_log2_i.value = COMMANDS, command_log2
+        dut.event_base_i.value, dut.event_size_log2_i.value = EVENTS, event_log2
+        self.host_bytes = bytearray(self.random.randbytes(HOST))
+        self.host_bytes[:DATA] = bytes(DATA)
+        self.card_bytes = [bytearray(self.random.randbytes(CHANNEL)) for _ in range(2)]
+        self.host = Memory(dut, "host", HOST, self.host_bytes, host_latency)
+        self.card = [Memory(dut, f"mem{c}", CHANNEL, self.card_bytes[c], card_latency)
+                     for c in range(2)]
+
+        async def set_tail(value):
+            dut.command_tail_i.value = value
+
+        async def set_head(value):
+            dut.event_head_i.value = value
+
+        self.commands = CommandHost(dut, self.host_bytes, (COMMANDS, 1 << command_log2),
+                                    (EVENTS, 1 << event_log2), set_tail, set_head)
+        self.rows = {"in": 0, "out": 0, "zeroed": 0}
+        cocotb.start_soon(self._count_rows())
+        await ClockCycles(dut.clk_i, 4)
+        dut.rst_ni.value = 1
+        await ClockCycles(dut.clk_i, 2)
+        dut.enable_i.value = 1
+        return self.commands
+
+    async def _count_rows(self):
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            for name in self.rows:
+                self.rows[name] += int(getattr(self.dut, f"row_{name}_o").value)
+
+    def stall(self, seed, share=0.5):
+        """Everything stalls at random from now on."""
+        for number, memory in enumerate([self.host, *self.card]):
+            memory.stall(seed * 4 + number, share)
+
+    def card_read(self, addr, length):
+        """Bytes of card memory."""
+        return bytes((self.card_bytes[0] + self.card_bytes[1])[addr:addr + length])
+
+    async def idle(self, cycles=20000):
+        """Waits until the engine says that it is idle."""
+        await self.commands.until(lambda: self.dut.idle_o.value == 1, cycles)
+
+
+def places(generator, total, count, longest):
+    """`count` disjoint row-aligned ranges of [0, total), of 1 to `longest` rows."""
+    room = total // ROW // count
+    result = []
+    for k in range(count):
+        length = min(generator.choice([1, 2, 63, 64, 65, generator.randint(1, longest)]), room)
+        result.append(((k * room + generator.randint(0, room - length)) * ROW, length * ROW))
+    generator.shuffle(result)
+    return result
+
+
+@cocotb.test()
+@cocotb.parametrize(stalled=[0.0, 0.4])
+async def random_copies(dut, stalled):
+    """Copies and zeroes of any length and alignment, all at once: right bytes, none beside."""
+    bench = Bench(dut, seed=int(stalled * 10) + 1)
+    commands = await bench.start()
+    if stalled:
+        bench.stall(7, stalled)
+    card = bytearray(bench.card_bytes[0] + bench.card_bytes[1])
+    host = bytearray(bench.host_bytes)
+    expected_rows = {"in": 0, "out": 0, "zeroed": 0}
+    numbers = []
+    cards = places(bench.random, CARD, 24, 150)
+    hosts = places(bench.random, HOST - DATA, 24, 150)
+    for (card_at, card_length), (host_at, host_length) in zip(cards, hosts):
+        host_at += DATA
+        length = min(card_length, host_length)
+        opcode = bench.random.choice([COPY_IN, COPY_OUT, ZERO])
+        if opcode == COPY_IN:
+            card[card_at:card_at + length] = host[host_at:host_at + length]
+            expected_rows["in"] += length // ROW
+        elif opcode == COPY_OUT:
+            host[host_at:host_at + length] = card[card_at:card_at + length]
+            expected_rows["out"] += length // ROW
+        else:
+            card[card_at:card_at + length] = bytes(length)
+            expected_rows["zeroed"] += length // ROW
+        numbers.append(commands.put(opcode, card_at, host_at, length))
+    # One copy over the border of the two channels.
+    border = CHANNEL - 100 * ROW
+    length = 200 * ROW
+    last = commands.put(COPY_OUT, border, HOST - length, length, fence=True)
+    host[HOST - length:HOST] = card[border:border + length]
+    expected_rows["out"] += length // ROW
+    await commands.doorbell()
+    for number in [*numbers, last]:
+        assert await commands.completion(number, 60000) == (OK, 0, 0)
+    await bench.idle()
+    assert bench.card_read(0, CARD) == card
+    assert bench.host_bytes[DATA:] == host[DATA:]
+    assert bench.rows == expected_rows
+
+
+@cocotb.test()
+async def fences_order_copies(dut):
+    """Data goes host, card, host, zero, host through one card range, each step behind a fence."""
+    bench = Bench(dut, seed=3)
+    commands = await bench.start()
+    bench.stall(3, 0.3)
+    source, back, zeroes, length = DATA, DATA + 0x10000, DATA + 0x20000, 100 * ROW
+    at = 0x2340
+    commands.put(COPY_IN, at, source, length, notify=False)
+    commands.put(COPY_OUT, at, back, length, fence=True, notify=False)
+    commands.put(ZERO, at, 0, length, fence=True, notify=False)
+    commands.put(COPY_OUT, at, zeroes, length, fence=True, notify=False)
+    end = commands.put(NOP, fence=True)
+    await commands.doorbell()
+    await commands.completion(end)
+    assert bench.host_bytes[back:back + length] == bench.host_bytes[source:source + length]
+    assert bench.host_bytes[zeroes:zeroes + length] == bytes(length)
+    # Without notify and without error there was no other event.
+    assert len(commands.events) == 1
+
+
+@cocotb.test()
+async def completion_means_complete(dut):
+    """A CopyIn completes only after its last write response, even when that is very late."""
+    bench = Bench(dut, seed=4)
+    commands = await bench.start()
+    bench.card[0].write.b_channel.pause = True
+    number = commands.put(COPY_IN, 0, DATA, 70 * ROW)
+    waiting = commands.put(NOP, fence=True)
+    await commands.doorbell()
+    await ClockCycles(dut.clk_i, 600)
+    assert bench.card_read(0, 70 * ROW) == bench.host_bytes[DATA:DATA + 70 * ROW]
+    assert not commands.completions
+    bench.card[0].write.b_channel.pause = False
+    await commands.completion(number)
+    await commands.completion(waiting)
+    # A CopyOut completes only after the host's acceptance.
+    bench.host.write.b_channel.pause = True
+    number = commands.put(COPY_OUT, 0, DATA + 0x8000, 70 * ROW)
+    await commands.doorbell()
+    await ClockCycles(dut.clk_i, 600)
+    assert not commands.completions and dut.event_tail_o.value == 2
+    bench.host.write.b_channel.pause = False
+    await commands.completion(number)
+
+
+@cocotb.test()
+async def rings_wrap(dut):
+    """Small rings, many laps, doorbells of any number of commands."""
+    bench = Bench(dut, seed=5)
+    commands = await bench.start(command_log2=3, event_log2=2)
+    bench.stall(5, 0.3)
+    sent, numbers = 0, []
+    while sent < 90:
+        free = 8 - (commands.tail - int(dut.command_head_o.value))
+        for _ in range(bench.random.randint(0, free)):
+            numbers.append(commands.put(NOP))
+            sent += 1
+        await commands.doorbell()
+        await ClockCycles(dut.clk_i, bench.random.randint(1, 40))
+    for number in numbers:
+        assert await commands.completion(number) == (OK, 0, 0)
+    # Nops complete in ring order.
+    assert [words[1] for words in commands.events] == numbers
+    assert dut.command_head_o.value == commands.tail
+    await bench.idle()
+    assert dut.event_tail_o.value == commands.head == len(numbers)
+
+
+@cocotb.test()
+async def full_event_ring_holds_everything(dut):
+    """Without room no record is written, and none is lost once there is room again."""
+    bench = Bench(dut, seed=6)
+    commands = await bench.start(event_log2=2)
+    commands.room = False
+    numbers = [commands.put(NOP) for _ in range(3)]
+    numbers += [commands.put(COPY_OUT, k * 0x1000, DATA + k * 0x1000, 0x1000) for k in range(4)]
+    numbers += [commands.put(COPY_IN, k * 0x1000, DATA + k * 0x1000, 0x1000) for k in range(8, 12)]
+    numbers += [commands.put(ZERO, k * 0x1000, 0, 0x1000) for k in range(16, 18)]
+    await commands.doorbell()
+    dut.interrupt_i.value = 1
+    dut.fault_addr_i.value = 0x1234000
+    dut.fault_valid_i.value = 1
+    await ClockCycles(dut.clk_i, 1500)
+    assert dut.event_tail_o.value == 4 and commands.head == 4
+    assert commands.record(4) is None
+    commands.room = True
+    await commands.give_room()
+    await commands.until(lambda: int(dut.fault_ready_o.value) == 1 or
+                         any(words[0] & 0xFF == FAULT for words in commands.events))
+    await RisingEdge(dut.clk_i)
+    dut.fault_valid_i.value = 0
+    for number in numbers:
+        assert await commands.completion(number) == (OK, 0, 0)
+    await bench.idle()
+    kinds = [words[0] & 0xFF for words in commands.events]
+    assert kinds.count(COMPLETION) == len(numbers)
+    assert kinds.count(INTERRUPT) == 1 and kinds.count(FAULT) >= 1
+
+
+@cocotb.test()
+async def malformed_commands_are_refused(dut):
+    """Each breaks one rule; each is answered, notify or not; the engine goes on."""
+    bench = Bench(dut, seed=7)
+    commands = await bench.start()
+    before = bench.card_read(0, CARD)
+    bad = [
+        dict(opcode=0x04), dict(opcode=0x0F), dict(opcode=0x14), dict(opcode=0x21),
+        dict(opcode=0xFF),
+        dict(opcode=COPY_IN, addr=0, operand=DATA, length=0),
+        dict(opcode=COPY_IN, addr=0, operand=DATA, length=63),
+        dict(opcode=COPY_IN, addr=0, operand=DATA, length=(1 << 30) + 64),
+        dict(opcode=COPY_IN, addr=0, operand=DATA, length=1 << 63),
+        dict(opcode=COPY_IN, addr=32, operand=DATA, length=64),
+        dict(opcode=COPY_OUT, addr=0, operand=DATA + 1, length=64),
+        dict(opcode=COPY_OUT, addr=CARD, operand=DATA, length=64),
+        dict(opcode=COPY_OUT, addr=CARD - 64, operand=DATA, length=128),
+        dict(opcode=ZERO, addr=1 << 37, length=64),
+        dict(opcode=ZERO, addr=1 << 63, length=64),
+        dict(opcode=INSTALL, addr=0, asid=4),
+        dict(opcode=INVALIDATE, addr=1 << 48),
+        dict(opcode=FAULT_REPLY, token=8 << 8),
+        dict(opcode=FAULT_REPLY, token=255 << 8),
+    ]
+    numbers = []
+    for k, arguments in enumerate(bad):
+        numbers.append(commands.put(**arguments, notify=bool(k % 2)))
+    good = commands.put(ZERO, CARD - 64, 0, 64)
+    await commands.doorbell()
+    for number, arguments in zip(numbers, bad):
+        assert await commands.completion(number) == (REFUSED, 0, 0), arguments
+    assert await commands.completion(good) == (OK, 0, 0)
+    await bench.idle()
+    assert bench.card_read(0, CARD - 64) == before[:CARD - 64]
+    assert not dut.table_cmd_valid_o.value and not dut.fault_reply_valid_o.value
+
+
+@cocotb.test()
+async def bus_errors_are_reported(dut):
+    """An error of host or card fails the command that met it, and no other."""
+    bench = Bench(dut, seed=8)
+    commands = await bench.start()
+    length = 130 * ROW
+    good_source, good_target = DATA + 0x40000, DATA + 0x80000
+    for side, access, opcode in [("host", "read", COPY_IN), ("card", "write", COPY_IN),
+                                 ("card", "read", COPY_OUT), ("host", "write", COPY_OUT),
+                                 ("card", "write", ZERO)]:
+        memory = getattr(bench.host if side == "host" else bench.card[0], access)
+        base = DATA if side == "host" else 0
+        memory.failing = range(base + 70 * ROW, base + 71 * ROW)
+        bad = commands.put(opcode, 0, DATA, length, notify=False)
+        good = commands.put(opcode, 0x40000, good_target if opcode == COPY_OUT else good_source,
+                            length)
+        await commands.doorbell()
+        assert await commands.completion(bad) == (BUS_ERROR, 0, 0), (side, access)
+        assert await commands.completion(good) == (OK, 0, 0), (side, access)
+        memory.failing = range(0)
+        assert await commands.run(opcode, 0, DATA, length) == (OK, 0, 0)
+    # A command that cannot be read is answered as well.
+    place = COMMANDS + commands.tail % commands.command_size * ROW
+    bench.host.read.failing = range(place, place + ROW)
+    commands.put(NOP)
+    await commands.doorbell()
+    await commands.until(lambda: bool(commands.completions))
+    assert list(commands.completions.values()) == [(BUS_ERROR, 0, 0)]
+
+
+@cocotb.test()
+async def table_commands_run_one_at_a_time(dut):
+    """In order, one in flight, with the fields of the ring; answers become statuses."""
+    bench = Bench(dut, seed=9)
+    commands = await bench.start()
+    generator = bench.random
+    sent, seen = [], []
+    names = {INSTALL: 0, INVALIDATE: 1, PROTECT: 2, READ_CLEAR: 3}
+    answers = [(status, generator.getrandbits(1), generator.getrandbits(1))
+               for status in [OK, ABSENT, SET_FULL, REFUSED] * 6]
+    for status, _, _ in answers:
+        opcode = generator.choice([*names, FAULT_REPLY])
+        addr, entry = generator.getrandbits(36) << 12, generator.getrandbits(64)
+        stream, index, fail = generator.randrange(8), generator.randrange(64), status % 2
+        asid = generator.randrange(4)
+        number = commands.put(opcode, addr, entry, 0, index | stream << 8 | fail << 16, asid=asid)
+        sent.append((number, opcode, addr, entry, asid, stream, index, fail))
+
+    async def virtual_memory():
+        """Answers after a random time; sees to it that nothing else comes meanwhile."""
+        for k, _ in enumerate(sent):
+            while True:
+                await ReadOnly()
+                if dut.table_cmd_valid_o.value or dut.fault_reply_valid_o.value:
+                    break
+                await RisingEdge(dut.clk_i)
+            is_reply = bool(dut.fault_reply_valid_o.value)
+            assert is_reply != bool(dut.table_cmd_valid_o.value)
+            if is_reply:
+                seen.append((FAULT_REPLY, int(dut.fault_reply_entry_o.value),
+                             int(dut.fault_reply_stream_o.value),
+                             int(dut.fault_reply_index_o.value),
+                             int(dut.fault_reply_fail_o.value)))
+            else:
+                seen.append((int(dut.table_cmd_op_o.value), int(dut.table_cmd_addr_o.value),
+                             int(dut.table_cmd_entry_o.value), int(dut.table_cmd_asid_o.value)))
+            await ClockCycles(dut.clk_i, generator.randint(1, 10))
+            ready = dut.fault_reply_ready_i if is_reply else dut.table_cmd_ready_i
+            ready.value = 1
+            await RisingEdge(dut.clk_i)
+            ready.value = 0
+            await RisingEdge(dut.clk_i)
+            if is_reply:
+                continue
+            for _ in range(generator.randint(1, 30)):
+                await RisingEdge(dut.clk_i)
+                assert not dut.table_cmd_valid_o.value and not dut.fault_reply_valid_o.value
+            status, accessed, dirty = answers[k]
+            dut.table_rsp_valid_i.value = 1
+            dut.table_rsp_status_i.value = status
+            dut.table_rsp_accessed_i.value = accessed
+            dut.table_rsp_dirty_i.value = dirty
+            while True:
+                await ReadOnly()
+                taken = bool(dut.table_rsp_ready_o.value)
+                await RisingEdge(dut.clk_i)
+                if taken:
+                    break
+            dut.table_rsp_valid_i.value = 0
+            await RisingEdge(dut.clk_i)
+
+    task = cocotb.start_soon(virtual_memory())
+    await commands.doorbell()
+    for (number, opcode, *_), answer in zip(sent, answers):
+        expected = (OK, 0, 0) if opcode == FAULT_REPLY else answer
+        assert await commands.completion(number) == expected
+    await task
+    for (_, opcode, addr, entry, asid, stream, index, fail), got in zip(sent, seen):
+        if opcode == FAULT_REPLY:
+            assert got == (FAULT_REPLY, entry, stream, index, fail)
+        else:
+            assert got == (names[opcode], addr, entry, asid)
+    assert [words[1] for words in commands.events] == [entry[0] for entry in sent]
+
+
+@cocotb.test()
+async def faults_and_interrupts_become_events(dut):
+    """Every field of a fault; one record for an interrupt's rising edge."""
+    bench = Bench(dut, seed=10)
+    commands = await bench.start()
+    sent = []
+    for _ in range(20):
+        fault = dict(cause=bench.random.randrange(3), asid=bench.random.randrange(16),
+                     write=bench.random.randrange(2), ahead=bench.random.randrange(2),
+                     addr=bench.random.getrandbits(48), stream=bench.random.randrange(256),
+                     index=bench.random.randrange(64))
+        for name, value in fault.items():
+            getattr(dut, f"fault_{name}_i").value = value
+        dut.fault_valid_i.value = 1
+        while True:
+            await ReadOnly()
+            taken = bool(dut.fault_ready_o.value)
+            await RisingEdge(dut.clk_i)
+            if taken:
+                break
+        dut.fault_valid_i.value = 0
+        sent.append(fault)
+    await commands.until(lambda: len(commands.events) == 20)
+    for fault, words in zip(sent, commands.events):
+        assert words[0] == (FAULT | fault["cause"] << 8 | fault["write"] << 16 |
+                            fault["ahead"] << 17 | fault["asid"] << 24)
+        assert words[1] == fault["addr"]
+        assert words[2] == fault["index"] | fault["stream"] << 8
+    commands.events.clear()
+    for value in [0b11, 0b11, 0b01, 0b00, 0b10, 0b10]:
+        dut.interrupt_i.value = value
+        await ClockCycles(dut.clk_i, 60)
+    assert sorted(words[0] for words in commands.events) == sorted(
+        [INTERRUPT, INTERRUPT | 1 << 8, INTERRUPT | 1 << 8])
+
+
+@cocotb.test()
+async def full_speed_both_ways(dut):
+    """A row each 1.1 cycles in and out at once, 500 cycles (2 us) away from the host."""
+    latency = 500
+    bench = Bench(dut, seed=11)
+    commands = await bench.start(host_latency=latency, card_latency=30)
+    length = 3072 * ROW
+    copy_in = commands.put(COPY_IN, 0, DATA, length)
+    copy_out = commands.put(COPY_OUT, CHANNEL, DATA + length, length)
+    await commands.doorbell()
+    clocks = {"in": [], "out": []}
+    cycle = 0
+    while len(clocks["in"]) < 3072 or len(clocks["out"]) < 3072:
+        await RisingEdge(dut.clk_i)
+        cycle += 1
+        for name, seen in clocks.items():
+            if getattr(dut, f"row_{name}_o").value:
+                seen.append(cycle)
+        assert cycle < 8000, {name: len(seen) for name, seen in clocks.items()}
+    for name, seen in clocks.items():
+        cycles = seen[-1] - seen[0] + 1
+        dut._log.warning("copy %s: %d rows in %d cycles", name, len(seen), cycles)
+        assert cycles <= 1.1 * len(seen), name
+    assert await commands.completion(copy_in) == (OK, 0, 0)
+    assert await commands.completion(copy_out) == (OK, 0, 0)
+    assert bench.card_read(0, length) == bench.host_bytes[DATA:DATA + length]
