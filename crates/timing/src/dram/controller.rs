@@ -63,6 +63,8 @@ pub struct Controller {
     last_read: u64,
     /// Commands before this clock have been given.
     clock: u64,
+    /// What comes next; `None` when something has changed since it was chosen.
+    plan: Option<Plan>,
     /// No command can come before this clock, unless something is pushed.
     next_command: u64,
     /// No row of a read, no end of a write can come before these times.
@@ -115,6 +117,13 @@ struct Returning {
     last: bool,
     /// `None` until its column command has been given.
     at: Option<Picoseconds>,
+}
+
+/// What the controller does next, and when: a command, or (`None`) a new look at the direction.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    at: u64,
+    choice: Option<Choice>,
 }
 
 /// What could be done next. The smallest is done: earliest, then by class, then oldest.
@@ -195,6 +204,7 @@ impl Controller {
             served: 0,
             last_read: 0,
             clock: 0,
+            plan: None,
             next_command: NEVER,
             read_wake: Picoseconds::MAX,
             write_wake: Picoseconds::MAX,
@@ -233,31 +243,41 @@ impl Controller {
             return;
         }
         loop {
-            self.fill_windows();
-            self.choose_direction();
-            let choice = self.choose();
-            let turn = self.idle_turn();
-            let at = choice.map_or(NEVER, |choice| choice.at).min(turn);
-            if self.devices.next_refresh() <= at && self.devices.next_refresh() < until {
-                self.refresh(at == NEVER, until);
+            let plan = self.plan();
+            let due = self.devices.next_refresh();
+            if due <= plan.at && due < until {
+                self.refresh(plan.at == NEVER, until);
                 continue;
             }
-            self.next_command = at;
-            if at >= until {
+            self.next_command = plan.at;
+            if plan.at >= until {
                 self.clock = self.clock.max(until);
                 return;
             }
-            match choice {
-                Some(choice) if choice.at < turn => {
-                    self.give(choice);
-                    self.clock = at + 1;
-                }
-                _ => self.clock = at,
+            self.plan = None;
+            self.clock = plan.at;
+            if let Some(choice) = plan.choice {
+                self.give(choice);
+                self.clock += 1;
             }
         }
     }
 
+    /// What comes next, if nothing else is pushed.
+    fn plan(&mut self) -> Plan {
+        if let Some(plan) = self.plan {
+            return plan;
+        }
+        self.fill_windows();
+        self.choose_direction();
+        let turn = self.idle_turn();
+        let choice = self.choose().filter(|choice| choice.at < turn);
+        let at = choice.map_or(turn, |choice| choice.at);
+        *self.plan.insert(Plan { at, choice })
+    }
+
     fn refresh(&mut self, idle: bool, until: u64) {
+        self.plan = None;
         self.clock = self.devices.refresh(self.clock) + 1;
         self.reads.window.all_closed();
         self.writes.window.all_closed();
@@ -400,11 +420,11 @@ impl Controller {
             Direction::Read => (&self.reads.window, &self.writes.window),
             Direction::Write => (&self.writes.window, &self.reads.window),
         };
-        if own.len() == 0 && other.len() == 0 {
-            return None;
-        }
         let mut best: Option<Choice> = None;
-        for bank in 0..self.devices.banks() {
+        let mut banks = own.banks() | other.banks();
+        while banks != 0 {
+            let bank = banks.trailing_zeros() as usize;
+            banks &= banks - 1;
             let waiting = own.eligible_of_bank(bank);
             let (step, candidates) = if waiting != 0 {
                 match own.hits_of_bank(bank) {
@@ -474,7 +494,7 @@ impl Controller {
         let address = self.reads.window.entry(index).address;
         let end = self.devices.column(at, bank, address, Direction::Read);
         self.last_read = at;
-        if let Some(entry) = self.reads.window.column_given(index) {
+        if let Some(entry) = self.reads.window.column_given(index, bank) {
             let done = self.time_of(end) + self.figures.controller.response_ps;
             let place = entry.id.wrapping_sub(self.first_returning) as usize;
             self.returning[place].at = Some(done);
@@ -486,7 +506,7 @@ impl Controller {
     fn give_write(&mut self, at: u64, bank: usize, index: usize) {
         let address = self.writes.window.entry(index).address;
         self.devices.column(at, bank, address, Direction::Write);
-        if let Some(entry) = self.writes.window.column_given(index) {
+        if let Some(entry) = self.writes.window.column_given(index, bank) {
             self.served += 1;
             self.reads.window.release(entry.id);
         }
@@ -552,6 +572,7 @@ impl MemoryChannel for Controller {
             after: other.overlapping(first, access.rows),
         });
         self.next_sequence += 1;
+        self.plan = None;
         self.next_command = self.next_command.min(self.clock);
         self.update_wakes();
     }

@@ -68,10 +68,6 @@ impl Devices {
         }
     }
 
-    pub fn banks(&self) -> usize {
-        self.banks
-    }
-
     pub fn activations(&self) -> u64 {
         self.activations
     }

@@ -28,6 +28,8 @@ pub(super) struct Window {
     len: usize,
     capacity: usize,
     in_bank: [u64; MAX_BANKS],
+    /// Banks with entries: bit `b` means bank `b`.
+    banks: u32,
     /// Not waiting for an entry of the other window.
     eligible: u64,
     /// The DRAM row is open.
@@ -44,6 +46,7 @@ impl Window {
             len: 0,
             capacity: (capacity as usize).min(MAX_QUEUE),
             in_bank: [0; MAX_BANKS],
+            banks: 0,
             eligible: 0,
             hit: 0,
             bypassed: 0,
@@ -76,6 +79,11 @@ impl Window {
     /// Whether the oldest entry has been overtaken as often as may be, and could be served.
     pub fn is_starving(&self) -> bool {
         self.bypassed >= self.bypass_limit && self.eligible & 1 != 0
+    }
+
+    /// The banks of all entries, as a mask.
+    pub fn banks(&self) -> u32 {
+        self.banks
     }
 
     /// Entries of a bank that may be served.
@@ -124,6 +132,7 @@ impl Window {
             after: after.unwrap_or(0),
         };
         self.in_bank[usize::from(place.bank)] |= bit;
+        self.banks |= 1 << place.bank;
         if after.is_none() {
             self.eligible |= bit;
         }
@@ -133,9 +142,9 @@ impl Window {
         self.len += 1;
     }
 
-    /// One column command of an entry has been given. When it was the last, the entry goes, and is
-    /// returned.
-    pub fn column_given(&mut self, index: usize) -> Option<Entry> {
+    /// One column command of an entry, which is of `bank`, has been given. When it was the last, the
+    /// entry goes, and is returned.
+    pub fn column_given(&mut self, index: usize, bank: usize) -> Option<Entry> {
         self.entries[index].columns -= 1;
         if self.entries[index].columns > 0 {
             return None;
@@ -147,6 +156,9 @@ impl Window {
         let close_gap = |mask: u64| (mask & older) | ((mask >> 1) & !older);
         for mask in &mut self.in_bank {
             *mask = close_gap(*mask);
+        }
+        if self.in_bank[bank] == 0 {
+            self.banks &= !(1 << bank);
         }
         self.eligible = close_gap(self.eligible);
         self.hit = close_gap(self.hit);

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test binary uses a part
 
+pub mod checker;
+
 use std::collections::VecDeque;
 use tombolo_timing::dram::{Access, Controller, MemoryChannel, RowDone};
 use tombolo_timing::platform::Platform;
