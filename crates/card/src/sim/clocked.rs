@@ -18,6 +18,8 @@ pub(crate) struct Clocked {
     instance: Instance,
     skippable: bool,
     fixed: bool,
+    /// Inputs changed since the last evaluation.
+    unsettled: bool,
     /// Edges since something moved.
     quiet: u32,
     /// Quiet edges before the next comparison.
@@ -36,6 +38,7 @@ impl Clocked {
             skippable: instance.info().unskippable.is_none(),
             instance,
             fixed: false,
+            unsettled: true,
             quiet: 0,
             wait: first_wait,
             first_wait,
@@ -58,6 +61,7 @@ impl Clocked {
     #[inline]
     pub(crate) fn touch(&mut self) {
         self.fixed = false;
+        self.unsettled = true;
         self.quiet = 0;
         self.wait = self.first_wait;
     }
@@ -71,6 +75,9 @@ impl Clocked {
     /// One rising edge; skipped at a fixed point if `skip`.
     #[inline]
     pub(crate) fn edge(&mut self, now: Picoseconds, skip: bool) -> Result<(), ModelFailure> {
+        // Assertions look at values from before the edge, so what follows from the inputs must be
+        // there before it.
+        self.settle(now)?;
         if self.fixed {
             if skip {
                 return Ok(());
@@ -97,9 +104,13 @@ impl Clocked {
         Ok(())
     }
 
-    /// Lets outputs follow changed inputs.
+    /// Lets outputs follow inputs that changed.
     #[inline]
     pub(crate) fn settle(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
+        if !self.unsettled {
+            return Ok(());
+        }
+        self.unsettled = false;
         self.instance.settle(now)
     }
 }
