@@ -250,14 +250,25 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic interrupt [NumSlots];
 
   for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
-    logic control_idle;
+    logic control_idle, live;
     logic [Cfg.PortsPerSlot-1:0] ports_idle;
+    asid_t asid;
     ctl_req_t ctl;
+
+    tmb_slot_reset u_reset (
+      .clk_i,
+      .rst_ni,
+      .run_i(slot_run[s]),
+      .asid_i(slot_asid[s]),
+      .idle_i(slot_idle[s]),
+      .live_o(live),
+      .asid_o(asid)
+    );
 
     tmb_slot_control u_control (
       .clk_i,
       .rst_ni,
-      .run_i(slot_run[s]),
+      .run_i(live),
       .hung_o(slot_hung[s]),
       .idle_o(control_idle),
       .valid_i(control_valid[s]),
@@ -289,15 +300,15 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
 
     for (genvar k = 0; k < Cfg.PortsPerSlot; k++) begin : gen_port
       localparam int unsigned Port = s * Cfg.PortsPerSlot + k;
-      assign port_asid[Port] = slot_asid[s];
-      assign port_reset[Port] = !slot_run[s];
+      assign port_asid[Port] = asid;
+      assign port_reset[Port] = !live;
       assign ports_idle[k] = port_idle[Port];
     end
 
     // A kernel in reset announces nothing.
-    assign interrupt[s] = slot_interrupt_i[s] && slot_run[s];
+    assign interrupt[s] = slot_interrupt_i[s] && live;
     assign slot_idle[s] = control_idle && (&ports_idle);
-    assign slot_rst_no[s] = slot_run[s];
+    assign slot_rst_no[s] = live;
   end
 
   // ---------------------------------------------------------------------------------------------

@@ -248,9 +248,10 @@ pub mod slot {
     pub mod ctrl {
         use super::super::Field;
 
-        /// 0: the slot is held in reset. 0 to 1 also clears STATUS.HUNG.
+        /// 0: the slot is held in reset, and STATUS.HUNG is cleared. After 1 the slot leaves reset
+        /// as soon as STATUS.IDLE is 1.
         pub const RUN: Field = Field { lsb: 0, width: 1 };
-        /// Address space of the slot's ports. Change only while RUN is 0 and STATUS.IDLE is 1.
+        /// Address space of the slot's ports. Takes effect while the slot is in reset.
         pub const ASID: Field = Field { lsb: 8, width: 4 };
     }
 
