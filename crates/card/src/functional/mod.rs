@@ -1,1 +1,466 @@
 //! The functional card: no RTL, no time; for tests of everything above the card.
+//!
+//! It does what the shell does as far as a host can see without a clock: commands with their order
+//! and fences, page tables in card memory, faults with look-ahead, slots with ap_ctrl_hs registers.
+//! Its kernels are [models in Rust](FunctionalKernel), found by the name in `kernel.toml`.
+//!
+//! [`Card::now`] counts the steps that the card made, a microsecond each, so that deadlines end.
+//!
+//! ```
+//! use tombolo_card::command::{Command, CommandId, Operation};
+//! use tombolo_card::functional::{FunctionalCard, FunctionalConfig};
+//! use tombolo_card::memory::HostMemory;
+//! use tombolo_card::{event::Event, Card};
+//! use std::sync::Arc;
+//!
+//! let mut card = FunctionalCard::new(FunctionalConfig::default());
+//! let host = Arc::new(HostMemory::allocate(4096)?);
+//! host.write(0, b"hello")?;
+//! let from = card.map_host(host)?;
+//! let operation = Operation::CopyIn { from, to: Default::default(), bytes: 4096 };
+//! card.submit(Command { id: CommandId(7), operation, fence: false, notify: true })?;
+//! let events = card.wait(None)?;
+//! assert!(matches!(events[..], [Event::Completed { id: CommandId(7), .. }]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod access;
+mod bar;
+mod commands;
+mod config;
+mod control;
+mod host;
+mod kernel;
+mod memory;
+mod models;
+mod schedule;
+mod slot;
+mod table;
+
+pub use config::FunctionalConfig;
+pub use kernel::{Access, Arguments, FunctionalKernel, KernelModel, Registry, Step, VirtualMemory};
+
+use crate::command::{Command, FaultToken, Operation};
+use crate::event::{CommandStatus, Event};
+use crate::kernel::{KernelError, KernelPackage};
+use crate::memory::HostMemory;
+use crate::registers;
+use crate::{
+    Card, CardDescription, CardError, ChannelStatistics, HostWork, SlotId, Statistics, WorkId,
+};
+use access::PortMemory;
+use commands::{CommandQueue, Head};
+use host::HostMap;
+use memory::CardMemory;
+use schedule::Schedule;
+use slot::{Loaded, Slot};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use table::{Answer, Space};
+use units::{Asid, HostAddr, Picoseconds, TableGeometry};
+
+/// A card without RTL and without time.
+pub struct FunctionalCard {
+    description: CardDescription,
+    queue_limit: usize,
+    kernels: Registry,
+    schedule: Schedule,
+    memory: CardMemory,
+    host: HostMap,
+    spaces: Vec<Option<Space>>,
+    slots: Vec<Slot>,
+    /// The slot whose turn it is when everything goes in order.
+    next_slot: usize,
+    commands: CommandQueue,
+    work: VecDeque<WorkId>,
+    next_work: u64,
+    events: Vec<Event>,
+    now: Picoseconds,
+    statistics: Statistics,
+}
+
+/// Something that can happen next.
+#[derive(Clone, Copy)]
+enum Move {
+    StartTransfer,
+    Immediate,
+    Transfer(usize),
+    HostWork(usize),
+    Kernel(usize),
+}
+
+impl FunctionalCard {
+    /// One step of the card.
+    const STEP: Picoseconds = Picoseconds::from_micros(1);
+
+    /// A card of that shape, its memory zero.
+    pub fn new(config: FunctionalConfig) -> Self {
+        let ports = usize::from(config.ports_per_slot);
+        let streams = 2 * ports * usize::from(config.slots);
+        let channels = usize::from(config.channels);
+        Self {
+            description: CardDescription {
+                name: "functional".to_owned(),
+                slots: config.slots,
+                ports_per_slot: config.ports_per_slot,
+                channels: config.channels,
+                channel_bytes_log2: config.channel_bytes_log2,
+                channel_bytes: config.channel_bytes,
+                spaces: config.spaces,
+                translated: config.translated,
+                clock_period: Picoseconds::ZERO,
+            },
+            queue_limit: config.queue,
+            kernels: config.kernels,
+            schedule: Schedule::new(config.seed),
+            memory: CardMemory::new(
+                config.channels,
+                config.channel_bytes_log2,
+                config.channel_bytes,
+            ),
+            host: HostMap::new(),
+            spaces: vec![None; usize::from(config.spaces)],
+            slots: (0..config.slots).map(|_| Slot::new(ports)).collect(),
+            next_slot: 0,
+            commands: CommandQueue::default(),
+            work: VecDeque::new(),
+            next_work: 0,
+            events: Vec::new(),
+            now: Picoseconds::ZERO,
+            statistics: Statistics {
+                streams: vec![Default::default(); streams],
+                channels: vec![ChannelStatistics::default(); channels],
+                ..Statistics::default()
+            },
+        }
+    }
+
+    fn slot(&mut self, slot: SlotId) -> Result<&mut Slot, CardError> {
+        let error = CardError::NoSuchSlot {
+            slot,
+            card: self.description.name.clone(),
+            last: self.description.slots.saturating_sub(1),
+        };
+        self.slots.get_mut(usize::from(slot.0)).ok_or(error)
+    }
+
+    fn check_space(&self, asid: Asid) -> Result<usize, CardError> {
+        let index = usize::from(asid.get());
+        if index < self.spaces.len() {
+            Ok(index)
+        } else {
+            Err(CardError::NoSuchSpace {
+                asid: asid.get(),
+                spaces: self.description.spaces,
+            })
+        }
+    }
+
+    /// Everything that may happen next. Without a seed the first one does: commands before host
+    /// work before kernels, which take turns.
+    fn moves(&self) -> Vec<Move> {
+        let mut moves = Vec::new();
+        match self.commands.head() {
+            Head::Idle => {}
+            Head::Transfer => moves.push(Move::StartTransfer),
+            Head::Immediate => moves.push(Move::Immediate),
+        }
+        moves.extend((0..self.commands.running()).map(Move::Transfer));
+        moves.extend((0..self.work.len()).map(Move::HostWork));
+        let turns = (0..self.slots.len()).map(|i| (self.next_slot + i) % self.slots.len());
+        moves.extend(
+            turns
+                .filter(|&slot| self.slots[slot].is_runnable())
+                .map(Move::Kernel),
+        );
+        moves
+    }
+
+    /// Makes one step; false if there is nothing to do.
+    fn advance(&mut self) -> bool {
+        let moves = self.moves();
+        if moves.is_empty() {
+            return false;
+        }
+        self.now += Self::STEP;
+        match moves[self.schedule.pick(moves.len())] {
+            Move::StartTransfer => self.commands.start_transfer(&self.memory, &mut self.events),
+            Move::Immediate => self.do_immediate(),
+            Move::Transfer(index) => self.commands.move_bytes(
+                index,
+                &mut self.memory,
+                &self.host,
+                &mut self.statistics.link,
+                &mut self.schedule,
+                &mut self.events,
+            ),
+            Move::HostWork(index) => {
+                self.events
+                    .extend(self.work.remove(index).map(Event::HostWorkDone));
+            }
+            Move::Kernel(slot) => self.step_kernel(slot),
+        }
+        true
+    }
+
+    fn do_immediate(&mut self) {
+        let Some(command) = self.commands.take_head() else {
+            return;
+        };
+        let answer = match command.operation {
+            Operation::Nop => Answer::bare(CommandStatus::Ok),
+            Operation::FaultReply { token, entry } => Answer::bare(self.reply(token, entry)),
+            Operation::Install { asid, .. }
+            | Operation::Invalidate { asid, .. }
+            | Operation::Protect { asid, .. }
+            | Operation::ReadClear { asid, .. } => self.do_table_command(asid, &command.operation),
+            _ => Answer::bare(CommandStatus::Refused),
+        };
+        commands::complete(&command, answer, &mut self.events);
+    }
+
+    fn do_table_command(&mut self, asid: Asid, operation: &Operation) -> Answer {
+        let Some(Some(space)) = self.spaces.get(usize::from(asid.get())) else {
+            return Answer::bare(CommandStatus::Refused);
+        };
+        let answer = space.execute(&mut self.memory, operation);
+        if let Operation::Invalidate { .. } | Operation::Protect { .. } = operation {
+            for slot in &mut self.slots {
+                for stream in &mut slot.streams {
+                    slot.blocked &= !stream.translate_again();
+                }
+            }
+        }
+        answer
+    }
+
+    /// A reply to a burst that the reset of its slot made the shell forget is no error.
+    fn reply(&mut self, token: FaultToken, entry: Option<units::PageEntry>) -> CommandStatus {
+        let streams_per_slot = 2 * usize::from(self.description.ports_per_slot);
+        let stream = usize::from(token.stream);
+        let Some(slot) = self.slots.get_mut(stream / streams_per_slot.max(1)) else {
+            return CommandStatus::Refused;
+        };
+        if usize::from(token.index) >= access::PARK_DEPTH {
+            return CommandStatus::Refused;
+        }
+        if slot.streams[stream % streams_per_slot].reply(token.index, entry) {
+            slot.blocked = false;
+        } else {
+            tracing::debug!(?token, "reply to a burst that does not wait");
+        }
+        CommandStatus::Ok
+    }
+
+    fn step_kernel(&mut self, number: usize) {
+        self.next_slot = (number + 1) % self.slots.len();
+        let slot = &mut self.slots[number];
+        let Some(loaded) = &mut slot.kernel else {
+            return;
+        };
+        let id = SlotId(number as u8);
+        let first_stream = number * slot.streams.len();
+        loaded.registers.begin();
+        let mut ports = PortMemory {
+            memory: &mut self.memory,
+            events: &mut self.events,
+            channels: &mut self.statistics.channels,
+            schedule: &mut self.schedule,
+            streams: &mut slot.streams,
+            first_stream: first_stream as u8,
+            asid: slot.asid,
+            space: self
+                .spaces
+                .get(usize::from(slot.asid.get()))
+                .copied()
+                .flatten(),
+            translated: self.description.translated,
+            broken_rule: None,
+        };
+        let arguments = Arguments {
+            manifest: &loaded.manifest,
+            registers: &loaded.registers,
+        };
+        let step = loaded.kernel.step(&arguments, &mut ports);
+        if let Some(reason) = ports.broken_rule {
+            slot.failed = true;
+            self.events.push(Event::KernelFailed { slot: id, reason });
+            return;
+        }
+        match step {
+            Step::Working => {}
+            Step::Blocked => slot.blocked = true,
+            Step::Done => {
+                let before = loaded.registers.interrupt();
+                loaded.registers.finish();
+                let rises = loaded.registers.interrupt() && !before;
+                self.interrupt(id, rises);
+            }
+        }
+    }
+
+    /// Reports an interrupt if the line rises.
+    fn interrupt(&mut self, slot: SlotId, rises: bool) {
+        if rises {
+            self.statistics.host.interrupts += 1;
+            self.events.push(Event::Interrupt(slot));
+        }
+    }
+
+    /// The events so far, or the older ones of them if a seed decides.
+    fn deliver(&mut self) -> Vec<Event> {
+        match self.events.len() {
+            0 => Vec::new(),
+            all => {
+                let count = self.schedule.portion(all as u64) as usize;
+                self.events.drain(..count).collect()
+            }
+        }
+    }
+}
+
+impl Card for FunctionalCard {
+    fn description(&self) -> &CardDescription {
+        &self.description
+    }
+
+    fn now(&self) -> Picoseconds {
+        self.now
+    }
+
+    fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
+        let slot_ports = usize::from(self.description.ports_per_slot);
+        if self.slot(slot)?.run {
+            return Err(CardError::SlotBusy { slot });
+        }
+        let manifest = &kernel.manifest;
+        let model = self.kernels.find(manifest)?;
+        if manifest.ports.len() > slot_ports {
+            return Err(CardError::Kernel(KernelError::DoesNotFit {
+                name: manifest.name.clone(),
+                ports: manifest.ports.len(),
+                slot_ports,
+            }));
+        }
+        let slot = self.slot(slot)?;
+        slot.kernel = Some(Loaded::new(manifest, model));
+        slot.reset();
+        Ok(())
+    }
+
+    fn read_register(&mut self, address: u32) -> Result<u32, CardError> {
+        self.statistics.link.register_reads += 1;
+        match bar::place(address)? {
+            bar::Place::Shell(offset) => bar::read_shell(&self.description, offset),
+            bar::Place::Slot(slot, offset) => {
+                let loaded = bar::kernel(&mut self.slots, slot, address)?;
+                Ok(loaded.registers.read(offset))
+            }
+        }
+    }
+
+    fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        self.statistics.link.register_writes += 1;
+        let bar::Place::Slot(slot, offset) = bar::place(address)? else {
+            return Err(bar::error(
+                address,
+                "the functional card has no such register to write",
+            ));
+        };
+        // Posted: an error in the slot reaches nobody.
+        if let Ok(loaded) = bar::kernel(&mut self.slots, slot, address) {
+            let before = loaded.registers.interrupt();
+            loaded.registers.write(offset, value);
+            let rises = loaded.registers.interrupt() && !before;
+            self.interrupt(SlotId(slot as u8), rises);
+        }
+        Ok(())
+    }
+
+    fn map_host(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
+        self.host.map(memory)
+    }
+
+    fn unmap_host(&mut self, address: HostAddr) -> Result<(), CardError> {
+        self.host.unmap(address)
+    }
+
+    fn submit(&mut self, command: Command) -> Result<(), CardError> {
+        if self.queue_room() == 0 {
+            return Err(CardError::QueueFull {
+                limit: self.queue_limit,
+            });
+        }
+        self.commands.push(command);
+        Ok(())
+    }
+
+    fn queue_room(&self) -> usize {
+        self.queue_limit.saturating_sub(self.commands.len())
+    }
+
+    fn host_work(&mut self, _work: HostWork) -> WorkId {
+        let id = WorkId(self.next_work);
+        self.next_work += 1;
+        self.work.push_back(id);
+        id
+    }
+
+    fn control_slot(&mut self, slot: SlotId, asid: Asid, run: bool) -> Result<(), CardError> {
+        self.slot(slot)?;
+        self.check_space(asid)?;
+        let slot = self.slot(slot)?;
+        slot.asid = asid;
+        slot.run = run;
+        if !run {
+            slot.reset();
+        }
+        Ok(())
+    }
+
+    fn control_space(
+        &mut self,
+        asid: Asid,
+        table: Option<(TableGeometry, u32)>,
+    ) -> Result<(), CardError> {
+        let index = self.check_space(asid)?;
+        if let Some((table, _)) = table {
+            if !self.memory.contains(table.base(), table.bytes()) {
+                let address = registers::SPACE.at(u32::from(asid.get()));
+                return Err(bar::error(
+                    address,
+                    "the page table lies outside card memory",
+                ));
+            }
+        }
+        self.spaces[index] = table.map(|(table, size_classes)| Space {
+            table,
+            size_classes,
+        });
+        Ok(())
+    }
+
+    fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
+        loop {
+            if !self.events.is_empty() && !self.schedule.whim() {
+                return Ok(self.deliver());
+            }
+            if deadline.is_some_and(|deadline| self.now >= deadline) {
+                return Ok(self.deliver());
+            }
+            if !self.advance() && self.events.is_empty() {
+                self.now = deadline.ok_or(CardError::NothingToWaitFor)?;
+            }
+        }
+    }
+
+    fn is_quiescent(&mut self) -> bool {
+        self.events.is_empty() && self.moves().is_empty()
+    }
+
+    fn statistics(&mut self) -> Result<Statistics, CardError> {
+        let streams = self.slots.iter().flat_map(|slot| &slot.streams);
+        self.statistics.streams = streams.map(|stream| stream.statistics.clone()).collect();
+        Ok(self.statistics.clone())
+    }
+}

@@ -46,6 +46,24 @@ pub enum KernelError {
         /// Names of the models there are.
         known: String,
     },
+    /// The kernel is not the one that the functional model is of.
+    #[error("kernel `{name}` does not fit its functional model, which needs {what}")]
+    ModelMismatch {
+        /// The kernel's name.
+        name: String,
+        /// What its manifest lacks.
+        what: String,
+    },
+    /// The kernel has more ports than the slot.
+    #[error("kernel `{name}` has {ports} ports, the slot {slot_ports}")]
+    DoesNotFit {
+        /// The kernel's name.
+        name: String,
+        /// Its ports.
+        ports: usize,
+        /// The slot's ports.
+        slot_ports: usize,
+    },
 }
 
 /// A rule of `kernel.toml` (docs/kernels.md), with what broke it.

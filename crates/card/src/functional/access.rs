@@ -1,0 +1,295 @@
+//! The path of a kernel's access: translation, faults, card memory.
+
+use super::kernel::{Access, VirtualMemory};
+use super::memory::CardMemory;
+use super::schedule::Schedule;
+use super::table::{permits, Space};
+use crate::command::FaultToken;
+use crate::event::{Event, Fault, FaultCause};
+use crate::{ChannelStatistics, StreamStatistics};
+use std::collections::VecDeque;
+use units::{Asid, CardAddr, PageEntry, VirtAddr};
+
+const BLOCK: u64 = 4096;
+
+/// Bursts that a stream holds.
+pub(super) const PARK_DEPTH: usize = 64;
+/// Faults that a stream reports beyond its oldest.
+pub(super) const LOOK_AHEAD: usize = 8;
+
+/// Where a parked burst stands.
+#[derive(Clone, Copy, Debug)]
+enum Parking {
+    /// To be translated when its turn comes.
+    Open,
+    /// Reported to the host.
+    Waiting,
+    /// Answered.
+    Translated(PageEntry),
+    /// Answered: it fails.
+    Refused,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Parked {
+    index: u8,
+    address: VirtAddr,
+    parking: Parking,
+}
+
+/// One port in one direction: bursts in order, the first of them blocked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stream {
+    parked: VecDeque<Parked>,
+    next_index: u8,
+    pub(super) statistics: StreamStatistics,
+}
+
+impl Stream {
+    /// Forgets what is parked, as the reset of the slot does.
+    pub(super) fn reset(&mut self) {
+        self.parked.clear();
+    }
+
+    /// Takes the host's answer to a fault; `false` if no burst waits for it (any more).
+    pub(super) fn reply(&mut self, index: u8, entry: Option<PageEntry>) -> bool {
+        let waits =
+            |burst: &&mut Parked| burst.index == index && matches!(burst.parking, Parking::Waiting);
+        let Some(burst) = self.parked.iter_mut().find(waits) else {
+            return false;
+        };
+        burst.parking = entry.map_or(Parking::Refused, Parking::Translated);
+        true
+    }
+
+    /// Tells bursts that have a translation to translate again; `true` if there was one.
+    pub(super) fn translate_again(&mut self) -> bool {
+        let mut any = false;
+        for burst in &mut self.parked {
+            if matches!(burst.parking, Parking::Translated(_)) {
+                burst.parking = Parking::Open;
+                self.statistics.retries += 1;
+                any = true;
+            }
+        }
+        any
+    }
+
+    fn park(&mut self, address: VirtAddr) {
+        self.parked.push_back(Parked {
+            index: self.next_index,
+            address,
+            parking: Parking::Open,
+        });
+        self.next_index = (self.next_index + 1) % PARK_DEPTH as u8;
+    }
+}
+
+/// The memory as the ports of one slot see it, for the length of one step.
+pub(super) struct PortMemory<'a> {
+    pub(super) memory: &'a mut CardMemory,
+    pub(super) events: &'a mut Vec<Event>,
+    pub(super) channels: &'a mut [ChannelStatistics],
+    pub(super) schedule: &'a mut Schedule,
+    pub(super) streams: &'a mut [Stream],
+    /// Number of the slot's first stream on the card.
+    pub(super) first_stream: u8,
+    pub(super) asid: Asid,
+    pub(super) space: Option<Space>,
+    /// False: addresses are card addresses.
+    pub(super) translated: bool,
+    /// The rule that the kernel broke.
+    pub(super) broken_rule: Option<String>,
+}
+
+impl VirtualMemory for PortMemory<'_> {
+    fn read(&mut self, port: usize, address: u64, to: &mut [u8]) -> Access {
+        match self.admit(port, false, address, to.len()) {
+            Ok(at) => {
+                self.memory.read(at, to);
+                let channel = self.memory.channel(at.get());
+                self.channels[channel].rows_read += rows(address, to.len());
+                Access::Done
+            }
+            Err(Access::Failed) => {
+                to.fill(0);
+                Access::Failed
+            }
+            Err(other) => other,
+        }
+    }
+
+    fn write(&mut self, port: usize, address: u64, from: &[u8]) -> Access {
+        match self.admit(port, true, address, from.len()) {
+            Ok(at) => {
+                self.memory.write(at, from);
+                let channel = self.memory.channel(at.get());
+                self.channels[channel].rows_written += rows(address, from.len());
+                Access::Done
+            }
+            Err(other) => other,
+        }
+    }
+
+    fn announce(&mut self, port: usize, write: bool, addresses: &[u64]) {
+        let number = 2 * port + usize::from(write);
+        let Some(stream) = self.streams.get_mut(number) else {
+            return self.broke(format!("it has no port {port}"));
+        };
+        if stream.parked.is_empty() {
+            return;
+        }
+        let known = stream.parked.len() - 1;
+        let room = PARK_DEPTH - stream.parked.len();
+        for &address in addresses.iter().skip(known).take(room) {
+            stream.park(VirtAddr::truncated(address));
+        }
+        if !self.schedule.whim() {
+            self.look_ahead(number);
+        }
+    }
+}
+
+impl PortMemory<'_> {
+    /// Where in card memory a burst may go now.
+    fn admit(
+        &mut self,
+        port: usize,
+        write: bool,
+        address: u64,
+        bytes: usize,
+    ) -> Result<CardAddr, Access> {
+        let direction = if write { "writes" } else { "reads" };
+        let number = 2 * port + usize::from(write);
+        if number >= self.streams.len() {
+            self.broke(format!("it has no port {port}"));
+            return Err(Access::Failed);
+        }
+        if bytes == 0 || address % BLOCK + bytes as u64 > BLOCK {
+            self.broke(format!(
+                "port {port} {direction} {bytes} bytes at 0x{address:x}: a burst is not empty and \
+                 stays in one 4 KiB block"
+            ));
+            return Err(Access::Failed);
+        }
+        let address = VirtAddr::truncated(address);
+        if self.streams[number].parked.is_empty() {
+            self.streams[number].statistics.bursts += 1;
+            self.streams[number].statistics.rows += rows(address.get(), bytes);
+            self.streams[number].park(address);
+        }
+        let first = self.streams[number].parked[0];
+        if first.address != address {
+            self.broke(format!(
+                "port {port} {direction} at {address} while its burst at {} is blocked or announced",
+                first.address
+            ));
+            return Err(Access::Failed);
+        }
+        let found = match first.parking {
+            Parking::Waiting => return Err(Access::Blocked),
+            Parking::Refused => None,
+            Parking::Open => self.translate(number, address, write)?,
+            Parking::Translated(entry) => match permits(&entry, write) {
+                Ok(()) => place(&entry, address),
+                Err(cause) => return Err(self.fault(number, 0, cause)),
+            },
+        };
+        self.streams[number].parked.pop_front();
+        found
+            .filter(|&at| self.memory.contains(at, bytes as u64))
+            .ok_or(Access::Failed)
+    }
+
+    /// Translates the first burst of a stream, or reports its fault.
+    fn translate(
+        &mut self,
+        number: usize,
+        address: VirtAddr,
+        write: bool,
+    ) -> Result<Option<CardAddr>, Access> {
+        let found = self.look_up(address, write, true);
+        let statistics = &mut self.streams[number].statistics;
+        match found {
+            Ok(_) => statistics.walk_hits += 1,
+            Err(_) => statistics.walk_misses += 1,
+        }
+        found.map_err(|cause| self.fault(number, 0, cause))
+    }
+
+    fn look_up(
+        &mut self,
+        address: VirtAddr,
+        write: bool,
+        mark: bool,
+    ) -> Result<Option<CardAddr>, FaultCause> {
+        if !self.translated {
+            return Ok(CardAddr::new(address.get()));
+        }
+        let space = self.space.ok_or(FaultCause::Absent)?;
+        let entry = space.translate(self.memory, address, write, mark)?;
+        Ok(place(&entry, address))
+    }
+
+    /// Reports the fault of the burst at `position` of a stream.
+    fn fault(&mut self, number: usize, position: usize, cause: FaultCause) -> Access {
+        let stream = &mut self.streams[number];
+        let burst = &mut stream.parked[position];
+        burst.parking = Parking::Waiting;
+        stream.statistics.faults += 1;
+        self.events.push(Event::Fault(Fault {
+            token: FaultToken {
+                stream: self.first_stream + number as u8,
+                index: burst.index,
+            },
+            asid: self.asid,
+            address: burst.address,
+            write: number % 2 == 1,
+            ahead: position > 0,
+            cause,
+        }));
+        Access::Blocked
+    }
+
+    /// Reports faults behind the oldest one.
+    fn look_ahead(&mut self, number: usize) {
+        let waiting = |burst: &Parked| matches!(burst.parking, Parking::Waiting);
+        if !self.streams[number].parked.front().is_some_and(waiting) {
+            return;
+        }
+        let mut reported = self.streams[number]
+            .parked
+            .iter()
+            .skip(1)
+            .filter(|b| waiting(b))
+            .count();
+        for position in 1..self.streams[number].parked.len() {
+            if reported == LOOK_AHEAD {
+                break;
+            }
+            let burst = self.streams[number].parked[position];
+            if !matches!(burst.parking, Parking::Open) {
+                continue;
+            }
+            if let Err(cause) = self.look_up(burst.address, number % 2 == 1, false) {
+                self.streams[number].statistics.walk_misses += 1;
+                self.fault(number, position, cause);
+                reported += 1;
+            }
+        }
+    }
+
+    fn broke(&mut self, rule: String) {
+        self.broken_rule.get_or_insert(rule);
+    }
+}
+
+/// The card address of an access through an entry; `None` beyond 37 bits.
+fn place(entry: &PageEntry, address: VirtAddr) -> Option<CardAddr> {
+    CardAddr::new(entry.frame.card_address().get() + address.page_offset(entry.size))
+}
+
+/// Rows that a range touches.
+fn rows(address: u64, bytes: usize) -> u64 {
+    (address % 64 + bytes as u64).div_ceil(64)
+}

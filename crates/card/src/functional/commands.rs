@@ -1,0 +1,209 @@
+//! Commands: which may start, what runs beside what, and what they do to memory.
+
+use super::host::HostMap;
+use super::memory::CardMemory;
+use super::schedule::Schedule;
+use super::table::Answer;
+use crate::command::{Command, Operation};
+use crate::event::{CommandStatus, Event};
+use crate::LinkStatistics;
+use std::collections::VecDeque;
+use units::{CardAddr, ROW_BYTES};
+
+/// The longest copy.
+const MAX_BYTES: u64 = 1 << 30;
+/// How much of a copy is done before something else may come between, when a seed decides.
+const PIECE: u64 = 256 << 10;
+
+/// Commands that are not complete.
+#[derive(Debug, Default)]
+pub(super) struct CommandQueue {
+    waiting: VecDeque<Command>,
+    running: VecDeque<Transfer>,
+}
+
+/// A copy or a zeroing under way.
+#[derive(Debug)]
+struct Transfer {
+    command: Command,
+    done: u64,
+}
+
+/// What a transfer moves.
+struct Range {
+    card: CardAddr,
+    host: u64,
+    bytes: u64,
+}
+
+impl Range {
+    fn of(operation: &Operation) -> Option<Self> {
+        match *operation {
+            Operation::CopyIn { from, to, bytes } => Some(Self {
+                card: to,
+                host: from.get(),
+                bytes,
+            }),
+            Operation::CopyOut { from, to, bytes } => Some(Self {
+                card: from,
+                host: to.get(),
+                bytes,
+            }),
+            Operation::Zero { to, bytes } => Some(Self {
+                card: to,
+                host: 0,
+                bytes,
+            }),
+            _ => None,
+        }
+    }
+
+    fn is_well_formed(&self, memory: &CardMemory) -> bool {
+        let aligned = (self.card.get() | self.host | self.bytes) % ROW_BYTES == 0;
+        aligned
+            && (1..=MAX_BYTES).contains(&self.bytes)
+            && memory.addressable(self.card, self.bytes)
+    }
+}
+
+/// What the head of the queue asks for next.
+pub(super) enum Head {
+    /// Nothing, or it waits for the commands before it.
+    Idle,
+    /// A transfer to start, or to refuse.
+    Transfer,
+    /// A table command, a fault reply or nothing at all: to be done at once.
+    Immediate,
+}
+
+impl CommandQueue {
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len() + self.running.len()
+    }
+
+    pub(super) fn push(&mut self, command: Command) {
+        self.waiting.push_back(command);
+    }
+
+    /// Transfers under way.
+    pub(super) fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    pub(super) fn head(&self) -> Head {
+        match self.waiting.front() {
+            None => Head::Idle,
+            Some(command) if command.fence && !self.running.is_empty() => Head::Idle,
+            Some(command) if Range::of(&command.operation).is_some() => Head::Transfer,
+            Some(_) => Head::Immediate,
+        }
+    }
+
+    /// Takes the head, for the card to do.
+    pub(super) fn take_head(&mut self) -> Option<Command> {
+        self.waiting.pop_front()
+    }
+
+    /// Starts the transfer at the head, or refuses it.
+    pub(super) fn start_transfer(&mut self, memory: &CardMemory, events: &mut Vec<Event>) {
+        let Some(command) = self.waiting.pop_front() else {
+            return;
+        };
+        match Range::of(&command.operation) {
+            Some(range) if range.is_well_formed(memory) => {
+                self.running.push_back(Transfer { command, done: 0 });
+            }
+            _ => complete(&command, Answer::bare(CommandStatus::Refused), events),
+        }
+    }
+
+    /// Moves some bytes of the transfer at `index`.
+    pub(super) fn move_bytes(
+        &mut self,
+        index: usize,
+        memory: &mut CardMemory,
+        host: &HostMap,
+        link: &mut LinkStatistics,
+        schedule: &mut Schedule,
+        events: &mut Vec<Event>,
+    ) {
+        let transfer = &mut self.running[index];
+        let Some(range) = Range::of(&transfer.command.operation) else {
+            return;
+        };
+        let piece = ROW_BYTES * schedule.portion(PIECE / ROW_BYTES);
+        let bytes = piece.min(range.bytes - transfer.done);
+        let (at, host_at) = (range.card.get() + transfer.done, range.host + transfer.done);
+        let moved = CardAddr::new(at)
+            .filter(|&at| memory.contains(at, bytes))
+            .and_then(|at| {
+                move_piece(
+                    &transfer.command.operation,
+                    at,
+                    host_at,
+                    bytes,
+                    memory,
+                    host,
+                )
+            });
+        transfer.done += bytes;
+        let status = match moved {
+            None => CommandStatus::BusError,
+            Some(()) => {
+                count(&transfer.command.operation, bytes, link);
+                if transfer.done < range.bytes {
+                    return;
+                }
+                CommandStatus::Ok
+            }
+        };
+        if let Some(transfer) = self.running.remove(index) {
+            complete(&transfer.command, Answer::bare(status), events);
+        }
+    }
+}
+
+fn move_piece(
+    operation: &Operation,
+    at: CardAddr,
+    host_at: u64,
+    bytes: u64,
+    memory: &mut CardMemory,
+    host: &HostMap,
+) -> Option<()> {
+    let mut buffer = match operation {
+        Operation::Zero { .. } => {
+            memory.zero(at, bytes);
+            return Some(());
+        }
+        _ => vec![0; bytes as usize],
+    };
+    if let Operation::CopyIn { .. } = operation {
+        host.read(host_at, &mut buffer)?;
+        memory.write(at, &buffer);
+        Some(())
+    } else {
+        memory.read(at, &mut buffer);
+        host.write(host_at, &buffer)
+    }
+}
+
+fn count(operation: &Operation, bytes: u64, link: &mut LinkStatistics) {
+    match operation {
+        Operation::CopyIn { .. } => link.bytes_to_card += bytes,
+        Operation::CopyOut { .. } => link.bytes_to_host += bytes,
+        _ => link.rows_zeroed += bytes / ROW_BYTES,
+    }
+}
+
+/// Reports the end of a command, if it is to be reported.
+pub(super) fn complete(command: &Command, answer: Answer, events: &mut Vec<Event>) {
+    if command.notify || answer.status != CommandStatus::Ok {
+        events.push(Event::Completed {
+            id: command.id,
+            status: answer.status,
+            accessed: answer.accessed,
+            dirty: answer.dirty,
+        });
+    }
+}

@@ -1,0 +1,47 @@
+//! What a functional card is made of.
+
+use super::kernel::Registry;
+
+/// Shape and manner of a functional card. The default has the shape of the default shell.
+#[derive(Clone, Debug)]
+pub struct FunctionalConfig {
+    /// Slots.
+    pub slots: u8,
+    /// AXI4 ports of each slot.
+    pub ports_per_slot: u8,
+    /// Memory channels.
+    pub channels: u8,
+    /// log2 of the bytes of address space that a channel owns.
+    pub channel_bytes_log2: u8,
+    /// Bytes of memory that a channel has.
+    pub channel_bytes: u64,
+    /// Address spaces.
+    pub spaces: u8,
+    /// False: addresses of kernels are card addresses.
+    pub translated: bool,
+    /// Commands that may be unfinished.
+    pub queue: usize,
+    /// Everything happens in the order of the calls without a seed. A seed picks one of the other
+    /// orders that the contract allows: copies overlap and complete out of order, faults and
+    /// interrupts come early or late, events in smaller lots.
+    pub seed: Option<u64>,
+    /// The kernels it can run.
+    pub kernels: Registry,
+}
+
+impl Default for FunctionalConfig {
+    fn default() -> Self {
+        Self {
+            slots: 1,
+            ports_per_slot: 2,
+            channels: 2,
+            channel_bytes_log2: 34,
+            channel_bytes: 1 << 34,
+            spaces: 4,
+            translated: true,
+            queue: 256,
+            seed: None,
+            kernels: Registry::default(),
+        }
+    }
+}

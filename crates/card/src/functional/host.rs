@@ -1,0 +1,89 @@
+//! Host memory that the card reaches.
+
+use crate::memory::HostMemory;
+use crate::CardError;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use units::HostAddr;
+
+/// IOVAs are handed out in ascending order and never reused, with a hole behind each region, so that
+/// an access past the end or after the end of a mapping is an error and not someone else's memory.
+#[derive(Debug)]
+pub(super) struct HostMap {
+    regions: BTreeMap<u64, Arc<HostMemory>>,
+    next: u64,
+}
+
+const FIRST: u64 = 1 << 32;
+const END: u64 = 1 << 56;
+const ALIGN: u64 = 2 << 20;
+
+impl HostMap {
+    pub(super) fn new() -> Self {
+        Self {
+            regions: BTreeMap::new(),
+            next: FIRST,
+        }
+    }
+
+    pub(super) fn map(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
+        let address = self.next;
+        let next = (address + memory.len() as u64 + ALIGN).next_multiple_of(ALIGN);
+        if next > END {
+            return Err(CardError::HostMemory("no address range is left".to_owned()));
+        }
+        self.next = next;
+        self.regions.insert(address, memory);
+        Ok(HostAddr::new(address))
+    }
+
+    pub(super) fn unmap(&mut self, address: HostAddr) -> Result<(), CardError> {
+        match self.regions.remove(&address.get()) {
+            Some(_) => Ok(()),
+            None => Err(CardError::HostMemory(format!(
+                "nothing is mapped at 0x{:x}",
+                address.get()
+            ))),
+        }
+    }
+
+    /// Copies host memory out; `None` if the range is not mapped as a whole.
+    pub(super) fn read(&self, address: u64, to: &mut [u8]) -> Option<()> {
+        let (memory, offset) = self.find(address)?;
+        memory.read(offset, to).ok()
+    }
+
+    /// Copies bytes to host memory; `None` if the range is not mapped as a whole.
+    pub(super) fn write(&self, address: u64, from: &[u8]) -> Option<()> {
+        let (memory, offset) = self.find(address)?;
+        memory.write(offset, from).ok()
+    }
+
+    fn find(&self, address: u64) -> Option<(&HostMemory, usize)> {
+        let (&start, memory) = self.regions.range(..=address).next_back()?;
+        Some((memory, (address - start) as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_mapped_is_reached() {
+        let mut map = HostMap::new();
+        let memory = Arc::new(HostMemory::allocate(4096).unwrap());
+        let first = map.map(memory.clone()).unwrap().get();
+        let second = map.map(memory).unwrap().get();
+        assert!(first + 4096 < second);
+        assert!(map.write(first + 4090, &[1; 6]).is_some());
+        assert!(map.write(first + 4090, &[1; 7]).is_none());
+        assert!(map.read(first - 1, &mut [0]).is_none());
+        map.unmap(HostAddr::new(first)).unwrap();
+        assert!(map.unmap(HostAddr::new(first)).is_err());
+        assert!(map.read(first, &mut [0]).is_none());
+        let mut byte = [0];
+        map.read(second + 4095, &mut byte).unwrap();
+        assert_eq!(byte, [1]);
+    }
+}

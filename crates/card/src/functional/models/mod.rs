@@ -1,0 +1,11 @@
+//! Reference models of the kernels in `kernels/`.
+
+mod aes256ctr;
+mod copy;
+mod stream;
+mod vadd;
+
+use super::kernel::KernelModel;
+
+/// All of them.
+pub(super) const ALL: [KernelModel; 3] = [aes256ctr::MODEL, copy::MODEL, vadd::MODEL];

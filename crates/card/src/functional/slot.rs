@@ -1,0 +1,67 @@
+//! A slot: its kernel, its control registers, its streams.
+
+use super::access::Stream;
+use super::control::ControlRegisters;
+use super::kernel::{FunctionalKernel, KernelModel};
+use crate::kernel::Manifest;
+use units::Asid;
+
+/// A region that holds one kernel.
+pub(super) struct Slot {
+    pub(super) kernel: Option<Loaded>,
+    pub(super) asid: Asid,
+    pub(super) run: bool,
+    pub(super) streams: Vec<Stream>,
+    /// All of the kernel's accesses wait for the host.
+    pub(super) blocked: bool,
+    /// The kernel broke a rule; it stands still until the slot is reset.
+    pub(super) failed: bool,
+}
+
+/// A kernel in a slot.
+pub(super) struct Loaded {
+    pub(super) manifest: Manifest,
+    pub(super) model: KernelModel,
+    pub(super) kernel: Box<dyn FunctionalKernel>,
+    pub(super) registers: ControlRegisters,
+}
+
+impl Loaded {
+    pub(super) fn new(manifest: &Manifest, model: KernelModel) -> Self {
+        Self {
+            manifest: manifest.clone(),
+            model,
+            kernel: (model.create)(),
+            registers: ControlRegisters::new(manifest),
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn new(ports: usize) -> Self {
+        Self {
+            kernel: None,
+            asid: Asid::default(),
+            run: false,
+            streams: vec![Stream::default(); 2 * ports],
+            blocked: false,
+            failed: false,
+        }
+    }
+
+    /// Whether a step of the kernel could do something.
+    pub(super) fn is_runnable(&self) -> bool {
+        let started = |loaded: &Loaded| loaded.registers.wants_to_run();
+        self.run && !self.blocked && !self.failed && self.kernel.as_ref().is_some_and(started)
+    }
+
+    /// What the reset of a slot does.
+    pub(super) fn reset(&mut self) {
+        self.blocked = false;
+        self.failed = false;
+        self.streams.iter_mut().for_each(Stream::reset);
+        if let Some(loaded) = &mut self.kernel {
+            *loaded = Loaded::new(&loaded.manifest, loaded.model);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The reference models against oracles of their own, paged in on demand, in many orders.
+
+use crate::bench::{config, entry, frame_at, Bench, FIRST_FRAME};
+use proptest::prelude::*;
+use std::collections::HashMap;
+use tombolo_card::command::Operation;
+use tombolo_card::event::Fault;
+use units::{PageEntry, PageSize};
+
+const SIZE: PageSize = PageSize::KIB_4;
+const BASE: u64 = 0x7_0000_0000;
+
+/// A host that pages a buffer of bytes in on demand, a frame a page.
+struct DemandPager {
+    frames: HashMap<u64, u32>,
+    contents: Vec<u8>,
+}
+
+impl DemandPager {
+    fn new(mut contents: Vec<u8>) -> Self {
+        contents.resize(contents.len().next_multiple_of(4096), 0);
+        Self {
+            frames: HashMap::new(),
+            contents,
+        }
+    }
+
+    fn serve(&mut self, bench: &mut Bench, fault: Fault) {
+        let page = fault.address.page_base(SIZE);
+        let index = ((page.get() - BASE) / 4096) as usize;
+        let next = FIRST_FRAME + self.frames.len() as u32;
+        let frame = *self.frames.entry(page.get()).or_insert(next);
+        // A page that was read comes again for writing: it has its data already.
+        let entry = PageEntry {
+            dirty: fault.write,
+            accessed: true,
+            ..entry(frame, SIZE)
+        };
+        if frame == next {
+            let at = 4096 * index;
+            bench.host.write(at, &self.contents[at..at + 4096]).unwrap();
+            let operation = Operation::CopyIn {
+                from: bench.host_at.offset(at as u64),
+                to: frame_at(frame),
+                bytes: 4096,
+            };
+            bench.submit(operation, false, false);
+        }
+        let install = Operation::Install {
+            asid: fault.asid,
+            address: page,
+            entry,
+        };
+        bench.submit(install, true, false);
+        bench.reply(fault.token, Some(entry));
+    }
+
+    /// What the pages hold now.
+    fn collect(&mut self, bench: &mut Bench) -> Vec<u8> {
+        for (&page, &frame) in &self.frames {
+            let at = (page - BASE) as usize;
+            self.contents[at..at + 4096].copy_from_slice(&bench.get(frame_at(frame), 4096));
+        }
+        std::mem::take(&mut self.contents)
+    }
+}
+
+fn pattern(bytes: usize, salt: usize) -> Vec<u8> {
+    (0..bytes)
+        .map(|i| ((i + salt).wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect()
+}
+
+/// Runs a kernel over `memory` (at `BASE`) and gives back what it left there.
+fn run(kernel: &str, seed: Option<u64>, memory: Vec<u8>, arguments: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut bench = Bench::with_kernel(config(seed), kernel);
+    let length = memory.len();
+    let mut pager = DemandPager::new(memory);
+    for (name, value) in arguments {
+        bench.set(name, value);
+    }
+    bench.start();
+    bench.finish(|bench, fault| pager.serve(bench, fault));
+    let mut memory = pager.collect(&mut bench);
+    memory.truncate(length);
+    memory
+}
+
+fn number(value: u64) -> Vec<u8> {
+    value.to_le_bytes().to_vec()
+}
+
+fn address(offset: usize) -> Vec<u8> {
+    number(BASE + offset as u64)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn copy_copies(
+        seed in any::<Option<u64>>(),
+        bytes in prop_oneof![0usize..200, 4000usize..4200, 0usize..100_000],
+        from in 0usize..64,
+        to in 0usize..64,
+    ) {
+        let (from, to) = (64 * from, 64 * to + 112 * 1024);
+        let memory = pattern(224 * 1024, bytes);
+        let mut expected = memory.clone();
+        expected.copy_within(from..from + bytes, to);
+        let arguments = [
+            ("input", address(from)),
+            ("output", address(to)),
+            ("bytes", number(bytes as u64)),
+        ];
+        prop_assert!(run("copy", seed, memory, &arguments) == expected);
+    }
+
+    #[test]
+    fn vadd_adds(
+        seed in any::<Option<u64>>(),
+        length in prop_oneof![0usize..40, 1000usize..1050, 0usize..15_000],
+        offsets in [0usize..64, 0usize..64, 0usize..64],
+    ) {
+        let [a, b, c] = [0, 1, 2].map(|i| 64 * offsets[i] + i * 65 * 1024);
+        let memory = pattern(200 * 1024, length);
+        let mut expected = memory.clone();
+        for i in (0..length).map(|i| 4 * i) {
+            let word = |at: usize| i32::from_le_bytes(memory[at..at + 4].try_into().unwrap());
+            let sum = word(a + i).wrapping_add(word(b + i));
+            expected[c + i..c + i + 4].copy_from_slice(&sum.to_le_bytes());
+        }
+        let arguments = [
+            ("a", address(a)),
+            ("b", address(b)),
+            ("c", address(c)),
+            ("length", number(length as u64)),
+        ];
+        prop_assert!(run("vadd", seed, memory, &arguments) == expected);
+    }
+
+    /// Encrypting twice gives the plain text back, and bytes beside it stay.
+    #[test]
+    fn aes_undoes_itself(seed in any::<Option<u64>>(), bytes in 0usize..20_000, salt in 0usize..9) {
+        let memory = pattern(64 * 1024, salt);
+        let to = 32 * 1024;
+        let once = [
+            ("input", address(0)),
+            ("output", address(to)),
+            ("bytes", number(bytes as u64)),
+            ("key", pattern(32, salt)),
+            ("iv", vec![0xff; 16]),
+        ];
+        let mut twice = once.clone();
+        twice[0].1 = address(to);
+        let first = run("aes256ctr", seed, memory.clone(), &once);
+        let second = run("aes256ctr", seed, first.clone(), &twice);
+        prop_assert!(first[..to] == memory[..to]);
+        prop_assert!(bytes < 16 || first[to..to + bytes] != memory[..bytes]);
+        prop_assert!(second[to..to + bytes] == memory[..bytes]);
+        prop_assert!(second[to + bytes..] == memory[to + bytes..]);
+    }
+}
+
+/// NIST SP 800-38A, F.5.5: CTR-AES256.Encrypt.
+#[test]
+fn aes_gives_the_published_blocks() {
+    let hex = |text: &str| -> Vec<u8> {
+        let byte = |i| u8::from_str_radix(&text[i..i + 2], 16).unwrap();
+        (0..text.len()).step_by(2).map(byte).collect()
+    };
+    let plain = hex(
+        "6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51\
+         30c81c46a35ce411e5fbc1191a0a52eff69f2445df4f9b17ad2b417be66c3710",
+    );
+    let cipher = hex(
+        "601ec313775789a5b7a7f504bbf3d228f443e3ca4d62b59aca84e990cacaf5c5\
+         2b0930daa23de94ce87017ba2d84988ddfc9c58db67aada613c2dd08457941a6",
+    );
+    let arguments = [
+        ("input", address(0)),
+        ("output", address(4096)),
+        ("bytes", number(64)),
+        (
+            "key",
+            hex("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4"),
+        ),
+        ("iv", hex("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff")),
+    ];
+    let mut memory = vec![0; 8192];
+    memory[..64].copy_from_slice(&plain);
+    let after = run("aes256ctr", None, memory, &arguments);
+    assert_eq!(after[4096..4160], cipher);
+    assert!(after[4160..].iter().all(|&byte| byte == 0));
+}
