@@ -51,6 +51,7 @@ impl HostMemory {
         }
         let rounded_huge = bytes.next_multiple_of(HUGE_PAGE);
         if bytes >= HUGE_PAGE {
+            // Reserved at once: without a reservation, a page that is not there kills the program.
             if let Ok(start) = map_anonymous(rounded_huge, libc::MAP_HUGETLB) {
                 return Ok(Self {
                     start,
@@ -60,7 +61,7 @@ impl HostMemory {
             }
         }
         let rounded = bytes.next_multiple_of(SMALL_PAGE);
-        let start = map_anonymous(rounded, 0)?;
+        let start = map_anonymous(rounded, libc::MAP_NORESERVE)?;
         // SAFETY: the range is the mapping just made. The advice may fail without harm.
         unsafe { libc::madvise(start.as_ptr().cast(), rounded, libc::MADV_HUGEPAGE) };
         Ok(Self {
@@ -184,7 +185,7 @@ fn map_anonymous(bytes: usize, flags: libc::c_int) -> io::Result<NonNull<u8>> {
             std::ptr::null_mut(),
             bytes,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | flags,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags,
             -1,
             0,
         )

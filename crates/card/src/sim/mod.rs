@@ -27,4 +27,4 @@ mod store;
 pub use card::{ProgressCallback, SimCard};
 pub use config::{ShellConfig, Translator};
 pub use model::{Instance, Model, ModelFailure};
-pub use options::{platform_directories, SimOptions};
+pub use options::{home, platform_directories, SimOptions};

@@ -30,6 +30,20 @@ pub struct SimOptions {
 }
 
 impl SimOptions {
+    /// The default card on a platform: a name in the checkout's `platforms/`, or a file.
+    ///
+    /// # Errors
+    /// [`CardError::Platform`]: no such platform, or a file that breaks a rule.
+    pub fn named(platform: &str) -> Result<Self, CardError> {
+        let file = Path::new(platform);
+        let loaded = if file.extension().is_some() {
+            Platform::load(file)
+        } else {
+            Platform::named(platform, &platform_directories(&home()))
+        };
+        Ok(Self::new(loaded.map_err(|error| CardError::Platform(error.to_string()))?))
+    }
+
     /// The default card on a platform.
     pub fn new(platform: Platform) -> Self {
         Self {
@@ -38,7 +52,7 @@ impl SimOptions {
             channel_bytes: None,
             idle_skipping: true,
             monolithic: None,
-            home: default_home(),
+            home: home(),
             shell_files: PathBuf::from("rtl/shell/tmb_shell.f"),
             builder: None,
         }
@@ -86,8 +100,8 @@ impl SimOptions {
     }
 }
 
-/// `$TOMBOLO_HOME`, else the checkout that this program was compiled from.
-fn default_home() -> PathBuf {
+/// The Tombolo checkout: `$TOMBOLO_HOME`, else the one that this program was compiled from.
+pub fn home() -> PathBuf {
     match std::env::var_os("TOMBOLO_HOME").filter(|path| !path.is_empty()) {
         Some(path) => PathBuf::from(path),
         None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")),

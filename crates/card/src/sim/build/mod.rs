@@ -60,6 +60,20 @@ pub enum Progress {
     },
 }
 
+impl std::fmt::Display for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Cached { design } => write!(f, "{design}: in the cache"),
+            Self::Waiting { design } => write!(f, "{design}: another process builds it; waiting"),
+            Self::Verilating { design } => write!(f, "{design}: Verilator"),
+            Self::Compiling { design, done, of } => {
+                write!(f, "{design}: compiling, {done} of {of} files")
+            }
+            Self::Built { design } => write!(f, "{design}: built"),
+        }
+    }
+}
+
 /// Receives progress; long builds call it from the thread that asked for the build.
 pub type ProgressSink<'a> = dyn FnMut(Progress) + 'a;
 
