@@ -4,6 +4,7 @@ use crate::ids::RequestId;
 use crate::issue::Meaning;
 use crate::page::{ObjectPage, Page, Purpose, Stage, State};
 use crate::pager::Pager;
+use crate::space::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 use units::FrameNumber;
 
@@ -133,6 +134,11 @@ impl Pager {
         for page in self.pages.values() {
             for request in page.joined.iter().chain(&page.wanted).chain(&page.leaving) {
                 *counts.entry(*request).or_default() += 1;
+            }
+        }
+        for space in self.spaces.values() {
+            if let Phase::Destroying(request) = space.phase {
+                *counts.entry(request).or_default() += space.unmaps.len() as u64;
             }
         }
         for (request, left) in self.requests.lefts() {

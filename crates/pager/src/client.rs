@@ -12,7 +12,7 @@ use crate::queue::Urgency;
 use crate::request::{answer, Ended, Last};
 use crate::space::{Mapping, Phase, Space};
 use crate::table::TableImage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use units::{Asid, PageSize, TableGeometry, VirtAddr};
 
@@ -41,6 +41,7 @@ impl Pager {
             mappings: BTreeMap::new(),
             frame_limit,
             frames: 0,
+            unmaps: BTreeSet::new(),
         };
         self.spaces.insert(asid, space);
         self.creating.insert(asid, request);
@@ -110,11 +111,15 @@ impl Pager {
     }
 
     pub(crate) fn destroy_space(&mut self, request: RequestId, asid: Asid, out: &mut Vec<Action>) {
-        match self.ready_space(asid) {
+        let unmaps = match self.ready_space(asid) {
             Err(error) => return out.push(answer(request, Err(error))),
-            Ok(space) => space.phase = Phase::Destroying,
-        }
+            Ok(space) => {
+                space.phase = Phase::Destroying(request);
+                space.unmaps.len()
+            }
+        };
         self.requests.open(request, Last::DestroySpace(asid));
+        (0..unmaps).for_each(|_| self.requests.add_one(request));
         self.unmap_pages(request, asid, 0..1 << VirtAddr::BITS, out);
         self.end_requests([request], Ok(()), out);
     }
@@ -300,7 +305,10 @@ impl Pager {
             Ok(range) => range,
             Err(error) => return out.push(answer(request, Err(error))),
         };
-        self.requests.open(request, Last::Answer);
+        self.requests.open(request, Last::Unmap(asid));
+        if let Some(space) = self.spaces.get_mut(&asid) {
+            space.unmaps.insert(request);
+        }
         self.unmap_pages(request, asid, range, out);
         self.end_requests([request], Ok(()), out);
     }
@@ -517,8 +525,17 @@ impl Pager {
     }
 
     fn finish(&mut self, ended: Ended, out: &mut Vec<Action>) {
+        let mut destroying = None;
         match ended.last {
             Last::Answer => {}
+            Last::Unmap(asid) => {
+                if let Some(space) = self.spaces.get_mut(&asid) {
+                    space.unmaps.remove(&ended.request);
+                    if let Phase::Destroying(request) = space.phase {
+                        destroying = Some(request);
+                    }
+                }
+            }
             Last::CloseObject(object) if ended.error.is_none() => {
                 self.objects.remove(&object);
             }
@@ -535,6 +552,7 @@ impl Pager {
         }
         let result = ended.error.map_or(Ok(Success::Done), Err);
         out.push(answer(ended.request, result));
+        self.end_requests(destroying, Ok(()), out);
     }
 }
 

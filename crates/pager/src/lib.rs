@@ -25,6 +25,8 @@ mod sabotage;
 mod space;
 mod statistics;
 mod table;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod writeback;
 
 pub use action::{Action, MappingInfo, Operation, Success};
@@ -33,6 +35,4 @@ pub use error::{AccessError, ConfigError, Direction, IoError, PagerError};
 pub use event::{Event, FaultCause, ObjectKind, OperationStatus};
 pub use ids::{BufferId, FaultToken, IoId, ObjectId, OperationId, RequestId};
 pub use pager::{Pager, Policies};
-#[cfg(feature = "testing")]
-pub use sabotage::Sabotage;
 pub use statistics::Statistics;

@@ -11,6 +11,8 @@ use units::Asid;
 pub(crate) enum Last {
     /// Nothing.
     Answer,
+    /// Tell the space that an unmap is over.
+    Unmap(Asid),
     /// Forget the object, if all went well.
     CloseObject(ObjectId),
     /// Forget the space.

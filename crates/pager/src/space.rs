@@ -1,10 +1,10 @@
 //! Address spaces: mappings, and the image of the page table.
 
 use crate::action::MappingInfo;
-use crate::ids::ObjectId;
+use crate::ids::{ObjectId, RequestId};
 use crate::page::ObjectPage;
 use crate::table::TableImage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use units::{FrameNumber, PageSize, VirtAddr};
 
@@ -47,8 +47,8 @@ pub(crate) enum Phase {
     Creating,
     /// In use.
     Ready,
-    /// Everything is being unmapped.
-    Destroying,
+    /// Everything is being unmapped, for this request.
+    Destroying(RequestId),
 }
 
 /// One address space.
@@ -63,6 +63,8 @@ pub(crate) struct Space {
     pub(crate) frame_limit: Option<u32>,
     /// Frames that were filled on behalf of this space.
     pub(crate) frames: u32,
+    /// Unmaps under way: the table may not go before their entries have.
+    pub(crate) unmaps: BTreeSet<RequestId>,
 }
 
 impl Space {
@@ -215,6 +217,7 @@ mod tests {
                 .collect(),
             frame_limit: None,
             frames: 0,
+            unmaps: BTreeSet::new(),
         }
     }
 

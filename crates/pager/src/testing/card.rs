@@ -1,0 +1,681 @@
+//! The simulated card: a command ring with the weakest order that docs/architecture.md allows, page
+//! tables with dirty bits, parked accesses, and accesses under way that an invalidation drains.
+
+use super::host::{Host, POISON};
+use super::rng::Rng;
+use super::{Verdict, ROW};
+use crate::action::{Action, Operation};
+use crate::config::ChannelMemory;
+use crate::event::{Event, FaultCause, OperationStatus};
+use crate::ids::{FaultToken, OperationId};
+use crate::page::ObjectPage;
+use std::collections::{BTreeMap, VecDeque};
+use units::{
+    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, TableGeometry, VirtAddr,
+};
+
+/// A command in the ring.
+#[derive(Clone, Debug)]
+struct Queued {
+    id: OperationId,
+    operation: Operation,
+    fence: bool,
+    notify: bool,
+    /// What the page is to show, for installs and replies.
+    shows: Option<ObjectPage>,
+}
+
+/// A copy or zeroing under way.
+#[derive(Debug)]
+struct Running {
+    command: Queued,
+    card: u64,
+    rows: usize,
+    done: usize,
+}
+
+/// An entry of a page table.
+#[derive(Clone, Copy, Debug)]
+struct Present {
+    address: VirtAddr,
+    entry: PageEntry,
+    shows: ObjectPage,
+}
+
+#[derive(Debug)]
+struct Table {
+    geometry: TableGeometry,
+    sets: BTreeMap<u64, Vec<Present>>,
+}
+
+/// An access that has left: it will be performed, whatever becomes of its entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) asid: Asid,
+    pub(super) address: VirtAddr,
+    pub(super) write: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Needs a translation.
+    Parked,
+    /// Waits for the host.
+    Faulted(FaultToken),
+    /// Has a translation, has not left.
+    Ready(u64, ObjectPage),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Parked {
+    access: Access,
+    phase: Phase,
+}
+
+/// An access under way to memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaving {
+    pub(super) access: Access,
+    pub(super) card: u64,
+    pub(super) shows: ObjectPage,
+    ticket: u64,
+}
+
+/// One read or write side of a port.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) asid: Asid,
+    parked: VecDeque<Parked>,
+    next_index: u8,
+    /// Held in reset until the commands issued before the reset are over.
+    pub(super) held: bool,
+}
+
+/// An invalidation that waits for accesses under way.
+#[derive(Debug)]
+struct Draining {
+    command: Queued,
+    accessed: bool,
+    dirty: bool,
+    /// Accesses with lower tickets have to end first.
+    ticket: u64,
+}
+
+/// The card.
+#[derive(Debug)]
+pub(super) struct Card {
+    page_size: PageSize,
+    channels: Vec<ChannelMemory>,
+    memory: Vec<Vec<u64>>,
+    ring: VecDeque<Queued>,
+    copies: Vec<Running>,
+    table_queue: VecDeque<Queued>,
+    draining: Option<Draining>,
+    tables: BTreeMap<Asid, Table>,
+    pub(super) streams: Vec<Stream>,
+    leaving: Vec<Leaving>,
+    next_ticket: u64,
+    pub(super) events: VecDeque<Event>,
+    /// Pages of which an access may have become dirty since the last write-back.
+    pub(super) touched: std::collections::BTreeSet<ObjectPage>,
+}
+
+const STREAM_DEPTH: usize = 4;
+
+impl Card {
+    pub(super) fn new(channels: &[ChannelMemory], page_size: PageSize, streams: Vec<Asid>) -> Self {
+        let rows = |channel: &ChannelMemory| vec![POISON; (channel.bytes / ROW) as usize];
+        Self {
+            page_size,
+            channels: channels.to_vec(),
+            memory: channels.iter().map(rows).collect(),
+            ring: VecDeque::new(),
+            copies: Vec::new(),
+            table_queue: VecDeque::new(),
+            draining: None,
+            tables: BTreeMap::new(),
+            streams: streams
+                .into_iter()
+                .map(|asid| Stream {
+                    asid,
+                    parked: VecDeque::new(),
+                    next_index: 0,
+                    held: false,
+                })
+                .collect(),
+            leaving: Vec::new(),
+            next_ticket: 0,
+            events: VecDeque::new(),
+            touched: std::collections::BTreeSet::new(),
+        }
+    }
+
+    /// Rows of memory.
+    pub(super) fn rows(&mut self, card: u64, rows: usize) -> Verdict<&mut [u64]> {
+        let channel = self
+            .channels
+            .iter()
+            .position(|c| (c.base.get()..c.base.get() + c.bytes).contains(&card));
+        channel
+            .and_then(|index| {
+                let first = ((card - self.channels[index].base.get()) / ROW) as usize;
+                self.memory[index].get_mut(first..first + rows)
+            })
+            .ok_or_else(|| format!("no memory for {rows} rows at 0x{card:x}"))
+    }
+
+    /// Takes a command into the ring.
+    pub(super) fn submit(&mut self, action: &Action, shows: Option<ObjectPage>) {
+        if let Action::Command {
+            id,
+            operation,
+            fence,
+            notify,
+        } = *action
+        {
+            self.ring.push_back(Queued {
+                id,
+                operation,
+                fence,
+                notify,
+                shows,
+            });
+        }
+    }
+
+    pub(super) fn enable(&mut self, asid: Asid, geometry: TableGeometry) -> Verdict<()> {
+        let rows = (geometry.bytes() / ROW) as usize;
+        if self
+            .rows(geometry.base().get(), rows)?
+            .iter()
+            .any(|&row| row != 0)
+        {
+            return Err(format!("the table of {asid:?} is not zero"));
+        }
+        let table = Table {
+            geometry,
+            sets: BTreeMap::new(),
+        };
+        match self.tables.insert(asid, table) {
+            None => Ok(()),
+            Some(_) => Err(format!("{asid:?} enabled twice")),
+        }
+    }
+
+    pub(super) fn disable(&mut self, asid: Asid) -> Verdict<()> {
+        let empty = self
+            .tables
+            .remove(&asid)
+            .is_some_and(|table| table.sets.values().all(Vec::is_empty));
+        let quiet = !self
+            .leaving
+            .iter()
+            .any(|leaving| leaving.access.asid == asid);
+        if empty && quiet {
+            Ok(())
+        } else {
+            Err(format!("{asid:?} disabled while in use"))
+        }
+    }
+
+    /// Nothing of the ring is unfinished.
+    pub(super) fn ring_is_empty(&self) -> bool {
+        self.ring.is_empty()
+            && self.copies.is_empty()
+            && self.table_queue.is_empty()
+            && self.draining.is_none()
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.ring_is_empty()
+            && self.events.is_empty()
+            && self.leaving.is_empty()
+            && self.streams.iter().all(|stream| stream.parked.is_empty())
+    }
+
+    fn complete(&mut self, command: &Queued, status: OperationStatus, bits: (bool, bool)) {
+        if command.notify || status != OperationStatus::Ok {
+            self.events.push_back(Event::OperationDone {
+                id: command.id,
+                status,
+                accessed: bits.0,
+                dirty: bits.1,
+            });
+        }
+    }
+
+    /// Starts the next command of the ring, if it may start.
+    pub(super) fn start_next(&mut self) -> Verdict<bool> {
+        let idle = self.copies.is_empty() && self.table_queue.is_empty() && self.draining.is_none();
+        match self.ring.front() {
+            None => return Ok(false),
+            Some(next) if next.fence && !idle => return Ok(false),
+            Some(_) => {}
+        }
+        let Some(command) = self.ring.pop_front() else {
+            return Ok(false);
+        };
+        match command.operation {
+            Operation::CopyIn { to, bytes, .. } | Operation::Zero { to, bytes } => {
+                self.start_copy(command, to, bytes, true)?;
+            }
+            Operation::CopyOut { from, bytes, .. } => {
+                self.start_copy(command, from, bytes, false)?;
+            }
+            _ => self.table_queue.push_back(command),
+        }
+        Ok(true)
+    }
+
+    fn start_copy(
+        &mut self,
+        command: Queued,
+        card: CardAddr,
+        bytes: u64,
+        writes: bool,
+    ) -> Verdict<()> {
+        let (card, rows) = (card.get(), (bytes / ROW) as usize);
+        if bytes == 0 || bytes % ROW != 0 || card % ROW != 0 {
+            return Err(format!("malformed: {command:?}"));
+        }
+        if writes {
+            self.nobody_uses(card, bytes, &command)?;
+            self.rows(card, rows)?.fill(POISON);
+        }
+        self.copies.push(Running {
+            command,
+            card,
+            rows,
+            done: 0,
+        });
+        Ok(())
+    }
+
+    /// Memory that is about to be overwritten is in nobody's hands.
+    fn nobody_uses(&self, card: u64, bytes: u64, command: &Queued) -> Verdict<()> {
+        let overlaps = |start: u64, length: u64| start < card + bytes && card < start + length;
+        let page = self.page_size.bytes();
+        for table in self.tables.values() {
+            let geometry = table.geometry;
+            if overlaps(geometry.base().get(), geometry.bytes()) {
+                return Err(format!("{command:?} overwrites a page table"));
+            }
+            for present in table.sets.values().flatten() {
+                if overlaps(present.entry.frame.card_address().get(), page) {
+                    return Err(format!("{command:?} overwrites {present:?}"));
+                }
+            }
+        }
+        if let Some(leaving) = self.leaving.iter().find(|l| overlaps(l.card, ROW)) {
+            return Err(format!("{command:?} overwrites a frame under {leaving:?}"));
+        }
+        let parked = self.streams.iter().flat_map(|stream| &stream.parked);
+        for parked in parked {
+            if matches!(parked.phase, Phase::Ready(at, _) if overlaps(at, ROW)) {
+                return Err(format!("{command:?} overwrites a frame under {parked:?}"));
+            }
+        }
+        let clash = |copy: &&Running| overlaps(copy.card, copy.rows as u64 * ROW);
+        match self.copies.iter().find(clash) {
+            Some(copy) => Err(format!("{command:?} overwrites a frame under {copy:?}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves some rows of any copy that is under way.
+    pub(super) fn step_copy(&mut self, host: &mut Host, rng: &mut Rng) -> Verdict<bool> {
+        if self.copies.is_empty() {
+            return Ok(false);
+        }
+        let index = rng.below(self.copies.len());
+        let Running {
+            ref command,
+            card,
+            rows,
+            done,
+        } = self.copies[index];
+        let operation = command.operation;
+        let count = (rows - done).min(1 + rng.below(2 * rows));
+        let at = card + done as u64 * ROW;
+        let skip = done as u64 * ROW;
+        match operation {
+            Operation::CopyIn { from, .. } => {
+                let source = host.rows_at(from.offset(skip), count)?;
+                self.rows(at, count)?.copy_from_slice(source);
+            }
+            Operation::CopyOut { to, .. } => {
+                let target = host.rows_at(to.offset(skip), count)?;
+                target.copy_from_slice(self.rows(at, count)?);
+            }
+            _ => self.rows(at, count)?.fill(0),
+        }
+        self.copies[index].done += count;
+        if self.copies[index].done == rows {
+            let copy = self.copies.swap_remove(index);
+            self.complete(&copy.command, OperationStatus::Ok, (false, false));
+        }
+        Ok(true)
+    }
+
+    /// Lets the table engine go on.
+    pub(super) fn step_table(&mut self) -> Verdict<bool> {
+        if let Some(draining) = self.draining.take() {
+            if self
+                .leaving
+                .iter()
+                .any(|leaving| leaving.ticket < draining.ticket)
+            {
+                self.draining = Some(draining);
+                return Ok(false);
+            }
+            let bits = (draining.accessed, draining.dirty);
+            self.complete(&draining.command, OperationStatus::Ok, bits);
+            return Ok(true);
+        }
+        let Some(command) = self.table_queue.pop_front() else {
+            return Ok(false);
+        };
+        match command.operation {
+            Operation::Install {
+                asid,
+                address,
+                entry,
+            } => self.install(&command, asid, address, entry)?,
+            Operation::Invalidate { asid, address, .. } => {
+                self.begin_invalidation(command, asid, address, true)?;
+            }
+            Operation::Protect { asid, address, .. } => {
+                self.begin_invalidation(command, asid, address, false)?;
+            }
+            Operation::ReadClear { asid, address, .. } => {
+                let found = self.find(asid, address);
+                let entry = found.ok_or_else(|| format!("absent: {command:?}"))?;
+                let bits = (entry.entry.accessed, entry.entry.dirty);
+                entry.entry.accessed = false;
+                self.complete(&command, OperationStatus::Ok, bits);
+            }
+            Operation::FaultReply { token, entry } => self.reply(&command, token, entry)?,
+            _ => return Err(format!("not a table command: {command:?}")),
+        }
+        Ok(true)
+    }
+
+    fn set(&mut self, asid: Asid, address: VirtAddr) -> Option<&mut Vec<Present>> {
+        let table = self.tables.get_mut(&asid)?;
+        let page = PageNumber::containing(address, self.page_size);
+        Some(table.sets.entry(table.geometry.set(page)).or_default())
+    }
+
+    fn find(&mut self, asid: Asid, address: VirtAddr) -> Option<&mut Present> {
+        let base = address.page_base(self.page_size);
+        self.set(asid, base)?
+            .iter_mut()
+            .find(|present| present.address == base)
+    }
+
+    fn install(
+        &mut self,
+        command: &Queued,
+        asid: Asid,
+        address: VirtAddr,
+        entry: PageEntry,
+    ) -> Verdict<()> {
+        let shows = command
+            .shows
+            .ok_or_else(|| format!("nothing is mapped for {command:?}"))?;
+        let mut present = self
+            .tables
+            .values()
+            .flat_map(|table| table.sets.values().flatten());
+        let stranger = present.find(|p| p.entry.frame == entry.frame && p.shows != shows);
+        if let Some(stranger) = stranger {
+            return Err(format!("{command:?} shares the frame of {stranger:?}"));
+        }
+        let new = Present {
+            address,
+            entry,
+            shows,
+        };
+        let set = self
+            .set(asid, address)
+            .ok_or_else(|| format!("space is disabled: {command:?}"))?;
+        if set.iter().any(|present| present.address == address) {
+            return Err(format!("installed twice: {command:?}"));
+        }
+        if set.len() == TableGeometry::WAYS {
+            self.complete(command, OperationStatus::SetFull, (false, false));
+            return Ok(());
+        }
+        set.push(new);
+        if entry.dirty {
+            self.touched.insert(shows);
+        }
+        self.complete(command, OperationStatus::Ok, (false, false));
+        Ok(())
+    }
+
+    fn begin_invalidation(
+        &mut self,
+        command: Queued,
+        asid: Asid,
+        address: VirtAddr,
+        remove: bool,
+    ) -> Verdict<()> {
+        let present = self.find(asid, address);
+        let present = present.ok_or_else(|| format!("absent: {command:?}"))?;
+        let (accessed, dirty) = (present.entry.accessed, present.entry.dirty);
+        present.entry.write = false;
+        present.entry.dirty = false;
+        if remove {
+            if let Some(set) = self.set(asid, address) {
+                set.retain(|present| present.address != address);
+            }
+        }
+        for parked in self
+            .streams
+            .iter_mut()
+            .flat_map(|stream| &mut stream.parked)
+        {
+            if matches!(parked.phase, Phase::Ready(..)) {
+                parked.phase = Phase::Parked;
+            }
+        }
+        self.draining = Some(Draining {
+            command,
+            accessed,
+            dirty,
+            ticket: self.next_ticket,
+        });
+        Ok(())
+    }
+
+    fn reply(
+        &mut self,
+        command: &Queued,
+        token: FaultToken,
+        entry: Option<PageEntry>,
+    ) -> Verdict<()> {
+        self.complete(command, OperationStatus::Ok, (false, false));
+        let page_size = self.page_size;
+        let stream = &mut self.streams[usize::from(token.stream)];
+        let place = stream
+            .parked
+            .iter()
+            .position(|parked| parked.phase == Phase::Faulted(token));
+        let Some(place) = place else {
+            // The slot was stopped after the reply had been issued.
+            let held = stream.held;
+            return if held {
+                Ok(())
+            } else {
+                Err(format!("nobody waits for {command:?}"))
+            };
+        };
+        let Some(entry) = entry else {
+            stream.parked.remove(place);
+            return Ok(());
+        };
+        let parked = &mut stream.parked[place];
+        let shows = command
+            .shows
+            .ok_or_else(|| format!("nothing is mapped for {command:?}"))?;
+        let allowed = if parked.access.write {
+            entry.write
+        } else {
+            entry.read
+        };
+        if !allowed {
+            return Err(format!("{command:?} does not allow {parked:?}"));
+        }
+        // The dirty bit of the table is deliberately left alone: the pager has to know by itself.
+        parked.phase = Phase::Ready(
+            physical(entry.frame, parked.access.address, page_size),
+            shows,
+        );
+        Ok(())
+    }
+
+    /// A kernel issues an access. False if its stream is full or held.
+    pub(super) fn issue(&mut self, stream: usize, access: Access) -> bool {
+        let stream = &mut self.streams[stream];
+        let room = !stream.held && stream.parked.len() < STREAM_DEPTH;
+        if room {
+            stream.parked.push_back(Parked {
+                access,
+                phase: Phase::Parked,
+            });
+        }
+        room
+    }
+
+    /// Looks up a parked access: it becomes ready, or a fault is reported.
+    pub(super) fn translate(&mut self, rng: &mut Rng) -> Verdict<bool> {
+        let stream = rng.below(self.streams.len());
+        let parked = &self.streams[stream].parked;
+        if parked.is_empty() {
+            return Ok(false);
+        }
+        let place = rng.below(parked.len());
+        let Parked { access, phase } = parked[place];
+        if phase != Phase::Parked {
+            return Ok(false);
+        }
+        let page_size = self.page_size;
+        let write = access.write;
+        let cause = match self.find(access.asid, access.address) {
+            None => FaultCause::Absent,
+            Some(present) if write && !present.entry.write => FaultCause::Permission,
+            Some(present) if !write && !present.entry.read => FaultCause::Permission,
+            Some(present) => {
+                present.entry.accessed = true;
+                present.entry.dirty |= write;
+                let (frame, shows) = (present.entry.frame, present.shows);
+                if write {
+                    self.touched.insert(shows);
+                }
+                let card = physical(frame, access.address, page_size);
+                self.streams[stream].parked[place].phase = Phase::Ready(card, shows);
+                return Ok(true);
+            }
+        };
+        let state = &mut self.streams[stream];
+        let used = |index: u8| {
+            let token = FaultToken {
+                stream: stream as u8,
+                index,
+            };
+            state
+                .parked
+                .iter()
+                .any(|p| p.phase == Phase::Faulted(token))
+        };
+        let mut index = state.next_index;
+        while used(index % 64) {
+            index += 1;
+        }
+        state.next_index = (index + 1) % 64;
+        let token = FaultToken {
+            stream: stream as u8,
+            index: index % 64,
+        };
+        state.parked[place].phase = Phase::Faulted(token);
+        self.events.push_back(Event::Fault {
+            token,
+            asid: access.asid,
+            address: access.address,
+            write,
+            ahead: place > 0,
+            cause,
+        });
+        Ok(true)
+    }
+
+    /// The access that a token names.
+    pub(super) fn faulted(&self, token: FaultToken) -> Option<Access> {
+        self.streams[usize::from(token.stream)]
+            .parked
+            .iter()
+            .find(|parked| parked.phase == Phase::Faulted(token))
+            .map(|parked| parked.access)
+    }
+
+    /// The oldest access of some stream leaves, if it is ready.
+    pub(super) fn leave(&mut self, rng: &mut Rng) -> bool {
+        let stream = rng.below(self.streams.len());
+        let parked = &mut self.streams[stream].parked;
+        let Some(Parked {
+            access,
+            phase: Phase::Ready(card, shows),
+        }) = parked.front().copied()
+        else {
+            return false;
+        };
+        parked.pop_front();
+        self.leaving.push(Leaving {
+            access,
+            card,
+            shows,
+            ticket: self.next_ticket,
+        });
+        self.next_ticket += 1;
+        true
+    }
+
+    /// Any access under way reaches memory.
+    pub(super) fn arrive(&mut self, rng: &mut Rng) -> Option<Leaving> {
+        if self.leaving.is_empty() {
+            return None;
+        }
+        let index = rng.below(self.leaving.len());
+        Some(self.leaving.swap_remove(index))
+    }
+
+    /// Puts the slots of a space into reset; returns their streams.
+    pub(super) fn stop(&mut self, asid: Asid) -> Vec<u8> {
+        let mut stopped = Vec::new();
+        for (index, stream) in self.streams.iter_mut().enumerate() {
+            if stream.asid == asid {
+                stream.parked.clear();
+                stream.held = true;
+                stopped.push(index as u8);
+            }
+        }
+        self.events.retain(
+            |event| !matches!(event, Event::Fault { token, .. } if stopped.contains(&token.stream)),
+        );
+        stopped
+    }
+
+    /// Lets stopped slots run again once no old reply can reach them.
+    pub(super) fn release_streams(&mut self) {
+        if self.ring_is_empty() {
+            self.streams
+                .iter_mut()
+                .for_each(|stream| stream.held = false);
+        }
+    }
+}
+
+fn physical(frame: FrameNumber, address: VirtAddr, page_size: PageSize) -> u64 {
+    frame.card_address().get() + address.page_offset(page_size)
+}

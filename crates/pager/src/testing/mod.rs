@@ -1,0 +1,172 @@
+//! A random world for the pager, and a model that judges what the pager does in it.
+//!
+//! The card of this world keeps only the order that docs/architecture.md promises: copies run beside
+//! each other and beside table commands, moving some rows at a time; a fence waits for everything
+//! before it; an invalidation waits for the accesses under way. I/O ends in any order and may fail.
+//! Every row of memory, buffer and storage holds the stamp of the write that made it, so that a read
+//! of anything but the latest write is seen at once. Everything follows from the seed.
+
+mod card;
+mod host;
+mod model;
+mod rng;
+mod world;
+
+pub use crate::sabotage::Sabotage;
+use crate::statistics::Statistics;
+
+/// Bytes of a row.
+const ROW: u64 = units::ROW_BYTES;
+
+/// What a rule that was broken says, or the value.
+type Verdict<T> = Result<T, String>;
+
+/// What a run is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    /// Everything follows from it: sizes, policies, order, failures.
+    pub seed: u64,
+    /// Events to tell the pager before everything is put away.
+    pub events: u64,
+    /// I/O may fail.
+    pub failures: bool,
+    /// Ask [`Pager::check`](crate::Pager::check) after every event.
+    pub check: bool,
+    /// A mistake to plant.
+    pub sabotage: Option<Sabotage>,
+}
+
+/// What happened in a run, or in several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Events told.
+    pub events: u64,
+    /// Accesses of kernels that reached memory and were right.
+    pub accesses: u64,
+    /// Accesses that failed, and should have.
+    pub accesses_failed: u64,
+    /// Requests that ended.
+    pub requests: u64,
+    /// Of these, with an error that was due.
+    pub requests_failed: u64,
+    /// Writes to objects.
+    pub writes: u64,
+    /// Pages evicted.
+    pub evictions: u64,
+    /// Entries removed because a set was full.
+    pub set_conflicts: u64,
+    /// Write-backs that failed.
+    pub write_backs_failed: u64,
+    /// Faults that found their page on its way.
+    pub faults_joined: u64,
+    /// Pages zeroed instead of read.
+    pub pages_zeroed: u64,
+    /// Pages brought in before they were touched.
+    pub pages_hinted: u64,
+}
+
+impl Tally {
+    fn statistics(&mut self, statistics: &Statistics) {
+        self.evictions += statistics.evictions;
+        self.set_conflicts += statistics.set_conflicts;
+        self.write_backs_failed += statistics.write_backs_failed;
+        self.faults_joined += statistics.faults_joined;
+        self.pages_zeroed += statistics.pages_zeroed;
+        self.pages_hinted += statistics.pages_hinted;
+    }
+
+    /// Adds another run.
+    pub fn add(&mut self, other: &Self) {
+        let Self {
+            events,
+            accesses,
+            accesses_failed,
+            requests,
+            requests_failed,
+            writes,
+            evictions,
+            set_conflicts,
+            write_backs_failed,
+            faults_joined,
+            pages_zeroed,
+            pages_hinted,
+        } = other;
+        self.events += events;
+        self.accesses += accesses;
+        self.accesses_failed += accesses_failed;
+        self.requests += requests;
+        self.requests_failed += requests_failed;
+        self.writes += writes;
+        self.evictions += evictions;
+        self.set_conflicts += set_conflicts;
+        self.write_backs_failed += write_backs_failed;
+        self.faults_joined += faults_joined;
+        self.pages_zeroed += pages_zeroed;
+        self.pages_hinted += pages_hinted;
+    }
+}
+
+/// A rule that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Of the run.
+    pub seed: u64,
+    /// How many events had been told.
+    pub after: u64,
+    /// The rule.
+    pub rule: String,
+    /// The last events and actions.
+    pub trace: String,
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "seed {} after {} events: {}\n{}",
+            self.seed, self.after, self.rule, self.trace
+        )
+    }
+}
+
+/// Runs one world from birth to the last frame.
+///
+/// # Errors
+/// The first rule that was broken, with what led to it.
+pub fn run(scenario: Scenario) -> Result<Tally, Broken> {
+    let broken = |after, rule, trace| Broken {
+        seed: scenario.seed,
+        after,
+        rule,
+        trace,
+    };
+    let mut world = world::World::new(scenario).map_err(|rule| broken(0, rule, String::new()))?;
+    match world.run() {
+        Ok(()) => Ok(world.tally),
+        Err(rule) => {
+            world.remark(rule.clone());
+            Err(broken(world.tally.events, rule, world.trace()))
+        }
+    }
+}
+
+/// Runs worlds of `events_each` events until `events` have been told in all.
+///
+/// # Errors
+/// The first rule that was broken.
+pub fn run_many(seed: u64, events: u64, events_each: u64) -> Result<Tally, Broken> {
+    let mut tally = Tally::default();
+    let mut world = 0;
+    while tally.events < events {
+        let scenario = Scenario {
+            seed: seed.wrapping_mul(1_000_003).wrapping_add(world),
+            events: events_each,
+            failures: world % 3 != 0,
+            check: true,
+            sabotage: None,
+        };
+        tally.add(&run(scenario)?);
+        world += 1;
+    }
+    Ok(tally)
+}

@@ -1,0 +1,352 @@
+//! What clients and kernels may expect: mappings as they asked for them, objects as the latest stamp
+//! written to each row.
+
+use super::host::Host;
+use super::{Verdict, ROW};
+use crate::action::{MappingInfo, Success};
+use crate::error::PagerError;
+use crate::event::ObjectKind;
+use crate::ids::{ObjectId, RequestId};
+use crate::page::ObjectPage;
+use std::collections::BTreeMap;
+use units::{Asid, PageSize, VirtAddr};
+
+/// A mapping, or a piece of one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) start: u64,
+    pub(super) pages: u64,
+    pub(super) object: ObjectId,
+    pub(super) first: u64,
+    pub(super) read: bool,
+    pub(super) write: bool,
+    /// The request that ends it. Accesses under way may still be performed.
+    pub(super) ending: Option<RequestId>,
+}
+
+impl Piece {
+    pub(super) fn end(&self, page: PageSize) -> u64 {
+        self.start + (self.pages << page.bits())
+    }
+
+    fn contains(&self, address: u64, page: PageSize) -> bool {
+        (self.start..self.end(page)).contains(&address)
+    }
+
+    fn page(&self, address: u64, page: PageSize) -> ObjectPage {
+        ObjectPage {
+            object: self.object,
+            index: self.first + ((address - self.start) >> page.bits()),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SpacePhase {
+    Creating,
+    Ready,
+    Destroying,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct SpaceModel {
+    pub(super) phase: SpacePhase,
+    pub(super) limit: Option<u32>,
+    pub(super) pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ObjectModel {
+    pub(super) bytes: u64,
+    pub(super) kind: ObjectKind,
+    /// The latest stamp of each row, as kernels have written them.
+    pub(super) rows: Vec<u64>,
+    pub(super) closing: bool,
+}
+
+/// A promise: this row is at least as new as this stamp in storage.
+pub(super) type Promise = (ObjectId, usize, u64);
+
+/// What a request asked for.
+#[derive(Clone, Debug)]
+pub(super) enum Wish {
+    CreateSpace(Asid),
+    DestroySpace(Asid, Vec<Promise>),
+    CreateObject,
+    CloseObject(ObjectId, bool),
+    Map {
+        asid: Asid,
+        address: Option<VirtAddr>,
+        piece: Piece,
+    },
+    Unmap(Vec<Promise>),
+    Sync(Vec<Promise>),
+}
+
+/// The expectations.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub(super) page: PageSize,
+    pub(super) spaces: BTreeMap<Asid, SpaceModel>,
+    pub(super) objects: BTreeMap<ObjectId, ObjectModel>,
+    pub(super) wishes: BTreeMap<RequestId, Wish>,
+}
+
+impl Model {
+    /// The live mapping at an address.
+    pub(super) fn live(&self, asid: Asid, address: u64) -> Option<Piece> {
+        self.pieces_at(asid, address)
+            .find(|piece| piece.ending.is_none())
+    }
+
+    fn pieces_at(&self, asid: Asid, address: u64) -> impl Iterator<Item = Piece> + '_ {
+        self.spaces
+            .get(&asid)
+            .into_iter()
+            .flat_map(|space| space.pieces.iter().copied())
+            .filter(move |piece| piece.contains(address, self.page))
+    }
+
+    /// The object's page that a live mapping shows at an address.
+    pub(super) fn shows(&self, asid: Asid, address: u64) -> Option<ObjectPage> {
+        let piece = self.live(asid, address)?;
+        Some(piece.page(address, self.page))
+    }
+
+    /// A mapping, live or ending, shows this page there.
+    pub(super) fn may_show(&self, asid: Asid, address: u64, page: ObjectPage, write: bool) -> bool {
+        self.pieces_at(asid, address).any(|piece| {
+            piece.page(address, self.page) == page && if write { piece.write } else { piece.read }
+        })
+    }
+
+    /// Splits pieces so that a range is covered by whole ones; marks those as ending.
+    pub(super) fn end_range(&mut self, asid: Asid, start: u64, end: u64, request: RequestId) {
+        let page = self.page;
+        let Some(space) = self.spaces.get_mut(&asid) else {
+            return;
+        };
+        let mut split = Vec::new();
+        for piece in space.pieces.drain(..) {
+            let (from, to) = (piece.start.max(start), piece.end(page).min(end));
+            if piece.ending.is_some() || from >= to {
+                split.push(piece);
+                continue;
+            }
+            let part = |from: u64, to: u64, ending| Piece {
+                start: from,
+                pages: (to - from) >> page.bits(),
+                first: piece.first + ((from - piece.start) >> page.bits()),
+                ending,
+                ..piece
+            };
+            let parts = [
+                part(piece.start, from, None),
+                part(from, to, Some(request)),
+                part(to, piece.end(page), None),
+            ];
+            split.extend(parts.into_iter().filter(|part| part.pages > 0));
+        }
+        space.pieces = split;
+    }
+
+    /// What must be in storage once everything written so far in a range is safe.
+    pub(super) fn promises(
+        &self,
+        asid: Asid,
+        start: u64,
+        end: u64,
+        anonymous: bool,
+    ) -> Vec<Promise> {
+        let mut promises = Vec::new();
+        let pieces = self.spaces.get(&asid).map(|space| space.pieces.as_slice());
+        for piece in pieces.unwrap_or_default() {
+            let (from, to) = (piece.start.max(start), piece.end(self.page).min(end));
+            let Some(object) = self.objects.get(&piece.object) else {
+                continue;
+            };
+            if piece.ending.is_some()
+                || from >= to
+                || (object.kind == ObjectKind::Anonymous && !anonymous)
+            {
+                continue;
+            }
+            let offset = (piece.first << self.page.bits()) + (from - piece.start);
+            let first = (offset / ROW) as usize;
+            let last = ((offset + to - from) / ROW) as usize;
+            let rows = object.rows.iter().enumerate().take(last).skip(first);
+            promises.extend(rows.map(|(row, &stamp)| (piece.object, row, stamp)));
+        }
+        promises
+    }
+
+    /// Overlap with a live mapping.
+    fn overlaps(&self, asid: Asid, start: u64, pages: u64) -> Option<Piece> {
+        let end = start + (pages << self.page.bits());
+        let pieces = self.spaces.get(&asid)?.pieces.iter();
+        pieces
+            .filter(|piece| piece.ending.is_none())
+            .find(|piece| piece.start < end && start < piece.end(self.page))
+            .copied()
+    }
+
+    /// Judges the end of a request.
+    pub(super) fn complete(
+        &mut self,
+        request: RequestId,
+        result: &Result<Success, PagerError>,
+        host: &mut Host,
+    ) -> Verdict<()> {
+        let wish = self.wishes.remove(&request);
+        let wish = wish.ok_or_else(|| format!("{request} ended twice: {result:?}"))?;
+        let odd = Err(format!("{wish:?} ended with {result:?}"));
+        if let Err(PagerError::Io { object, offset, .. }) = result {
+            if !host.failed_writes.contains(&(*object, *offset)) {
+                return odd;
+            }
+        }
+        let io = matches!(result, Err(PagerError::Io { .. }));
+        match (&wish, result) {
+            (Wish::CreateSpace(asid), Ok(Success::Done)) => {
+                if let Some(space) = self.spaces.get_mut(asid) {
+                    space.phase = SpacePhase::Ready;
+                }
+                Ok(())
+            }
+            (Wish::CreateSpace(asid), Err(PagerError::NoTableMemory { .. })) => {
+                self.spaces.remove(asid);
+                Ok(())
+            }
+            (Wish::CreateObject, Ok(Success::Done)) => Ok(()),
+            (Wish::CloseObject(object, discard), Ok(Success::Done)) => {
+                self.closed(*object, *discard, host)
+            }
+            (Wish::CloseObject(object, _), Err(PagerError::ObjectMapped { .. })) => {
+                match self.users(*object) {
+                    0 => odd,
+                    _ => Ok(()),
+                }
+            }
+            (Wish::CloseObject(object, _), Err(_)) if io => {
+                if let Some(object) = self.objects.get_mut(object) {
+                    object.closing = false;
+                }
+                Ok(())
+            }
+            (Wish::Map { .. }, _) => self.mapped(&wish, result),
+            (Wish::DestroySpace(asid, promises), result) if result.is_ok() || io => {
+                if result.is_ok() {
+                    kept(promises, host)?;
+                }
+                self.spaces.remove(asid);
+                Ok(())
+            }
+            (Wish::Unmap(promises), result) if result.is_ok() || io => {
+                if result.is_ok() {
+                    kept(promises, host)?;
+                }
+                for space in self.spaces.values_mut() {
+                    space.pieces.retain(|piece| piece.ending != Some(request));
+                }
+                Ok(())
+            }
+            (Wish::Sync(promises), Ok(Success::Done)) => kept(promises, host),
+            (Wish::Sync(_), Err(_)) if io => Ok(()),
+            _ => odd,
+        }
+    }
+
+    /// Live mappings of an object.
+    pub(super) fn users(&self, object: ObjectId) -> usize {
+        let pieces = self.spaces.values().flat_map(|space| &space.pieces);
+        pieces
+            .filter(|piece| piece.object == object && piece.ending.is_none())
+            .count()
+    }
+
+    fn closed(&mut self, object: ObjectId, discard: bool, host: &mut Host) -> Verdict<()> {
+        let disk = host.disk.remove(&object).unwrap_or_default();
+        host.bytes.remove(&object);
+        let Some(model) = self.objects.remove(&object) else {
+            return Err(format!("{object} closed twice"));
+        };
+        let dropped = discard || model.kind == ObjectKind::Anonymous;
+        if !dropped && disk != model.rows {
+            let row = disk.iter().zip(&model.rows).position(|(a, b)| a != b);
+            let (old, new) = row.map_or((0, 0), |row| (disk[row], model.rows[row]));
+            return Err(format!("{object} lost row {row:?}: {old} instead of {new}"));
+        }
+        Ok(())
+    }
+
+    fn mapped(&mut self, wish: &Wish, result: &Result<Success, PagerError>) -> Verdict<()> {
+        let Wish::Map {
+            asid,
+            address,
+            piece,
+        } = wish
+        else {
+            return Ok(());
+        };
+        let object = self.objects.get(&piece.object);
+        let ready = self
+            .spaces
+            .get(asid)
+            .is_some_and(|space| space.phase == SpacePhase::Ready);
+        let writable = object.is_some_and(|object| object.kind.writable());
+        let bytes = object.map_or(0, |object| object.bytes);
+        let inside = piece.first << self.page.bits() < bytes;
+        let overlap = address.and_then(|address| self.overlaps(*asid, address.get(), piece.pages));
+        let as_expected = match result {
+            Ok(Success::Mapped(info)) => {
+                ready
+                    && inside
+                    && (piece.read || piece.write)
+                    && (writable || !piece.write)
+                    && overlap.is_none()
+                    && address.is_none_or(|address| address == info.address)
+                    && self.fits(*asid, piece, info)
+            }
+            Err(PagerError::Overlap { existing, .. }) => {
+                overlap.is_some() && self.live(*asid, existing.address.get()).is_some()
+            }
+            Err(PagerError::ReadOnlyObject { .. }) => !writable && piece.write,
+            Err(PagerError::OffsetPastEnd { bytes: told, .. }) => !inside && *told == bytes,
+            Err(PagerError::NoRights { .. }) => !piece.read && !piece.write,
+            Err(PagerError::SpaceBusy { .. } | PagerError::NoSuchSpace { .. }) => !ready,
+            Err(PagerError::ObjectClosing { .. }) => object.is_some_and(|object| object.closing),
+            Err(PagerError::NoSuchObject { .. }) => object.is_none(),
+            _ => false,
+        };
+        if !as_expected {
+            return Err(format!("{wish:?} ended with {result:?}"));
+        }
+        if let (Ok(Success::Mapped(info)), Some(space)) = (result, self.spaces.get_mut(asid)) {
+            space.pieces.push(Piece {
+                start: info.address.get(),
+                ..*piece
+            });
+        }
+        Ok(())
+    }
+
+    fn fits(&self, asid: Asid, piece: &Piece, info: &MappingInfo) -> bool {
+        let start = info.address.get();
+        start & (self.page.bytes() - 1) == 0
+            && info.bytes == piece.pages << self.page.bits()
+            && self.overlaps(asid, start, piece.pages).is_none()
+    }
+}
+
+/// Storage holds what it must.
+fn kept(promises: &[Promise], host: &Host) -> Verdict<()> {
+    for (object, row, stamp) in promises {
+        let stored = host.disk.get(object).and_then(|disk| disk.get(*row));
+        if stored.is_some_and(|stored| stored < stamp) {
+            return Err(format!(
+                "row {row} of {object} was said to be safe at {stamp}, storage has {stored:?}"
+            ));
+        }
+    }
+    Ok(())
+}

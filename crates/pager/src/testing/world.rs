@@ -1,0 +1,734 @@
+//! The world around a pager under test: a card, a host, clients and kernels, all in random order.
+
+use super::card::{Access, Card};
+use super::host::{buffer_address, Host};
+use super::model::{Model, ObjectModel, Piece, SpaceModel, SpacePhase, Wish};
+use super::rng::Rng;
+use super::{Scenario, Tally, Verdict, ROW};
+use crate::action::{Action, Operation};
+use crate::config::{ChannelMemory, Config, InstallOrder};
+use crate::error::AccessError;
+use crate::event::{Event, ObjectKind};
+use crate::eviction::SecondChance;
+use crate::ids::{FaultToken, ObjectId, RequestId};
+use crate::page::ObjectPage;
+use crate::pager::{Pager, Policies};
+use crate::placement::Striped;
+use std::collections::{BTreeMap, VecDeque};
+use units::{Asid, CardAddr, PageSize, TableGeometry, VirtAddr};
+
+/// Events and actions that a failure report shows.
+const TRACE: usize = 60;
+/// Steps after which a world that should come to rest is stuck.
+const PATIENCE: usize = 2_000_000;
+
+/// A line of the trace.
+#[derive(Debug)]
+enum Happened {
+    Event(#[allow(dead_code)] Event),
+    Action(#[allow(dead_code)] Action),
+    Note(#[allow(dead_code)] String),
+}
+
+/// Everything.
+pub(super) struct World {
+    pager: Pager,
+    card: Card,
+    host: Host,
+    model: Model,
+    rng: Rng,
+    scenario: Scenario,
+    next_request: u64,
+    next_object: u64,
+    next_stamp: u64,
+    free_at_first: u64,
+    answered: Vec<FaultToken>,
+    pub(super) tally: Tally,
+    trace: VecDeque<Happened>,
+}
+
+fn asid(number: usize) -> Asid {
+    Asid::truncated(number)
+}
+
+trait Truncated {
+    fn truncated(number: usize) -> Self;
+}
+
+impl Truncated for Asid {
+    fn truncated(number: usize) -> Self {
+        Self::new((number & 15) as u8).unwrap_or_default()
+    }
+}
+
+impl World {
+    pub(super) fn new(scenario: Scenario) -> Verdict<Self> {
+        let mut rng = Rng::new(scenario.seed);
+        let page_size = PageSize::from_class(rng.below(2) as u8).unwrap_or(PageSize::KIB_4);
+        let most = if rng.percent(50) { 6 } else { 24 };
+        let frames = 3 + rng.below(most) as u64;
+        let tables = 3 * (64u64 << 10);
+        let channels: Vec<ChannelMemory> = (0..1 + rng.below(3) as u64)
+            .map(|channel| ChannelMemory {
+                base: CardAddr::new(channel << 30).unwrap_or_default(),
+                bytes: if channel == 0 {
+                    tables + frames * page_size.bytes()
+                } else {
+                    frames * page_size.bytes()
+                },
+            })
+            .collect();
+        let buffers = 1 + rng.below(4);
+        let config = Config {
+            page_size,
+            channels: channels.clone(),
+            table_sets_log2: TableGeometry::MIN_SETS_LOG2,
+            buffers: (0..buffers).map(buffer_address).collect(),
+            buffer_bytes: page_size.bytes() * (1 + rng.below(2) as u64),
+            batch_bytes: page_size.bytes() << rng.below(3),
+            install_order: if rng.percent(50) {
+                InstallOrder::Fenced
+            } else {
+                InstallOrder::OnCompletion
+            },
+        };
+        let mut policies = Policies::default();
+        if rng.percent(50) {
+            policies.eviction = Box::<SecondChance>::default();
+        }
+        if rng.percent(30) {
+            policies.placement = Box::new(Striped);
+        }
+        let streams = (0..2 + rng.below(5))
+            .map(|stream| asid(stream % 3))
+            .collect();
+        let mut pager =
+            Pager::with_policies(config.clone(), policies).map_err(|e| e.to_string())?;
+        pager.plant(scenario.sabotage);
+        Ok(Self {
+            free_at_first: pager.free_frames(),
+            pager,
+            card: Card::new(&channels, page_size, streams),
+            host: Host::new(buffers, config.buffer_bytes),
+            model: Model {
+                page: page_size,
+                spaces: BTreeMap::new(),
+                objects: BTreeMap::new(),
+                wishes: BTreeMap::new(),
+            },
+            rng,
+            scenario,
+            next_request: 0,
+            next_object: 0,
+            next_stamp: 1,
+            answered: Vec::new(),
+            tally: Tally::default(),
+            trace: VecDeque::new(),
+        })
+    }
+
+    fn note(&mut self, happened: Happened) {
+        if self.trace.len() == TRACE {
+            self.trace.pop_front();
+        }
+        self.trace.push_back(happened);
+    }
+
+    /// What happened last.
+    pub(super) fn trace(&self) -> String {
+        let lines: Vec<String> = self.trace.iter().map(|line| format!("{line:?}")).collect();
+        lines.join("\n")
+    }
+
+    /// Random life for a number of events, then everything is put away and compared.
+    pub(super) fn run(&mut self) -> Verdict<()> {
+        while self.tally.events < self.scenario.events {
+            self.step(true)?;
+        }
+        self.host.full = false;
+        self.host.read_failures = 0;
+        self.rest("at rest")?;
+        self.put_away()
+    }
+
+    /// One step of somebody.
+    fn step(&mut self, alive: bool) -> Verdict<bool> {
+        let moved = match self.rng.below(100) {
+            0..=9 if alive => self.kernel_issues(),
+            10..=11 if alive => self.client_asks()?,
+            12 if alive => self.mishap()?,
+            0..=24 => self.card.translate(&mut self.rng)?,
+            25..=34 => self.card.leave(&mut self.rng),
+            35..=46 => self.access_arrives()?,
+            47..=56 => self.card.start_next()?,
+            57..=68 => self.card.step_copy(&mut self.host, &mut self.rng)?,
+            69..=78 => self.card.step_table()?,
+            79..=90 => match self.card.events.pop_front() {
+                Some(event) => self.tell(event).map(|()| true)?,
+                None => false,
+            },
+            _ => self.io_ends()?,
+        };
+        self.card.release_streams();
+        Ok(moved)
+    }
+
+    fn io_ends(&mut self) -> Verdict<bool> {
+        let Some(event) = self.host.end_one(&mut self.rng)? else {
+            return Ok(false);
+        };
+        if let Some((object, offset)) = self.host.just_failed.take() {
+            let index = offset >> self.model.page.bits();
+            self.card.touched.insert(ObjectPage { object, index });
+        }
+        self.tell(event)?;
+        Ok(true)
+    }
+
+    /// Runs until nothing is left to do.
+    fn rest(&mut self, when: &str) -> Verdict<()> {
+        for _ in 0..PATIENCE {
+            if self.card.is_idle() && self.host.is_idle() && self.model.wishes.is_empty() {
+                return match self.pager.is_idle() {
+                    true => self.pager.check(),
+                    false => Err(format!("the pager waits for nothing, {when}")),
+                };
+            }
+            self.step(false)?;
+        }
+        Err(format!("stuck, {when}: {:?}", self.model.wishes))
+    }
+
+    /// Ends every space and object; nothing may be left, and storage must hold everything.
+    fn put_away(&mut self) -> Verdict<()> {
+        let spaces: Vec<Asid> = self.model.spaces.keys().copied().collect();
+        for space in spaces {
+            self.destroy_space(space)?;
+            self.rest("destroying spaces")?;
+        }
+        let objects: Vec<ObjectId> = self.model.objects.keys().copied().collect();
+        for object in objects {
+            self.close_object(object, false)?;
+            self.rest("closing objects")?;
+        }
+        let left = (
+            self.pager.resident_pages(),
+            self.pager.free_frames(),
+            self.model.objects.len(),
+        );
+        if left != (0, self.free_at_first, 0) {
+            return Err(format!(
+                "left behind: (pages, free frames, objects) {left:?}"
+            ));
+        }
+        self.tally.statistics(self.pager.statistics());
+        Ok(())
+    }
+
+    /// Tells the pager something and carries out what it wants.
+    fn tell(&mut self, event: Event) -> Verdict<()> {
+        self.tally.events += 1;
+        self.note(Happened::Event(event));
+        let mut actions = Vec::new();
+        self.pager.handle(event, &mut actions);
+        for action in actions {
+            self.note(Happened::Action(action.clone()));
+            self.carry_out(&action)?;
+        }
+        if let Some(token) = self.answered.pop() {
+            return Err(format!("{token:?} was failed without telling why"));
+        }
+        if self.scenario.check {
+            self.pager.check()?;
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, action: &Action) -> Verdict<()> {
+        match action {
+            Action::Command { operation, .. } => self.submit(action, operation),
+            Action::ReadObject { .. } => self.host.begin(action, &mut self.rng),
+            Action::WriteObject { object, offset, .. } => {
+                let page = ObjectPage {
+                    object: *object,
+                    index: offset >> self.model.page.bits(),
+                };
+                self.tally.writes += 1;
+                if !self.card.touched.remove(&page) {
+                    return Err(format!("{page:?} is written although nobody wrote it"));
+                }
+                self.host.begin(action, &mut self.rng)
+            }
+            Action::EnableSpace { asid, table, .. } => self.card.enable(*asid, *table),
+            Action::DisableSpace { asid } => self.card.disable(*asid),
+            Action::Complete { request, result } => {
+                self.tally.requests += 1;
+                self.tally.requests_failed += u64::from(result.is_err());
+                self.model.complete(*request, result, &mut self.host)
+            }
+            Action::AccessFailed {
+                token,
+                asid,
+                address,
+                write,
+                reason,
+                ..
+            } => {
+                self.tally.accesses_failed += 1;
+                let place = self.answered.iter().position(|answered| answered == token);
+                match place {
+                    Some(place) => self.answered.swap_remove(place),
+                    None => return Err(format!("{token:?} was not failed, but told so")),
+                };
+                self.judge_failure(*asid, *address, *write, reason)
+            }
+            Action::WriteBackFailed { .. } => Ok(()),
+            Action::CardFailed { .. } => Err("the card refused a command".into()),
+        }
+    }
+
+    fn submit(&mut self, action: &Action, operation: &Operation) -> Verdict<()> {
+        let mut shows = None;
+        match operation {
+            Operation::Install { asid, address, .. } => {
+                shows = self.model.shows(*asid, address.get());
+            }
+            Operation::FaultReply { token, entry } => {
+                let access = self.card.faulted(*token);
+                let access = access.ok_or_else(|| format!("nobody waits: {operation:?}"))?;
+                shows = self.model.shows(access.asid, access.address.get());
+                match (entry, access.write, shows) {
+                    (None, ..) => self.answered.push(*token),
+                    (Some(_), true, Some(page)) => {
+                        self.card.touched.insert(page);
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        self.card.submit(action, shows);
+        Ok(())
+    }
+
+    fn judge_failure(
+        &self,
+        asid: Asid,
+        address: VirtAddr,
+        write: bool,
+        reason: &AccessError,
+    ) -> Verdict<()> {
+        let live = self.model.live(asid, address.get());
+        let fair = match reason {
+            AccessError::NotMapped | AccessError::Unmapped => live.is_none(),
+            AccessError::NotReadable => live.is_some_and(|piece| !piece.read && !write),
+            AccessError::NotWritable => live.is_some_and(|piece| !piece.write && write),
+            AccessError::Fetch(crate::PagerError::Io { object, offset, .. }) => {
+                self.host.failed_reads.contains(&(*object, *offset))
+            }
+            AccessError::Fetch(_) => false,
+            AccessError::NoFrame { unsaved, .. } => {
+                let limit = self.model.spaces.get(&asid).and_then(|space| space.limit);
+                *unsaved > 0 || limit == Some(0)
+            }
+        };
+        if fair {
+            Ok(())
+        } else {
+            Err(format!(
+                "{asid:?} {address} write {write}: unfair {reason:?}"
+            ))
+        }
+    }
+
+    /// An access reaches memory: this is the moment at which it counts.
+    fn access_arrives(&mut self) -> Verdict<bool> {
+        let Some(leaving) = self.card.arrive(&mut self.rng) else {
+            return Ok(false);
+        };
+        self.tally.accesses += 1;
+        let Access {
+            asid,
+            address,
+            write,
+        } = leaving.access;
+        let page = leaving.shows;
+        if !self.model.may_show(asid, address.get(), page, write) {
+            return Err(format!("{leaving:?} goes where nothing is mapped"));
+        }
+        let bits = self.model.page.bits();
+        let offset = (page.index << bits) + address.page_offset(self.model.page);
+        let row = (offset / ROW) as usize;
+        let memory = &mut self.card.rows(leaving.card, 1)?[0];
+        let object = self.model.objects.get_mut(&page.object);
+        let expected = object.and_then(|object| object.rows.get_mut(row));
+        match (write, expected) {
+            (true, Some(latest)) => {
+                *memory = self.next_stamp;
+                *latest = self.next_stamp;
+                self.next_stamp += 1;
+            }
+            (true, None) => {}
+            (false, expected) => {
+                let expected = expected.map_or(0, |latest| *latest);
+                if *memory != expected {
+                    let seen = *memory;
+                    return Err(format!(
+                        "{leaving:?} row {row}: read {seen}, not {expected}"
+                    ));
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// A kernel issues an access, mostly a legal one.
+    fn kernel_issues(&mut self) -> bool {
+        let stream = self.rng.below(self.card.streams.len());
+        let asid = self.card.streams[stream].asid;
+        let Some(space) = self.model.spaces.get(&asid) else {
+            return false;
+        };
+        if space.phase != SpacePhase::Ready {
+            return false;
+        }
+        let pieces = &space.pieces;
+        let mut write = self.rng.percent(50);
+        let mut address = VirtAddr::truncated(self.rng.next() & !(ROW - 1));
+        if !pieces.is_empty() && self.rng.percent(99) {
+            let piece = self.rng.pick(pieces);
+            if !self.rng.percent(2) {
+                write = piece.write && (write || !piece.read);
+            }
+            let page = self.rng.below(piece.pages as usize) as u64;
+            let row = self.rng.below((self.model.page.bytes() / ROW) as usize) as u64;
+            address =
+                VirtAddr::truncated(piece.start + (page << self.model.page.bits()) + row * ROW);
+            let offset = ((piece.first + page) << self.model.page.bits()) + row * ROW;
+            let bytes = self.model.objects.get(&piece.object).map_or(0, |o| o.bytes);
+            if offset >= bytes {
+                // What is written beyond the end is lost by rule.
+                write = false;
+            }
+        }
+        let access = Access {
+            asid,
+            address,
+            write,
+        };
+        self.card.issue(stream, access)
+    }
+
+    fn ask(&mut self, wish: Wish, event: impl FnOnce(RequestId) -> Event) -> Verdict<()> {
+        let request = RequestId(self.next_request);
+        self.next_request += 1;
+        self.model.wishes.insert(request, wish);
+        self.tell(event(request))
+    }
+
+    /// A client asks for something.
+    fn client_asks(&mut self) -> Verdict<bool> {
+        let asid = asid(self.rng.below(3));
+        let phase = self.model.spaces.get(&asid).map(|space| space.phase);
+        match (self.rng.below(40), phase) {
+            (0..=15, None) => self.create_space(asid)?,
+            (0..=7, _) if self.model.objects.len() < 8 => self.create_object()?,
+            (0..=19, _) => self.map(asid)?,
+            (20..=24, Some(_)) => self.unmap(asid)?,
+            (25..=33, Some(_)) => self.sync(asid)?,
+            (34..=36, Some(_)) => self.prefetch(asid)?,
+            (37..=38, _) => {
+                let objects: Vec<ObjectId> = self.model.objects.keys().copied().collect();
+                if objects.is_empty() {
+                    return Ok(false);
+                }
+                let object = self.rng.pick(&objects);
+                let discard = self.rng.percent(10);
+                self.close_object(object, discard)?;
+            }
+            (39, Some(SpacePhase::Ready)) if self.rng.percent(30) => self.destroy_space(asid)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Storage fills up or has room again, reads begin or stop failing, a slot is stopped.
+    fn mishap(&mut self) -> Verdict<bool> {
+        match self.rng.below(20) {
+            0 if self.scenario.failures => {
+                self.host.full = !self.host.full && self.rng.percent(50);
+            }
+            1 if self.scenario.failures => {
+                self.host.read_failures = if self.rng.percent(30) { 20 } else { 0 };
+            }
+            2 => {
+                let asid = asid(self.rng.below(3));
+                self.stop(asid)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Puts the slots of a space into reset.
+    fn stop(&mut self, asid: Asid) -> Verdict<()> {
+        for stream in self.card.stop(asid) {
+            self.tell(Event::SlotStopped {
+                first_stream: stream,
+                last_stream: stream,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn create_space(&mut self, asid: Asid) -> Verdict<()> {
+        let limit = self.rng.percent(20).then(|| 1 + self.rng.below(4) as u32);
+        let space = SpaceModel {
+            phase: SpacePhase::Creating,
+            limit,
+            pieces: Vec::new(),
+        };
+        self.model.spaces.insert(asid, space);
+        self.ask(Wish::CreateSpace(asid), |request| Event::CreateSpace {
+            request,
+            asid,
+            frame_limit: limit,
+        })
+    }
+
+    fn destroy_space(&mut self, asid: Asid) -> Verdict<()> {
+        let busy = self
+            .model
+            .spaces
+            .get(&asid)
+            .is_none_or(|space| space.phase != SpacePhase::Ready);
+        if busy {
+            return Ok(());
+        }
+        self.stop(asid)?;
+        let promises = self.model.promises(asid, 0, u64::MAX, false);
+        if let Some(space) = self.model.spaces.get_mut(&asid) {
+            space.phase = SpacePhase::Destroying;
+        }
+        let request = RequestId(self.next_request);
+        self.model.end_range(asid, 0, u64::MAX, request);
+        self.ask(Wish::DestroySpace(asid, promises), |request| {
+            Event::DestroySpace { request, asid }
+        })
+    }
+
+    fn create_object(&mut self) -> Verdict<()> {
+        let object = ObjectId(self.next_object);
+        self.next_object += 1;
+        let page = self.model.page.bytes();
+        let bytes = match self.rng.below(3) {
+            0 => page * (1 + self.rng.below(6) as u64),
+            _ => 1 + self.rng.next() % (8 * page),
+        };
+        let rows = bytes.div_ceil(ROW);
+        let kind = match self.rng.below(8) {
+            0..=1 => ObjectKind::Anonymous,
+            pick => ObjectKind::File {
+                writable: pick < 7,
+                fresh: pick < 4,
+            },
+        };
+        let mut content = vec![0; rows as usize];
+        if !kind.starts_zero() {
+            for row in &mut content {
+                *row = self.next_stamp;
+                self.next_stamp += 1;
+            }
+        }
+        let hole = (!kind.starts_zero() && self.rng.percent(40)).then(|| {
+            let offset = self.rng.next() % bytes;
+            (offset, 1 + self.rng.next() % (bytes - offset))
+        });
+        if let Some((offset, length)) = hole {
+            let end = offset + length;
+            let last = if end == bytes { rows } else { end / ROW };
+            for row in offset.div_ceil(ROW)..last {
+                content[row as usize] = 0;
+            }
+        }
+        self.host.disk.insert(object, content.clone());
+        self.host.bytes.insert(object, bytes);
+        let model = ObjectModel {
+            bytes,
+            kind,
+            rows: content,
+            closing: false,
+        };
+        self.model.objects.insert(object, model);
+        self.ask(Wish::CreateObject, |request| Event::CreateObject {
+            request,
+            object,
+            bytes,
+            kind,
+        })?;
+        match hole {
+            Some((offset, bytes)) => self.tell(Event::ObjectHole {
+                object,
+                offset,
+                bytes,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn close_object(&mut self, object: ObjectId, discard: bool) -> Verdict<()> {
+        let users = self.model.users(object);
+        match self.model.objects.get_mut(&object) {
+            Some(model) if !model.closing => model.closing = users == 0,
+            _ => return Ok(()),
+        }
+        self.ask(Wish::CloseObject(object, discard), |request| {
+            Event::CloseObject {
+                request,
+                object,
+                discard,
+            }
+        })
+    }
+
+    fn map(&mut self, asid: Asid) -> Verdict<()> {
+        let objects: Vec<ObjectId> = self.model.objects.keys().copied().collect();
+        if objects.is_empty() {
+            return Ok(());
+        }
+        let object = self.rng.pick(&objects);
+        let page = self.model.page;
+        let model = &self.model.objects[&object];
+        let object_pages = model.bytes.div_ceil(page.bytes());
+        let writable = model.kind.writable();
+        let first = if self.rng.percent(3) {
+            object_pages
+        } else {
+            self.rng.next() % object_pages
+        };
+        let left = (object_pages - first.min(object_pages)).max(1);
+        let pages = 1 + self.rng.next() % (left + u64::from(self.rng.percent(20)));
+        let address = match self.rng.below(10) {
+            0..=3 => None,
+            4..=7 => Some(self.colliding_address(asid)),
+            _ => Some(VirtAddr::truncated(
+                (16 + self.rng.next() % 32) << page.bits(),
+            )),
+        };
+        let (read, write) = match self.rng.below(20) {
+            0 => (self.rng.percent(50), !writable),
+            1..=3 => (true, false),
+            4 => (!writable, writable),
+            _ => (true, writable),
+        };
+        let piece = Piece {
+            start: 0,
+            pages,
+            object,
+            first,
+            read,
+            write,
+            ending: None,
+        };
+        let bytes = (pages << page.bits()) - self.rng.next() % page.bytes();
+        let wish = Wish::Map {
+            asid,
+            address,
+            piece,
+        };
+        self.ask(wish, |request| Event::Map {
+            request,
+            asid,
+            address,
+            object,
+            offset: first << page.bits(),
+            bytes,
+            read,
+            write,
+        })
+    }
+
+    /// Pages that fall into few sets of the table.
+    fn colliding_address(&mut self, _asid: Asid) -> VirtAddr {
+        let page = self.model.page;
+        let sets_log2 = TableGeometry::MIN_SETS_LOG2;
+        let geometry = TableGeometry::new(CardAddr::default(), sets_log2);
+        let tag = 1 + self.rng.next() % 24;
+        geometry.map_or_else(VirtAddr::default, |geometry| {
+            geometry.page(7, tag, page).base()
+        })
+    }
+
+    /// A range around a mapping of a space.
+    fn some_range(&mut self, asid: Asid) -> Option<(u64, u64)> {
+        let space = self.model.spaces.get(&asid)?;
+        let live: Vec<Piece> = space
+            .pieces
+            .iter()
+            .filter(|piece| piece.ending.is_none())
+            .copied()
+            .collect();
+        if space.phase != SpacePhase::Ready || live.is_empty() {
+            return None;
+        }
+        let piece = self.rng.pick(&live);
+        let bytes = piece.pages << self.model.page.bits();
+        if self.rng.percent(50) {
+            return Some((piece.start, bytes));
+        }
+        let start = self.rng.next() % bytes;
+        Some((piece.start + start, 1 + self.rng.next() % (bytes - start)))
+    }
+
+    /// Rounded out to pages.
+    fn rounded(&self, start: u64, bytes: u64) -> (u64, u64) {
+        let page = self.model.page.bytes();
+        (start / page * page, (start + bytes).next_multiple_of(page))
+    }
+
+    fn unmap(&mut self, asid: Asid) -> Verdict<()> {
+        let Some((start, bytes)) = self.some_range(asid) else {
+            return Ok(());
+        };
+        let (from, to) = self.rounded(start, bytes);
+        let promises = self.model.promises(asid, from, to, false);
+        let request = RequestId(self.next_request);
+        self.model.end_range(asid, from, to, request);
+        self.ask(Wish::Unmap(promises), |request| Event::Unmap {
+            request,
+            asid,
+            address: VirtAddr::truncated(start),
+            bytes,
+        })
+    }
+
+    fn sync(&mut self, asid: Asid) -> Verdict<()> {
+        let Some((start, bytes)) = self.some_range(asid) else {
+            return Ok(());
+        };
+        let (from, to) = self.rounded(start, bytes);
+        let promises = self.model.promises(asid, from, to, true);
+        self.ask(Wish::Sync(promises), |request| Event::Sync {
+            request,
+            asid,
+            address: VirtAddr::truncated(start),
+            bytes,
+        })
+    }
+
+    fn prefetch(&mut self, asid: Asid) -> Verdict<()> {
+        let Some((start, bytes)) = self.some_range(asid) else {
+            return Ok(());
+        };
+        self.tell(Event::Prefetch {
+            asid,
+            address: VirtAddr::truncated(start),
+            bytes,
+        })
+    }
+
+    /// Adds a line to the trace.
+    pub(super) fn remark(&mut self, text: String) {
+        self.note(Happened::Note(text));
+    }
+}

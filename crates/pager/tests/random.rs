@@ -1,0 +1,60 @@
+//! Is the pager right in every order of events? Random worlds, judged by a model; and the same with
+//! planted mistakes, which the model must notice.
+
+use tombolo_pager::testing::{run, run_many, Sabotage, Scenario};
+
+#[test]
+fn random_worlds_lose_nothing() {
+    let tally = match run_many(1, 40_000, 2_000) {
+        Ok(tally) => tally,
+        Err(broken) => panic!("{broken}"),
+    };
+    // The worlds must be worth something.
+    assert!(tally.accesses > 10_000, "{tally:?}");
+    assert!(tally.evictions > 500, "{tally:?}");
+    assert!(tally.set_conflicts > 100, "{tally:?}");
+    assert!(tally.write_backs_failed > 50, "{tally:?}");
+    assert!(tally.faults_joined > 100, "{tally:?}");
+    assert!(tally.pages_zeroed > 100, "{tally:?}");
+    assert!(tally.pages_hinted > 100, "{tally:?}");
+    assert!(tally.requests_failed > 10, "{tally:?}");
+}
+
+/// Worlds until the mistake is noticed, without the pager's own invariants: by what it does alone.
+fn notices(sabotage: Sabotage) {
+    let noticed = (0..200).any(|seed| {
+        let scenario = Scenario {
+            seed,
+            events: 2_000,
+            failures: true,
+            check: false,
+            sabotage: Some(sabotage),
+        };
+        // A debug assertion of the pager is a way to notice, too.
+        std::panic::catch_unwind(|| run(scenario).is_err()).unwrap_or(true)
+    });
+    assert!(noticed, "{sabotage:?} went unnoticed");
+}
+
+macro_rules! mistakes {
+    ($($name:ident => $sabotage:ident),* $(,)?) => {
+        $(#[test]
+        fn $name() {
+            notices(Sabotage::$sabotage);
+        })*
+    };
+}
+
+mistakes! {
+    notices_a_skipped_drain => SkipDrain,
+    notices_dropped_dirty_bits => DropDirty,
+    notices_frames_reused_early => ReuseEarly,
+    notices_entries_installed_early => InstallEarly,
+    notices_syncs_without_protection => SyncUnprotected,
+    notices_writes_beyond_the_end => WriteTail,
+    notices_trust_in_failed_writes => TrustFailedWrite,
+    notices_answered_writes_forgotten => ForgetAnsweredWrite,
+    notices_leaked_buffers => LeakBuffer,
+    notices_overfilled_sets => OverfillSet,
+    notices_saved_pages_taken_for_zero => ForgetSaved,
+}
