@@ -148,7 +148,13 @@ fn memories() -> Vec<Memory> {
     one_group.address.bank_groups = 1;
     one_group.address.banks_per_group = 8;
     one_group.timing.refi = 1500;
-    vec![f1, narrow, two_columns, one_group]
+    vec![
+        f1,
+        narrow,
+        two_columns,
+        one_group,
+        platform("u280").memory().clone(),
+    ]
 }
 
 proptest! {
@@ -156,7 +162,7 @@ proptest! {
 
     #[test]
     fn commands_obey_the_devices(
-        which in 0..4usize,
+        which in 0..5usize,
         seed: u64,
         pattern in prop_oneof![
             Just(Pattern::Anywhere),

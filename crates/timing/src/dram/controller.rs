@@ -70,9 +70,8 @@ pub struct Controller {
     /// No row of a read, no end of a write can come before these times.
     read_wake: Picoseconds,
     write_wake: Picoseconds,
-    /// The last row handed out, and the last end of a write: they never go back in time.
+    /// The time of the last row handed out: later rows are no earlier.
     last_row_at: Picoseconds,
-    last_end_at: Picoseconds,
     /// The latest time of any call.
     now: Picoseconds,
 }
@@ -209,7 +208,6 @@ impl Controller {
             read_wake: Picoseconds::MAX,
             write_wake: Picoseconds::MAX,
             last_row_at: Picoseconds::ZERO,
-            last_end_at: Picoseconds::ZERO,
             now: Picoseconds::ZERO,
         }
     }
@@ -346,12 +344,11 @@ impl Controller {
                 let (token, row) = (front.token, front.rows - 1);
                 self.writes.waiting.pop_front();
                 let at = self.time_of(self.clock) + self.figures.controller.write_response_ps;
-                self.last_end_at = self.last_end_at.max(at);
                 self.acknowledged.push_back(RowDone {
                     token,
                     row,
                     last: true,
-                    at: self.last_end_at,
+                    at,
                 });
             }
             let place = self.cutter.place(address);
