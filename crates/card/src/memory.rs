@@ -52,6 +52,7 @@ impl HostMemory {
         let rounded_huge = bytes.next_multiple_of(HUGE_PAGE);
         if bytes >= HUGE_PAGE {
             // Reserved at once: without a reservation, a page that is not there kills the program.
+            // Without MAP_NORESERVE, so that it fails now, not at a touch, when none is free.
             if let Ok(start) = map_anonymous(rounded_huge, libc::MAP_HUGETLB) {
                 return Ok(Self {
                     start,
@@ -199,6 +200,12 @@ fn map_anonymous(bytes: usize, flags: libc::c_int) -> io::Result<NonNull<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_memory_can_be_touched_with_or_without_huge_pages() {
+        let memory = HostMemory::allocate(5 << 20).unwrap();
+        memory.write(memory.len() - 1, &[9]).unwrap();
+    }
 
     #[test]
     fn bytes_and_words_stay_in_bounds() {

@@ -1,3 +1,45 @@
-//! Placeholder while parts arrive.
-#![allow(missing_docs)]
+//! Map files into an FPGA kernel, start it, wait: the library that programs use.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use tombolo::{Card, Continue, MapOptions, SimOptions, SlotId};
+//!
+//! # fn main() -> Result<(), tombolo::Error> {
+//! let card = Card::simulated(SimOptions::named("f1")?, Default::default(), |_| {})?;
+//! let space = card.create_space()?;
+//! let input = space.map_file(Path::new("in.bin"), MapOptions::read_only())?;
+//! let output = space.map_file(Path::new("out.bin"), MapOptions::create(input.bytes()))?;
+//! let mut slot = card.load(SlotId(0), Path::new("kernels/copy"), &space)?;
+//! slot.set_pointer("input", input.address())?;
+//! slot.set_pointer("output", output.address())?;
+//! slot.set("bytes", input.bytes())?;
+//! slot.start()?;
+//! slot.wait(None, |_| Continue::Yes)?;
+//! output.unmap()?; // the bytes are in the file now
+//! println!("{}", card.report()?);
+//! # Ok(())
+//! # }
+//! ```
+
+mod card_handle;
+mod error;
 pub mod io;
+mod link;
+pub mod message;
+mod owner;
+pub mod report;
+mod slot;
+mod space;
+
+pub use card::functional::{FunctionalCard, FunctionalConfig};
+pub use card::sim::build::Progress as BuildProgress;
+pub use card::sim::{ShellConfig, SimOptions};
+pub use card::SlotId;
+pub use card_handle::Card;
+pub use error::{AccessError, Error};
+pub use message::Progress;
+pub use owner::{FileState, Owner, OwnerOptions};
+pub use report::Report;
+pub use slot::{Continue, Slot};
+pub use space::{AddressSpace, MapOptions, Mapping};
+pub use units::{Picoseconds, VirtAddr};

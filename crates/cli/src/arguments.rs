@@ -1,0 +1,314 @@
+//! The small languages of `--map` and `--set`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A number of bytes, or the size of another argument's mapping.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// So many bytes.
+    Bytes(u64),
+    /// As many as are mapped for an argument.
+    Of(String),
+}
+
+/// How a file is mapped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// As the kernel's manifest says: read-only for what it only reads, else read-write.
+    AsNeeded,
+    /// Read-only.
+    ReadOnly,
+    /// Read-write.
+    ReadWrite,
+    /// Created or emptied; as large as said, or as the largest file that the kernel reads.
+    New(Option<Size>),
+}
+
+/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapArgument {
+    /// The kernel's pointer argument.
+    pub argument: String,
+    /// The file.
+    pub file: PathBuf,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes, or up to the end.
+    pub bytes: Option<u64>,
+    /// How.
+    pub mode: Mode,
+}
+
+/// What a scalar argument is set to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A number; hexadecimal ones may be as long as the argument, and are bytes in reading order when
+    /// longer than 8 bytes.
+    Number(u64),
+    /// Bytes in reading order.
+    Bytes(Vec<u8>),
+    /// The bytes mapped for an argument.
+    SizeOf(String),
+}
+
+/// `ARGUMENT=VALUE`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetArgument {
+    /// The kernel's argument.
+    pub argument: String,
+    /// The value.
+    pub value: Value,
+}
+
+/// Why a word of the command line is not understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SyntaxError {
+    /// No `=`.
+    #[error("`{text}` has no `=`; write {form}")]
+    NoEquals {
+        /// What was given.
+        text: String,
+        /// What is expected.
+        form: &'static str,
+    },
+    /// A part is empty.
+    #[error("`{text}`: {part} is missing; write {form}")]
+    Missing {
+        /// What was given.
+        text: String,
+        /// Which part.
+        part: &'static str,
+        /// What is expected.
+        form: &'static str,
+    },
+    /// Not a number of bytes.
+    #[error("`{text}` is no number of bytes; write 4096, 0x1000, 64KiB, 2MiB or 1GiB")]
+    Bytes {
+        /// What was given.
+        text: String,
+    },
+    /// Not a value.
+    #[error("`{text}` is no value; write 42, 0x2a, 0x with pairs of digits for bytes, or size(ARGUMENT)")]
+    Value {
+        /// What was given.
+        text: String,
+    },
+}
+
+const MAP_FORM: &str = "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]]";
+const SET_FORM: &str = "ARGUMENT=VALUE";
+
+fn split<'a>(text: &'a str, form: &'static str) -> Result<(&'a str, &'a str), SyntaxError> {
+    let (name, rest) = text.split_once('=').ok_or_else(|| SyntaxError::NoEquals {
+        text: text.to_owned(),
+        form,
+    })?;
+    for (part, name_of) in [(name, "the argument's name"), (rest, "what follows `=`")] {
+        if part.is_empty() {
+            return Err(SyntaxError::Missing {
+                text: text.to_owned(),
+                part: name_of,
+                form,
+            });
+        }
+    }
+    Ok((name, rest))
+}
+
+/// Reads a number of bytes: decimal or 0x hexadecimal, with an optional binary unit.
+pub fn parse_bytes(text: &str) -> Result<u64, SyntaxError> {
+    let wrong = || SyntaxError::Bytes {
+        text: text.to_owned(),
+    };
+    let units = [
+        ("KiB", 10),
+        ("MiB", 20),
+        ("GiB", 30),
+        ("K", 10),
+        ("M", 20),
+        ("G", 30),
+    ];
+    let (digits, shift) = units
+        .iter()
+        .find_map(|(unit, shift)| text.strip_suffix(unit).map(|digits| (digits, *shift)))
+        .unwrap_or((text, 0));
+    let number = match digits.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => digits.parse(),
+    }
+    .map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).ok_or_else(wrong)
+}
+
+fn size_of(text: &str) -> Option<&str> {
+    let name = text.strip_prefix("size(")?.strip_suffix(')')?;
+    (!name.is_empty()).then_some(name)
+}
+
+impl FromStr for MapArgument {
+    type Err = SyntaxError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (argument, rest) = split(text, MAP_FORM)?;
+        let (rest, mode) = split_mode(rest)?;
+        let (file, offset, bytes) = split_range(rest)?;
+        if file.is_empty() {
+            let part = "the file";
+            return Err(SyntaxError::Missing {
+                text: text.to_owned(),
+                part,
+                form: MAP_FORM,
+            });
+        }
+        Ok(Self {
+            argument: argument.to_owned(),
+            file: file.into(),
+            offset,
+            bytes,
+            mode,
+        })
+    }
+}
+
+/// The mode at the end, if the last colon begins one; file names may contain colons.
+fn split_mode(text: &str) -> Result<(&str, Mode), SyntaxError> {
+    let Some((rest, mode)) = text.rsplit_once(':') else {
+        return Ok((text, Mode::AsNeeded));
+    };
+    Ok(match mode {
+        "ro" => (rest, Mode::ReadOnly),
+        "rw" => (rest, Mode::ReadWrite),
+        "new" => (rest, Mode::New(None)),
+        _ => match mode.strip_prefix("new=") {
+            Some(size) => {
+                let size = match size_of(size) {
+                    Some(name) => Size::Of(name.to_owned()),
+                    None => Size::Bytes(parse_bytes(size)?),
+                };
+                (rest, Mode::New(Some(size)))
+            }
+            None => (text, Mode::AsNeeded),
+        },
+    })
+}
+
+/// Offset and length at the end, if what follows the last `@` is one; file names may contain `@`.
+fn split_range(text: &str) -> Result<(&str, u64, Option<u64>), SyntaxError> {
+    let Some((file, range)) = text.rsplit_once('@') else {
+        return Ok((text, 0, None));
+    };
+    if !range.starts_with(|first: char| first.is_ascii_digit()) {
+        return Ok((text, 0, None));
+    }
+    Ok(match range.split_once('+') {
+        Some((offset, bytes)) => (file, parse_bytes(offset)?, Some(parse_bytes(bytes)?)),
+        None => (file, parse_bytes(range)?, None),
+    })
+}
+
+impl FromStr for SetArgument {
+    type Err = SyntaxError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (argument, value) = split(text, SET_FORM)?;
+        Ok(Self {
+            argument: argument.to_owned(),
+            value: parse_value(value)?,
+        })
+    }
+}
+
+fn parse_value(text: &str) -> Result<Value, SyntaxError> {
+    if let Some(name) = size_of(text) {
+        return Ok(Value::SizeOf(name.to_owned()));
+    }
+    let wrong = || SyntaxError::Value {
+        text: text.to_owned(),
+    };
+    let Some(hex) = text.strip_prefix("0x") else {
+        return text.parse().map(Value::Number).map_err(|_| wrong());
+    };
+    if let Ok(number) = u64::from_str_radix(hex, 16) {
+        if hex.len() <= 16 {
+            return Ok(Value::Number(number));
+        }
+    }
+    if hex.len() % 2 != 0 || !hex.is_ascii() {
+        return Err(wrong());
+    }
+    let bytes = (0..hex.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).map_err(|_| wrong()));
+    Ok(Value::Bytes(bytes.collect::<Result<_, _>>()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn map(text: &str) -> MapArgument {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn maps() {
+        let plain = map("input=a.bin");
+        assert_eq!(
+            (plain.argument.as_str(), plain.offset, plain.bytes),
+            ("input", 0, None)
+        );
+        assert_eq!(plain.mode, Mode::AsNeeded);
+        let range = map("a=b@2MiB+0x10:rw");
+        assert_eq!(
+            (range.offset, range.bytes, range.mode),
+            (2 << 20, Some(16), Mode::ReadWrite)
+        );
+        assert_eq!(map("a=b:new").mode, Mode::New(None));
+        assert_eq!(map("a=b:new=4K").mode, Mode::New(Some(Size::Bytes(4096))));
+        assert_eq!(
+            map("a=b:new=size(x)").mode,
+            Mode::New(Some(Size::Of("x".into())))
+        );
+        assert_eq!(map("a=odd:name@home").file, PathBuf::from("odd:name@home"));
+        assert!("a=".parse::<MapArgument>().is_err());
+        assert!("=b".parse::<MapArgument>().is_err());
+        assert!("nothing".parse::<MapArgument>().is_err());
+        assert!("a=b@3+x".parse::<MapArgument>().is_err());
+    }
+
+    #[test]
+    fn values() {
+        let value = |text: &str| text.parse::<SetArgument>().map(|set| set.value);
+        assert_eq!(value("n=42"), Ok(Value::Number(42)));
+        assert_eq!(value("n=0x2a"), Ok(Value::Number(42)));
+        assert_eq!(value("n=size(input)"), Ok(Value::SizeOf("input".into())));
+        let bytes = Value::Bytes((0..10).collect());
+        assert_eq!(value("k=0x00010203040506070809"), Ok(bytes));
+        for wrong in [
+            "n=x",
+            "n=0xg",
+            "n=0x",
+            "n=0x000102030405060708090",
+            "n=size()",
+        ] {
+            assert!(value(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in ".*") {
+            let _ = text.parse::<MapArgument>();
+            let _ = text.parse::<SetArgument>();
+            let _ = parse_bytes(&text);
+        }
+
+        #[test]
+        fn no_near_miss_panics(text in "[a-z]=(0x)?[0-9a-fé@+:=()siz]{0,40}") {
+            let _ = text.parse::<MapArgument>();
+            let _ = text.parse::<SetArgument>();
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The `tombolo` command.
+
+mod arguments;
+mod progress;
+mod run;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// One memory and one I/O layer for an FPGA card and its host.
+#[derive(Parser)]
+#[command(version, about, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::Run),
+}
+
+/// What a shell expects of a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_env("TOMBOLO_LOG"))
+        .with_writer(std::io::stderr)
+        .init();
+    let Command::Run(run) = Arguments::parse().command;
+    match run.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failures) => {
+            for failure in &failures {
+                eprintln!("tombolo: error: {failure}");
+            }
+            let interrupted = failures.iter().any(run::Failure::is_interruption);
+            ExitCode::from(if interrupted { INTERRUPTED } else { 1 })
+        }
+    }
+}

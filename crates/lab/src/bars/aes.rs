@@ -1,0 +1,67 @@
+//! Encrypting a file on the simulated card, and judging the result with openssl.
+
+use super::Failure;
+use std::path::Path;
+use std::process::Command;
+use tombolo::{Card, Continue, MapOptions, Report, SimOptions, SlotId};
+
+const KEY: [u8; 32] = *b"a key of thirty-two bytes, fixed";
+const IV: [u8; 16] = *b"a counter block.";
+
+/// A file of `bytes` reproducible bytes without structure.
+pub fn write_input(path: &Path, bytes: u64) -> Result<(), Failure> {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let words = (0..bytes.div_ceil(8)).flat_map(|_| {
+        // xorshift64
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    });
+    let content: Vec<u8> = words.take(bytes as usize).collect();
+    Ok(std::fs::write(path, content)?)
+}
+
+/// Encrypts a file; the report is of the whole session, write-back included.
+pub fn encrypt(options: SimOptions, input: &Path, output: &Path) -> Result<Report, Failure> {
+    let card = Card::simulated(options, Default::default(), |_| {})?;
+    let space = card.create_space()?;
+    let source = space.map_file(input, MapOptions::read_only())?;
+    let target = space.map_file(output, MapOptions::create(source.bytes()))?;
+    let folder = card::sim::home().join("kernels/aes256ctr");
+    let mut slot = card.load(SlotId(0), &folder, &space)?;
+    slot.set_pointer("input", source.address())?;
+    slot.set_pointer("output", target.address())?;
+    slot.set("bytes", source.bytes())?;
+    slot.set_bytes("key", &KEY)?;
+    slot.set_bytes("iv", &IV)?;
+    slot.start()?;
+    slot.wait(None, |_| Continue::Yes)?;
+    target.unmap()?;
+    source.unmap()?;
+    Ok(card.report()?)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether openssl gives the same bytes.
+pub fn openssl_agrees(input: &Path, output: &Path) -> Result<bool, Failure> {
+    let result = Command::new("openssl")
+        .args([
+            "enc",
+            "-aes-256-ctr",
+            "-K",
+            &hex(&KEY),
+            "-iv",
+            &hex(&IV),
+            "-in",
+        ])
+        .arg(input)
+        .output()?;
+    if !result.status.success() {
+        return Err(String::from_utf8_lossy(&result.stderr).into());
+    }
+    Ok(result.stdout == std::fs::read(output)?)
+}

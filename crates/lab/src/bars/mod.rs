@@ -1,0 +1,64 @@
+//! The bars, a file an idea.
+
+mod aes;
+mod demo;
+mod determinism;
+mod direct;
+mod oversubscription;
+mod pager;
+mod speed;
+mod split;
+mod stream;
+
+use crate::row::Row;
+use std::error::Error;
+
+/// Why a bar could not be measured.
+pub type Failure = Box<dyn Error>;
+
+/// What measures one or more figures.
+pub struct Bar {
+    /// The figures.
+    pub names: &'static [&'static str],
+    /// Measures them.
+    pub measure: fn() -> Result<Vec<Row>, Failure>,
+}
+
+/// Every bar, cheap ones first.
+pub const ALL: &[Bar] = &[
+    Bar {
+        names: &["oversub.identical", "oversub.evictions"],
+        measure: oversubscription::measure,
+    },
+    Bar {
+        names: &["determinism.golden"],
+        measure: determinism::measure,
+    },
+    Bar {
+        names: &["split.cycles_equal"],
+        measure: split::measure,
+    },
+    Bar {
+        names: &["stream.hot.share_of_physical"],
+        measure: stream::measure,
+    },
+    Bar {
+        names: &[
+            "sim.shell_ns_per_cycle",
+            "sim.shell_khz",
+            "sim.shell_mb_per_s",
+            "sim.kernel_ns_per_cycle",
+            "sim.kernel_khz",
+            "sim.kernel_mb_per_s",
+        ],
+        measure: speed::measure,
+    },
+    Bar {
+        names: &["pager.random_events"],
+        measure: pager::measure,
+    },
+    Bar {
+        names: &["demo.identical", "demo.wall_s"],
+        measure: demo::measure,
+    },
+];

@@ -1,0 +1,30 @@
+//! Shell and kernel as separate models, and as one: the same cycle counts.
+
+use super::direct::Bench;
+use super::Failure;
+use crate::row::Row;
+use card::kernel::KernelPackage;
+use card::sim::SimOptions;
+use units::Picoseconds;
+
+const BYTES: u64 = (1 << 20) + 777;
+
+fn times(monolithic: bool) -> Result<[Picoseconds; 2], Failure> {
+    let mut options = SimOptions::named("f1")?;
+    if monolithic {
+        options.monolithic = Some(KernelPackage::open(
+            &card::sim::home().join("kernels/copy"),
+        )?);
+    }
+    let mut bench = Bench::open(options, "copy", BYTES)?;
+    Ok([bench.run()?, bench.run()?])
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let (split, one) = (times(false)?, times(true)?);
+    eprintln!(
+        "split: {} and {}; as one: {} and {}",
+        split[0], split[1], one[0], one[1]
+    );
+    Ok(vec![Row::holds("split.cycles_equal", split == one)])
+}

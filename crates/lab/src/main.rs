@@ -1,0 +1,69 @@
+//! `tombolo-bench`: measures the bars and writes `bench/results.json`.
+
+mod bars;
+mod results;
+mod row;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Measures every bar of the project.
+#[derive(Parser)]
+struct Arguments {
+    /// Only bars whose name starts with this.
+    #[arg(long)]
+    only: Option<String>,
+
+    /// Lists the names and measures nothing.
+    #[arg(long)]
+    list: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let only = arguments.only.as_deref().unwrap_or("");
+    let chosen: Vec<&bars::Bar> = bars::ALL
+        .iter()
+        .filter(|bar| bar.names.iter().any(|name| name.starts_with(only)))
+        .collect();
+    if chosen.is_empty() {
+        eprintln!("no bar starts with `{only}`; --list shows them");
+        return ExitCode::FAILURE;
+    }
+    if arguments.list {
+        for name in chosen.iter().flat_map(|bar| bar.names) {
+            println!("{name}");
+        }
+        return ExitCode::SUCCESS;
+    }
+    let mut rows = Vec::new();
+    let mut failed = false;
+    for bar in chosen {
+        match (bar.measure)() {
+            Ok(measured) => {
+                for row in measured
+                    .into_iter()
+                    .filter(|row| row.name.starts_with(only))
+                {
+                    println!("{row}");
+                    rows.push(row);
+                }
+            }
+            Err(error) => {
+                eprintln!("{}: {error}", bar.names.join(", "));
+                failed = true;
+            }
+        }
+    }
+    if let Err(error) = results::merge(&rows) {
+        eprintln!("bench/results.json: {error}");
+        failed = true;
+    }
+    let missed = rows.iter().filter(|row| !row.met).count();
+    println!("{} bars, {missed} missed", rows.len());
+    if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}

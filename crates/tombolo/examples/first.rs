@@ -1,0 +1,28 @@
+//! The first program of the README: copies a file through a kernel on the simulated card.
+//!
+//! `cargo run --release --example first -- in.bin out.bin`
+
+use std::path::Path;
+use tombolo::{Card, Continue, MapOptions, SimOptions, SlotId};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut names = std::env::args().skip(1);
+    let (Some(from), Some(to)) = (names.next(), names.next()) else {
+        return Err("give the names of an input and an output file".into());
+    };
+    let card = Card::simulated(SimOptions::named("f1")?, Default::default(), |_| {})?;
+    let space = card.create_space()?;
+    let input = space.map_file(Path::new(&from), MapOptions::read_only())?;
+    let output = space.map_file(Path::new(&to), MapOptions::create(input.bytes()))?;
+
+    let mut slot = card.load(SlotId(0), Path::new("kernels/copy"), &space)?;
+    slot.set_pointer("input", input.address())?;
+    slot.set_pointer("output", output.address())?;
+    slot.set("bytes", input.bytes())?;
+    slot.start()?;
+    slot.wait(None, |_| Continue::Yes)?;
+
+    output.unmap()?; // the bytes are in the file now
+    println!("{}", card.report()?);
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! `Card`: what a program opens first.
+
+use crate::error::Error;
+use crate::io::FileIo;
+use crate::link::{unexpected, Link};
+use crate::message::{Reply, Request};
+use crate::owner::{Owner, OwnerOptions};
+use crate::report::Report;
+use crate::slot::Slot;
+use crate::space::AddressSpace;
+use card::functional::FunctionalCard;
+use card::kernel::KernelPackage;
+use card::sim::build::Progress as BuildProgress;
+use card::sim::{SimCard, SimOptions};
+use card::{CardDescription, SlotId};
+use std::path::Path;
+use units::Picoseconds;
+
+/// A client's view of a card. Clones share it.
+#[derive(Clone)]
+pub struct Card {
+    link: Link,
+}
+
+impl Card {
+    /// Takes any implementation of the card contract; this process owns it.
+    ///
+    /// # Errors
+    /// See [`Owner::new`].
+    pub fn new(card: Box<dyn card::Card>, options: OwnerOptions) -> Result<Self, Error> {
+        Self::with_io(card, crate::io::best(), options)
+    }
+
+    /// As [`new`](Card::new), with a file I/O of the caller's choice.
+    ///
+    /// # Errors
+    /// See [`Owner::new`].
+    pub fn with_io(
+        card: Box<dyn card::Card>,
+        io: Box<dyn FileIo>,
+        options: OwnerOptions,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            link: Link::new(Owner::new(card, io, options)?),
+        })
+    }
+
+    /// Opens a simulated card: the real shell RTL in virtual time. The first time, this builds the
+    /// shell's model (a minute or so), which `progress` is told about; so it is of kernels later.
+    ///
+    /// # Errors
+    /// No Verilator, RTL that does not compile, an unusable platform file.
+    pub fn simulated(
+        options: SimOptions,
+        owner: OwnerOptions,
+        progress: impl FnMut(BuildProgress) + Send + 'static,
+    ) -> Result<Self, Error> {
+        let owner = OwnerOptions {
+            platform: options.platform.name().to_owned(),
+            platform_hash: options.platform.hash().to_owned(),
+            ..owner
+        };
+        Self::new(Box::new(SimCard::open(options, progress)?), owner)
+    }
+
+    /// Opens a functional card: no RTL, no time, for kernels with a model in Rust.
+    ///
+    /// # Errors
+    /// See [`Owner::new`].
+    pub fn functional(card: FunctionalCard) -> Result<Self, Error> {
+        Self::new(Box::new(card), OwnerOptions::default())
+    }
+
+    /// What the card is made of, and its time.
+    ///
+    /// # Errors
+    /// The connection to the owner is broken.
+    pub fn describe(&self) -> Result<(CardDescription, Picoseconds), Error> {
+        match self.link.call(Request::Describe)? {
+            Reply::Description { card, now } => Ok((*card, now)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Makes an address space. It ends when the handle is dropped.
+    ///
+    /// # Errors
+    /// [`Error::NoFreeSpace`], or no card memory for its page table.
+    pub fn create_space(&self) -> Result<AddressSpace, Error> {
+        match self.link.call(Request::CreateSpace)? {
+            Reply::Space(asid) => Ok(AddressSpace::new(self.link.clone(), asid)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Puts the kernel of a folder into a slot, in a space, and releases its reset.
+    ///
+    /// # Errors
+    /// A manifest that is wrong or does not match its RTL, RTL that does not compile, no such slot.
+    pub fn load(&self, slot: SlotId, folder: &Path, space: &AddressSpace) -> Result<Slot, Error> {
+        let kernel = KernelPackage::open(folder)?;
+        let manifest = kernel.manifest.clone();
+        let space = space.asid();
+        self.link.tell(Request::Load {
+            slot,
+            kernel: Box::new(kernel),
+            space,
+        })?;
+        Ok(Slot::new(self.link.clone(), slot, manifest))
+    }
+
+    /// Where the time went since the card was opened.
+    ///
+    /// # Errors
+    /// The card is broken.
+    pub fn report(&self) -> Result<Report, Error> {
+        match self.link.call(Request::Report)? {
+            Reply::Report(report) => Ok(*report),
+            other => Err(unexpected(&other)),
+        }
+    }
+}

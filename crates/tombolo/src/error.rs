@@ -1,0 +1,147 @@
+//! What can go wrong, each with the thing, the rule and what to do.
+
+use card::kernel::KernelError;
+use card::{CardError, SlotId};
+use pager::PagerError;
+use std::io;
+use std::path::PathBuf;
+use units::{Picoseconds, VirtAddr};
+
+/// An access of a kernel that could not be served.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "slot {slot} (kernel {kernel}), port {port}: {verb} at {address} failed: {reason}",
+    slot = .slot.0,
+    verb = if *.write { "a write" } else { "a read" }
+)]
+pub struct AccessError {
+    /// The slot.
+    pub slot: SlotId,
+    /// The kernel in it.
+    pub kernel: String,
+    /// The port that accessed.
+    pub port: String,
+    /// A write.
+    pub write: bool,
+    /// First byte of the burst.
+    pub address: VirtAddr,
+    /// The rule that was broken, with the nearest mapping.
+    pub reason: String,
+}
+
+/// Any failure of the library.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The card refused or failed.
+    #[error(transparent)]
+    Card(#[from] CardError),
+    /// The kernel's folder or RTL is refused.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// The pager refused: overlap, bad range, out of memory, a write-back that failed.
+    #[error(transparent)]
+    Pager(#[from] PagerError),
+    /// A file could not be opened, measured or grown.
+    #[error("{path}: {what}: {source}", path = .path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A file that cannot be mapped as asked.
+    #[error("{path}: {rule}", path = .path.display())]
+    Unmappable {
+        /// Which file.
+        path: PathBuf,
+        /// The rule, and what to do.
+        rule: String,
+    },
+    /// Bytes could not be moved between a file and the card.
+    #[error("{label}: {direction} of {bytes} bytes at offset {offset} failed: {source}")]
+    Transfer {
+        /// The file.
+        label: String,
+        /// `reading` or `writing back`.
+        direction: &'static str,
+        /// Bytes of the transfer.
+        bytes: u64,
+        /// Offset in the file.
+        offset: u64,
+        /// Why.
+        source: io::Error,
+    },
+    /// The kernel has no such argument.
+    #[error("kernel {kernel} has no argument `{argument}`; it has {known}")]
+    NoSuchArgument {
+        /// The kernel.
+        kernel: String,
+        /// The name asked for.
+        argument: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A value does not fit an argument.
+    #[error("kernel {kernel}: argument `{argument}` takes {expected} bytes, not {given}")]
+    ArgumentSize {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        argument: String,
+        /// Its size.
+        expected: u32,
+        /// Bytes of the value.
+        given: usize,
+    },
+    /// An access of the kernel failed; its results are not to be trusted.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// The kernel ended itself or broke a protocol.
+    #[error("slot {slot} (kernel {kernel}) failed: {reason}", slot = .slot.0)]
+    KernelFailed {
+        /// The slot.
+        slot: SlotId,
+        /// The kernel in it.
+        kernel: String,
+        /// What happened.
+        reason: String,
+    },
+    /// The kernel was not done at the deadline.
+    #[error(
+        "slot {slot} (kernel {kernel}) was not done after {elapsed} of virtual time{waiting}; \
+         it is held in reset now. Give it longer (--deadline), or look at what it waits for",
+        slot = .slot.0
+    )]
+    Deadline {
+        /// The slot.
+        slot: SlotId,
+        /// The kernel in it.
+        kernel: String,
+        /// Virtual time since its start.
+        elapsed: Picoseconds,
+        /// What it waits for, as far as the shell can see.
+        waiting: String,
+    },
+    /// The slot is running, or not, against what the call needs.
+    #[error("slot {slot} {rule}", slot = .slot.0)]
+    SlotState {
+        /// The slot.
+        slot: SlotId,
+        /// The rule.
+        rule: &'static str,
+    },
+    /// No address space is free.
+    #[error("all {spaces} address spaces of the shell are in use; drop one first")]
+    NoFreeSpace {
+        /// How many there are.
+        spaces: u8,
+    },
+    /// The user asked to stop.
+    #[error("interrupted; the kernel was stopped")]
+    Interrupted,
+    /// Something that must not happen did; the message says what, for a bug report.
+    #[error("internal error: {0}. Please report it with the command that led here")]
+    Internal(String),
+}

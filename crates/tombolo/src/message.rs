@@ -1,0 +1,164 @@
+//! What clients ask of the owner, and what it answers.
+//!
+//! Within a process the owner is a call away; these messages are what will cross a Unix socket when it
+//! becomes a daemon, files as passed descriptors. Clients open files, so that the system's permission
+//! checks are theirs.
+
+use crate::report::Report;
+use card::kernel::KernelPackage;
+use card::{CardDescription, SlotId};
+use std::fs::File;
+use units::{Asid, Picoseconds, VirtAddr};
+
+/// A wish of a client.
+#[derive(Debug)]
+pub enum Request {
+    /// What is the card made of, and what time is it?
+    Describe,
+    /// Make an address space.
+    CreateSpace,
+    /// End one, with its mappings.
+    DestroySpace {
+        /// Which.
+        space: Asid,
+    },
+    /// Put a kernel into a slot, in a space.
+    Load {
+        /// Which slot.
+        slot: SlotId,
+        /// The kernel.
+        kernel: Box<KernelPackage>,
+        /// Its address space.
+        space: Asid,
+    },
+    /// Hold a slot in reset.
+    Unload {
+        /// Which slot.
+        slot: SlotId,
+    },
+    /// Map a range of a file.
+    Map {
+        /// Where to.
+        space: Asid,
+        /// The file, opened by the client with the rights that the mapping needs.
+        file: File,
+        /// The file's name, for messages.
+        label: String,
+        /// Where in the file.
+        offset: u64,
+        /// How much of it.
+        bytes: u64,
+        /// Where in the space; the owner chooses if `None`.
+        address: Option<VirtAddr>,
+        /// The kernel may read.
+        read: bool,
+        /// The kernel may write.
+        write: bool,
+        /// The file was just created or truncated: all zeroes.
+        fresh: bool,
+    },
+    /// Write back and end a mapping.
+    Unmap {
+        /// Of which space.
+        space: Asid,
+        /// First address.
+        address: VirtAddr,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Write back what the kernel has written so far; the mapping stays.
+    Sync {
+        /// Of which space.
+        space: Asid,
+        /// First address.
+        address: VirtAddr,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Bring pages in before they are touched.
+    Prefetch {
+        /// Of which space.
+        space: Asid,
+        /// First address.
+        address: VirtAddr,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Write registers of a kernel (`s_axi_control`).
+    WriteRegisters {
+        /// Which slot.
+        slot: SlotId,
+        /// Byte offset of the first.
+        offset: u32,
+        /// Words, one register each.
+        words: Vec<u32>,
+    },
+    /// Read a register of a kernel.
+    ReadRegister {
+        /// Which slot.
+        slot: SlotId,
+        /// Byte offset.
+        offset: u32,
+    },
+    /// Start the kernel.
+    Start {
+        /// Which slot.
+        slot: SlotId,
+    },
+    /// Let virtual time pass until the kernel is done, at most for `slice`.
+    Poll {
+        /// Which slot.
+        slot: SlotId,
+        /// How long.
+        slice: Picoseconds,
+    },
+    /// Stop the kernel: hold it in reset, let go of its parked accesses.
+    Stop {
+        /// Which slot.
+        slot: SlotId,
+    },
+    /// Where did the time go?
+    Report,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Virtual time.
+    pub now: Picoseconds,
+    /// Bytes brought to the card, or zeroed there.
+    pub bytes_in: u64,
+    /// Bytes written back.
+    pub bytes_out: u64,
+    /// Faults served.
+    pub faults: u64,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub enum Reply {
+    /// To `Describe`.
+    Description {
+        /// What the card is made of.
+        card: Box<CardDescription>,
+        /// Virtual time.
+        now: Picoseconds,
+    },
+    /// To `CreateSpace`.
+    Space(Asid),
+    /// To `Map`.
+    Mapped {
+        /// Address of the first byte of the range.
+        address: VirtAddr,
+    },
+    /// To `ReadRegister`.
+    Register(u32),
+    /// To `Poll`: the kernel is still at it.
+    Running(Progress),
+    /// To `Poll`: the kernel is done.
+    Finished(Progress),
+    /// To `Report`.
+    Report(Box<Report>),
+    /// Nothing more to say.
+    Done,
+}

@@ -1,0 +1,291 @@
+//! The owner of a card: drives the pager, the card and file I/O, and answers clients.
+//!
+//! Single-threaded and event-driven. Nothing that a client or a kernel does ends it.
+
+mod files;
+mod pump;
+mod slots;
+mod translate;
+
+use crate::error::Error;
+use crate::io::FileIo;
+use crate::message::{Progress, Reply, Request};
+use crate::report::{PagingReport, Report, RunReport};
+use card::command::{Command, FaultToken};
+use card::memory::HostMemory;
+use card::{Card, WorkId};
+use files::Files;
+use pager::{ChannelMemory, Config, Event, Pager, PagerError, RequestId, Success};
+use pump::Work;
+use slots::SlotState;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use units::{Asid, CardAddr, Picoseconds};
+
+/// Whether files count as being in the host's page cache, for the cost of reading them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileState {
+    /// In the page cache: a copy.
+    #[default]
+    Warm,
+    /// On storage.
+    Cold,
+}
+
+/// How an owner works.
+#[derive(Clone, Debug)]
+pub struct OwnerOptions {
+    /// Host buffers for DMA; each holds a page.
+    pub dma_buffers: u32,
+    /// What reading a file costs in virtual time.
+    pub file_state: FileState,
+    /// Name of the platform, for reports.
+    pub platform: String,
+    /// Hash of the platform's file, for reports.
+    pub platform_hash: String,
+}
+
+impl Default for OwnerOptions {
+    fn default() -> Self {
+        Self {
+            dma_buffers: 16,
+            file_state: FileState::Warm,
+            platform: String::new(),
+            platform_hash: String::new(),
+        }
+    }
+}
+
+/// See the module.
+pub struct Owner {
+    card: Box<dyn Card>,
+    pager: Pager,
+    io: Box<dyn FileIo>,
+    options: OwnerOptions,
+    buffers: Arc<HostMemory>,
+    buffer_bytes: u64,
+    files: Files,
+    slots: Vec<SlotState>,
+    spaces: Vec<bool>,
+    work: BTreeMap<WorkId, Work>,
+    outgoing: VecDeque<Command>,
+    completed: BTreeMap<RequestId, Result<Success, PagerError>>,
+    write_back_errors: Vec<Error>,
+    next_request: u64,
+    faults_waiting: BTreeSet<FaultToken>,
+    fault_since: Picoseconds,
+    paging: PagingReport,
+    runs: Vec<RunReport>,
+}
+
+impl Owner {
+    /// Takes a card.
+    ///
+    /// # Errors
+    /// Host memory for DMA cannot be had, or the card's memory is too small for one page.
+    pub fn new(
+        mut card: Box<dyn Card>,
+        io: Box<dyn FileIo>,
+        options: OwnerOptions,
+    ) -> Result<Self, Error> {
+        let description = card.description().clone();
+        let page = units::PageSize::MIB_2;
+        let buffer_bytes = page.bytes();
+        let total = buffer_bytes * u64::from(options.dma_buffers);
+        let buffers = HostMemory::allocate(total as usize).map_err(|source| Error::File {
+            path: "/dev/zero".into(),
+            what: "allocating DMA buffers",
+            source,
+        })?;
+        let buffers = Arc::new(buffers);
+        let base = card.map_host(buffers.clone())?;
+        let channels = (0..u64::from(description.channels))
+            .map(|channel| {
+                let base = CardAddr::new(channel << description.channel_bytes_log2);
+                base.map(|base| ChannelMemory {
+                    base,
+                    bytes: description.channel_bytes,
+                })
+            })
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| Error::Internal("channels beyond the card's address space".into()))?;
+        let addresses = (0..options.dma_buffers)
+            .map(|n| base.offset(u64::from(n) * buffer_bytes))
+            .collect();
+        let config = Config {
+            buffer_bytes,
+            ..Config::new(channels, addresses)
+        };
+        let pager = Pager::new(config).map_err(|error| Error::Internal(error.to_string()))?;
+        Ok(Self {
+            slots: (0..description.slots)
+                .map(|_| SlotState::default())
+                .collect(),
+            spaces: vec![false; usize::from(description.spaces)],
+            card,
+            pager,
+            io,
+            options,
+            buffers,
+            buffer_bytes,
+            files: Files::default(),
+            work: BTreeMap::new(),
+            outgoing: VecDeque::new(),
+            completed: BTreeMap::new(),
+            write_back_errors: Vec::new(),
+            next_request: 0,
+            faults_waiting: BTreeSet::new(),
+            fault_since: Picoseconds::ZERO,
+            paging: PagingReport::default(),
+            runs: Vec::new(),
+        })
+    }
+
+    /// Serves one request, letting virtual time pass as it needs.
+    ///
+    /// # Errors
+    /// What the request says; the owner itself goes on.
+    pub fn handle(&mut self, request: Request) -> Result<Reply, Error> {
+        match request {
+            Request::Describe => Ok(Reply::Description {
+                card: Box::new(self.card.description().clone()),
+                now: self.card.now(),
+            }),
+            Request::CreateSpace => self.create_space().map(Reply::Space),
+            Request::DestroySpace { space } => self.destroy_space(space),
+            Request::Load {
+                slot,
+                kernel,
+                space,
+            } => self.load(slot, *kernel, space),
+            Request::Unload { slot } => self.unload(slot),
+            Request::Map {
+                space,
+                file,
+                label,
+                offset,
+                bytes,
+                address,
+                read,
+                write,
+                fresh,
+            } => {
+                let range = files::Range {
+                    offset,
+                    bytes,
+                    address,
+                    read,
+                    write,
+                    fresh,
+                };
+                let address = self.map(space, file, label, range)?;
+                Ok(Reply::Mapped { address })
+            }
+            Request::Unmap {
+                space,
+                address,
+                bytes,
+            } => self.unmap(space, address, bytes).map(|()| Reply::Done),
+            Request::Sync {
+                space,
+                address,
+                bytes,
+            } => {
+                let files = self.files.mapped_in(space, address, bytes);
+                let request = |request| Event::Sync {
+                    request,
+                    asid: space,
+                    address,
+                    bytes,
+                };
+                self.ask(request)?;
+                files::make_durable(&files).map(|()| Reply::Done)
+            }
+            Request::Prefetch {
+                space,
+                address,
+                bytes,
+            } => {
+                self.tell(Event::Prefetch {
+                    asid: space,
+                    address,
+                    bytes,
+                })?;
+                Ok(Reply::Done)
+            }
+            Request::WriteRegisters {
+                slot,
+                offset,
+                words,
+            } => self
+                .write_registers(slot, offset, &words)
+                .map(|()| Reply::Done),
+            Request::ReadRegister { slot, offset } => {
+                self.read_register(slot, offset).map(Reply::Register)
+            }
+            Request::Start { slot } => self.start(slot).map(|()| Reply::Done),
+            Request::Poll { slot, slice } => self.poll(slot, slice),
+            Request::Stop { slot } => self.stop(slot).map(|()| Reply::Done),
+            Request::Report => Ok(Reply::Report(Box::new(self.report()?))),
+        }
+    }
+
+    /// How far things are.
+    fn progress(&self) -> Progress {
+        Progress {
+            now: self.card.now(),
+            bytes_in: (self.paging.pages_read + self.paging.pages_zeroed) * self.buffer_bytes,
+            bytes_out: self.paging.bytes_written,
+            faults: self.paging.faults,
+        }
+    }
+
+    fn report(&mut self) -> Result<Report, Error> {
+        Ok(Report {
+            card: self.card.description().clone(),
+            platform: self.options.platform.clone(),
+            platform_hash: self.options.platform_hash.clone(),
+            file_io: self.io.name().to_owned(),
+            time: self.card.now(),
+            runs: self.runs.clone(),
+            paging: self.paging.clone(),
+            statistics: self.card.statistics()?,
+        })
+    }
+
+    fn create_space(&mut self) -> Result<Asid, Error> {
+        let spaces = self.spaces.len() as u8;
+        let free = self.spaces.iter().position(|used| !used);
+        let asid = free.and_then(|number| Asid::new(number as u8));
+        let asid = asid.ok_or(Error::NoFreeSpace { spaces })?;
+        self.ask(|request| Event::CreateSpace {
+            request,
+            asid,
+            frame_limit: None,
+        })?;
+        self.spaces[usize::from(asid.get())] = true;
+        Ok(asid)
+    }
+
+    fn destroy_space(&mut self, space: Asid) -> Result<Reply, Error> {
+        for number in 0..self.slots.len() {
+            if self.slots[number].loaded_in(space) {
+                self.unload(card::SlotId(number as u8))?;
+            }
+        }
+        let result = self.ask(|request| Event::DestroySpace {
+            request,
+            asid: space,
+        });
+        if let Some(used) = self.spaces.get_mut(usize::from(space.get())) {
+            *used = false;
+        }
+        self.forget_files(space, None);
+        result.map(|_| Reply::Done)
+    }
+
+    fn take_request(&mut self) -> RequestId {
+        self.next_request += 1;
+        RequestId(self.next_request)
+    }
+}

@@ -1,0 +1,320 @@
+//! The loop: events of card and I/O in, actions of the pager out.
+
+use super::{translate, FileState, Owner};
+use crate::error::Error;
+use crate::io::{Direction, Transfer, TransferId};
+use card::command::FaultToken;
+use card::event::Event as CardEvent;
+use card::{HostWork, SlotId};
+use pager::{Action, Event, IoError, IoId, RequestId, Success};
+use std::io;
+use std::ops::RangeInclusive;
+use units::Picoseconds;
+
+/// Host work under way, and what follows it.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// The service thread looks at events.
+    Service(Vec<CardEvent>),
+    /// The model's time of a file transfer; its bytes are waited for when the time is over.
+    Transfer(Pending),
+}
+
+/// A file transfer, as the pager and messages need it.
+#[derive(Debug)]
+pub(super) struct Pending {
+    io: IoId,
+    direction: Direction,
+    label: String,
+    offset: u64,
+    bytes: u64,
+    memory_offset: usize,
+}
+
+impl Owner {
+    /// Gives the pager a request and lets time pass until it is answered.
+    pub(super) fn ask(&mut self, event: impl FnOnce(RequestId) -> Event) -> Result<Success, Error> {
+        let request = self.take_request();
+        self.tell(event(request))?;
+        loop {
+            if let Some(result) = self.completed.remove(&request) {
+                return self.with_cause(result);
+            }
+            self.pump(None)?;
+        }
+    }
+
+    /// A failed request of the pager, with the I/O error behind it if there was one.
+    fn with_cause(&mut self, result: Result<Success, pager::PagerError>) -> Result<Success, Error> {
+        result.map_err(|error| match (&error, self.write_back_errors.pop()) {
+            (pager::PagerError::Io { .. }, Some(cause)) => {
+                self.write_back_errors.clear();
+                cause
+            }
+            _ => Error::Pager(error),
+        })
+    }
+
+    /// Gives the pager an event and carries out what it says.
+    pub(super) fn tell(&mut self, event: Event) -> Result<(), Error> {
+        let mut actions = Vec::new();
+        self.pager.handle(event, &mut actions);
+        for action in actions {
+            self.perform(action)?;
+        }
+        self.send_commands()
+    }
+
+    /// Waits once and handles what came.
+    pub(super) fn pump(&mut self, deadline: Option<Picoseconds>) -> Result<(), Error> {
+        let events = self.card.wait(deadline)?;
+        let mut to_serve = Vec::new();
+        for event in events {
+            match event {
+                CardEvent::HostWorkDone(id) => match self.work.remove(&id) {
+                    Some(Work::Service(events)) => self.serve(events)?,
+                    Some(Work::Transfer(pending)) => self.finish_transfer(pending)?,
+                    None => return Err(Error::Internal(format!("unknown host work {}", id.0))),
+                },
+                CardEvent::KernelFailed { slot, reason } => self.kernel_failed(slot, reason),
+                CardEvent::Fault(fault) => {
+                    self.fault_arrived(fault.token);
+                    to_serve.push(CardEvent::Fault(fault));
+                }
+                event @ (CardEvent::Completed { .. } | CardEvent::Interrupt(_)) => {
+                    to_serve.push(event);
+                }
+            }
+        }
+        if !to_serve.is_empty() {
+            let id = self
+                .card
+                .host_work(HostWork::ServeEvents(to_serve.len() as u32));
+            self.work.insert(id, Work::Service(to_serve));
+        }
+        self.send_commands()
+    }
+
+    fn serve(&mut self, events: Vec<CardEvent>) -> Result<(), Error> {
+        for event in events {
+            match event {
+                CardEvent::Completed {
+                    id,
+                    status,
+                    accessed,
+                    dirty,
+                } => {
+                    let id = pager::OperationId(id.0);
+                    let status = translate::status(status);
+                    self.tell(Event::OperationDone {
+                        id,
+                        status,
+                        accessed,
+                        dirty,
+                    })?;
+                }
+                CardEvent::Fault(fault) => self.tell(translate::fault(fault))?,
+                CardEvent::Interrupt(slot) => self.interrupted(slot)?,
+                CardEvent::HostWorkDone(_) | CardEvent::KernelFailed { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn fault_arrived(&mut self, token: FaultToken) {
+        self.paging.faults += 1;
+        if self.faults_waiting.is_empty() {
+            self.fault_since = self.card.now();
+        }
+        self.faults_waiting.insert(token);
+    }
+
+    fn faults_answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
+        let waited = !self.faults_waiting.is_empty();
+        self.faults_waiting.retain(|token| !answered(*token));
+        if waited && self.faults_waiting.is_empty() {
+            self.paging.fault_time += self.card.now() - self.fault_since;
+        }
+    }
+
+    /// Accesses of streams in reset are gone; nobody answers them.
+    pub(super) fn faults_forgotten(&mut self, streams: RangeInclusive<u8>) {
+        self.faults_answered(|token| streams.contains(&token.stream));
+    }
+
+    fn perform(&mut self, action: Action) -> Result<(), Error> {
+        match action {
+            Action::Command {
+                id,
+                operation,
+                fence,
+                notify,
+            } => {
+                match operation {
+                    pager::Operation::FaultReply { token, .. } => {
+                        self.faults_answered(|waiting| waiting == translate::token(token));
+                    }
+                    pager::Operation::Zero { bytes, .. } => {
+                        self.paging.pages_zeroed += bytes / self.buffer_bytes;
+                    }
+                    _ => {}
+                }
+                self.outgoing
+                    .push_back(translate::command(id, operation, fence, notify));
+            }
+            Action::ReadObject {
+                io,
+                object,
+                offset,
+                bytes,
+                buffer,
+                buffer_offset,
+            } => {
+                let at = u64::from(buffer.0) * self.buffer_bytes + buffer_offset;
+                self.start_transfer(Direction::Read, io, object, offset, bytes, at)?;
+            }
+            Action::WriteObject {
+                io,
+                object,
+                offset,
+                bytes,
+                buffer,
+                buffer_offset,
+            } => {
+                let at = u64::from(buffer.0) * self.buffer_bytes + buffer_offset;
+                self.start_transfer(Direction::Write, io, object, offset, bytes, at)?;
+            }
+            Action::EnableSpace {
+                asid,
+                table,
+                size_classes,
+            } => {
+                self.card.control_space(asid, Some((table, size_classes)))?;
+            }
+            Action::DisableSpace { asid } => self.card.control_space(asid, None)?,
+            Action::Complete { request, result } => {
+                self.completed.insert(request, result);
+            }
+            Action::AccessFailed {
+                token,
+                address,
+                write,
+                reason,
+                nearest,
+                ..
+            } => {
+                self.access_failed(token, address, write, &reason, nearest);
+            }
+            Action::WriteBackFailed { error } => {
+                tracing::warn!(%error, "a page could not be written back and stays on the card");
+            }
+            Action::CardFailed { id, status } => {
+                let what = format!("the card failed command {} with {status:?}", id.0);
+                for number in 0..self.slots.len() {
+                    self.kernel_failed(SlotId(number as u8), what.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands commands to the card as far as its ring takes them.
+    fn send_commands(&mut self) -> Result<(), Error> {
+        while self.card.queue_room() > 0 {
+            let Some(command) = self.outgoing.pop_front() else {
+                break;
+            };
+            self.card.submit(command)?;
+        }
+        Ok(())
+    }
+
+    fn start_transfer(
+        &mut self,
+        direction: Direction,
+        io: IoId,
+        object: pager::ObjectId,
+        offset: u64,
+        bytes: u64,
+        at: u64,
+    ) -> Result<(), Error> {
+        let Some((file, label)) = self.files.of(object) else {
+            return Err(Error::Internal(format!("{object} has no file")));
+        };
+        let work = match (direction, self.options.file_state) {
+            (_, FileState::Warm) => HostWork::PageCacheCopy { bytes },
+            (Direction::Read, FileState::Cold) => HostWork::StorageRead { bytes },
+            (Direction::Write, FileState::Cold) => HostWork::StorageWrite { bytes },
+        };
+        let memory_offset = at as usize;
+        self.io.start(Transfer {
+            id: TransferId(io.0),
+            direction,
+            file,
+            file_offset: offset,
+            memory: self.buffers.clone(),
+            memory_offset,
+            bytes: bytes as usize,
+        });
+        let work = self.card.host_work(work);
+        let pending = Pending {
+            io,
+            direction,
+            label,
+            offset,
+            bytes,
+            memory_offset,
+        };
+        self.work.insert(work, Work::Transfer(pending));
+        Ok(())
+    }
+
+    fn finish_transfer(&mut self, pending: Pending) -> Result<(), Error> {
+        let result = self.io.finish(TransferId(pending.io.0)).and_then(|bytes| {
+            if pending.direction == Direction::Read {
+                self.zero_tail(&pending, bytes)?;
+            }
+            Ok(bytes as u64)
+        });
+        let result = match result {
+            Ok(bytes) => {
+                match pending.direction {
+                    Direction::Read => {
+                        self.paging.pages_read += 1;
+                        self.paging.bytes_read += bytes;
+                    }
+                    Direction::Write => {
+                        self.paging.pages_written += 1;
+                        self.paging.bytes_written += bytes;
+                    }
+                }
+                Ok(bytes)
+            }
+            Err(source) => {
+                let code = source.raw_os_error().unwrap_or(libc::EIO);
+                if pending.direction == Direction::Write {
+                    self.write_back_errors.push(Error::Transfer {
+                        label: pending.label,
+                        direction: "writing back",
+                        bytes: pending.bytes,
+                        offset: pending.offset,
+                        source,
+                    });
+                }
+                Err(IoError::Os(code))
+            }
+        };
+        self.tell(Event::IoDone {
+            id: pending.io,
+            result,
+        })
+    }
+
+    /// What a file did not fill reads as zeroes, up to the row that the copy ends with.
+    fn zero_tail(&self, pending: &Pending, read: usize) -> io::Result<()> {
+        let end = (pending.bytes as usize).next_multiple_of(units::ROW_BYTES as usize);
+        self.buffers
+            .zero(pending.memory_offset + read, end - read)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+    }
+}

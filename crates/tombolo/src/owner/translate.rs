@@ -1,0 +1,99 @@
+//! Between the words of the pager and those of the card. They mean the same; the two crates must not
+//! know each other.
+
+use card::command::{Command, CommandId, FaultToken, Operation};
+use card::event::{CommandStatus, Fault, FaultCause};
+
+pub(super) fn command(
+    id: pager::OperationId,
+    operation: pager::Operation,
+    fence: bool,
+    notify: bool,
+) -> Command {
+    let operation = match operation {
+        pager::Operation::CopyIn { from, to, bytes } => Operation::CopyIn { from, to, bytes },
+        pager::Operation::CopyOut { from, to, bytes } => Operation::CopyOut { from, to, bytes },
+        pager::Operation::Zero { to, bytes } => Operation::Zero { to, bytes },
+        pager::Operation::Install {
+            asid,
+            address,
+            entry,
+        } => Operation::Install {
+            asid,
+            address,
+            entry,
+        },
+        pager::Operation::Invalidate {
+            asid,
+            address,
+            size,
+        } => Operation::Invalidate {
+            asid,
+            address,
+            size,
+        },
+        pager::Operation::Protect {
+            asid,
+            address,
+            size,
+        } => Operation::Protect {
+            asid,
+            address,
+            size,
+        },
+        pager::Operation::ReadClear {
+            asid,
+            address,
+            size,
+        } => Operation::ReadClear {
+            asid,
+            address,
+            size,
+        },
+        pager::Operation::FaultReply { token, entry } => Operation::FaultReply {
+            token: self::token(token),
+            entry,
+        },
+    };
+    Command {
+        id: CommandId(id.0),
+        operation,
+        fence,
+        notify,
+    }
+}
+
+pub(super) fn status(status: CommandStatus) -> pager::OperationStatus {
+    match status {
+        CommandStatus::Ok => pager::OperationStatus::Ok,
+        CommandStatus::Absent => pager::OperationStatus::Absent,
+        CommandStatus::SetFull => pager::OperationStatus::SetFull,
+        CommandStatus::Refused => pager::OperationStatus::Refused,
+        CommandStatus::BusError => pager::OperationStatus::BusError,
+    }
+}
+
+pub(super) fn fault(fault: Fault) -> pager::Event {
+    pager::Event::Fault {
+        token: pager::FaultToken {
+            stream: fault.token.stream,
+            index: fault.token.index,
+        },
+        asid: fault.asid,
+        address: fault.address,
+        write: fault.write,
+        ahead: fault.ahead,
+        cause: match fault.cause {
+            FaultCause::Absent => pager::FaultCause::Absent,
+            FaultCause::Permission => pager::FaultCause::Permission,
+            FaultCause::Target => pager::FaultCause::Target,
+        },
+    }
+}
+
+pub(super) fn token(token: pager::FaultToken) -> FaultToken {
+    FaultToken {
+        stream: token.stream,
+        index: token.index,
+    }
+}

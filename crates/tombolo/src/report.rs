@@ -1,0 +1,228 @@
+//! Where the time went: text for people, JSON for programs.
+
+use card::{CardDescription, Statistics};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::{self, Write};
+use units::Picoseconds;
+
+/// What the owner counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PagingReport {
+    /// Faults that reached the host.
+    pub faults: u64,
+    /// Virtual time with at least one access waiting for the host.
+    pub fault_time: Picoseconds,
+    /// Pages filled from files.
+    pub pages_read: u64,
+    /// Pages zeroed on the card instead of read.
+    pub pages_zeroed: u64,
+    /// Pages written back.
+    pub pages_written: u64,
+    /// Bytes read from files.
+    pub bytes_read: u64,
+    /// Bytes written to files.
+    pub bytes_written: u64,
+    /// Pages that left the card to make room for others.
+    pub evictions: u64,
+}
+
+/// What one run of a kernel did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// Kernel.
+    pub kernel: String,
+    /// Slot.
+    pub slot: u8,
+    /// From start to done, in virtual time.
+    pub time: Picoseconds,
+    /// Clock cycles from start to done.
+    pub cycles: u64,
+}
+
+/// Everything that a run tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The card.
+    pub card: CardDescription,
+    /// The platform's name and the hash of its file; empty without a platform.
+    pub platform: String,
+    /// See `platform`.
+    pub platform_hash: String,
+    /// How files are read and written. Not part of the hash.
+    pub file_io: String,
+    /// Virtual time since the card was opened.
+    pub time: Picoseconds,
+    /// Runs of kernels, in order of their ends.
+    pub runs: Vec<RunReport>,
+    /// Paging.
+    pub paging: PagingReport,
+    /// What the card counted.
+    pub statistics: Statistics,
+}
+
+impl Report {
+    /// SHA-256 over what must be equal on every machine: all of it but the way of file I/O and the
+    /// number of cycles that the simulator could not skip.
+    pub fn hash(&self) -> String {
+        let mut same = self.clone();
+        same.file_io.clear();
+        same.statistics.evaluated_cycles = 0;
+        // A report has only strings, numbers and lists, so it always serializes.
+        let json = serde_json::to_vec(&same).unwrap_or_default();
+        Sha256::digest(&json)
+            .iter()
+            .fold(String::new(), |mut hex, byte| {
+                let _ = write!(hex, "{byte:02x}");
+                hex
+            })
+    }
+
+    /// Payload bytes that crossed the slot boundary, (read, written).
+    pub fn kernel_bytes(&self) -> (u64, u64) {
+        let rows = |parity: usize| -> u64 {
+            self.statistics
+                .streams
+                .iter()
+                .skip(parity)
+                .step_by(2)
+                .map(|stream| stream.rows)
+                .sum()
+        };
+        (rows(0) * units::ROW_BYTES, rows(1) * units::ROW_BYTES)
+    }
+
+    fn run_time(&self) -> Picoseconds {
+        self.runs
+            .iter()
+            .fold(Picoseconds::ZERO, |sum, run| sum + run.time)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for run in &self.runs {
+            writeln!(
+                f,
+                "kernel {} in slot {}: {} ({} cycles)",
+                run.kernel, run.slot, run.time, run.cycles
+            )?;
+        }
+        let (read, written) = self.kernel_bytes();
+        let seconds = self.run_time().as_seconds();
+        writeln!(
+            f,
+            "  kernel read {} ({}), wrote {} ({})",
+            bytes(read),
+            rate(read, seconds),
+            bytes(written),
+            rate(written, seconds)
+        )?;
+        writeln!(f, "where the time went (virtual time; parts overlap)")?;
+        let total = self.time;
+        let link = &self.statistics.link;
+        let host = &self.statistics.host;
+        let rows: [(&str, Picoseconds); 7] = [
+            ("kernels running", self.run_time()),
+            ("kernels waiting for pages", self.paging.fault_time),
+            ("PCIe, host to card", link.busy_to_card),
+            ("PCIe, card to host", link.busy_to_host),
+            ("host: page-cache copies", host.copy_busy),
+            ("host: storage", host.storage_busy),
+            ("host: fault service", host.service_busy),
+        ];
+        for (name, time) in rows {
+            writeln!(
+                f,
+                "  {name:<28}{:>12}  {:>5.1} %",
+                time.to_string(),
+                share(time, total)
+            )?;
+        }
+        writeln!(f, "  {:<28}{:>12}", "all", total.to_string())?;
+        let paging = &self.paging;
+        writeln!(
+            f,
+            "paging: {} faults, {} pages read, {} zeroed, {} written back, {} evicted",
+            paging.faults,
+            paging.pages_read,
+            paging.pages_zeroed,
+            paging.pages_written,
+            paging.evictions
+        )?;
+        let sum = |field: fn(&card::StreamStatistics) -> u64| -> u64 {
+            self.statistics.streams.iter().map(field).sum()
+        };
+        writeln!(
+            f,
+            "translation: {} L1 hits, {} misses, {} walks found a page, {} did not, {} retries",
+            sum(|s| s.l1_hits),
+            sum(|s| s.l1_misses),
+            sum(|s| s.walk_hits),
+            sum(|s| s.walk_misses),
+            sum(|s| s.retries)
+        )?;
+        writeln!(
+            f,
+            "DMA: {} to the card, {} to the host, {} zeroed on the card",
+            bytes(link.bytes_to_card),
+            bytes(link.bytes_to_host),
+            bytes(link.rows_zeroed * units::ROW_BYTES)
+        )?;
+        let cycles = self.statistics.cycles;
+        for (number, channel) in self.statistics.channels.iter().enumerate() {
+            writeln!(
+                f,
+                "channel {number}: {} read, {} written, data bus of the controller busy {:.1} %",
+                bytes(channel.rows_read * units::ROW_BYTES),
+                bytes(channel.rows_written * units::ROW_BYTES),
+                100.0 * channel.busy_cycles as f64 / cycles.max(1) as f64
+            )?;
+        }
+        for (number, stream) in self.statistics.streams.iter().enumerate() {
+            if stream.bursts == 0 {
+                continue;
+            }
+            writeln!(
+                f,
+                "port {} {}: {} bursts, {} rows; cycles stalled: {} by the shell, {} by the kernel",
+                number / 2,
+                if number % 2 == 0 { "reads" } else { "writes" },
+                stream.bursts,
+                stream.rows,
+                stream.shell_stall_cycles,
+                stream.kernel_stall_cycles
+            )?;
+        }
+        write!(
+            f,
+            "{} cycles, {} of them skipped as idle; files through {}; report {}",
+            cycles,
+            cycles.saturating_sub(self.statistics.evaluated_cycles),
+            self.file_io,
+            &self.hash()[..16]
+        )
+    }
+}
+
+fn share(part: Picoseconds, all: Picoseconds) -> f64 {
+    100.0 * part.get() as f64 / all.get().max(1) as f64
+}
+
+/// Bytes for people, in binary units.
+pub fn bytes(count: u64) -> String {
+    match count {
+        0..1024 => format!("{count} B"),
+        1024..0x10_0000 => format!("{:.1} KiB", count as f64 / 1024.0),
+        0x10_0000..0x4000_0000 => format!("{:.1} MiB", count as f64 / 1_048_576.0),
+        _ => format!("{:.2} GiB", count as f64 / 1_073_741_824.0),
+    }
+}
+
+fn rate(count: u64, seconds: f64) -> String {
+    if seconds > 0.0 {
+        format!("{:.2} GB/s", count as f64 / seconds * 1e-9)
+    } else {
+        "no time".to_owned()
+    }
+}

@@ -1,0 +1,193 @@
+//! Slots: arguments, start, wait.
+
+use crate::error::Error;
+use crate::link::{unexpected, Link};
+use crate::message::{Progress, Reply, Request};
+use card::kernel::{Argument, Manifest};
+use card::SlotId;
+use units::{Picoseconds, VirtAddr};
+
+/// A slot with a kernel in it.
+pub struct Slot {
+    link: Link,
+    slot: SlotId,
+    manifest: Manifest,
+}
+
+/// What a caller of [`Slot::wait`] wants next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Continue {
+    /// Go on.
+    Yes,
+    /// Stop the kernel.
+    Stop,
+}
+
+/// Virtual time between two reports of progress.
+const SLICE: Picoseconds = Picoseconds::from_micros(100);
+
+impl Slot {
+    pub(crate) fn new(link: Link, slot: SlotId, manifest: Manifest) -> Self {
+        Self {
+            link,
+            slot,
+            manifest,
+        }
+    }
+
+    /// The kernel's manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Sets an argument to bytes, in the order of memory (little-endian for numbers).
+    ///
+    /// # Errors
+    /// [`Error::NoSuchArgument`], [`Error::ArgumentSize`].
+    pub fn set_bytes(&mut self, argument: &str, value: &[u8]) -> Result<(), Error> {
+        let found = self.argument(argument)?;
+        if value.len() != found.bytes as usize {
+            return Err(Error::ArgumentSize {
+                kernel: self.manifest.name.clone(),
+                argument: argument.to_owned(),
+                expected: found.bytes,
+                given: value.len(),
+            });
+        }
+        let words = value.chunks(4).map(|chunk| {
+            let mut word = [0; 4];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u32::from_le_bytes(word)
+        });
+        let (offset, words) = (found.offset, words.collect());
+        self.link.tell(Request::WriteRegisters {
+            slot: self.slot,
+            offset,
+            words,
+        })
+    }
+
+    /// Sets an argument of up to 8 bytes to a number.
+    ///
+    /// # Errors
+    /// As [`set_bytes`](Slot::set_bytes), also if the number does not fit.
+    pub fn set(&mut self, argument: &str, value: u64) -> Result<(), Error> {
+        let found = self.argument(argument)?;
+        let bytes = value.to_le_bytes();
+        let size = (found.bytes as usize).min(8);
+        if found.bytes > 8 || bytes[size..].iter().any(|byte| *byte != 0) {
+            return Err(Error::ArgumentSize {
+                kernel: self.manifest.name.clone(),
+                argument: argument.to_owned(),
+                expected: found.bytes,
+                given: 8 - value.leading_zeros() as usize / 8,
+            });
+        }
+        self.set_bytes(argument, &bytes[..size])
+    }
+
+    /// Sets a pointer argument.
+    ///
+    /// # Errors
+    /// As [`set`](Slot::set).
+    pub fn set_pointer(&mut self, argument: &str, address: VirtAddr) -> Result<(), Error> {
+        self.set(argument, address.get())
+    }
+
+    /// Starts the kernel with the arguments set so far.
+    ///
+    /// # Errors
+    /// It is running, or has no `ap_start`.
+    pub fn start(&mut self) -> Result<(), Error> {
+        self.link.tell(Request::Start { slot: self.slot })
+    }
+
+    /// Waits until the kernel is done, at most until `deadline` of virtual time from now. `progress`
+    /// is asked every now and then whether to go on.
+    ///
+    /// # Errors
+    /// An access of the kernel failed ([`Error::Access`], even if the kernel says that it is done), the
+    /// kernel failed, the deadline passed, or `progress` said stop. The slot is in reset then, and may
+    /// be started anew.
+    pub fn wait(
+        &mut self,
+        deadline: Option<Picoseconds>,
+        mut progress: impl FnMut(Progress) -> Continue,
+    ) -> Result<(), Error> {
+        let slot = self.slot;
+        let mut elapsed = Picoseconds::ZERO;
+        loop {
+            let rest = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
+            let now = match self.link.call(Request::Poll { slot, slice: rest })? {
+                Reply::Finished(now) => {
+                    progress(now);
+                    return Ok(());
+                }
+                Reply::Running(now) => now,
+                other => return Err(unexpected(&other)),
+            };
+            elapsed += rest;
+            if progress(now) == Continue::Stop {
+                self.link.tell(Request::Stop { slot })?;
+                return Err(Error::Interrupted);
+            }
+            if deadline.is_some_and(|deadline| elapsed >= deadline) {
+                self.link.tell(Request::Stop { slot })?;
+                let kernel = self.manifest.name.clone();
+                return Err(Error::Deadline {
+                    slot,
+                    kernel,
+                    elapsed,
+                    waiting: String::new(),
+                });
+            }
+        }
+    }
+
+    /// Reads a register of the kernel.
+    ///
+    /// # Errors
+    /// Outside the register window, or the kernel does not answer.
+    pub fn read_register(&mut self, offset: u32) -> Result<u32, Error> {
+        match self.link.call(Request::ReadRegister {
+            slot: self.slot,
+            offset,
+        })? {
+            Reply::Register(value) => Ok(value),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Writes a register of the kernel.
+    ///
+    /// # Errors
+    /// Outside the register window.
+    pub fn write_register(&mut self, offset: u32, value: u32) -> Result<(), Error> {
+        self.link.tell(Request::WriteRegisters {
+            slot: self.slot,
+            offset,
+            words: vec![value],
+        })
+    }
+
+    fn argument(&self, name: &str) -> Result<&Argument, Error> {
+        let found = self
+            .manifest
+            .arguments
+            .iter()
+            .find(|argument| argument.name == name);
+        found.ok_or_else(|| Error::NoSuchArgument {
+            kernel: self.manifest.name.clone(),
+            argument: name.to_owned(),
+            known: known(&self.manifest),
+        })
+    }
+}
+
+fn known(manifest: &Manifest) -> String {
+    if manifest.arguments.is_empty() {
+        return "none".to_owned();
+    }
+    let names: Vec<&str> = manifest.arguments.iter().map(|a| a.name.as_str()).collect();
+    names.join(", ")
+}

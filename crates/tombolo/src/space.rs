@@ -1,0 +1,273 @@
+//! Address spaces and mappings of files.
+
+use crate::error::Error;
+use crate::link::{unexpected, Link};
+use crate::message::{Reply, Request};
+use std::fs::OpenOptions;
+use std::io;
+use std::path::Path;
+use units::{Asid, VirtAddr};
+
+/// What the ports of one application see. Ends, with its mappings, when dropped.
+pub struct AddressSpace {
+    link: Link,
+    asid: Asid,
+}
+
+/// How to map a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapOptions {
+    read: bool,
+    write: bool,
+    create: Option<u64>,
+    offset: u64,
+    bytes: Option<u64>,
+    address: Option<VirtAddr>,
+}
+
+impl MapOptions {
+    /// The kernel may read the file.
+    pub const fn read_only() -> Self {
+        Self {
+            read: true,
+            write: false,
+            create: None,
+            offset: 0,
+            bytes: None,
+            address: None,
+        }
+    }
+
+    /// The kernel may read and write the file.
+    pub const fn read_write() -> Self {
+        Self {
+            write: true,
+            ..Self::read_only()
+        }
+    }
+
+    /// Creates the file, or empties it, with this many bytes of zeroes; readable and writable.
+    pub const fn create(bytes: u64) -> Self {
+        Self {
+            create: Some(bytes),
+            ..Self::read_write()
+        }
+    }
+
+    /// Starts at a byte of the file.
+    pub const fn offset(self, offset: u64) -> Self {
+        Self { offset, ..self }
+    }
+
+    /// Maps this many bytes rather than all up to the end of the file.
+    pub const fn bytes(self, bytes: u64) -> Self {
+        Self {
+            bytes: Some(bytes),
+            ..self
+        }
+    }
+
+    /// At this address rather than where the pager chooses.
+    pub const fn address(self, address: VirtAddr) -> Self {
+        Self {
+            address: Some(address),
+            ..self
+        }
+    }
+}
+
+impl AddressSpace {
+    pub(crate) fn new(link: Link, asid: Asid) -> Self {
+        Self { link, asid }
+    }
+
+    /// Its name in the shell.
+    pub fn asid(&self) -> Asid {
+        self.asid
+    }
+
+    /// Maps a file, or a range of it. The file is opened here, with the caller's rights.
+    ///
+    /// # Errors
+    /// The file is missing, not readable, read-only but mapped writable, a directory, or empty; the
+    /// offset lies past its end; the range overlaps another mapping.
+    pub fn map_file(&self, path: &Path, options: MapOptions) -> Result<Mapping, Error> {
+        let failed = |what: &'static str| {
+            move |source: io::Error| Error::File {
+                path: path.to_owned(),
+                what,
+                source,
+            }
+        };
+        let refuse = |rule: String| Error::Unmappable {
+            path: path.to_owned(),
+            rule,
+        };
+        let mut open = OpenOptions::new();
+        open.read(true).write(options.write);
+        if options.create.is_some() {
+            open.create(true).truncate(true);
+        }
+        let what = if options.create.is_some() {
+            "creating it"
+        } else if options.write {
+            "opening it for reading and writing, as the mapping asks"
+        } else {
+            "opening it for reading"
+        };
+        let file = open.open(path).map_err(failed(what))?;
+        if let Some(bytes) = options.create {
+            file.set_len(bytes).map_err(failed("giving it its size"))?;
+        }
+        let metadata = file.metadata().map_err(failed("looking at it"))?;
+        if !metadata.is_file() {
+            return Err(refuse("only regular files can be mapped".to_owned()));
+        }
+        let length = metadata.len();
+        if length == 0 {
+            return Err(refuse(
+                "the file is empty; only files of at least 1 byte can be mapped".into(),
+            ));
+        }
+        if options.offset >= length {
+            return Err(refuse(format!(
+                "offset {} is past the end of the file, which has {length} bytes",
+                options.offset
+            )));
+        }
+        let rest = length - options.offset;
+        let bytes = options.bytes.unwrap_or(rest);
+        if bytes == 0 || bytes > rest {
+            return Err(refuse(format!(
+                "{bytes} bytes from offset {} cannot be mapped; the file has {rest} there",
+                options.offset
+            )));
+        }
+        let request = Request::Map {
+            space: self.asid,
+            file,
+            label: path.display().to_string(),
+            offset: options.offset,
+            bytes,
+            address: options.address,
+            read: options.read,
+            write: options.write,
+            fresh: options.create.is_some(),
+        };
+        match self.link.call(request)? {
+            Reply::Mapped { address } => {
+                let link = self.link.clone();
+                Ok(Mapping {
+                    link,
+                    space: self.asid,
+                    address,
+                    bytes,
+                    open: true,
+                })
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+impl Drop for AddressSpace {
+    fn drop(&mut self) {
+        if let Err(error) = self.link.tell(Request::DestroySpace { space: self.asid }) {
+            tracing::error!(%error, "ending an address space: some written bytes may be lost");
+        }
+    }
+}
+
+/// A range of an address space that shows a range of a file.
+///
+/// [`unmap`](Mapping::unmap) writes back what the kernel wrote, and says whether that worked; a
+/// mapping that is dropped does the same, but can only log a failure.
+#[derive(Debug)]
+pub struct Mapping {
+    link: Link,
+    space: Asid,
+    address: VirtAddr,
+    bytes: u64,
+    open: bool,
+}
+
+impl Mapping {
+    /// Address of the first byte, as the kernel sees it.
+    pub fn address(&self) -> VirtAddr {
+        self.address
+    }
+
+    /// Bytes mapped.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Writes back what the kernel has written before this call, to the file and its storage.
+    ///
+    /// # Errors
+    /// The file takes no more bytes, or its storage fails. What failed stays on the card.
+    pub fn sync(&self) -> Result<(), Error> {
+        let Self {
+            space,
+            address,
+            bytes,
+            ..
+        } = *self;
+        self.link.tell(Request::Sync {
+            space,
+            address,
+            bytes,
+        })
+    }
+
+    /// Brings the pages to the card before the kernel touches them, as far as there is room.
+    ///
+    /// # Errors
+    /// The card is broken.
+    pub fn prefetch(&self) -> Result<(), Error> {
+        let Self {
+            space,
+            address,
+            bytes,
+            ..
+        } = *self;
+        self.link.tell(Request::Prefetch {
+            space,
+            address,
+            bytes,
+        })
+    }
+
+    /// Writes back and ends the mapping.
+    ///
+    /// # Errors
+    /// As [`sync`](Mapping::sync); the mapping is gone nevertheless.
+    pub fn unmap(mut self) -> Result<(), Error> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        self.open = false;
+        let Self {
+            space,
+            address,
+            bytes,
+            ..
+        } = *self;
+        self.link.tell(Request::Unmap {
+            space,
+            address,
+            bytes,
+        })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        if self.open {
+            if let Err(error) = self.end() {
+                tracing::error!(%error, "unmapping: some written bytes may be lost");
+            }
+        }
+    }
+}
