@@ -2,9 +2,10 @@
 
 mod common;
 
+use common::checker::encode;
 use common::{f1_with, mixed, platform, random_rows, stream, Port, Random, AXI};
 use proptest::prelude::*;
-use tombolo_timing::dram::{Access, Controller, MemoryChannel};
+use tombolo_timing::dram::{Access, CommandKind, Controller, MemoryChannel};
 use units::Picoseconds;
 
 fn random_accesses(seed: u64, count: u32, span: u64) -> Vec<Access> {
@@ -181,4 +182,48 @@ fn a_read_sees_the_write_before_it() {
     let clocks = t.cwl + t.burst + t.wtr_l + t.cl + t.burst;
     let least = Picoseconds::from_micros(1) + c.request_ps + t.clock_ps * clocks + c.response_ps;
     assert!(read.at >= least, "{} < {least}", read.at);
+}
+
+/// Row hits go first, but overtake an older row at most `bypass_limit` times.
+#[test]
+fn row_hits_overtake_within_the_limit() {
+    for (write, limit, expected) in [(false, 8, 9), (false, 64, 31), (true, 8, 9), (true, 64, 31)] {
+        let mut memory = platform("f1").memory().clone();
+        memory.controller.bypass_limit = limit;
+        let mut channel = Controller::new(&memory);
+        channel.record_commands();
+        // One row open, one access of another row of the bank, thirty more of the open row.
+        for index in 0..32u32 {
+            let row = u32::from(index == 1);
+            channel.push(
+                Picoseconds::ZERO,
+                Access {
+                    token: index,
+                    offset: encode(&memory, 0, 0, row, index),
+                    rows: 1,
+                    write,
+                },
+            );
+        }
+        let last = Access {
+            token: 99,
+            offset: 0,
+            rows: 1,
+            write: !write,
+        };
+        let later = Picoseconds::from_micros(5);
+        while channel.pop_read(later).is_some() || channel.pop_write(later).is_some() {}
+        channel.push(later, last);
+        let conflicting = (encode(&memory, 0, 0, 1, 1) / 64) as u32;
+        let columns: Vec<u32> = channel
+            .take_commands()
+            .iter()
+            .filter_map(|command| match command.kind {
+                CommandKind::Read { address } | CommandKind::Write { address } => Some(address),
+                _ => None,
+            })
+            .collect();
+        let place = columns.iter().position(|&address| address == conflicting);
+        assert_eq!(place, Some(expected), "{write} {limit}");
+    }
 }

@@ -142,6 +142,11 @@ fn broken_figures_are_named() {
             "drain_start = 65",
             "memory[0].controller.drain_start",
         ),
+        (
+            "drain_batch = 32",
+            "drain_batch = 15",
+            "memory[0].controller.drain_batch",
+        ),
         ("max_payload = 256", "max_payload = 300", "pcie.max_payload"),
         (
             "completion_bytes = 64",

@@ -375,9 +375,8 @@ impl Controller {
         match self.direction {
             Direction::Read if writes.any_eligible() => {
                 let wanted = self.drain_wanted();
-                let reads_may_wait = turn_over && !reads.is_starving();
                 let idle = self.clock >= self.last_read + self.figures.controller.drain_idle;
-                if (reads.any_eligible() && wanted && reads_may_wait)
+                if (reads.any_eligible() && wanted && turn_over)
                     || (!reads.any_eligible() && (wanted || idle))
                 {
                     self.draining = wanted;
@@ -385,8 +384,7 @@ impl Controller {
                 }
             }
             Direction::Write if reads.any_eligible() => {
-                let writes_may_wait = (turn_over && !writes.is_starving()) || !self.draining;
-                if writes_may_wait || !writes.any_eligible() {
+                if turn_over || !self.draining || !writes.any_eligible() {
                     self.turn(Direction::Read);
                 }
             }

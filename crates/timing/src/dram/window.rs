@@ -77,7 +77,7 @@ impl Window {
     }
 
     /// Whether the oldest entry has been overtaken as often as may be, and could be served.
-    pub fn is_starving(&self) -> bool {
+    fn is_starving(&self) -> bool {
         self.bypassed >= self.bypass_limit && self.eligible & 1 != 0
     }
 

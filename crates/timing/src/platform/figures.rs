@@ -410,9 +410,9 @@ impl Controller {
         range(
             at("drain_batch"),
             u64::from(self.drain_batch),
-            1,
+            16,
             4096,
-            "must be from 1 to 4096 rows",
+            "must be from 16 (time to change a DRAM row) to 4096 rows",
         )?;
         range(
             at("drain_idle"),
