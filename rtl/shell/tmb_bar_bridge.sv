@@ -8,7 +8,7 @@
 // NumSlots   windows that exist
 //
 // Address map: [0, 0x8000) the registers; 0x100000 + slot * 0x10000 the slots; all else answers
-// DECERR. Reads and writes that wait together take turns. An access that its target answers with an
+// DECERR. Accesses are words; strobes choose bytes. Reads and writes that wait together take turns. An access that its target answers with an
 // error gets SLVERR.
 //
 // Throughput: one access every five cycles or so, more for a slow slot. Latency: 4 cycles for a
@@ -161,7 +161,7 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
       block_q <= start_read ? araddr_q[31:RegistersLog2] : awaddr_q[31:RegistersLog2];
       access_q <= '{
           write: start_write,
-          addr: start_read ? araddr_q[15:0] : awaddr_q[15:0],
+          addr: {start_read ? araddr_q[15:2] : awaddr_q[15:2], 2'b00},
           data: wdata_q,
           strobe: wstrb_q
       };
@@ -182,6 +182,9 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
       end
     end
   end
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, araddr_q[1:0], awaddr_q[1:0]};
 
   assign access_o = access_q;
   assign register_valid_o = state_q == StRequest && target_q == TargetRegisters;

@@ -90,7 +90,7 @@ def places(generator, total, count, longest):
     return result
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stalled=[0.0, 0.4])
 async def random_copies(dut, stalled):
     """Copies and zeroes of any length and alignment, all at once: right bytes, none beside."""
@@ -133,7 +133,7 @@ async def random_copies(dut, stalled):
     assert bench.rows == expected_rows
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def fences_order_copies(dut):
     """Data goes host, card, host, zero, host through one card range, each step behind a fence."""
     bench = Bench(dut, seed=3)
@@ -154,7 +154,7 @@ async def fences_order_copies(dut):
     assert len(commands.events) == 1
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def completion_means_complete(dut):
     """A CopyIn completes only after its last write response, even when that is very late."""
     bench = Bench(dut, seed=4)
@@ -179,7 +179,7 @@ async def completion_means_complete(dut):
     await commands.completion(number)
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def rings_wrap(dut):
     """Small rings, many laps, doorbells of any number of commands."""
     bench = Bench(dut, seed=5)
@@ -202,7 +202,7 @@ async def rings_wrap(dut):
     assert dut.event_tail_o.value == commands.head == len(numbers)
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def full_event_ring_holds_everything(dut):
     """Without room no record is written, and none is lost once there is room again."""
     bench = Bench(dut, seed=6)
@@ -233,7 +233,7 @@ async def full_event_ring_holds_everything(dut):
     assert kinds.count(INTERRUPT) == 1 and kinds.count(FAULT) >= 1
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def malformed_commands_are_refused(dut):
     """Each breaks one rule; each is answered, notify or not; the engine goes on."""
     bench = Bench(dut, seed=7)
@@ -270,7 +270,7 @@ async def malformed_commands_are_refused(dut):
     assert not dut.table_cmd_valid_o.value and not dut.fault_reply_valid_o.value
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def bus_errors_are_reported(dut):
     """An error of host or card fails the command that met it, and no other."""
     bench = Bench(dut, seed=8)
@@ -300,7 +300,7 @@ async def bus_errors_are_reported(dut):
     assert list(commands.completions.values()) == [(BUS_ERROR, 0, 0)]
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def table_commands_run_one_at_a_time(dut):
     """In order, one in flight, with the fields of the ring; answers become statuses."""
     bench = Bench(dut, seed=9)
@@ -375,7 +375,7 @@ async def table_commands_run_one_at_a_time(dut):
     assert [words[1] for words in commands.events] == [entry[0] for entry in sent]
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def faults_and_interrupts_become_events(dut):
     """Every field of a fault; one record for an interrupt's rising edge."""
     bench = Bench(dut, seed=10)
@@ -411,7 +411,7 @@ async def faults_and_interrupts_become_events(dut):
         [INTERRUPT, INTERRUPT | 1 << 8, INTERRUPT | 1 << 8])
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def full_speed_both_ways(dut):
     """A row each 1.1 cycles in and out at once, 500 cycles (2 us) away from the host."""
     latency = 500

@@ -1,0 +1,275 @@
+# Copyright Tombolo contributors.
+# Licensed under the Apache License, Version 2.0, see LICENSE for details.
+# SPDX-License-Identifier: Apache-2.0
+"""cocotb tests of the whole shell, from the host's BAR and the kernel's ports (run by test_shell.py)."""
+
+import random
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, RisingEdge
+from cocotbext.axi import (AxiBus, AxiLiteBus, AxiLiteMaster, AxiLiteRam, AxiMaster, AxiResp)
+from command_host import (ABSENT, COPY_IN, COPY_OUT, FAULT, FAULT_REPLY, INSTALL, INTERRUPT,
+                          INVALIDATE, NOP, OK, ROW, ZERO, CommandHost, Memory)
+
+# Register offsets: docs/registers.md.
+ID, VERSION, GEOMETRY, MEMORY = 0x00, 0x04, 0x08, 0x0C
+CONTROL, STATUS = 0x20, 0x24
+COMMAND_BASE, COMMAND_SIZE, COMMAND_TAIL, COMMAND_HEAD = 0x40, 0x48, 0x4C, 0x50
+EVENT_BASE, EVENT_SIZE, EVENT_HEAD, EVENT_TAIL = 0x60, 0x68, 0x6C, 0x70
+ROWS_IN, ROWS_OUT, ROWS_ZEROED = 0x80, 0x88, 0x90
+SPACE, SLOT, STREAM = 0x1000, 0x2000, 0x4000
+SPACE_CTRL, SPACE_TABLE_LO, SPACE_TABLE_HI, SPACE_CLASSES = 0x0, 0x4, 0x8, 0xC
+SLOT_CTRL, SLOT_STATUS = 0x0, 0x4
+WINDOW, WINDOW_STRIDE = 0x100000, 0x10000
+
+CHANNEL = 1 << 22
+HOST = 1 << 20
+COMMANDS, EVENTS, DATA = 0x0, 0x4000, 0x8000
+HOST_BASE = 0x12_3450_0000  # the rings' addresses need both register halves
+PAGE = 4096
+SETS_LOG2 = 10
+
+
+def page_entry(frame, read=True, write=True):
+    """A table entry for a 4 KiB page in card memory."""
+    return frame << 13 | 1 << 5 | write << 2 | read << 1 | 1
+
+
+class Bench:
+    """The shell between a host, two memory channels and a kernel that the test plays."""
+
+    def __init__(self, dut, seed):
+        self.dut = dut
+        self.random = random.Random(seed)
+        cocotb.start_soon(Clock(dut.clk_i, 4, unit="ns").start())
+        reset = {"reset": dut.rst_ni, "reset_active_level": False}
+        self.bar = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "bar"), dut.clk_i, **reset)
+        kernel = {"reset": dut.slot_rst_no, "reset_active_level": False}
+        self.ports = [AxiMaster(AxiBus.from_prefix(dut, f"port{p}"), dut.clk_i, **kernel,
+                                max_burst_len=64) for p in range(2)]
+        self.kernel = AxiLiteRam(AxiLiteBus.from_prefix(dut, "ctl0"), dut.clk_i, **kernel,
+                                 size=0x10000)
+        self.host_bytes = bytearray(self.random.randbytes(HOST))
+        self.host_bytes[:DATA] = bytes(DATA)
+        self.card_bytes = [bytearray(self.random.randbytes(CHANNEL)) for _ in range(2)]
+        self.host = Memory(dut, "host", HOST, self.host_bytes)
+        self.card = [Memory(dut, f"mem{c}", CHANNEL, self.card_bytes[c]) for c in range(2)]
+        dut.slot_interrupt_i.value = 0
+
+    async def register(self, offset, value=None):
+        """Reads a register, or writes it."""
+        if value is None:
+            return await self.bar.read_dword(offset)
+        await self.bar.write_dword(offset, value)
+        return None
+
+    async def start(self):
+        """Resets, sets up rings and space 0, zeroes its table, lets the slot run."""
+        dut = self.dut
+        dut.rst_ni.value = 0
+        await ClockCycles(dut.clk_i, 4)
+        dut.rst_ni.value = 1
+        await ClockCycles(dut.clk_i, 2)
+        for register, base in [(COMMAND_BASE, COMMANDS), (EVENT_BASE, EVENTS)]:
+            await self.register(register, (HOST_BASE + base) & 0xFFFFFFFF)
+            await self.register(register + 4, (HOST_BASE + base) >> 32)
+        await self.register(COMMAND_SIZE, 6)
+        await self.register(EVENT_SIZE, 6)
+        self.commands = CommandHost(
+            dut, self.host_bytes, (COMMANDS, 64), (EVENTS, 64),
+            lambda value: self.register(COMMAND_TAIL, value),
+            lambda value: self.register(EVENT_HEAD, value))
+        await self.register(CONTROL, 1)
+        assert await self.commands.run(ZERO, 0, 0, 64 << SETS_LOG2) == (OK, 0, 0)
+        await self.register(SPACE + SPACE_TABLE_LO, 0)
+        await self.register(SPACE + SPACE_TABLE_HI, 0)
+        await self.register(SPACE + SPACE_CLASSES, 1)
+        await self.register(SPACE + SPACE_CTRL, SETS_LOG2 << 8 | 1)
+        await self.register(SLOT + SLOT_CTRL, 1)
+        await RisingEdge(dut.clk_i)
+        assert dut.slot_rst_no.value == 1
+
+    def stall(self, seed):
+        """Host and card stall at random from now on."""
+        for number, memory in enumerate([self.host, *self.card]):
+            memory.stall(seed * 4 + number, 0.3)
+
+    def card_read(self, addr, length):
+        """Bytes of card memory."""
+        return bytes((self.card_bytes[0] + self.card_bytes[1])[addr:addr + length])
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def registers(dut):
+    """Identity, geometry, write and read back, absent elements, addresses that nothing answers."""
+    bench = Bench(dut, 1)
+    await bench.start()
+    assert await bench.register(ID) == 0x424D4F54
+    assert await bench.register(VERSION) == 0x00010000
+    assert await bench.register(GEOMETRY) == 1 | 2 << 8 | 4 << 16
+    assert await bench.register(MEMORY) == 2 | 22 << 8
+    assert await bench.register(STATUS) == 1
+    assert await bench.register(SPACE + SPACE_CTRL) == SETS_LOG2 << 8 | 1
+    assert await bench.register(COMMAND_BASE) == HOST_BASE & 0xFFFFFFFF
+    assert await bench.register(COMMAND_BASE + 4) == HOST_BASE >> 32
+    for space in range(1, 4):
+        for offset, value in [(SPACE_TABLE_LO, 0x12345678 * space), (SPACE_TABLE_HI, space),
+                              (SPACE_CLASSES, 1 << space), (SPACE_CTRL, 11 << 8)]:
+            await bench.register(SPACE + space * 16 + offset, value)
+    for space in range(1, 4):
+        base = SPACE + space * 16
+        assert await bench.register(base + SPACE_TABLE_LO) == 0x12345678 * space & 0xFFFFFFC0
+        assert await bench.register(base + SPACE_TABLE_HI) == space
+        assert await bench.register(base + SPACE_CLASSES) == 1 << space
+        assert await bench.register(base + SPACE_CTRL) == 11 << 8
+    # One byte of a register.
+    await bench.bar.write(SPACE + 16 + SPACE_CLASSES + 1, b"\x05")
+    assert await bench.register(SPACE + 16 + SPACE_CLASSES) == 0x502
+    for absent in [SPACE + 4 * 16, SPACE + 15 * 16 + 0xC, SLOT + 16, STREAM + 4 * 32]:
+        await bench.register(absent, 0xFFFFFFFF)
+        assert await bench.register(absent) == 0
+    for nowhere in [0x8000, 0xFFFFC, WINDOW + WINDOW_STRIDE, 0x200000, 0xFFFF0000]:
+        assert (await bench.bar.read(nowhere, 4)).resp == AxiResp.DECERR
+        assert (await bench.bar.write(nowhere, bytes(4))).resp == AxiResp.DECERR
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def slot_control(dut):
+    """The window reaches the kernel; a kernel that does not answer hangs nobody; reset heals."""
+    bench = Bench(dut, 2)
+    await bench.start()
+    for _ in range(10):
+        offset, value = bench.random.randrange(0, 0x10000, 4), bench.random.getrandbits(32)
+        await bench.register(WINDOW + offset, value)
+        assert bench.kernel.read_dword(offset) == value
+        assert await bench.register(WINDOW + offset) == value
+    bench.kernel.read_if.ar_channel.pause = True
+    assert (await bench.bar.read(WINDOW, 4)).resp == AxiResp.SLVERR
+    assert await bench.register(SLOT + SLOT_STATUS) == 0b11
+    # Answered at once now, and the rest of the BAR works.
+    assert (await bench.bar.write(WINDOW, bytes(4))).resp == AxiResp.SLVERR
+    assert await bench.register(ID) == 0x424D4F54
+    await bench.register(SLOT + SLOT_CTRL, 0)
+    await ClockCycles(dut.clk_i, 2)
+    assert dut.slot_rst_no.value == 0
+    assert (await bench.bar.read(WINDOW, 4)).resp == AxiResp.SLVERR
+    bench.kernel.read_if.ar_channel.pause = False
+    await bench.register(SLOT + SLOT_CTRL, 1)
+    assert await bench.register(SLOT + SLOT_STATUS) == 0b01
+    bench.kernel.write_dword(8, 0xCAFE)
+    assert await bench.register(WINDOW + 8) == 0xCAFE
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def copies_through_the_bar(dut):
+    """CopyIn, CopyOut over both channels, compared; counters; kernel interrupt."""
+    bench = Bench(dut, 3)
+    await bench.start()
+    bench.stall(3)
+    commands = bench.commands
+    source, target, length = HOST_BASE + DATA, HOST_BASE + 0x80000, 96 * ROW
+    at = CHANNEL - 40 * ROW
+    commands.put(COPY_IN, at, source, length, notify=False)
+    assert await commands.run(COPY_OUT, at, target, length, fence=True) == (OK, 0, 0)
+    assert bench.card_read(at, length) == bench.host_bytes[DATA:DATA + length]
+    assert bench.host_bytes[0x80000:0x80000 + length] == bench.host_bytes[DATA:DATA + length]
+    assert await bench.register(ROWS_IN) == 96 and await bench.register(ROWS_OUT) == 96
+    assert await bench.register(ROWS_ZEROED) == 1 << SETS_LOG2
+    assert await bench.register(COMMAND_HEAD) == commands.tail
+    assert await bench.register(EVENT_TAIL) == commands.head
+    dut.slot_interrupt_i.value = 1
+    await commands.until(lambda: any(words[0] == INTERRUPT for words in commands.events))
+    assert await bench.register(STATUS) == 1
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def kernel_reads_and_writes_pages(dut):
+    """Installed pages serve the ports; dirty comes back; after Invalidate an access faults."""
+    bench = Bench(dut, 4)
+    await bench.start()
+    bench.stall(4)
+    commands = bench.commands
+    base = 0x7F00_1234_0000
+    frames = [0x100, 0x80, (CHANNEL >> 12) + 3, 0x101]
+    for k, frame in enumerate(frames):
+        assert await commands.run(INSTALL, base + k * PAGE, page_entry(frame)) == (OK, 0, 0)
+    expected = [bytearray(bench.card_read(frame * PAGE, PAGE)) for frame in frames]
+    for k in range(4):
+        got = await bench.ports[k % 2].read(base + k * PAGE, PAGE)
+        assert got.resp == AxiResp.OKAY and got.data == expected[k]
+    for _ in range(20):
+        k, offset = bench.random.randrange(1, 4), bench.random.randrange(PAGE)
+        data = bench.random.randbytes(bench.random.randint(1, min(300, PAGE - offset)))
+        written = await bench.ports[1].write(base + k * PAGE + offset, data)
+        assert written.resp == AxiResp.OKAY
+        expected[k][offset:offset + len(data)] = data
+    for k, frame in enumerate(frames):
+        assert bench.card_read(frame * PAGE, PAGE) == expected[k]
+    assert await commands.run(INVALIDATE, base, 0) == (OK, 1, 0)
+    assert (await commands.run(INVALIDATE, base + PAGE, 0))[0] == OK
+    assert await commands.run(INVALIDATE, base + PAGE, 0) == (ABSENT, 0, 0)
+    assert await bench.register(STREAM + 0x0C) == 0
+    read = cocotb.start_soon(bench.ports[0].read(base, 256))
+    await commands.until(lambda: any(words[0] & 0xFF == FAULT for words in commands.events))
+    assert await bench.register(STREAM + 0x10) == 1
+    fault = next(words for words in commands.events if words[0] & 0xFF == FAULT)
+    assert fault[1] == base and fault[0] == FAULT
+    number = commands.put(FAULT_REPLY, 0, 0, 0, fault[2] | 1 << 16)
+    await commands.doorbell()
+    assert (await read).resp == AxiResp.SLVERR
+    assert await commands.completion(number) == (OK, 0, 0)
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def faults_are_served(dut):
+    """A kernel streams over pages that are not there; each fault is answered like the pager does."""
+    bench = Bench(dut, 5)
+    await bench.start()
+    bench.stall(5)
+    commands = bench.commands
+    base, pages = 0x5000_0000, 6
+    source = HOST_BASE + DATA
+    served = []
+
+    async def pager():
+        """CopyIn, Install, FaultReply for each fault, the latter two behind fences."""
+        seen = 0
+        while True:
+            await RisingEdge(dut.clk_i)
+            if seen == len(commands.events):
+                continue
+            words = commands.events[seen]
+            seen += 1
+            if words[0] & 0xFF != FAULT:
+                continue
+            page = words[1] // PAGE * PAGE
+            entry = page_entry(0x200 + (page - base) // PAGE)
+            if page not in served:
+                served.append(page)
+                commands.put(COPY_IN, (entry >> 13 & 0x1FFFFFF) * PAGE, source + page - base, PAGE,
+                             notify=False)
+                commands.put(INSTALL, page, entry, fence=True, notify=False)
+            commands.put(FAULT_REPLY, 0, entry, 0, words[2], notify=False)
+            await commands.doorbell()
+
+    task = cocotb.start_soon(pager())
+    got = await bench.ports[0].read(base, pages * PAGE)
+    assert got.resp == AxiResp.OKAY
+    assert got.data == bench.host_bytes[DATA:DATA + pages * PAGE]
+    written = await bench.ports[1].write(base + PAGE // 2, bytes(range(256)) * 16)
+    assert written.resp == AxiResp.OKAY
+    assert sorted(served) == [base + k * PAGE for k in range(pages)]
+    task.cancel()
+    at = 0x200 * PAGE + PAGE // 2
+    assert bench.card_read(at, PAGE) == bytes(range(256)) * 16
+    # A slot in reset lets go of everything, and works again afterwards.
+    lost = cocotb.start_soon(bench.ports[0].read(base + 0x100000, 64))
+    events = len(commands.events)
+    await commands.until(lambda: len(commands.events) > events)
+    await bench.register(SLOT + SLOT_CTRL, 0)
+    await bench.register(SLOT + SLOT_CTRL, 1)
+    lost.cancel()
+    got = await bench.ports[0].read(base, 64)
+    assert got.data == bench.host_bytes[DATA:DATA + 64]
+    assert await commands.run(NOP) == (OK, 0, 0)
