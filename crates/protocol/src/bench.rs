@@ -1,0 +1,289 @@
+//! The figures of issue 4 that belong to this crate, as name and value.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::check::{check, Setting, Verdict};
+use crate::cli::{load, CliError};
+use crate::generate::Protocol;
+use crate::mutate;
+use crate::rumur::{self, RumurError};
+
+/// A measured figure beside its bar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Name, as `protocol.mesi3.check_s`.
+    pub name: &'static str,
+    /// What was measured.
+    pub value: f64,
+    /// Unit, for people.
+    pub unit: &'static str,
+    /// The bar.
+    pub target: Target,
+    /// Whether the value meets the bar.
+    pub met: bool,
+}
+
+/// A bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Target {
+    /// No more than this.
+    AtMost(f64),
+    /// No less than this.
+    AtLeast(f64),
+    /// Only printed; the number is the paper's.
+    Beside(f64),
+}
+
+/// Why a figure could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// A specification could not be used, or a model not be explored.
+    #[error(transparent)]
+    Protocol(#[from] CliError),
+    /// A protocol that must hold does not.
+    #[error("{protocol}: {headline}")]
+    Broken {
+        /// The protocol.
+        protocol: String,
+        /// The property.
+        headline: String,
+    },
+    /// The independent checker could not be run.
+    #[error(transparent)]
+    Rumur(#[from] RumurError),
+}
+
+impl Figure {
+    /// A figure; whether it meets its bar follows.
+    #[must_use]
+    pub fn new(name: &'static str, value: f64, unit: &'static str, target: Target) -> Self {
+        let met = match target {
+            Target::AtMost(most) => value <= most,
+            Target::AtLeast(least) => value >= least,
+            Target::Beside(_) => true,
+        };
+        Self {
+            name,
+            value,
+            unit,
+            target,
+            met,
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bar = match self.target {
+            Target::AtMost(most) => format!("<= {most}"),
+            Target::AtLeast(least) => format!(">= {least}"),
+            Target::Beside(paper) => format!("paper {paper}"),
+        };
+        let met = if self.met { "" } else { "  MISSED" };
+        write!(
+            f,
+            "{:<36} {:>14.3} {:<9} {bar}{met}",
+            self.name, self.value, self.unit
+        )
+    }
+}
+
+/// All figures. `folder` holds the specifications; `mutants` a protocol are tried, 0 for all.
+///
+/// # Errors
+///
+/// [`BenchError`] if something cannot be measured at all.
+pub fn all(
+    folder: &Path,
+    mutants: usize,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Figure>, BenchError> {
+    let mut figures = Vec::new();
+    progress("sizes of the directory");
+    figures.extend(sizes(folder)?);
+    progress("three caches, one line");
+    figures.extend(three_caches(folder)?);
+    progress("two lines, one way");
+    figures.push(shared_way(folder)?);
+    progress("pages");
+    figures.push(pages(folder)?);
+    progress("rumur");
+    figures.push(rumur_agrees(folder)?);
+    figures.extend(mutants_survived(folder, mutants, progress)?);
+    Ok(figures)
+}
+
+fn file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.protocol"))
+}
+
+/// States, transitions and messages of the generated directory for the paper's setting, one CPU.
+///
+/// # Errors
+///
+/// Those of [`load`].
+pub fn sizes(folder: &Path) -> Result<Vec<Figure>, BenchError> {
+    let protocol = load(&file(folder, "mesi"), 1)?;
+    let directory = &protocol.directory;
+    let messages = protocol.spec.messages.len();
+    Ok(vec![
+        Figure::new(
+            "protocol.mesi.directory_states",
+            directory.states.len() as f64,
+            "states",
+            Target::Beside(79.0),
+        ),
+        Figure::new(
+            "protocol.mesi.directory_transitions",
+            directory.transitions() as f64,
+            "",
+            Target::Beside(304.0),
+        ),
+        Figure::new(
+            "protocol.mesi.messages",
+            messages as f64,
+            "",
+            Target::Beside(25.0),
+        ),
+    ])
+}
+
+/// Three caches, one line, all properties: time and speed.
+///
+/// # Errors
+///
+/// [`BenchError::Broken`] if a property breaks.
+pub fn three_caches(folder: &Path) -> Result<Vec<Figure>, BenchError> {
+    // The machine may be shared: the best of three is the tool's own speed.
+    let mut best: Option<(f64, Verdict)> = None;
+    for _ in 0..3 {
+        let start = Instant::now();
+        let protocol = load(&file(folder, "mesi"), 3)?;
+        let verdict = holds(&protocol, &Setting::default())?;
+        let seconds = start.elapsed().as_secs_f64();
+        if best.as_ref().is_none_or(|(other, _)| seconds < *other) {
+            best = Some((seconds, verdict));
+        }
+    }
+    let (seconds, speed) = best.map_or((f64::INFINITY, 0.0), |(seconds, v)| {
+        (seconds, v.states_per_second())
+    });
+    Ok(vec![
+        Figure::new("protocol.mesi3.check_s", seconds, "s", Target::AtMost(5.0)),
+        Figure::new(
+            "protocol.states_per_s",
+            speed,
+            "states/s",
+            Target::AtLeast(1e6),
+        ),
+    ])
+}
+
+/// Two lines that share a way, a unit and buffers of one message; and two lines of a unit whose
+/// application waits for one before it answers the other.
+///
+/// # Errors
+///
+/// [`BenchError::Broken`] if a property breaks.
+pub fn shared_way(folder: &Path) -> Result<Figure, BenchError> {
+    let start = Instant::now();
+    let protocol = load(&file(folder, "mesi"), 1)?;
+    holds(&protocol, &Setting::shared_way())?;
+    holds(&protocol, &Setting::application_waits())?;
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(Figure::new(
+        "protocol.mesi_shared_way.check_s",
+        seconds,
+        "s",
+        Target::AtMost(60.0),
+    ))
+}
+
+/// FlexiMem's page protocol for one to three cards.
+///
+/// # Errors
+///
+/// [`BenchError::Broken`] if a property breaks.
+pub fn pages(folder: &Path) -> Result<Figure, BenchError> {
+    let start = Instant::now();
+    for cards in 1..=3 {
+        holds(&load(&file(folder, "esi"), cards)?, &Setting::default())?;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(Figure::new(
+        "protocol.esi.check_s",
+        seconds,
+        "s",
+        Target::AtMost(1.0),
+    ))
+}
+
+/// 1 if `rumur` comes to the same verdict and number of states on every exported model.
+///
+/// # Errors
+///
+/// [`BenchError::Rumur`] if `rumur` or the C compiler cannot be run.
+pub fn rumur_agrees(folder: &Path) -> Result<Figure, BenchError> {
+    let mut agree = true;
+    for (name, caches) in [("esi", 1), ("msi", 1), ("mesi", 1), ("esi", 2), ("msi", 2)] {
+        let protocol = load(&file(folder, name), caches)?;
+        agree &= rumur::agrees(&protocol)?;
+    }
+    let value = f64::from(u8::from(agree));
+    Ok(Figure::new(
+        "protocol.rumur_agrees",
+        value,
+        "",
+        Target::AtLeast(1.0),
+    ))
+}
+
+/// Mutants that the checker accepts and cannot show to be equivalent, over all protocols.
+///
+/// # Errors
+///
+/// Those of [`load`].
+pub fn mutants_survived(
+    folder: &Path,
+    mutants: usize,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Figure>, BenchError> {
+    let wanted = if mutants == 0 { usize::MAX } else { mutants };
+    let (mut survived, mut fewest) = (0, usize::MAX);
+    for name in ["esi", "msi", "mesi"] {
+        let protocol = load(&file(folder, name), 1)?;
+        let campaign = mutate::campaign(&protocol, wanted, &mut |done, all| {
+            progress(&format!("{name}: mutant {done} of {all}"));
+        })
+        .map_err(CliError::from)?;
+        survived += campaign.survivors.len();
+        fewest = fewest.min(campaign.killed);
+    }
+    Ok(vec![
+        Figure::new(
+            "protocol.mutants_survived",
+            survived as f64,
+            "",
+            Target::AtMost(0.0),
+        ),
+        Figure::new(
+            "protocol.mutants_killed_fewest",
+            fewest as f64,
+            "",
+            Target::AtLeast(100.0),
+        ),
+    ])
+}
+
+fn holds(protocol: &Protocol, setting: &Setting) -> Result<Verdict, BenchError> {
+    let verdict = check(protocol, setting, &mut |_| {}).map_err(CliError::from)?;
+    match &verdict.failure {
+        None => Ok(verdict),
+        Some(trace) => Err(BenchError::Broken {
+            protocol: protocol.spec.name.clone(),
+            headline: trace.headline.clone(),
+        }),
+    }
+}

@@ -1,0 +1,449 @@
+//! From numbers back to a story: the shortest way into a violation.
+
+use std::fmt;
+
+use super::diagram;
+use super::explore::{Search, StateId};
+use super::layout::{access, cache_state, home, message_field, Layout, HOME_STATE_BITS};
+use super::model::{Model, Sink, State, Step};
+use super::Violation;
+use crate::generate::Protocol;
+use crate::spec::MsgId;
+
+/// The shortest way from the start into a violation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// What is wrong, in words.
+    pub headline: String,
+    /// The violation.
+    pub violation: Violation,
+    /// Names of the agents: the home, then the caches.
+    pub agents: Vec<String>,
+    /// The way there.
+    pub steps: Vec<TraceStep>,
+}
+
+/// One step of a [`Trace`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceStep {
+    /// The step.
+    pub step: Step,
+    /// What happens, in words.
+    pub text: String,
+    /// The agent that moves: a position in [`Trace::agents`].
+    pub agent: usize,
+    /// What it received.
+    pub received: Option<Flight>,
+    /// What it sent.
+    pub sent: Vec<Flight>,
+    /// States of all agents afterwards, in words.
+    pub after: String,
+}
+
+/// A message between two agents of a [`Trace`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flight {
+    /// Name of the message, with the line if there are two.
+    pub label: String,
+    /// Sender: a position in [`Trace::agents`].
+    pub from: usize,
+    /// Receiver: a position in [`Trace::agents`].
+    pub to: usize,
+}
+
+impl Trace {
+    /// The trace as a Mermaid sequence diagram.
+    #[must_use]
+    pub fn mermaid(&self) -> String {
+        diagram::mermaid(self)
+    }
+
+    /// The trace as a sequence diagram in SVG; slanted arrows show what overtakes what.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        diagram::svg(self)
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.headline)?;
+        for (number, step) in self.steps.iter().enumerate() {
+            writeln!(f, "{:>4}. {:<64} {}", number + 1, step.text, step.after)?;
+        }
+        Ok(())
+    }
+}
+
+/// Retraces the way to `id` with real cache numbers and adds the step that breaks the property.
+pub(super) fn build<const W: usize>(
+    protocol: &Protocol,
+    model: &Model<W>,
+    search: &Search<'_, W>,
+    id: StateId,
+    violation: Violation,
+) -> Trace {
+    let mut path = vec![id];
+    let mut last = id;
+    while search.parent(last) != last {
+        last = search.parent(last);
+        path.push(last);
+    }
+    path.reverse();
+    let writer = Writer {
+        protocol,
+        layout: model.layout,
+    };
+    let mut state = model.start();
+    let mut steps = Vec::new();
+    for &id in &path[1..] {
+        let wanted = search.state(id);
+        let moves = moves_of(model, &state);
+        let found = moves
+            .taken
+            .iter()
+            .find(|(_, next)| model.canonical(next) == *wanted);
+        let Some(&(step, next)) = found else { break };
+        steps.push(writer.step(&state, &next, step));
+        state = next;
+    }
+    let mut real = violation;
+    if violation != Violation::Stuck {
+        let moves = moves_of(model, &state);
+        let bad = |(step, next): &(Step, State<W>)| {
+            model
+                .inspect(next)
+                .map(|violation| (*step, *next, violation))
+        };
+        if let Some(&(step, broken)) = moves.broken.first() {
+            steps.push(writer.step(&state, &state, step));
+            real = broken;
+        } else if let Some((step, next, broken)) = moves.taken.iter().find_map(bad) {
+            steps.push(writer.step(&state, &next, step));
+            real = broken;
+        }
+    }
+    Trace {
+        headline: writer.headline(real),
+        violation: real,
+        agents: writer.agents(),
+        steps,
+    }
+}
+
+/// Everything that a state's expansion yields.
+struct Moves<const W: usize> {
+    taken: Vec<(Step, State<W>)>,
+    broken: Vec<(Step, Violation)>,
+}
+
+impl<const W: usize> Sink<W> for Moves<W> {
+    fn step(&mut self, step: Step, next: State<W>, _: bool) {
+        self.taken.push((step, next));
+    }
+
+    fn broken(&mut self, step: Step, violation: Violation) {
+        self.broken.push((step, violation));
+    }
+
+    fn home_cell(&mut self, _: usize) {}
+
+    fn cache_cell(&mut self, _: usize) {}
+}
+
+fn moves_of<const W: usize>(model: &Model<W>, state: &State<W>) -> Moves<W> {
+    let mut moves = Moves {
+        taken: Vec::new(),
+        broken: Vec::new(),
+    };
+    model.expand(state, &mut moves);
+    moves
+}
+
+/// Puts states and steps in words.
+struct Writer<'a> {
+    protocol: &'a Protocol,
+    layout: Layout,
+}
+
+impl Writer<'_> {
+    fn agents(&self) -> Vec<String> {
+        let spec = &self.protocol.spec;
+        let mut names = vec![spec.home.clone()];
+        if self.layout.caches == 1 {
+            names.push(spec.remote.clone());
+        } else {
+            names.extend((0..self.layout.caches).map(|i| format!("{} {i}", spec.remote)));
+        }
+        names
+    }
+
+    fn agent(&self, cache: u8) -> String {
+        self.agents()[usize::from(cache) + 1].clone()
+    }
+
+    fn message(&self, line: u8, message: MsgId) -> String {
+        let name = &self.protocol.spec.message(message).name;
+        if self.layout.lines == 1 {
+            name.clone()
+        } else {
+            format!("{name}({})", self.line(line))
+        }
+    }
+
+    fn line(&self, line: u8) -> char {
+        char::from(b'a' + line)
+    }
+
+    fn step<const W: usize>(&self, before: &State<W>, after: &State<W>, step: Step) -> TraceStep {
+        let spec = &self.protocol.spec;
+        let (mut received, mut sent) = (None, Vec::new());
+        for line in 0..self.layout.lines {
+            for cache in 0..self.layout.caches {
+                let place = self.layout.word(line, cache);
+                for message in spec.message_ids() {
+                    let was = message_field(before[place], message.0) != 0;
+                    let is = message_field(after[place], message.0) != 0;
+                    let to_home = spec.message(message).to_home;
+                    let (from, to) = if to_home {
+                        (cache + 1, 0)
+                    } else {
+                        (0, cache + 1)
+                    };
+                    let label = self.message(line as u8, message);
+                    match (was, is) {
+                        (true, false) => received = Some(Flight { label, from, to }),
+                        (false, true) => sent.push(Flight { label, from, to }),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        let (agent, mut text) = self.describe(before, step);
+        for flight in &sent {
+            text.push_str(", sends ");
+            text.push_str(&flight.label);
+            if self.layout.caches > 1 && flight.from == 0 {
+                text.push_str(&format!(" to {}", self.agents()[flight.to]));
+            }
+        }
+        TraceStep {
+            step,
+            text,
+            agent,
+            received,
+            sent,
+            after: self.states(after),
+        }
+    }
+
+    fn describe<const W: usize>(&self, before: &State<W>, step: Step) -> (usize, String) {
+        let spec = &self.protocol.spec;
+        let on = |line: u8| match self.layout.lines {
+            1 => String::new(),
+            _ => format!(" on line {}", self.line(line)),
+        };
+        match step {
+            Step::CacheStarts { line, cache, event } => {
+                let event = self.protocol.cache.events[usize::from(event)].name(spec);
+                (
+                    usize::from(cache) + 1,
+                    format!("{}: {event}{}", self.agent(cache), on(line)),
+                )
+            }
+            Step::CacheReceives {
+                line,
+                cache,
+                message,
+            } => {
+                let message = self.message(line, message);
+                (
+                    usize::from(cache) + 1,
+                    format!("{} receives {message}", self.agent(cache)),
+                )
+            }
+            Step::HomeReceives {
+                line,
+                cache,
+                message,
+            } => {
+                let (home, message) = (&spec.home, self.message(line, message));
+                (
+                    0,
+                    format!("{home} receives {message} from {}", self.agent(cache)),
+                )
+            }
+            Step::Operation { line, operation } => {
+                let name = &spec.operations[operation.index()].name;
+                (0, format!("{}: operation {name}{}", spec.home, on(line)))
+            }
+            Step::MemoryDone { line } => {
+                let what = if access(home(before[0], usize::from(line))) == 1 {
+                    "read"
+                } else {
+                    "write"
+                };
+                (0, format!("{}: memory {what} done{}", spec.home, on(line)))
+            }
+        }
+    }
+
+    fn states<const W: usize>(&self, state: &State<W>) -> String {
+        let line_states = |line: usize| {
+            let number = home(state[0], line) & ((1 << HOME_STATE_BITS) - 1);
+            let mut names = vec![self.protocol.directory.states[number as usize].name.clone()];
+            names.extend((0..self.layout.caches).map(|cache| {
+                let word = state[self.layout.word(line, cache)];
+                self.protocol.cache.states[cache_state(word)].name.clone()
+            }));
+            format!("[{}]", names.join(" | "))
+        };
+        (0..self.layout.lines)
+            .map(line_states)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    fn headline(&self, violation: Violation) -> String {
+        let line = |line: u8| match self.layout.lines {
+            1 => "the line".to_owned(),
+            _ => format!("line {}", self.line(line)),
+        };
+        let spec = &self.protocol.spec;
+        match violation {
+            Violation::TwoOwners { line: l } => {
+                format!(
+                    "single writer, multiple readers: somebody may write {} while another \
+                         may read it",
+                    line(l)
+                )
+            }
+            Violation::StaleCopy { line: l, cache } => {
+                format!(
+                    "data value: {} may read an old value of {}",
+                    self.agent(cache),
+                    line(l)
+                )
+            }
+            Violation::StaleMemory { line: l } => {
+                format!(
+                    "data value: {} reads memory that has an old value of {}",
+                    spec.home,
+                    line(l)
+                )
+            }
+            Violation::DirtyForNothing { line: l, cache } => {
+                format!(
+                    "{} holds {} as dirty although memory has the latest value",
+                    self.agent(cache),
+                    line(l)
+                )
+            }
+            Violation::WriterUnderLock { line: l } => {
+                format!(
+                    "lock: a {} may write {} while it is locked",
+                    spec.remote,
+                    line(l)
+                )
+            }
+            Violation::CacheSurprised {
+                line: l,
+                cache,
+                message,
+            } => {
+                format!(
+                    "unexpected message: {} has no step for {} of {}",
+                    self.agent(cache),
+                    spec.message(message).name,
+                    line(l)
+                )
+            }
+            Violation::HomeSurprised { line: l } => {
+                format!(
+                    "unexpected event: {} has no step for this event of {}",
+                    spec.home,
+                    line(l)
+                )
+            }
+            Violation::ResponseStalls { line: l, message } => {
+                format!(
+                    "{} of {} stalls, but only requests may",
+                    spec.message(message).name,
+                    line(l)
+                )
+            }
+            Violation::TwiceInFlight { line: l, message } => {
+                format!(
+                    "{} of {} is sent while the same message is still in flight",
+                    spec.message(message).name,
+                    line(l)
+                )
+            }
+            Violation::MemoryBusy { line: l } => {
+                format!(
+                    "{} starts a memory access of {} while one is under way",
+                    spec.home,
+                    line(l)
+                )
+            }
+            Violation::NothingToWrite { line: l } => {
+                format!(
+                    "{} starts a write of {} without a value to write",
+                    spec.home,
+                    line(l)
+                )
+            }
+            Violation::ValueLost { line: l } => {
+                format!("{} drops the latest value of {}", spec.home, line(l))
+            }
+            Violation::EffectMissing { line: l } => {
+                format!(
+                    "{} acknowledges an operation on {} without its effect, or locks or \
+                         unlocks unasked",
+                    spec.home,
+                    line(l)
+                )
+            }
+            Violation::RuleBroken { line: l, cache } => {
+                format!(
+                    "{} does with {} what no rule says: it loses a right that nothing took, or \
+                         gets what it did not ask for",
+                    self.agent(cache),
+                    line(l)
+                )
+            }
+            Violation::NothingToAcknowledge { line: l } => {
+                format!(
+                    "{} acknowledges an operation on {} that nobody asked for",
+                    spec.home,
+                    line(l)
+                )
+            }
+            Violation::OperationBroken { line: l, cache } => {
+                format!(
+                    "an operation on {} is acknowledged while {} has more than it leaves",
+                    line(l),
+                    self.agent(cache)
+                )
+            }
+            Violation::RuleRefused { line: l, cache } => {
+                format!(
+                    "{} does not offer a rule of the specification on {}",
+                    self.agent(cache),
+                    line(l)
+                )
+            }
+            Violation::OperationRefused { line: l } => {
+                format!(
+                    "{} refuses an operation on {} although nothing goes on",
+                    spec.home,
+                    line(l)
+                )
+            }
+            Violation::Stuck => {
+                "progress: something is outstanding, and deliveries alone never complete it"
+                    .to_owned()
+            }
+        }
+    }
+}

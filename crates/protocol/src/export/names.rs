@@ -1,0 +1,30 @@
+//! Names as the target languages like them.
+
+use crate::machine::capital;
+
+/// `I_op_read_reading` as `IOpReadReading`.
+#[must_use]
+pub fn camel(name: &str) -> String {
+    name.split('_').map(capital).collect()
+}
+
+/// `camel` names for a list; a number is added where two would be the same.
+pub(super) fn distinct_camel<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut taken: Vec<String> = Vec::new();
+    for name in names {
+        let base = camel(name);
+        let mut candidate = base.clone();
+        let mut number = 2;
+        while taken.contains(&candidate) {
+            candidate = format!("{base}V{number}");
+            number += 1;
+        }
+        taken.push(candidate);
+    }
+    taken
+}
+
+/// Bits that number `count` things, at least one.
+pub(super) fn bits(count: usize) -> usize {
+    (usize::BITS - count.saturating_sub(1).leading_zeros()).max(1) as usize
+}

@@ -1,0 +1,162 @@
+//! The tables for the runtime: a Rust module without dependencies.
+
+use std::fmt::Write;
+
+use super::names::distinct_camel;
+use super::{banner, Agent, Listing, Outcome};
+use crate::generate::Protocol;
+
+/// Both machines as one Rust module.
+#[must_use]
+pub fn rust(protocol: &Protocol) -> String {
+    let spec = &protocol.spec;
+    let mut text = format!("// {}\n", banner(protocol));
+    let _ = write!(
+        text,
+        "\n//! The protocol `{}`: what the {} and a {} do on each event.\n\n",
+        spec.name, spec.home, spec.remote
+    );
+    let messages = distinct_camel(spec.messages.iter().map(|m| m.name.as_str()));
+    enumeration(
+        &mut text,
+        "A message.",
+        "Message",
+        spec.messages.iter().map(|m| &*m.name),
+        &messages,
+    );
+    let has_data: Vec<String> = spec
+        .messages
+        .iter()
+        .zip(&messages)
+        .filter(|(message, _)| message.data)
+        .map(|(_, name)| format!("Message::{name}"))
+        .collect();
+    let _ = write!(
+        text,
+        "impl Message {{\n    /// Whether the message carries the data of the line or page.\n    \
+         #[must_use]\n    pub fn has_data(self) -> bool {{\n        {}\n    }}\n}}\n\n",
+        if has_data.is_empty() {
+            "false".to_owned()
+        } else {
+            format!("matches!(self, {})", has_data.join(" | "))
+        }
+    );
+    text.push_str(
+        "/// A memory access that a step of the home starts.\n\
+         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum Memory {\n    \
+         /// None.\n    None,\n    /// Read.\n    Read,\n    \
+         /// Write the payload of the message that is the event.\n    WritePayload,\n    \
+         /// Write the payload of the request that is being served.\n    WriteHeld,\n    \
+         /// Write the data of the operation under way.\n    WriteOperation,\n}\n\n",
+    );
+    machine(&mut text, protocol, Agent::Home, &messages);
+    machine(&mut text, protocol, Agent::Cache, &messages);
+    text
+}
+
+fn enumeration<'a>(
+    text: &mut String,
+    doc: &str,
+    name: &str,
+    originals: impl Iterator<Item = &'a str>,
+    variants: &[String],
+) {
+    let _ = writeln!(
+        text,
+        "/// {doc}\n#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum {name} {{"
+    );
+    for (original, variant) in originals.zip(variants) {
+        let _ = writeln!(text, "    /// `{original}`.\n    {variant},");
+    }
+    text.push_str("}\n\n");
+}
+
+fn machine(text: &mut String, protocol: &Protocol, agent: Agent, messages: &[String]) {
+    let listing = Listing::of(protocol, agent);
+    let (prefix, owner) = match agent {
+        Agent::Home => ("Home", &protocol.spec.home),
+        Agent::Cache => ("Remote", &protocol.spec.remote),
+    };
+    let states = distinct_camel(listing.states.iter().map(String::as_str));
+    let events = distinct_camel(listing.events.iter().map(String::as_str));
+    let originals = listing.states.iter().map(String::as_str);
+    let doc = format!("A state of the {owner}; the first is the initial one.");
+    enumeration(text, &doc, &format!("{prefix}State"), originals, &states);
+    let originals = listing.events.iter().map(String::as_str);
+    let doc = format!("An event of the {owner}.");
+    enumeration(text, &doc, &format!("{prefix}Event"), originals, &events);
+    let (fields, flag) = match agent {
+        Agent::Home => (
+            "    /// Memory access to start.\n    pub memory: Memory,\n    \
+             /// Acknowledge the operation under way.\n    pub done: bool,\n",
+            "done",
+        ),
+        Agent::Cache => (
+            "    /// A store is performed.\n    pub store: bool,\n",
+            "store",
+        ),
+    };
+    let _ = write!(
+        text,
+        "/// A step of the {owner}.\n#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\n\
+         pub struct {prefix}Step {{\n    /// State after.\n    pub next: {prefix}State,\n    \
+         /// Message to send.\n    pub send: Option<Message>,\n{fields}}}\n\n"
+    );
+    let _ = write!(
+        text,
+        "/// What the {owner} does on an event.\n\
+         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum {prefix}Outcome {{\n    \
+         /// The event cannot happen in this state.\n    Unexpected,\n    \
+         /// The event waits until the state changes.\n    Stall,\n    \
+         /// A step.\n    Go({prefix}Step),\n}}\n\n"
+    );
+    let (parameters, pattern) = match agent {
+        Agent::Home => ("memory: Memory, done: bool", "memory, done"),
+        Agent::Cache => ("store: bool", "store"),
+    };
+    let short = prefix.to_lowercase();
+    let _ = write!(
+        text,
+        "const fn {short}_go(next: {prefix}State, send: Option<Message>, {parameters}) -> \
+         {prefix}Outcome {{\n    {prefix}Outcome::Go({prefix}Step {{ next, send, {pattern} }})\n}}\n\n\
+         /// The {owner}'s table.\n#[must_use]\n#[allow(clippy::match_same_arms)]\n\
+         pub const fn {short}_step(state: {prefix}State, event: {prefix}Event) -> \
+         {prefix}Outcome {{\n    use {prefix}Event as E;\n    use {prefix}State as S;\n    \
+         match (state, event) {{\n"
+    );
+    let _ = flag;
+    let find = |all: &[String], name: &str| all.iter().position(|n| n == name).unwrap_or(0);
+    for row in &listing.rows {
+        let state = &states[find(&listing.states, &row.state)];
+        let event = &events[find(&listing.events, &row.event)];
+        let outcome = match &row.outcome {
+            Outcome::Stall => format!("{prefix}Outcome::Stall"),
+            Outcome::Go {
+                next,
+                sends,
+                memory,
+                flag,
+            } => {
+                let next = &states[find(&listing.states, next)];
+                let send = sends.first().map_or("None".to_owned(), |send| {
+                    let known = protocol.spec.messages.iter().position(|m| m.name == *send);
+                    format!("Some(Message::{})", messages[known.unwrap_or(0)])
+                });
+                match agent {
+                    Agent::Home => {
+                        format!("{short}_go(S::{next}, {send}, Memory::{memory}, {flag})")
+                    }
+                    Agent::Cache => format!("{short}_go(S::{next}, {send}, {flag})"),
+                }
+            }
+        };
+        let _ = writeln!(text, "        (S::{state}, E::{event}) => {outcome},");
+    }
+    let _ = write!(
+        text,
+        "        _ => {prefix}Outcome::Unexpected,\n    }}\n}}\n"
+    );
+    if agent == Agent::Home {
+        text.push('\n');
+    }
+}

@@ -1,0 +1,329 @@
+//! A specification whose names are resolved.
+
+use std::fmt;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u8);
+
+        impl $name {
+            /// Position in the specification's list.
+            #[must_use]
+            pub fn index(self) -> usize {
+                usize::from(self.0)
+            }
+        }
+    };
+}
+
+id!(
+    /// A stable state: a position in [`Spec::states`].
+    StateId
+);
+id!(
+    /// A message: a position in [`Spec::messages`].
+    MsgId
+);
+id!(
+    /// A message class: a position in [`Spec::classes`].
+    ClassId
+);
+id!(
+    /// A local operation: a position in [`Spec::operations`].
+    OpId
+);
+
+/// A coherence protocol as its author wrote it: stable states and rules of interaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Name of the protocol.
+    pub name: String,
+    /// What the home agent (it has the memory) is called.
+    pub home: String,
+    /// What a remote agent (it caches) is called.
+    pub remote: String,
+    /// Stable states, weakest first; the first is "no copy".
+    pub states: Vec<State>,
+    /// Message classes, one virtual channel each.
+    pub classes: Vec<Class>,
+    /// Messages.
+    pub messages: Vec<Message>,
+    /// Non-posted transactions of a cache towards a stronger state.
+    pub upgrades: Vec<Upgrade>,
+    /// Transactions of a cache towards a weaker state.
+    pub downgrades: Vec<Downgrade>,
+    /// Non-posted transactions of the home that take a copy away.
+    pub forwards: Vec<Forward>,
+    /// By state: what a cache answers that has less than a forward expects.
+    pub conflicts: Vec<Option<MsgId>>,
+    /// Accesses that leave no copy.
+    pub accesses: Vec<Access>,
+    /// What the application on the card may ask for.
+    pub operations: Vec<Operation>,
+    /// Requests of caches that a line keeps in its state before it stalls further ones.
+    pub hold: usize,
+}
+
+/// A stable state of a line in a cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Name, as `S`.
+    pub name: String,
+    /// Loads hit.
+    pub read: bool,
+    /// Stores hit.
+    pub write: bool,
+    /// The state after a store that hit, if it is another one.
+    pub store_to: Option<StateId>,
+    /// The copy differs from memory.
+    pub dirty: bool,
+    /// What the home can tell apart: states that a store joins silently share a level, named by
+    /// its weakest state.
+    pub level: StateId,
+}
+
+/// A virtual channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// Name, as `request`.
+    pub name: String,
+    /// Number on the link.
+    pub channel: u32,
+    /// A receiver may leave a message in the channel. Only requests.
+    pub may_stall: bool,
+    /// Messages carry the line's data.
+    pub data: bool,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Name, as `ReadShared`.
+    pub name: String,
+    /// Its class.
+    pub class: ClassId,
+    /// It carries the line's data (from its class).
+    pub data: bool,
+    /// Sent by a cache; otherwise by the home.
+    pub to_home: bool,
+}
+
+/// What makes a cache start an upgrade.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trigger {
+    /// A load that misses.
+    Load,
+    /// A store that misses; done as soon as the answer is there.
+    Store,
+    /// A prefetch hint.
+    Prefetch,
+}
+
+/// When a grant answers an upgrade.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GrantWhen {
+    /// Normally.
+    Always,
+    /// Only when a forward took the copy that the cache still had when it asked.
+    Lost,
+}
+
+/// An answer to an upgrade.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The message.
+    pub message: MsgId,
+    /// When it is used.
+    pub when: GrantWhen,
+}
+
+/// A non-posted transaction of a cache towards a stronger state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upgrade {
+    /// State before.
+    pub from: StateId,
+    /// State after.
+    pub to: StateId,
+    /// What starts it.
+    pub trigger: Trigger,
+    /// The request.
+    pub request: MsgId,
+    /// The answers.
+    pub grants: Vec<Grant>,
+}
+
+/// A transaction of a cache towards a weaker state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Downgrade {
+    /// State before.
+    pub from: StateId,
+    /// State after.
+    pub to: StateId,
+    /// The message; it carries the data if the state was dirty.
+    pub message: MsgId,
+    /// What answers it; nothing for a posted one.
+    pub answer: Option<MsgId>,
+}
+
+/// A non-posted transaction of the home that takes a copy away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forward {
+    /// Level the home believes the cache to have.
+    pub from: StateId,
+    /// State it asks for.
+    pub to: StateId,
+    /// The forward message.
+    pub message: MsgId,
+    /// Answer of a cache whose copy was clean.
+    pub answer: MsgId,
+    /// Answer of a cache whose copy was dirty.
+    pub dirty_answer: MsgId,
+}
+
+/// Kind of an access that leaves no copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// Returns the line.
+    Read,
+    /// Replaces the line.
+    Write,
+}
+
+/// A non-caching access of a cache's CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Read or write.
+    pub kind: AccessKind,
+    /// The request.
+    pub request: MsgId,
+    /// Its answer.
+    pub answer: MsgId,
+}
+
+/// What a local operation does once the caches have given up enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Nothing more than the acknowledgement.
+    Nothing,
+    /// No cache gets anything until an unlock.
+    Lock,
+    /// Ends a lock.
+    Unlock,
+    /// Memory is read for the application.
+    Read,
+    /// Memory is written by the application.
+    Write,
+}
+
+/// An operation of the application on the card, or of the directory itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Name, as `clean`.
+    pub name: String,
+    /// The most that any cache may keep; `None` leaves the caches alone.
+    pub at_most: Option<StateId>,
+    /// What follows.
+    pub effect: Effect,
+    /// The directory itself starts it, to free a way.
+    pub internal: bool,
+}
+
+impl Spec {
+    /// The state that means "no copy".
+    pub const NO_COPY: StateId = StateId(0);
+
+    /// A state by its identifier.
+    #[must_use]
+    pub fn state(&self, id: StateId) -> &State {
+        &self.states[id.index()]
+    }
+
+    /// A message by its identifier.
+    #[must_use]
+    pub fn message(&self, id: MsgId) -> &Message {
+        &self.messages[id.index()]
+    }
+
+    /// The class of a message.
+    #[must_use]
+    pub fn class_of(&self, id: MsgId) -> &Class {
+        &self.classes[self.message(id).class.index()]
+    }
+
+    /// Identifiers of all messages.
+    pub fn message_ids(&self) -> impl Iterator<Item = MsgId> {
+        (0..self.messages.len() as u8).map(MsgId)
+    }
+
+    /// Identifiers of all operations.
+    pub fn operation_ids(&self) -> impl Iterator<Item = OpId> {
+        (0..self.operations.len() as u8).map(OpId)
+    }
+
+    /// Whether a message asks the home for something (an upgrade or an access).
+    #[must_use]
+    pub fn is_request(&self, id: MsgId) -> bool {
+        self.upgrades.iter().any(|u| u.request == id)
+            || self.accesses.iter().any(|a| a.request == id)
+    }
+
+    /// The downgrade rule that joins two states.
+    #[must_use]
+    pub fn downgrade(&self, from: StateId, to: StateId) -> Option<&Downgrade> {
+        self.downgrades
+            .iter()
+            .find(|d| d.from == from && d.to == to)
+    }
+
+    /// The forward that takes a level down to a state.
+    #[must_use]
+    pub fn forward(&self, level: StateId, to: StateId) -> Option<&Forward> {
+        self.forwards.iter().find(|f| f.from == level && f.to == to)
+    }
+
+    /// The most that other caches may keep beside one that has `state`: single writer, multiple
+    /// readers.
+    #[must_use]
+    pub fn others_beside(&self, state: StateId) -> StateId {
+        let level = self.state(state).level;
+        let writes = self.states.iter().any(|s| s.level == level && s.write);
+        if writes {
+            Self::NO_COPY
+        } else {
+            self.strongest_reader()
+        }
+    }
+
+    /// The strongest level that cannot write.
+    #[must_use]
+    pub fn strongest_reader(&self) -> StateId {
+        let writes = |level| self.states.iter().any(|s| s.level == level && s.write);
+        let readers = self
+            .states
+            .iter()
+            .map(|s| s.level)
+            .filter(|&level| !writes(level));
+        readers.max().unwrap_or(Self::NO_COPY)
+    }
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Trigger::Load => "load",
+            Trigger::Store => "store",
+            Trigger::Prefetch => "prefetch",
+        })
+    }
+}
+
+impl fmt::Display for AccessKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+        })
+    }
+}
