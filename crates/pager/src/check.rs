@@ -84,6 +84,10 @@ impl Pager {
                 self.buffers.total()
             )
         });
+        let stalled = !self.buffer_queue.is_empty() && !self.buffers.is_empty();
+        findings.expect(!stalled, || {
+            "a page waits for a buffer while one is free".into()
+        });
     }
 
     fn check_tables(&self, findings: &mut Findings) {

@@ -114,7 +114,8 @@ pub enum Event {
         request: RequestId,
         /// Which object.
         object: ObjectId,
-        /// Drop what is dirty instead of writing it.
+        /// Drop what is dirty instead of writing it, even if an unmap that is still under way wanted
+        /// it written.
         discard: bool,
     },
     /// Makes a range of an object visible in a space. Answered with

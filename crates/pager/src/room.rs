@@ -91,7 +91,7 @@ impl Pager {
         changed
     }
 
-    /// Evicts as many pages as wait for frames. True if anything changed that could let one go on.
+    /// Evicts as many pages as wait for frames. True if anything changed.
     pub(crate) fn make_room(&mut self, out: &mut Vec<Action>) -> bool {
         if self.frame_queue.is_empty() {
             return false;
@@ -131,20 +131,20 @@ impl Pager {
                 Choice::Evict(key) => {
                     self.statistics.evictions += 1;
                     self.begin_write_back(key, Purpose::Release, out);
-                    changed |= self.free_frames() > free;
+                    changed = true;
                 }
                 Choice::Examine(key) => self.examine(key, out),
                 Choice::Nothing => break,
             }
-            if changed {
+            if self.free_frames() > free {
                 return true;
             }
         }
         if self.coming(scope) == 0 && !self.anything_moves(scope) {
             self.give_up(scope, keys, out);
-            return true;
+            changed = true;
         }
-        false
+        changed
     }
 
     /// Pages of a scope that are on their way out, or may be soon.

@@ -256,6 +256,17 @@ impl Model {
         }
     }
 
+    /// Nobody insists on an object any more.
+    pub(super) fn drop_promises(&mut self, object: ObjectId) {
+        for wish in self.wishes.values_mut() {
+            if let Wish::DestroySpace(_, promises) | Wish::Unmap(promises) | Wish::Sync(promises) =
+                wish
+            {
+                promises.retain(|promise| promise.0 != object);
+            }
+        }
+    }
+
     /// Live mappings of an object.
     pub(super) fn users(&self, object: ObjectId) -> usize {
         let pieces = self.spaces.values().flat_map(|space| &space.pieces);

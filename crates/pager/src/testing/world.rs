@@ -38,6 +38,8 @@ pub(super) struct World {
     model: Model,
     rng: Rng,
     scenario: Scenario,
+    /// Explicit addresses fall into one set of the page table.
+    collide: bool,
     next_request: u64,
     next_object: u64,
     next_stamp: u64,
@@ -65,7 +67,8 @@ impl World {
     pub(super) fn new(scenario: Scenario) -> Verdict<Self> {
         let mut rng = Rng::new(scenario.seed);
         let page_size = PageSize::from_class(rng.below(2) as u8).unwrap_or(PageSize::KIB_4);
-        let most = if rng.percent(50) { 6 } else { 24 };
+        let collide = rng.percent(25);
+        let most = if rng.percent(50) && !collide { 6 } else { 24 };
         let frames = 3 + rng.below(most) as u64;
         let tables = 3 * (64u64 << 10);
         let channels: Vec<ChannelMemory> = (0..1 + rng.below(3) as u64)
@@ -118,6 +121,7 @@ impl World {
             },
             rng,
             scenario,
+            collide,
             next_request: 0,
             next_object: 0,
             next_stamp: 1,
@@ -142,6 +146,7 @@ impl World {
 
     /// Random life for a number of events, then everything is put away and compared.
     pub(super) fn run(&mut self) -> Verdict<()> {
+        self.furnish()?;
         while self.tally.events < self.scenario.events {
             self.step(true)?;
         }
@@ -151,12 +156,27 @@ impl World {
         self.put_away()
     }
 
+    /// Spaces, objects and mappings to begin with.
+    fn furnish(&mut self) -> Verdict<()> {
+        for number in 0..3 {
+            self.create_space(asid(number))?;
+        }
+        for _ in 0..4 {
+            self.create_object()?;
+        }
+        self.rest("furnishing")?;
+        for turn in 0..if self.collide { 45 } else { 9 } {
+            self.map(asid(turn % 3))?;
+        }
+        Ok(())
+    }
+
     /// One step of somebody.
     fn step(&mut self, alive: bool) -> Verdict<bool> {
         let moved = match self.rng.below(100) {
-            0..=9 if alive => self.kernel_issues(),
-            10..=11 if alive => self.client_asks()?,
-            12 if alive => self.mishap()?,
+            0..=10 if alive => self.kernel_issues(),
+            11 if alive && self.rng.percent(50) => self.client_asks()?,
+            12 if alive && self.rng.percent(50) => self.mishap()?,
             0..=24 => self.card.translate(&mut self.rng)?,
             25..=34 => self.card.leave(&mut self.rng),
             35..=46 => self.access_arrives()?,
@@ -582,6 +602,9 @@ impl World {
             Some(model) if !model.closing => model.closing = users == 0,
             _ => return Ok(()),
         }
+        if discard && users == 0 {
+            self.model.drop_promises(object);
+        }
         self.ask(Wish::CloseObject(object, discard), |request| {
             Event::CloseObject {
                 request,
@@ -609,8 +632,9 @@ impl World {
         let left = (object_pages - first.min(object_pages)).max(1);
         let pages = 1 + self.rng.next() % (left + u64::from(self.rng.percent(20)));
         let address = match self.rng.below(10) {
+            _ if self.collide => Some(self.colliding_address()),
             0..=3 => None,
-            4..=7 => Some(self.colliding_address(asid)),
+            4..=5 => Some(self.colliding_address()),
             _ => Some(VirtAddr::truncated(
                 (16 + self.rng.next() % 32) << page.bits(),
             )),
@@ -648,12 +672,12 @@ impl World {
         })
     }
 
-    /// Pages that fall into few sets of the table.
-    fn colliding_address(&mut self, _asid: Asid) -> VirtAddr {
+    /// Pages that fall into one set of the table.
+    fn colliding_address(&mut self) -> VirtAddr {
         let page = self.model.page;
         let sets_log2 = TableGeometry::MIN_SETS_LOG2;
         let geometry = TableGeometry::new(CardAddr::default(), sets_log2);
-        let tag = 1 + self.rng.next() % 24;
+        let tag = 1 + self.rng.next() % 16;
         geometry.map_or_else(VirtAddr::default, |geometry| {
             geometry.page(7, tag, page).base()
         })
