@@ -206,6 +206,34 @@ fn registers_do_not_wait_for_a_long_transfer() {
     );
 }
 
+#[test]
+fn registers_take_their_share_of_the_wire() {
+    let f = figures();
+    let finish = |at: Picoseconds, accesses: u64| {
+        let mut link = PcieLink::new(&f);
+        for _ in 0..64 {
+            link.read_host(Picoseconds::ZERO, 4096);
+        }
+        for _ in 0..accesses {
+            link.register_write(at);
+        }
+        link.read_host(Picoseconds::ZERO, 4096).last
+    };
+    let alone = finish(Picoseconds::ZERO, 0);
+    let packets = wire(&f, 4 + overhead(&f)) * 10;
+    let during = finish(Picoseconds::from_micros(5), 10);
+    assert_eq!(
+        during,
+        alone + packets,
+        "data move back by the packets between them"
+    );
+    let before = finish(Picoseconds::ZERO, 2);
+    assert_eq!(
+        before, alone,
+        "nothing is on the wire before the first data"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..Default::default() })]
 

@@ -125,8 +125,8 @@ struct Plan {
     choice: Option<Choice>,
 }
 
-/// What could be done next. The smallest is done: earliest, then by class, then oldest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A command that could be given.
+#[derive(Clone, Copy, Debug)]
 struct Choice {
     at: u64,
     step: Step,
@@ -134,14 +134,76 @@ struct Choice {
     bank: usize,
 }
 
-/// Commands in order of preference. `Prepare…` serves the direction that does not have the bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What a command is for. `Prepare…` serves the direction that does not have the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Column,
     Activate,
     Precharge,
     PrepareActivate,
     PreparePrecharge,
+}
+
+/// In order of preference.
+const STEPS: [Step; 5] = [
+    Step::Column,
+    Step::Activate,
+    Step::Precharge,
+    Step::PrepareActivate,
+    Step::PreparePrecharge,
+];
+const PREPARE_ACTIVATE: usize = 3;
+const PREPARE_PRECHARGE: usize = 4;
+
+/// The best command so far: the earliest, then the most preferred, then that of the oldest row. The
+/// three are one number, so that a comparison is one instruction: this is the innermost loop.
+#[derive(Clone, Copy, Debug)]
+struct Best {
+    rank: u64,
+    bank: usize,
+}
+
+impl Best {
+    const INDEX_BITS: u32 = 6;
+    const STEP_BITS: u32 = 3;
+    const NONE: Self = Self {
+        rank: u64::MAX,
+        bank: 0,
+    };
+
+    /// A command at clock `at` (below 2^55: a year of virtual time) for the oldest of `candidates`.
+    fn offer(&mut self, at: u64, step: usize, candidates: u64, bank: usize) {
+        let index = u64::from(candidates.trailing_zeros());
+        let order = (at << Self::STEP_BITS) | step as u64;
+        let rank = (order << Self::INDEX_BITS) | index;
+        if rank < self.rank {
+            *self = Self { rank, bank };
+        }
+    }
+
+    fn choice(self) -> Option<Choice> {
+        (self.rank != u64::MAX).then(|| {
+            let order = self.rank >> Self::INDEX_BITS;
+            Choice {
+                at: order >> Self::STEP_BITS,
+                step: STEPS[order as usize % (1 << Self::STEP_BITS)],
+                index: self.rank as usize % (1 << Self::INDEX_BITS),
+                bank: self.bank,
+            }
+        })
+    }
+}
+
+/// The members of a set of banks.
+fn banks(mut set: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bank = set.trailing_zeros() as usize;
+        if set == 0 {
+            return None;
+        }
+        set &= set - 1;
+        Some(bank)
+    })
 }
 
 impl Queue {
@@ -369,26 +431,29 @@ impl Controller {
     }
 
     fn choose_direction(&mut self) {
-        let reads = &self.reads.window;
-        let writes = &self.writes.window;
+        let reads = self.reads.window.any_eligible();
+        let writes = self.writes.window.any_eligible();
         let turn_over = self.served >= self.figures.controller.drain_batch;
         match self.direction {
-            Direction::Read if writes.any_eligible() => {
+            Direction::Read => {
                 let wanted = self.drain_wanted();
                 let idle = self.clock >= self.last_read + self.figures.controller.drain_idle;
-                if (reads.any_eligible() && wanted && turn_over)
-                    || (!reads.any_eligible() && (wanted || idle))
-                {
+                let reads_give_way = if reads {
+                    wanted && turn_over
+                } else {
+                    wanted || idle
+                };
+                if writes && reads_give_way {
                     self.draining = wanted;
                     self.turn(Direction::Write);
                 }
             }
-            Direction::Write if reads.any_eligible() => {
-                if turn_over || !self.draining || !writes.any_eligible() {
+            Direction::Write => {
+                let writes_give_way = turn_over || !self.draining || !writes;
+                if reads && writes_give_way {
                     self.turn(Direction::Read);
                 }
             }
-            _ => {}
         }
     }
 
@@ -415,45 +480,38 @@ impl Controller {
             Direction::Read => (&self.reads.window, &self.writes.window),
             Direction::Write => (&self.writes.window, &self.reads.window),
         };
-        let mut best: Option<Choice> = None;
-        let mut banks = own.banks() | other.banks();
-        while banks != 0 {
-            let bank = banks.trailing_zeros() as usize;
-            banks &= banks - 1;
+        let mut best = Best::NONE;
+        let mut busy = 0;
+        for bank in banks(own.banks()) {
             let waiting = own.eligible_of_bank(bank);
-            let (step, candidates) = if waiting != 0 {
-                match own.hits_of_bank(bank) {
-                    0 if self.devices.is_closed(bank) => (Step::Activate, waiting),
-                    0 => (Step::Precharge, waiting),
-                    hits => (Step::Column, hits),
-                }
-            } else {
-                let waiting = other.eligible_of_bank(bank);
-                if waiting == 0 || other.hits_of_bank(bank) != 0 {
-                    continue;
-                }
-                if self.devices.is_closed(bank) {
-                    (Step::PrepareActivate, waiting)
-                } else {
-                    (Step::PreparePrecharge, waiting)
-                }
-            };
-            let ready = match step {
-                Step::Column => self.devices.column_ready(bank, self.direction),
-                Step::Activate | Step::PrepareActivate => self.devices.act_ready(bank),
-                Step::Precharge | Step::PreparePrecharge => self.devices.pre_ready(bank),
-            };
-            let choice = Choice {
-                at: ready.max(self.clock),
-                step,
-                index: candidates.trailing_zeros() as usize,
-                bank,
-            };
-            if best.is_none_or(|best| choice < best) {
-                best = Some(choice);
+            if waiting == 0 {
+                continue;
             }
+            busy |= 1 << bank;
+            // All three are computed and one is taken: which one cannot be predicted.
+            let hits = own.hits_of_bank(bank);
+            let ready = [
+                self.devices.column_ready(bank, self.direction),
+                self.devices.act_ready(bank),
+                self.devices.pre_ready(bank),
+            ];
+            let need = usize::from(hits == 0) << usize::from(!self.devices.is_closed(bank));
+            let candidates = if hits == 0 { waiting } else { hits };
+            best.offer(ready[need].max(self.clock), need, candidates, bank);
         }
-        best
+        for bank in banks(other.banks() & !busy) {
+            let waiting = other.eligible_of_bank(bank);
+            if waiting == 0 || other.hits_of_bank(bank) != 0 {
+                continue;
+            }
+            let (ready, step) = if self.devices.is_closed(bank) {
+                (self.devices.act_ready(bank), PREPARE_ACTIVATE)
+            } else {
+                (self.devices.pre_ready(bank), PREPARE_PRECHARGE)
+            };
+            best.offer(ready.max(self.clock), step, waiting, bank);
+        }
+        best.choice()
     }
 
     fn give(&mut self, choice: Choice) {

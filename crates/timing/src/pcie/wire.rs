@@ -26,7 +26,8 @@ impl Wire {
     }
 
     /// Sends a small packet of the other kind of traffic: it goes between booked packets, so it
-    /// waits for one of them (`longest`) at most, and what is booked moves back by its own span.
+    /// waits for one of them (`longest`) at most, and what is booked moves back by its own span,
+    /// unless it finds room before.
     /// Returns when it has left.
     pub fn interleave(
         &mut self,
@@ -41,13 +42,16 @@ impl Wire {
         } else {
             now
         };
+        let end = start + span;
         if self.free_at <= now {
             self.booked_from = start;
-            self.book(start + span, span, payload);
+            self.book(end, span, payload);
+        } else if end <= self.booked_from {
+            self.book(self.free_at, span, payload);
         } else {
             self.book(self.free_at + span, span, payload);
         }
-        start + span
+        end
     }
 
     /// Time with packets that carry payload.
