@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
 use units::Picoseconds;
 
-/// What the owner counted.
+/// What the pager did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PagingReport {
     /// Faults that reached the host.
@@ -25,6 +25,30 @@ pub struct PagingReport {
     pub bytes_written: u64,
     /// Pages that left the card to make room for others.
     pub evictions: u64,
+    /// Pages that left the card without being written back, because they were clean.
+    pub pages_dropped_clean: u64,
+    /// Faults found by look-ahead.
+    pub faults_ahead: u64,
+    /// Table entries that made room for others of their set.
+    pub set_conflicts: u64,
+}
+
+impl PagingReport {
+    pub(crate) fn new(pager: &pager::Statistics, fault_time: Picoseconds) -> Self {
+        Self {
+            faults: pager.faults,
+            fault_time,
+            pages_read: pager.pages_read,
+            pages_zeroed: pager.pages_zeroed,
+            pages_written: pager.pages_written,
+            bytes_read: pager.bytes_read,
+            bytes_written: pager.bytes_written,
+            evictions: pager.evictions,
+            pages_dropped_clean: pager.pages_dropped_clean,
+            faults_ahead: pager.faults_ahead,
+            set_conflicts: pager.set_conflicts,
+        }
+    }
 }
 
 /// What one run of a kernel did.

@@ -74,7 +74,7 @@ pub struct Owner {
     next_request: u64,
     faults_waiting: BTreeSet<FaultToken>,
     fault_since: Picoseconds,
-    paging: PagingReport,
+    fault_time: Picoseconds,
     runs: Vec<RunReport>,
 }
 
@@ -136,7 +136,7 @@ impl Owner {
             next_request: 0,
             faults_waiting: BTreeSet::new(),
             fault_since: Picoseconds::ZERO,
-            paging: PagingReport::default(),
+            fault_time: Picoseconds::ZERO,
             runs: Vec::new(),
         })
     }
@@ -232,11 +232,12 @@ impl Owner {
 
     /// How far things are.
     fn progress(&self) -> Progress {
+        let paging = self.pager.statistics();
         Progress {
             now: self.card.now(),
-            bytes_in: (self.paging.pages_read + self.paging.pages_zeroed) * self.buffer_bytes,
-            bytes_out: self.paging.bytes_written,
-            faults: self.paging.faults,
+            bytes_in: paging.bytes_read + paging.pages_zeroed * self.buffer_bytes,
+            bytes_out: paging.bytes_written,
+            faults: paging.faults,
         }
     }
 
@@ -248,7 +249,7 @@ impl Owner {
             file_io: self.io.name().to_owned(),
             time: self.card.now(),
             runs: self.runs.clone(),
-            paging: self.paging.clone(),
+            paging: PagingReport::new(self.pager.statistics(), self.fault_time),
             statistics: self.card.statistics()?,
         })
     }

@@ -122,7 +122,6 @@ impl Owner {
     }
 
     fn fault_arrived(&mut self, token: FaultToken) {
-        self.paging.faults += 1;
         if self.faults_waiting.is_empty() {
             self.fault_since = self.card.now();
         }
@@ -133,7 +132,7 @@ impl Owner {
         let waited = !self.faults_waiting.is_empty();
         self.faults_waiting.retain(|token| !answered(*token));
         if waited && self.faults_waiting.is_empty() {
-            self.paging.fault_time += self.card.now() - self.fault_since;
+            self.fault_time += self.card.now() - self.fault_since;
         }
     }
 
@@ -150,14 +149,8 @@ impl Owner {
                 fence,
                 notify,
             } => {
-                match operation {
-                    pager::Operation::FaultReply { token, .. } => {
-                        self.faults_answered(|waiting| waiting == translate::token(token));
-                    }
-                    pager::Operation::Zero { bytes, .. } => {
-                        self.paging.pages_zeroed += bytes / self.buffer_bytes;
-                    }
-                    _ => {}
+                if let pager::Operation::FaultReply { token, .. } = operation {
+                    self.faults_answered(|waiting| waiting == translate::token(token));
                 }
                 self.outgoing
                     .push_back(translate::command(id, operation, fence, notify));
@@ -276,34 +269,19 @@ impl Owner {
             }
             Ok(bytes as u64)
         });
-        let result = match result {
-            Ok(bytes) => {
-                match pending.direction {
-                    Direction::Read => {
-                        self.paging.pages_read += 1;
-                        self.paging.bytes_read += bytes;
-                    }
-                    Direction::Write => {
-                        self.paging.pages_written += 1;
-                        self.paging.bytes_written += bytes;
-                    }
-                }
-                Ok(bytes)
+        let result = result.map_err(|source| {
+            let code = source.raw_os_error().unwrap_or(libc::EIO);
+            if pending.direction == Direction::Write {
+                self.write_back_errors.push(Error::Transfer {
+                    label: pending.label,
+                    direction: "writing back",
+                    bytes: pending.bytes,
+                    offset: pending.offset,
+                    source,
+                });
             }
-            Err(source) => {
-                let code = source.raw_os_error().unwrap_or(libc::EIO);
-                if pending.direction == Direction::Write {
-                    self.write_back_errors.push(Error::Transfer {
-                        label: pending.label,
-                        direction: "writing back",
-                        bytes: pending.bytes,
-                        offset: pending.offset,
-                        source,
-                    });
-                }
-                Err(IoError::Os(code))
-            }
-        };
+            IoError::Os(code)
+        });
         self.tell(Event::IoDone {
             id: pending.io,
             result,
