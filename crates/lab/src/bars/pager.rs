@@ -8,8 +8,24 @@ use std::process::Command;
 pub fn measure() -> Result<Vec<Row>, Failure> {
     // A process of its own: the simulated world is a test-only feature of the pager.
     let run = Command::new("cargo")
-        .args(["run", "--quiet", "--release", "-p", "tombolo-pager", "--features", "testing"])
-        .args(["--example", "pager-random", "--", "--events", "1000000", "--seed", "1"])
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "-p",
+            "tombolo-pager",
+            "--features",
+            "testing",
+        ])
+        .args([
+            "--example",
+            "pager-random",
+            "--",
+            "--events",
+            "1000000",
+            "--seed",
+            "1",
+        ])
         .current_dir(card::sim::home())
         .output()?;
     if !run.status.success() {
@@ -17,5 +33,10 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     }
     let result: serde_json::Value = serde_json::from_slice(&run.stdout)?;
     let events = result["random_events"].as_f64().ok_or("no figure")?;
-    Ok(vec![Row::new("pager.random_events", events, "events", Target::AtLeast(1e6))])
+    Ok(vec![Row::new(
+        "pager.random_events",
+        events,
+        "events",
+        Target::AtLeast(1e6),
+    )])
 }

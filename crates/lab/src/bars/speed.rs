@@ -5,6 +5,7 @@ use super::Failure;
 use crate::row::{Row, Target};
 use card::sim::SimOptions;
 use card::Card;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -21,21 +22,35 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let mut rows = rows("shell", wall / cycles * 1e9, BYTES as f64 / wall * 1e-6);
 
     let home = card::sim::home();
-    let output = Command::new(home.join("kernels/bench/run"))
-        .arg("copy")
+    let output = Command::new(python(&home))
+        .arg(home.join("kernels/testing/bench.py"))
+        .args(["copy", "--json"])
         .output()?;
-    let text = String::from_utf8(output.stdout)?;
-    let figure = |key: &str| -> Result<f64, Failure> {
-        let word = text
-            .split_whitespace()
-            .find_map(|word| word.strip_prefix(key));
-        Ok(word
-            .ok_or_else(|| format!("kernels/bench/run said no {key}"))?
-            .parse()?)
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let figure = |key: &str| {
+        said[key]
+            .as_f64()
+            .ok_or_else(|| format!("the bench said no {key}"))
     };
-    let rows_kernel = self::rows("kernel", figure("ns_per_cycle=")?, figure("mb_per_s=")?);
-    rows.extend(rows_kernel);
+    rows.extend(self::rows(
+        "kernel",
+        figure("ns_per_cycle")?,
+        figure("mb_per_s")?,
+    ));
     Ok(rows)
+}
+
+/// The Python of the tools' virtual environment.
+fn python(home: &Path) -> PathBuf {
+    let cache = std::env::var_os("TOMBOLO_CACHE").map(PathBuf::from);
+    let cache =
+        cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache/tombolo")));
+    cache
+        .unwrap_or_else(|| home.join("build"))
+        .join("venv/bin/python")
 }
 
 fn rows(what: &str, ns_per_cycle: f64, mb_per_s: f64) -> Vec<Row> {
