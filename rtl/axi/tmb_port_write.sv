@@ -125,7 +125,7 @@ module tmb_port_write
   assign row_done = last_beat || next_offset[RowOffsetWidth];
   assign row_room = ask.burst.refused || (write_q - read_q != row_pointer_t'(BufferRows));
 
-  assign beat_ready = ask_valid && row_room
+  assign beat_ready = ask_valid && row_room && !port_reset_i
       && (!last_beat || (order_ready && burst_ready_i));
   assign take = beat_ready && w_valid_i;
   assign finish = take && last_beat;
@@ -134,7 +134,8 @@ module tmb_port_write
   assign write_row = take && row_done && !ask.burst.refused;
   assign bad = ask.burst.refused || misplaced_q || (w_i.last != last_beat);
 
-  assign burst_valid_o = w_valid_i && ask_valid && row_room && last_beat && order_ready;
+  assign burst_valid_o = w_valid_i && ask_valid && row_room && !port_reset_i
+      && last_beat && order_ready;
   assign burst_o = '{addr: ask.burst.addr, len: ask.burst.len, refused: bad};
 
   always_ff @(posedge clk_i) begin

@@ -9,6 +9,10 @@
 // before the command is answered; marks are served meanwhile. A mark decides on the set as it is
 // now, not as the walk saw it: if the entry has gone or lost the right, the walk is told so.
 //
+// Many bursts of a stream meet a page that nobody has touched at the same time, and each walk brings
+// its mark. The entries marked last are kept (until the next command), so that all but the first of
+// these marks take 3 cycles.
+//
 // Throughput: one command or mark per read and write round trip (about 12 cycles plus two memory
 // latencies); when both wait they take turns. Ordering: commands in order, one response each.
 // Back-pressure: a command waits until the one before it is answered and the answer taken.
@@ -20,7 +24,9 @@
 module tmb_table_engine
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
-(
+#(
+  parameter int unsigned NumRecent = 4  // entries marked last
+) (
   input  logic        clk_i,
   input  logic        rst_ni,
   input  space_cfg_t  space_i [2**AsidWidth],
@@ -223,6 +229,55 @@ module tmb_table_engine
   assign outdated = hit_q && (op_q != TableReadClear);
 
   // ---------------------------------------------------------------------------------------------
+  // Entries marked last
+  // ---------------------------------------------------------------------------------------------
+
+  localparam int unsigned RecentWidth = NumRecent > 1 ? $clog2(NumRecent) : 1;
+
+  typedef struct packed {
+    asid_t       asid;
+    block_t      block;
+    page_entry_t entry;
+  } recent_t;
+
+  recent_t recent_q [NumRecent];
+  logic [NumRecent-1:0] recent_valid_q, recent_match;
+  logic [RecentWidth-1:0] recent_next_q;
+  page_entry_t recent_entry;
+  logic mark_written;
+
+  always_comb begin
+    recent_entry = '0;
+    for (int unsigned i = 0; i < NumRecent; i++) begin
+      recent_match[i] = recent_valid_q[i] && (recent_q[i].asid == asid_q)
+          && (recent_q[i].block == block)
+          && (recent_q[i].entry.size_class == given_q.size_class)
+          && (mark_write_q ? (recent_q[i].entry.write && recent_q[i].entry.dirty)
+              : recent_q[i].entry.read);
+      if (recent_match[i]) recent_entry |= recent_q[i].entry;
+    end
+  end
+
+  assign mark_written = (state_q == StateWritten) && is_mark_q && write_rsp_valid_i
+      && !write_rsp_i.error;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      recent_valid_q <= '0;
+      recent_next_q <= '0;
+    end else if (take_cmd || flushing_i) begin
+      recent_valid_q <= '0;
+    end else if (mark_written) begin
+      recent_valid_q[recent_next_q] <= 1'b1;
+      recent_next_q <= (recent_next_q == RecentWidth'(NumRecent - 1)) ? '0
+          : recent_next_q + RecentWidth'(1);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (mark_written) recent_q[recent_next_q] <= '{asid: asid_q, block: block, entry: entry_q};
+  end
+
+  // ---------------------------------------------------------------------------------------------
   // Sequence
   // ---------------------------------------------------------------------------------------------
 
@@ -238,7 +293,9 @@ module tmb_table_engine
       StateIdle: if (take_cmd || take_mark) state_d = StateNumber;
       StateNumber: begin
         state_d = StateIndex;
-        if (!legal) begin
+        if (is_mark_q && recent_match != '0) begin
+          state_d = StateMarked;
+        end else if (!legal) begin
           if (is_mark_q) begin
             state_d = StateMarked;
           end else begin
@@ -317,7 +374,8 @@ module tmb_table_engine
     unique case (state_q)
       StateNumber: begin
         number_q <= block >> given_q.size_class;
-        mark_gone_q <= 1'b1;
+        mark_gone_q <= recent_match == '0;
+        entry_q <= recent_entry;
       end
       StateIndex: begin
         row_addr_q <= space.table_base
