@@ -73,11 +73,12 @@ impl Pager {
         out: &mut Vec<Action>,
     ) -> bool {
         let Some(page) = self.pages.get_mut(&key) else {
-            self.pages.insert(key, Page::wanted_by(waiter));
+            self.pages.insert(key, Page::wanted_by(waiter, urgency));
             self.frame_queue.push(key, urgency);
             return true;
         };
         page.waiters.push(waiter);
+        page.urgency = page.urgency.min(urgency);
         match page.state {
             State::Waiting => self.frame_queue.push(key, urgency),
             State::AwaitingBuffer => self.buffer_queue.push(key, urgency),

@@ -36,11 +36,7 @@ impl Pager {
         if !zero {
             page.enter(State::AwaitingBuffer);
         }
-        let urgency = if page.is_hint() {
-            Urgency::Hint
-        } else {
-            Urgency::Head
-        };
+        let urgency = page.urgency;
         if let Some(space) = charged.and_then(|asid| self.spaces.get_mut(&asid)) {
             space.frames += 1;
         }
@@ -219,6 +215,7 @@ impl Pager {
     fn become_resident(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         if let Some(page) = self.pages.get_mut(&key) {
             page.enter(State::Resident);
+            page.urgency = Urgency::Hint;
         }
         self.policies.eviction.inserted(key);
         self.settle(key, out);

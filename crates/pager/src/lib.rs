@@ -1,4 +1,22 @@
 //! The host's policy brain for card memory: a deterministic state machine, events in, actions out.
+//!
+//! It answers the faults of kernels: it decides which frame a page gets and which page leaves for it,
+//! in which order data, page-table entries and replies go to the card, and what is written back
+//! where. It performs no I/O and knows no clock, thread or file; `docs/blocks/pager.md` has the life
+//! of a page and the arguments.
+//!
+//! ```
+//! use tombolo_pager::{Action, ChannelMemory, Config, Event, Pager, RequestId};
+//! use units::{Asid, CardAddr, HostAddr};
+//!
+//! let memory = ChannelMemory { base: CardAddr::new(0).unwrap(), bytes: 64 << 20 };
+//! let mut pager = Pager::new(Config::new(vec![memory], vec![HostAddr::new(0x1000_0000)])).unwrap();
+//! let mut actions = Vec::new();
+//! let (request, asid) = (RequestId(1), Asid::new(0).unwrap());
+//! pager.handle(Event::CreateSpace { request, asid, frame_limit: None }, &mut actions);
+//! // The page table has to be zeroed before the space can be enabled.
+//! assert!(matches!(actions[..], [Action::Command { notify: true, .. }]));
+//! ```
 
 pub mod action;
 mod buffer;

@@ -3,6 +3,7 @@
 use crate::buffer::Part;
 use crate::event::OperationStatus;
 use crate::ids::{FaultToken, ObjectId, RequestId};
+use crate::queue::Urgency;
 use units::{Asid, FrameNumber, VirtAddr};
 
 /// A page of an object.
@@ -205,6 +206,8 @@ pub(crate) struct Page {
     /// The last write-back failed: eviction leaves the page alone until there is no other.
     pub(crate) unsaved: bool,
     pub(crate) waiters: Vec<Waiter>,
+    /// The most urgent of those who have waited since it was last resident.
+    pub(crate) urgency: Urgency,
     /// Requests that end with the write-back that is under way.
     pub(crate) joined: Vec<RequestId>,
     /// Requests that need a write-back that begins after now.
@@ -214,7 +217,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    pub(crate) fn wanted_by(waiter: Waiter) -> Self {
+    pub(crate) fn wanted_by(waiter: Waiter, urgency: Urgency) -> Self {
         Self {
             state: State::Waiting,
             frame: None,
@@ -226,6 +229,7 @@ impl Page {
             dirty: false,
             unsaved: false,
             waiters: vec![waiter],
+            urgency,
             joined: Vec::new(),
             wanted: Vec::new(),
             leaving: Vec::new(),

@@ -207,8 +207,12 @@ impl Pager {
         out: &mut Vec<Action>,
     ) {
         let meaning = self.issued.operation_done(id);
-        let copies = matches!(meaning, Some(Meaning::Loaded(_) | Meaning::CopiedOut(_)));
-        if status != OperationStatus::Ok && !copies {
+        // Failed transfers are told to those who wait for them.
+        let told = matches!(
+            meaning,
+            Some(Meaning::TableZeroed(_) | Meaning::Loaded(_) | Meaning::CopiedOut(_))
+        );
+        if status != OperationStatus::Ok && !told {
             out.push(Action::CardFailed { id, status });
         }
         match meaning {

@@ -336,11 +336,7 @@ impl Pager {
             self.forget(key);
         } else {
             page.enter(State::Waiting);
-            let urgency = if page.is_hint() {
-                Urgency::Hint
-            } else {
-                Urgency::Head
-            };
+            let urgency = page.urgency;
             self.frame_queue.push(key, urgency);
         }
         self.end_requests(ended, Ok(()), out);

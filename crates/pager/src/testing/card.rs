@@ -116,6 +116,10 @@ pub(super) struct Card {
     leaving: Vec<Leaving>,
     next_ticket: u64,
     pub(super) events: VecDeque<Event>,
+    /// Percent of copies that fail, of those whose failure the pager can wait for.
+    pub(super) bus_failures: usize,
+    /// A copy has failed.
+    pub(super) has_failed: bool,
     /// Pages of which an access may have become dirty since the last write-back.
     pub(super) touched: std::collections::BTreeSet<ObjectPage>,
 }
@@ -146,6 +150,8 @@ impl Card {
             leaving: Vec::new(),
             next_ticket: 0,
             events: VecDeque::new(),
+            bus_failures: 0,
+            has_failed: false,
             touched: std::collections::BTreeSet::new(),
         }
     }
@@ -352,7 +358,17 @@ impl Card {
         self.copies[index].done += count;
         if self.copies[index].done == rows {
             let copy = self.copies.swap_remove(index);
-            self.complete(&copy.command, OperationStatus::Ok, (false, false));
+            let status = if copy.command.notify && rng.percent(self.bus_failures) {
+                self.has_failed = true;
+                match operation {
+                    Operation::CopyOut { to, .. } => host.rows_at(to, rows)?.fill(POISON),
+                    _ => self.rows(card, rows)?.fill(POISON),
+                }
+                OperationStatus::BusError
+            } else {
+                OperationStatus::Ok
+            };
+            self.complete(&copy.command, status, (false, false));
         }
         Ok(true)
     }

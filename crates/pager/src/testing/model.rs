@@ -196,6 +196,7 @@ impl Model {
         request: RequestId,
         result: &Result<Success, PagerError>,
         host: &mut Host,
+        card_failed: bool,
     ) -> Verdict<()> {
         let wish = self.wishes.remove(&request);
         let wish = wish.ok_or_else(|| format!("{request} ended twice: {result:?}"))?;
@@ -205,7 +206,11 @@ impl Model {
                 return odd;
             }
         }
-        let io = matches!(result, Err(PagerError::Io { .. }));
+        let io = match result {
+            Err(PagerError::Io { .. }) => true,
+            Err(PagerError::Card { .. } | PagerError::TableFailed { .. }) => card_failed,
+            _ => false,
+        };
         match (&wish, result) {
             (Wish::CreateSpace(asid), Ok(Success::Done)) => {
                 if let Some(space) = self.spaces.get_mut(asid) {
@@ -214,6 +219,10 @@ impl Model {
                 Ok(())
             }
             (Wish::CreateSpace(asid), Err(PagerError::NoTableMemory { .. })) => {
+                self.spaces.remove(asid);
+                Ok(())
+            }
+            (Wish::CreateSpace(asid), Err(_)) if io => {
                 self.spaces.remove(asid);
                 Ok(())
             }

@@ -152,6 +152,7 @@ impl World {
         }
         self.host.full = false;
         self.host.read_failures = 0;
+        self.card.bus_failures = 0;
         self.rest("at rest")?;
         self.put_away()
     }
@@ -284,7 +285,9 @@ impl World {
             Action::Complete { request, result } => {
                 self.tally.requests += 1;
                 self.tally.requests_failed += u64::from(result.is_err());
-                self.model.complete(*request, result, &mut self.host)
+                let failed = self.card.has_failed;
+                self.model
+                    .complete(*request, result, &mut self.host, failed)
             }
             Action::AccessFailed {
                 token,
@@ -346,7 +349,7 @@ impl World {
             AccessError::Fetch(crate::PagerError::Io { object, offset, .. }) => {
                 self.host.failed_reads.contains(&(*object, *offset))
             }
-            AccessError::Fetch(_) => false,
+            AccessError::Fetch(_) => self.card.has_failed,
             AccessError::NoFrame { unsaved, .. } => {
                 let limit = self.model.spaces.get(&asid).and_then(|space| space.limit);
                 *unsaved > 0 || limit == Some(0)
@@ -481,7 +484,10 @@ impl World {
             1 if self.scenario.failures => {
                 self.host.read_failures = if self.rng.percent(30) { 20 } else { 0 };
             }
-            2 => {
+            2 if self.scenario.failures => {
+                self.card.bus_failures = if self.rng.percent(30) { 10 } else { 0 };
+            }
+            3 => {
                 let asid = asid(self.rng.below(3));
                 self.stop(asid)?;
             }

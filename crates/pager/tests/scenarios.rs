@@ -1,0 +1,709 @@
+//! Is each rule of docs/blocks/pager.md kept, step by step? One short story a rule.
+
+use tombolo_pager::eviction::SecondChance;
+use tombolo_pager::{
+    AccessError, Action, ChannelMemory, Config, Event, FaultCause, FaultToken, IoError, IoId,
+    ObjectId, ObjectKind, Operation, OperationId, OperationStatus, Pager, PagerError, Policies,
+    RequestId, Success,
+};
+use units::{Asid, CardAddr, HostAddr, PageSize, TableGeometry, VirtAddr};
+
+const PAGE: u64 = 4096;
+const FILE: ObjectKind = ObjectKind::File {
+    writable: true,
+    fresh: false,
+};
+
+/// A pager with frames of 4 KiB, two spaces, and somebody who answers when told.
+struct Desk {
+    pager: Pager,
+    request: u64,
+    token: u8,
+}
+
+fn at(page: u64) -> VirtAddr {
+    VirtAddr::new(page * PAGE).unwrap()
+}
+
+fn space(number: u8) -> Asid {
+    Asid::new(number).unwrap()
+}
+
+impl Desk {
+    fn new(frames: u64) -> Self {
+        Self::with(frames, Policies::default(), [None, None])
+    }
+
+    fn with(frames: u64, policies: Policies, limits: [Option<u32>; 2]) -> Self {
+        let memory = ChannelMemory {
+            base: CardAddr::new(0).unwrap(),
+            bytes: 2 * 65536 + frames * PAGE,
+        };
+        let config = Config {
+            page_size: PageSize::KIB_4,
+            table_sets_log2: 10,
+            batch_bytes: PAGE,
+            buffer_bytes: PAGE,
+            ..Config::new(vec![memory], vec![HostAddr::new(1 << 32)])
+        };
+        let mut desk = Self {
+            pager: Pager::with_policies(config, policies).unwrap(),
+            request: 0,
+            token: 0,
+        };
+        for (number, frame_limit) in limits.into_iter().enumerate() {
+            let asid = space(number as u8);
+            let zero = desk.ask(|request| Event::CreateSpace {
+                request,
+                asid,
+                frame_limit,
+            });
+            let ready = desk.done(id_of(&zero[0]), false);
+            assert!(matches!(ready[0], Action::EnableSpace { .. }));
+        }
+        desk
+    }
+
+    fn tell(&mut self, event: Event) -> Vec<Action> {
+        let mut actions = Vec::new();
+        self.pager.handle(event, &mut actions);
+        self.pager.check().unwrap();
+        actions
+    }
+
+    fn ask(&mut self, event: impl FnOnce(RequestId) -> Event) -> Vec<Action> {
+        self.request += 1;
+        self.tell(event(RequestId(self.request)))
+    }
+
+    fn done(&mut self, id: OperationId, dirty: bool) -> Vec<Action> {
+        self.tell(Event::OperationDone {
+            id,
+            status: OperationStatus::Ok,
+            accessed: true,
+            dirty,
+        })
+    }
+
+    fn io(&mut self, id: IoId, result: Result<u64, IoError>) -> Vec<Action> {
+        self.tell(Event::IoDone { id, result })
+    }
+
+    fn object(&mut self, number: u64, bytes: u64, kind: ObjectKind) -> ObjectId {
+        let object = ObjectId(number);
+        let answer = self.ask(|request| Event::CreateObject {
+            request,
+            object,
+            bytes,
+            kind,
+        });
+        assert_eq!(result(&answer), Ok(Success::Done));
+        object
+    }
+
+    fn map(
+        &mut self,
+        asid: u8,
+        page: u64,
+        object: ObjectId,
+        pages: u64,
+        write: bool,
+    ) -> Result<Success, PagerError> {
+        result(&self.ask(|request| Event::Map {
+            request,
+            asid: space(asid),
+            address: Some(at(page)),
+            object,
+            offset: 0,
+            bytes: pages * PAGE,
+            read: true,
+            write,
+        }))
+    }
+
+    fn unmap(&mut self, asid: u8, page: u64, pages: u64) -> Vec<Action> {
+        self.ask(|request| Event::Unmap {
+            request,
+            asid: space(asid),
+            address: at(page),
+            bytes: pages * PAGE,
+        })
+    }
+
+    fn sync(&mut self, page: u64) -> Vec<Action> {
+        self.ask(|request| Event::Sync {
+            request,
+            asid: space(0),
+            address: at(page),
+            bytes: 1,
+        })
+    }
+
+    fn close(&mut self, object: ObjectId) -> Vec<Action> {
+        self.ask(|request| Event::CloseObject {
+            request,
+            object,
+            discard: false,
+        })
+    }
+
+    fn fault(&mut self, asid: u8, page: u64, write: bool) -> Vec<Action> {
+        self.fault_ahead(asid, page, write, false)
+    }
+
+    fn fault_ahead(&mut self, asid: u8, page: u64, write: bool, ahead: bool) -> Vec<Action> {
+        self.token += 1;
+        self.tell(Event::Fault {
+            token: FaultToken {
+                stream: asid,
+                index: self.token,
+            },
+            asid: space(asid),
+            address: VirtAddr::new(page * PAGE + 64).unwrap(),
+            write,
+            ahead,
+            cause: FaultCause::Absent,
+        })
+    }
+
+    /// A fault that is served to the end, from an object that can be read.
+    fn touch(&mut self, asid: u8, page: u64, write: bool) {
+        let mut actions = self.fault(asid, page, write);
+        while let Some(action) = next_to_answer(&actions) {
+            actions = match action {
+                Action::ReadObject { io, bytes, .. } => self.io(io, Ok(bytes)),
+                Action::WriteObject { io, bytes, .. } => self.io(io, Ok(bytes)),
+                Action::Command { id, .. } => self.done(id, false),
+                _ => unreachable!(),
+            };
+        }
+    }
+}
+
+fn next_to_answer(actions: &[Action]) -> Option<Action> {
+    actions
+        .iter()
+        .find(|action| {
+            matches!(
+                action,
+                Action::ReadObject { .. }
+                    | Action::WriteObject { .. }
+                    | Action::Command { notify: true, .. }
+            )
+        })
+        .cloned()
+}
+
+fn id_of(action: &Action) -> OperationId {
+    match action {
+        Action::Command {
+            id, notify: true, ..
+        } => *id,
+        other => panic!("nobody answers {other:?}"),
+    }
+}
+
+fn io_of(action: &Action) -> IoId {
+    match action {
+        Action::ReadObject { io, .. } | Action::WriteObject { io, .. } => *io,
+        other => panic!("no I/O: {other:?}"),
+    }
+}
+
+fn result(actions: &[Action]) -> Result<Success, PagerError> {
+    match actions.last() {
+        Some(Action::Complete { result, .. }) => *result,
+        other => panic!("not the end of a request: {other:?}"),
+    }
+}
+
+/// Commands in short: name, fence, notify.
+fn commands(actions: &[Action]) -> Vec<(&'static str, bool, bool)> {
+    let command = |action: &Action| match action {
+        Action::Command {
+            operation,
+            fence,
+            notify,
+            ..
+        } => {
+            let name = match operation {
+                Operation::CopyIn { .. } => "in",
+                Operation::CopyOut { .. } => "out",
+                Operation::Zero { .. } => "zero",
+                Operation::Install { .. } => "install",
+                Operation::Invalidate { .. } => "invalidate",
+                Operation::Protect { .. } => "protect",
+                Operation::ReadClear { .. } => "read",
+                Operation::FaultReply { entry: Some(_), .. } => "reply",
+                Operation::FaultReply { entry: None, .. } => "fail",
+            };
+            Some((name, *fence, *notify))
+        }
+        _ => None,
+    };
+    actions.iter().filter_map(command).collect()
+}
+
+fn names(actions: &[Action]) -> Vec<&'static str> {
+    commands(actions)
+        .into_iter()
+        .map(|command| command.0)
+        .collect()
+}
+
+#[test]
+fn a_page_is_installed_behind_its_data() {
+    let mut desk = Desk::new(4);
+    let file = desk.object(1, 2 * PAGE, FILE);
+    desk.map(0, 16, file, 2, true).unwrap();
+    let read = desk.fault(0, 17, false);
+    assert!(matches!(
+        read[..],
+        [Action::ReadObject {
+            offset: PAGE,
+            bytes: PAGE,
+            buffer_offset: 0,
+            ..
+        }]
+    ));
+    let load = desk.io(io_of(&read[0]), Ok(PAGE));
+    let expected = [
+        ("in", false, false),
+        ("install", true, false),
+        ("reply", false, true),
+    ];
+    assert_eq!(commands(&load), expected);
+    assert!(desk.done(id_of(&load[2]), false).is_empty());
+    assert!(desk.pager.is_idle());
+    // The page is there: the next fault costs a reply.
+    assert_eq!(names(&desk.fault(0, 17, false)), ["reply"]);
+}
+
+#[test]
+fn what_lies_beyond_the_end_is_zero_and_never_written() {
+    let mut desk = Desk::new(4);
+    let file = desk.object(1, PAGE + 100, FILE);
+    desk.map(0, 16, file, 3, true).unwrap();
+    let read = desk.fault(0, 17, true);
+    assert!(matches!(read[..], [Action::ReadObject { bytes: 100, .. }]));
+    let load = desk.io(io_of(&read[0]), Ok(100));
+    assert_eq!(names(&load), ["in", "zero", "install", "reply"]);
+    let bytes = |action: &Action| match action {
+        Action::Command {
+            operation: Operation::CopyIn { bytes, .. } | Operation::Zero { bytes, .. },
+            ..
+        } => *bytes,
+        _ => 0,
+    };
+    assert_eq!((bytes(&load[0]), bytes(&load[1])), (128, PAGE - 128));
+    desk.done(id_of(&load[3]), false);
+    // A page that is wholly beyond the end costs no transfer, now or later.
+    let zero = desk.fault(0, 18, true);
+    assert_eq!(names(&zero), ["zero", "install", "reply"]);
+    desk.done(id_of(&zero[2]), false);
+    let leave = desk.unmap(0, 16, 3);
+    assert_eq!(names(&leave), ["invalidate", "invalidate"]);
+    let out = desk.done(id_of(&leave[0]), true);
+    assert_eq!(names(&out), ["out"]);
+    assert_eq!(desk.done(id_of(&leave[1]), true), []);
+    let write = desk.done(id_of(&out[0]), false);
+    assert!(matches!(
+        write[..],
+        [Action::WriteObject {
+            offset: PAGE,
+            bytes: 100,
+            ..
+        }]
+    ));
+    assert_eq!(
+        result(&desk.io(io_of(&write[0]), Ok(100))),
+        Ok(Success::Done)
+    );
+    assert_eq!(desk.pager.resident_pages(), 0);
+}
+
+#[test]
+fn known_zeroes_are_not_read_until_they_are_saved() {
+    let mut desk = Desk::new(1);
+    let memory = desk.object(1, 2 * PAGE, ObjectKind::Anonymous);
+    desk.map(0, 16, memory, 2, true).unwrap();
+    desk.touch(0, 16, true);
+    desk.touch(0, 17, true);
+    // Page 0 was evicted dirty: from now on it is somewhere.
+    assert_eq!(desk.pager.statistics().pages_written, 1);
+    desk.touch(0, 16, false);
+    let statistics = desk.pager.statistics();
+    assert_eq!((statistics.pages_zeroed, statistics.pages_read), (2, 1));
+}
+
+#[test]
+fn holes_of_a_file_are_not_read() {
+    let mut desk = Desk::new(2);
+    let file = desk.object(1, 2 * PAGE, FILE);
+    desk.tell(Event::ObjectHole {
+        object: file,
+        offset: 0,
+        bytes: PAGE + 5,
+    });
+    desk.map(0, 16, file, 2, true).unwrap();
+    assert_eq!(
+        names(&desk.fault(0, 16, false)),
+        ["zero", "install", "reply"]
+    );
+    assert!(matches!(
+        desk.fault(0, 17, false)[..],
+        [Action::ReadObject { .. }]
+    ));
+}
+
+#[test]
+fn faults_on_a_page_join_its_fill_and_spaces_share_the_frame() {
+    let mut desk = Desk::new(4);
+    let file = desk.object(1, PAGE, FILE);
+    desk.map(0, 16, file, 1, true).unwrap();
+    desk.map(1, 99, file, 1, false).unwrap();
+    let read = desk.fault(0, 16, true);
+    assert!(desk.fault_ahead(0, 16, false, true).is_empty());
+    assert!(desk.fault(1, 99, false).is_empty());
+    let load = desk.io(io_of(&read[0]), Ok(PAGE));
+    let expected = ["in", "install", "reply", "reply", "install", "reply"];
+    assert_eq!(names(&load), expected);
+    assert_eq!(desk.pager.resident_pages(), 1);
+    assert_eq!(desk.pager.statistics().faults_joined, 2);
+}
+
+#[test]
+fn the_head_of_a_stream_goes_first() {
+    let mut desk = Desk::new(8);
+    let file = desk.object(1, 4 * PAGE, FILE);
+    desk.map(0, 16, file, 4, true).unwrap();
+    // One buffer: the first fault takes it.
+    let first = desk.fault(0, 16, false);
+    assert!(desk.fault_ahead(0, 17, false, true).is_empty());
+    assert!(desk.fault_ahead(0, 18, false, true).is_empty());
+    assert!(desk.fault(0, 18, false).is_empty());
+    let load = desk.io(io_of(&first[0]), Ok(PAGE));
+    let next = desk.done(id_of(load.last().unwrap()), false);
+    assert!(matches!(next[..], [Action::ReadObject { offset, .. }] if offset == 2 * PAGE));
+}
+
+#[test]
+fn a_write_during_a_sync_waits_for_the_copy_and_is_saved_by_the_next() {
+    let mut desk = Desk::new(4);
+    let file = desk.object(1, PAGE, FILE);
+    desk.map(0, 16, file, 1, true).unwrap();
+    desk.touch(0, 16, true);
+    let protect = desk.sync(16);
+    assert_eq!(names(&protect), ["protect"]);
+    assert!(desk.fault(0, 16, true).is_empty());
+    let out = desk.done(id_of(&protect[0]), true);
+    assert_eq!(names(&out), ["out"]);
+    let write = desk.done(id_of(&out[0]), false);
+    assert!(matches!(write[0], Action::WriteObject { .. }));
+    assert_eq!(names(&write), ["invalidate", "install", "reply"]);
+    // What is written now is not in the buffer: another sync has to write again.
+    assert!(desk.sync(16).is_empty());
+    desk.done(id_of(&write[1]), false);
+    let again = desk.io(io_of(&write[0]), Ok(PAGE));
+    assert!(matches!(again[0], Action::Complete { result: Ok(_), .. }));
+    assert_eq!(names(&again), ["protect"]);
+    let out = desk.done(id_of(&again[1]), false);
+    assert_eq!(
+        names(&out),
+        ["out"],
+        "an answered write counts, whatever the report says"
+    );
+}
+
+#[test]
+fn clean_pages_are_not_written() {
+    let mut desk = Desk::new(4);
+    let file = desk.object(1, PAGE, FILE);
+    desk.map(0, 16, file, 1, true).unwrap();
+    desk.touch(0, 16, false);
+    let protect = desk.sync(16);
+    assert_eq!(
+        result(&desk.done(id_of(&protect[0]), false)),
+        Ok(Success::Done)
+    );
+    let leave = desk.unmap(0, 16, 1);
+    assert_eq!(
+        result(&desk.done(id_of(&leave[0]), false)),
+        Ok(Success::Done)
+    );
+    assert_eq!(desk.pager.statistics().pages_written, 0);
+}
+
+#[test]
+fn a_full_disk_loses_nothing() {
+    let mut desk = Desk::new(1);
+    let file = desk.object(1, 2 * PAGE, FILE);
+    desk.map(0, 16, file, 2, true).unwrap();
+    desk.touch(0, 16, true);
+    // Eviction for another page fails, and so does the access that needs it.
+    let invalidate = desk.fault(0, 17, false);
+    let out = desk.done(id_of(&invalidate[0]), true);
+    let write = desk.done(id_of(&out[0]), false);
+    let failed = desk.io(io_of(&write[0]), Err(IoError::Os(28)));
+    assert!(matches!(failed[0], Action::WriteBackFailed { .. }));
+    assert_eq!(names(&failed), ["fail"]);
+    let told = AccessError::NoFrame {
+        frames: 1,
+        unsaved: 1,
+    };
+    assert!(matches!(failed[2], Action::AccessFailed { reason, .. } if reason == told));
+    // The data is still there for the kernel, and an unmap says what is wrong.
+    assert_eq!(names(&desk.fault(0, 16, false)), ["install", "reply"]);
+    let leave = desk.unmap(0, 16, 2);
+    let out = desk.done(id_of(&leave[0]), false);
+    let write = desk.done(id_of(&out[0]), false);
+    let error = result(&desk.io(io_of(&write[0]), Err(IoError::Os(28)))).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("offset 0 of object 1: system error 28"),
+        "{error}"
+    );
+    assert_eq!(desk.pager.resident_pages(), 1);
+    // There is room again: closing saves it.
+    let out = desk.close(file);
+    let write = desk.done(id_of(&out[0]), false);
+    assert_eq!(
+        result(&desk.io(io_of(&write[0]), Ok(PAGE))),
+        Ok(Success::Done)
+    );
+    assert_eq!(
+        (desk.pager.resident_pages(), desk.pager.free_frames()),
+        (0, 1)
+    );
+}
+
+#[test]
+fn a_failed_read_fails_its_access_and_nothing_else() {
+    let mut desk = Desk::new(2);
+    let file = desk.object(1, PAGE, FILE);
+    desk.map(0, 16, file, 1, false).unwrap();
+    let read = desk.fault(0, 16, false);
+    let failed = desk.io(io_of(&read[0]), Err(IoError::Os(5)));
+    assert_eq!(names(&failed), ["fail"]);
+    let Action::AccessFailed { reason, .. } = &failed[1] else {
+        panic!("{failed:?}");
+    };
+    assert!(reason
+        .to_string()
+        .contains("cannot read 4096 bytes at offset 0 of object 1"));
+    desk.touch(0, 16, false);
+    assert_eq!(desk.pager.resident_pages(), 1);
+}
+
+#[test]
+fn wrong_accesses_name_the_nearest_mapping() {
+    let mut desk = Desk::new(2);
+    let file = desk.object(1, PAGE, FILE);
+    desk.map(0, 16, file, 1, false).unwrap();
+    for (page, write, expected) in [
+        (17, false, AccessError::NotMapped),
+        (16, true, AccessError::NotWritable),
+    ] {
+        let failed = desk.fault(0, page, write);
+        assert_eq!(names(&failed), ["fail"]);
+        let Action::AccessFailed {
+            reason, nearest, ..
+        } = failed[1]
+        else {
+            panic!("{failed:?}");
+        };
+        assert_eq!(reason, expected);
+        assert_eq!(nearest.unwrap().address, at(16));
+    }
+}
+
+#[test]
+fn a_stopped_slot_is_not_answered() {
+    let mut desk = Desk::new(2);
+    let file = desk.object(1, PAGE, FILE);
+    desk.map(0, 16, file, 1, false).unwrap();
+    let read = desk.fault(0, 16, false);
+    desk.tell(Event::SlotStopped {
+        first_stream: 0,
+        last_stream: 1,
+    });
+    let load = desk.io(io_of(&read[0]), Ok(PAGE));
+    assert_eq!(commands(&load), [("in", false, true)]);
+}
+
+#[test]
+fn a_full_set_gives_up_its_oldest_entry() {
+    let mut desk = Desk::new(16);
+    let file = desk.object(1, 9 * PAGE, FILE);
+    let table = TableGeometry::new(CardAddr::new(0).unwrap(), 10).unwrap();
+    let page = |tag| table.page(5, tag, PageSize::KIB_4).number;
+    for tag in 1..=9 {
+        let answer = desk.ask(|request| Event::Map {
+            request,
+            asid: space(0),
+            address: Some(at(page(tag))),
+            object: file,
+            offset: (tag - 1) * PAGE,
+            bytes: PAGE,
+            read: true,
+            write: true,
+        });
+        result(&answer).unwrap();
+    }
+    (1..=8).for_each(|tag| desk.touch(0, page(tag), false));
+    let read = desk.fault(0, page(9), false);
+    let load = desk.io(io_of(&read[0]), Ok(PAGE));
+    assert_eq!(names(&load), ["in", "invalidate", "install", "reply"]);
+    assert!(matches!(
+        load[1],
+        Action::Command { operation: Operation::Invalidate { address, .. }, .. } if address == at(page(1))
+    ));
+    // The victim keeps its frame.
+    desk.done(id_of(&load[1]), true);
+    desk.done(id_of(&load[3]), false);
+    assert_eq!(desk.pager.resident_pages(), 9);
+}
+
+#[test]
+fn a_space_at_its_limit_evicts_its_own() {
+    let mut desk = Desk::with(8, Policies::default(), [Some(1), None]);
+    let file = desk.object(1, 4 * PAGE, FILE);
+    desk.map(0, 16, file, 2, false).unwrap();
+    desk.map(1, 16, file, 4, false).unwrap();
+    desk.touch(1, 18, false);
+    desk.touch(0, 16, false);
+    desk.touch(0, 17, false);
+    assert_eq!(desk.pager.statistics().evictions, 1);
+    assert_eq!(names(&desk.fault(1, 18, false)), ["reply"]);
+}
+
+#[test]
+fn the_eviction_policy_can_ask_what_was_touched() {
+    let policies = Policies {
+        eviction: Box::<SecondChance>::default(),
+        ..Policies::default()
+    };
+    let mut desk = Desk::with(2, policies, [None, None]);
+    let file = desk.object(1, 3 * PAGE, FILE);
+    desk.map(0, 16, file, 3, false).unwrap();
+    desk.touch(0, 16, false);
+    desk.touch(0, 17, false);
+    let examine = desk.fault(0, 18, false);
+    assert_eq!(names(&examine), ["read"]);
+    let next = desk.done(id_of(&examine[0]), false);
+    assert_eq!(
+        names(&next),
+        ["read"],
+        "the first was touched, so the second is looked at"
+    );
+    let evict = desk.tell(Event::OperationDone {
+        id: id_of(&next[0]),
+        status: OperationStatus::Ok,
+        accessed: false,
+        dirty: false,
+    });
+    assert_eq!(names(&evict), ["invalidate"]);
+}
+
+#[test]
+fn hints_use_free_frames_only() {
+    let mut desk = Desk::new(2);
+    let file = desk.object(1, 4 * PAGE, ObjectKind::Anonymous);
+    desk.map(0, 16, file, 4, true).unwrap();
+    let hint = desk.tell(Event::Prefetch {
+        asid: space(0),
+        address: at(16),
+        bytes: 4 * PAGE,
+    });
+    assert_eq!(names(&hint), ["zero", "install", "zero", "install"]);
+    assert_eq!(desk.pager.statistics().pages_hinted, 2);
+}
+
+#[test]
+fn refusals_name_the_thing_and_the_rule() {
+    let mut desk = Desk::new(2);
+    let file = desk.object(1, 100, FILE);
+    let locked = desk.object(
+        2,
+        100,
+        ObjectKind::File {
+            writable: false,
+            fresh: false,
+        },
+    );
+    desk.map(0, 16, file, 2, true).unwrap();
+    let says = |result: Result<Success, PagerError>, words: &[&str]| {
+        let text = result.unwrap_err().to_string();
+        assert!(words.iter().all(|word| text.contains(word)), "{text}");
+    };
+    let overlap = desk.map(0, 17, locked, 1, false);
+    says(overlap, &["0x000000011000", "object 1", "0x000000010000"]);
+    says(desk.map(0, 32, locked, 1, true), &["object 2 is read-only"]);
+    says(
+        desk.map(7, 32, file, 1, true),
+        &["address space 7 does not exist"],
+    );
+    says(
+        desk.map(0, 32, ObjectId(9), 1, true),
+        &["object 9 does not exist"],
+    );
+    says(
+        desk.map(0, 32, file, 0, true),
+        &["0x000000020000 has no bytes"],
+    );
+    says(desk.map(0, (1 << 36) - 1, file, 2, true), &["48-bit"]);
+    let empty = desk.ask(|request| Event::CreateObject {
+        request,
+        object: ObjectId(3),
+        bytes: 0,
+        kind: FILE,
+    });
+    says(result(&empty), &["object 3 is empty"]);
+    for (offset, words) in [
+        (PAGE, ["past the end", "100 bytes"]),
+        (64, ["offset 64", "4 KiB"]),
+    ] {
+        let answer = desk.ask(|request| Event::Map {
+            request,
+            asid: space(0),
+            address: None,
+            object: file,
+            offset,
+            bytes: 1,
+            read: true,
+            write: false,
+        });
+        says(result(&answer), &words);
+    }
+    says(
+        result(&desk.unmap(0, 99, 1)),
+        &["nothing is mapped", "0x000000063000"],
+    );
+    says(
+        result(&desk.close(file)),
+        &["object 1 is still mapped at 0x000000010000"],
+    );
+}
+
+#[test]
+fn impossible_configurations_are_refused() {
+    let memory = ChannelMemory {
+        base: CardAddr::new(0).unwrap(),
+        bytes: 4 << 20,
+    };
+    let good = Config::new(vec![memory, memory], vec![HostAddr::new(0)]);
+    let refused = |change: &dyn Fn(&mut Config)| {
+        let mut config = good.clone();
+        config.channels.truncate(1);
+        change(&mut config);
+        Pager::new(config).err().map(|error| error.to_string())
+    };
+    assert_eq!(refused(&|_| {}), None);
+    assert!(refused(&|config| config.buffers.clear()).is_some());
+    assert!(refused(&|config| config.buffer_bytes = 4096).is_some());
+    assert!(refused(&|config| config.buffers[0] = HostAddr::new(1)).is_some());
+    assert!(refused(&|config| config.channels[0].bytes = 1 << 20).is_some());
+    assert!(refused(&|config| config.table_sets_log2 = 9).is_some());
+    assert!(refused(&|config| config.channels.push(memory)).is_some());
+}
