@@ -14,19 +14,40 @@ use units::CardAddr;
 fn main() -> Result<(), Box<dyn Error>> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let platform = Platform::named("f1", &platform_directories(&home))?;
-    let mut card = SimCard::open(SimOptions::new(platform), |progress| eprintln!("{progress:?}"))?;
+    let mut card = SimCard::open(SimOptions::new(platform), |progress| {
+        eprintln!("{progress:?}")
+    })?;
     let bytes = 8 << 20;
     let memory = Arc::new(HostMemory::allocate(2 * bytes)?);
     let at = card.map_host(memory.clone())?;
     let to = CardAddr::new(0).ok_or("address")?;
     let size = bytes as u64;
     for (name, operation) in [
-        ("copy in", Operation::CopyIn { from: at, to, bytes: size }),
-        ("copy out", Operation::CopyOut { from: to, to: at.offset(size), bytes: size }),
+        (
+            "copy in",
+            Operation::CopyIn {
+                from: at,
+                to,
+                bytes: size,
+            },
+        ),
+        (
+            "copy out",
+            Operation::CopyOut {
+                from: to,
+                to: at.offset(size),
+                bytes: size,
+            },
+        ),
     ] {
         let before = card.statistics()?;
         let start = Instant::now();
-        card.submit(Command { id: CommandId(1), operation, fence: false, notify: true })?;
+        card.submit(Command {
+            id: CommandId(1),
+            operation,
+            fence: false,
+            notify: true,
+        })?;
         card.wait(None)?;
         let wall = start.elapsed();
         let after = card.statistics()?;

@@ -179,13 +179,21 @@ impl BarPort {
 
     fn begin(&mut self) -> bool {
         match self.current {
-            Some(Access { address, kind: Kind::Write(value), .. }) => {
+            Some(Access {
+                address,
+                kind: Kind::Write(value),
+                ..
+            }) => {
                 self.awaddr.set(address.into());
                 self.wdata.set(value.into());
                 self.wstrb.set(0xf);
                 self.awvalid.set(1) | self.wvalid.set(1) | self.bready.set(1)
             }
-            Some(Access { address, kind: Kind::Read, .. }) => {
+            Some(Access {
+                address,
+                kind: Kind::Read,
+                ..
+            }) => {
                 self.araddr.set(address.into());
                 self.arvalid.set(1) | self.rready.set(1)
             }

@@ -21,13 +21,17 @@ impl Finder<'_> {
     /// The pin `<prefix>_<name>`.
     pub(crate) fn pin<T: PinValue>(&self, name: &str) -> Result<Pin<T>, BuildError> {
         let name = format!("{}_{name}", self.prefix);
-        self.shell.pin(&name, self.element).ok_or_else(|| self.missing(&name))
+        self.shell
+            .pin(&name, self.element)
+            .ok_or_else(|| self.missing(&name))
     }
 
     /// The pin `<prefix>_<name>`, of at most 64 bits.
     pub(crate) fn number(&self, name: &str) -> Result<NumberPin, BuildError> {
         let name = format!("{}_{name}", self.prefix);
-        self.shell.number_pin(&name, self.element).ok_or_else(|| self.missing(&name))
+        self.shell
+            .number_pin(&name, self.element)
+            .ok_or_else(|| self.missing(&name))
     }
 }
 

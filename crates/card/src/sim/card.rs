@@ -563,7 +563,10 @@ impl Card for SimCard {
                 return Ok(());
             }
         }
-        let result = Err(CardError::Broken(format!("slot {} does not come to rest", slot.0)));
+        let result = Err(CardError::Broken(format!(
+            "slot {} does not come to rest",
+            slot.0
+        )));
         self.note(result)
     }
 

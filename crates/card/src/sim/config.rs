@@ -82,7 +82,10 @@ impl ShellConfig {
         } else if self.ports_per_slot == 0 || self.ports() > 128 {
             Some(format!("{} ports: 1 to 128 are possible", self.ports()))
         } else if !self.channels.is_power_of_two() {
-            Some(format!("channels = {}: must be a power of two", self.channels))
+            Some(format!(
+                "channels = {}: must be a power of two",
+                self.channels
+            ))
         } else if channel_bits > 37 || self.channel_bytes_log2 < 20 {
             Some(format!(
                 "{} channels of 2^{} bytes: card addresses have 37 bits, and a channel at least \

@@ -107,15 +107,23 @@ impl Engine {
             ..
         } = parts;
         let pin = |name: &str| {
-            shell.pin::<u8>(name, 0).ok_or_else(|| BuildError::Mismatch {
-                kernel: shell.info().name.clone(),
-                rule: format!("the shell has no port `{name}` of one bit"),
-            })
+            shell
+                .pin::<u8>(name, 0)
+                .ok_or_else(|| BuildError::Mismatch {
+                    kernel: shell.info().name.clone(),
+                    rule: format!("the shell has no port `{name}` of one bit"),
+                })
         };
         let (reset, irq) = (pin("rst_ni")?, pin("irq_o")?);
         if !parts.monolithic {
             for slot in 0..slots {
-                quieten(&shell, SlotPlace { slot, ports_per_slot })?;
+                quieten(
+                    &shell,
+                    SlotPlace {
+                        slot,
+                        ports_per_slot,
+                    },
+                )?;
             }
         }
         let observers = (0..slots * ports_per_slot)
@@ -315,7 +323,9 @@ impl Engine {
         let skip = self.idle_skipping;
         self.shell.edge(at, skip).map_err(broken)?;
         for index in 0..self.slots.len() {
-            let result = self.slots[index].as_mut().map_or(Ok(()), |slot| slot.edge(at, skip));
+            let result = self.slots[index]
+                .as_mut()
+                .map_or(Ok(()), |slot| slot.edge(at, skip));
             if let Err(failure) = result {
                 self.kernel_failed(index, failure)?;
             }
@@ -362,7 +372,8 @@ impl Engine {
         self.slots[index] = None;
         quieten(self.shell.instance(), self.place(slot))?;
         self.shell.touch();
-        self.notices.push(Notice::KernelFailed(slot, failure.reason));
+        self.notices
+            .push(Notice::KernelFailed(slot, failure.reason));
         Ok(())
     }
 }

@@ -157,7 +157,8 @@ impl HostPort {
             debug_assert!(false, "wready without an address");
             return;
         };
-        self.rows.push_back((self.bus.wdata.get(), self.bus.wstrb.get()));
+        self.rows
+            .push_back((self.bus.wdata.get(), self.bus.wstrb.get()));
         write.done += 1;
         debug_assert_eq!(self.bus.wlast.high(), write.done == write.rows, "wlast");
         if write.done < write.rows {
@@ -188,7 +189,11 @@ impl HostPort {
     /// Lets writes reach host memory that are visible at `now`. The host calls it before it looks.
     #[inline]
     pub(crate) fn make_visible(&mut self, now: Picoseconds) {
-        while self.posted.front().is_some_and(|posted| posted.visible <= now) {
+        while self
+            .posted
+            .front()
+            .is_some_and(|posted| posted.visible <= now)
+        {
             let Some(posted) = self.posted.pop_front() else {
                 return;
             };
@@ -216,14 +221,22 @@ impl HostPort {
             changed |= self.bus.bvalid.set(0);
         }
         if !self.bus.rvalid.high() {
-            if let Some(read) = self.reads.front_mut().filter(|read| read.next_row_at() <= now) {
+            if let Some(read) = self
+                .reads
+                .front_mut()
+                .filter(|read| read.next_row_at() <= now)
+            {
                 let mut row = [0; 64];
                 let offset = usize::from(read.done) * 64;
                 let got = match &read.source {
                     Some((memory, start)) => memory.read(start + offset, &mut row).is_ok(),
                     None => false,
                 };
-                let code = if got { response::OKAY } else { response::DECODE_ERROR };
+                let code = if got {
+                    response::OKAY
+                } else {
+                    response::DECODE_ERROR
+                };
                 self.bus.rdata.set(row);
                 self.bus.rresp.set(code);
                 self.rid.set(read.id);
@@ -248,7 +261,10 @@ impl HostPort {
         }
         let data = !self.writes.is_empty() && self.rows.len() < POSTED_ROWS;
         changed |= self.bus.arready.set((self.reads.len() < READS).into());
-        changed |= self.bus.awready.set((self.writes.len() < WRITE_ADDRESSES).into());
+        changed |= self
+            .bus
+            .awready
+            .set((self.writes.len() < WRITE_ADDRESSES).into());
         changed |= self.bus.wready.set(data.into());
         changed
     }

@@ -163,7 +163,11 @@ impl<'a> Matcher<'a> {
             let name = format!("{CONTROL_PREFIX}_{}", signal.name);
             let port = self.take(&name);
             if let Some(port) = port {
-                let narrowest = if signal.name.ends_with("addr") { 1 } else { signal.width };
+                let narrowest = if signal.name.ends_with("addr") {
+                    1
+                } else {
+                    signal.width
+                };
                 let direction = direction_at_kernel(!signal.manager);
                 self.check(port, narrowest..=signal.width, direction)?;
             } else if signal.need == Need::Bus {
@@ -201,7 +205,11 @@ impl<'a> Matcher<'a> {
             let full = format!("{name}_{}", signal.name);
             let port = self.take(&full);
             if let Some(port) = port {
-                let narrowest = if signal.name.ends_with("id") { 1 } else { signal.width };
+                let narrowest = if signal.name.ends_with("id") {
+                    1
+                } else {
+                    signal.width
+                };
                 let direction = direction_at_kernel(signal.manager);
                 self.check(port, narrowest..=signal.width, direction)?;
             } else {

@@ -133,7 +133,8 @@ impl MemoryPort {
         };
         if !burst.error {
             let offset = burst.offset + u64::from(burst.done) * 64;
-            self.store.write_row(offset, &self.bus.wdata, self.bus.wstrb.get());
+            self.store
+                .write_row(offset, &self.bus.wdata, self.bus.wstrb.get());
         }
         self.statistics.rows_written += 1;
         burst.done += 1;
@@ -149,7 +150,10 @@ impl MemoryPort {
     fn push_to_model(&mut self, now: Picoseconds) {
         let mut pushed = false;
         for waits in [&mut self.read_waits, &mut self.write_waits] {
-            if waits.as_ref().is_some_and(|access| self.model.can_accept(access.write)) {
+            if waits
+                .as_ref()
+                .is_some_and(|access| self.model.can_accept(access.write))
+            {
                 if let Some(access) = waits.take() {
                     self.model.push(now, access);
                     pushed = true;
@@ -228,7 +232,11 @@ impl MemoryPort {
                     may && self.model.pop_write(now).is_some()
                 };
                 if ready {
-                    let code = if error { response::DECODE_ERROR } else { response::OKAY };
+                    let code = if error {
+                        response::DECODE_ERROR
+                    } else {
+                        response::OKAY
+                    };
                     self.bus.bresp.set(code);
                     self.bus.bvalid.set(1);
                     self.answers.pop_front();

@@ -71,7 +71,9 @@ impl Model {
         // SAFETY: a function without arguments that returns a constant.
         let found = unsafe { abi() };
         if found != ABI {
-            return Err(damaged(format!("its interface is version {found}, not {ABI}")));
+            return Err(damaged(format!(
+                "its interface is version {found}, not {ABI}"
+            )));
         }
         let interface = Interface {
             create: symbol!(b"tmb_create\0"),
@@ -156,7 +158,11 @@ impl Instance {
             let address = NonNull::new(address.cast());
             match address.filter(|_| bytes as usize == expected) {
                 Some(address) => ports.push((address, expected)),
-                None => return Err(damaged("model.json gives a port another size than model.so")),
+                None => {
+                    return Err(damaged(
+                        "model.json gives a port another size than model.so",
+                    ))
+                }
             }
         }
         let mut state_bytes = 0;
@@ -182,9 +188,8 @@ impl Instance {
     pub fn edge(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
         // SAFETY: the handle is alive, `&mut self` and the types being neither Send nor Sync mean
         // that nobody else evaluates it or touches its pins now.
-        let code = unsafe {
-            (self.memory.model.interface.edge)(self.memory.handle.as_ptr(), now.get())
-        };
+        let code =
+            unsafe { (self.memory.model.interface.edge)(self.memory.handle.as_ptr(), now.get()) };
         self.outcome(code)
     }
 
@@ -194,9 +199,8 @@ impl Instance {
     /// As [`edge`](Self::edge).
     pub fn settle(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
         // SAFETY: as in `edge`.
-        let code = unsafe {
-            (self.memory.model.interface.settle)(self.memory.handle.as_ptr(), now.get())
-        };
+        let code =
+            unsafe { (self.memory.model.interface.settle)(self.memory.handle.as_ptr(), now.get()) };
         self.outcome(code)
     }
 
@@ -235,7 +239,11 @@ impl Instance {
 
     /// Where an element of a port is, and how wide it is.
     fn place(&self, name: &str, element: u32) -> Option<(NonNull<u8>, &ModelPort)> {
-        let index = self.info().ports.iter().position(|port| port.name == name)?;
+        let index = self
+            .info()
+            .ports
+            .iter()
+            .position(|port| port.name == name)?;
         let port = &self.info().ports[index];
         if element >= port.elements {
             return None;
@@ -289,7 +297,11 @@ impl Instance {
         assert_eq!(copy.len(), self.state.1);
         // SAFETY: both blocks have `copy.len()` bytes, and nothing writes them meanwhile.
         let difference = unsafe {
-            libc::memcmp(self.state.0.as_ptr().cast(), copy.as_ptr().cast(), copy.len())
+            libc::memcmp(
+                self.state.0.as_ptr().cast(),
+                copy.as_ptr().cast(),
+                copy.len(),
+            )
         };
         difference == 0
     }

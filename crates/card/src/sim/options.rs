@@ -41,7 +41,9 @@ impl SimOptions {
         } else {
             Platform::named(platform, &platform_directories(&home()))
         };
-        Ok(Self::new(loaded.map_err(|error| CardError::Platform(error.to_string()))?))
+        Ok(Self::new(
+            loaded.map_err(|error| CardError::Platform(error.to_string()))?,
+        ))
     }
 
     /// The default card on a platform.

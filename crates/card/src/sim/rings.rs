@@ -66,7 +66,9 @@ impl CommandRing {
     pub(crate) fn push(&mut self, command: &Command) -> Result<(), CardError> {
         let index = self.tail as usize & (Self::size() - 1);
         for (word, value) in command.encode().into_iter().enumerate() {
-            self.memory.store(index * ENTRY + word * 8, value).map_err(outside)?;
+            self.memory
+                .store(index * ENTRY + word * 8, value)
+                .map_err(outside)?;
         }
         if command.notify {
             self.awaited.push_back((command.id, self.tail));

@@ -28,13 +28,7 @@ pub(crate) enum Need {
     Optional,
 }
 
-const fn signal(
-    name: &'static str,
-    width: u32,
-    manager: bool,
-    absent: u64,
-    need: Need,
-) -> Signal {
+const fn signal(name: &'static str, width: u32, manager: bool, absent: u64, need: Need) -> Signal {
     Signal {
         name,
         width,

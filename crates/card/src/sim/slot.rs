@@ -68,7 +68,10 @@ impl Place<'_> {
     fn missing(&self) -> BuildError {
         BuildError::Mismatch {
             kernel: self.instance.info().name.clone(),
-            rule: format!("the model has no port `{}` of the expected width", self.name),
+            rule: format!(
+                "the model has no port `{}` of the expected width",
+                self.name
+            ),
         }
     }
 
@@ -82,7 +85,9 @@ impl Place<'_> {
     }
 
     fn number(&self) -> Result<NumberPin, BuildError> {
-        self.instance.number_pin(&self.name, self.element).ok_or_else(|| self.missing())
+        self.instance
+            .number_pin(&self.name, self.element)
+            .ok_or_else(|| self.missing())
     }
 }
 
@@ -188,7 +193,10 @@ impl KernelSlot {
             to_kernel.add(&single("slot_rst_no", true), &single(&reset.name, false))?;
         }
         if let Some(interrupt) = &interface.interrupt {
-            to_shell.add(&single(&interrupt.name, false), &single("slot_interrupt_i", true))?;
+            to_shell.add(
+                &single(&interrupt.name, false),
+                &single("slot_interrupt_i", true),
+            )?;
         }
         Ok(Self {
             kernel: Clocked::new(instance),

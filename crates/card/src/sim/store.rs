@@ -13,8 +13,9 @@ pub(crate) struct Store {
 
 impl Store {
     pub(crate) fn new(bytes: u64) -> io::Result<Self> {
-        let length = usize::try_from(bytes)
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "more than the address space"))?;
+        let length = usize::try_from(bytes).map_err(|_| {
+            io::Error::new(io::ErrorKind::InvalidInput, "more than the address space")
+        })?;
         // SAFETY: a new anonymous mapping; no existing memory is touched.
         let start = unsafe {
             libc::mmap(
@@ -37,7 +38,10 @@ impl Store {
 
     /// Whether `rows` rows from `offset` exist.
     pub(crate) fn holds(&self, offset: u64, rows: u64) -> bool {
-        offset % 64 == 0 && offset.checked_add(rows * 64).is_some_and(|end| end <= self.bytes)
+        offset % 64 == 0
+            && offset
+                .checked_add(rows * 64)
+                .is_some_and(|end| end <= self.bytes)
     }
 
     /// Puts a row on a pin.
@@ -46,7 +50,13 @@ impl Store {
         assert!(self.holds(offset, 1));
         // SAFETY: the row lies inside the mapping (checked); nothing else writes it, because the
         // store is private to its channel.
-        let row = unsafe { self.start.as_ptr().add(offset as usize).cast::<Row>().read() };
+        let row = unsafe {
+            self.start
+                .as_ptr()
+                .add(offset as usize)
+                .cast::<Row>()
+                .read()
+        };
         to.set(row);
     }
 

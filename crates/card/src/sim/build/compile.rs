@@ -82,7 +82,13 @@ pub(crate) fn compile(
     run_all(generated, commands, step)?;
 
     let mut link = Command::new(&tools.compiler);
-    link.args(["-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,--gc-sections", "-o"]);
+    link.args([
+        "-shared",
+        "-pthread",
+        "-Wl,-Bsymbolic",
+        "-Wl,--gc-sections",
+        "-o",
+    ]);
     link.arg(folder.join("model.so")).args(&objects);
     run(generated, link)
 }
@@ -90,7 +96,10 @@ pub(crate) fn compile(
 /// The macros that make the glue this model's.
 fn definitions(generated: &Generated) -> String {
     let info = &generated.info;
-    let mut text = format!("#define TMB_ABI {ABI}\n#define TMB_CLOCK {}\n", info.clock_member);
+    let mut text = format!(
+        "#define TMB_ABI {ABI}\n#define TMB_CLOCK {}\n",
+        info.clock_member
+    );
     if let Some(history) = &info.clock_history {
         text.push_str(&format!("#define TMB_CLOCK_HISTORY {history}\n"));
     }
@@ -115,7 +124,9 @@ fn run_all(
     step: &mut dyn FnMut(usize, usize),
 ) -> Result<(), BuildError> {
     let of = commands.len();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(of);
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(of);
     let queue = Mutex::new(commands.into_iter());
     let failed = AtomicUsize::new(0);
     let (sender, finished) = std::sync::mpsc::channel();

@@ -32,9 +32,7 @@ pub struct Design {
 }
 
 /// Files that an `include`, `$readmemh` or the like may reach.
-const SIDE_FILES: [&str; 9] = [
-    "sv", "v", "svh", "vh", "mem", "hex", "dat", "bin", "vlt",
-];
+const SIDE_FILES: [&str; 9] = ["sv", "v", "svh", "vh", "mem", "hex", "dat", "bin", "vlt"];
 
 impl FileSet {
     /// A kernel's files; every folder that holds one is an include folder.
@@ -129,7 +127,11 @@ impl Design {
             }
         }
         let digest = hasher.finalize();
-        Ok(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+        Ok(digest
+            .iter()
+            .take(16)
+            .map(|byte| format!("{byte:02x}"))
+            .collect())
     }
 
     /// Finds inline C++ (`$c`), which Verilator would compile into the model.
@@ -183,7 +185,9 @@ mod tests {
         assert!(is_inline_call("x = $c(\"1\");"));
         assert!(is_inline_call("x = $c32 (\"1\");"));
         assert!(is_inline_call("x = $cpure(\"1\");"));
-        assert!(!is_inline_call("x = $clog2(8) + $ceil(2.0) + $countones(y);"));
+        assert!(!is_inline_call(
+            "x = $clog2(8) + $ceil(2.0) + $countones(y);"
+        ));
     }
 
     #[test]

@@ -110,7 +110,15 @@ mod tests {
         let ports = parse_header(header);
         let seen: Vec<_> = ports
             .iter()
-            .map(|p| (p.name.as_str(), p.direction, p.width, p.elements, p.element_bytes()))
+            .map(|p| {
+                (
+                    p.name.as_str(),
+                    p.direction,
+                    p.width,
+                    p.elements,
+                    p.element_bytes(),
+                )
+            })
             .collect();
         assert_eq!(
             seen,

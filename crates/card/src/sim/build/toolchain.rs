@@ -48,7 +48,10 @@ impl Toolchain {
             looked: format!("`{}` does not run", compiler.display()),
             remedy: "install g++ (`apt-get install g++`), or name another in TOMBOLO_CXX",
         })?;
-        let identity = format!("{verilator_version}\n{compiler_version}\n{}", cpu_identity());
+        let identity = format!(
+            "{verilator_version}\n{compiler_version}\n{}",
+            cpu_identity()
+        );
         Ok(Self {
             verilator_root,
             compiler,

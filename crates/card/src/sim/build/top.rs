@@ -81,7 +81,11 @@ fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
     add("", "clk", 1, true, None);
     add("", "irq", 1, false, None);
     for signal in CONTROL {
-        let width = if signal.name.ends_with("addr") { 32 } else { signal.width };
+        let width = if signal.name.ends_with("addr") {
+            32
+        } else {
+            signal.width
+        };
         add("bar_", signal.name, width, signal.manager, None);
     }
     for (name, width, manager) in MEMORY.into_iter().chain(HOST_IDS) {
@@ -91,7 +95,13 @@ fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
         add("mem_", name, width, !manager, Some(config.channels.into()));
     }
     for signal in AXI4 {
-        add("port_", signal.name, signal.width, signal.manager, Some(config.ports()));
+        add(
+            "port_",
+            signal.name,
+            signal.width,
+            signal.manager,
+            Some(config.ports()),
+        );
     }
     for signal in CONTROL {
         add("ctl_", signal.name, signal.width, !signal.manager, slots);
@@ -164,7 +174,11 @@ pub(crate) fn monolithic_top(
     kernel: &KernelInterface,
 ) -> String {
     let ports = shell_ports(config);
-    let mut text = header(ports.iter().map(|port| declaration(port, at_slot(&port.name))));
+    let mut text = header(
+        ports
+            .iter()
+            .map(|port| declaration(port, at_slot(&port.name))),
+    );
     instantiate_shell(&mut text, config, &ports, &|name| name.to_owned());
 
     let mut connections = vec![format!("    .{CLOCK}(clk_i)")];
@@ -217,7 +231,10 @@ fn connect(
             debug_assert_eq!(port.direction, Direction::Output);
             let net = format!("kernel_{group}_{index}_{name}");
             let _ = writeln!(text, "  logic [{}:0] {net};", port.width - 1);
-            let _ = writeln!(text, "  assign {group}_{name}_i[{index}] = {width}'({net});");
+            let _ = writeln!(
+                text,
+                "  assign {group}_{name}_i[{index}] = {width}'({net});"
+            );
             connections.push(format!("    .{}({net})", port.name));
         }
         (true, None) => {

@@ -93,9 +93,9 @@ pub(crate) fn verilate(
         std::fs::write(&path, text).map_err(BuildError::io(&path))?;
         command.arg(path);
     }
-    let output = command
-        .output()
-        .map_err(BuildError::io(tools.verilator_root.join("bin/verilator_bin")))?;
+    let output = command.output().map_err(BuildError::io(
+        tools.verilator_root.join("bin/verilator_bin"),
+    ))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         return Err(BuildError::Rtl {
@@ -140,7 +140,10 @@ fn read_generated(design: &Design, folder: &Path) -> Result<Generated, BuildErro
         .map_err(BuildError::io(folder))?;
     names.sort();
     for path in names {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or("");
         if name.contains("__Dpi") {
             return Err(BuildError::Refused {
                 design: design.name.clone(),
@@ -177,7 +180,10 @@ fn read_generated(design: &Design, folder: &Path) -> Result<Generated, BuildErro
         .map(|port| port.member.clone())
         .ok_or_else(|| BuildError::Mismatch {
             kernel: design.name.clone(),
-            rule: format!("module {} has no 1-bit clock input `{}`", design.top, design.clock),
+            rule: format!(
+                "module {} has no 1-bit clock input `{}`",
+                design.top, design.clock
+            ),
         })?;
     let clock_history = scan.clock_history(&clock_member);
     Ok(Generated {
@@ -227,7 +233,8 @@ impl Scan {
         if text.contains("__Vtrigprevexpr") {
             // Statements may be broken over lines: keep them whole, without white space.
             for statement in text.split(';').filter(|s| s.contains("__Vtrigprevexpr")) {
-                self.history.extend(statement.chars().filter(|c| !c.is_whitespace()));
+                self.history
+                    .extend(statement.chars().filter(|c| !c.is_whitespace()));
                 self.history.push(';');
             }
         }
