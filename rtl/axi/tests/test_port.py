@@ -1,0 +1,20 @@
+# Copyright Tombolo contributors.
+# Licensed under the Apache License, Version 2.0, see LICENSE for details.
+# SPDX-License-Identifier: Apache-2.0
+"""Port: does an independent AXI4 manager agree with it? (Its other tests are in rtl/translate.)"""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "shell" / "tests"))
+
+from verilator_bench import ROOT, run_cocotb  # noqa: E402
+
+
+def test_port_against_cocotbext_axi():
+    rtl = ROOT / "rtl"
+    packages = [rtl / "lib" / "tmb_pkg.sv", rtl / "translate" / "tmb_translate_pkg.sv"]
+    modules = [f for folder in ("lib", "axi", "translate") for f in sorted((rtl / folder).glob("*.sv"))]
+    sources = packages + [f for f in modules if f not in packages]
+    run_cocotb("port", "port_bench_top", [*sources, HERE / "port_bench_top.sv"], "port_checks", HERE)
