@@ -5,18 +5,18 @@ use tombolo_pager::testing::{run, run_many, Sabotage, Scenario};
 
 #[test]
 fn random_worlds_lose_nothing() {
-    let tally = match run_many(1, 40_000, 1_000) {
+    let tally = match run_many(1, 20_000, 1_000) {
         Ok(tally) => tally,
         Err(broken) => panic!("{broken}"),
     };
     // The worlds must be worth something.
-    assert!(tally.accesses > 15_000, "{tally:?}");
+    assert!(tally.accesses > 8_000, "{tally:?}");
     assert!(tally.evictions > 500, "{tally:?}");
     assert!(tally.set_conflicts > 100, "{tally:?}");
     assert!(tally.write_backs_failed > 50, "{tally:?}");
     assert!(tally.faults_joined > 100, "{tally:?}");
     assert!(tally.pages_zeroed > 100, "{tally:?}");
-    assert!(tally.pages_hinted > 100, "{tally:?}");
+    assert!(tally.pages_hinted > 50, "{tally:?}");
     assert!(tally.requests_failed > 10, "{tally:?}");
 }
 

@@ -7,6 +7,7 @@
 //! of anything but the latest write is seen at once. Everything follows from the seed.
 
 mod card;
+mod clients;
 mod host;
 mod model;
 mod rng;

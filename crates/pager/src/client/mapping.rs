@@ -1,0 +1,225 @@
+//! Mappings: made and ended.
+
+use crate::action::{Action, Success};
+use crate::error::{AccessError, PagerError};
+use crate::ids::{ObjectId, RequestId};
+use crate::page::{ObjectPage, Waiter};
+use crate::pager::Pager;
+use crate::request::{answer, Last};
+use crate::space::{Mapping, Space};
+use std::ops::Range;
+use units::{Asid, PageSize, VirtAddr};
+
+impl Pager {
+    pub(crate) fn map(
+        &mut self,
+        request: RequestId,
+        asid: Asid,
+        address: Option<VirtAddr>,
+        range: (ObjectId, u64, u64),
+        rights: (bool, bool),
+        out: &mut Vec<Action>,
+    ) {
+        let result = self.try_map(asid, address, range, rights);
+        out.push(answer(request, result));
+    }
+
+    fn try_map(
+        &mut self,
+        asid: Asid,
+        address: Option<VirtAddr>,
+        (object, offset, bytes): (ObjectId, u64, u64),
+        (read, write): (bool, bool),
+    ) -> Result<Success, PagerError> {
+        let page = self.page_size;
+        self.ready_space(asid)?;
+        let known = self
+            .objects
+            .get_mut(&object)
+            .ok_or(PagerError::NoSuchObject { object })?;
+        let space = self
+            .spaces
+            .get_mut(&asid)
+            .ok_or(PagerError::NoSuchSpace { asid })?;
+        if known.closing {
+            return Err(PagerError::ObjectClosing { object });
+        }
+        if !read && !write {
+            return Err(PagerError::NoRights { object });
+        }
+        if write && !known.kind.writable() {
+            return Err(PagerError::ReadOnlyObject { object });
+        }
+        if offset % page.bytes() != 0 {
+            return Err(PagerError::MisalignedOffset {
+                object,
+                offset,
+                page,
+            });
+        }
+        if offset >= known.bytes {
+            return Err(PagerError::OffsetPastEnd {
+                object,
+                offset,
+                bytes: known.bytes,
+            });
+        }
+        let pages = bytes.div_ceil(page.bytes());
+        if pages == 0 {
+            let address = address.unwrap_or_default();
+            return Err(PagerError::EmptyRange { address });
+        }
+        let address = place(space, asid, address, pages, bytes, page)?;
+        let mapping = Mapping {
+            pages,
+            object,
+            first: offset >> page.bits(),
+            read,
+            write,
+        };
+        space.mappings.insert(address, mapping);
+        known.add_user(asid, address, mapping.object_pages());
+        Ok(Success::Mapped(mapping.info(address, page)))
+    }
+
+    /// A range of addresses, rounded out to whole pages.
+    fn page_range(&self, address: VirtAddr, bytes: u64) -> Result<Range<u64>, PagerError> {
+        if bytes == 0 {
+            return Err(PagerError::EmptyRange { address });
+        }
+        let end = address
+            .get()
+            .checked_add(bytes)
+            .filter(|end| (end - 1) >> VirtAddr::BITS == 0)
+            .ok_or(PagerError::RangeTooHigh { address, bytes })?;
+        let start = address.page_base(self.page_size).get();
+        Ok(start..end.next_multiple_of(self.page_size.bytes()))
+    }
+
+    pub(crate) fn unmap(
+        &mut self,
+        request: RequestId,
+        asid: Asid,
+        address: VirtAddr,
+        bytes: u64,
+        out: &mut Vec<Action>,
+    ) {
+        let range = match self.checked_range(asid, address, bytes) {
+            Ok(range) => range,
+            Err(error) => return out.push(answer(request, Err(error))),
+        };
+        self.requests.open(request, Last::Unmap(asid));
+        if let Some(space) = self.spaces.get_mut(&asid) {
+            space.unmaps.insert(request);
+        }
+        self.unmap_pages(request, asid, range, out);
+        self.end_requests([request], Ok(()), out);
+    }
+
+    /// A range in which something is mapped.
+    pub(super) fn checked_range(
+        &mut self,
+        asid: Asid,
+        address: VirtAddr,
+        bytes: u64,
+    ) -> Result<Range<u64>, PagerError> {
+        let page_size = self.page_size;
+        let range = self.page_range(address, bytes)?;
+        let space = self.ready_space(asid)?;
+        let start = VirtAddr::truncated(range.start);
+        let pages = (range.end - range.start) >> page_size.bits();
+        if space.overlap(start, pages, page_size).is_none() {
+            return Err(PagerError::NotMapped {
+                asid,
+                address,
+                bytes,
+            });
+        }
+        Ok(range)
+    }
+
+    /// Ends the mappings in a range; the request waits for their pages.
+    pub(super) fn unmap_pages(
+        &mut self,
+        request: RequestId,
+        asid: Asid,
+        range: Range<u64>,
+        out: &mut Vec<Action>,
+    ) {
+        let page_size = self.page_size;
+        let Some(space) = self.spaces.get_mut(&asid) else {
+            return;
+        };
+        let cuts = space.cut(range, page_size);
+        for cut in &cuts {
+            if let Some(object) = self.objects.get_mut(&cut.gone.1.object) {
+                object.remove_user(asid, cut.was);
+                for (address, kept) in &cut.kept {
+                    object.add_user(asid, *address, kept.object_pages());
+                }
+            }
+        }
+        for cut in cuts {
+            let (start, mapping) = cut.gone;
+            for key in self.pages_of(mapping.object, mapping.object_pages()) {
+                let offset = (key.index - mapping.first) << page_size.bits();
+                let address = VirtAddr::truncated(start.get() + offset);
+                self.detach(key, asid, address, out);
+                self.release_for(request, key, out);
+            }
+        }
+    }
+
+    /// Takes a page out of one place of a space: its entry, and who waits for it there.
+    fn detach(&mut self, key: ObjectPage, asid: Asid, address: VirtAddr, out: &mut Vec<Action>) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        let here = |waiter: &Waiter| (waiter.asid, waiter.address) == (asid, address);
+        let gone: Vec<_> = page.waiters.iter().copied().filter(here).collect();
+        page.waiters.retain(|waiter| !here(waiter));
+        let installed = page.entry(asid, address).is_some();
+        for waiter in gone {
+            self.fail_access(waiter, AccessError::Unmapped, out);
+        }
+        if installed {
+            let mut steps = Vec::new();
+            self.remove_entry(key, asid, address, &mut steps);
+            for step in steps {
+                self.issued.command(step, out);
+            }
+        }
+    }
+}
+
+/// Where a new mapping goes.
+fn place(
+    space: &Space,
+    asid: Asid,
+    address: Option<VirtAddr>,
+    pages: u64,
+    bytes: u64,
+    page: PageSize,
+) -> Result<VirtAddr, PagerError> {
+    let Some(address) = address else {
+        return space
+            .gap(pages, page)
+            .ok_or(PagerError::NoGap { asid, bytes });
+    };
+    if address.page_offset(page) != 0 {
+        return Err(PagerError::MisalignedAddress { address, page });
+    }
+    let end = (u128::from(pages) << page.bits()) + u128::from(address.get());
+    if end > 1 << VirtAddr::BITS {
+        return Err(PagerError::RangeTooHigh { address, bytes });
+    }
+    match space.overlap(address, pages, page) {
+        None => Ok(address),
+        Some(existing) => Err(PagerError::Overlap {
+            asid,
+            address,
+            bytes,
+            existing,
+        }),
+    }
+}

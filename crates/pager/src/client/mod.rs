@@ -1,0 +1,7 @@
+//! What clients ask of the pager.
+
+mod answer;
+mod mapping;
+mod object;
+mod space;
+mod sync;

@@ -1,0 +1,102 @@
+//! Objects: known, and forgotten.
+
+use crate::action::{Action, Success};
+use crate::error::PagerError;
+use crate::event::ObjectKind;
+use crate::ids::{ObjectId, RequestId};
+use crate::object::Object;
+use crate::page::{ObjectPage, State};
+use crate::pager::Pager;
+use crate::request::{answer, Last};
+use std::ops::Range;
+
+impl Pager {
+    pub(crate) fn create_object(
+        &mut self,
+        request: RequestId,
+        object: ObjectId,
+        bytes: u64,
+        kind: ObjectKind,
+        out: &mut Vec<Action>,
+    ) {
+        let result = if self.objects.contains_key(&object) {
+            Err(PagerError::ObjectExists { object })
+        } else if bytes == 0 {
+            Err(PagerError::EmptyObject { object })
+        } else {
+            let new = Object::new(bytes, kind, self.page_size);
+            self.objects.insert(object, new);
+            Ok(Success::Done)
+        };
+        out.push(answer(request, result));
+    }
+
+    pub(crate) fn object_hole(&mut self, object: ObjectId, offset: u64, bytes: u64) {
+        let page_size = self.page_size;
+        if let Some(object) = self.objects.get_mut(&object) {
+            object.add_hole(offset, bytes, page_size);
+        }
+    }
+
+    pub(crate) fn close_object(
+        &mut self,
+        request: RequestId,
+        object: ObjectId,
+        discard: bool,
+        out: &mut Vec<Action>,
+    ) {
+        let error = match self.objects.get(&object) {
+            None => Some(PagerError::NoSuchObject { object }),
+            Some(known) if known.closing => Some(PagerError::ObjectClosing { object }),
+            Some(known) => known
+                .any_user()
+                .map(|(asid, address)| PagerError::ObjectMapped {
+                    object,
+                    asid,
+                    address,
+                }),
+        };
+        if let Some(error) = error {
+            return out.push(answer(request, Err(error)));
+        }
+        if let Some(known) = self.objects.get_mut(&object) {
+            known.closing = true;
+            known.discard = discard || known.kind == ObjectKind::Anonymous;
+        }
+        self.requests.open(request, Last::CloseObject(object));
+        for key in self.pages_of(object, 0..u64::MAX) {
+            self.release_for(request, key, out);
+        }
+        self.end_requests([request], Ok(()), out);
+    }
+
+    /// Pages of an object that have a record.
+    pub(super) fn pages_of(&self, object: ObjectId, indices: Range<u64>) -> Vec<ObjectPage> {
+        let key = |index| ObjectPage { object, index };
+        self.pages
+            .range(key(indices.start)..key(indices.end))
+            .map(|(&key, _)| key)
+            .collect()
+    }
+
+    /// A request waits until a page has left (or is found to be used by others).
+    pub(super) fn release_for(
+        &mut self,
+        request: RequestId,
+        key: ObjectPage,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        if page.state == State::Waiting {
+            if page.waiters.is_empty() {
+                self.forget(key);
+            }
+            return;
+        }
+        page.leaving.push(request);
+        self.requests.add_one(request);
+        self.settle(key, out);
+    }
+}

@@ -1,0 +1,122 @@
+//! Spaces: their tables, their beginning and end.
+
+use crate::action::{Action, Operation, Success};
+use crate::error::PagerError;
+use crate::event::OperationStatus;
+use crate::ids::RequestId;
+use crate::issue::{Meaning, Step};
+use crate::pager::Pager;
+use crate::request::{answer, Last};
+use crate::space::{Phase, Space};
+use crate::table::TableImage;
+use std::collections::{BTreeMap, BTreeSet};
+use units::{Asid, FrameNumber, TableGeometry, VirtAddr};
+
+impl Pager {
+    pub(crate) fn create_space(
+        &mut self,
+        request: RequestId,
+        asid: Asid,
+        frame_limit: Option<u32>,
+        out: &mut Vec<Action>,
+    ) {
+        if self.spaces.contains_key(&asid) {
+            return out.push(answer(request, Err(PagerError::SpaceExists { asid })));
+        }
+        let Some((geometry, table_frame)) = self.allocate_table() else {
+            let bytes = 64 << self.table_sets_log2;
+            return out.push(answer(
+                request,
+                Err(PagerError::NoTableMemory { asid, bytes }),
+            ));
+        };
+        let space = Space {
+            phase: Phase::Creating,
+            table: TableImage::new(geometry, self.page_size),
+            table_frame,
+            mappings: BTreeMap::new(),
+            frame_limit,
+            frames: 0,
+            unmaps: BTreeSet::new(),
+        };
+        self.spaces.insert(asid, space);
+        self.creating.insert(asid, request);
+        let zero = Operation::Zero {
+            to: geometry.base(),
+            bytes: geometry.bytes(),
+        };
+        let meaning = Some(Meaning::TableZeroed(asid));
+        self.issued.command(Step::new(zero, meaning), out);
+    }
+
+    /// Order of the block that holds a page table.
+    pub(crate) fn table_order(&self) -> u8 {
+        self.table_sets_log2.saturating_sub(6)
+    }
+
+    fn allocate_table(&mut self) -> Option<(TableGeometry, FrameNumber)> {
+        let order = self.table_order();
+        let channel = self.memory.available(order).iter().position(|&room| room)?;
+        let frame = self.memory.allocate(channel, order)?;
+        let geometry = TableGeometry::new(frame.card_address(), self.table_sets_log2)?;
+        Some((geometry, frame))
+    }
+
+    pub(crate) fn table_zeroed(
+        &mut self,
+        asid: Asid,
+        status: OperationStatus,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(request) = self.creating.remove(&asid) else {
+            return;
+        };
+        if status != OperationStatus::Ok {
+            self.remove_space(asid);
+            let error = PagerError::TableFailed { asid, status };
+            return out.push(answer(request, Err(error)));
+        }
+        let Some(space) = self.spaces.get_mut(&asid) else {
+            return;
+        };
+        space.phase = Phase::Ready;
+        out.push(Action::EnableSpace {
+            asid,
+            table: space.table.geometry(),
+            size_classes: 1 << self.page_size.class(),
+        });
+        out.push(answer(request, Ok(Success::Done)));
+    }
+
+    pub(super) fn remove_space(&mut self, asid: Asid) {
+        if let Some(space) = self.spaces.remove(&asid) {
+            self.memory.release(space.table_frame, self.table_order());
+        }
+        for page in self.pages.values_mut() {
+            page.charged = page.charged.filter(|&charged| charged != asid);
+        }
+    }
+
+    /// A space that requests may name.
+    pub(super) fn ready_space(&mut self, asid: Asid) -> Result<&mut Space, PagerError> {
+        match self.spaces.get_mut(&asid) {
+            None => Err(PagerError::NoSuchSpace { asid }),
+            Some(space) if space.phase != Phase::Ready => Err(PagerError::SpaceBusy { asid }),
+            Some(space) => Ok(space),
+        }
+    }
+
+    pub(crate) fn destroy_space(&mut self, request: RequestId, asid: Asid, out: &mut Vec<Action>) {
+        let unmaps = match self.ready_space(asid) {
+            Err(error) => return out.push(answer(request, Err(error))),
+            Ok(space) => {
+                space.phase = Phase::Destroying(request);
+                space.unmaps.len()
+            }
+        };
+        self.requests.open(request, Last::DestroySpace(asid));
+        (0..unmaps).for_each(|_| self.requests.add_one(request));
+        self.unmap_pages(request, asid, 0..1 << VirtAddr::BITS, out);
+        self.end_requests([request], Ok(()), out);
+    }
+}

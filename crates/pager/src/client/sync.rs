@@ -1,0 +1,121 @@
+//! Syncs, and hints.
+
+use crate::action::Action;
+use crate::ids::{ObjectId, RequestId};
+use crate::page::{ObjectPage, Purpose, Stage, State, Waiter};
+use crate::pager::Pager;
+use crate::queue::Urgency;
+use crate::request::{answer, Last};
+use std::ops::Range;
+use units::{Asid, VirtAddr};
+
+impl Pager {
+    pub(crate) fn sync(
+        &mut self,
+        request: RequestId,
+        asid: Asid,
+        address: VirtAddr,
+        bytes: u64,
+        out: &mut Vec<Action>,
+    ) {
+        let range = match self.checked_range(asid, address, bytes) {
+            Ok(range) => range,
+            Err(error) => return out.push(answer(request, Err(error))),
+        };
+        self.requests.open(request, Last::Answer);
+        for (_, object, indices) in self.mapped_in(asid, range) {
+            for key in self.pages_of(object, indices) {
+                self.sync_page(request, key, out);
+            }
+        }
+        self.end_requests([request], Ok(()), out);
+    }
+
+    /// What is mapped in a range: address, object and its pages.
+    pub(super) fn mapped_in(
+        &self,
+        asid: Asid,
+        range: Range<u64>,
+    ) -> Vec<(VirtAddr, ObjectId, Range<u64>)> {
+        let bits = self.page_size.bits();
+        let Some(space) = self.spaces.get(&asid) else {
+            return Vec::new();
+        };
+        let mut found: Vec<_> = space
+            .mappings
+            .range(..VirtAddr::truncated(range.end - 1))
+            .rev()
+            .map(|(start, mapping)| {
+                let from = range.start.max(start.get());
+                let to = range.end.min(start.get() + (mapping.pages << bits));
+                let index = |at: u64| mapping.first + ((at - start.get()) >> bits);
+                (from < to).then(|| {
+                    let indices = index(from)..index(to);
+                    (VirtAddr::truncated(from), mapping.object, indices)
+                })
+            })
+            .map_while(|found| found)
+            .collect();
+        found.reverse();
+        found
+    }
+
+    /// A request waits until what was written to a page before now is saved.
+    fn sync_page(&mut self, request: RequestId, key: ObjectPage, out: &mut Vec<Action>) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        match page.state {
+            // Nothing has been written since its data was fetched.
+            State::Waiting | State::AwaitingBuffer | State::Reading(_) | State::Loading { .. } => {
+                return
+            }
+            // It may have been written again since its copy was taken.
+            State::WritingBack {
+                purpose: Purpose::Clean,
+                stage: Stage::Writing(_),
+            } => page.wanted.push(request),
+            State::WritingBack { .. } => page.joined.push(request),
+            State::Installing { .. } | State::Resident => page.wanted.push(request),
+        }
+        self.requests.add_one(request);
+        self.settle(key, out);
+    }
+
+    pub(crate) fn prefetch(
+        &mut self,
+        asid: Asid,
+        address: VirtAddr,
+        bytes: u64,
+        out: &mut Vec<Action>,
+    ) {
+        if let Ok(range) = self.checked_range(asid, address, bytes) {
+            self.want_range(asid, range, out);
+        }
+    }
+
+    /// Hints for every page of a range that is mapped, as far as frames are free.
+    pub(crate) fn want_range(&mut self, asid: Asid, range: Range<u64>, out: &mut Vec<Action>) {
+        let mut room = self
+            .free_frames()
+            .saturating_sub(self.frame_queue.len() as u64);
+        for (start, object, indices) in self.mapped_in(asid, range) {
+            let first = indices.start;
+            for index in indices {
+                let offset = (index - first) << self.page_size.bits();
+                let waiter = Waiter {
+                    asid,
+                    address: VirtAddr::truncated(start.get() + offset),
+                    access: None,
+                };
+                let key = ObjectPage { object, index };
+                let absent = !self.pages.contains_key(&key);
+                if absent && room == 0 {
+                    return;
+                }
+                room -= u64::from(absent);
+                self.want(key, waiter, Urgency::Hint, out);
+            }
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! What random kernels and clients do, and what befalls them.
+
+use super::card::Access;
+use super::model::{ObjectModel, Piece, SpaceModel, SpacePhase, Wish};
+use super::world::{asid, World};
+use super::{Verdict, ROW};
+use crate::event::{Event, ObjectKind};
+use crate::ids::{ObjectId, RequestId};
+use units::{Asid, CardAddr, TableGeometry, VirtAddr};
+
+impl World {
+    /// A kernel issues an access, mostly a legal one.
+    pub(super) fn kernel_issues(&mut self) -> bool {
+        let stream = self.rng.below(self.card.streams.len());
+        let asid = self.card.streams[stream].asid;
+        let Some(space) = self.model.spaces.get(&asid) else {
+            return false;
+        };
+        if space.phase != SpacePhase::Ready {
+            return false;
+        }
+        let pieces = &space.pieces;
+        let mut write = self.rng.percent(50);
+        let mut address = VirtAddr::truncated(self.rng.next() & !(ROW - 1));
+        if !pieces.is_empty() && self.rng.percent(99) {
+            let piece = self.rng.pick(pieces);
+            if !self.rng.percent(2) {
+                write = piece.write && (write || !piece.read);
+            }
+            let page = self.rng.below(piece.pages as usize) as u64;
+            let row = self.rng.below((self.model.page.bytes() / ROW) as usize) as u64;
+            address =
+                VirtAddr::truncated(piece.start + (page << self.model.page.bits()) + row * ROW);
+            let offset = ((piece.first + page) << self.model.page.bits()) + row * ROW;
+            let bytes = self.model.objects.get(&piece.object).map_or(0, |o| o.bytes);
+            if offset >= bytes {
+                // What is written beyond the end is lost by rule.
+                write = false;
+            }
+        }
+        let access = Access {
+            asid,
+            address,
+            write,
+        };
+        self.card.issue(stream, access)
+    }
+
+    fn ask(&mut self, wish: Wish, event: impl FnOnce(RequestId) -> Event) -> Verdict<()> {
+        let request = RequestId(self.next_request);
+        self.next_request += 1;
+        self.model.wishes.insert(request, wish);
+        self.tell(event(request))
+    }
+
+    /// A client asks for something.
+    pub(super) fn client_asks(&mut self) -> Verdict<bool> {
+        let asid = asid(self.rng.below(3));
+        let phase = self.model.spaces.get(&asid).map(|space| space.phase);
+        match (self.rng.below(40), phase) {
+            (0..=15, None) => self.create_space(asid)?,
+            (0..=7, _) if self.model.objects.len() < 8 => self.create_object()?,
+            (0..=19, _) => self.map(asid)?,
+            (20..=24, Some(_)) => self.unmap(asid)?,
+            (25..=33, Some(_)) => self.sync(asid)?,
+            (34..=36, Some(_)) => self.prefetch(asid)?,
+            (37..=38, _) => {
+                let objects: Vec<ObjectId> = self.model.objects.keys().copied().collect();
+                if objects.is_empty() {
+                    return Ok(false);
+                }
+                let object = self.rng.pick(&objects);
+                let discard = self.rng.percent(10);
+                self.close_object(object, discard)?;
+            }
+            (39, Some(SpacePhase::Ready)) if self.rng.percent(30) => self.destroy_space(asid)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Storage fills up or has room again, reads begin or stop failing, a slot is stopped.
+    pub(super) fn mishap(&mut self) -> Verdict<bool> {
+        match self.rng.below(20) {
+            0 if self.scenario.failures => {
+                self.host.full = !self.host.full && self.rng.percent(50);
+            }
+            1 if self.scenario.failures => {
+                self.host.read_failures = if self.rng.percent(30) { 20 } else { 0 };
+            }
+            2 if self.scenario.failures => {
+                self.card.bus_failures = if self.rng.percent(30) { 10 } else { 0 };
+            }
+            3 => {
+                let asid = asid(self.rng.below(3));
+                self.stop(asid)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Puts the slots of a space into reset.
+    fn stop(&mut self, asid: Asid) -> Verdict<()> {
+        for stream in self.card.stop(asid) {
+            self.tell(Event::SlotStopped {
+                first_stream: stream,
+                last_stream: stream,
+            })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn create_space(&mut self, asid: Asid) -> Verdict<()> {
+        let limit = self.rng.percent(20).then(|| 1 + self.rng.below(4) as u32);
+        let space = SpaceModel {
+            phase: SpacePhase::Creating,
+            limit,
+            pieces: Vec::new(),
+        };
+        self.model.spaces.insert(asid, space);
+        self.ask(Wish::CreateSpace(asid), |request| Event::CreateSpace {
+            request,
+            asid,
+            frame_limit: limit,
+        })
+    }
+
+    pub(super) fn destroy_space(&mut self, asid: Asid) -> Verdict<()> {
+        let busy = self
+            .model
+            .spaces
+            .get(&asid)
+            .is_none_or(|space| space.phase != SpacePhase::Ready);
+        if busy {
+            return Ok(());
+        }
+        self.stop(asid)?;
+        let promises = self.model.promises(asid, 0, u64::MAX, false);
+        if let Some(space) = self.model.spaces.get_mut(&asid) {
+            space.phase = SpacePhase::Destroying;
+        }
+        let request = RequestId(self.next_request);
+        self.model.end_range(asid, 0, u64::MAX, request);
+        self.ask(Wish::DestroySpace(asid, promises), |request| {
+            Event::DestroySpace { request, asid }
+        })
+    }
+
+    pub(super) fn create_object(&mut self) -> Verdict<()> {
+        let object = ObjectId(self.next_object);
+        self.next_object += 1;
+        let page = self.model.page.bytes();
+        let bytes = match self.rng.below(3) {
+            0 => page * (1 + self.rng.below(6) as u64),
+            _ => 1 + self.rng.next() % (8 * page),
+        };
+        let rows = bytes.div_ceil(ROW);
+        let kind = match self.rng.below(8) {
+            0..=1 => ObjectKind::Anonymous,
+            pick => ObjectKind::File {
+                writable: pick < 7,
+                fresh: pick < 4,
+            },
+        };
+        let mut content = vec![0; rows as usize];
+        if !kind.starts_zero() {
+            for row in &mut content {
+                *row = self.next_stamp;
+                self.next_stamp += 1;
+            }
+        }
+        let hole = (!kind.starts_zero() && self.rng.percent(40)).then(|| {
+            let offset = self.rng.next() % bytes;
+            (offset, 1 + self.rng.next() % (bytes - offset))
+        });
+        if let Some((offset, length)) = hole {
+            let end = offset + length;
+            let last = if end == bytes { rows } else { end / ROW };
+            for row in offset.div_ceil(ROW)..last {
+                content[row as usize] = 0;
+            }
+        }
+        self.host.disk.insert(object, content.clone());
+        self.host.bytes.insert(object, bytes);
+        let model = ObjectModel {
+            bytes,
+            kind,
+            rows: content,
+            closing: false,
+        };
+        self.model.objects.insert(object, model);
+        self.ask(Wish::CreateObject, |request| Event::CreateObject {
+            request,
+            object,
+            bytes,
+            kind,
+        })?;
+        match hole {
+            Some((offset, bytes)) => self.tell(Event::ObjectHole {
+                object,
+                offset,
+                bytes,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn close_object(&mut self, object: ObjectId, discard: bool) -> Verdict<()> {
+        let users = self.model.users(object);
+        match self.model.objects.get_mut(&object) {
+            Some(model) if !model.closing => model.closing = users == 0,
+            _ => return Ok(()),
+        }
+        if discard && users == 0 {
+            self.model.drop_promises(object);
+        }
+        self.ask(Wish::CloseObject(object, discard), |request| {
+            Event::CloseObject {
+                request,
+                object,
+                discard,
+            }
+        })
+    }
+
+    pub(super) fn map(&mut self, asid: Asid) -> Verdict<()> {
+        let objects: Vec<ObjectId> = self.model.objects.keys().copied().collect();
+        if objects.is_empty() {
+            return Ok(());
+        }
+        let object = self.rng.pick(&objects);
+        let page = self.model.page;
+        let model = &self.model.objects[&object];
+        let object_pages = model.bytes.div_ceil(page.bytes());
+        let writable = model.kind.writable();
+        let first = if self.rng.percent(3) {
+            object_pages
+        } else {
+            self.rng.next() % object_pages
+        };
+        let left = (object_pages - first.min(object_pages)).max(1);
+        let pages = 1 + self.rng.next() % (left + u64::from(self.rng.percent(20)));
+        let address = match self.rng.below(10) {
+            _ if self.collide => Some(self.colliding_address()),
+            0..=3 => None,
+            4..=5 => Some(self.colliding_address()),
+            _ => Some(VirtAddr::truncated(
+                (16 + self.rng.next() % 32) << page.bits(),
+            )),
+        };
+        let (read, write) = match self.rng.below(20) {
+            0 => (self.rng.percent(50), !writable),
+            1..=3 => (true, false),
+            4 => (!writable, writable),
+            _ => (true, writable),
+        };
+        let piece = Piece {
+            start: 0,
+            pages,
+            object,
+            first,
+            read,
+            write,
+            ending: None,
+        };
+        let bytes = (pages << page.bits()) - self.rng.next() % page.bytes();
+        let wish = Wish::Map {
+            asid,
+            address,
+            piece,
+        };
+        self.ask(wish, |request| Event::Map {
+            request,
+            asid,
+            address,
+            object,
+            offset: first << page.bits(),
+            bytes,
+            read,
+            write,
+        })
+    }
+
+    /// Pages that fall into one set of the table.
+    fn colliding_address(&mut self) -> VirtAddr {
+        let page = self.model.page;
+        let sets_log2 = TableGeometry::MIN_SETS_LOG2;
+        let geometry = TableGeometry::new(CardAddr::default(), sets_log2);
+        let tag = 1 + self.rng.next() % 16;
+        geometry.map_or_else(VirtAddr::default, |geometry| {
+            geometry.page(7, tag, page).base()
+        })
+    }
+
+    /// A range around a mapping of a space.
+    fn some_range(&mut self, asid: Asid) -> Option<(u64, u64)> {
+        let space = self.model.spaces.get(&asid)?;
+        let live: Vec<Piece> = space
+            .pieces
+            .iter()
+            .filter(|piece| piece.ending.is_none())
+            .copied()
+            .collect();
+        if space.phase != SpacePhase::Ready || live.is_empty() {
+            return None;
+        }
+        let piece = self.rng.pick(&live);
+        let bytes = piece.pages << self.model.page.bits();
+        if self.rng.percent(50) {
+            return Some((piece.start, bytes));
+        }
+        let start = self.rng.next() % bytes;
+        Some((piece.start + start, 1 + self.rng.next() % (bytes - start)))
+    }
+
+    /// Rounded out to pages.
+    fn rounded(&self, start: u64, bytes: u64) -> (u64, u64) {
+        let page = self.model.page.bytes();
+        (start / page * page, (start + bytes).next_multiple_of(page))
+    }
+
+    fn unmap(&mut self, asid: Asid) -> Verdict<()> {
+        let Some((start, bytes)) = self.some_range(asid) else {
+            return Ok(());
+        };
+        let (from, to) = self.rounded(start, bytes);
+        let promises = self.model.promises(asid, from, to, false);
+        let request = RequestId(self.next_request);
+        self.model.end_range(asid, from, to, request);
+        self.ask(Wish::Unmap(promises), |request| Event::Unmap {
+            request,
+            asid,
+            address: VirtAddr::truncated(start),
+            bytes,
+        })
+    }
+
+    fn sync(&mut self, asid: Asid) -> Verdict<()> {
+        let Some((start, bytes)) = self.some_range(asid) else {
+            return Ok(());
+        };
+        let (from, to) = self.rounded(start, bytes);
+        let promises = self.model.promises(asid, from, to, true);
+        self.ask(Wish::Sync(promises), |request| Event::Sync {
+            request,
+            asid,
+            address: VirtAddr::truncated(start),
+            bytes,
+        })
+    }
+
+    fn prefetch(&mut self, asid: Asid) -> Verdict<()> {
+        let Some((start, bytes)) = self.some_range(asid) else {
+            return Ok(());
+        };
+        self.tell(Event::Prefetch {
+            asid,
+            address: VirtAddr::truncated(start),
+            bytes,
+        })
+    }
+}
