@@ -13,7 +13,7 @@
 // its mark. The entries marked last are kept (until the next command), so that all but the first of
 // these marks take 3 cycles.
 //
-// Throughput: one command or mark per read and write round trip (about 12 cycles plus two memory
+// Throughput: one command or mark per read and write round trip (8 cycles plus two memory
 // latencies); when both wait they take turns. Ordering: commands in order, one response each.
 // Back-pressure: a command waits until the one before it is answered and the answer taken.
 // No deadlock: memory, and the invalidation, which needs only memory and this engine's marks. The

@@ -16,7 +16,7 @@
 // table engine.
 //
 // Throughput: a port reads and writes one row a cycle each. Latency: 9 cycles from ar_valid to
-// read_req_valid_o on an L1 hit, 4 from the response to r_valid. Ordering: each stream in order, no
+// read_req_valid_o on an L1 hit, 3 from the response to r_valid. Ordering: each stream in order, no
 // order between streams. Back-pressure: a stream stalls alone; nothing shared waits for a kernel or
 // for the host.
 // No deadlock: a request to the fabric needs only the memory to finish (rows reserved, or all data

@@ -12,7 +12,7 @@
 // MaxWalks   walks in flight
 // L1PageBits pages at least this large are offered to the L1 TLB
 //
-// Throughput: one set read a cycle, one walk a cycle. Latency: 4 cycles to the read, 3 from its
+// Throughput: one set read a cycle, one walk a cycle. Latency: 4 cycles to the read, 4 from its
 // response to the result. Ordering: none; walks overtake one another.
 // Back-pressure: a miss waits for a slot. Responses are always taken: every queue here has a place
 // for every slot.
