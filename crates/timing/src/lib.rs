@@ -1,7 +1,21 @@
 //! Models of card memory, PCIe, host and storage as pure functions of virtual time.
 //!
 //! Nothing here moves bytes, reads clocks or has threads: a caller says what was asked for and when,
-//! and a model answers when it is done. Equal calls give equal answers.
+//! and a model answers when it is done. Equal calls give equal answers. `docs/blocks/timing.md` explains
+//! the models and shows their error.
+//!
+//! ```
+//! use tombolo_timing::pcie::{Link, PcieLink};
+//! use tombolo_timing::platform::Platform;
+//! use units::Picoseconds;
+//!
+//! let platforms = concat!(env!("CARGO_MANIFEST_DIR"), "/../../platforms");
+//! let f1 = Platform::named("f1", &[platforms])?;
+//! let mut link = PcieLink::new(f1.pcie());
+//! let page = link.read_host(Picoseconds::ZERO, 4096);
+//! assert!(page.first < page.last);
+//! # Ok::<(), tombolo_timing::platform::PlatformError>(())
+//! ```
 
 pub mod dram;
 pub mod host;

@@ -5,7 +5,7 @@ mod common;
 
 use common::checker::encode;
 use common::{bandwidth, f1_with, mixed, platform, random_rows, stream, Seen, AXI, UNBOUNDED};
-use tombolo_timing::dram::{Access, Controller, MemoryChannel};
+use tombolo_timing::dram::{Access, Command, CommandKind, Controller, MemoryChannel};
 use tombolo_timing::platform::{Memory, MemoryTiming};
 use units::Picoseconds;
 
@@ -280,8 +280,8 @@ fn writes_wait_for_a_pause_of_the_reads() {
         .take_commands()
         .into_iter()
         .filter_map(|command| match command.kind {
-            tombolo_timing::dram::CommandKind::Read { .. } => Some((command.clock, false)),
-            tombolo_timing::dram::CommandKind::Write { .. } => Some((command.clock, true)),
+            CommandKind::Read { .. } => Some((command.clock, false)),
+            CommandKind::Write { .. } => Some((command.clock, true)),
             _ => None,
         })
         .collect();
@@ -313,4 +313,37 @@ fn refreshes_are_counted_while_idle() {
         "{}",
         channel.refreshes()
     );
+}
+
+#[test]
+fn writes_of_a_pause_give_way_to_a_read_at_once() {
+    let memory = f1();
+    let mut channel = f1_with(|_| {});
+    channel.record_commands();
+    for access in stream(0, 30, 1, true) {
+        channel.push(Picoseconds::ZERO, access);
+    }
+    let now = Picoseconds::from_nanos(90);
+    while channel.pop_write(now).is_some() {}
+    let read = Access {
+        token: 0,
+        offset: 30 * 64,
+        rows: 1,
+        write: false,
+    };
+    channel.push(now, read);
+    assert!(channel.pop_read(Picoseconds::from_micros(1)).is_some());
+    let commands = channel.take_commands();
+    let writes = |from: u64, to: u64| {
+        let is_write = |c: &&Command| matches!(c.kind, CommandKind::Write { .. });
+        let within = |c: &&Command| (from..to).contains(&c.clock);
+        commands.iter().filter(is_write).filter(within).count()
+    };
+    let arrival = now + memory.controller.request_ps;
+    let arrival = arrival.get().div_ceil(memory.timing.clock_ps.get());
+    let is_read = |c: &&Command| matches!(c.kind, CommandKind::Read { .. });
+    let read = commands.iter().find(is_read).expect("one read").clock;
+    assert!((2..28).contains(&writes(0, arrival)), "the drain had begun");
+    assert_eq!(writes(arrival, read), 0);
+    assert!(writes(read, u64::MAX) > 0, "and goes on later");
 }
