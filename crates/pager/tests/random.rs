@@ -20,6 +20,14 @@ fn random_worlds_lose_nothing() {
     assert!(tally.requests_failed > 10, "{tally:?}");
 }
 
+#[test]
+fn equal_seeds_give_equal_worlds() {
+    assert_eq!(
+        run_many(5, 2_000, 1_000).ok(),
+        run_many(5, 2_000, 1_000).ok()
+    );
+}
+
 /// Worlds until the mistake is noticed, without the pager's own invariants: by what it does alone.
 fn notices(sabotage: Sabotage) {
     let noticed = (0..200).any(|seed| {
