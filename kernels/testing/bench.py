@@ -1,0 +1,86 @@
+"""How long a cycle of each kernel takes in Verilator, alone on an ideal memory.
+
+    python kernels/testing/bench.py [KERNEL...] [--megabytes N] [--json]
+
+Also checks, cycle for cycle, that a kernel moves a row a cycle.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from run import BUILD, TESTING, manifest, sources, verilator
+
+KERNELS = ["vadd", "copy", "aes256ctr"]
+
+
+def build(kernel: str) -> Path:
+    """The kernel with bench.cpp, as fast as Verilator and the compiler make it."""
+    folder = BUILD / kernel / "bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [
+        verilator(),
+        *("--cc", "--exe", "--build", "--quiet", "-O3", "--x-assign", "fast", "--x-initial", "fast"),
+        *("-CFLAGS", "-O3 -march=native -std=c++17", "--prefix", "Vkernel", "-o", "bench"),
+        *("-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG="),
+        *("-MAKEFLAGS", "OPT_FAST=-O3 OPT_SLOW=-O1"),
+        *("-Mdir", folder, "--top-module", manifest(kernel)["kernel"]["top"]),
+        *sources(kernel),
+        TESTING / "bench.cpp",
+    ]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise SystemExit(result.stdout + result.stderr)
+    return folder / "bench"
+
+
+def registers(kernel: str, size: int) -> list[str]:
+    """Register writes for one run over `size` bytes an array; other arguments stay zero."""
+    writes, arrays = [], 0
+    for argument in manifest(kernel)["argument"]:
+        value = {"bytes": size, "length": size // 4}.get(argument["name"], 0)
+        if "port" in argument:
+            value = arrays * size
+            arrays += 1
+        for word in range(argument["bytes"] // 4):
+            writes.append(f"{argument['offset'] + 4 * word}={value >> 32 * word & 0xFFFFFFFF}")
+    return writes
+
+
+def measure(kernel: str, megabytes: int) -> dict:
+    """The figures of one run."""
+    command = [build(kernel), str(megabytes), *registers(kernel, megabytes << 20)]
+    figures = json.loads(subprocess.check_output(command, text=True))
+    busiest = max(figures["rows_read"], figures["rows_written"])
+    figures["rows_per_cycle"] = round(busiest / figures["cycles"], 4)
+    figures["mb_per_s"] = round(64e3 * figures["rows_written"] / figures["cycles"] /
+                                figures["ns_per_cycle"], 1)
+    return {"kernel": kernel, **figures}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kernels", nargs="*", default=KERNELS)
+    parser.add_argument("--megabytes", type=int, default=8)
+    parser.add_argument("--json", action="store_true", help="one object a line")
+    options = parser.parse_args()
+    os.environ.pop("MAKEFLAGS", None)
+    for kernel in options.kernels:
+        figures = measure(kernel, options.megabytes)
+        if options.json:
+            print(json.dumps(figures), flush=True)
+        else:
+            print(
+                f"{kernel:12} {figures['ns_per_cycle']:8.1f} ns a cycle  "
+                f"{figures['rows_per_cycle']:.4f} rows a cycle  "
+                f"{figures['mb_per_s']:8.1f} MB/s written  "
+                f"bursts under way: {figures['bursts_reading']} read, "
+                f"{figures['bursts_writing']} written",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
