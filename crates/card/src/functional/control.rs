@@ -1,4 +1,4 @@
-//! A kernel's `s_axi_control` with the ap_ctrl_hs protocol (FACTS: Vitis RTL kernel convention).
+//! A kernel's `s_axi_control` with the ap_ctrl_hs protocol (docs/kernels.md, "Register map").
 
 use crate::kernel::Manifest;
 
