@@ -99,19 +99,20 @@ impl Bench {
             fence: true,
             notify: true,
         })?;
-        loop {
-            for event in self.card.wait(None)? {
-                match event {
-                    Event::Completed {
-                        id: done,
-                        status: CommandStatus::Ok,
-                        ..
-                    } if done == id => {
-                        return Ok(());
-                    }
-                    other => return Err(format!("unexpected event {other:?}").into()),
-                }
-            }
+        self.wait_for(|event| {
+            matches!(event, Event::Completed { id: done, status: CommandStatus::Ok, .. } if *done == id)
+        })
+    }
+
+    /// Waits for one kind of event; any other is a failure.
+    fn wait_for(&mut self, wanted: impl Fn(&Event) -> bool) -> Result<(), Failure> {
+        let mut events = Vec::new();
+        while events.is_empty() {
+            events = self.card.wait(None)?;
+        }
+        match events.iter().find(|event| !wanted(event)) {
+            Some(other) => Err(format!("unexpected event {other:?}").into()),
+            None => Ok(()),
         }
     }
 
@@ -147,19 +148,11 @@ impl Bench {
         self.card.write_register(CONTROL + 0x08, 1)?;
         let start = self.card.now();
         self.card.write_register(CONTROL, 1)?;
-        loop {
-            for event in self.card.wait(None)? {
-                match event {
-                    Event::Interrupt(SLOT) => {
-                        let time = self.card.now() - start;
-                        let status = self.card.read_register(CONTROL + 0x0c)?;
-                        self.card.write_register(CONTROL + 0x0c, status)?;
-                        self.card.read_register(CONTROL)?;
-                        return Ok(time);
-                    }
-                    other => return Err(format!("unexpected event {other:?}").into()),
-                }
-            }
-        }
+        self.wait_for(|event| matches!(event, Event::Interrupt(SLOT)))?;
+        let time = self.card.now() - start;
+        let status = self.card.read_register(CONTROL + 0x0c)?;
+        self.card.write_register(CONTROL + 0x0c, status)?;
+        self.card.read_register(CONTROL)?;
+        Ok(time)
     }
 }
