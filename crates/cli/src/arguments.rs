@@ -234,7 +234,7 @@ fn parse_value(text: &str) -> Result<Value, SyntaxError> {
             return Ok(Value::Number(number));
         }
     }
-    if hex.len() % 2 != 0 || !hex.is_ascii() {
+    if hex.is_empty() || hex.len() % 2 != 0 || !hex.is_ascii() {
         return Err(wrong());
     }
     let bytes = (0..hex.len())

@@ -1,0 +1,111 @@
+//! Does the command say what is wrong, in one line, and exit accordingly?
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn tombolo(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+    command.current_dir(folder).args(words).output().unwrap()
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in"), vec![5; 10_000]).unwrap();
+    fs::write(folder.path().join("empty"), b"").unwrap();
+    folder
+}
+
+const COPY: [&str; 7] = [
+    "run",
+    "copy",
+    "--functional",
+    "--quiet",
+    "--set",
+    "bytes=size(input)",
+    "--map",
+];
+
+fn copy<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    COPY.iter().copied().chain(words.iter().copied()).collect()
+}
+
+#[test]
+fn a_good_run_copies_and_reports() {
+    let folder = folder();
+    let words = copy(&[
+        "input=in",
+        "--map",
+        "output=out:new",
+        "--json",
+        "report.json",
+    ]);
+    let output = tombolo(folder.path(), &words);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(fs::read(folder.path().join("out")).unwrap() == vec![5; 10_000]);
+    let json = fs::read(folder.path().join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(report["runs"][0]["kernel"], "copy");
+    assert_eq!(report["paging"]["bytes_written"], 10_000);
+}
+
+#[test]
+fn bad_input_is_named_in_one_line() {
+    let folder = folder();
+    let new = "output=out:new";
+    let cases: [(&[&str], &str); 8] = [
+        (
+            &["input=missing", "--map", new],
+            "missing: opening it for reading",
+        ),
+        (&["input=empty", "--map", new], "empty: the file is empty"),
+        (&["input=in@10000", "--map", new], "past the end"),
+        (
+            &["input=in"],
+            "argument `output` of kernel copy is not given",
+        ),
+        (
+            &["input=in", "--map", "inpt=in"],
+            "no argument `inpt`; it has input, output, bytes",
+        ),
+        (&["input=in", "--map", "bytes=in"], "`bytes` is no pointer"),
+        (&["input=in", "--map", new, "--map", new], "given twice"),
+        (&["input=in", "--map", "output=in"], "read-only already"),
+    ];
+    for (words, expected) in cases {
+        let output = tombolo(folder.path(), &copy(words));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
+        assert!(
+            said.starts_with("tombolo: error: ") && said.contains(expected),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+#[test]
+fn an_unknown_kernel_lists_those_there_are() {
+    let folder = folder();
+    let output = tombolo(folder.path(), &["run", "cpoy"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        said.contains("no kernel `cpoy`") && said.contains("aes256ctr, copy, vadd"),
+        "{said}"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn wrong_words_are_usage_errors() {
+    let folder = folder();
+    let output = tombolo(folder.path(), &["run", "copy", "--map", "nothing"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("has no `=`"));
+    let help = tombolo(folder.path(), &["run", "--help"]);
+    assert!(String::from_utf8_lossy(&help.stdout).contains("Examples:"));
+}
