@@ -102,7 +102,9 @@ impl Pager {
         }
         let mut changed = false;
         for (scope, keys) in waiting {
-            changed |= self.make_room_in(scope, &keys, out);
+            // Room made for one scope can have brought a space below its limit.
+            let still = keys.iter().all(|&key| self.scope_of(key) == scope);
+            changed |= !still || self.make_room_in(scope, &keys, out);
         }
         changed
     }

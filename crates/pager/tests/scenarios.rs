@@ -579,6 +579,26 @@ fn a_space_at_its_limit_evicts_its_own() {
 }
 
 #[test]
+fn room_made_for_others_counts_for_a_space_at_its_limit() {
+    let mut desk = Desk::with(1, Policies::default(), [Some(1), None]);
+    let file = desk.object(1, 4 * PAGE, FILE);
+    desk.map(0, 16, file, 4, true).unwrap();
+    desk.map(1, 16, file, 4, true).unwrap();
+    // A page comes in for nobody, and counts against the first space.
+    let read = desk.fault(0, 16, false);
+    desk.tell(Event::SlotStopped {
+        first_stream: 0,
+        last_stream: 0,
+    });
+    let load = desk.io(io_of(&read[0]), Ok(PAGE));
+    assert!(desk.fault(1, 17, false).is_empty());
+    assert!(desk.fault(0, 18, false).is_empty());
+    // It leaves at once, and the first space is below its limit again.
+    let next = desk.done(id_of(&load[0]), false);
+    assert!(matches!(next[..], [Action::ReadObject { offset, .. }] if offset == PAGE));
+}
+
+#[test]
 fn the_eviction_policy_can_ask_what_was_touched() {
     let policies = Policies {
         eviction: Box::<SecondChance>::default(),
