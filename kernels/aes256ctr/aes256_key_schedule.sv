@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Key expansion of AES-256 (FIPS 197, section 5.2): one round key a cycle, so all fifteen are ready 14
-// cycles after start_i. They stay until the next start.
+// Key expansion of AES-256 (FIPS 197, section 5.2): one round key a cycle, so all fifteen are ready
+// 14 cycles after start_i. They stay until the next start.
 
 module aes256_key_schedule import aes_pkg::*; (
   input  logic         clk_i,

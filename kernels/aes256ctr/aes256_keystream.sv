@@ -2,12 +2,12 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Key stream of AES-256 in counter mode (NIST SP 800-38A, section 6.5): rows of four blocks, which are
-// the encryptions of a 128-bit big-endian counter that starts at the IV and wraps.
+// Key stream of AES-256 in counter mode (NIST SP 800-38A, section 6.5): rows of four blocks, which
+// are the encryptions of a 128-bit big-endian counter that starts at the IV and wraps.
 //
-// Throughput: one row a cycle. Latency: the key schedule (14 cycles) and 15 stages. One stage a round;
-// all stages move together, and only when the last one is empty or its row is taken. So the pipeline
-// fills after a start and then stands still until it is needed.
+// Throughput: one row a cycle. Latency: the key schedule (14 cycles) and 15 stages. One stage a
+// round; all stages move together, and only when the last one is empty or its row is taken. So the
+// pipeline fills after a start and then stands still until it is needed.
 
 module aes256_keystream import aes_pkg::*; (
   input  logic         clk_i,
@@ -62,8 +62,8 @@ module aes256_keystream import aes_pkg::*; (
 
   // -- Rounds: stage r holds the state after round r ----------------------------------------------
 
-  // One lookup a byte for SubBytes and MixColumns together: a ROM, which simulates fast and in which
-  // synthesis finds the equal bits.
+  // One lookup a byte for SubBytes and MixColumns together: a ROM, which simulates fast and in
+  // which synthesis finds the equal bits.
   column_t column_shares [256];
   initial begin
     for (int i = 0; i < 256; i++) column_shares[i] = column_share(8'(i));

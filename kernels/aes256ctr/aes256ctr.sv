@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernel: AES-256 in counter mode, as `openssl enc -aes-256-ctr -K key -iv iv`: encrypts or decrypts
-// `bytes` bytes from `input` (port m_axi_gmem0) to `output` (port m_axi_gmem1).
+// Kernel: AES-256 in counter mode, as `openssl enc -aes-256-ctr -K key -iv iv`: encrypts or
+// decrypts `bytes` bytes from `input` (port m_axi_gmem0) to `output` (port m_axi_gmem1).
 //
 // Pointers are aligned to 64 bytes; the size is any. 64 bytes a cycle in and out. The key stream is
 // made ahead of the data and waits for it, so a stall of the memory costs nothing more.

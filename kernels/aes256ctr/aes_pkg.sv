@@ -4,8 +4,8 @@
 //
 // AES (FIPS 197): the S-box and what is made of it.
 //
-// A block is 128 bits with byte 0 in bits 7:0, as it lies in memory; so a column is 32 bits with row 0
-// in bits 7:0. (FIPS 197 prints byte 0 first, which looks like the other order.)
+// A block is 128 bits with byte 0 in bits 7:0, as it lies in memory; so a column is 32 bits with
+// row 0 in bits 7:0. (FIPS 197 prints byte 0 first, which looks like the other order.)
 
 package aes_pkg;
 

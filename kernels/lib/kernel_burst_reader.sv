@@ -13,8 +13,8 @@
 //
 // Throughput: one row a cycle. Latency: first request one cycle after start_i, and two cycles from
 // the memory's row to row_o. Back-pressure: a row that is not taken holds up the rows behind it.
-// No deadlock: requests never wait for rows. Whoever takes the rows must not need a later row to take
-// an earlier one; with several sources that means room for 64 rows of each but the last.
+// No deadlock: requests never wait for rows. Whoever takes the rows must not need a later row to
+// take an earlier one; with several sources that means room for 64 rows of each but the last.
 
 module kernel_burst_reader #(
   parameter int unsigned NumSources = 1,

@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes rows of 64 bytes to an array in memory, in order; the last row with the strobes of the bytes
-// that it has.
+// Writes rows of 64 bytes to an array in memory, in order; the last row with the strobes of the
+// bytes that it has.
 //
 // MaxBursts   bursts that may wait for their response
 //

@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Control registers of a kernel with the ap_ctrl_hs protocol: an AXI4-Lite subordinate, an interrupt,
-// and the arguments.
+// Control registers of a kernel with the ap_ctrl_hs protocol: an AXI4-Lite subordinate, an
+// interrupt, and the arguments.
 //
 // ArgumentWords   32-bit words of arguments, from offset 0x10
 //
@@ -14,9 +14,9 @@
 //   0x0C  the same bits, pending; writing 1 toggles
 //   0x10  arguments, little-endian
 //
-// One run at a time: begin_o pulses when a run begins, done_i when it is over; that is when the kernel
-// is ready again. With auto restart the next run begins at once. Where a set and a clear meet, the
-// set wins. Reserved and absent registers read 0 and ignore writes.
+// One run at a time: begin_o pulses when a run begins, done_i when it is over; that is when the
+// kernel is ready again. With auto restart the next run begins at once. Where a set and a clear
+// meet, the set wins. Reserved and absent registers read 0 and ignore writes.
 //
 // One read and one write at a time, two cycles each; address and data of a write may come in any
 // order. No deadlock: nothing here waits for the run.

@@ -2,11 +2,11 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// First-in first-out queue. With Depth 2 it is the register slice that cuts every combinational path
-// between its two sides.
+// First-in first-out queue. With Depth 2 it is the register slice that cuts every combinational
+// path between its two sides.
 //
 // Width   bits of a word
-// Depth   words, a power of two
+// Depth   words, a power of two, at least 2
 //
 // Throughput: a word in and a word out each cycle. Latency: one cycle.
 // Back-pressure: in_ready_o depends on the fill level only, never on out_ready_i.
@@ -26,6 +26,10 @@ module kernel_fifo #(
 );
 
   localparam int unsigned IndexWidth = $clog2(Depth);
+
+  if (Depth < 2 || (Depth & (Depth - 1)) != 0) begin : gen_illegal
+    $error("Depth is a power of two, at least 2");
+  end
 
   logic [Width-1:0] mem_q [Depth];
   // One bit more than an index: equal means empty, equal but for the top bit means full.

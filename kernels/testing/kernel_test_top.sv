@@ -4,9 +4,9 @@
 //
 // Test top for kernels that read through m_axi_gmem0 and write through m_axi_gmem1.
 //
-// cocotbext-axi wants IDs, which such kernels do not have; Verilator renames a port `interrupt`; and
-// the handshake rules of AXI4 are asserted here: what is offered stays, unchanged, until it is taken.
-// KERNEL (a macro) is the kernel's module.
+// cocotbext-axi wants IDs, which such kernels do not have; Verilator renames a port `interrupt`;
+// and the handshake rules of AXI4 are asserted here: what is offered stays, unchanged, until it is
+// taken. KERNEL (a macro) is the kernel's module.
 
 module kernel_test_top (
   input  logic         ap_clk,

@@ -5,9 +5,9 @@
 // Kernel: c[i] = a[i] + b[i] for `length` 32-bit integers, which wrap. The one to read first.
 //
 // a and b are read through port m_axi_gmem0, in turns of up to 64 rows; c is written through
-// m_axi_gmem1. A row is 64 bytes: 16 integers. Rows of a wait in a queue until the row of b with the
-// same number arrives; the sum leaves in that cycle. So gmem0 is always busy, and gmem1 half the time.
-// Pointers are aligned to 64 bytes; the length is any.
+// m_axi_gmem1. A row is 64 bytes: 16 integers. Rows of a wait in a queue until the row of b with
+// the same number arrives; the sum leaves in that cycle. So gmem0 is always busy, and gmem1 half
+// the time. Pointers are aligned to 64 bytes; the length is any.
 // Register map: kernel.toml. Control: ap_ctrl_hs.
 
 module vadd (

@@ -181,7 +181,7 @@ impl PortMemory<'_> {
         let first = self.streams[number].parked[0];
         if first.address != address {
             self.broke(format!(
-                "port {port} {direction} at {address} while its burst at {} is blocked or announced",
+                "port {port} {direction} at {address} while its burst at {} waits",
                 first.address
             ));
             return Err(Access::Failed);

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::HostAddr;
 
-/// IOVAs are handed out in ascending order and never reused, with a hole behind each region, so that
-/// an access past the end or after the end of a mapping is an error and not someone else's memory.
+/// IOVAs are handed out in ascending order and never reused, with a hole behind each region, so an
+/// access past the end or after the end of a mapping is an error and not someone else's memory.
 #[derive(Debug)]
 pub(super) struct HostMap {
     regions: BTreeMap<u64, Arc<HostMemory>>,

@@ -30,8 +30,8 @@ pub enum Step {
 
 /// The memory that a kernel sees through its ports.
 ///
-/// A *burst* is at most 4 KiB long and lies in one 4 KiB block. The bursts of one port and direction
-/// keep their order: while one is blocked, the port takes no other in that direction.
+/// A *burst* is at most 4 KiB long and lies in one 4 KiB block. The bursts of one port and
+/// direction keep their order: while one is blocked, the port takes no other in that direction.
 pub trait VirtualMemory {
     /// Reads a burst through a port of the kernel.
     fn read(&mut self, port: usize, address: u64, to: &mut [u8]) -> Access;
@@ -39,8 +39,8 @@ pub trait VirtualMemory {
     /// Writes a burst through a port of the kernel.
     fn write(&mut self, port: usize, address: u64, from: &[u8]) -> Access;
 
-    /// Says where the bursts start that will follow the blocked one of this port and direction, as a
-    /// kernel does that requests ahead of its data. The card may report their faults, too.
+    /// Says where the bursts start that will follow the blocked one of this port and direction, as
+    /// a kernel does that requests ahead of its data. The card may report their faults, too.
     fn announce(&mut self, port: usize, write: bool, addresses: &[u64]);
 }
 

@@ -70,7 +70,7 @@ pub enum KernelError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rule {
     /// A name that cannot name a signal.
-    #[error("`{0}` is not an identifier: letters, digits and `_`, not starting with a digit, at most 64")]
+    #[error("`{0}` is not an identifier: up to 64 letters, digits and `_`, no digit first")]
     Identifier(String),
     /// A name used twice.
     #[error("the name `{0}` is used twice")]

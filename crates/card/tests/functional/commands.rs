@@ -116,8 +116,7 @@ fn hostile_table_commands_are_refused() {
 #[test]
 fn a_set_holds_eight_pages() {
     let mut bench = Bench::new(config(None));
-    // Pages whose numbers differ in the tag only land in different sets (the fold), so look for nine
-    // that share one.
+    // Nine pages of one set; because of the fold, their numbers differ in more than the tag.
     let table = TableGeometry::new(card_at(0), 10).unwrap();
     let size = PageSize::KIB_4;
     let page = |tag| table.page(77, tag, size).base();

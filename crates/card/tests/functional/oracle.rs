@@ -75,7 +75,7 @@ fn action() -> impl Strategy<Value = Action> {
         }),
         (half(), half(), 1usize..10_000, any::<bool>(), any::<bool>()).prop_map(
             |(from, to, bytes, refuse, up)| {
-                // One half of the pages to the other, so that the order of accesses does not matter.
+                // From one half of the pages to the other: the order of accesses does not matter.
                 let (from, to) = if up {
                     (from, to + 384)
                 } else {
