@@ -156,13 +156,19 @@ pub fn sizes(folder: &Path) -> Result<Vec<Figure>, BenchError> {
 ///
 /// [`BenchError::Broken`] if a property breaks.
 pub fn three_caches(folder: &Path) -> Result<Vec<Figure>, BenchError> {
-    // The machine may be shared: the best of three is the tool's own speed.
+    // The machine may be shared: the best of three is the tool's own speed, and the processor
+    // time tells what others took.
     let mut best: Option<(f64, Verdict)> = None;
+    let mut least_processor = f64::INFINITY;
     for _ in 0..3 {
         let start = Instant::now();
+        let processor = processor_seconds();
         let protocol = load(&file(folder, "mesi"), 3)?;
         let verdict = holds(&protocol, &Setting::default())?;
         let seconds = start.elapsed().as_secs_f64();
+        if let (Some(from), Some(to)) = (processor, processor_seconds()) {
+            least_processor = least_processor.min(to - from);
+        }
         if best.as_ref().is_none_or(|(other, _)| seconds < *other) {
             best = Some((seconds, verdict));
         }
@@ -172,6 +178,8 @@ pub fn three_caches(folder: &Path) -> Result<Vec<Figure>, BenchError> {
     });
     Ok(vec![
         Figure::new("protocol.mesi3.check_s", seconds, "s", Target::AtMost(5.0)),
+        // The same bar in processor time: five seconds of two cores.
+        Figure::new("protocol.mesi3.processor_s", least_processor, "s", Target::AtMost(10.0)),
         Figure::new(
             "protocol.states_per_s",
             speed,
@@ -179,6 +187,15 @@ pub fn three_caches(folder: &Path) -> Result<Vec<Figure>, BenchError> {
             Target::AtLeast(1e6),
         ),
     ])
+}
+
+/// Processor time of this process so far, where the system tells it (Linux; in its 100 Hz ticks).
+fn processor_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The second field is the name in brackets; user and system time are fields 14 and 15.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |place: usize| fields.get(place)?.parse::<f64>().ok();
+    Some((ticks(11)? + ticks(12)?) / 100.0)
 }
 
 /// Two lines that share a way, a unit and buffers of one message; and two lines of a unit whose

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::check::{check, CheckError, Setting};
 use crate::export::murphi;
@@ -111,7 +112,10 @@ pub fn verify(protocol: &Protocol, folder: &Path) -> Result<RumurVerdict, RumurE
 ///
 /// Those of [`verify`] and of [`check`].
 pub fn agrees(protocol: &Protocol) -> Result<bool, RumurError> {
-    let folder = std::env::temp_dir().join(format!("tombolo-rumur-{}", std::process::id()));
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    let run = RUNS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("tombolo-rumur-{}-{run}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&folder).map_err(|source| RumurError::File {
         path: folder.clone(),
         source,

@@ -242,7 +242,7 @@ fn in_parallel<T: std::marker::Send, R: std::marker::Send>(
 }
 
 fn shard_of(hash: u64, count: usize) -> usize {
-    ((hash >> 32) * count as u64 >> 32) as usize
+    (((hash >> 32) * count as u64) >> 32) as usize
 }
 
 /// A mixing hash of a state: multiply and fold, word by word.

@@ -85,16 +85,12 @@ fn machine(text: &mut String, protocol: &Protocol, agent: Agent, messages: &[Str
     let originals = listing.events.iter().map(String::as_str);
     let doc = format!("An event of the {owner}.");
     enumeration(text, &doc, &format!("{prefix}Event"), originals, &events);
-    let (fields, flag) = match agent {
-        Agent::Home => (
+    let fields = match agent {
+        Agent::Home => {
             "    /// Memory access to start.\n    pub memory: Memory,\n    \
-             /// Acknowledge the operation under way.\n    pub done: bool,\n",
-            "done",
-        ),
-        Agent::Cache => (
-            "    /// A store is performed.\n    pub store: bool,\n",
-            "store",
-        ),
+             /// Acknowledge the operation under way.\n    pub done: bool,\n"
+        }
+        Agent::Cache => "    /// A store is performed.\n    pub store: bool,\n",
     };
     let _ = write!(
         text,
@@ -124,7 +120,6 @@ fn machine(text: &mut String, protocol: &Protocol, agent: Agent, messages: &[Str
          {prefix}Outcome {{\n    use {prefix}Event as E;\n    use {prefix}State as S;\n    \
          match (state, event) {{\n"
     );
-    let _ = flag;
     let find = |all: &[String], name: &str| all.iter().position(|n| n == name).unwrap_or(0);
     for row in &listing.rows {
         let state = &states[find(&listing.states, &row.state)];

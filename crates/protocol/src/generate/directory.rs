@@ -12,7 +12,7 @@
 //! than `hold` do; further requests, and operations while anything goes on, stall. Nothing else
 //! ever stalls.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::track::{Conclusion, TrackId, Tracks};
 use super::GenerateError;
@@ -109,7 +109,8 @@ fn explore(builder: &mut Builder<'_>) -> Result<Directory, GenerateError> {
             });
         }
     }
-    let states = keys.iter().map(|&key| builder.describe(key)).collect();
+    let mut states: Vec<DirState> = keys.iter().map(|&key| builder.describe(key)).collect();
+    make_names_unique(&mut states);
     let orders = permutations(caches);
     let images = keys
         .iter()
@@ -123,6 +124,19 @@ fn explore(builder: &mut Builder<'_>) -> Result<Directory, GenerateError> {
         cells,
         images,
     })
+}
+
+/// States that differ only in what a name does not tell get a number.
+fn make_names_unique(states: &mut [DirState]) {
+    let mut taken = HashSet::new();
+    for state in states {
+        let base = state.name.clone();
+        let mut number = 2;
+        while !taken.insert(state.name.clone()) {
+            state.name = format!("{base}_{number}");
+            number += 1;
+        }
+    }
 }
 
 /// The key after cache `order[i]` is called `i`.

@@ -152,7 +152,7 @@ fn class<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
 }
 
 fn upgrade<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
-    let (from, to) = line.from_to()?;
+    let (from, to) = line.transition()?;
     line.expect("on")?;
     let span = line.here();
     let trigger = match line.name("`load`, `store` or `prefetch`")?.text {
@@ -191,7 +191,7 @@ fn upgrade<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
 }
 
 fn downgrade<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
-    let (from, to) = line.from_to()?;
+    let (from, to) = line.transition()?;
     line.expect_sign(Kind::Colon)?;
     let message = line.name("the message")?;
     let answer = if line.accept("answer") {
@@ -208,7 +208,7 @@ fn downgrade<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
 }
 
 fn forward<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
-    let (from, to) = line.from_to()?;
+    let (from, to) = line.transition()?;
     line.expect_sign(Kind::Colon)?;
     let message = line.name("the forward")?;
     line.expect("answer")?;
@@ -370,7 +370,7 @@ impl<'a> Cursor<'_, 'a> {
         }
     }
 
-    fn from_to(&mut self) -> Result<(Name<'a>, Name<'a>), Fault> {
+    fn transition(&mut self) -> Result<(Name<'a>, Name<'a>), Fault> {
         let from = self.name("the state before")?;
         self.expect_sign(Kind::Arrow)?;
         Ok((from, self.name("the state after")?))

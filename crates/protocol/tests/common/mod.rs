@@ -1,0 +1,31 @@
+//! What several tests share.
+#![allow(dead_code)]
+
+use std::path::PathBuf;
+
+use protocol::generate::{generate, Protocol};
+use protocol::spec::{self, Spec};
+
+/// Names of the protocols that ship.
+pub const ALL: [&str; 3] = ["mesi", "esi", "msi"];
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Text of a protocol that ships.
+pub fn text(name: &str) -> String {
+    let path = root().join(format!("protocols/{name}.protocol"));
+    std::fs::read_to_string(path).expect("the protocol ships with the repository")
+}
+
+/// A protocol that ships, as written.
+pub fn spec(name: &str) -> Spec {
+    spec::parse(name, &text(name)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A protocol that ships, generated.
+pub fn protocol(name: &str, caches: usize) -> Protocol {
+    generate(&spec(name), caches).unwrap_or_else(|error| panic!("{name}: {error}"))
+}

