@@ -19,6 +19,7 @@ use pager::{ChannelMemory, Config, Event, Pager, PagerError, RequestId, Success}
 use pump::Work;
 use slots::SlotState;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use units::{Asid, CardAddr, Picoseconds};
 
@@ -74,6 +75,8 @@ pub struct Owner {
     next_request: u64,
     faults_waiting: BTreeSet<FaultToken>,
     fault_since: Picoseconds,
+    /// Streams of a slot that is being stopped.
+    draining: Option<RangeInclusive<u8>>,
     fault_time: Picoseconds,
     runs: Vec<RunReport>,
 }
@@ -136,6 +139,7 @@ impl Owner {
             next_request: 0,
             faults_waiting: BTreeSet::new(),
             fault_since: Picoseconds::ZERO,
+            draining: None,
             fault_time: Picoseconds::ZERO,
             runs: Vec::new(),
         })

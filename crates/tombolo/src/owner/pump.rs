@@ -3,13 +3,16 @@
 use super::{translate, FileState, Owner};
 use crate::error::Error;
 use crate::io::{Direction, Transfer, TransferId};
-use card::command::FaultToken;
+use card::command::{Command, CommandId, FaultToken, Operation};
 use card::event::Event as CardEvent;
 use card::{HostWork, SlotId};
 use pager::{Action, Event, IoError, IoId, RequestId, Success};
 use std::io;
 use std::ops::RangeInclusive;
 use units::Picoseconds;
+
+/// The owner's own command; the pager counts its up from zero.
+const BARRIER: CommandId = CommandId(u32::MAX);
 
 /// Host work under way, and what follows it.
 #[derive(Debug)]
@@ -98,6 +101,8 @@ impl Owner {
     fn serve(&mut self, events: Vec<CardEvent>) -> Result<(), Error> {
         for event in events {
             match event {
+                CardEvent::Completed { id: BARRIER, .. } => self.draining = None,
+                CardEvent::Fault(fault) if self.is_gone(fault.token) => {}
                 CardEvent::Completed {
                     id,
                     status,
@@ -136,9 +141,32 @@ impl Owner {
         }
     }
 
-    /// Accesses of streams in reset are gone; nobody answers them.
-    pub(super) fn faults_forgotten(&mut self, streams: RangeInclusive<u8>) {
+    /// After a slot was put in reset: drops its faults that are still on their way, and lets every
+    /// reply that was sent reach the shell, so that none can meet an access of the slot's next run.
+    ///
+    /// A no-op behind a fence does it: events come in order, and its own is the last.
+    pub(super) fn drain(&mut self, streams: RangeInclusive<u8>) -> Result<(), Error> {
+        self.draining = Some(streams.clone());
+        self.outgoing.push_back(Command {
+            id: BARRIER,
+            operation: Operation::Nop,
+            fence: true,
+            notify: true,
+        });
+        let mut result = self.send_commands();
+        while result.is_ok() && self.draining.is_some() {
+            result = self.pump(None);
+        }
+        self.draining = None;
         self.faults_answered(|token| streams.contains(&token.stream));
+        result
+    }
+
+    /// Whether a fault is of a slot that was stopped meanwhile.
+    fn is_gone(&self, token: FaultToken) -> bool {
+        self.draining
+            .as_ref()
+            .is_some_and(|streams| streams.contains(&token.stream))
     }
 
     fn perform(&mut self, action: Action) -> Result<(), Error> {

@@ -120,7 +120,7 @@ impl Owner {
         let streams = self.card.description().ports_per_slot * 2;
         let first_stream = slot.0 * streams;
         let last_stream = first_stream + (streams - 1);
-        self.faults_forgotten(first_stream..=last_stream);
+        self.drain(first_stream..=last_stream)?;
         self.tell(Event::SlotStopped {
             first_stream,
             last_stream,
