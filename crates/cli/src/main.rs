@@ -2,6 +2,7 @@
 
 mod arguments;
 mod progress;
+mod protocol;
 mod run;
 
 use clap::{Parser, Subcommand};
@@ -18,6 +19,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Run),
+    Protocol(protocol::Protocol),
 }
 
 /// What a shell expects of a program that Ctrl-C ended.
@@ -28,15 +30,25 @@ fn main() -> ExitCode {
         .with_env_filter(tracing_subscriber::EnvFilter::from_env("TOMBOLO_LOG"))
         .with_writer(std::io::stderr)
         .init();
-    let Command::Run(run) = Arguments::parse().command;
-    match run.run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failures) => {
-            for failure in &failures {
-                eprintln!("tombolo: error: {failure}");
+    match Arguments::parse().command {
+        Command::Run(run) => match run.run() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failures) => {
+                failures.iter().for_each(|failure| say(failure));
+                let interrupted = failures.iter().any(run::Failure::is_interruption);
+                ExitCode::from(if interrupted { INTERRUPTED } else { 1 })
             }
-            let interrupted = failures.iter().any(run::Failure::is_interruption);
-            ExitCode::from(if interrupted { INTERRUPTED } else { 1 })
-        }
+        },
+        Command::Protocol(protocol) => match protocol.run() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                say(&error);
+                ExitCode::FAILURE
+            }
+        },
     }
+}
+
+fn say(error: &dyn std::error::Error) {
+    eprintln!("tombolo: error: {error}");
 }

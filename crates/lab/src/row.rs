@@ -29,6 +29,8 @@ pub enum Target {
     AtMost(f64),
     /// Exactly this.
     Exactly(f64),
+    /// Printed beside the paper's figure.
+    Beside(f64),
     /// Printed only.
     Shown,
 }
@@ -40,6 +42,7 @@ impl Row {
             Target::AtLeast(bound) => (format!("≥ {bound}"), value >= bound),
             Target::AtMost(bound) => (format!("≤ {bound}"), value <= bound),
             Target::Exactly(wanted) => (format!("= {wanted}"), value == wanted),
+            Target::Beside(paper) => (format!("paper {paper}"), true),
             Target::Shown => ("shown".to_owned(), true),
         };
         Self {

@@ -6,6 +6,7 @@ mod determinism;
 mod direct;
 mod oversubscription;
 mod pager;
+mod protocol;
 mod speed;
 mod split;
 mod stream;
@@ -56,6 +57,22 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["pager.random_events"],
         measure: pager::measure,
+    },
+    Bar {
+        names: &[
+            "protocol.mesi.directory_states",
+            "protocol.mesi.directory_transitions",
+            "protocol.mesi.messages",
+            "protocol.mesi3.check_s",
+            "protocol.mesi3.processor_s",
+            "protocol.states_per_s",
+            "protocol.mesi_shared_way.check_s",
+            "protocol.esi.check_s",
+            "protocol.rumur_agrees",
+            "protocol.mutants_survived",
+            "protocol.mutants_killed_fewest",
+        ],
+        measure: protocol::measure,
     },
     Bar {
         names: &["demo.identical", "demo.wall_s"],

@@ -1,0 +1,105 @@
+//! `tombolo protocol`
+
+use crate::progress;
+use clap::{Args, Subcommand, ValueEnum};
+use protocol::cli::{self, CliError};
+use std::path::PathBuf;
+
+/// Coherence protocols: checks a specification, generates its outputs, shows its machines.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tombolo protocol check protocols/mesi.protocol
+  tombolo protocol generate protocols/mesi.protocol --out build/mesi
+  tombolo protocol show protocols/esi.protocol --format summary
+docs/protocols.md describes the language.")]
+pub struct Protocol {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Explores every interleaving and checks every property.
+    Check {
+        /// The specification.
+        file: PathBuf,
+        /// Largest number of caches.
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3))]
+        caches: u8,
+        /// Threads.
+        #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+        threads: u8,
+        /// Folder for sequence diagrams of a violation.
+        #[arg(long)]
+        traces: Option<PathBuf>,
+    },
+    /// Writes SystemVerilog, Rust, Murphi, Graphviz and Markdown.
+    Generate {
+        /// The specification.
+        file: PathBuf,
+        /// Folder for the outputs.
+        #[arg(long, default_value = ".")]
+        out: PathBuf,
+    },
+    /// Prints the generated machines.
+    Show {
+        /// The specification.
+        file: PathBuf,
+        /// What to print.
+        #[arg(long, value_enum, default_value_t = Format::Markdown)]
+        format: Format,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Markdown,
+    Home,
+    Remote,
+    Summary,
+}
+
+impl From<Format> for cli::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Markdown => Self::Markdown,
+            Format::Home => Self::Home,
+            Format::Remote => Self::Remote,
+            Format::Summary => Self::Summary,
+        }
+    }
+}
+
+impl Protocol {
+    /// Does it.
+    pub fn run(self) -> Result<(), CliError> {
+        let mut out = std::io::stdout().lock();
+        match self.command {
+            Command::Check {
+                file,
+                caches,
+                threads,
+                traces,
+            } => {
+                let bar = progress::spinner();
+                let mut show = |at: cli::Progress<'_>| {
+                    bar.set_message(format!(
+                        "{}: depth {}, {} states",
+                        at.task, at.depth, at.states
+                    ));
+                };
+                let (caches, threads) = (usize::from(caches), usize::from(threads));
+                cli::check_file(
+                    &file,
+                    caches,
+                    threads,
+                    traces.as_deref(),
+                    &mut out,
+                    &mut show,
+                )
+            }
+            Command::Generate { file, out: folder } => cli::generate_file(&file, &folder, &mut out),
+            Command::Show { file, format } => cli::show_file(&file, format.into(), &mut out),
+        }
+    }
+}

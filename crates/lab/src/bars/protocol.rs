@@ -1,0 +1,23 @@
+//! The figures of coherence protocols; `tombolo-protocol` measures them.
+
+use super::Failure;
+use crate::row::{Row, Target};
+use protocol::bench::{self, Figure};
+
+/// Single-point mutations that are tried of each protocol.
+const MUTANTS: usize = 400;
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let folder = card::sim::home().join("protocols");
+    let figures = bench::all(&folder, MUTANTS, &mut |what| eprintln!("protocol: {what}"))?;
+    Ok(figures.iter().map(row).collect())
+}
+
+fn row(figure: &Figure) -> Row {
+    let target = match figure.target {
+        bench::Target::AtMost(most) => Target::AtMost(most),
+        bench::Target::AtLeast(least) => Target::AtLeast(least),
+        bench::Target::Beside(paper) => Target::Beside(paper),
+    };
+    Row::new(figure.name, figure.value, figure.unit, target)
+}
