@@ -179,7 +179,12 @@ pub fn three_caches(folder: &Path) -> Result<Vec<Figure>, BenchError> {
     Ok(vec![
         Figure::new("protocol.mesi3.check_s", seconds, "s", Target::AtMost(5.0)),
         // The same bar in processor time: five seconds of two cores.
-        Figure::new("protocol.mesi3.processor_s", least_processor, "s", Target::AtMost(10.0)),
+        Figure::new(
+            "protocol.mesi3.processor_s",
+            least_processor,
+            "s",
+            Target::AtMost(10.0),
+        ),
         Figure::new(
             "protocol.states_per_s",
             speed,

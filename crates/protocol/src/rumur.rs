@@ -85,7 +85,7 @@ pub fn verify(protocol: &Protocol, folder: &Path) -> Result<RumurVerdict, RumurE
     finish("rumur", rumur)?;
     let mut compiler = Command::new("gcc");
     compiler
-        .args(["-O1", "-march=native", "-w", "-o"])
+        .args(["-O0", "-mcx16", "-w", "-o"])
         .arg(&verifier)
         .arg(&source);
     finish("gcc", compiler.args(["-lpthread", "-latomic"]))?;
