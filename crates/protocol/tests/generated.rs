@@ -1,6 +1,6 @@
 //! Are the generated files that are kept in the repository up to date?
 //!
-//! If not: `tombolo-protocol generate protocols/NAME.protocol --out FOLDER`, and copy.
+//! If not: `tombolo protocol generate protocols/NAME.protocol --out FOLDER`, and copy.
 
 mod common;
 

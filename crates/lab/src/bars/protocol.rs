@@ -1,4 +1,4 @@
-//! The figures of coherence protocols; `tombolo-protocol` measures them.
+//! The figures of coherence protocols.
 
 use super::Failure;
 use crate::row::{Row, Target};
