@@ -1,0 +1,374 @@
+//! The CPU's last-level cache: the generated cache machine, one copy a line, with sets and ways.
+//!
+//! Everything that comes back is taken at once, so the link never waits for the CPU. What is sent
+//! waits in queues without bound (the write buffer).
+
+use std::collections::{HashMap, VecDeque};
+
+use protocol::generate::Protocol;
+use protocol::machine::CacheEvent;
+use protocol::spec::{AccessKind, MsgId, Trigger};
+
+use crate::line::{merge_parts, write_parts, Data, FoldedLine, WORDS};
+use crate::message::Message;
+
+/// Numbers of requests that a slice's CPU side may have under way.
+const REQUESTS: usize = 32;
+
+/// What a core wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read the line.
+    Load,
+    /// Write `stamp` into these parts of the line.
+    Store {
+        /// One bit a part.
+        parts: u8,
+        /// The value.
+        stamp: u64,
+    },
+    /// Hint: the line will be read.
+    PrefetchShared,
+    /// Hint: the line will be written.
+    PrefetchExclusive,
+    /// Read without keeping a copy.
+    UncachedRead,
+    /// Write these parts without keeping a copy.
+    UncachedWrite {
+        /// One bit a part.
+        parts: u8,
+        /// The value.
+        stamp: u64,
+    },
+}
+
+/// What became of an access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done at once; the line as it is now.
+    Hit(Box<Data>),
+    /// Under way; a [`Completion`] will follow.
+    Started,
+    /// Not now: the line, its set or all request numbers are taken, or the access does not fit the
+    /// line's state.
+    Busy,
+}
+
+/// The end of an access that was [`Outcome::Started`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// What the core called it.
+    pub token: u64,
+    /// The line as the access saw or left it.
+    pub data: Box<Data>,
+}
+
+/// A message that the cache's machine does not know in its state.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the cache, in state {state}, received {message} for line {line:#x}")]
+pub struct Unexpected {
+    /// State of the line.
+    pub state: String,
+    /// Message.
+    pub message: String,
+    /// Line.
+    pub line: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    state: usize,
+    data: Box<Data>,
+    used: u64,
+    /// Number of the request under way, and whose it is.
+    request: u8,
+    token: u64,
+    access: Access,
+    /// Takes a way of its set.
+    resident: bool,
+}
+
+/// The cache.
+#[derive(Debug)]
+pub struct Cache {
+    protocol: Protocol,
+    sets: Vec<Vec<u64>>,
+    ways: usize,
+    slices: usize,
+    lines: HashMap<u64, Entry>,
+    free: Vec<Vec<u8>>,
+    clock: u64,
+    /// Messages to send, by lane.
+    pub out: Vec<VecDeque<Message>>,
+    /// Accesses that ended.
+    pub completed: Vec<Completion>,
+}
+
+impl Cache {
+    /// An empty cache of this many sets and ways.
+    #[must_use]
+    pub fn new(protocol: Protocol, sets: usize, ways: usize, slices: usize) -> Self {
+        let lanes = slices * protocol.spec.classes.len();
+        Self {
+            protocol,
+            sets: vec![Vec::new(); sets],
+            ways,
+            slices,
+            lines: HashMap::new(),
+            free: vec![(0..REQUESTS as u8).rev().collect(); slices],
+            clock: 0,
+            out: (0..lanes).map(|_| VecDeque::new()).collect(),
+            completed: Vec::new(),
+        }
+    }
+
+    /// Starts an access; `token` comes back with its completion.
+    pub fn access(&mut self, line: FoldedLine, access: Access, token: u64) -> Outcome {
+        self.clock += 1;
+        let state = self.lines.get(&line.0).map_or(0, |entry| entry.state);
+        let machine = &self.protocol.cache;
+        let spec = &self.protocol.spec;
+        let about = &machine.states[state];
+        if !about.stable {
+            return Outcome::Busy;
+        }
+        let rights = spec.state(about.copy);
+        let hit = match access {
+            Access::Load | Access::PrefetchShared | Access::PrefetchExclusive => rights.read,
+            Access::Store { .. } => rights.write,
+            Access::UncachedRead | Access::UncachedWrite { .. } => false,
+        };
+        if hit {
+            return self.hit(line, access);
+        }
+        let wanted = |event: &CacheEvent| match (*event, access) {
+            (CacheEvent::Upgrade(rule), _) => {
+                let trigger = spec.upgrades[usize::from(rule)].trigger;
+                match access {
+                    Access::Load | Access::PrefetchShared => trigger == Trigger::Load,
+                    Access::Store { .. } => trigger == Trigger::Store,
+                    Access::PrefetchExclusive => trigger == Trigger::Prefetch,
+                    _ => false,
+                }
+            }
+            (CacheEvent::Access(rule), Access::UncachedRead) => {
+                spec.accesses[usize::from(rule)].kind == AccessKind::Read
+            }
+            (CacheEvent::Access(rule), Access::UncachedWrite { .. }) => {
+                spec.accesses[usize::from(rule)].kind == AccessKind::Write
+            }
+            _ => false,
+        };
+        let step = (0..machine.events.len())
+            .filter(|&column| wanted(&machine.events[column]))
+            .find_map(|column| machine.step(state, column));
+        let Some(step) = step else {
+            return Outcome::Busy;
+        };
+        let slice = line.slice(self.slices);
+        let uncached = matches!(access, Access::UncachedRead | Access::UncachedWrite { .. });
+        if self.free[slice].is_empty() || (state == 0 && !uncached && !self.make_room(line)) {
+            return Outcome::Busy;
+        }
+        let Some(request) = self.free[slice].pop() else {
+            return Outcome::Busy;
+        };
+        let clock = self.clock;
+        let entry = self.lines.entry(line.0).or_insert_with(|| Entry {
+            state: 0,
+            data: Box::new([0; WORDS]),
+            used: clock,
+            request,
+            token,
+            access,
+            resident: false,
+        });
+        entry.state = step.next;
+        entry.used = clock;
+        entry.request = request;
+        entry.token = token;
+        entry.access = access;
+        if !uncached && !entry.resident {
+            entry.resident = true;
+            let set = line.0 as usize % self.sets.len();
+            self.sets[set].push(line.0);
+        }
+        let (mut parts, mut payload) = (0xf, None);
+        if let Access::UncachedWrite { parts: mask, stamp } = access {
+            let mut data = Box::new([0; WORDS]);
+            write_parts(&mut data, mask, stamp);
+            (parts, payload) = (mask, Some(data));
+        }
+        if let Some(id) = step.send {
+            self.send(Message {
+                id,
+                request,
+                parts,
+                line,
+                data: payload,
+            });
+        }
+        Outcome::Started
+    }
+
+    fn hit(&mut self, line: FoldedLine, access: Access) -> Outcome {
+        let machine = &self.protocol.cache;
+        let clock = self.clock;
+        let Some(entry) = self.lines.get_mut(&line.0) else {
+            return Outcome::Busy;
+        };
+        entry.used = clock;
+        if let Access::Store { parts, stamp } = access {
+            write_parts(&mut entry.data, parts, stamp);
+            let store = machine.column(CacheEvent::Store);
+            if let Some(step) = store.and_then(|column| machine.step(entry.state, column)) {
+                entry.state = step.next;
+            }
+        }
+        Outcome::Hit(entry.data.clone())
+    }
+
+    /// Evicts until the line's set has a free way; false if all its lines are busy.
+    fn make_room(&mut self, line: FoldedLine) -> bool {
+        let set = line.0 as usize % self.sets.len();
+        while self.sets[set].len() >= self.ways {
+            let states = &self.protocol.cache.states;
+            let idle = |line: &&u64| states[self.lines[*line].state].stable;
+            let oldest = self.sets[set]
+                .iter()
+                .filter(idle)
+                .min_by_key(|l| self.lines[*l].used);
+            let Some(&oldest) = oldest else { return false };
+            if !self.downgrade(FoldedLine(oldest), 0) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Gives a copy up, down to the copy numbered `to` (0: entirely); false where no rule says how.
+    pub fn downgrade(&mut self, line: FoldedLine, to: usize) -> bool {
+        let machine = &self.protocol.cache;
+        let Some(entry) = self.lines.get(&line.0) else {
+            return false;
+        };
+        let found = machine
+            .events
+            .iter()
+            .enumerate()
+            .find_map(|(column, event)| {
+                let CacheEvent::Downgrade(_) = event else {
+                    return None;
+                };
+                let step = machine.step(entry.state, column)?;
+                (machine.states[step.next].copy.index() == to).then_some(step)
+            });
+        let Some(step) = found else { return false };
+        self.apply(line, step.next, step.send);
+        true
+    }
+
+    /// Takes a message of the home.
+    ///
+    /// # Errors
+    /// [`Unexpected`].
+    pub fn receive(&mut self, message: Message) -> Result<(), Unexpected> {
+        let line = message.line;
+        let machine = &self.protocol.cache;
+        let state = self.lines.get(&line.0).map_or(0, |entry| entry.state);
+        let column = machine.column(CacheEvent::Receive(message.id));
+        let Some(step) = column.and_then(|column| machine.step(state, column)) else {
+            let spec = &self.protocol.spec;
+            let known = spec.messages.get(message.id.index());
+            return Err(Unexpected {
+                state: machine.states[state].name.clone(),
+                message: known.map_or_else(|| message.id.0.to_string(), |m| m.name.clone()),
+                line: line.0,
+            });
+        };
+        let forward = self
+            .protocol
+            .spec
+            .forwards
+            .iter()
+            .any(|f| f.message == message.id);
+        if let (Some(entry), Some(data)) = (self.lines.get_mut(&line.0), message.data) {
+            merge_parts(&mut entry.data, message.parts, &data);
+        }
+        if let (Some(entry), true) = (self.lines.get_mut(&line.0), step.store) {
+            if let Access::Store { parts, stamp } = entry.access {
+                write_parts(&mut entry.data, parts, stamp);
+            }
+        }
+        if !forward {
+            if let Some(entry) = self.lines.get(&line.0) {
+                self.free[line.slice(self.slices)].push(entry.request);
+                let (token, data) = (entry.token, entry.data.clone());
+                self.completed.push(Completion { token, data });
+            }
+        }
+        self.apply(line, step.next, step.send);
+        Ok(())
+    }
+
+    fn apply(&mut self, line: FoldedLine, next: usize, send: Option<MsgId>) {
+        if let Some(id) = send {
+            let carries = self.protocol.spec.message(id).data;
+            let entry = self.lines.get(&line.0).filter(|_| carries);
+            let data = entry.map(|entry| entry.data.clone());
+            let parts = if data.is_some() { 0xf } else { 0 };
+            self.send(Message {
+                id,
+                request: 0,
+                parts,
+                line,
+                data,
+            });
+        }
+        if next == 0 {
+            if self
+                .lines
+                .remove(&line.0)
+                .is_some_and(|entry| entry.resident)
+            {
+                let set = line.0 as usize % self.sets.len();
+                self.sets[set].retain(|&other| other != line.0);
+            }
+        } else if let Some(entry) = self.lines.get_mut(&line.0) {
+            entry.state = next;
+        }
+    }
+
+    fn send(&mut self, message: Message) {
+        let lane = message.lane(&self.protocol.spec, self.slices);
+        self.out[lane].push_back(message);
+    }
+
+    /// Whether the cores may use a copy of the line now.
+    #[must_use]
+    pub fn has_copy(&self, line: FoldedLine) -> bool {
+        let copy = |entry: &Entry| self.protocol.cache.states[entry.state].copy.index();
+        self.lines
+            .get(&line.0)
+            .is_some_and(|entry| copy(entry) != 0)
+    }
+
+    /// Lines with a state.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// No line has a state.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// Nothing is under way or waits to be sent.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.out.iter().all(VecDeque::is_empty)
+            && self.free.iter().all(|free| free.len() == REQUESTS)
+    }
+}

@@ -1,0 +1,255 @@
+//! The Verilated directory, small: does it keep the CPU's copies coherent, and does it never hang?
+
+use coherence::cache::{Access, Cache, Outcome};
+use coherence::home::{Directory, HomeError, Operation, OperationKind, Surroundings};
+use coherence::line::{write_parts, PlainLine, WORDS};
+use coherence::model::Geometry;
+use coherence::platform::Platform;
+use coherence::system::{mesi, System, SystemError};
+use coherence::torture::{self, Plan};
+
+fn plan(seed: u64) -> Plan {
+    Plan {
+        geometry: Geometry::SMALL,
+        operations: 30_000,
+        lines: 48,
+        card_operations: 24,
+        round_trip_ps: 40_000,
+        jitter_ps: 200_000,
+        seed,
+    }
+}
+
+fn system() -> System<Directory> {
+    let platform = Platform::enzian().expect("platform");
+    let protocol = mesi().expect("protocol");
+    let geometry = Geometry::SMALL;
+    let surroundings = Surroundings {
+        memory_latency: 2,
+        stalls: 0,
+        disorder: false,
+    };
+    let home = Directory::new(geometry, &protocol.spec, surroundings, 1).expect("model");
+    let cache = Cache::new(
+        protocol,
+        geometry.total_sets(),
+        geometry.ways,
+        geometry.slices,
+    );
+    System::new(
+        cache,
+        home,
+        &platform.link,
+        platform.clock_ps,
+        geometry.slices,
+        1,
+    )
+}
+
+fn operate(system: &mut System<Directory>, kind: OperationKind, line: PlainLine, tag: u8) {
+    let mut data = Box::new([0; WORDS]);
+    write_parts(&mut data, 0xf, 77);
+    let slice = system.home.slice_of(line);
+    system.home.operations[slice].push_back(Operation {
+        kind,
+        tag,
+        line,
+        parts: 0xf,
+        data,
+    });
+}
+
+/// Runs until `done` says so.
+fn until(system: &mut System<Directory>, what: &str, done: impl Fn(&System<Directory>) -> bool) {
+    for _ in 0..20_000 {
+        if done(system) {
+            return;
+        }
+        system.cycle().expect(what);
+    }
+    panic!("{what} never happened");
+}
+
+/// Lines of one unit.
+fn lines_of_unit(system: &System<Directory>, slice: usize, unit: usize) -> Vec<PlainLine> {
+    let here = |line: &PlainLine| {
+        system.home.slice_of(*line) == slice && system.home.unit_of(*line) == unit
+    };
+    (0..4096).map(PlainLine).filter(here).collect()
+}
+
+#[test]
+fn random_operations_are_explained() {
+    let platform = Platform::enzian().expect("platform");
+    for seed in [1, 2] {
+        let report = torture::run(&plan(seed), &platform.link).expect("run");
+        assert_eq!(report.unexplained, 0, "{:?}", report.first);
+        assert!(report.cpu > 5_000 && report.card > 2_000, "{report:?}");
+    }
+}
+
+#[test]
+fn sets_that_overflow_are_recalled() {
+    // Many more lines than places, all from few sets.
+    let platform = Platform::enzian().expect("platform");
+    let plan = Plan {
+        lines: 400,
+        operations: 20_000,
+        ..plan(3)
+    };
+    let report = torture::run(&plan, &platform.link).expect("run");
+    assert_eq!(report.unexplained, 0, "{:?}", report.first);
+}
+
+#[test]
+fn a_store_reaches_the_card_and_a_write_of_the_card_reaches_the_cpu() {
+    let mut system = system();
+    let line = PlainLine(0x1234);
+    let store = Access::Store {
+        parts: 0xf,
+        stamp: 5,
+    };
+    assert_eq!(system.cache.access(line.fold(), store, 1), Outcome::Started);
+    until(&mut system, "the store", |s| !s.cache.completed.is_empty());
+    assert_eq!(system.home.memory(line), [0; WORDS]);
+    operate(&mut system, OperationKind::Read, line, 3);
+    until(&mut system, "the card's read", |s| {
+        !s.home.acknowledged.is_empty()
+    });
+    let acknowledge = system.home.acknowledged.remove(0);
+    assert_eq!(acknowledge.data.as_deref(), Some(&[5; WORDS]));
+    operate(&mut system, OperationKind::Write, line, 4);
+    until(&mut system, "the card's write", |s| {
+        !s.home.acknowledged.is_empty()
+    });
+    assert!(!system.cache.has_copy(line.fold()));
+    system.cache.completed.clear();
+    assert_eq!(
+        system.cache.access(line.fold(), Access::Load, 2),
+        Outcome::Started
+    );
+    until(&mut system, "the load", |s| !s.cache.completed.is_empty());
+    assert_eq!(*system.cache.completed[0].data, [77; WORDS]);
+}
+
+#[test]
+fn a_locked_line_waits_and_the_rest_of_its_unit_does_not() {
+    let mut system = system();
+    let lines = lines_of_unit(&system, 1, 1);
+    operate(&mut system, OperationKind::Lock, lines[0], 0);
+    until(&mut system, "the lock", |s| !s.home.acknowledged.is_empty());
+    assert_eq!(
+        system.cache.access(lines[0].fold(), Access::Load, 10),
+        Outcome::Started
+    );
+    for _ in 0..400 {
+        system.cycle().expect("cycle");
+    }
+    assert!(
+        system.cache.completed.is_empty(),
+        "the locked line was handed out"
+    );
+    for (token, &line) in (20..).zip(&lines[1..4]) {
+        assert_eq!(
+            system.cache.access(line.fold(), Access::Load, token),
+            Outcome::Started
+        );
+    }
+    until(&mut system, "loads of the same unit", |s| {
+        s.cache.completed.len() == 3
+    });
+    operate(&mut system, OperationKind::Unlock, lines[0], 1);
+    until(&mut system, "the load after the unlock", |s| {
+        s.cache.completed.len() == 4
+    });
+    assert_eq!(system.cache.completed[3].token, 10);
+}
+
+/// The known deadlock: the application does not answer a read of the CPU before an invalidation in
+/// the same unit is acknowledged.
+#[test]
+fn a_read_may_wait_for_an_invalidation_in_the_same_unit() {
+    let mut system = system();
+    // Different sets, so that only the unit is shared.
+    let lines = lines_of_unit(&system, 0, 1);
+    let (dirty, reads) = (lines[0], &lines[1..4]);
+    let store = Access::Store {
+        parts: 0xf,
+        stamp: 8,
+    };
+    assert_eq!(
+        system.cache.access(dirty.fold(), store, 1),
+        Outcome::Started
+    );
+    until(&mut system, "the store", |s| !s.cache.completed.is_empty());
+    system.cache.completed.clear();
+    system.home.held.extend(reads);
+    for (token, line) in (10..).zip(reads) {
+        assert_eq!(
+            system.cache.access(line.fold(), Access::Load, token),
+            Outcome::Started
+        );
+    }
+    for _ in 0..400 {
+        system.cycle().expect("cycle");
+    }
+    // Operations on the lines being read have to wait; the one that matters comes behind them.
+    for (tag, &line) in (1..).zip(reads) {
+        operate(&mut system, OperationKind::CleanInvalidate, line, tag);
+    }
+    operate(&mut system, OperationKind::CleanInvalidate, dirty, 0);
+    until(&mut system, "the invalidation", |s| {
+        !s.home.acknowledged.is_empty()
+    });
+    assert_eq!(system.home.acknowledged[0].tag, 0);
+    assert_eq!(system.home.memory(dirty), [8; WORDS]);
+    assert!(system.cache.completed.is_empty());
+    system.home.held.clear();
+    until(&mut system, "the loads", |s| s.cache.completed.len() == 3);
+    until(&mut system, "the other operations", |s| {
+        s.home.acknowledged.len() == 4
+    });
+}
+
+#[test]
+fn a_read_that_memory_never_answers_is_reported() {
+    let mut system = system();
+    system.home.write_register(0x04, 1_000).expect("register");
+    assert_eq!(system.home.read_register(0x04).expect("register"), 1_000);
+    let line = PlainLine(99);
+    system.home.held.insert(line);
+    assert_eq!(
+        system.cache.access(line.fold(), Access::Load, 1),
+        Outcome::Started
+    );
+    let error = (0..4_000)
+        .find_map(|_| system.cycle().err())
+        .expect("a report");
+    assert!(
+        matches!(
+            error,
+            SystemError::Home(HomeError::Reported { cause: 1, .. })
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn counters_count() {
+    let mut system = system();
+    for line in 0..8 {
+        let folded = PlainLine(line).fold();
+        assert_eq!(
+            system.cache.access(folded, Access::Load, line),
+            Outcome::Started
+        );
+    }
+    system.drain(10_000).expect("drain");
+    assert_eq!(
+        system.home.read_register(0x00).expect("register"),
+        0x0202_0202
+    );
+    assert_eq!(system.home.read_register(0x10).expect("register"), 0);
+    assert_eq!(system.home.read_register(0x14).expect("register"), 8);
+    assert_eq!(system.home.read_register(0x20).expect("register"), 8);
+}

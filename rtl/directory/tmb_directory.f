@@ -1,0 +1,21 @@
+// The directory controller, in compilation order, relative to the checkout.
++incdir+rtl/lib
+rtl/lib/tmb_pkg.sv
+rtl/lib/tmb_fifo.sv
+rtl/lib/tmb_spill_register.sv
+rtl/lib/tmb_round_robin_arbiter.sv
+rtl/lib/tmb_ram_1r1w.sv
+rtl/directory/protocol/tmb_mesi_protocol.vlt
+rtl/directory/protocol/tmb_mesi_protocol_pkg.sv
+rtl/directory/protocol/tmb_mesi_home_rom.sv
+rtl/directory/tmb_directory_pkg.sv
+rtl/directory/tmb_directory_retry_queue.sv
+rtl/directory/tmb_directory_gather.sv
+rtl/directory/tmb_directory_pool.sv
+rtl/directory/tmb_directory_payload.sv
+rtl/directory/tmb_directory_writer.sv
+rtl/directory/tmb_directory_timeouts.sv
+rtl/directory/tmb_directory_unit.sv
+rtl/directory/tmb_directory_slice.sv
+rtl/directory/tmb_directory_registers.sv
+rtl/directory/tmb_directory.sv

@@ -1,0 +1,95 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Queue of what may have to try again: requests and operations of one unit.
+//
+// An entry that is taken is either retired (retire_i) or comes back (again_i, with its data), in the
+// order of taking. Entries that came back are tried again only after wake_i, each once, so a queue
+// that waits does not toggle. Between taking and outcome the entry keeps its place.
+//
+// Depth   entries, those under way included
+//
+// Throughput: one in and one out a cycle. Latency: one cycle. Ordering: none (the link keeps none).
+// Back-pressure: in_ready_o falls when all places are taken, or while an entry comes back.
+// No deadlock: an entry that comes back always has its place.
+
+`include "tmb_assert.svh"
+
+module tmb_directory_retry_queue #(
+  parameter type T = logic,
+  parameter int unsigned Depth = 8
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic in_valid_i,
+  output logic in_ready_o,
+  input  T     in_data_i,
+  output logic out_valid_o,
+  input  logic out_take_i,
+  output T     out_data_o,
+  input  logic retire_i,
+  input  logic again_i,
+  input  T     again_data_i,
+  input  logic wake_i,
+  output logic empty_o       // nothing here and nothing under way
+);
+
+  localparam int unsigned IndexWidth = $clog2(Depth);
+  localparam int unsigned CountWidth = $clog2(Depth + 1);
+  typedef logic [IndexWidth-1:0] index_t;
+  typedef logic [CountWidth-1:0] count_t;
+
+  T mem_q [Depth];
+  index_t write_q, read_q;
+  count_t stored_q;           // in the memory
+  count_t places_q, places_d; // and under way
+  count_t tries_q, tries_d;   // entries to try since the last wake
+
+  logic push, store;
+  assign in_ready_o = places_q != count_t'(Depth) && !again_i;
+  assign push = in_valid_i && in_ready_o;
+  assign store = push || again_i;
+
+  always_comb begin
+    places_d = places_q;
+    if (push) places_d = places_d + 1'b1;
+    if (retire_i) places_d = places_d - 1'b1;
+    tries_d = tries_q;
+    if (push && tries_q != count_t'(Depth)) tries_d = tries_d + 1'b1;
+    if (out_take_i) tries_d = tries_d - 1'b1;
+    if (wake_i) tries_d = places_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      write_q <= '0;
+      read_q <= '0;
+      stored_q <= '0;
+      places_q <= '0;
+      tries_q <= '0;
+    end else begin
+      if (store) write_q <= write_q + 1'b1;
+      if (out_take_i) read_q <= read_q + 1'b1;
+      if (store && !out_take_i) stored_q <= stored_q + 1'b1;
+      if (!store && out_take_i) stored_q <= stored_q - 1'b1;
+      places_q <= places_d;
+      tries_q <= tries_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (store) mem_q[write_q] <= again_i ? again_data_i : in_data_i;
+  end
+
+  assign out_valid_o = stored_q != '0 && tries_q != '0;
+  assign out_data_o = mem_q[read_q];
+  assign empty_o = places_q == '0;
+
+  `TMB_ASSERT_INIT(DepthIsPowerOfTwo, Depth >= 2 && (Depth & (Depth - 1)) == 0)
+  `TMB_ASSERT(TakesWhatIsThere, !out_take_i || out_valid_o)
+  `TMB_ASSERT(OneOutcome, !(retire_i && again_i))
+  `TMB_ASSERT(EveryEntryHasAPlace, stored_q <= places_q)
+  `TMB_ASSERT(TriesInRange, tries_q <= count_t'(Depth))
+
+endmodule

@@ -1,0 +1,661 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One unit of the directory: the lines of one part of the address space.
+//
+// The place of a line in the directory (set and way) holds the whole state of its transaction, so
+// every line may have one under way and nothing has to be allocated for it. An event is one pass of
+// the pipeline:
+//
+//   issue   pick an event; read the set
+//   match   compare tags with the line's, state with idle
+//   choose  way and state; a line without a place takes an idle way, or asks for a recall
+//   lookup  protocol ROM
+//   commit  write state and labels, emit the actions, or put a stalled event back
+//
+// Sets, Ways    geometry of the CPU cache's share
+// Patience      cycles that a request waits for a way before another line is recalled: most often
+//               the eviction that makes room is on its way
+//
+// Throughput: one event a cycle, as long as events of one set are four cycles apart. Latency: an
+// event that arrives in cycle 0 has its action at the output in cycle 6.
+// Ordering: none between lines; the events of a line are processed one after the other.
+// Back-pressure: requests and operations wait in queues of their own while the protocol stalls
+// them; the unit itself never stops behind a line. Events are issued only when their actions have
+// room.
+// No deadlock: (1) what comes back from link and memory (sink_*) is never stalled by the protocol and
+// is issued first, as soon as actions have room; (2) the slice takes actions without condition (its
+// queues have room for all that can be outstanding); (3) requests never block operations, nor the
+// reverse: they have queues of their own; (4) a stalled event is tried again after each change. So an
+// application that delays a read of one line until an operation on another line of this unit is
+// acknowledged gets its acknowledgement; (5) the queues hold every request ID and every operation tag
+// of the slice, so neither link nor application ever waits to hand one in, however many are stalled.
+//
+// Source: CCKit, section 4.3 and figure 4. There a unit is serial and blocks; here it is pipelined and
+// holds as many transactions as lines.
+
+`include "tmb_assert.svh"
+
+module tmb_directory_unit
+  import tmb_mesi_protocol_pkg::*;
+  import tmb_directory_pkg::*;
+#(
+  parameter int unsigned Sets = 128,
+  parameter int unsigned Ways = 16,
+  parameter int unsigned LocalWidth = 27,  // line number without slice and unit
+  parameter int unsigned Patience = 255,
+  parameter type sink_t = logic,
+  parameter type start_t = logic,
+  parameter type action_t = logic
+) (
+  input  logic    clk_i,
+  input  logic    rst_ni,
+
+  // Responses of the link, completions of memory.
+  input  logic    sink_valid_i,
+  output logic    sink_ready_o,
+  input  sink_t   sink_i,
+
+  // Requests of the link.
+  input  logic    request_valid_i,
+  output logic    request_ready_o,
+  input  start_t  request_i,
+
+  // Operations of the application.
+  input  logic    operation_valid_i,
+  output logic    operation_ready_o,
+  input  start_t  operation_i,
+
+  // What to do. The two parts of an action leave on their own: `first` (forwards and accesses to
+  // memory) and `last` (answers and acknowledgements).
+  output action_t action_o,
+  output logic    first_valid_o,
+  input  logic    first_ready_i,
+  output logic    last_valid_o,
+  input  logic    last_ready_i,
+
+  output logic    error_valid_o,  // one cycle
+  output error_t  error_o
+);
+
+  // One copy of the code for all units.
+  /* verilator no_inline_module */
+
+  localparam int unsigned SetWidth = $clog2(Sets);
+  localparam int unsigned WayWidth = $clog2(Ways);
+  localparam int unsigned TagWidth = LocalWidth - SetWidth;
+  localparam int unsigned ActionDepth = 8;
+  localparam int unsigned ActionCountWidth = $clog2(ActionDepth + 1);
+
+  typedef logic [SetWidth-1:0] set_t;
+  typedef logic [WayWidth-1:0] way_t;
+  typedef logic [Ways-1:0] ways_t;
+  typedef logic [TagWidth-1:0] tag_t;
+
+  typedef struct packed {
+    tag_t                       tag;
+    logic [HomeStateWidth-1:0]  state;
+  } place_t;
+
+  typedef enum logic [1:0] {
+    FromSink = 2'd0,
+    FromRequest = 2'd1,
+    FromOperation = 2'd2
+  } source_e;
+
+  // An event on its way through the pipeline.
+  typedef struct packed {
+    source_e        source;
+    home_event_e    kind;
+    set_t           set;
+    tag_t           tag;
+    way_t           way;      // with by_way only
+    logic           by_way;
+    payload_index_t payload;
+    operation_tag_t label;    // request ID or operation tag
+  } event_t;
+
+  // ---------------------------------------------------------------------------------------------
+  // Idle directory after reset
+  // ---------------------------------------------------------------------------------------------
+
+  logic ready_q;
+  set_t clear_set_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      ready_q <= 1'b0;
+      clear_set_q <= '0;
+    end else if (!ready_q) begin
+      clear_set_q <= clear_set_q + 1'b1;
+      ready_q <= clear_set_q == set_t'(Sets - 1);
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Input queues
+  // ---------------------------------------------------------------------------------------------
+
+  sink_t sink_head;
+  start_t request_head, operation_head;
+  logic sink_waits, request_waits, operation_waits;
+  logic sink_take, request_take, operation_take;
+  logic sink_room, request_room, operation_room;
+  logic request_retire, request_again, operation_retire, operation_again;
+  start_t again_data;
+  logic wake;
+  logic request_empty, operation_empty;
+
+  tmb_fifo #(
+    .T(sink_t),
+    .Depth(4)
+  ) u_sink_queue (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(sink_valid_i && ready_q),
+    .in_ready_o(sink_room),
+    .in_data_i(sink_i),
+    .out_valid_o(sink_waits),
+    .out_ready_i(sink_take),
+    .out_data_o(sink_head)
+  );
+
+  tmb_directory_retry_queue #(
+    .T(start_t),
+    .Depth(NumRequestIds)
+  ) u_request_queue (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(request_valid_i && ready_q),
+    .in_ready_o(request_room),
+    .in_data_i(request_i),
+    .out_valid_o(request_waits),
+    .out_take_i(request_take),
+    .out_data_o(request_head),
+    .retire_i(request_retire),
+    .again_i(request_again),
+    .again_data_i(again_data),
+    .wake_i(wake),
+    .empty_o(request_empty)
+  );
+
+  tmb_directory_retry_queue #(
+    .T(start_t),
+    .Depth(NumOperationTags)
+  ) u_operation_queue (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(operation_valid_i && ready_q),
+    .in_ready_o(operation_room),
+    .in_data_i(operation_i),
+    .out_valid_o(operation_waits),
+    .out_take_i(operation_take),
+    .out_data_o(operation_head),
+    .retire_i(operation_retire),
+    .again_i(operation_again),
+    .again_data_i(again_data),
+    .wake_i(wake),
+    .empty_o(operation_empty)
+  );
+
+  assign sink_ready_o = sink_room && ready_q;
+  assign request_ready_o = request_room && ready_q;
+  assign operation_ready_o = operation_room && ready_q;
+
+  // ---------------------------------------------------------------------------------------------
+  // Issue
+  // ---------------------------------------------------------------------------------------------
+
+  logic match_valid_q, choose_valid_q, lookup_valid_q, commit_valid_q;
+  event_t match_q, choose_q, lookup_q, commit_q;
+
+  event_t from_sink, from_request, from_operation, issued;
+  always_comb begin
+    from_sink = '0;
+    from_sink.source = FromSink;
+    from_sink.kind = sink_head.kind;
+    {from_sink.tag, from_sink.set} = sink_head.line;
+    from_sink.by_way = sink_head.by_way;
+    from_sink.way = sink_head.way;
+    from_sink.payload = sink_head.payload;
+    from_request = '0;
+    from_request.source = FromRequest;
+    from_request.kind = request_head.kind;
+    {from_request.tag, from_request.set} = request_head.line;
+    from_request.label = request_head.label;
+    from_operation = '0;
+    from_operation.source = FromOperation;
+    from_operation.kind = operation_head.kind;
+    {from_operation.tag, from_operation.set} = operation_head.line;
+    from_operation.label = operation_head.label;
+  end
+
+  // Whether an event of this set is in the pipeline.
+  function automatic logic in_pipeline(set_t set, logic [3:0] valid, set_t a, set_t b, set_t c,
+                                       set_t d);
+    return (valid[0] && set == a) || (valid[1] && set == b) || (valid[2] && set == c)
+        || (valid[3] && set == d);
+  endfunction
+
+  logic [3:0] stages_valid;
+  assign stages_valid = {commit_valid_q, lookup_valid_q, choose_valid_q, match_valid_q};
+
+  logic sink_free, request_free, operation_free;
+  assign sink_free = sink_waits && !in_pipeline(from_sink.set, stages_valid, match_q.set,
+      choose_q.set, lookup_q.set, commit_q.set);
+  assign request_free = request_waits && !in_pipeline(from_request.set, stages_valid, match_q.set,
+      choose_q.set, lookup_q.set, commit_q.set);
+  assign operation_free = operation_waits && !in_pipeline(from_operation.set, stages_valid,
+      match_q.set, choose_q.set, lookup_q.set, commit_q.set);
+
+  // Room for the actions of everything in the pipeline and one more.
+  logic [ActionCountWidth-1:0] reserved_q;
+  logic issue, action_room, no_action, action_pop;
+  assign action_room = reserved_q != ActionCountWidth'(ActionDepth);
+
+  // Requests and operations take turns.
+  logic prefer_request_q;
+  always_comb begin
+    sink_take = 1'b0;
+    request_take = 1'b0;
+    operation_take = 1'b0;
+    issued = from_sink;
+    if (action_room) begin
+      if (sink_free) begin
+        sink_take = 1'b1;
+      end else if (request_free && (prefer_request_q || !operation_free)) begin
+        request_take = 1'b1;
+        issued = from_request;
+      end else if (operation_free) begin
+        operation_take = 1'b1;
+        issued = from_operation;
+      end
+    end
+  end
+  assign issue = sink_take || request_take || operation_take;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      prefer_request_q <= 1'b0;
+      reserved_q <= '0;
+    end else begin
+      if (request_take || operation_take) prefer_request_q <= operation_take;
+      reserved_q <= reserved_q + ActionCountWidth'(issue) - ActionCountWidth'(action_pop)
+          - ActionCountWidth'(no_action);
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Match
+  // ---------------------------------------------------------------------------------------------
+
+  logic places_write;
+  ways_t places_strobe;
+  place_t place_written;
+  place_t [Ways-1:0] places;
+  set_t places_write_set;
+
+  tmb_ram_1r1w #(
+    .Width(Ways * $bits(place_t)),
+    .Depth(Sets),
+    .StrobeWidth(Ways)
+  ) u_places (
+    .clk_i,
+    .write_enable_i(places_write),
+    .write_addr_i(places_write_set),
+    .write_strobe_i(places_strobe),
+    .write_data_i({Ways{place_written}}),
+    .read_enable_i(issue),
+    .read_addr_i(issued.set),
+    .read_data_o(places)
+  );
+
+  ways_t match_hits, match_idle;
+  always_comb begin
+    for (int unsigned w = 0; w < Ways; w++) begin
+      match_idle[w] = home_is_idle(home_state_e'(places[w].state));
+      match_hits[w] = places[w].tag == match_q.tag && !match_idle[w];
+      if (match_q.by_way) match_hits[w] = match_q.way == way_t'(w);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) match_valid_q <= 1'b0;
+    else match_valid_q <= issue;
+  end
+  always_ff @(posedge clk_i) begin
+    if (issue) match_q <= issued;
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Choose
+  // ---------------------------------------------------------------------------------------------
+
+  ways_t hits_q, idle_q;
+  place_t [Ways-1:0] places_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) choose_valid_q <= 1'b0;
+    else choose_valid_q <= match_valid_q;
+  end
+  always_ff @(posedge clk_i) begin
+    if (match_valid_q) begin
+      choose_q <= match_q;
+      hits_q <= match_hits;
+      idle_q <= match_idle;
+      places_q <= places;
+    end
+  end
+
+  // Recall: a request or an operation needs a way, has waited long enough, and no recall is under way.
+  logic recall_allowed_q, recall_under_way_q;
+  way_t victim_q;
+
+  // A message that is not for a home (it decodes as a completion of memory) meets the idle state,
+  // where the ROM refuses it.
+  logic foreign;
+  assign foreign = choose_q.kind == HomeEvWriteDone && !choose_q.by_way;
+
+  logic hit, has_idle, needs_no_place, full;
+  ways_t chosen_ways;
+  way_t chosen_way;
+  place_t chosen_place;
+  assign hit = |hits_q;
+  assign has_idle = |idle_q;
+  assign needs_no_place = !hit
+      && (choose_q.source == FromSink || foreign || idle_stays_idle(choose_q.kind));
+  assign full = !hit && !has_idle && !needs_no_place;
+
+  always_comb begin
+    if (hit) chosen_ways = hits_q;
+    else if (full) chosen_ways = ways_t'(1) << victim_q;
+    else chosen_ways = idle_q & (~idle_q + ways_t'(1));
+    chosen_way = '0;
+    chosen_place = '0;
+    for (int unsigned w = 0; w < Ways; w++) begin
+      if (chosen_ways[w]) begin
+        chosen_way |= way_t'(w);
+        chosen_place |= places_q[w];
+      end
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Lookup
+  // ---------------------------------------------------------------------------------------------
+
+  typedef struct packed {
+    way_t way;
+    logic full;      // no way: the ROM sees a recall of another line, the event itself waits
+    logic recall;    // and the recall may start
+    logic no_place;  // the line stays without a place
+    tag_t tag;       // of the line in the way (the victim's for a recall)
+  } choice_t;
+
+  choice_t lookup_choice_q, commit_choice_q;
+  home_state_e lookup_state_q;
+  home_event_e lookup_event_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) lookup_valid_q <= 1'b0;
+    else lookup_valid_q <= choose_valid_q;
+  end
+  always_ff @(posedge clk_i) begin
+    if (choose_valid_q) begin
+      lookup_q <= choose_q;
+      lookup_choice_q.way <= chosen_way;
+      lookup_choice_q.full <= full;
+      lookup_choice_q.recall <= full && recall_allowed_q && !recall_under_way_q;
+      lookup_choice_q.no_place <= needs_no_place;
+      lookup_choice_q.tag <= full ? chosen_place.tag : choose_q.tag;
+      lookup_state_q <= ((hit && !foreign) || full) ? home_state_e'(chosen_place.state)
+                                                    : home_state_e'(HomeStateWidth'(0));
+      lookup_event_q <= full ? HomeEvOpRecall : choose_q.kind;
+      if (hit && choose_q.by_way) lookup_choice_q.tag <= chosen_place.tag;
+    end
+  end
+
+  home_entry_t entry;
+  tmb_mesi_home_rom u_rom (
+    .clk_i,
+    .en_i(lookup_valid_q),
+    .state_i(lookup_state_q),
+    .event_i(lookup_event_q),
+    .entry_o(entry)
+  );
+
+  // Labels of a line: the request that is being served, and the operation (with a flag: recall).
+  typedef struct packed {
+    logic           recall;
+    operation_tag_t tag;
+  } operation_label_t;
+
+  typedef logic [SetWidth+WayWidth-1:0] place_index_t;
+  place_index_t lookup_index, commit_index;
+  assign lookup_index = {lookup_q.set, lookup_choice_q.way};
+  assign commit_index = {commit_q.set, commit_choice_q.way};
+
+  logic request_label_write, operation_label_write;
+  request_id_t request_label;
+  operation_label_t operation_label, operation_label_new;
+
+  tmb_ram_1r1w #(
+    .Width(RequestIdWidth),
+    .Depth(Sets * Ways)
+  ) u_request_labels (
+    .clk_i,
+    .write_enable_i(request_label_write),
+    .write_addr_i(commit_index),
+    .write_strobe_i(1'b1),
+    .write_data_i(request_id_t'(commit_q.label)),
+    .read_enable_i(lookup_valid_q),
+    .read_addr_i(lookup_index),
+    .read_data_o(request_label)
+  );
+
+  tmb_ram_1r1w #(
+    .Width($bits(operation_label_t)),
+    .Depth(Sets * Ways)
+  ) u_operation_labels (
+    .clk_i,
+    .write_enable_i(operation_label_write),
+    .write_addr_i(commit_index),
+    .write_strobe_i(1'b1),
+    .write_data_i(operation_label_new),
+    .read_enable_i(lookup_valid_q),
+    .read_addr_i(lookup_index),
+    .read_data_o(operation_label)
+  );
+
+  // ---------------------------------------------------------------------------------------------
+  // Commit
+  // ---------------------------------------------------------------------------------------------
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) commit_valid_q <= 1'b0;
+    else commit_valid_q <= lookup_valid_q;
+  end
+  home_state_e commit_state_q;
+  always_ff @(posedge clk_i) begin
+    if (lookup_valid_q) begin
+      commit_q <= lookup_q;
+      commit_choice_q <= lookup_choice_q;
+      commit_state_q <= lookup_state_q;
+    end
+  end
+
+  // go: the ROM's step is taken. own: the step is the event's own, not that of a recall.
+  logic go, own, stalled, unexpected;
+  assign own = !commit_choice_q.full;
+  assign go = commit_valid_q && entry.valid && !entry.stall && (own || commit_choice_q.recall);
+  assign unexpected = commit_valid_q && own && !entry.valid;
+  assign stalled = commit_valid_q && (!own || (entry.valid && entry.stall));
+
+  assign request_again = stalled && commit_q.source == FromRequest;
+  assign operation_again = stalled && commit_q.source == FromOperation;
+  assign request_retire = commit_valid_q && !stalled && commit_q.source == FromRequest;
+  assign operation_retire = commit_valid_q && !stalled && commit_q.source == FromOperation;
+  always_comb begin
+    again_data = '0;
+    again_data.kind = commit_q.kind;
+    again_data.line = {commit_q.tag, commit_q.set};
+    again_data.label = commit_q.label;
+  end
+
+  // The directory: cleared after reset, then written by steps.
+  assign places_write = !ready_q || (go && !commit_choice_q.no_place);
+  assign places_write_set = ready_q ? commit_q.set : clear_set_q;
+  assign places_strobe = ready_q ? (ways_t'(1) << commit_choice_q.way) : '1;
+  assign place_written = ready_q ? {commit_choice_q.tag, entry.next} : '0;
+
+  assign request_label_write = go && own && commit_q.source == FromRequest
+      && !commit_choice_q.no_place;
+  assign operation_label_write = go && (!own || commit_q.source == FromOperation)
+      && !commit_choice_q.no_place;
+  assign operation_label_new = '{recall: !own, tag: commit_q.label};
+
+  // Labels that the actions use: the event's own, or those the line holds.
+  request_id_t used_request;
+  operation_label_t used_operation;
+  assign used_request = (own && commit_q.source == FromRequest) ? request_id_t'(commit_q.label)
+                                                                : request_label;
+  assign used_operation = (!own || commit_q.source == FromOperation) ? operation_label_new
+                                                                      : operation_label;
+
+  logic recall_ends;
+  assign recall_ends = go && entry.done && used_operation.recall;
+
+  action_t action_in;
+  logic has_forward, has_memory, has_answer, has_acknowledge;
+  assign has_forward = go && entry.send && entry.msg_class == ClassForward;
+  assign has_answer = go && entry.send && entry.msg_class != ClassForward;
+  assign has_memory = go && entry.memory != MemNone;
+  assign has_acknowledge = go && entry.done && !used_operation.recall;
+  always_comb begin
+    action_in = '0;
+    action_in.line = {commit_choice_q.tag, commit_q.set};
+    action_in.way = commit_choice_q.way;
+    action_in.forward = has_forward;
+    action_in.access = has_memory;
+    action_in.memory = entry.memory;
+    action_in.answer = has_answer;
+    action_in.acknowledge = has_acknowledge;
+    action_in.message = entry.message;
+    // Only the completion of a read brings data for an answer or an acknowledgement.
+    action_in.with_data = commit_q.source == FromSink && commit_q.kind == HomeEvReadDone;
+    action_in.payload = commit_q.payload;
+    action_in.request = used_request;
+    action_in.operation = used_operation.tag;
+  end
+
+  logic action_push;
+  assign action_push = has_forward || has_memory || has_answer || has_acknowledge;
+  assign no_action = commit_valid_q && !action_push;
+
+  // ---------------------------------------------------------------------------------------------
+  // Recall of another line when a set is full
+  // ---------------------------------------------------------------------------------------------
+
+  localparam int unsigned PatienceWidth = $clog2(Patience + 1);
+  logic [PatienceWidth-1:0] patience_q;
+  logic waits_for_way, counting, patience_ends;
+  assign waits_for_way = commit_valid_q && !own && !go;
+  assign counting = patience_q != '0;
+  assign patience_ends = patience_q == PatienceWidth'(1);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      patience_q <= '0;
+      recall_allowed_q <= 1'b0;
+      recall_under_way_q <= 1'b0;
+      victim_q <= '0;
+    end else begin
+      if (request_empty && operation_empty) patience_q <= '0;
+      else if (counting) patience_q <= patience_q - 1'b1;
+      else if (waits_for_way && !recall_allowed_q) patience_q <= PatienceWidth'(Patience);
+
+      if (patience_ends) recall_allowed_q <= 1'b1;
+      else if ((go && !own) || (request_empty && operation_empty)) recall_allowed_q <= 1'b0;
+
+      if (go && !own) recall_under_way_q <= !entry.done;
+      else if (recall_ends) recall_under_way_q <= 1'b0;
+
+      // A victim that is busy: the next one, next time.
+      if (commit_valid_q && !own && commit_choice_q.recall) victim_q <= victim_q + 1'b1;
+    end
+  end
+
+  // Waiting events are tried again after every step, after a busy victim, and when patience ends.
+  assign wake = go || patience_ends || (commit_valid_q && commit_choice_q.recall);
+
+  // ---------------------------------------------------------------------------------------------
+  // Actions
+  // ---------------------------------------------------------------------------------------------
+
+  action_t action_head;
+  logic action_room_left;  // always: see reserved_q
+  logic action_valid, first_done_q, last_done_q;
+  logic first_pending, last_pending, first_taken, last_taken;
+  assign first_pending = (action_head.forward || action_head.access) && !first_done_q;
+  assign last_pending = (action_head.answer || action_head.acknowledge) && !last_done_q;
+  assign first_valid_o = action_valid && first_pending;
+  assign last_valid_o = action_valid && last_pending;
+  assign first_taken = !first_pending || first_ready_i;
+  assign last_taken = !last_pending || last_ready_i;
+  assign action_pop = action_valid && first_taken && last_taken;
+  assign action_o = action_head;
+
+  tmb_fifo #(
+    .T(action_t),
+    .Depth(ActionDepth)
+  ) u_action_queue (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(action_push),
+    .in_ready_o(action_room_left),
+    .in_data_i(action_in),
+    .out_valid_o(action_valid),
+    .out_ready_i(first_taken && last_taken),
+    .out_data_o(action_head)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      first_done_q <= 1'b0;
+      last_done_q <= 1'b0;
+    end else if (action_valid) begin
+      first_done_q <= !action_pop && (first_done_q || (first_pending && first_ready_i));
+      last_done_q <= !action_pop && (last_done_q || (last_pending && last_ready_i));
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Errors
+  // ---------------------------------------------------------------------------------------------
+
+  error_t error_q;
+  logic error_valid_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) error_valid_q <= 1'b0;
+    else error_valid_q <= unexpected;
+  end
+  always_ff @(posedge clk_i) begin
+    if (unexpected) begin
+      error_q.cause <= ErrorUnexpected;
+      error_q.info <= 16'({commit_state_q, commit_q.kind});
+    end
+  end
+  assign error_valid_o = error_valid_q;
+  assign error_o = error_q;
+
+  // Whether a message carries data follows from the event.
+  logic unused_ok;
+  assign unused_ok = &{1'b0, entry.with_data, action_room_left, commit_q.by_way, commit_q.way};
+
+  `TMB_ASSERT_INIT(SetsArePowerOfTwo, Sets >= 2 && (Sets & (Sets - 1)) == 0)
+  `TMB_ASSERT_INIT(WaysArePowerOfTwo, Ways >= 2 && (Ways & (Ways - 1)) == 0)
+  `TMB_ASSERT(ResponsesNeverStall, !(stalled && commit_q.source == FromSink))
+  `TMB_ASSERT(ActionsHaveRoom, !action_push || action_room_left)
+  `TMB_ASSERT(DataFromReads, !(go && entry.send && entry.with_data) || action_in.with_data)
+  `TMB_ASSERT(OnePlaceALine, !choose_valid_q || $onehot0(hits_q))
+
+endmodule
