@@ -5,12 +5,13 @@ use crate::progress;
 use card::kernel::{AccessMode, KernelPackage, Manifest};
 use clap::Args;
 use std::collections::BTreeMap;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use tombolo::{
     AddressSpace, Card, Continue, Error, FileState, FunctionalCard, FunctionalConfig, MapOptions,
-    Mapping, OwnerOptions, Picoseconds, SimOptions, Slot, SlotId,
+    Mapping, OwnerOptions, Picoseconds, Report, SimOptions, Slot, SlotId,
 };
 
 /// Runs a kernel on mapped files.
@@ -280,7 +281,7 @@ impl Run {
     fn report(&self, card: &Card) -> Result<(), Failure> {
         let report = card.report()?;
         if !self.quiet {
-            println!("{report}");
+            print(&report)?;
         }
         if let Some(path) = &self.json {
             let json = serde_json::to_string_pretty(&report)
@@ -292,6 +293,17 @@ impl Run {
             })?;
         }
         Ok(())
+    }
+}
+
+/// A reader that has seen enough is no failure.
+fn print(report: &Report) -> Result<(), Failure> {
+    match writeln!(std::io::stdout(), "{report}") {
+        Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(Failure::Report {
+            path: "standard output".into(),
+            source,
+        }),
+        _ => Ok(()),
     }
 }
 

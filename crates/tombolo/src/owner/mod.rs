@@ -15,7 +15,7 @@ use card::command::{Command, FaultToken};
 use card::memory::HostMemory;
 use card::{Card, WorkId};
 use files::Files;
-use pager::{ChannelMemory, Config, Event, Pager, PagerError, RequestId, Success};
+use pager::{ChannelMemory, Config, Event, InstallOrder, Pager, PagerError, RequestId, Success};
 use pump::Work;
 use slots::SlotState;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -117,6 +117,8 @@ impl Owner {
             .collect();
         let config = Config {
             buffer_bytes,
+            // Copies of several pages overlap, in both directions, which is worth a trip to the host.
+            install_order: InstallOrder::OnCompletion,
             ..Config::new(channels, addresses)
         };
         let pager = Pager::new(config).map_err(|error| Error::Internal(error.to_string()))?;
