@@ -5,7 +5,6 @@ rtl/lib/tmb_fifo.sv
 rtl/lib/tmb_spill_register.sv
 rtl/lib/tmb_round_robin_arbiter.sv
 rtl/lib/tmb_ram_1r1w.sv
-rtl/directory/protocol/tmb_mesi_protocol.vlt
 rtl/directory/protocol/tmb_mesi_protocol_pkg.sv
 rtl/directory/protocol/tmb_mesi_home_rom.sv
 rtl/directory/tmb_directory_pkg.sv

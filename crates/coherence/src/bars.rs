@@ -95,7 +95,8 @@ fn directory(platform: &Platform, geometry: Geometry) -> Result<System<Directory
     };
     let home = Directory::new(geometry, &protocol.spec, surroundings, 1)?;
     let sets = (platform.cache.bytes / BYTES) as usize / platform.cache.ways;
-    let cache = Cache::new(protocol, sets, platform.cache.ways, geometry.slices);
+    let mut cache = Cache::new(protocol, sets, platform.cache.ways, geometry.slices);
+    cache.evict_ahead = platform.cache.evict_ahead;
     Ok(System::new(
         cache,
         home,

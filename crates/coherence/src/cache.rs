@@ -98,6 +98,8 @@ pub struct Cache {
     lines: HashMap<u64, Entry>,
     free: Vec<Vec<u8>>,
     clock: u64,
+    /// Ways of a set that are emptied before a miss needs them; 0 at first.
+    pub evict_ahead: usize,
     /// Messages to send, by lane.
     pub out: Vec<VecDeque<Message>>,
     /// Accesses that ended.
@@ -117,6 +119,7 @@ impl Cache {
             lines: HashMap::new(),
             free: vec![(0..REQUESTS as u8).rev().collect(); slices],
             clock: 0,
+            evict_ahead: 0,
             out: (0..lanes).map(|_| VecDeque::new()).collect(),
             completed: Vec::new(),
         }
@@ -167,7 +170,9 @@ impl Cache {
         };
         let slice = line.slice(self.slices);
         let uncached = matches!(access, Access::UncachedRead | Access::UncachedWrite { .. });
-        if self.free[slice].is_empty() || (state == 0 && !uncached && !self.make_room(line)) {
+        if self.free[slice].is_empty()
+            || (state == 0 && !uncached && !self.make_room(line, self.ways))
+        {
             return Outcome::Busy;
         }
         let Some(request) = self.free[slice].pop() else {
@@ -208,6 +213,9 @@ impl Cache {
                 data: payload,
             });
         }
+        if !uncached && self.evict_ahead > 0 {
+            self.make_room(line, self.ways + 1 - self.evict_ahead.min(self.ways));
+        }
         Outcome::Started
     }
 
@@ -228,10 +236,10 @@ impl Cache {
         Outcome::Hit(entry.data.clone())
     }
 
-    /// Evicts until the line's set has a free way; false if all its lines are busy.
-    fn make_room(&mut self, line: FoldedLine) -> bool {
+    /// Evicts until the line's set has fewer than `limit` lines; false if all its lines are busy.
+    fn make_room(&mut self, line: FoldedLine, limit: usize) -> bool {
         let set = line.0 as usize % self.sets.len();
-        while self.sets[set].len() >= self.ways {
+        while self.sets[set].len() >= limit {
             let states = &self.protocol.cache.states;
             let idle = |line: &&u64| states[self.lines[*line].state].stable;
             let oldest = self.sets[set]

@@ -49,7 +49,8 @@ pub struct Link {
     jitter: u64,
     data_ps: u64,
     header_ps: u64,
-    clock: u64,
+    /// A sender may be ahead of the wire by this much.
+    ahead: u64,
     /// The wire is busy until then.
     busy: u64,
     random: Random,
@@ -82,7 +83,7 @@ impl Link {
             jitter: figures.jitter_ps,
             data_ps: picoseconds(BYTES, figures.payload_bytes_per_second),
             header_ps: picoseconds(HEADER_BYTES, figures.header_bytes_per_second),
-            clock,
+            ahead: clock.max(figures.transmit_ps),
             busy: 0,
             random: Random::new(seed),
             sent: 0,
@@ -93,7 +94,7 @@ impl Link {
     /// Whether a message of this lane can start in the clock that begins at `now`.
     #[must_use]
     pub fn can_send(&self, lane: usize, now: u64) -> bool {
-        self.lanes[lane].credits > 0 && self.busy < now + self.clock
+        self.lanes[lane].credits > 0 && self.busy < now + self.ahead
     }
 
     /// Sends a message; the caller asked [`can_send`](Self::can_send).

@@ -32,6 +32,8 @@ pub struct LinkFigures {
     pub header_credits: usize,
     /// Messages of a channel with data that may be under way.
     pub data_credits: usize,
+    /// A sender may be ahead of the wire by this much.
+    pub transmit_ps: u64,
     /// Arrivals are spread over this time at random.
     pub jitter_ps: u64,
 }
@@ -44,6 +46,8 @@ pub struct CacheFigures {
     pub bytes: u64,
     /// Lines of a set.
     pub ways: usize,
+    /// Ways of a set that are emptied before a miss needs them.
+    pub evict_ahead: usize,
     /// Accesses that the cores start in a clock of the directory.
     pub accesses_per_cycle: usize,
 }

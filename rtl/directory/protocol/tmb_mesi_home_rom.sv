@@ -7,11 +7,11 @@
 module tmb_mesi_home_rom
   import tmb_mesi_protocol_pkg::*;
 (
-  input  logic         clk_i,
-  input  logic         en_i,     // look up
-  input  home_state_e  state_i,  // state of the line
-  input  home_event_e  event_i,  // what happens to it
-  output home_entry_t  entry_o   // one cycle later
+  input  logic        clk_i,
+  input  logic        en_i,     // look up
+  input  home_state_e state_i,  // state of the line
+  input  home_event_e event_i,  // what happens to it
+  output home_entry_t entry_o   // one cycle later
 );
 
   localparam int unsigned AddrWidth = HomeStateWidth + HomeEventWidth;

@@ -173,10 +173,12 @@ package tmb_mesi_protocol_pkg;
     HomeEvWriteDone = 5'd22
   } home_event_e;
 
+  // verilator lint_off UNUSEDPARAM
   localparam int unsigned HomeStateWidth = 7;
   localparam int unsigned HomeEventWidth = 5;
   localparam int unsigned HomeNumStates  = 93;
   localparam int unsigned HomeNumEvents  = 23;
+  // verilator lint_on UNUSEDPARAM
 
   // States of a line in the remote agent (cache); the first is the initial one.
   typedef enum logic [4:0] {
@@ -226,10 +228,12 @@ package tmb_mesi_protocol_pkg;
     CacheEvDataOnce = 5'd19
   } cache_event_e;
 
+  // verilator lint_off UNUSEDPARAM
   localparam int unsigned CacheStateWidth = 5;
   localparam int unsigned CacheEventWidth = 5;
   localparam int unsigned CacheNumStates  = 20;
   localparam int unsigned CacheNumEvents  = 20;
+  // verilator lint_on UNUSEDPARAM
 
   // Word of the home's ROM.
   typedef struct packed {
@@ -255,8 +259,10 @@ package tmb_mesi_protocol_pkg;
     logic         store;      // a store is performed
   } cache_entry_t;
 
+  // verilator lint_off UNUSEDPARAM
   localparam int unsigned HomeEntryWidth  = $bits(home_entry_t);
   localparam int unsigned CacheEntryWidth = $bits(cache_entry_t);
+  // verilator lint_on UNUSEDPARAM
 
   // Virtual channel of a class (the even one of its pair).
   function automatic int unsigned class_channel(class_e value);

@@ -1,6 +1,6 @@
 //! Measures the bars of the directory and prints them.
 //!
-//! `tombolo-coherence-bench [--compact] [streams|latency|invalidate|random[=N]]...`, by default all.
+//! `tombolo-coherence-bench [--compact] [--no-evict-ahead] [streams|latency|invalidate|random[=N]]...`, by default all.
 
 use std::process::ExitCode;
 
@@ -9,8 +9,11 @@ use coherence::model::Geometry;
 use coherence::platform::Platform;
 use coherence::system::SystemError;
 
-fn measure(what: &str, geometry: Geometry) -> Result<Vec<Bar>, SystemError> {
-    let platform = Platform::enzian()?;
+fn measure(what: &str, geometry: Geometry, ahead: bool) -> Result<Vec<Bar>, SystemError> {
+    let mut platform = Platform::enzian()?;
+    if !ahead {
+        platform.cache.evict_ahead = 0;
+    }
     let (name, argument) = what.split_once('=').unwrap_or((what, ""));
     match name {
         "streams" => bars::streams(&platform, geometry),
@@ -23,10 +26,12 @@ fn measure(what: &str, geometry: Geometry) -> Result<Vec<Bar>, SystemError> {
 
 fn main() -> ExitCode {
     let mut geometry = Geometry::PAPER;
+    let mut ahead = true;
     let mut wanted = Vec::new();
     for argument in std::env::args().skip(1) {
         match argument.as_str() {
             "--compact" => geometry = Geometry::COMPACT,
+            "--no-evict-ahead" => ahead = false,
             _ => wanted.push(argument),
         }
     }
@@ -37,7 +42,7 @@ fn main() -> ExitCode {
     }
     let mut all_met = true;
     for what in wanted {
-        match measure(&what, geometry) {
+        match measure(&what, geometry, ahead) {
             Ok(bars) => {
                 for bar in bars {
                     all_met &= bar.met;
