@@ -12,13 +12,13 @@
 // BufferRows   rows of the buffer, a power of two, at least one burst (64)
 // OrderDepth   bursts between their last beat and their response, a power of two
 //
-// Throughput: one row a cycle in and out, also for bursts of one row. Latency: from the last beat to
-// the park 1 cycle; from departure to write_req_o 1 cycle, to write_data_o 2 cycles.
+// Throughput: one row a cycle in and out, also for bursts of one row. Latency: from the last beat
+// to the park 1 cycle; from departure to write_req_o 1 cycle, to write_data_o 2 cycles.
 // Ordering: bursts leave and are answered in the order of their addresses, whatever their ID.
 // Back-pressure: a full buffer stalls the kernel. write_rsp_ready_o is constant.
 // No deadlock: nothing is issued before all its rows are here, so an issued burst needs only the
-// memory. A kernel that stops in the middle of a burst holds nothing but its own buffer, and a burst
-// always fits, since the rows before it drain without the kernel.
+// memory. A kernel that stops in the middle of a burst holds nothing but its own buffer, and a
+// burst always fits, since the rows before it drain without the kernel.
 //
 // FSRF section 5.2, steps 2 and 3.
 

@@ -152,8 +152,8 @@ package tmb_pkg;
     park_token_t  token;
   } fault_t;
 
-  // `fail` ends the burst with an error response. Otherwise `entry` translates it, without a look at
-  // the table; tag and valid are ignored.
+  // `fail` ends the burst with an error response. Otherwise `entry` translates it, without a look
+  // at the table; tag and valid are ignored.
   typedef struct packed {
     park_token_t token;
     logic        fail;

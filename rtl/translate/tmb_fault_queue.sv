@@ -7,8 +7,8 @@
 // Each park reports a page once and limits its open reports, so the number of faults here is
 // bounded by the streams' look-ahead. Depth is the room before the event writer.
 //
-// Throughput: one fault a cycle. Latency: one cycle. Ordering: the faults of a stream stay in order.
-// Back-pressure: faults wait in their parks. No deadlock: needs only the event writer.
+// Throughput: one fault a cycle. Latency: one cycle. Ordering: the faults of a stream stay in
+// order. Back-pressure: faults wait in their parks. No deadlock: needs only the event writer.
 
 module tmb_fault_queue
   import tmb_pkg::*;

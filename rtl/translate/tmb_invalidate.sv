@@ -4,8 +4,8 @@
 //
 // The order of an invalidation, after the table no longer holds the entry (docs/architecture.md):
 //
-//   Kill    the region is held: at the end of the lanes every translation for it becomes a retry and
-//           no fill for it is made. The L1 TLBs are killed set by set.
+//   Kill    the region is held: at the end of the lanes every translation for it becomes a retry
+//           and no fill for it is made. The L1 TLBs are killed set by set.
 //   Drain   the kills reach the L1 TLBs.
 //   Flash   parked bursts of the space that have a translation but have not left lose it, and the
 //           epoch flips: what leaves later belongs to the new epoch.
@@ -17,8 +17,8 @@
 // walk or reply under way (meets the hold), parked (flashed), or has left (old epoch, waited for).
 // A walk that begins after the hold reads the table after the entry went.
 //
-// A space that is disabled is flushed in the same way, as one region; until that is done its lookups
-// are turned into retries, so that it can be enabled again with another table.
+// A space that is disabled is flushed in the same way, as one region; until that is done its
+// lookups are turned into retries, so that it can be enabled again with another table.
 //
 // Throughput: one sequence at a time. Latency: 6 cycles, plus the sets to kill, the oldest walk and
 // the oldest burst. No deadlock: what it waits for needs only memory (and the table engine for

@@ -4,10 +4,10 @@
 //
 // L1 TLB of one page size: a set-associative SRAM, tagged with the ASID.
 //
-// Two stages. In the first, read_i reads the set of read_block_i. In the next cycle the caller gives
-// the same block (and its ASID) to the second stage, which compares, and may fill or kill. A fill
-// whose page is present overwrites it. Otherwise it takes a free way, or the ways of a set in turn.
-// The entries are translations to card memory only: other targets never fill.
+// Two stages. In the first, read_i reads the set of read_block_i. In the next cycle the caller
+// gives the same block (and its ASID) to the second stage, which compares, and may fill or kill. A
+// fill whose page is present overwrites it. Otherwise it takes a free way, or the ways of a set in
+// turn. The entries are translations to card memory only: other targets never fill.
 //
 // PageBits     log2(bytes of a page)
 // SetsLog2     log2(sets)

@@ -7,8 +7,8 @@
 // A ring of bursts in order. Three pointers walk over it: bursts enter at the tail, the lookup
 // pointer goes from head to tail and asks for a translation of everything that has none, and the
 // burst at the head leaves when it is translated or refused. Bursts leave in order. Everything that
-// may change what a lookup finds (a reply of the host, an invalidation) takes the lookup pointer back
-// to the head.
+// may change what a lookup finds (a reply of the host, an invalidation) takes the lookup pointer
+// back to the head.
 //
 //   ToLookup ── asked ──► Looking ──► Ready ──► leaves
 //      ▲                    │  │ └──► Error ──► leaves, with an error response
@@ -23,10 +23,10 @@
 // LookAhead    open reports beyond that of the oldest burst
 //
 // Throughput: one burst a cycle in, one lookup a cycle, one burst a cycle out. Latency: 1 cycle to
-// the lookup, 1 from the result to departure. Ordering: bursts leave in the order in which they came.
-// Back-pressure: a full ring stalls its own stream only. Results are always taken.
-// No deadlock: Looking ends without the host (a walk needs only memory); Ready needs only the fabric.
-// Faulted needs the host, and holds nothing that another stream needs.
+// the lookup, 1 from the result to departure. Ordering: bursts leave in the order in which they
+// came. Back-pressure: a full ring stalls its own stream only. Results are always taken.
+// No deadlock: Looking ends without the host (a walk needs only memory); Ready needs only the
+// fabric. Faulted needs the host, and holds nothing that another stream needs.
 //
 // port_reset_i: bursts that have not left leave with an error; lookups under way are waited for, so
 // that no late result can meet a new burst. Indices go on where they were: a late reply of the host
@@ -81,16 +81,10 @@ module tmb_park
   typedef logic [IndexWidth-1:0] index_t;
   typedef logic [IndexWidth:0] pointer_t;  // one bit more: tells full from empty
 
-  typedef enum logic [2:0] {
-    StateFree = 3'd0,
-    StateToLookup = 3'd1,
-    StateLooking = 3'd2,
-    StateReady = 3'd3,
-    StateError = 3'd4,
-    StateFaulted = 3'd5
-  } state_e;
+  // The state of each burst, one hot: bit i belongs to index i. An index without a bit is free.
+  typedef logic [Depth-1:0] set_t;
+  set_t to_lookup_q, looking_q, ready_q, error_q, faulted_q;
 
-  state_e state_q [Depth];
   block_t block_q [Depth];
   logic [MinPageBits-1:0] offset_q [Depth];  // in the block
   burst_len_t len_q [Depth];
@@ -113,24 +107,16 @@ module tmb_park
   assign burst_ready_o = (tail_q - head_q) != pointer_t'(Depth);
   assign enter = burst_valid_i && burst_ready_o;
 
-  state_e head_state;
   logic head_leaves;
-  assign head_state = state_q[head];
-
-  always_comb begin
-    unique case (head_state)
-      StateReady, StateError: head_leaves = 1'b1;
-      StateToLookup, StateFaulted: head_leaves = port_reset_i;
-      default: head_leaves = 1'b0;
-    endcase
-  end
+  assign head_leaves = ready_q[head] || error_q[head]
+      || (port_reset_i && (to_lookup_q[head] || faulted_q[head]));
 
   assign departure_valid_o = !empty && head_leaves;
   assign departure_o = '{
       addr: {frame_q[head], offset_q[head][MinPageBits-1:RowOffsetWidth], RowOffsetWidth'(0)},
       len: len_q[head],
       refused: refused_q[head],
-      error: (head_state != StateReady) || port_reset_i
+      error: !ready_q[head] || port_reset_i
   };
   assign leave = departure_valid_o && departure_ready_i;
   assign head_d = leave ? head_q + pointer_t'(1) : head_q;
@@ -145,7 +131,7 @@ module tmb_park
   assign reply_index = index_t'(reply_q.token.index);
   assign reply_ready_o = !reply_valid_q;
   // A reply to a burst that does not wait for one is ignored.
-  assign reply_meant = reply_valid_q && (state_q[reply_index] == StateFaulted)
+  assign reply_meant = reply_valid_q && faulted_q[reply_index]
       && (32'(reply_q.token.index) < Depth) && !port_reset_i;
 
   logic lookup_valid_q, lookup_free, look_asks, look_goes, look_moves;
@@ -153,7 +139,7 @@ module tmb_park
   index_t ask_index;
   assign lookup_free = !lookup_valid_q || lookup_ready_i;
   assign reply_goes = reply_meant && lookup_free;
-  assign look_asks = (look_q != tail_q) && (state_q[look] == StateToLookup) && !port_reset_i;
+  assign look_asks = (look_q != tail_q) && to_lookup_q[look] && !port_reset_i;
   assign look_goes = look_asks && lookup_free && !reply_meant;
   assign look_moves = (look_q != tail_q) && (!look_asks || look_goes);
   assign ask_index = reply_meant ? reply_index : look;
@@ -195,11 +181,15 @@ module tmb_park
 
   // Place 0 is for the burst at the head, the others for look-ahead.
   localparam int unsigned NumReports = LookAhead + 1;
-  logic [NumReports-1:0] report_valid_q, report_same, report_free_ahead, report_place;
-  index_t report_index_q [NumReports];
-  block_t report_block_q [NumReports];
+  localparam int unsigned ReportWidth = NumReports > 1 ? $clog2(NumReports) : 1;
+  typedef logic [ReportWidth-1:0] report_t;
 
-  logic flash, faulted, is_head, report, again;
+  logic [NumReports-1:0] report_valid_q, report_closes;
+  index_t report_index_q [2**ReportWidth];
+  block_t report_block_q [2**ReportWidth];
+
+  logic flash, faulted, is_head, reported, report_room, report, again;
+  report_t report_place;
   index_t result_index;
   block_t page_blocks;
   assign flash = flash_valid_i && (flash_asid_i == asid_i);
@@ -208,21 +198,36 @@ module tmb_park
   assign page_blocks = page_mask(page_class_i);
   assign faulted = result_valid_i && (result_i.outcome == OutcomeFault) && !port_reset_i;
 
+  // Is the page reported, and which place is free for this burst (the lowest)?
   always_comb begin
-    report_same = '0;
+    reported = 1'b0;
+    report_place = '0;
+    report_room = 1'b0;
     if (faulted) begin
+      report_room = is_head && !report_valid_q[0];
       for (int unsigned i = 0; i < NumReports; i++) begin
-        report_same[i] = report_valid_q[i]
-            && (((report_block_q[i] ^ result_i.block) & ~page_blocks) == '0);
+        if (report_valid_q[i]
+            && (((report_block_q[i] ^ result_i.block) & ~page_blocks) == '0)) begin
+          reported = 1'b1;
+        end
+        if (!report_valid_q[i] && i != 0 && !is_head && !report_room) begin
+          report_room = 1'b1;
+          report_place = report_t'(i);
+        end
       end
     end
   end
+  assign report = report_room && !reported;
 
-  // Lowest free place for a burst behind the head; place 0 is not one.
-  assign report_free_ahead = ~report_valid_q & ~NumReports'(1);
-  assign report_place = is_head ? (~report_valid_q & NumReports'(1))
-      : (report_free_ahead & (~report_free_ahead + NumReports'(1)));
-  assign report = faulted && (report_same == '0) && (report_place != '0);
+  // A reply closes the report of its burst.
+  always_comb begin
+    report_closes = '0;
+    if (reply_goes) begin
+      for (int unsigned i = 0; i < NumReports; i++) begin
+        report_closes[i] = report_index_q[i] == reply_index;
+      end
+    end
+  end
 
   // A burst goes back to be looked up again.
   assign again = result_valid_i
@@ -231,19 +236,14 @@ module tmb_park
   always_ff @(posedge clk_i) begin
     if (!rst_ni || port_reset_i) begin
       report_valid_q <= '0;
-    end else begin
-      for (int unsigned i = 0; i < NumReports; i++) begin
-        if (report && report_place[i]) report_valid_q[i] <= 1'b1;
-        else if (reply_goes && (report_index_q[i] == reply_index)) report_valid_q[i] <= 1'b0;
-      end
+    end else if (report || reply_goes) begin
+      report_valid_q <= (report_valid_q & ~report_closes) | (NumReports'(report) << report_place);
     end
   end
   always_ff @(posedge clk_i) begin
-    for (int unsigned i = 0; i < NumReports; i++) begin
-      if (report && report_place[i]) begin
-        report_index_q[i] <= result_index;
-        report_block_q[i] <= result_i.block;
-      end
+    if (report) begin
+      report_index_q[report_place] <= result_index;
+      report_block_q[report_place] <= result_i.block;
     end
   end
 
@@ -294,28 +294,33 @@ module tmb_park
     end
   end
 
+  // Which burst changes, and to what.
+  set_t enters, asks, replied, result_bit, leaves, made_ready, made_error, goes_back, made_faulted;
+  assign enters = set_t'(enter) << tail;
+  assign asks = set_t'(look_goes) << look;
+  assign replied = set_t'(reply_goes) << reply_index;
+  assign result_bit = set_t'(result_valid_i) << result_index;
+  assign made_ready = (result_i.outcome == OutcomeReady) ? result_bit : '0;
+  assign made_error = (result_i.outcome == OutcomeError) ? result_bit : '0;
+  assign goes_back = again ? result_bit : '0;
+  assign made_faulted = report ? result_bit : '0;
+  assign leaves = set_t'(leave) << head;
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      for (int unsigned i = 0; i < Depth; i++) state_q[i] <= StateFree;
+      to_lookup_q <= '0;
+      looking_q <= '0;
+      ready_q <= '0;
+      error_q <= '0;
+      faulted_q <= '0;
     end else begin
-      if (flash) begin
-        for (int unsigned i = 0; i < Depth; i++) begin
-          if (state_q[i] == StateReady) state_q[i] <= StateToLookup;
-        end
-      end
-      if (enter) state_q[tail] <= burst_i.refused ? StateError : StateToLookup;
-      if (look_goes) state_q[look] <= StateLooking;
-      if (reply_goes) state_q[reply_index] <= StateLooking;
-      if (result_valid_i) begin
-        unique case (result_i.outcome)
-          OutcomeReady: state_q[result_index] <= StateReady;
-          OutcomeError: state_q[result_index] <= StateError;
-          OutcomeFault: state_q[result_index] <= report ? StateFaulted : StateToLookup;
-          OutcomeRetry: state_q[result_index] <= StateToLookup;
-          default: ;  // OutcomeMiss: still Looking
-        endcase
-      end
-      if (leave) state_q[head] <= StateFree;
+      to_lookup_q <= (to_lookup_q & ~(asks | leaves)) | (burst_i.refused ? '0 : enters)
+          | goes_back | (flash ? ready_q & ~leaves : '0);
+      looking_q <= (looking_q & ~(made_ready | made_error | goes_back | made_faulted))
+          | asks | replied;
+      ready_q <= (flash ? '0 : ready_q & ~leaves) | made_ready;
+      error_q <= (error_q & ~leaves) | (burst_i.refused ? enters : '0) | made_error;
+      faulted_q <= (faulted_q & ~(replied | leaves)) | made_faulted;
     end
   end
 
@@ -362,8 +367,8 @@ module tmb_park
   `TMB_ASSERT_INIT(DepthPowerOfTwo, (Depth & (Depth - 1)) == 0)
   `TMB_ASSERT_INIT(DepthInRange, Depth >= 2 && Depth <= (1 << ParkIndexWidth))
   `TMB_ASSERT_INIT(StreamInRange, Stream < (1 << StreamIdWidth))
-  `TMB_ASSERT(ResultIsExpected, result_valid_i |-> (state_q[result_index] == StateLooking))
+  `TMB_ASSERT(ResultIsExpected, result_valid_i |-> looking_q[result_index])
   `TMB_ASSERT(ReportsFit, report |-> fault_room)
-  `TMB_ASSERT(PlaceIsUnique, $onehot0(report_place))
+  `TMB_ASSERT(PlaceIsFree, report |-> !report_valid_q[report_place])
 
 endmodule

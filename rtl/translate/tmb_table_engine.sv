@@ -2,16 +2,17 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The single writer of the page tables: the host's table commands, and the walker's marks (accessed,
-// dirty). One at a time: read the set, decide, write the entry, wait for the write's response.
+// The single writer of the page tables: the host's table commands, and the walker's marks
+// (accessed, dirty). One at a time: read the set, decide, write the entry, wait for the write's
+// response.
 //
 // An entry that is removed, downgraded or replaced is followed by the sequence of tmb_invalidate
 // before the command is answered; marks are served meanwhile. A mark decides on the set as it is
 // now, not as the walk saw it: if the entry has gone or lost the right, the walk is told so.
 //
-// Many bursts of a stream meet a page that nobody has touched at the same time, and each walk brings
-// its mark. The entries marked last are kept (until the next command), so that all but the first of
-// these marks take 3 cycles.
+// Many bursts of a stream meet a page that nobody has touched at the same time, and each walk
+// brings its mark. The entries marked last are kept (until the next command), so that all but the
+// first of these marks take 3 cycles.
 //
 // Throughput: one command or mark per read and write round trip (8 cycles plus two memory
 // latencies); when both wait they take turns. Ordering: commands in order, one response each.
@@ -83,6 +84,7 @@ module tmb_table_engine
   } state_e;
 
   localparam int unsigned WayWidth = $clog2(TableWays);
+  localparam int unsigned EntryBytes = RowBytes / TableWays;
   typedef logic [WayWidth-1:0] way_t;
 
   state_e state_q, state_d;
@@ -412,7 +414,7 @@ module tmb_table_engine
   // The entry in every way; the strobe picks one.
   assign write_data_o = '{
       row: {TableWays{entry_q}},
-      strobe: row_strobe_t'({(RowBytes / TableWays){1'b1}}) << (32'(way_q) * (RowBytes / TableWays)),
+      strobe: row_strobe_t'({EntryBytes{1'b1}}) << (32'(way_q) * EntryBytes),
       last: 1'b1
   };
   assign write_rsp_ready_o = 1'b1;

@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything between the slot boundary and the fabric: the AXI4 ports, the parks, the translator and
-// the fault queue. A kernel's virtual accesses come in, requests to card memory go out.
+// Everything between the slot boundary and the fabric: the AXI4 ports, the parks, the translator
+// and the fault queue. A kernel's virtual accesses come in, requests to card memory go out.
 //
 //   port_req_i ─► tmb_port ─► tmb_park ─► translator (Cfg.Translator)
 //                    ▲  │        │  ▲        │ ▲
@@ -80,7 +80,8 @@ module tmb_virtual_memory
   output port_events_t port_events_o [NumStreams]
 );
 
-  // Address lanes. One serves a translation a cycle, which is enough for a burst of one row a cycle.
+  // Address lanes. One serves a translation a cycle, which is enough for a burst of one row a
+  // cycle.
   localparam int unsigned NumLanes = 1;
 
   logic lookup_valid [NumStreams];

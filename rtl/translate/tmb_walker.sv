@@ -6,8 +6,8 @@
 //
 // A walk has a slot from its miss to its end; the slot is the tag of its memory reads. It reads one
 // set (one row) for each size class that its space uses, largest first, until an entry matches. An
-// entry that has not been accessed, or a write to a clean page, goes to the table engine, which sets
-// the bits in the table and gives the entry back; only then does the walk end.
+// entry that has not been accessed, or a write to a clean page, goes to the table engine, which
+// sets the bits in the table and gives the entry back; only then does the walk end.
 //
 // MaxWalks   walks in flight
 // L1PageBits pages at least this large are offered to the L1 TLB
@@ -442,8 +442,9 @@ module tmb_walker
   assign walk_o = result_q;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, read_rsp_i, set_probe, further_walk, mark_walk, finished, unused_return_ready,
-                       unused_further_ready, unused_mark_ready, unused_end_ready};
+  assign unused_ok = &{1'b0, read_rsp_i, set_probe, further_walk, mark_walk, finished,
+                       unused_return_ready, unused_further_ready, unused_mark_ready,
+                       unused_end_ready};
 
   `TMB_ASSERT_INIT(SlotFitsTag, SlotWidth <= MemTagWidth)
   `TMB_ASSERT(OneMatch, set_valid_q |-> $onehot0(match))

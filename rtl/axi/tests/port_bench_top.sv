@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// One port with the identity translator, its AXI4 signals flat and named as cocotbext-axi wants them,
-// and the fabric seam taken apart.
+// One port with the identity translator, its AXI4 signals flat and named as cocotbext-axi wants
+// them, and the fabric seam taken apart.
 
 module port_bench_top
   import tmb_pkg::*;

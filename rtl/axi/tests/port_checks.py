@@ -30,7 +30,8 @@ class Memory:
         while True:
             await RisingEdge(dut.clk_i)
             await Timer(1, "ns")
-            ready = {name: int(rng.random() < 0.7) for name in ("read_req", "write_req", "write_data")}
+            seams = ("read_req", "write_req", "write_data")
+            ready = {name: int(rng.random() < 0.7) for name in seams}
             ready["write_data"] &= bool(self.writes)
             for name, value in ready.items():
                 getattr(dut, f"{name}_ready_i").value = value

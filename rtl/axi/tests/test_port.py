@@ -15,6 +15,8 @@ from verilator_bench import ROOT, run_cocotb  # noqa: E402
 def test_port_against_cocotbext_axi():
     rtl = ROOT / "rtl"
     packages = [rtl / "lib" / "tmb_pkg.sv", rtl / "translate" / "tmb_translate_pkg.sv"]
-    modules = [f for folder in ("lib", "axi", "translate") for f in sorted((rtl / folder).glob("*.sv"))]
-    sources = packages + [f for f in modules if f not in packages]
-    run_cocotb("port", "port_bench_top", [*sources, HERE / "port_bench_top.sv"], "port_checks", HERE)
+    folders = [rtl / name for name in ("lib", "axi", "translate")]
+    modules = [file for folder in folders for file in sorted(folder.glob("*.sv"))]
+    sources = packages + [file for file in modules if file not in packages]
+    sources.append(HERE / "port_bench_top.sv")
+    run_cocotb("port", "port_bench_top", sources, "port_checks", HERE)
