@@ -1091,7 +1091,7 @@ void random_traffic(Config config, uint64_t seed, int cycles, bool resets) {
     bursts += kernel.bursts;
     errors += kernel.errors;
   }
-  if (bursts < static_cast<uint64_t>(cycles) / 250) fail("only %llu bursts", (long long)bursts);
+  if (bursts < static_cast<uint64_t>(cycles) / 500) fail("only %llu bursts", (long long)bursts);
   std::printf("bursts %llu errors %llu faults %llu installs %llu evictions %llu longest %llu",
               (long long)bursts, (long long)errors, (long long)bench.faults_seen,
               (long long)bench.installs, (long long)bench.evictions,
