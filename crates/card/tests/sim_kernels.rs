@@ -3,8 +3,8 @@
 mod sim;
 
 use sim::{open, options, rtl, Driver, SLOT, SPACE};
-use tombolo_card::event::{CommandStatus, Event};
 use tombolo_card::command::Operation;
+use tombolo_card::event::{CommandStatus, Event};
 use tombolo_card::kernel::KernelPackage;
 use tombolo_card::registers::SLOT_CONTROL;
 use tombolo_card::sim::build::BuildError;
@@ -50,7 +50,8 @@ fn a_kernel_that_ends_itself_is_an_event() {
 #[test]
 fn a_kernel_that_never_rests_keeps_the_card_busy() {
     let mut card = open(options());
-    card.load(SLOT, &KernelPackage::open(&rtl("spinning")).unwrap()).unwrap();
+    card.load(SLOT, &KernelPackage::open(&rtl("spinning")).unwrap())
+        .unwrap();
     card.control_slot(SLOT, SPACE, true).unwrap();
     let before = card.statistics().unwrap();
     let deadline = card.now() + Picoseconds::from_micros(200);
@@ -60,7 +61,10 @@ fn a_kernel_that_never_rests_keeps_the_card_busy() {
     let after = card.statistics().unwrap();
     let cycles = after.cycles - before.cycles;
     let evaluated = after.evaluated_cycles - before.evaluated_cycles;
-    assert!(cycles > 40_000 && evaluated < cycles / 4, "{evaluated} of {cycles}");
+    assert!(
+        cycles > 40_000 && evaluated < cycles / 4,
+        "{evaluated} of {cycles}"
+    );
 }
 
 #[test]
@@ -68,7 +72,10 @@ fn a_running_slot_is_not_reloaded() {
     let mut card = open(options());
     card.load(SLOT, &failing()).unwrap();
     card.control_slot(SLOT, SPACE, true).unwrap();
-    assert!(matches!(card.load(SLOT, &failing()), Err(CardError::SlotBusy { .. })));
+    assert!(matches!(
+        card.load(SLOT, &failing()),
+        Err(CardError::SlotBusy { .. })
+    ));
     assert!(matches!(
         card.load(SlotId(1), &failing()),
         Err(CardError::NoSuchSlot { last: 0, .. })
@@ -101,7 +108,10 @@ fn a_manifest_that_does_not_match_names_signal_and_rule() {
                 access = \"read\"\n";
     for (change, words) in [
         (("", port), vec!["m_axi_gmem_araddr", "reads"]),
-        (("failing\"\nsources", "failed\"\nsources"), vec!["failed", "not found"]),
+        (
+            ("failing\"\nsources", "failed\"\nsources"),
+            vec!["failed", "not found"],
+        ),
     ] {
         let error = refusal(|manifest, _| match change {
             ("", more) => manifest.push_str(more),
@@ -111,19 +121,32 @@ fn a_manifest_that_does_not_match_names_signal_and_rule() {
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
     }
     for (from, to, words) in [
-        ("S_AXI_CONTROL_RDATA\n", "read_data\n", ["s_axi_control_rdata", "needs it"]),
-        ("[31:0] S_AXI_CONTROL_WDATA", "[15:0] S_AXI_CONTROL_WDATA", ["WDATA", "16 bits, not 32"]),
-        ("ap_rst_n,", "ap_rst_n, input logic ap_clk_2,", ["ap_clk_2", "nothing that the manifest"]),
+        (
+            "S_AXI_CONTROL_RDATA\n",
+            "read_data\n",
+            ["s_axi_control_rdata", "needs it"],
+        ),
+        (
+            "[31:0] S_AXI_CONTROL_WDATA",
+            "[15:0] S_AXI_CONTROL_WDATA",
+            ["WDATA", "16 bits, not 32"],
+        ),
+        (
+            "ap_rst_n,",
+            "ap_rst_n, input logic ap_clk_2,",
+            ["ap_clk_2", "nothing that the manifest"],
+        ),
         (
             "ap_rst_n,",
             "ap_rst_n, output logic m_axi_extra_arvalid,",
             ["m_axi_extra_arvalid", "does not list"],
         ),
         ("ap_rst_n", "reset_n", ["ap_rst_n", "has a reset"]),
-        ("input  logic        S_AXI_CONTROL_BREADY", "output logic S_AXI_CONTROL_BREADY", [
-            "BREADY",
-            "must be an input",
-        ]),
+        (
+            "input  logic        S_AXI_CONTROL_BREADY",
+            "output logic S_AXI_CONTROL_BREADY",
+            ["BREADY", "must be an input"],
+        ),
     ] {
         let text = refusal(|_, source| replace(source, from, to)).to_string();
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
@@ -148,9 +171,16 @@ fn rtl_that_does_not_compile_shows_the_line() {
     let text = error.to_string();
     assert!(matches!(error, BuildError::Rtl { .. }), "{text}");
     let source = std::fs::read_to_string(rtl("failing").join("failing.sv")).unwrap();
-    let line = source.lines().position(|line| line.contains("respond_q <= 1'b1")).unwrap() + 1;
+    let line = source
+        .lines()
+        .position(|line| line.contains("respond_q <= 1'b1"))
+        .unwrap()
+        + 1;
     let place = format!("failing.sv:{line}:");
-    assert!(text.contains(&place) && text.contains("responded"), "{text}");
+    assert!(
+        text.contains(&place) && text.contains("responded"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -169,6 +199,9 @@ fn a_kernel_cannot_reach_the_machine() {
         });
         let text = error.to_string();
         assert!(matches!(error, BuildError::Refused { .. }), "{text}");
-        assert!(text.contains(words) && text.contains("failing.sv:"), "{text}");
+        assert!(
+            text.contains(words) && text.contains("failing.sv:"),
+            "{text}"
+        );
     }
 }

@@ -16,10 +16,18 @@ fn bytes_go_in_and_come_out() {
     memory.write(0, &bytes).unwrap();
     let card = CardAddr::new(0x10_0fc0).unwrap();
     let size = bytes.len() as u64;
-    let into = Operation::CopyIn { from: host, to: card, bytes: size };
+    let into = Operation::CopyIn {
+        from: host,
+        to: card,
+        bytes: size,
+    };
     assert_eq!(driver.command(into), CommandStatus::Ok);
     let back = host.offset(0x2_0000);
-    let out = Operation::CopyOut { from: card, to: back, bytes: size };
+    let out = Operation::CopyOut {
+        from: card,
+        to: back,
+        bytes: size,
+    };
     assert_eq!(driver.command(out), CommandStatus::Ok);
     let mut seen = vec![0; bytes.len() + 64];
     memory.read(0x2_0000, &mut seen).unwrap();
@@ -37,14 +45,34 @@ fn memory_that_is_not_there_is_a_bus_error() {
     let card = CardAddr::new(0).unwrap();
     let nowhere = HostAddr::new(0x4000);
     for operation in [
-        Operation::CopyIn { from: nowhere, to: card, bytes: 128 },
-        Operation::CopyOut { from: card, to: nowhere, bytes: 128 },
+        Operation::CopyIn {
+            from: nowhere,
+            to: card,
+            bytes: 128,
+        },
+        Operation::CopyOut {
+            from: card,
+            to: nowhere,
+            bytes: 128,
+        },
         // The mapping ends within the copy.
-        Operation::CopyIn { from: host, to: card, bytes: 8192 },
+        Operation::CopyIn {
+            from: host,
+            to: card,
+            bytes: 8192,
+        },
     ] {
-        assert_eq!(driver.command(operation), CommandStatus::BusError, "{operation:?}");
+        assert_eq!(
+            driver.command(operation),
+            CommandStatus::BusError,
+            "{operation:?}"
+        );
     }
-    let inside = Operation::CopyIn { from: host, to: card, bytes: 4096 };
+    let inside = Operation::CopyIn {
+        from: host,
+        to: card,
+        bytes: 4096,
+    };
     assert_eq!(driver.command(inside), CommandStatus::Ok);
     driver.card.unmap_host(host).unwrap();
     assert_eq!(driver.command(inside), CommandStatus::BusError);
@@ -58,7 +86,11 @@ fn card_memory_beyond_the_limit_is_a_bus_error() {
     let (_memory, host) = driver.map(4096);
     let mut copy = |to: u64| {
         let to = CardAddr::new(to).unwrap();
-        driver.command(Operation::CopyIn { from: host, to, bytes: 128 })
+        driver.command(Operation::CopyIn {
+            from: host,
+            to,
+            bytes: 128,
+        })
     };
     assert_eq!(copy((1 << 20) - 128), CommandStatus::Ok);
     assert_eq!(copy(1 << 20), CommandStatus::BusError);

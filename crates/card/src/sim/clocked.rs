@@ -104,6 +104,12 @@ impl Clocked {
         Ok(())
     }
 
+    /// The first evaluation.
+    pub(crate) fn start(&mut self) -> Result<(), ModelFailure> {
+        self.unsettled = false;
+        self.instance.start()
+    }
+
     /// Lets outputs follow inputs that changed.
     #[inline]
     pub(crate) fn settle(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {

@@ -147,7 +147,7 @@ impl Engine {
             notices: Vec::with_capacity(16),
             clock,
         };
-        engine.shell.settle(Picoseconds::ZERO).map_err(broken)?;
+        engine.shell.start().map_err(broken)?;
         Ok(engine)
     }
 
@@ -212,7 +212,7 @@ impl Engine {
         quieten(self.shell.instance(), self.place(slot))?;
         self.shell.touch();
         if let Some(mut kernel) = kernel {
-            match kernel.start(self.now) {
+            match kernel.start() {
                 Ok(_) => self.slots[index] = Some(kernel),
                 Err(failure) => self.kernel_failed(index, failure)?,
             }

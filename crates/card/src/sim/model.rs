@@ -27,6 +27,7 @@ pub struct ModelFailure {
 struct Interface {
     create: unsafe extern "C" fn() -> *mut c_void,
     free: unsafe extern "C" fn(*mut c_void),
+    start: unsafe extern "C" fn(*mut c_void) -> c_int,
     edge: unsafe extern "C" fn(*mut c_void, u64) -> c_int,
     settle: unsafe extern "C" fn(*mut c_void, u64) -> c_int,
     text: unsafe extern "C" fn(*mut c_void, *mut u64) -> *const c_char,
@@ -78,6 +79,7 @@ impl Model {
         let interface = Interface {
             create: symbol!(b"tmb_create\0"),
             free: symbol!(b"tmb_free\0"),
+            start: symbol!(b"tmb_start\0"),
             edge: symbol!(b"tmb_edge\0"),
             settle: symbol!(b"tmb_settle\0"),
             text: symbol!(b"tmb_text\0"),
@@ -181,10 +183,21 @@ impl Instance {
         &self.memory.model.info
     }
 
-    /// One rising clock edge with the inputs as they are.
+    /// The first evaluation: initial values, and outputs that follow the inputs. Comes before every
+    /// other.
     ///
     /// # Errors
     /// [`ModelFailure`] when the model ended itself; it must not be evaluated again.
+    pub fn start(&mut self) -> Result<(), ModelFailure> {
+        // SAFETY: as in `edge`.
+        let code = unsafe { (self.memory.model.interface.start)(self.memory.handle.as_ptr()) };
+        self.outcome(code)
+    }
+
+    /// One rising clock edge. Inputs that changed must have been settled.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
     pub fn edge(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
         // SAFETY: the handle is alive, `&mut self` and the types being neither Send nor Sync mean
         // that nobody else evaluates it or touches its pins now.
@@ -196,7 +209,7 @@ impl Instance {
     /// Lets outputs follow changed inputs.
     ///
     /// # Errors
-    /// As [`edge`](Self::edge).
+    /// As [`start`](Self::start).
     pub fn settle(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
         // SAFETY: as in `edge`.
         let code =

@@ -207,9 +207,9 @@ impl KernelSlot {
 
     /// The first evaluation: initial values, and outputs that follow the shell's.
     /// Returns whether an input of the shell changed.
-    pub(crate) fn start(&mut self, now: Picoseconds) -> Result<bool, ModelFailure> {
+    pub(crate) fn start(&mut self) -> Result<bool, ModelFailure> {
         self.to_kernel.copy();
-        self.kernel.settle(now)?;
+        self.kernel.start()?;
         Ok(self.to_shell.copy())
     }
 

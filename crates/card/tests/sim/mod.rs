@@ -40,7 +40,9 @@ pub fn kernel(name: &str) -> KernelPackage {
 
 /// A folder with files of the tests.
 pub fn rtl(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sim/rtl").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/sim/rtl")
+        .join(name)
 }
 
 /// A card with a table, and a count of commands.
@@ -63,7 +65,14 @@ impl Driver {
     pub fn command(&mut self, operation: Operation) -> CommandStatus {
         self.next += 1;
         let id = CommandId(self.next);
-        self.card.submit(Command { id, operation, fence: false, notify: true }).unwrap();
+        self.card
+            .submit(Command {
+                id,
+                operation,
+                fence: false,
+                notify: true,
+            })
+            .unwrap();
         self.completion(id)
     }
 
@@ -72,7 +81,9 @@ impl Driver {
         loop {
             for event in self.card.wait(None).unwrap() {
                 match event {
-                    Event::Completed { id: done, status, .. } if done == id => return status,
+                    Event::Completed {
+                        id: done, status, ..
+                    } if done == id => return status,
                     other => self.events.push(other),
                 }
             }
@@ -83,10 +94,15 @@ impl Driver {
     pub fn table(&mut self) {
         let geometry = TableGeometry::new(CardAddr::new(0).unwrap(), 10).unwrap();
         let to = geometry.base();
-        let status = self.command(Operation::Zero { to, bytes: geometry.bytes() });
+        let status = self.command(Operation::Zero {
+            to,
+            bytes: geometry.bytes(),
+        });
         assert_eq!(status, CommandStatus::Ok);
         let classes = 1 << PAGE.class();
-        self.card.control_space(SPACE, Some((geometry, classes))).unwrap();
+        self.card
+            .control_space(SPACE, Some((geometry, classes)))
+            .unwrap();
     }
 
     /// Installs `pages` pages from virtual address 0 on, one after another in card memory.
@@ -94,7 +110,11 @@ impl Driver {
         for page in 0..pages {
             let entry = entry(page, write);
             let address = VirtAddr::new(page * PAGE.bytes()).unwrap();
-            let status = self.command(Operation::Install { asid: SPACE, address, entry });
+            let status = self.command(Operation::Install {
+                asid: SPACE,
+                address,
+                entry,
+            });
             assert_eq!(status, CommandStatus::Ok);
         }
     }
@@ -106,8 +126,16 @@ impl Driver {
             let part = (PAGE.bytes() - (address + done) % PAGE.bytes()).min(bytes - done);
             let (here, there) = (host.offset(done), card_address(address + done));
             let operation = match into_card {
-                true => Operation::CopyIn { from: here, to: there, bytes: part },
-                false => Operation::CopyOut { from: there, to: here, bytes: part },
+                true => Operation::CopyIn {
+                    from: here,
+                    to: there,
+                    bytes: part,
+                },
+                false => Operation::CopyOut {
+                    from: there,
+                    to: here,
+                    bytes: part,
+                },
             };
             assert_eq!(self.command(operation), CommandStatus::Ok);
             done += part;
@@ -123,7 +151,9 @@ impl Driver {
     pub fn set_argument(&mut self, offset: u32, value: u64) {
         let base = SLOT_CONTROL.at(SLOT.0.into()) + offset;
         self.card.write_register(base, value as u32).unwrap();
-        self.card.write_register(base + 4, (value >> 32) as u32).unwrap();
+        self.card
+            .write_register(base + 4, (value >> 32) as u32)
+            .unwrap();
     }
 
     /// Starts the kernel with its interrupt enabled.
@@ -139,7 +169,11 @@ impl Driver {
         let deadline = self.card.now() + longest;
         loop {
             let events = self.card.wait(Some(deadline)).unwrap();
-            assert!(!events.is_empty(), "the kernel does not finish: {:?}", self.events);
+            assert!(
+                !events.is_empty(),
+                "the kernel does not finish: {:?}",
+                self.events
+            );
             for event in events {
                 match event {
                     Event::Interrupt(slot) => {

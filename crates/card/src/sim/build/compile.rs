@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 /// Version of the C interface in `glue.cpp`.
-pub(crate) const ABI: u32 = 1;
+pub(crate) const ABI: u32 = 2;
 
 pub(crate) const GLUE: &str = include_str!("glue.cpp");
 pub(crate) const RUNTIME_HEADER: &str = include_str!("runtime.h");
@@ -31,7 +31,12 @@ pub(crate) const COMMON_FLAGS: [&str; 12] = [
 ];
 
 /// What runs every cycle.
-pub(crate) const FAST_FLAGS: [&str; 3] = ["-O3", "-march=native", "-fno-strict-aliasing"];
+pub(crate) const FAST_FLAGS: [&str; 4] = [
+    "-O3",
+    "-march=native",
+    "-mprefer-vector-width=512",
+    "-fno-strict-aliasing",
+];
 
 /// What runs once. Cheap to compile.
 pub(crate) const SLOW_FLAGS: [&str; 1] = ["-O1"];
@@ -39,47 +44,64 @@ pub(crate) const SLOW_FLAGS: [&str; 1] = ["-O1"];
 /// Verilator's own files, which generated code calls.
 const RUNTIME_SOURCES: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
 
+/// Objects of Verilator's own files in a folder that `compile_runtime` filled.
+pub(crate) fn runtime_objects(folder: &Path) -> Vec<PathBuf> {
+    RUNTIME_SOURCES
+        .iter()
+        .map(|name| folder.join(name).with_extension("o"))
+        .collect()
+}
+
+/// Compiles Verilator's own files, which are the same for every model.
+pub(crate) fn compile_runtime(tools: &Toolchain, folder: &Path) -> Result<(), BuildError> {
+    let header = write_runtime_header(folder)?;
+    let include = tools.verilator_root.join("include");
+    let commands = RUNTIME_SOURCES
+        .iter()
+        .zip(runtime_objects(folder))
+        .map(|(name, object)| {
+            unit(
+                tools,
+                folder,
+                &header,
+                &SLOW_FLAGS,
+                &include.join(name),
+                &object,
+            )
+        })
+        .collect();
+    run_all("the Verilator runtime", commands, &mut |_, _| {})
+}
+
 /// Compiles and links `generated` into `folder/model.so`. `step(done, of)` reports progress.
 pub(crate) fn compile(
     tools: &Toolchain,
     generated: &Generated,
+    runtime: &Path,
     folder: &Path,
     step: &mut dyn FnMut(usize, usize),
 ) -> Result<(), BuildError> {
-    let runtime_header = folder.join("tmb_runtime.h");
-    std::fs::write(&runtime_header, RUNTIME_HEADER).map_err(BuildError::io(&runtime_header))?;
-    let fast = folder.join("tmb_fast.cpp");
-    let mut fast_text = definitions(generated);
-    fast_text.push_str(GLUE);
-    append_includes(&mut fast_text, &generated.fast);
-    std::fs::write(&fast, fast_text).map_err(BuildError::io(&fast))?;
-    let slow = folder.join("tmb_slow.cpp");
-    let mut slow_text = String::new();
-    append_includes(&mut slow_text, &generated.slow);
-    std::fs::write(&slow, slow_text).map_err(BuildError::io(&slow))?;
-
-    let include = tools.verilator_root.join("include");
-    let mut units: Vec<(PathBuf, &[&str])> = vec![(fast, &FAST_FLAGS), (slow, &SLOW_FLAGS)];
-    for name in RUNTIME_SOURCES {
-        units.push((include.join(name), &SLOW_FLAGS));
+    let name = &generated.info.name;
+    let header = write_runtime_header(folder)?;
+    let mut fast = definitions(generated);
+    fast.push_str(GLUE);
+    append_includes(&mut fast, &generated.fast);
+    let mut slow = String::new();
+    append_includes(&mut slow, &generated.slow);
+    let mut objects = Vec::new();
+    let mut commands = Vec::new();
+    let parts: [(&str, String, &[&str]); 2] = [
+        ("tmb_fast", fast, &FAST_FLAGS),
+        ("tmb_slow", slow, &SLOW_FLAGS),
+    ];
+    for (part, text, flags) in parts {
+        let source = folder.join(format!("{part}.cpp"));
+        let object = folder.join(format!("{part}.o"));
+        std::fs::write(&source, text).map_err(BuildError::io(&source))?;
+        commands.push(unit(tools, folder, &header, flags, &source, &object));
+        objects.push(object);
     }
-    let objects: Vec<PathBuf> = (0..units.len())
-        .map(|index| folder.join(format!("tmb_{index}.o")))
-        .collect();
-    let commands: Vec<Command> = units
-        .iter()
-        .zip(&objects)
-        .map(|((source, flags), object)| {
-            let mut command = Command::new(&tools.compiler);
-            command.args(COMMON_FLAGS).args(*flags);
-            command.arg("-include").arg(&runtime_header);
-            command.arg("-I").arg(folder).arg("-I").arg(&include);
-            command.arg("-I").arg(include.join("vltstd"));
-            command.arg("-c").arg(source).arg("-o").arg(object);
-            command
-        })
-        .collect();
-    run_all(generated, commands, step)?;
+    run_all(name, commands, step)?;
 
     let mut link = Command::new(&tools.compiler);
     link.args([
@@ -89,8 +111,43 @@ pub(crate) fn compile(
         "-Wl,--gc-sections",
         "-o",
     ]);
-    link.arg(folder.join("model.so")).args(&objects);
-    run(generated, link)
+    link.arg(folder.join("model.so"))
+        .args(&objects)
+        .args(runtime_objects(runtime));
+    run(name, link)
+}
+
+fn write_runtime_header(folder: &Path) -> Result<PathBuf, BuildError> {
+    let path = folder.join("tmb_runtime.h");
+    std::fs::write(&path, RUNTIME_HEADER).map_err(BuildError::io(&path))?;
+    Ok(path)
+}
+
+/// The compilation of one file.
+fn unit(
+    tools: &Toolchain,
+    folder: &Path,
+    header: &Path,
+    flags: &[&str],
+    source: &Path,
+    object: &Path,
+) -> Command {
+    let include = tools.verilator_root.join("include");
+    let mut command = Command::new(&tools.compiler);
+    command
+        .args(COMMON_FLAGS)
+        .args(flags)
+        .arg("-include")
+        .arg(header);
+    command
+        .arg("-I")
+        .arg(folder)
+        .arg("-I")
+        .arg(&include)
+        .arg("-I")
+        .arg(include.join("vltstd"));
+    command.arg("-c").arg(source).arg("-o").arg(object);
+    command
 }
 
 /// The macros that make the glue this model's.
@@ -102,6 +159,15 @@ fn definitions(generated: &Generated) -> String {
     );
     if let Some(history) = &info.clock_history {
         text.push_str(&format!("#define TMB_CLOCK_HISTORY {history}\n"));
+    }
+    if let Some(phases) = &info.phases {
+        text.push_str("#define TMB_PHASES\n");
+        if phases.sample {
+            text.push_str("#define TMB_PHASE_SAMPLE\n");
+        }
+        if phases.combinational {
+            text.push_str("#define TMB_PHASE_COMBINATIONAL\n");
+        }
     }
     text.push_str("#define TMB_PORTS");
     for port in &info.ports {
@@ -119,7 +185,7 @@ fn append_includes(text: &mut String, files: &[PathBuf]) {
 
 /// Runs compilations on as many threads as the machine has.
 fn run_all(
-    generated: &Generated,
+    design: &str,
     commands: Vec<Command>,
     step: &mut dyn FnMut(usize, usize),
 ) -> Result<(), BuildError> {
@@ -140,7 +206,7 @@ fn run_all(
                 let Some(command) = next.filter(|_| failed.load(Ordering::Relaxed) == 0) else {
                     return;
                 };
-                let result = run(generated, command);
+                let result = run(design, command);
                 failed.fetch_add(usize::from(result.is_err()), Ordering::Relaxed);
                 if sender.send(result).is_err() {
                     return;
@@ -157,7 +223,7 @@ fn run_all(
     })
 }
 
-fn run(generated: &Generated, mut command: Command) -> Result<(), BuildError> {
+fn run(design: &str, mut command: Command) -> Result<(), BuildError> {
     let program = PathBuf::from(command.get_program());
     let output = command.output().map_err(BuildError::io(program))?;
     if output.status.success() {
@@ -165,7 +231,7 @@ fn run(generated: &Generated, mut command: Command) -> Result<(), BuildError> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     Err(BuildError::Compiler {
-        design: generated.info.name.clone(),
+        design: design.to_owned(),
         messages: said.lines().take(30).collect::<Vec<_>>().join("\n"),
     })
 }

@@ -165,6 +165,26 @@ impl Design {
     }
 }
 
+/// The hash of some texts.
+pub(crate) fn hash_of(texts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for text in texts {
+        hasher.update((text.len() as u64).to_le_bytes());
+        hasher.update(text);
+    }
+    short(hasher)
+}
+
+/// Half of the hash is plenty for a name.
+fn short(hasher: Sha256) -> String {
+    let digest = hasher.finalize();
+    digest
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
 /// `$c(`, `$c8(`, `$cpure(` and the like, but not `$clog2(` or `$ceil(`.
 fn is_inline_call(code: &str) -> bool {
     code.match_indices("$c").any(|(at, _)| {

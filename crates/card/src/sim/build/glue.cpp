@@ -9,6 +9,17 @@
 #include <exception>
 #include <string>
 
+#ifdef TMB_PHASES
+#ifdef TMB_PHASE_SAMPLE
+void Vmodel___024root___sample(Vmodel___024root*);
+#endif
+#ifdef TMB_PHASE_COMBINATIONAL
+bool Vmodel___024root___eval_phase__ico(Vmodel___024root*);
+#endif
+bool Vmodel___024root___eval_phase__act(Vmodel___024root*);
+bool Vmodel___024root___eval_phase__nba(Vmodel___024root*);
+#endif
+
 #define TMB_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
@@ -101,11 +112,31 @@ TMB_EXPORT Instance* tmb_create() {
 
 TMB_EXPORT void tmb_free(Instance* instance) { delete instance; }
 
-// The clock rises, with the inputs as they are.
+// The first evaluation runs initial blocks; inputs are settled before every edge, so it is always
+// this one.
+TMB_EXPORT int tmb_start(Instance* instance) {
+  return guarded(instance, 0, [](Vmodel& model) {
+    model.TMB_CLOCK = 0;
+    model.eval_step();
+  });
+}
+
+// The clock rises. Inputs are settled.
 TMB_EXPORT int tmb_edge(Instance* instance, std::uint64_t picoseconds) {
   return guarded(instance, picoseconds, [](Vmodel& model) {
     model.TMB_CLOCK = 1;
+#ifdef TMB_PHASES
+    // What eval_step does, without what was done when the inputs were settled. Nothing but the
+    // clock triggers anything, so that one round is all.
+    Vmodel___024root* const root = model.rootp;
+#ifdef TMB_PHASE_SAMPLE
+    Vmodel___024root___sample(root);
+#endif
+    Vmodel___024root___eval_phase__act(root);
+    Vmodel___024root___eval_phase__nba(root);
+#else
     model.eval_step();
+#endif
 #ifdef TMB_CLOCK_HISTORY
     // Nothing in the model reacts to a falling clock: forget that the clock is high rather than
     // evaluate the model to tell it so.
@@ -119,10 +150,23 @@ TMB_EXPORT int tmb_edge(Instance* instance, std::uint64_t picoseconds) {
 
 // Outputs follow changed inputs.
 TMB_EXPORT int tmb_settle(Instance* instance, std::uint64_t picoseconds) {
+#if defined(TMB_PHASES) && !defined(TMB_PHASE_COMBINATIONAL)
+  // Inputs go to registers only.
+  (void)instance;
+  (void)picoseconds;
+  return kOk;
+#else
   return guarded(instance, picoseconds, [](Vmodel& model) {
     model.TMB_CLOCK = 0;
+#ifdef TMB_PHASES
+    model.rootp->__VicoFirstIteration = 1;
+    Vmodel___024root___eval_phase__ico(model.rootp);
+    model.rootp->__VicoFirstIteration = 0;
+#else
     model.eval_step();
+#endif
   });
+#endif
 }
 
 TMB_EXPORT const char* tmb_text(Instance* instance, std::uint64_t* length) {

@@ -171,14 +171,21 @@ impl Builder {
         });
         let generated = verilate::verilate(&self.tools, design, &building.0)?;
         check(&generated.info)?;
-        compile::compile(&self.tools, &generated, &building.0, &mut |done, of| {
-            progress(Progress::Compiling {
-                design: design.name.clone(),
-                done,
-                of,
-            });
-        })?;
-        building.finish(&generated.info, &folder)?;
+        let runtime = self.runtime()?;
+        compile::compile(
+            &self.tools,
+            &generated,
+            &runtime,
+            &building.0,
+            &mut |done, of| {
+                progress(Progress::Compiling {
+                    design: design.name.clone(),
+                    done,
+                    of,
+                });
+            },
+        )?;
+        building.finish_model(&generated.info, &folder)?;
         progress(Progress::Built {
             design: design.name.clone(),
         });
@@ -186,6 +193,22 @@ impl Builder {
             folder,
             info: generated.info,
         })
+    }
+
+    /// The folder with Verilator's own files, compiled once for all models.
+    fn runtime(&self) -> Result<PathBuf, BuildError> {
+        let hash = design::hash_of(&[&self.environment()]);
+        let folder = self.models.join(format!("runtime-{hash}"));
+        if folder.exists() {
+            return Ok(folder);
+        }
+        let _lock = lock(&folder.with_extension("lock"), &mut || {})?;
+        if !folder.exists() {
+            let building = Scratch::create(&folder)?;
+            compile::compile_runtime(&self.tools, &building.0)?;
+            building.finish(&folder)?;
+        }
+        Ok(folder)
     }
 
     /// The ports of a design, without compiling it.
@@ -257,8 +280,13 @@ impl Scratch {
         Ok(Self(path))
     }
 
+    /// Gives the folder its name.
+    fn finish(&self, folder: &Path) -> Result<(), BuildError> {
+        std::fs::rename(&self.0, folder).map_err(BuildError::io(folder))
+    }
+
     /// Keeps what a model needs and gives the folder its name.
-    fn finish(&self, info: &ModelInfo, folder: &Path) -> Result<(), BuildError> {
+    fn finish_model(&self, info: &ModelInfo, folder: &Path) -> Result<(), BuildError> {
         for entry in std::fs::read_dir(&self.0).map_err(BuildError::io(&self.0))? {
             let path = entry.map_err(BuildError::io(&self.0))?.path();
             let object = path.extension().is_some_and(|extension| extension == "o");
@@ -272,7 +300,7 @@ impl Scratch {
         })?;
         let path = self.0.join("model.json");
         std::fs::write(&path, text).map_err(BuildError::io(&path))?;
-        std::fs::rename(&self.0, folder).map_err(BuildError::io(folder))
+        self.finish(folder)
     }
 }
 

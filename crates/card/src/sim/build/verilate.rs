@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Flags that decide how a model behaves or how fast it is.
-pub(crate) const FLAGS: [&str; 14] = [
+pub(crate) const FLAGS: [&str; 16] = [
     "--cc",
     "--quiet",
     "-O3",
@@ -19,6 +19,9 @@ pub(crate) const FLAGS: [&str; 14] = [
     "--no-timing",
     "--output-split",
     "0",
+    // Rows stay whole: the compiler moves 64 bytes better than sixteen times 4.
+    "--expand-limit",
+    "8",
     "-Wno-lint",
     "-Wno-style",
     "-Wno-fatal",
@@ -39,9 +42,21 @@ pub struct ModelInfo {
     pub clock_member: String,
     /// The variable that remembers the clock, when nothing but rising edges is looked at.
     pub clock_history: Option<String>,
+    /// The parts of an evaluation, when they may be called one by one.
+    pub phases: Option<Phases>,
     /// Why edges of this model must never be skipped, if so: its state is not all in one block, or
     /// depends on time.
     pub unskippable: Option<String>,
+}
+
+/// The parts of an evaluation that a model has. Known only for models in which a rising edge of the
+/// clock is all that ever triggers anything, so that each part runs at most once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phases {
+    /// Saves values from before the edge for assertions.
+    pub sample: bool,
+    /// Evaluates what follows from inputs without a clock.
+    pub combinational: bool,
 }
 
 impl ModelInfo {
@@ -186,10 +201,14 @@ fn read_generated(design: &Design, folder: &Path) -> Result<Generated, BuildErro
             ),
         })?;
     let clock_history = scan.clock_history(&clock_member);
+    let phases = clock_history
+        .as_ref()
+        .and_then(|history| scan.phases(&clock_member, history));
     Ok(Generated {
         info: ModelInfo {
             name: design.name.clone(),
             clock_history,
+            phases,
             clock_member,
             ports,
             unskippable: scan.unskippable,
@@ -204,8 +223,14 @@ fn read_generated(design: &Design, folder: &Path) -> Result<Generated, BuildErro
 struct Scan {
     system: bool,
     unskippable: Option<String>,
-    /// Lines that mention a clock's history.
+    /// Statements that mention a clock's history, or triggers, without white space.
     history: String,
+    triggers: String,
+    /// Functions that there are.
+    sample: bool,
+    combinational: bool,
+    act: bool,
+    nba: bool,
 }
 
 impl Scan {
@@ -230,14 +255,44 @@ impl Scan {
                 self.unskippable = Some(why.to_owned());
             }
         }
-        if text.contains("__Vtrigprevexpr") {
-            // Statements may be broken over lines: keep them whole, without white space.
-            for statement in text.split(';').filter(|s| s.contains("__Vtrigprevexpr")) {
-                self.history
-                    .extend(statement.chars().filter(|c| !c.is_whitespace()));
-                self.history.push(';');
+        // Statements may be broken over lines: keep them whole, without white space.
+        let keep = |mark: &str, kept: &mut String| {
+            for statement in text.split(';').filter(|statement| statement.contains(mark)) {
+                kept.extend(statement.chars().filter(|c| !c.is_whitespace()));
+                kept.push(';');
             }
-        }
+        };
+        keep("__Vtrigprevexpr", &mut self.history);
+        keep("Triggered[", &mut self.triggers);
+        let defines = |function: &str| text.contains(&format!("{PREFIX}___024root___{function}("));
+        self.sample |= defines("sample");
+        self.combinational |= defines("eval_phase__ico");
+        self.act |= defines("eval_phase__act");
+        self.nba |= defines("eval_phase__nba");
+    }
+
+    /// Whether the only triggers are "first time" for combinational logic and the rising clock.
+    fn phases(&self, clock: &str, history: &str) -> Option<Phases> {
+        let assignments = |vector: &str| {
+            let start = format!("{vector}Triggered[0U]=");
+            let found = self.triggers.match_indices(&start);
+            let values = found.map(|(at, _)| self.triggers[at + start.len()..].split(';').next());
+            values.flatten().collect::<Vec<_>>()
+        };
+        let rising = format!(
+            "(QData)((IData)(((IData)(vlSelfRef.{clock})&(~(IData)(vlSelfRef.{history})))))"
+        );
+        let first = "((0xfffffffffffffffeULL&vlSelfRef.__VicoTriggered[0U])\
+                     |(IData)((IData)(vlSelfRef.__VicoFirstIteration)))";
+        let clocked = self.act && self.nba && assignments("__Vact") == [rising];
+        let inputs = match self.combinational {
+            true => assignments("__Vico") == [first],
+            false => assignments("__Vico").is_empty(),
+        };
+        (clocked && inputs).then_some(Phases {
+            sample: self.sample,
+            combinational: self.combinational,
+        })
     }
 
     /// The history variable of the clock, if all that ever reads it is a test for a rising edge.
@@ -245,10 +300,12 @@ impl Scan {
         let name = format!("__Vtrigprevexpr___TOP__{clock}__0");
         let rising = format!("((IData)(vlSelfRef.{clock})&(~(IData)(vlSelfRef.{name})))");
         let assigned = format!("vlSelfRef.{name}=");
+        let cleared = format!("vlSelf->{name}=0;");
         let declared = format!("CData/*0:0*/{name}");
         let mentions = |what: &str| self.history.matches(what).count();
         let all = mentions(&name);
-        let known = mentions(&rising) + mentions(&assigned) + mentions(&declared);
+        let known =
+            mentions(&rising) + mentions(&assigned) + mentions(&cleared) + mentions(&declared);
         (mentions(&rising) > 0 && all == known).then_some(name)
     }
 }
@@ -291,6 +348,7 @@ mod tests {
         scan.read(&format!(
             "x = ((IData)(vlSelfRef.clk_i)\n & (~ (IData)(vlSelfRef.{name})));\nvlSelfRef.{name} = 1;"
         ));
+        scan.read(&format!("CData/*0:0*/ {name};\nvlSelf->{name} = 0;"));
         assert_eq!(scan.clock_history("clk_i").as_deref(), Some(name));
         scan.read(&format!(
             "y = ((~ (IData)(vlSelfRef.clk_i)) & (IData)(vlSelfRef.{name}));"
