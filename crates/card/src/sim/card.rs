@@ -610,7 +610,7 @@ impl Card for SimCard {
 
     fn is_quiescent(&mut self) -> bool {
         self.events.is_empty()
-            && !self.commands.awaits()
+            && !self.commands.is_busy()
             && self.next_host_event().is_none()
             && self.engine.is_idle()
     }

@@ -101,9 +101,9 @@ impl CommandRing {
         }
     }
 
-    /// Whether a command will still answer.
-    pub(crate) fn awaits(&self) -> bool {
-        !self.awaited.is_empty()
+    /// Whether the shell does not know of a command yet, or a command will still answer.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.rung != self.tail || !self.awaited.is_empty()
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(ring.room(), CommandRing::size() - 1);
         ring.fetched(3);
         assert_eq!(ring.room(), CommandRing::size());
-        assert!(ring.awaits());
+        assert!(ring.is_busy());
     }
 
     #[test]

@@ -31,12 +31,7 @@ pub(crate) const COMMON_FLAGS: [&str; 12] = [
 ];
 
 /// What runs every cycle.
-pub(crate) const FAST_FLAGS: [&str; 4] = [
-    "-O3",
-    "-march=native",
-    "-mprefer-vector-width=512",
-    "-fno-strict-aliasing",
-];
+pub(crate) const FAST_FLAGS: [&str; 3] = ["-O3", "-march=native", "-fno-strict-aliasing"];
 
 /// What runs once. Cheap to compile.
 pub(crate) const SLOW_FLAGS: [&str; 1] = ["-O1"];

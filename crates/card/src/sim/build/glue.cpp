@@ -55,6 +55,7 @@ std::string place(const char* file, int line) {
 template <typename Step>
 int guarded(Instance* instance, std::uint64_t picoseconds, Step step) {
   running = instance;
+  Verilated::threadContextp(&instance->context);
   instance->context.time(picoseconds);
   int outcome = kOk;
   try {

@@ -165,6 +165,7 @@ impl Builder {
             });
             return Ok(model);
         }
+        remove_abandoned(&self.models);
         let building = Scratch::create(&folder)?;
         progress(Progress::Verilating {
             design: design.name.clone(),
@@ -260,6 +261,21 @@ fn lock(path: &Path, waiting: &mut dyn FnMut()) -> Result<File, BuildError> {
     }
 }
 
+/// Removes what builders left behind that were killed. Failing to is no reason not to build.
+fn remove_abandoned(models: &Path) {
+    for entry in std::fs::read_dir(models).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let builder = name
+            .to_str()
+            .and_then(|name| name.split_once(".tmp")?.1.split_once('-'));
+        if let Some((process, _)) = builder {
+            if !Path::new("/proc").join(process).exists() {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
 /// A folder that vanishes unless it is finished.
 struct Scratch(PathBuf);
 
@@ -289,8 +305,8 @@ impl Scratch {
     fn finish_model(&self, info: &ModelInfo, folder: &Path) -> Result<(), BuildError> {
         for entry in std::fs::read_dir(&self.0).map_err(BuildError::io(&self.0))? {
             let path = entry.map_err(BuildError::io(&self.0))?.path();
-            let object = path.extension().is_some_and(|extension| extension == "o");
-            if object {
+            let kept = path.ends_with("model.so") || path.extension().is_some_and(|e| e == "sv");
+            if !kept {
                 std::fs::remove_file(&path).map_err(BuildError::io(&path))?;
             }
         }

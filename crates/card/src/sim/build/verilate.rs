@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Flags that decide how a model behaves or how fast it is.
-pub(crate) const FLAGS: [&str; 16] = [
+pub(crate) const FLAGS: [&str; 18] = [
     "--cc",
     "--quiet",
     "-O3",
@@ -22,6 +22,9 @@ pub(crate) const FLAGS: [&str; 16] = [
     // Rows stay whole: the compiler moves 64 bytes better than sixteen times 4.
     "--expand-limit",
     "8",
+    // Functions of a size that the compiler handles well: faster to compile, and to run.
+    "--output-split-cfuncs",
+    "1000",
     "-Wno-lint",
     "-Wno-style",
     "-Wno-fatal",
