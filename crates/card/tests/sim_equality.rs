@@ -3,7 +3,8 @@
 
 mod sim;
 
-use sim::{kernel, options, run_copy};
+use sim::{kernel, open, options, pattern, rtl, run_copy, Driver, SLOT, SPACE};
+use tombolo_card::kernel::KernelPackage;
 use tombolo_card::sim::SimOptions;
 use tombolo_card::{Card, Statistics};
 use units::Picoseconds;
@@ -40,6 +41,48 @@ fn a_split_design_takes_the_cycles_of_one_model() {
     assert_eq!(split.0, whole.0);
     assert_eq!(split.2, whole.2);
     assert!(split.1 == whole.1);
+}
+
+/// The same of a kernel whose outputs follow its inputs within the cycle.
+fn results_of_through(options: SimOptions) -> (Picoseconds, Statistics) {
+    const PAGES: usize = 40;
+    let mut driver = Driver::new(open(options));
+    driver.card.load(SLOT, &through()).unwrap();
+    driver.table();
+    driver.install(1, true);
+    let bytes = PAGES * 4096;
+    let (memory, host) = driver.map(2 * bytes);
+    let input = pattern(bytes);
+    memory.write(0, &input).unwrap();
+    driver.copy(host, 0, bytes as u64, true);
+    driver.card.control_slot(SLOT, SPACE, true).unwrap();
+    driver.set_argument(0x10, 0);
+    driver.set_argument(0x18, bytes as u64);
+    driver.set_argument(0x20, PAGES as u64);
+    driver.wait_for_kernel(Picoseconds::from_millis(1));
+    driver.copy(host.offset(bytes as u64), bytes as u64, bytes as u64, false);
+    let mut output = vec![0; bytes];
+    memory.read(bytes, &mut output).unwrap();
+    assert!(input.iter().zip(&output).all(|(i, o)| *o == !*i));
+    let now = driver.card.now();
+    let mut statistics = driver.card.statistics().unwrap();
+    statistics.evaluated_cycles = 0;
+    (now, statistics)
+}
+
+fn through() -> KernelPackage {
+    KernelPackage::open(&rtl("through")).unwrap()
+}
+
+#[test]
+fn outputs_that_follow_inputs_within_a_cycle_change_nothing() {
+    let split = results_of_through(options());
+    let mut whole = options();
+    whole.monolithic = Some(through());
+    assert_eq!(split, results_of_through(whole));
+    let mut patient = options();
+    patient.idle_skipping = false;
+    assert_eq!(split, results_of_through(patient));
 }
 
 #[test]
