@@ -33,7 +33,7 @@ lint: setup
 	tools/lint-rtl
 
 test-rtl: setup
-	$(PYTHON) -m pytest -q rtl kernels
+	$(PYTHON) -m pytest -q rtl kernels tools
 
 test-rust: setup
 	cargo test --quiet --release --workspace
