@@ -398,4 +398,41 @@ package tmb_mesi_protocol_pkg;
     return value == HomeStI;
   endfunction
 
+  // Nothing is outstanding.
+  function automatic logic cache_is_stable(cache_state_e value);
+    case (value)
+      CacheStI: return 1'b1;
+      CacheStS: return 1'b1;
+      CacheStE: return 1'b1;
+      CacheStM: return 1'b1;
+      default: return 1'b0;
+    endcase
+  endfunction
+
+  // Loads may use the copy.
+  function automatic logic cache_is_readable(cache_state_e value);
+    case (value)
+      CacheStS: return 1'b1;
+      CacheStE: return 1'b1;
+      CacheStM: return 1'b1;
+      CacheStSToM: return 1'b1;
+      CacheStSToMPassS: return 1'b1;
+      default: return 1'b0;
+    endcase
+  endfunction
+
+  // Stores may change the copy, with Store_hit where the ROM has it.
+  function automatic logic cache_is_writable(cache_state_e value);
+    case (value)
+      CacheStE: return 1'b1;
+      CacheStM: return 1'b1;
+      default: return 1'b0;
+    endcase
+  endfunction
+
+  // A line in this state needs no place in the cache.
+  function automatic logic cache_is_idle(cache_state_e value);
+    return value == CacheStI;
+  endfunction
+
 endpackage

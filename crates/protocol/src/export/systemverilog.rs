@@ -184,6 +184,37 @@ pub fn systemverilog_package(protocol: &Protocol) -> String {
          home_is_idle(home_state_e value);\n    return value == HomeSt{};\n  endfunction\n",
         states[0]
     );
+    let states = distinct_camel(cache.states.iter().map(String::as_str));
+    let about = |i: usize| &protocol.cache.states[i];
+    let predicates: [(&str, &str, &dyn Fn(usize) -> bool); 3] = [
+        ("Nothing is outstanding.", "stable", &|i| about(i).stable),
+        ("Loads may use the copy.", "readable", &|i| {
+            spec.state(about(i).copy).read
+        }),
+        (
+            "Stores may change the copy, with Store_hit where the ROM has it.",
+            "writable",
+            &|i| spec.state(about(i).copy).write,
+        ),
+    ];
+    for (doc, what, holds) in predicates {
+        let name = format!("cache_is_{what}");
+        predicate(
+            &mut text,
+            doc,
+            &name,
+            "cache_state_e",
+            "CacheSt",
+            &states,
+            holds,
+        );
+    }
+    let _ = writeln!(
+        text,
+        "  // A line in this state needs no place in the cache.\n  function automatic logic \
+         cache_is_idle(cache_state_e value);\n    return value == CacheSt{};\n  endfunction\n",
+        states[0]
+    );
     let _ = writeln!(text, "endpackage");
     text
 }
