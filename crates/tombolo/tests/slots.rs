@@ -1,0 +1,185 @@
+//! Do several kernels on one card get their own bytes, whatever the number of slots, ports and
+//! channels? Every test runs on the functional card and on the simulated one.
+
+use card::sim::SimCard;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use tombolo::{
+    AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
+    OwnerOptions, ShellConfig, SimOptions, Slot, SlotId,
+};
+
+/// Slots, ports of each, channels.
+#[derive(Clone, Copy)]
+struct Shape(u8, u8, u8);
+
+fn simulated(shape: Shape) -> Card {
+    let mut options = SimOptions::named("f1").unwrap();
+    options.shell = ShellConfig {
+        slots: shape.0,
+        ports_per_slot: shape.1,
+        channels: shape.2,
+        spaces: shape.0.max(4),
+        ..ShellConfig::default()
+    };
+    let card = Box::new(SimCard::open(options, |_| {}).unwrap());
+    Card::new(card, OwnerOptions::default()).unwrap()
+}
+
+fn functional(shape: Shape) -> Card {
+    let config = FunctionalConfig {
+        slots: shape.0,
+        ports_per_slot: shape.1,
+        channels: shape.2,
+        spaces: shape.0.max(4),
+        ..FunctionalConfig::default()
+    };
+    Card::functional(FunctionalCard::new(config)).unwrap()
+}
+
+fn on_each_card(shape: Shape, test: impl Fn(&Card, &Path)) {
+    for card in [functional(shape), simulated(shape)] {
+        let folder = TempDir::new().unwrap();
+        test(&card, folder.path());
+    }
+}
+
+fn kernel(name: &str) -> PathBuf {
+    card::sim::home().join("kernels").join(name)
+}
+
+/// Bytes that differ everywhere, and from those of another seed.
+fn bytes(count: usize, seed: u32) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(1);
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// Files of one copy, mapped.
+struct Job {
+    input: Mapping,
+    output: Mapping,
+    from: PathBuf,
+    to: PathBuf,
+}
+
+impl Job {
+    fn new(space: &AddressSpace, folder: &Path, name: &str, content: &[u8]) -> Self {
+        let from = folder.join(format!("{name}.in"));
+        let to = folder.join(format!("{name}.out"));
+        fs::write(&from, content).unwrap();
+        let input = space.map_file(&from, MapOptions::read_only()).unwrap();
+        let output = MapOptions::create(input.bytes());
+        let output = space.map_file(&to, output).unwrap();
+        Self {
+            input,
+            output,
+            from,
+            to,
+        }
+    }
+
+    fn start(&self, slot: &mut Slot) {
+        slot.set_pointer("input", self.input.address()).unwrap();
+        slot.set_pointer("output", self.output.address()).unwrap();
+        slot.set("bytes", self.input.bytes()).unwrap();
+        slot.start().unwrap();
+    }
+
+    fn check(self) {
+        self.output.unmap().unwrap();
+        assert!(
+            fs::read(&self.from).unwrap() == fs::read(&self.to).unwrap(),
+            "{} differs",
+            self.to.display()
+        );
+    }
+}
+
+/// Every slot copies its own file in its own space, all at once; then the slots do it again with
+/// what another slot had.
+fn all_slots_copy(card: &Card, folder: &Path, slots: u8, length: usize) {
+    let kernel = kernel("copy");
+    for round in 0..2 {
+        let mut jobs = Vec::new();
+        for number in 0..slots {
+            let space = card.create_space().unwrap();
+            let name = format!("{round}.{number}");
+            let seed = u32::from(round * slots + number);
+            let content = bytes(length + usize::from(number), seed);
+            let job = Job::new(&space, folder, &name, &content);
+            let slot = (number + round) % slots;
+            let slot = card.load(SlotId(slot), &kernel, &space).unwrap();
+            jobs.push((slot, job, space));
+        }
+        for (slot, job, _) in &mut jobs {
+            job.start(slot);
+        }
+        for (mut slot, job, space) in jobs {
+            slot.wait(None, |_| Continue::Yes).unwrap();
+            job.check();
+            drop(space);
+        }
+    }
+}
+
+#[test]
+fn four_slots_of_two_ports_on_four_channels() {
+    on_each_card(Shape(4, 2, 4), |card, folder| {
+        all_slots_copy(card, folder, 4, 100_000);
+        let runs = card.report().unwrap().runs;
+        assert_eq!(runs.len(), 8);
+    });
+}
+
+#[test]
+fn two_slots_of_eight_ports_on_four_channels() {
+    on_each_card(Shape(2, 8, 4), |card, folder| {
+        all_slots_copy(card, folder, 2, 5_000);
+    });
+}
+
+/// Sixteen slots are there; each has room for a kernel of one port, and says so to one of two.
+#[test]
+fn sixteen_slots_of_one_port_on_two_channels() {
+    on_each_card(Shape(16, 1, 2), |card, _| {
+        let (description, _) = card.describe().unwrap();
+        assert_eq!((description.slots, description.ports_per_slot), (16, 1));
+        let space = card.create_space().unwrap();
+        let refused = card.load(SlotId(15), &kernel("copy"), &space);
+        let refused = refused.err().unwrap().to_string();
+        assert!(refused.contains("copy"), "{refused}");
+    });
+}
+
+/// Two slots of one application: one reads what the other has written, in the space that they share.
+#[test]
+fn slots_share_a_space() {
+    on_each_card(Shape(4, 2, 4), |card, folder| {
+        let space = card.create_space().unwrap();
+        let content = bytes(70_000, 7);
+        let first = Job::new(&space, folder, "first", &content);
+        let last = folder.join("last");
+        let result = MapOptions::create(first.input.bytes());
+        let result = space.map_file(&last, result).unwrap();
+
+        let mut one = card.load(SlotId(1), &kernel("copy"), &space).unwrap();
+        let mut three = card.load(SlotId(3), &kernel("copy"), &space).unwrap();
+        first.start(&mut one);
+        one.wait(None, |_| Continue::Yes).unwrap();
+        let pointers = [("input", &first.output), ("output", &result)];
+        for (argument, mapping) in pointers {
+            three.set_pointer(argument, mapping.address()).unwrap();
+        }
+        three.set("bytes", result.bytes()).unwrap();
+        three.start().unwrap();
+        three.wait(None, |_| Continue::Yes).unwrap();
+        result.unmap().unwrap();
+        assert!(fs::read(&last).unwrap() == content);
+        first.check();
+    });
+}
