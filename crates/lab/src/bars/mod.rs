@@ -7,6 +7,7 @@ mod direct;
 mod oversubscription;
 mod pager;
 mod protocol;
+mod slots;
 mod speed;
 mod split;
 mod stream;
@@ -53,6 +54,10 @@ pub const ALL: &[Bar] = &[
             "sim.kernel_mb_per_s",
         ],
         measure: speed::measure,
+    },
+    Bar {
+        names: &["slots.shapes"],
+        measure: slots::measure,
     },
     Bar {
         names: &["pager.random_events"],

@@ -1,0 +1,66 @@
+//! Shapes of the shell: every slot copies its own file in its own space, all at once.
+
+use super::Failure;
+use crate::row::{Row, Target};
+use std::fs;
+use std::path::Path;
+use tombolo::{Card, Continue, MapOptions, OwnerOptions, ShellConfig, SimOptions, SlotId};
+
+/// Slots, ports of each, channels.
+const SHAPES: [(u8, u8, u8); 4] = [(1, 2, 2), (4, 2, 4), (2, 8, 4), (16, 2, 2)];
+const BYTES: usize = 20_000;
+
+fn copies_in(shape: (u8, u8, u8), folder: &Path) -> Result<bool, Failure> {
+    let (slots, ports_per_slot, channels) = shape;
+    let mut options = SimOptions::named("f1")?;
+    options.shell = ShellConfig {
+        slots,
+        ports_per_slot,
+        channels,
+        spaces: slots.max(4),
+        ..ShellConfig::default()
+    };
+    let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
+    let kernel = card::sim::home().join("kernels/copy");
+    let mut jobs = Vec::new();
+    for number in 0..slots {
+        let content: Vec<u8> = (0..BYTES)
+            .map(|place| (place * (2 * usize::from(number) + 3) >> 3) as u8)
+            .collect();
+        let from = folder.join(format!("{number}.in"));
+        let to = folder.join(format!("{number}.out"));
+        fs::write(&from, &content)?;
+        let space = card.create_space()?;
+        let input = space.map_file(&from, MapOptions::read_only())?;
+        let output = space.map_file(&to, MapOptions::create(input.bytes()))?;
+        let mut slot = card.load(SlotId(number), &kernel, &space)?;
+        slot.set_pointer("input", input.address())?;
+        slot.set_pointer("output", output.address())?;
+        slot.set("bytes", input.bytes())?;
+        slot.start()?;
+        jobs.push((slot, output, to, content, space));
+    }
+    let mut good = true;
+    for (mut slot, output, to, content, _space) in jobs {
+        slot.wait(None, |_| Continue::Yes)?;
+        output.unmap()?;
+        good &= fs::read(&to)? == content;
+    }
+    Ok(good)
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let mut good = 0;
+    for shape in SHAPES {
+        let folder = tempfile::tempdir()?;
+        let right = copies_in(shape, folder.path())?;
+        eprintln!("{shape:?} (slots, ports, channels): {right}");
+        good += usize::from(right);
+    }
+    Ok(vec![Row::new(
+        "slots.shapes",
+        good as f64,
+        "shapes",
+        Target::Exactly(SHAPES.len() as f64),
+    )])
+}
