@@ -66,12 +66,14 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
   output logic            read_req_valid_o,
   input  logic            read_req_ready_i,
   output mem_req_t        read_req_o,
+  output stripe_t         read_stripe_o,
   input  logic            read_rsp_valid_i,
   output logic            read_rsp_ready_o,
   input  mem_read_rsp_t   read_rsp_i,
   output logic            write_req_valid_o,
   input  logic            write_req_ready_i,
   output mem_req_t        write_req_o,
+  output stripe_t         write_stripe_o,
   output logic            write_data_valid_o,
   input  logic            write_data_ready_i,
   output mem_write_data_t write_data_o,
@@ -177,7 +179,8 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
   // Writers of the card: 0 CopyIn, 1 Zero.
   logic source_req_valid [2];
   logic source_req_ready [2];
-  mem_req_t source_req [2];
+  card_req_t source_req [2];
+  card_req_t card_write, card_read;
   logic source_data_valid [2];
   logic source_data_ready [2];
   mem_write_data_t source_data [2];
@@ -247,7 +250,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .source_rsp_o(source_rsp),
     .write_req_valid_o,
     .write_req_ready_i,
-    .write_req_o,
+    .write_req_o(card_write),
     .write_data_valid_o,
     .write_data_ready_i,
     .write_data_o,
@@ -269,7 +272,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .copy_i(copy),
     .read_req_valid_o,
     .read_req_ready_i,
-    .read_req_o,
+    .read_req_o(card_read),
     .read_rsp_valid_i,
     .read_rsp_i,
     .host_aw_valid_o(copy_out_aw_valid),
@@ -287,6 +290,10 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .row_done_o(row_out_o)
   );
   assign read_rsp_ready_o = 1'b1;
+  assign read_req_o = card_read.req;
+  assign read_stripe_o = card_read.stripe;
+  assign write_req_o = card_write.req;
+  assign write_stripe_o = card_write.stripe;
 
   tmb_dma_table u_table (
     .clk_i,

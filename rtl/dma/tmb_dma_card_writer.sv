@@ -11,7 +11,7 @@
 // registers). Back-pressure: a request is taken only while its turn can be queued.
 // No deadlock: a source asks only with all rows ready, so the one whose turn it is always streams.
 
-module tmb_dma_card_writer import tmb_pkg::*; #(
+module tmb_dma_card_writer import tmb_pkg::*; import tmb_dma_pkg::*; #(
   localparam int unsigned NumSources = 2
 ) (
   input  logic            clk_i,
@@ -19,7 +19,7 @@ module tmb_dma_card_writer import tmb_pkg::*; #(
 
   input  logic            source_req_valid_i [NumSources],
   output logic            source_req_ready_o [NumSources],
-  input  mem_req_t        source_req_i [NumSources],
+  input  card_req_t       source_req_i [NumSources],
   input  logic            source_data_valid_i [NumSources],
   output logic            source_data_ready_o [NumSources],
   input  mem_write_data_t source_data_i [NumSources],
@@ -28,7 +28,7 @@ module tmb_dma_card_writer import tmb_pkg::*; #(
 
   output logic            write_req_valid_o,
   input  logic            write_req_ready_i,
-  output mem_req_t        write_req_o,
+  output card_req_t       write_req_o,
   output logic            write_data_valid_o,
   input  logic            write_data_ready_i,
   output mem_write_data_t write_data_o,
@@ -44,7 +44,7 @@ module tmb_dma_card_writer import tmb_pkg::*; #(
 
   logic any, accept, turn_ready, request_ready, winner;
   logic [NumSources-1:0] grant;
-  mem_req_t won;
+  card_req_t won;
 
   tmb_round_robin_arbiter #(
     .NumRequests(NumSources)
@@ -68,11 +68,11 @@ module tmb_dma_card_writer import tmb_pkg::*; #(
 
   always_comb begin
     won = source_req_i[winner];
-    won.tag[SourceBit] = winner;
+    won.req.tag[SourceBit] = winner;
   end
 
   tmb_spill_register #(
-    .T(mem_req_t)
+    .T(card_req_t)
   ) u_request (
     .clk_i,
     .rst_ni,

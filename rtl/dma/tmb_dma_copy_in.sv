@@ -46,7 +46,7 @@ module tmb_dma_copy_in import tmb_pkg::*; import tmb_dma_pkg::*; #(
   // Writes to the card; tags hold {read error, burst index}.
   output logic            write_req_valid_o,
   input  logic            write_req_ready_i,
-  output mem_req_t        write_req_o,
+  output card_req_t       write_req_o,
   output logic            write_data_valid_o,
   input  logic            write_data_ready_i,
   output mem_write_data_t write_data_o,
@@ -66,6 +66,7 @@ module tmb_dma_copy_in import tmb_pkg::*; import tmb_dma_pkg::*; #(
 
   typedef struct packed {
     card_addr_t   card_addr;
+    stripe_t      stripe;
     burst_len_t   len;
     burst_index_t index;
   } pending_t;
@@ -126,7 +127,12 @@ module tmb_dma_copy_in import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .rst_ni,
     .in_valid_i(start),
     .in_ready_o(pending_ready),
-    .in_data_i('{card_addr: chunk.card_addr, len: chunk.len, index: burst_index}),
+    .in_data_i('{
+        card_addr: chunk.card_addr,
+        stripe: chunk.stripe,
+        len: chunk.len,
+        index: burst_index
+    }),
     .out_valid_o(pending_valid),
     .out_ready_i(send),
     .out_data_o(pending)
@@ -175,9 +181,12 @@ module tmb_dma_copy_in import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign write_req_valid_o = arrived_valid && release_ready;
   assign send = write_req_valid_o && write_req_ready_i;
   assign write_req_o = '{
-      addr: pending.card_addr,
-      len: pending.len,
-      tag: mem_tag_t'({arrived_error, pending.index})
+      req: '{
+          addr: pending.card_addr,
+          len: pending.len,
+          tag: mem_tag_t'({arrived_error, pending.index})
+      },
+      stripe: pending.stripe
   };
   assign write_data_o = '{row: row, strobe: '1, last: row_last};
   assign row_done_o = write_data_valid_o && write_data_ready_i;

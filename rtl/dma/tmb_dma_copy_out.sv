@@ -40,7 +40,7 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
   // Reads from the card; tags hold {place of the first row, burst index}; rows are always taken.
   output logic          read_req_valid_o,
   input  logic          read_req_ready_i,
-  output mem_req_t      read_req_o,
+  output card_req_t     read_req_o,
   input  logic          read_rsp_valid_i,
   input  mem_read_rsp_t read_rsp_i,
 
@@ -113,19 +113,22 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
   logic [IndexWidth-1:0] reserve_index;
   logic tracker_ready, request_ready, enough_room, start, tracker_busy;
   burst_index_t burst_index;
-  mem_req_t request;
+  card_req_t request;
 
   assign enough_room = room > (IndexWidth + 1)'(chunk.len);
   assign chunk_ready = request_ready && tracker_ready && enough_room;
   assign start = chunk_valid && chunk_ready;
   assign request = '{
-      addr: chunk.card_addr,
-      len: chunk.len,
-      tag: mem_tag_t'({reserve_index, burst_index})
+      req: '{
+          addr: chunk.card_addr,
+          len: chunk.len,
+          tag: mem_tag_t'({reserve_index, burst_index})
+      },
+      stripe: chunk.stripe
   };
 
   tmb_spill_register #(
-    .T(mem_req_t)
+    .T(card_req_t)
   ) u_request (
     .clk_i,
     .rst_ni,

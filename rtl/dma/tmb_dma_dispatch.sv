@@ -63,6 +63,7 @@ module tmb_dma_dispatch import tmb_pkg::*; import tmb_dma_pkg::*; (
   assign copy_o = '{
       note: command_i.note,
       card_addr: command_i.addr[CardAddrWidth-1:0],
+      stripe: command_i.stripe,
       host_addr: command_i.operand,
       rows: command_i.rows
   };

@@ -56,8 +56,10 @@ package tmb_dma_pkg;
   // Words 0 to 4 of a command as they lie in its row; the rest of the row is reserved.
   typedef struct packed {
     logic [191:0] reserved5;
-    logic [46:0]  reserved4;
-    logic         fail;      // word 4
+    logic [31:0]  reserved4;
+    stripe_t      stripe;    // word 4
+    logic [6:0]   reserved6;
+    logic         fail;
     logic [7:0]   stream;
     logic [1:0]   reserved3;
     logic [5:0]   index;
@@ -113,6 +115,7 @@ package tmb_dma_pkg;
     virt_addr_t  addr;     // card address of copies, virtual address of table commands
     logic [63:0] operand;  // host address of copies, page entry of table commands
     row_count_t  rows;
+    stripe_t     stripe;   // of the card address of copies
     park_token_t token;
     logic        fail;
   } command_t;
@@ -121,6 +124,7 @@ package tmb_dma_pkg;
   typedef struct packed {
     note_t      note;
     card_addr_t card_addr;
+    stripe_t    stripe;
     host_addr_t host_addr;
     row_count_t rows;
   } copy_t;
@@ -130,9 +134,16 @@ package tmb_dma_pkg;
     note_t      note;
     logic       last;  // of its command
     card_addr_t card_addr;
+    stripe_t    stripe;
     host_addr_t host_addr;
     burst_len_t len;
   } chunk_t;
+
+  // A request to the card, with how its address is striped.
+  typedef struct packed {
+    mem_req_t req;
+    stripe_t  stripe;
+  } card_req_t;
 
   typedef struct packed {
     logic [31:0] id;

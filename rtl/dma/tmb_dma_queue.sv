@@ -138,7 +138,14 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign copy_ok = raw.addr[RowOffsetWidth-1:0] == '0 && raw.operand[RowOffsetWidth-1:0] == '0 &&
       raw.length[RowOffsetWidth-1:0] == '0 && raw.length != '0 &&
       raw.length <= 64'd1 << MaxCopyBytesLog2 && raw.addr[63:CardAddrWidth] == '0 &&
-      copy_end <= (CardAddrWidth + 1)'(1) << CardBytesLog2;
+      copy_end <= (CardAddrWidth + 1)'(1) << CardBytesLog2 && stripe_ok;
+
+  // Every legal stripe is a bijection of card memory, so a range inside stays inside.
+  logic stripe_ok;
+  assign stripe_ok = raw.stripe.channels_log2 == '0 ||
+      (32'(raw.stripe.channels_log2) <= $clog2(Cfg.NumChannels) &&
+       32'(raw.stripe.granule_log2) >= MinGranuleLog2 &&
+       32'(raw.stripe.granule_log2) <= Cfg.ChannelBytesLog2);
 
   assign table_ok = 32'(raw.asid) < Cfg.NumSpaces && raw.addr[63:VirtAddrWidth] == '0;
   assign reply_ok = 32'(raw.stream) < NumStreams && 32'(raw.index) < Cfg.ParkDepth;
@@ -154,6 +161,7 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
         addr: raw.addr[VirtAddrWidth-1:0],
         operand: raw.operand,
         rows: row_count_t'(raw.length >> RowOffsetWidth),
+        stripe: raw.stripe,
         token: '{stream: raw.stream, index: raw.index},
         fail: raw.fail
     };
@@ -216,6 +224,6 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
 
   logic unused_ok;
   assign unused_ok = &{1'b0, fifo_ready, host_r_i.last, raw.reserved1, raw.reserved2,
-                       raw.reserved3, raw.reserved4, raw.reserved5};
+                       raw.reserved3, raw.reserved4, raw.reserved5, raw.reserved6};
 
 endmodule

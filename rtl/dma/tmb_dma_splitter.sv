@@ -81,6 +81,7 @@ module tmb_dma_splitter import tmb_pkg::*; import tmb_dma_pkg::*; (
       note: copy_q.note,
       last: copy_q.rows == row_count_t'(rows_q),
       card_addr: copy_q.card_addr,
+      stripe: copy_q.stripe,
       host_addr: copy_q.host_addr,
       len: burst_len_t'(rows_q - 1'b1)
   };

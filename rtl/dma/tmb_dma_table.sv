@@ -154,6 +154,7 @@ module tmb_dma_table import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign busy_o = next_valid || state_q != StIdle;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, command_i.status, command_i.unit, command_i.fence, command_i.rows};
+  assign unused_ok = &{1'b0, command_i.status, command_i.unit, command_i.fence, command_i.rows,
+                       command_i.stripe};
 
 endmodule

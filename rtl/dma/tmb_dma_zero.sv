@@ -22,7 +22,7 @@ module tmb_dma_zero import tmb_pkg::*; import tmb_dma_pkg::*; #(
   // Writes to the card; tags hold the burst index.
   output logic            write_req_valid_o,
   input  logic            write_req_ready_i,
-  output mem_req_t        write_req_o,
+  output card_req_t       write_req_o,
   output logic            write_data_valid_o,
   input  logic            write_data_ready_i,
   output mem_write_data_t write_data_o,
@@ -82,9 +82,8 @@ module tmb_dma_zero import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign chunk_ready = write_req_ready_i && tracker_ready && rows_ready;
   assign start = chunk_valid && chunk_ready;
   assign write_req_o = '{
-      addr: chunk.card_addr,
-      len: chunk.len,
-      tag: mem_tag_t'(burst_index)
+      req: '{addr: chunk.card_addr, len: chunk.len, tag: mem_tag_t'(burst_index)},
+      stripe: chunk.stripe
   };
 
   burst_len_t rows_len, sent_q;

@@ -9,7 +9,7 @@
 // MaxReads, MaxWrites               bursts outstanding at the controller
 //
 // All requests leave with one ID, so the controller answers in order, and a short queue of "who
-// asked" routes the answers: {reader, tag} a read, {writer, tag} a write. Requesters get answers of
+// asked" routes the answers: {reader, tag, place} a read, {writer, tag} a write. Requesters get answers of
 // several channels at the same time, without reordering logic here.
 //
 // Throughput: one request a cycle each for reads and writes, one row read and one row written a
@@ -43,17 +43,17 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   // Read requests for this channel, one bit a reader.
   input  logic [NumReaders-1:0] read_req_valid_i,
   output logic [NumReaders-1:0] read_req_ready_o,
-  input  mem_req_t              read_req_i [NumReaders],
+  input  piece_t                read_req_i [NumReaders],
   // Rows, and whom they are for.
   output logic                   read_rsp_valid_o,
   input  logic                   read_rsp_ready_i,
   output logic [ReaderWidth-1:0] read_rsp_reader_o,
-  output mem_read_rsp_t          read_rsp_o,
+  output piece_row_t             read_rsp_o,
 
   // Write requests for this channel, one bit a writer.
   input  logic [NumWriters-1:0] write_req_valid_i,
   output logic [NumWriters-1:0] write_req_ready_o,
-  input  mem_req_t              write_req_i [NumWriters],
+  input  piece_t                write_req_i [NumWriters],
   // Rows; bit w of the valid vector only while the writer's next row is for this channel.
   input  logic [NumWriters-1:0] write_data_valid_i,
   output logic [NumWriters-1:0] write_data_ready_o,
@@ -62,7 +62,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   output logic                   write_rsp_valid_o,
   input  logic                   write_rsp_ready_i,
   output logic [WriterWidth-1:0] write_rsp_writer_o,
-  output mem_write_rsp_t         write_rsp_o,
+  output piece_done_t            write_rsp_o,
 
   // Memory controller.
   output logic            mem_ar_valid_o,
@@ -89,13 +89,16 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   typedef logic [WriterWidth-1:0] writer_t;
 
   typedef struct packed {
-    reader_t  reader;
-    mem_tag_t tag;
+    reader_t    reader;
+    mem_tag_t   tag;
+    burst_len_t index;  // of the piece's first row in its burst
+    cut_t       cut;
   } read_order_t;
 
   typedef struct packed {
     writer_t  writer;
     mem_tag_t tag;
+    cut_t     cut;
   } write_order_t;
 
   // ---------------------------------------------------------------------------------------------
@@ -122,7 +125,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   assign read_accept = ar_ready && read_order_ready;
   assign read_req_ready_o = read_accept ? read_grant : '0;
 
-  mem_req_t read_won;
+  piece_t read_won;
   assign read_won = read_req_i[read_winner];
 
   tmb_spill_register #(
@@ -151,7 +154,12 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     .rst_ni,
     .in_valid_i(read_any && ar_ready),
     .in_ready_o(read_order_ready),
-    .in_data_i('{reader: read_winner, tag: read_won.tag}),
+    .in_data_i('{
+        reader: read_winner,
+        tag: read_won.tag,
+        index: read_won.index,
+        cut: read_won.cut
+    }),
     .out_valid_o(read_order_valid),
     .out_ready_i(r_valid && r_ready && r.last),
     .out_data_o(read_head)
@@ -179,11 +187,14 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   assign read_rsp_valid_o = r_valid;
   assign read_rsp_reader_o = read_head.reader;
   assign read_rsp_o = '{
-      row: r.row,
-      tag: read_head.tag,
-      index: row_index_q,
-      last: r.last,
-      error: r.error
+      rsp: '{
+          row: r.row,
+          tag: read_head.tag,
+          index: burst_len_t'(read_head.index + row_index_q),
+          last: r.last,
+          error: r.error
+      },
+      cut: read_head.cut
   };
 
   // ---------------------------------------------------------------------------------------------
@@ -211,7 +222,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   assign write_accept = aw_ready && write_room;
   assign write_req_ready_o = write_accept ? write_grant : '0;
 
-  mem_req_t write_won;
+  piece_t write_won;
   assign write_won = write_req_i[write_winner];
 
   tmb_spill_register #(
@@ -274,7 +285,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     .rst_ni,
     .in_valid_i(write_any && write_accept),
     .in_ready_o(write_order_ready),
-    .in_data_i('{writer: write_winner, tag: write_won.tag}),
+    .in_data_i('{writer: write_winner, tag: write_won.tag, cut: write_won.cut}),
     .out_valid_o(write_order_valid),
     .out_ready_i(b_valid && b_ready),
     .out_data_o(write_head)
@@ -296,7 +307,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   assign b_ready = write_rsp_ready_i;
   assign write_rsp_valid_o = b_valid;
   assign write_rsp_writer_o = write_head.writer;
-  assign write_rsp_o = '{tag: write_head.tag, error: b_error};
+  assign write_rsp_o = '{rsp: '{tag: write_head.tag, error: b_error}, cut: write_head.cut};
 
   // The order queues are asked for nothing that was not requested.
   `TMB_ASSERT(RowWasAskedFor, !r_valid || read_order_valid)

@@ -8,13 +8,16 @@
 // NumReaders, NumWriters            requesters
 // PreferredReader, PreferredWriter  the DMA engine among them
 //
-// Parts, each with a clean seam: router (which channel), one tmb_channel each (arbiter, order,
-// AXI4), return networks (rows and write responses to their requesters). A scheduler replaces the
-// arbiter in tmb_channel and nothing else.
+// Parts, each with a clean seam: stripe stages (bursts become pieces on one channel), router (which
+// channel), one tmb_channel each (arbiter, order, AXI4), return networks (rows and write responses to
+// their requesters). A scheduler replaces the arbiter in tmb_channel and nothing else.
+//
+// StripedReaders, StripedWriters    requesters whose addresses may be striped; the others' requests
+//                                   pass without the stripe stage's cycle
 //
 // Throughput: every channel reads one row and writes one row a cycle, all channels at once; every
-// reader receives and every writer gives one row a cycle. Latency: request to memory 1 cycle, memory
-// to requester 2 cycles. Ordering: as mem_read_rsp_t and mem_write_data_t say: per requester and
+// reader receives and every writer gives one row a cycle. Latency: request to memory 1 cycle (2 with a
+// stripe stage), memory to requester 2 cycles. Ordering: as mem_read_rsp_t and mem_write_data_t say: per requester and
 // channel in order, across channels none. A writer's data is pulled in the order of its requests.
 //
 // Back-pressure: requests wait at the requester; rows wait at the head of their channel.
@@ -41,7 +44,9 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   parameter int unsigned NumReaders = 5,
   parameter int unsigned NumWriters = 4,
   parameter int unsigned PreferredReader = NumReaders - 1,
-  parameter int unsigned PreferredWriter = NumWriters - 1
+  parameter int unsigned PreferredWriter = NumWriters - 1,
+  parameter logic [NumReaders-1:0] StripedReaders = '1,
+  parameter logic [NumWriters-1:0] StripedWriters = '1
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -49,6 +54,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   input  logic            read_req_valid_i [NumReaders],
   output logic            read_req_ready_o [NumReaders],
   input  mem_req_t        read_req_i [NumReaders],
+  input  stripe_t         read_stripe_i [NumReaders],  // of the request beside it
   output logic            read_rsp_valid_o [NumReaders],
   input  logic            read_rsp_ready_i [NumReaders],
   output mem_read_rsp_t   read_rsp_o [NumReaders],
@@ -56,6 +62,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   input  logic            write_req_valid_i [NumWriters],
   output logic            write_req_ready_o [NumWriters],
   input  mem_req_t        write_req_i [NumWriters],
+  input  stripe_t         write_stripe_i [NumWriters],
   input  logic            write_data_valid_i [NumWriters],
   output logic            write_data_ready_o [NumWriters],
   input  mem_write_data_t write_data_i [NumWriters],
@@ -89,6 +96,125 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   localparam int unsigned WriterOrderDepth = 8;
 
   // ---------------------------------------------------------------------------------------------
+  // Stripe stages
+  // ---------------------------------------------------------------------------------------------
+
+  logic read_piece_valid [NumReaders];
+  logic read_piece_ready [NumReaders];
+  piece_t read_piece [NumReaders];
+  logic row_valid [NumReaders];
+  piece_row_t row [NumReaders];
+
+  for (genvar r = 0; r < NumReaders; r++) begin : gen_reader
+    logic is_final;
+
+    if (NumChannels > 1 && StripedReaders[r]) begin : gen_striped
+      tmb_fabric_stripe #(
+        .NumChannels(NumChannels),
+        .ChannelBytesLog2(Cfg.ChannelBytesLog2)
+      ) u_stripe (
+        .clk_i,
+        .rst_ni,
+        .req_valid_i(read_req_valid_i[r]),
+        .req_ready_o(read_req_ready_o[r]),
+        .req_i(read_req_i[r]),
+        .stripe_i(read_stripe_i[r]),
+        .piece_valid_o(read_piece_valid[r]),
+        .piece_ready_i(read_piece_ready[r]),
+        .piece_o(read_piece[r]),
+        .done_valid_i(row_valid[r] && read_rsp_ready_i[r] && row[r].rsp.last),
+        .done_cut_i(row[r].cut),
+        .final_o(is_final)
+      );
+    end else begin : gen_plain
+      assign read_piece_valid[r] = read_req_valid_i[r];
+      assign read_req_ready_o[r] = read_piece_ready[r];
+      assign read_piece[r] = '{
+          addr: read_req_i[r].addr,
+          len: read_req_i[r].len,
+          tag: read_req_i[r].tag,
+          index: '0,
+          cut: '0
+      };
+      assign is_final = 1'b1;
+
+      logic unused_ok;
+      assign unused_ok = &{1'b0, read_stripe_i[r], row[r].cut};
+    end
+
+    // Whoever asked for the burst sees one last row.
+    assign read_rsp_valid_o[r] = row_valid[r];
+    always_comb begin
+      read_rsp_o[r] = row[r].rsp;
+      read_rsp_o[r].last = row[r].rsp.last && is_final;
+    end
+  end
+
+  logic write_piece_valid [NumWriters];
+  logic write_piece_ready [NumWriters];
+  piece_t write_piece [NumWriters];
+  logic done_valid [NumWriters];
+  logic done_ready [NumWriters];
+  piece_done_t done [NumWriters];
+
+  for (genvar w = 0; w < NumWriters; w++) begin : gen_writer
+    if (NumChannels > 1 && StripedWriters[w]) begin : gen_striped
+      logic is_final;
+      logic [MaxCuts-1:0] failed_q;  // an earlier piece of the burst
+
+      tmb_fabric_stripe #(
+        .NumChannels(NumChannels),
+        .ChannelBytesLog2(Cfg.ChannelBytesLog2)
+      ) u_stripe (
+        .clk_i,
+        .rst_ni,
+        .req_valid_i(write_req_valid_i[w]),
+        .req_ready_o(write_req_ready_o[w]),
+        .req_i(write_req_i[w]),
+        .stripe_i(write_stripe_i[w]),
+        .piece_valid_o(write_piece_valid[w]),
+        .piece_ready_i(write_piece_ready[w]),
+        .piece_o(write_piece[w]),
+        .done_valid_i(done_valid[w] && done_ready[w]),
+        .done_cut_i(done[w].cut),
+        .final_o(is_final)
+      );
+
+      // The responses of a burst become one.
+      assign done_ready[w] = write_rsp_ready_i[w] || !is_final;
+      assign write_rsp_valid_o[w] = done_valid[w] && is_final;
+      assign write_rsp_o[w] = '{
+          tag: done[w].rsp.tag,
+          error: done[w].rsp.error || (done[w].cut.valid && failed_q[done[w].cut.id])
+      };
+
+      always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+          failed_q <= '0;
+        end else if (done_valid[w] && done_ready[w] && done[w].cut.valid) begin
+          failed_q[done[w].cut.id] <= !is_final && write_rsp_o[w].error;
+        end
+      end
+    end else begin : gen_plain
+      assign write_piece_valid[w] = write_req_valid_i[w];
+      assign write_req_ready_o[w] = write_piece_ready[w];
+      assign write_piece[w] = '{
+          addr: write_req_i[w].addr,
+          len: write_req_i[w].len,
+          tag: write_req_i[w].tag,
+          index: '0,
+          cut: '0
+      };
+      assign done_ready[w] = write_rsp_ready_i[w];
+      assign write_rsp_valid_o[w] = done_valid[w];
+      assign write_rsp_o[w] = done[w].rsp;
+
+      logic unused_ok;
+      assign unused_ok = &{1'b0, write_stripe_i[w], done[w].cut};
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
   // Router
   // ---------------------------------------------------------------------------------------------
 
@@ -101,9 +227,9 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     .NumChannels(NumChannels),
     .ChannelBytesLog2(Cfg.ChannelBytesLog2)
   ) u_read_router (
-    .valid_i(read_req_valid_i),
-    .ready_o(read_req_ready_o),
-    .req_i(read_req_i),
+    .valid_i(read_piece_valid),
+    .ready_o(read_piece_ready),
+    .req_i(read_piece),
     .channel_o(read_channel),
     .channel_valid_o(channel_read_valid),
     .channel_ready_i(channel_read_ready)
@@ -122,45 +248,68 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   ) u_write_router (
     .valid_i(write_valid),
     .ready_o(write_ready),
-    .req_i(write_req_i),
+    .req_i(write_piece),
     .channel_o(write_channel),
     .channel_valid_o(channel_write_valid),
     .channel_ready_i(channel_write_ready)
   );
 
   // ---------------------------------------------------------------------------------------------
-  // Write data: each writer's rows go where its requests went, in their order.
+  // Write data: each writer's rows go where its pieces went, in their order.
   // ---------------------------------------------------------------------------------------------
 
   logic [NumWriters-1:0] channel_data_valid [NumChannels];
   logic [NumWriters-1:0] channel_data_ready [NumChannels];
 
-  for (genvar w = 0; w < NumWriters; w++) begin : gen_writer
-    logic order_ready, order_valid;
-    logic [ChannelWidth-1:0] data_channel;
+  mem_write_data_t write_row [NumWriters];
 
-    assign write_valid[w] = write_req_valid_i[w] && order_ready;
-    assign write_req_ready_o[w] = write_ready[w] && order_ready;
+  typedef struct packed {
+    logic [ChannelWidth-1:0] channel;
+    burst_len_t              len;
+  } order_t;
+
+  for (genvar w = 0; w < NumWriters; w++) begin : gen_data
+    logic order_ready, order_valid, sent, piece_ends;
+    order_t order;
+    burst_len_t sent_q;  // rows of the piece
+
+    assign write_valid[w] = write_piece_valid[w] && order_ready;
+    assign write_piece_ready[w] = write_ready[w] && order_ready;
 
     tmb_fifo #(
-      .T(logic [ChannelWidth-1:0]),
+      .T(order_t),
       .Depth(WriterOrderDepth)
     ) u_order (
       .clk_i,
       .rst_ni,
-      .in_valid_i(write_req_valid_i[w] && write_ready[w]),
+      .in_valid_i(write_piece_valid[w] && write_ready[w]),
       .in_ready_o(order_ready),
-      .in_data_i(write_channel[w]),
+      .in_data_i('{channel: write_channel[w], len: write_piece[w].len}),
       .out_valid_o(order_valid),
-      .out_ready_i(write_data_valid_i[w] && write_data_ready_o[w] && write_data_i[w].last),
-      .out_data_o(data_channel)
+      .out_ready_i(sent && piece_ends),
+      .out_data_o(order)
     );
 
-    assign write_data_ready_o[w] = order_valid && channel_data_ready[data_channel][w];
+    assign piece_ends = sent_q == order.len;
+    assign sent = write_data_valid_i[w] && write_data_ready_o[w];
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) sent_q <= '0;
+      else if (sent) sent_q <= piece_ends ? '0 : burst_len_t'(sent_q + 1'b1);
+    end
+
+    assign write_row[w] = '{
+        row: write_data_i[w].row,
+        strobe: write_data_i[w].strobe,
+        last: piece_ends
+    };
+    assign write_data_ready_o[w] = order_valid && channel_data_ready[order.channel][w];
     for (genvar c = 0; c < NumChannels; c++) begin : gen_data_valid
       assign channel_data_valid[c][w] =
-          write_data_valid_i[w] && order_valid && data_channel == ChannelWidth'(c);
+          write_data_valid_i[w] && order_valid && order.channel == ChannelWidth'(c);
     end
+
+    // The end of a burst is the end of a piece.
+    `TMB_ASSERT(LastRowsEndPieces, !(sent && write_data_i[w].last) || piece_ends)
   end
 
   // ---------------------------------------------------------------------------------------------
@@ -170,12 +319,12 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   logic channel_row_valid [NumChannels];
   logic channel_row_ready [NumChannels];
   logic [ReaderWidth-1:0] channel_row_reader [NumChannels];
-  mem_read_rsp_t channel_row [NumChannels];
+  piece_row_t channel_row [NumChannels];
 
   logic channel_done_valid [NumChannels];
   logic channel_done_ready [NumChannels];
   logic [WriterWidth-1:0] channel_done_writer [NumChannels];
-  mem_write_rsp_t channel_done [NumChannels];
+  piece_done_t channel_done [NumChannels];
 
   for (genvar c = 0; c < NumChannels; c++) begin : gen_channel
     tmb_channel #(
@@ -189,17 +338,17 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
       .rst_ni,
       .read_req_valid_i(channel_read_valid[c]),
       .read_req_ready_o(channel_read_ready[c]),
-      .read_req_i,
+      .read_req_i(read_piece),
       .read_rsp_valid_o(channel_row_valid[c]),
       .read_rsp_ready_i(channel_row_ready[c]),
       .read_rsp_reader_o(channel_row_reader[c]),
       .read_rsp_o(channel_row[c]),
       .write_req_valid_i(channel_write_valid[c]),
       .write_req_ready_o(channel_write_ready[c]),
-      .write_req_i,
+      .write_req_i(write_piece),
       .write_data_valid_i(channel_data_valid[c]),
       .write_data_ready_o(channel_data_ready[c]),
-      .write_data_i,
+      .write_data_i(write_row),
       .write_rsp_valid_o(channel_done_valid[c]),
       .write_rsp_ready_i(channel_done_ready[c]),
       .write_rsp_writer_o(channel_done_writer[c]),
@@ -227,7 +376,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   // ---------------------------------------------------------------------------------------------
 
   tmb_fabric_return #(
-    .T(mem_read_rsp_t),
+    .T(piece_row_t),
     .NumChannels(NumChannels),
     .NumRequesters(NumReaders)
   ) u_rows (
@@ -237,13 +386,13 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     .ready_o(channel_row_ready),
     .requester_i(channel_row_reader),
     .data_i(channel_row),
-    .valid_o(read_rsp_valid_o),
+    .valid_o(row_valid),
     .ready_i(read_rsp_ready_i),
-    .data_o(read_rsp_o)
+    .data_o(row)
   );
 
   tmb_fabric_return #(
-    .T(mem_write_rsp_t),
+    .T(piece_done_t),
     .NumChannels(NumChannels),
     .NumRequesters(NumWriters)
   ) u_responses (
@@ -253,9 +402,9 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     .ready_o(channel_done_ready),
     .requester_i(channel_done_writer),
     .data_i(channel_done),
-    .valid_o(write_rsp_valid_o),
-    .ready_i(write_rsp_ready_i),
-    .data_o(write_rsp_o)
+    .valid_o(done_valid),
+    .ready_i(done_ready),
+    .data_o(done)
   );
 
   `TMB_ASSERT_INIT(ChannelsArePowerOfTwo, (NumChannels & (NumChannels - 1)) == 0)

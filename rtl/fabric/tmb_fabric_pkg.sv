@@ -2,7 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Types of the fabric: what passes between a channel and its memory controller.
+// Types of the fabric: what passes between a channel and its memory controller, and between the
+// stripe stages and the channels.
 
 package tmb_fabric_pkg;
 
@@ -19,5 +20,35 @@ package tmb_fabric_pkg;
     logic last;
     logic error;
   } channel_r_t;
+
+  // Bursts of one requester that are cut and not complete.
+  localparam int unsigned MaxCuts = 32;
+  typedef logic [$clog2(MaxCuts)-1:0] cut_id_t;
+
+  // Which cut burst a piece belongs to. `valid` = 0: the piece is the whole burst.
+  typedef struct packed {
+    logic    valid;
+    cut_id_t id;
+  } cut_t;
+
+  // A part of a burst that lies on one channel.
+  typedef struct packed {
+    card_addr_t addr;   // {channel, offset}
+    burst_len_t len;
+    mem_tag_t   tag;
+    burst_len_t index;  // of its first row in the burst
+    cut_t       cut;
+  } piece_t;
+
+  // `rsp.last` is the last row of the piece.
+  typedef struct packed {
+    mem_read_rsp_t rsp;
+    cut_t          cut;
+  } piece_row_t;
+
+  typedef struct packed {
+    mem_write_rsp_t rsp;
+    cut_t           cut;
+  } piece_done_t;
 
 endpackage

@@ -11,7 +11,7 @@
 // is ready when the channel that its request names takes it. Address bits above the channel number
 // are ignored: whoever makes the address (translator, DMA decoder) has checked it.
 
-module tmb_fabric_router import tmb_pkg::*; #(
+module tmb_fabric_router import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   parameter int unsigned NumRequesters = 1,
   parameter int unsigned NumChannels = 2,
   parameter int unsigned ChannelBytesLog2 = 34,
@@ -19,7 +19,7 @@ module tmb_fabric_router import tmb_pkg::*; #(
 ) (
   input  logic                     valid_i [NumRequesters],
   output logic                     ready_o [NumRequesters],
-  input  mem_req_t                 req_i [NumRequesters],
+  input  piece_t                   req_i [NumRequesters],
   output logic [ChannelWidth-1:0]  channel_o [NumRequesters],
   // Per channel, one bit a requester.
   output logic [NumRequesters-1:0] channel_valid_o [NumChannels],
@@ -38,7 +38,7 @@ module tmb_fabric_router import tmb_pkg::*; #(
     end
 
     logic unused_ok;
-    assign unused_ok = &{1'b0, req_i[r].addr, req_i[r].len, req_i[r].tag};
+    assign unused_ok = &{1'b0, req_i[r]};
   end
 
 endmodule

@@ -161,6 +161,19 @@ package tmb_pkg;
   } fault_reply_t;
 
   // ---------------------------------------------------------------------------------------------
+  // Striping
+  // ---------------------------------------------------------------------------------------------
+
+  // How the card addresses of a space are spread over channels: over 2^channels_log2 neighbouring
+  // channels, 2^granule_log2 bytes on each in turn. channels_log2 = 0: an address means what it says.
+  // docs/architecture.md, Striping. Legal: MinGranuleLog2 <= granule_log2 <= ChannelBytesLog2.
+  localparam int unsigned MinGranuleLog2 = RowOffsetWidth;
+  typedef struct packed {
+    logic [2:0] channels_log2;
+    logic [4:0] granule_log2;
+  } stripe_t;
+
+  // ---------------------------------------------------------------------------------------------
   // Requests to card memory (the seam between whoever has an address and the fabric)
   // ---------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   input  logic         row_zeroed_i,
 
   output space_cfg_t   space_cfg_o [Cfg.NumSpaces],
+  output stripe_t      space_stripe_o [Cfg.NumSpaces],
   output logic         slot_run_o [Cfg.NumSlots],
   output asid_t        slot_asid_o [Cfg.NumSlots],
   input  logic         slot_idle_i [Cfg.NumSlots],
@@ -141,7 +142,9 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   // ---------------------------------------------------------------------------------------------
 
   tmb_space_registers #(
-    .NumSpaces(Cfg.NumSpaces)
+    .NumSpaces(Cfg.NumSpaces),
+    .NumChannels(Cfg.NumChannels),
+    .ChannelBytesLog2(Cfg.ChannelBytesLog2)
   ) u_spaces (
     .clk_i,
     .rst_ni,
@@ -153,7 +156,8 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
         mask: hwif_out.SPACES.wr_biten
     }),
     .rsp_o(spaces_rsp),
-    .space_cfg_o
+    .space_cfg_o,
+    .stripe_o(space_stripe_o)
   );
 
   tmb_slot_registers #(

@@ -23,6 +23,7 @@ rtl/fabric/tmb_fabric_pkg.sv
 rtl/fabric/tmb_arbiter_dma_first.sv
 rtl/fabric/tmb_fabric_router.sv
 rtl/fabric/tmb_fabric_return.sv
+rtl/fabric/tmb_fabric_stripe.sv
 rtl/fabric/tmb_channel.sv
 rtl/fabric/tmb_fabric.sv
 rtl/dma/tmb_dma_pkg.sv

@@ -166,6 +166,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   localparam int unsigned DmaReader = NumReaders - 1;
   localparam int unsigned DmaWriter = NumWriters - 1;
 
+  // Page tables are never striped: their addresses mean what they say.
+  localparam logic [NumReaders-1:0] StripedReaders = {1'b1, 2'b00, {NumPorts{1'b1}}};
+  localparam logic [NumWriters-1:0] StripedWriters = {1'b1, 1'b0, {NumPorts{1'b1}}};
+
   // ---------------------------------------------------------------------------------------------
   // Control: BAR, registers, slots
   // ---------------------------------------------------------------------------------------------
@@ -212,6 +216,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   ring_t command_ring, event_ring;
   logic [31:0] command_head, event_tail;
   space_cfg_t space_cfg [Cfg.NumSpaces];
+  stripe_t space_stripe [Cfg.NumSpaces];
   logic slot_run [NumSlots];
   asid_t slot_asid [NumSlots];
   logic slot_idle [NumSlots];
@@ -237,6 +242,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .row_out_i(row_out),
     .row_zeroed_i(row_zeroed),
     .space_cfg_o(space_cfg),
+    .space_stripe_o(space_stripe),
     .slot_run_o(slot_run),
     .slot_asid_o(slot_asid),
     .slot_idle_i(slot_idle),
@@ -364,12 +370,14 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic read_req_valid [NumReaders];
   logic read_req_ready [NumReaders];
   mem_req_t read_req [NumReaders];
+  stripe_t read_stripe [NumReaders];
   logic read_rsp_valid [NumReaders];
   logic read_rsp_ready [NumReaders];
   mem_read_rsp_t read_rsp [NumReaders];
   logic write_req_valid [NumWriters];
   logic write_req_ready [NumWriters];
   mem_req_t write_req [NumWriters];
+  stripe_t write_stripe [NumWriters];
   logic write_data_valid [NumWriters];
   logic write_data_ready [NumWriters];
   mem_write_data_t write_data [NumWriters];
@@ -456,12 +464,14 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .read_req_valid_o(read_req_valid[DmaReader]),
     .read_req_ready_i(read_req_ready[DmaReader]),
     .read_req_o(read_req[DmaReader]),
+    .read_stripe_o(read_stripe[DmaReader]),
     .read_rsp_valid_i(read_rsp_valid[DmaReader]),
     .read_rsp_ready_o(read_rsp_ready[DmaReader]),
     .read_rsp_i(read_rsp[DmaReader]),
     .write_req_valid_o(write_req_valid[DmaWriter]),
     .write_req_ready_i(write_req_ready[DmaWriter]),
     .write_req_o(write_req[DmaWriter]),
+    .write_stripe_o(write_stripe[DmaWriter]),
     .write_data_valid_o(write_data_valid[DmaWriter]),
     .write_data_ready_i(write_data_ready[DmaWriter]),
     .write_data_o(write_data[DmaWriter]),
@@ -501,6 +511,26 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   // Fabric
   // ---------------------------------------------------------------------------------------------
 
+  // A port's bursts are striped as its space is. Both change only while the port is empty.
+  for (genvar p = 0; p < NumPorts; p++) begin : gen_stripe
+    stripe_t stripe_d, stripe_q;
+    always_comb begin
+      stripe_d = '0;
+      for (int unsigned a = 0; a < Cfg.NumSpaces; a++) begin
+        if (port_asid[p] == asid_t'(a)) stripe_d = space_stripe[a];
+      end
+    end
+    always_ff @(posedge clk_i) stripe_q <= stripe_d;
+    assign read_stripe[p] = stripe_q;
+    assign write_stripe[p] = stripe_q;
+  end
+  for (genvar r = NumPorts; r < NumVmReaders; r++) begin : gen_plain_reader
+    assign read_stripe[r] = '0;
+  end
+  for (genvar w = NumPorts; w < NumVmWriters; w++) begin : gen_plain_writer
+    assign write_stripe[w] = '0;
+  end
+
   channel_ax_t mem_ar [NumChannels];
   channel_r_t mem_r [NumChannels];
   channel_ax_t mem_aw [NumChannels];
@@ -512,19 +542,23 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .NumReaders(NumReaders),
     .NumWriters(NumWriters),
     .PreferredReader(DmaReader),
-    .PreferredWriter(DmaWriter)
+    .PreferredWriter(DmaWriter),
+    .StripedReaders(StripedReaders),
+    .StripedWriters(StripedWriters)
   ) u_fabric (
     .clk_i,
     .rst_ni,
     .read_req_valid_i(read_req_valid),
     .read_req_ready_o(read_req_ready),
     .read_req_i(read_req),
+    .read_stripe_i(read_stripe),
     .read_rsp_valid_o(read_rsp_valid),
     .read_rsp_ready_i(read_rsp_ready),
     .read_rsp_o(read_rsp),
     .write_req_valid_i(write_req_valid),
     .write_req_ready_o(write_req_ready),
     .write_req_i(write_req),
+    .write_stripe_i(write_stripe),
     .write_data_valid_i(write_data_valid),
     .write_data_ready_o(write_data_ready),
     .write_data_i(write_data),

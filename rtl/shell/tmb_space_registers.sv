@@ -4,28 +4,35 @@
 //
 // Registers of the address spaces: the storage behind SPACES of tmb_shell.rdl.
 //
-// NumSpaces   spaces that exist; the others read as zero and ignore writes
+// NumSpaces                       spaces that exist; the others read as zero and ignore writes
+// NumChannels, ChannelBytesLog2   which stripes are possible; any other is stored as none
 //
 // An access is acknowledged in the next cycle. State changes only on a write.
 
 module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   import tmb_register_map_pkg::*; #(
-  parameter int unsigned NumSpaces = 4
+  parameter int unsigned NumSpaces = 4,
+  parameter int unsigned NumChannels = 2,
+  parameter int unsigned ChannelBytesLog2 = 34
 ) (
   input  logic       clk_i,
   input  logic       rst_ni,
   input  array_req_t req_i,
   output array_rsp_t rsp_o,
-  output space_cfg_t space_cfg_o [NumSpaces]
+  output space_cfg_t space_cfg_o [NumSpaces],
+  output stripe_t    stripe_o [NumSpaces]
 );
 
   localparam int unsigned SpaceWidth = NumSpaces > 1 ? $clog2(NumSpaces) : 1;
   localparam int unsigned StrideLog2 = $clog2(SpaceStride);
   localparam int unsigned SetsLog2Lsb = SpaceCtrlSetsLog2Lsb;
   localparam int unsigned EnableLsb = SpaceCtrlEnableLsb;
+  localparam int unsigned GranuleLsb = SpaceCtrlStripeGranuleLog2Lsb;
+  localparam int unsigned ChannelsLsb = SpaceCtrlStripeChannelsLog2Lsb;
   localparam int unsigned ClassesLsb = SpaceSizeClassesMaskLsb;
 
   space_cfg_t space_q [NumSpaces];
+  stripe_t stripe_q [NumSpaces];
 
   logic [12:0] number;
   logic [SpaceWidth-1:0] index;
@@ -40,14 +47,18 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   // The addressed space as the host sees it, then with the written bits replaced, then back.
   logic [31:0] word, written;
   space_cfg_t space, space_d;
+  stripe_t stripe, stripe_d, asked;
 
   assign space = space_q[index];
+  assign stripe = stripe_q[index];
   always_comb begin
     word = '0;
     unique case (32'(offset))
       SpaceCtrl: begin
         word[EnableLsb] = space.enable;
         word[SetsLog2Lsb+:5] = space.table_sets_log2;
+        word[GranuleLsb+:5] = stripe.granule_log2;
+        word[ChannelsLsb+:3] = stripe.channels_log2;
       end
       SpaceTableBaseLo: word = space.table_base[31:0];
       SpaceTableBaseHi: word = 32'(space.table_base[CardAddrWidth-1:32]);
@@ -59,10 +70,19 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   assign written = (word & ~req_i.mask) | (req_i.data & req_i.mask);
   always_comb begin
     space_d = space;
+    stripe_d = stripe;
+    asked = '{channels_log2: written[ChannelsLsb+:3], granule_log2: written[GranuleLsb+:5]};
     unique case (32'(offset))
       SpaceCtrl: begin
         space_d.enable = written[EnableLsb];
         space_d.table_sets_log2 = written[SetsLog2Lsb+:5];
+        // A space that is switched off keeps its stripe: bursts that have left may still be under way.
+        if (written[EnableLsb]) stripe_d = '0;
+        if (written[EnableLsb] && 32'(asked.channels_log2) <= $clog2(NumChannels) &&
+            32'(asked.granule_log2) >= MinGranuleLog2 &&
+            32'(asked.granule_log2) <= ChannelBytesLog2) begin
+          stripe_d = asked;
+        end
       end
       // Tables are aligned to rows at least.
       SpaceTableBaseLo: space_d.table_base[31:0] = {written[31:6], 6'd0};
@@ -74,9 +94,13 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      for (int unsigned s = 0; s < NumSpaces; s++) space_q[s] <= '0;
+      for (int unsigned s = 0; s < NumSpaces; s++) begin
+        space_q[s] <= '0;
+        stripe_q[s] <= '0;
+      end
     end else if (req_i.valid && req_i.write && exists) begin
       space_q[index] <= space_d;
+      stripe_q[index] <= stripe_d;
     end
   end
 
@@ -93,5 +117,6 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
 
   assign rsp_o = rsp_q;
   assign space_cfg_o = space_q;
+  assign stripe_o = stripe_q;
 
 endmodule

@@ -35,6 +35,7 @@ fn run(card: &mut SimCard, operation: Operation) -> Result<()> {
         operation,
         fence: false,
         notify: true,
+        ..Command::default()
     })?;
     let events = card.wait(None)?;
     match events[..] {

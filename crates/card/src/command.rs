@@ -1,6 +1,6 @@
 //! Commands to the shell, and their 64-byte form (docs/architecture.md, "Command ring").
 
-use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, VirtAddr};
+use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, Stripe, VirtAddr};
 
 /// The caller's name for a command; comes back in its completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,9 +16,10 @@ pub struct FaultToken {
 }
 
 /// What the shell shall do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Operation {
     /// Nothing.
+    #[default]
     Nop,
     /// Host memory to card memory.
     CopyIn {
@@ -91,7 +92,7 @@ pub enum Operation {
 }
 
 /// An operation with its name and its place in the order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// Comes back in the completion.
     pub id: CommandId,
@@ -101,6 +102,9 @@ pub struct Command {
     pub fence: bool,
     /// Send a completion event (failures always send one).
     pub notify: bool,
+    /// How the card address of a copy or a zeroing is striped: as the frames of the space it is for.
+    /// Page tables are not striped.
+    pub stripe: Stripe,
 }
 
 /// A command as the shell reads it: eight little-endian words.
@@ -169,6 +173,10 @@ impl Command {
                 (0x20, 0)
             }
         };
+        if let 0x01..=0x03 = opcode {
+            words[4] = u64::from(self.stripe.granule_log2()) << 24
+                | u64::from(self.stripe.channels_log2()) << 29;
+        }
         words[0] = opcode
             | u64::from(self.fence) << 8
             | u64::from(self.notify) << 9
@@ -193,10 +201,11 @@ mod tests {
             },
             fence: true,
             notify: false,
+            stripe: Stripe::new(2 << 20, 4).unwrap(),
         };
         assert_eq!(
             command.encode(),
-            [0x7_0000_0102, 0x1000, 0x2000, 128, 0, 0, 0, 0]
+            [0x7_0000_0102, 0x1000, 0x2000, 128, 0x5500_0000, 0, 0, 0]
         );
     }
 
@@ -212,6 +221,7 @@ mod tests {
             operation,
             fence: false,
             notify: true,
+            ..Command::default()
         };
         assert_eq!(command.encode()[4], 0x1_0305);
         assert_eq!(command.encode()[0] & 0x3ff, 0x220);

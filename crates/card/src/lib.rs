@@ -49,6 +49,23 @@ pub struct CardDescription {
     pub clock_period: Picoseconds,
 }
 
+impl CardDescription {
+    /// Whether the card can have a stripe.
+    ///
+    /// # Errors
+    /// [`CardError::NoSuchStripe`] when not.
+    pub fn check_stripe(&self, stripe: units::Stripe) -> Result<(), CardError> {
+        if stripe.fits(self.channels, self.channel_bytes_log2) {
+            return Ok(());
+        }
+        Err(CardError::NoSuchStripe {
+            stripe,
+            channels: self.channels,
+            channel_bytes: 1 << self.channel_bytes_log2,
+        })
+    }
+}
+
 /// What the host does beside the card, as far as it costs time.
 ///
 /// On a card in virtual time the cost comes from the platform file; elsewhere the work is over at
@@ -151,6 +168,14 @@ pub trait Card: Send {
         asid: units::Asid,
         table: Option<(units::TableGeometry, u32)>,
     ) -> Result<(), CardError>;
+
+    /// Spreads the frames of a space over channels: card addresses in its page-table entries are
+    /// striped from the next [`control_space`](Card::control_space) on, and copies to and from its
+    /// frames have to say so ([`Command::stripe`]). To be called while no slot runs in the space.
+    ///
+    /// # Errors
+    /// No such space, or a stripe that the card cannot have.
+    fn stripe_space(&mut self, asid: units::Asid, stripe: units::Stripe) -> Result<(), CardError>;
 
     /// The one wait: returns as soon as there are events, or none at the deadline.
     ///
@@ -285,6 +310,16 @@ pub enum CardError {
         asid: u8,
         /// Number of spaces.
         spaces: u8,
+    },
+    /// A stripe beyond the card's channels.
+    #[error("{stripe}: the card has {channels} channels of {channel_bytes} bytes")]
+    NoSuchStripe {
+        /// The stripe asked for.
+        stripe: units::Stripe,
+        /// Channels.
+        channels: u8,
+        /// Bytes of address space of one.
+        channel_bytes: u64,
     },
     /// A kernel is running in the slot.
     #[error("slot {slot} is running; hold it in reset first", slot = .slot.0)]

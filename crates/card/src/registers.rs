@@ -226,6 +226,13 @@ pub mod space {
         pub const ENABLE: Field = Field { lsb: 0, width: 1 };
         /// log2(sets of the page table), at least 10.
         pub const SETS_LOG2: Field = Field { lsb: 8, width: 5 };
+        /// log2(bytes that lie on one channel in a row), 6 to log2(bytes of a channel). Without a
+        /// meaning when STRIPE_CHANNELS_LOG2 is 0.
+        pub const STRIPE_GRANULE_LOG2: Field = Field { lsb: 16, width: 5 };
+        /// log2(channels that the space's frames are spread over); 0: an address means what it
+        /// says. A stripe that the card cannot have is stored as 0. Taken by writes with ENABLE =
+        /// 1; change it only while the ports of the space are idle.
+        pub const STRIPE_CHANNELS_LOG2: Field = Field { lsb: 24, width: 3 };
     }
 
     /// Fields of `SIZE_CLASSES`.

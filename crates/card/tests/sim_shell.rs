@@ -2,11 +2,11 @@
 
 mod sim;
 
-use sim::{open, options, pattern, run_copy, Driver};
+use sim::{card_address, open, options, pattern, run_copy, run_copy_striped, Driver};
 use tombolo_card::command::Operation;
 use tombolo_card::event::CommandStatus;
 use tombolo_card::{Card, CardError};
-use units::{CardAddr, HostAddr};
+use units::{CardAddr, HostAddr, Stripe};
 
 #[test]
 fn bytes_go_in_and_come_out() {
@@ -117,4 +117,56 @@ fn a_kernel_copies_through_its_pages() {
     assert_eq!(statistics.streams[3].rows, rows);
     assert_eq!(statistics.streams[1].rows + statistics.streams[2].rows, 0);
     assert!(statistics.evaluated_cycles < statistics.cycles);
+}
+
+/// Kernel and DMA see a striped space as if it were not, and its rows lie where the contract says.
+#[test]
+fn striped_spaces_hold_the_same_bytes_spread_over_channels() {
+    const BYTES: usize = 40_000;
+    let channel_bytes_log2 = options().shell.channel_bytes_log2;
+    for granule in [64, 1 << 10, 4 << 10, 32 << 10, 2 << 20] {
+        let stripe = Stripe::new(granule, 2).unwrap();
+        let (mut driver, input, output) = run_copy_striped(options(), BYTES, stripe);
+        assert!(output == input, "{stripe}");
+
+        driver.stripe = Stripe::NONE;
+        let (memory, host) = driver.map(1 << 16);
+        for (place, range) in stripe.pieces(card_address(0), BYTES as u64, channel_bytes_log2) {
+            let out = Operation::CopyOut {
+                from: place,
+                to: host,
+                bytes: (range.end - range.start).next_multiple_of(64),
+            };
+            assert_eq!(driver.command(out), CommandStatus::Ok);
+            let mut seen = vec![0; (range.end - range.start) as usize];
+            memory.read(0, &mut seen).unwrap();
+            assert!(
+                seen == input[range.start as usize..range.end as usize],
+                "{stripe}, {place}"
+            );
+        }
+        let statistics = driver.card.statistics().unwrap();
+        let written = |channel: usize| statistics.channels[channel].rows_written;
+        if granule <= 4 << 10 {
+            let share = written(0) as f64 / (written(0) + written(1)) as f64;
+            assert!((0.4..0.6).contains(&share), "{stripe}: {share}");
+        }
+    }
+}
+
+#[test]
+fn a_stripe_that_the_card_cannot_have_is_refused() {
+    let mut driver = Driver::new(open(options()));
+    let (_memory, host) = driver.map(4096);
+    let copy = Operation::CopyIn {
+        from: host,
+        to: CardAddr::new(0).unwrap(),
+        bytes: 4096,
+    };
+    driver.stripe = Stripe::new(4096, 4).unwrap();
+    let error = driver.card.stripe_space(sim::SPACE, driver.stripe);
+    assert!(matches!(error, Err(CardError::NoSuchStripe { .. })));
+    assert_eq!(driver.command(copy), CommandStatus::Refused);
+    driver.stripe = Stripe::new(4096, 2).unwrap();
+    assert_eq!(driver.command(copy), CommandStatus::Ok);
 }

@@ -11,10 +11,12 @@
 
 mod address;
 mod page;
+mod stripe;
 mod time;
 
 pub use address::{Asid, CardAddr, FrameNumber, HostAddr, VirtAddr};
 pub use page::{PageEntry, PageNumber, PageSize, TableGeometry, Target};
+pub use stripe::Stripe;
 pub use time::Picoseconds;
 
 /// Bytes of a row: the width of the shell's data paths.

@@ -156,6 +156,8 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   logic read_req_valid [1];
   logic read_req_ready [1];
   mem_req_t read_req [1];
+  stripe_t read_stripe [1];
+  stripe_t write_stripe [1];
   logic read_rsp_valid [1];
   logic read_rsp_ready [1];
   mem_read_rsp_t read_rsp [1];
@@ -235,12 +237,14 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
     .read_req_valid_o(read_req_valid[0]),
     .read_req_ready_i(read_req_ready[0]),
     .read_req_o(read_req[0]),
+    .read_stripe_o(read_stripe[0]),
     .read_rsp_valid_i(read_rsp_valid[0]),
     .read_rsp_ready_o(read_rsp_ready[0]),
     .read_rsp_i(read_rsp[0]),
     .write_req_valid_o(write_req_valid[0]),
     .write_req_ready_i(write_req_ready[0]),
     .write_req_o(write_req[0]),
+    .write_stripe_o(write_stripe[0]),
     .write_data_valid_o(write_data_valid[0]),
     .write_data_ready_i(write_data_ready[0]),
     .write_data_o(write_data[0]),
@@ -306,12 +310,14 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
     .read_req_valid_i(read_req_valid),
     .read_req_ready_o(read_req_ready),
     .read_req_i(read_req),
+    .read_stripe_i(read_stripe),
     .read_rsp_valid_o(read_rsp_valid),
     .read_rsp_ready_i(read_rsp_ready),
     .read_rsp_o(read_rsp),
     .write_req_valid_i(write_req_valid),
     .write_req_ready_o(write_req_ready),
     .write_req_i(write_req),
+    .write_stripe_i(write_stripe),
     .write_data_valid_i(write_data_valid),
     .write_data_ready_o(write_data_ready),
     .write_data_i(write_data),

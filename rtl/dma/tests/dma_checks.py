@@ -79,6 +79,14 @@ class Bench:
         await self.commands.until(lambda: self.dut.idle_o.value == 1, cycles)
 
 
+def striped(addr, granule):
+    """Where a byte lies when granules are dealt out to both channels in turn (0: as it says)."""
+    if granule == 0:
+        return addr
+    number, offset = divmod(addr, granule)
+    return number % 2 * CHANNEL + number // 2 * granule + offset
+
+
 def places(generator, total, count, longest):
     """`count` disjoint row-aligned ranges of [0, total), of 1 to `longest` rows."""
     room = total // ROW // count
@@ -91,14 +99,20 @@ def places(generator, total, count, longest):
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalled=[0.0, 0.4])
-async def random_copies(dut, stalled):
-    """Copies and zeroes of any length and alignment, all at once: right bytes, none beside."""
+@cocotb.parametrize(stalled=[0.0, 0.4], granule=[0, ROW, 512, 8192])
+async def random_copies(dut, stalled, granule):
+    """Copies and zeroes of any length and alignment, all at once, in a card that is striped over both
+    channels (or not: granule 0): right bytes, none beside."""
     bench = Bench(dut, seed=int(stalled * 10) + 1)
     commands = await bench.start()
     if stalled:
         bench.stall(7, stalled)
-    card = bytearray(bench.card_bytes[0] + bench.card_bytes[1])
+    lies = bench.card_bytes[0] + bench.card_bytes[1]
+    card = bytearray(lies)
+    step = granule or CARD
+    for at in range(0, CARD, step):
+        card[at:at + step] = lies[striped(at, granule):][:step]
+    token = (granule.bit_length() - 1) << 24 | 1 << 29 if granule else 0
     host = bytearray(bench.host_bytes)
     expected_rows = {"in": 0, "out": 0, "zeroed": 0}
     numbers = []
@@ -117,18 +131,20 @@ async def random_copies(dut, stalled):
         else:
             card[card_at:card_at + length] = bytes(length)
             expected_rows["zeroed"] += length // ROW
-        numbers.append(commands.put(opcode, card_at, host_at, length))
+        numbers.append(commands.put(opcode, card_at, host_at, length, token))
     # One copy over the border of the two channels.
     border = CHANNEL - 100 * ROW
     length = 200 * ROW
-    last = commands.put(COPY_OUT, border, HOST - length, length, fence=True)
+    last = commands.put(COPY_OUT, border, HOST - length, length, token, fence=True)
     host[HOST - length:HOST] = card[border:border + length]
     expected_rows["out"] += length // ROW
     await commands.doorbell()
     for number in [*numbers, last]:
         assert await commands.completion(number, 60000) == (OK, 0, 0)
     await bench.idle()
-    assert bench.card_read(0, CARD) == card
+    lies = bench.card_read(0, CARD)
+    for at in range(0, CARD, step):
+        assert card[at:at + step] == lies[striped(at, granule):][:step]
     assert bench.host_bytes[DATA:] == host[DATA:]
     assert bench.rows == expected_rows
 
@@ -251,6 +267,10 @@ async def malformed_commands_are_refused(dut):
         dict(opcode=COPY_OUT, addr=CARD, operand=DATA, length=64),
         dict(opcode=COPY_OUT, addr=CARD - 64, operand=DATA, length=128),
         dict(opcode=ZERO, addr=1 << 37, length=64),
+        # Stripes: granule below a row, above a channel, over four channels of two.
+        dict(opcode=ZERO, addr=0, length=64, token=5 << 24 | 1 << 29),
+        dict(opcode=ZERO, addr=0, length=64, token=21 << 24 | 1 << 29),
+        dict(opcode=ZERO, addr=0, length=64, token=12 << 24 | 2 << 29),
         dict(opcode=ZERO, addr=1 << 63, length=64),
         dict(opcode=INSTALL, addr=0, asid=4),
         dict(opcode=INVALIDATE, addr=1 << 48),

@@ -7,7 +7,8 @@
 // thing that is wrong.
 //
 // A row's content follows from its address (reads) or from address and tag (writes), so that any
-// row in the wrong place shows.
+// row in the wrong place shows. Each requester has a stripe (most scenarios: none); the bench has its
+// own idea of where a striped address lies, and of where a burst must be cut.
 
 #include <array>
 #include <cstdio>
@@ -62,7 +63,28 @@ struct Request {
   uint64_t row = 0;  // row number over all channels
   unsigned len = 0;
   unsigned tag = 0;
-  int channel() const { return static_cast<int>(row / kChannelRows); }
+  unsigned group = 0;    // stripe: log2(channels)
+  unsigned granule = 6;  // stripe: log2(bytes)
+  // The row's place over all channels, channel after channel: granules of a group of channels are
+  // dealt out in turn.
+  uint64_t place(unsigned index) const {
+    const uint64_t at = row + index;
+    if (group == 0) return at;
+    const uint64_t rows = 1ull << (granule - 6), channels = 1ull << group;
+    const uint64_t group_rows = kChannelRows << group;
+    const uint64_t in_group = at % group_rows, number = in_group / rows;
+    const uint64_t channel = at / group_rows * channels + number % channels;
+    return channel * kChannelRows + number / channels * rows + in_group % rows;
+  }
+  int channel(unsigned index) const { return static_cast<int>(place(index) / kChannelRows); }
+  // Rows of the piece that starts at `index`, minus one.
+  unsigned piece(unsigned index) const {
+    unsigned end = index;
+    while (end < len && (group == 0 || granule >= 12 || (row + end + 1) % (1u << (granule - 6)) != 0))
+      ++end;
+    return end - index;
+  }
+  unsigned stripe() const { return group << 5 | granule; }
   uint64_t packed() const { return row * 64 << 22 | static_cast<uint64_t>(len) << 16 | tag; }
 };
 
@@ -73,18 +95,26 @@ struct Scenario {
   int cycles = 20000;
   bool pinned = false;    // requester r uses channel r modulo channels: every channel is saturated
   bool dma_and_one = false;  // fairness: the DMA requester and one other, same channel
+  bool striped = false;      // every requester has a stripe, granules of 64 B and up
+  int granule = 0;           // log2(bytes): everybody has this granule over all channels
 };
 
 struct Burst {
   Request request;
   uint64_t due = 0;
-  unsigned done = 0;
+  unsigned done = 0;   // rows
+  unsigned first = 0;  // expected pieces: index of the first row in its burst, and the rest of them
+  unsigned rest = 0;   // rows minus one
+  bool whole = true;   // the burst is this one piece
   int writer = 0;
 };
 
 class Bench {
  public:
-  Bench(const Scenario& scenario, uint64_t seed) : s_(scenario), random_(seed) {}
+  Bench(const Scenario& scenario, uint64_t seed) : s_(scenario), random_(seed) {
+    for (int r = 0; r < kReaders; ++r) set_stripe(read_request_[r]);
+    for (int w = 0; w < kWriters; ++w) set_stripe(write_request_[w]);
+  }
 
   int run() {
     top_.rst_ni = 0;
@@ -109,8 +139,36 @@ class Bench {
   bool chance(unsigned percent) { return random_() % 100 < percent; }
   bool go() { return s_.stall == 0 || !chance(s_.stall); }
 
-  Request random_request(int requester, uint64_t half) {
+  static constexpr unsigned log2(unsigned n) { return n == 1 ? 0 : 1 + log2(n / 2); }
+
+  void set_stripe(Request& request) {
+    if (s_.granule != 0) {
+      request.group = log2(kChannels);
+      request.granule = s_.granule;
+    } else if (s_.striped) {
+      request.group = random_() % (log2(kChannels) + 1);
+      request.granule = 6 + random_() % (kChannelLog2 - 6 + 1);
+    }
+  }
+
+  // The pieces that a burst must become, towards each channel.
+  unsigned expect(const Request& request, std::deque<Burst>* channels) {
+    unsigned pieces = 0;
+    for (unsigned index = 0; index <= request.len; ++pieces) {
+      Burst piece{request};
+      piece.first = index;
+      piece.rest = request.piece(index);
+      piece.whole = piece.rest == request.len;
+      channels[request.channel(index)].push_back(piece);
+      index += piece.rest + 1;
+    }
+    return pieces;
+  }
+
+  Request random_request(int requester, uint64_t half, const Request& last) {
     Request request;
+    request.group = last.group;
+    request.granule = last.granule;
     request.len = s_.min_len + random_() % (s_.max_len - s_.min_len + 1);
     const int channel = s_.dma_and_one ? 0
                         : s_.pinned    ? requester % kChannels
@@ -155,29 +213,37 @@ class Bench {
     for (int r = 0; r < kReaders; ++r) {
       if (!read_valid_[r] && !draining_ && takes_part(r, kReaders) && go()) {
         read_valid_[r] = true;
-        read_request_[r] = random_request(r, 0);
+        if (r == kReaders - 1) set_stripe(read_request_[r]);  // the DMA: one a command
+        read_request_[r] = random_request(r, 0, read_request_[r]);
+        expect(read_request_[r], reads_[r]);
+        left_[r][read_request_[r].tag] = read_request_[r].len + 1;
       }
       top_.read_req_valid_i[r] = read_valid_[r] && top_.rst_ni;
       top_.read_req_i[r] = read_request_[r].packed();
+      top_.read_stripe_i[r] = read_request_[r].stripe();
       top_.read_rsp_ready_i[r] = go();
     }
     for (int w = 0; w < kWriters; ++w) {
       if (!write_valid_[w] && !draining_ && takes_part(w, kWriters) && go()) {
         write_valid_[w] = true;
-        write_request_[w] = random_request(w, 1);
+        if (w == kWriters - 1) set_stripe(write_request_[w]);
+        write_request_[w] = random_request(w, 1, write_request_[w]);
+        const unsigned pieces = expect(write_request_[w], writes_[w]);
+        unacked_[w][write_request_[w].tag] = pieces;
         // All rows are ready before the request is made, as the contract says.
         for (unsigned i = 0; i <= write_request_[w].len; ++i)
           write_rows_[w].push_back({write_request_[w], i});
       }
       top_.write_req_valid_i[w] = write_valid_[w] && top_.rst_ni;
       top_.write_req_i[w] = write_request_[w].packed();
+      top_.write_stripe_i[w] = write_request_[w].stripe();
       top_.write_data_valid_i[w] = !write_rows_[w].empty() && top_.rst_ni;
       if (!write_rows_[w].empty()) {
         const auto& [request, index] = write_rows_[w].front();
-        const Row row = row_of((request.row + index) << 16 | request.tag);
+        const Row row = row_of(request.place(index) << 16 | request.tag);
         // {row, strobe, last}, most significant first.
         std::array<uint32_t, 19> word{};
-        const uint64_t strobe = mix(request.row + index);
+        const uint64_t strobe = mix(request.place(index));
         word[0] = static_cast<uint32_t>(strobe << 1) | (index == request.len);
         word[1] = static_cast<uint32_t>(strobe >> 31);
         word[2] = static_cast<uint32_t>(strobe >> 63);
@@ -222,7 +288,6 @@ class Bench {
     // Requests that are granted, and their order towards each channel.
     for (int r = 0; r < kReaders; ++r) {
       if (top_.read_req_valid_i[r] && top_.read_req_ready_o[r]) {
-        reads_[r][read_request_[r].channel()].push_back({read_request_[r]});
         read_valid_[r] = false;
         if (counting) ++granted_[r];
       }
@@ -230,7 +295,6 @@ class Bench {
     }
     for (int w = 0; w < kWriters; ++w) {
       if (top_.write_req_valid_i[w] && top_.write_req_ready_o[w]) {
-        writes_[w][write_request_[w].channel()].push_back({write_request_[w]});
         write_valid_[w] = false;
       }
       if (top_.write_data_valid_i[w] && top_.write_data_ready_o[w]) write_rows_[w].pop_front();
@@ -245,6 +309,7 @@ class Bench {
       }
       if (b_valid_[c] && top_.mem_b_ready_o[c]) {
         b_valid_[c] = false;
+        --unacked_[memory_acks_[c].front().writer][memory_acks_[c].front().request.tag];
         memory_acks_[c].pop_front();
       }
       if (top_.mem_ar_valid_o[c] && top_.mem_ar_ready_i[c])
@@ -282,7 +347,7 @@ class Bench {
     const auto& word = memory_rows_[c].front();
     const bool last = word[0] & 1;
     if (last != (burst.done == burst.request.len)) fail(cycle_, "last in the wrong place", c);
-    // Whose row it is shows in its content: find the writer whose oldest burst here it can be.
+    // Whose row it is shows in its content: find the writer whose piece here it can be.
     Row row;
     for (int i = 0; i < 16; ++i) row[i] = word[2 + i] >> 1 | word[3 + i] << 31;
     const uint64_t strobe = static_cast<uint64_t>(word[0]) >> 1 |
@@ -291,10 +356,13 @@ class Bench {
     const uint64_t address = burst.request.row + burst.done;
     bool known = false;
     for (int w = 0; w < kWriters && !known; ++w)
-      for (const Burst& candidate : writes_[w][c])
-        if (candidate.request.row == burst.request.row &&
-            row == row_of(address << 16 | candidate.request.tag)) {
+      for (const Burst& piece : writes_[w][c])
+        if (piece.request.place(piece.first) == burst.request.row &&
+            piece.rest == burst.request.len &&
+            row == row_of(address << 16 | piece.request.tag)) {
           known = true;
+          burst.writer = w;
+          burst.request.tag = piece.request.tag;
           break;
         }
     if (!known) fail(cycle_, "row written to the wrong place", address, c);
@@ -314,15 +382,16 @@ class Bench {
     const unsigned index = word[0] >> 2 & 63, tag = word[0] >> 8 & 0xFFFF;
     Row row;
     for (int i = 0; i < 16; ++i) row[i] = word[i] >> 24 | word[i + 1] << 8;
-    // The oldest burst of one of the channels must be the one.
+    // The oldest piece of one of the channels must be the one.
     for (int c = 0; c < kChannels; ++c) {
       if (reads_[r][c].empty()) continue;
-      Burst& burst = reads_[r][c].front();
-      const uint64_t address = burst.request.row + index;
-      if (burst.request.tag != tag || burst.done != index || row != row_of(address)) continue;
+      Burst& piece = reads_[r][c].front();
+      if (piece.request.tag != tag || piece.first + piece.done != index) continue;
+      const uint64_t address = piece.request.place(index);
+      if (row != row_of(address)) continue;
       if (error != read_fails(address)) fail(cycle_, "error lost or made up", address);
-      if (last != (index == burst.request.len)) fail(cycle_, "last of a read", r, index);
-      if (burst.done++ == burst.request.len) reads_[r][c].pop_front();
+      if (last != (--left_[r][tag] == 0)) fail(cycle_, "last of a read", r, index);
+      if (piece.done++ == piece.rest) reads_[r][c].pop_front();
       return;
     }
     fail(cycle_, "row that nobody asked for, or out of order", r, tag);
@@ -332,13 +401,24 @@ class Bench {
     // {tag 16, error}
     const unsigned tag = top_.write_rsp_o[w] >> 1;
     const bool error = top_.write_rsp_o[w] & 1;
+    if (unacked_[w].count(tag) == 0) fail(cycle_, "write response that nobody waits for", w, tag);
+    if (unacked_[w][tag] != 0) fail(cycle_, "write response before that of the memory", w, tag);
+    unacked_[w].erase(tag);
+    bool failed = false;
     for (int c = 0; c < kChannels; ++c) {
-      if (writes_[w][c].empty() || writes_[w][c].front().request.tag != tag) continue;
-      if (error != write_fails(writes_[w][c].front().request.row)) continue;
-      writes_[w][c].pop_front();
-      return;
+      bool overtaken = false;
+      for (auto piece = writes_[w][c].begin(); piece != writes_[w][c].end();) {
+        if (piece->request.tag != tag) {
+          overtaken |= piece->whole;
+          ++piece;
+          continue;
+        }
+        if (piece->whole && overtaken) fail(cycle_, "write response out of order", w, tag);
+        failed |= write_fails(piece->request.place(piece->first));
+        piece = writes_[w][c].erase(piece);
+      }
     }
-    fail(cycle_, "write response out of order, or with the wrong error", w, tag);
+    if (error != failed) fail(cycle_, "write response with the wrong error", w, tag);
   }
 
   Scenario s_;
@@ -352,6 +432,8 @@ class Bench {
   Request read_request_[kReaders], write_request_[kWriters];
   std::deque<std::pair<Request, unsigned>> write_rows_[kWriters];
   std::deque<Burst> reads_[kReaders][kChannels], writes_[kWriters][kChannels];
+  std::map<unsigned, unsigned> left_[kReaders];     // rows of a read that are to come, by tag
+  std::map<unsigned, unsigned> unacked_[kWriters];  // pieces of a write without a response of the memory
 
   bool r_valid_[kChannels] = {}, b_valid_[kChannels] = {};
   std::deque<Burst> memory_reads_[kChannels], memory_writes_[kChannels], memory_acks_[kChannels];
@@ -376,6 +458,14 @@ int main(int argc, char** argv) {
       {"full_bursts", {.min_len = 62, .pinned = true}},
       {"short_bursts", {.min_len = 3, .max_len = 3, .pinned = true}},
       {"single_rows", {.max_len = 0, .pinned = true}},
+      {"striped", {.stall = 30, .striped = true}},
+      {"striped_stalled", {.stall = 80, .cycles = 40000, .striped = true}},
+      {"striped_unstalled", {.striped = true}},
+      {"striped_slow_memory", {.latency = 200, .striped = true}},
+      {"striped_short", {.max_len = 3, .stall = 30, .striped = true}},
+      {"granule_64", {.min_len = 62, .granule = 6}},
+      {"granule_512", {.min_len = 62, .granule = 9}},
+      {"granule_4096", {.min_len = 62, .granule = 12}},
       {"fairness", {.max_len = 0, .dma_and_one = true}},
   };
   const auto scenario = scenarios.find(argv[1]);

@@ -32,6 +32,14 @@ def test_random_traffic(bench, scenario, seed):
     run_cpp(bench[0], scenario, seed)
 
 
+@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("scenario", [
+    "striped", "striped_short", "striped_stalled", "striped_unstalled", "striped_slow_memory"])
+def test_striped_traffic(bench, scenario, seed):
+    """Every requester with a stripe of its own, from 64 B; bursts come back whole."""
+    run_cpp(bench[0], scenario, seed)
+
+
 @pytest.mark.parametrize("scenario", ["full_bursts", "short_bursts", "single_rows"])
 def test_every_channel_reads_and_writes_a_row_a_cycle(bench, scenario):
     program, channels = bench
@@ -39,6 +47,15 @@ def test_every_channel_reads_and_writes_a_row_a_cycle(bench, scenario):
     reads = [float(word) for word in words[1:1 + channels]]
     writes = [float(word) for word in words[2 + channels:2 + 2 * channels]]
     assert min(reads + writes) >= 0.99, words
+
+
+def test_granules_of_a_row_cost_nothing(bench):
+    """Every burst of every requester is cut into 63 or 64 pieces, on all channels in turn."""
+    program, channels = bench
+    words = run_cpp(program, "granule_64", 1)
+    reads = [float(word) for word in words[1:1 + channels]]
+    writes = [float(word) for word in words[2 + channels:2 + 2 * channels]]
+    assert min(reads + writes) >= 0.97, words
 
 
 def test_dma_comes_first_but_starves_nobody(bench):

@@ -11,6 +11,8 @@ package tmb_register_map_pkg;
   localparam int unsigned SpaceCtrl = 32'h0;
   localparam int unsigned SpaceCtrlEnableLsb = 32'h0;
   localparam int unsigned SpaceCtrlSetsLog2Lsb = 32'h8;
+  localparam int unsigned SpaceCtrlStripeGranuleLog2Lsb = 32'h10;
+  localparam int unsigned SpaceCtrlStripeChannelsLog2Lsb = 32'h18;
   localparam int unsigned SpaceTableBaseLo = 32'h4;
   localparam int unsigned SpaceTableBaseHi = 32'h8;
   localparam int unsigned SpaceSizeClasses = 32'hc;

@@ -8,7 +8,7 @@ use crate::command::FaultToken;
 use crate::event::{Event, Fault, FaultCause};
 use crate::{ChannelStatistics, StreamStatistics};
 use std::collections::VecDeque;
-use units::{Asid, CardAddr, PageEntry, VirtAddr};
+use units::{Asid, CardAddr, PageEntry, Stripe, VirtAddr};
 
 const BLOCK: u64 = 4096;
 
@@ -106,9 +106,11 @@ impl VirtualMemory for PortMemory<'_> {
     fn read(&mut self, port: usize, address: u64, to: &mut [u8]) -> Access {
         match self.admit(port, false, address, to.len()) {
             Ok(at) => {
-                self.memory.read(at, to);
-                let channel = self.memory.channel(at.get());
-                self.channels[channel].rows_read += rows(address, to.len());
+                for (at, range) in self.memory.pieces(self.stripe(), at, to.len() as u64) {
+                    let channel = self.memory.channel(at.get());
+                    self.channels[channel].rows_read += rows(at.get(), range.len());
+                    self.memory.read(at, &mut to[range]);
+                }
                 Access::Done
             }
             Err(Access::Failed) => {
@@ -122,9 +124,11 @@ impl VirtualMemory for PortMemory<'_> {
     fn write(&mut self, port: usize, address: u64, from: &[u8]) -> Access {
         match self.admit(port, true, address, from.len()) {
             Ok(at) => {
-                self.memory.write(at, from);
-                let channel = self.memory.channel(at.get());
-                self.channels[channel].rows_written += rows(address, from.len());
+                for (at, range) in self.memory.pieces(self.stripe(), at, from.len() as u64) {
+                    let channel = self.memory.channel(at.get());
+                    self.channels[channel].rows_written += rows(at.get(), range.len());
+                    self.memory.write(at, &from[range]);
+                }
                 Access::Done
             }
             Err(other) => other,
@@ -151,6 +155,11 @@ impl VirtualMemory for PortMemory<'_> {
 }
 
 impl PortMemory<'_> {
+    /// How the addresses of the slot's space lie on the channels.
+    fn stripe(&self) -> Stripe {
+        self.space.map_or(Stripe::NONE, |space| space.stripe)
+    }
+
     /// Where in card memory a burst may go now.
     fn admit(
         &mut self,
@@ -197,7 +206,10 @@ impl PortMemory<'_> {
         };
         self.streams[number].parked.pop_front();
         found
-            .filter(|&at| self.memory.contains(at, bytes as u64))
+            .filter(|&at| {
+                self.memory
+                    .contains_striped(self.stripe(), at, bytes as u64)
+            })
             .ok_or(Access::Failed)
     }
 

@@ -8,7 +8,7 @@ use crate::command::{Command, Operation};
 use crate::event::{CommandStatus, Event};
 use crate::LinkStatistics;
 use std::collections::VecDeque;
-use units::{CardAddr, ROW_BYTES};
+use units::{CardAddr, Stripe, ROW_BYTES};
 
 /// The longest copy.
 const MAX_BYTES: u64 = 1 << 30;
@@ -32,25 +32,30 @@ struct Transfer {
 /// What a transfer moves.
 struct Range {
     card: CardAddr,
+    stripe: Stripe,
     host: u64,
     bytes: u64,
 }
 
 impl Range {
-    fn of(operation: &Operation) -> Option<Self> {
-        match *operation {
+    fn of(command: &Command) -> Option<Self> {
+        let stripe = command.stripe;
+        match command.operation {
             Operation::CopyIn { from, to, bytes } => Some(Self {
                 card: to,
+                stripe,
                 host: from.get(),
                 bytes,
             }),
             Operation::CopyOut { from, to, bytes } => Some(Self {
                 card: from,
+                stripe,
                 host: to.get(),
                 bytes,
             }),
             Operation::Zero { to, bytes } => Some(Self {
                 card: to,
+                stripe,
                 host: 0,
                 bytes,
             }),
@@ -63,6 +68,7 @@ impl Range {
         aligned
             && (1..=MAX_BYTES).contains(&self.bytes)
             && memory.addressable(self.card, self.bytes)
+            && memory.fits(self.stripe)
     }
 }
 
@@ -94,7 +100,7 @@ impl CommandQueue {
         match self.waiting.front() {
             None => Head::Idle,
             Some(command) if command.fence && !self.running.is_empty() => Head::Idle,
-            Some(command) if Range::of(&command.operation).is_some() => Head::Transfer,
+            Some(command) if Range::of(command).is_some() => Head::Transfer,
             Some(_) => Head::Immediate,
         }
     }
@@ -109,7 +115,7 @@ impl CommandQueue {
         let Some(command) = self.waiting.pop_front() else {
             return;
         };
-        match Range::of(&command.operation) {
+        match Range::of(&command) {
             Some(range) if range.is_well_formed(memory) => {
                 self.running.push_back(Transfer { command, done: 0 });
             }
@@ -128,24 +134,15 @@ impl CommandQueue {
         events: &mut Vec<Event>,
     ) {
         let transfer = &mut self.running[index];
-        let Some(range) = Range::of(&transfer.command.operation) else {
+        let Some(range) = Range::of(&transfer.command) else {
             return;
         };
         let piece = ROW_BYTES * schedule.portion(PIECE / ROW_BYTES);
         let bytes = piece.min(range.bytes - transfer.done);
         let (at, host_at) = (range.card.get() + transfer.done, range.host + transfer.done);
         let moved = CardAddr::new(at)
-            .filter(|&at| memory.contains(at, bytes))
-            .and_then(|at| {
-                move_piece(
-                    &transfer.command.operation,
-                    at,
-                    host_at,
-                    bytes,
-                    memory,
-                    host,
-                )
-            });
+            .filter(|&at| memory.contains_striped(range.stripe, at, bytes))
+            .and_then(|at| move_piece(&transfer.command, at, host_at, bytes, memory, host));
         transfer.done += bytes;
         let status = match moved {
             None => CommandStatus::BusError,
@@ -164,27 +161,29 @@ impl CommandQueue {
 }
 
 fn move_piece(
-    operation: &Operation,
+    command: &Command,
     at: CardAddr,
     host_at: u64,
     bytes: u64,
     memory: &mut CardMemory,
     host: &HostMap,
 ) -> Option<()> {
-    let mut buffer = match operation {
+    let pieces = memory.pieces(command.stripe, at, bytes);
+    let mut buffer = vec![0; bytes as usize];
+    match command.operation {
         Operation::Zero { .. } => {
-            memory.zero(at, bytes);
-            return Some(());
+            pieces.for_each(|(at, range)| memory.zero(at, range.len() as u64));
+            Some(())
         }
-        _ => vec![0; bytes as usize],
-    };
-    if let Operation::CopyIn { .. } = operation {
-        host.read(host_at, &mut buffer)?;
-        memory.write(at, &buffer);
-        Some(())
-    } else {
-        memory.read(at, &mut buffer);
-        host.write(host_at, &buffer)
+        Operation::CopyIn { .. } => {
+            host.read(host_at, &mut buffer)?;
+            pieces.for_each(|(at, range)| memory.write(at, &buffer[range]));
+            Some(())
+        }
+        _ => {
+            pieces.for_each(|(at, range)| memory.read(at, &mut buffer[range]));
+            host.write(host_at, &buffer)
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Card memory: sparse, zero where nothing was written.
 
 use std::collections::HashMap;
-use units::CardAddr;
+use std::ops::Range;
+use units::{CardAddr, Stripe};
 
 const FRAME: u64 = 4096;
 
@@ -41,6 +42,31 @@ impl CardMemory {
         let same_channel = self.channel(address.get()) == self.channel(last);
         self.addressable(address, bytes)
             && (full || (same_channel && offset(last) < self.channel_bytes))
+    }
+
+    /// Whether the card can have a stripe.
+    pub(super) fn fits(&self, stripe: Stripe) -> bool {
+        stripe.fits(self.channels as u8, self.channel_bytes_log2 as u8)
+    }
+
+    /// The parts of a striped range, each on one channel: where, and which bytes of the range.
+    pub(super) fn pieces(
+        &self,
+        stripe: Stripe,
+        address: CardAddr,
+        bytes: u64,
+    ) -> impl Iterator<Item = (CardAddr, Range<usize>)> {
+        stripe
+            .pieces(address, bytes, self.channel_bytes_log2 as u8)
+            .map(|(place, range)| (place, range.start as usize..range.end as usize))
+    }
+
+    /// [`contains`](Self::contains) of a striped range.
+    pub(super) fn contains_striped(&self, stripe: Stripe, address: CardAddr, bytes: u64) -> bool {
+        self.addressable(address, bytes)
+            && self
+                .pieces(stripe, address, bytes)
+                .all(|(place, range)| self.contains(place, range.len() as u64))
     }
 
     /// The channel of an address.

@@ -18,7 +18,7 @@
 //! host.write(0, b"hello")?;
 //! let from = card.map_host(host)?;
 //! let operation = Operation::CopyIn { from, to: Default::default(), bytes: 4096 };
-//! card.submit(Command { id: CommandId(7), operation, fence: false, notify: true })?;
+//! card.submit(Command { id: CommandId(7), operation, fence: false, notify: true, ..Command::default() })?;
 //! let events = card.wait(None)?;
 //! assert!(matches!(events[..], [Event::Completed { id: CommandId(7), .. }]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -57,7 +57,7 @@ use slot::{Loaded, Slot};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use table::{Answer, Space};
-use units::{Asid, HostAddr, Picoseconds, TableGeometry};
+use units::{Asid, HostAddr, Picoseconds, Stripe, TableGeometry};
 
 /// A card without RTL and without time.
 pub struct FunctionalCard {
@@ -68,6 +68,7 @@ pub struct FunctionalCard {
     memory: CardMemory,
     host: HostMap,
     spaces: Vec<Option<Space>>,
+    stripes: Vec<Stripe>,
     slots: Vec<Slot>,
     /// The slot whose turn it is when everything goes in order.
     next_slot: usize,
@@ -120,6 +121,7 @@ impl FunctionalCard {
             ),
             host: HostMap::new(),
             spaces: vec![None; usize::from(config.spaces)],
+            stripes: vec![Stripe::NONE; usize::from(config.spaces)],
             slots: (0..config.slots).map(|_| Slot::new(ports)).collect(),
             next_slot: 0,
             commands: CommandQueue::default(),
@@ -436,7 +438,15 @@ impl Card for FunctionalCard {
         self.spaces[index] = table.map(|(table, size_classes)| Space {
             table,
             size_classes,
+            stripe: self.stripes[index],
         });
+        Ok(())
+    }
+
+    fn stripe_space(&mut self, asid: Asid, stripe: Stripe) -> Result<(), CardError> {
+        let index = self.check_space(asid)?;
+        self.description.check_stripe(stripe)?;
+        self.stripes[index] = stripe;
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::memory::CardMemory;
 use crate::command::Operation;
 use crate::event::{CommandStatus, FaultCause};
-use units::{CardAddr, PageEntry, PageNumber, PageSize, TableGeometry, Target, VirtAddr};
+use units::{CardAddr, PageEntry, PageNumber, PageSize, Stripe, TableGeometry, Target, VirtAddr};
 
 /// An address space that is enabled.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +11,8 @@ pub(super) struct Space {
     pub(super) table: TableGeometry,
     /// Bit k: pages of size class k may exist.
     pub(super) size_classes: u32,
+    /// How its frames lie on the channels.
+    pub(super) stripe: Stripe,
 }
 
 /// An entry and where it stands.

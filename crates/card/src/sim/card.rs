@@ -24,7 +24,7 @@ use std::sync::Arc;
 use timing::dram::Controller;
 use timing::host::{Host, HostModel};
 use timing::pcie::PcieLink;
-use units::{Asid, HostAddr, Picoseconds, TableGeometry};
+use units::{Asid, HostAddr, Picoseconds, Stripe, TableGeometry};
 
 /// Edges of the reset at start-up.
 const RESET_EDGES: u32 = 16;
@@ -57,6 +57,7 @@ pub struct SimCard {
     works: BTreeMap<(Picoseconds, u64), WorkId>,
     next_work: u64,
     running: BTreeSet<SlotId>,
+    stripes: Vec<Stripe>,
     monolithic: Option<KernelPackage>,
     counters: Counters,
     register_reads: u64,
@@ -163,6 +164,7 @@ impl SimCard {
             works: BTreeMap::new(),
             next_work: 0,
             running: BTreeSet::new(),
+            stripes: vec![Stripe::NONE; config.spaces.into()],
             monolithic: options.monolithic,
             counters: Counters::default(),
             register_reads: 0,
@@ -585,9 +587,19 @@ impl Card for SimCard {
         self.write_register(base + reg::space::TABLE_BASE_LO, table as u32)?;
         self.write_register(base + reg::space::TABLE_BASE_HI, (table >> 32) as u32)?;
         self.write_register(base + reg::space::SIZE_CLASSES, classes)?;
+        let stripe = self.stripes[usize::from(asid.get())];
         let control = reg::space::ctrl::ENABLE.put(1)
+            | reg::space::ctrl::STRIPE_GRANULE_LOG2.put(stripe.granule_log2().into())
+            | reg::space::ctrl::STRIPE_CHANNELS_LOG2.put(stripe.channels_log2().into())
             | reg::space::ctrl::SETS_LOG2.put(geometry.sets_log2().into());
         self.write_register(base + reg::space::CTRL, control)
+    }
+
+    fn stripe_space(&mut self, asid: Asid, stripe: Stripe) -> Result<(), CardError> {
+        self.check_space(asid)?;
+        self.description.check_stripe(stripe)?;
+        self.stripes[usize::from(asid.get())] = stripe;
+        Ok(())
     }
 
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {

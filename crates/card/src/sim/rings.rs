@@ -172,6 +172,7 @@ mod tests {
             operation: Operation::Nop,
             fence: false,
             notify: true,
+            ..Command::default()
         }
     }
 

@@ -10,7 +10,8 @@ use tombolo_card::memory::HostMemory;
 use tombolo_card::registers::SLOT_CONTROL;
 use tombolo_card::{Card, SlotId};
 use units::{
-    Asid, CardAddr, FrameNumber, HostAddr, PageEntry, PageSize, TableGeometry, Target, VirtAddr,
+    Asid, CardAddr, FrameNumber, HostAddr, PageEntry, PageSize, Stripe, TableGeometry, Target,
+    VirtAddr,
 };
 
 pub const SLOT: SlotId = SlotId(0);
@@ -24,6 +25,8 @@ pub struct Bench {
     pub host: Arc<HostMemory>,
     pub host_at: HostAddr,
     pub package: Option<KernelPackage>,
+    /// Of the space and of the copies.
+    pub stripe: Stripe,
     next_id: u32,
 }
 
@@ -86,8 +89,19 @@ impl Bench {
             host,
             host_at,
             package: None,
+            stripe: Stripe::NONE,
             next_id: 0,
         }
+    }
+
+    /// Stripes the space and the copies from now on.
+    pub fn set_stripe(&mut self, stripe: Stripe) {
+        let table = TableGeometry::new(card_at(0), 10).unwrap();
+        self.card.stripe_space(asid(), stripe).unwrap();
+        self.card
+            .control_space(asid(), Some((table, 0b101)))
+            .unwrap();
+        self.stripe = stripe;
     }
 
     /// The same with a kernel that runs in slot 0.
@@ -108,6 +122,7 @@ impl Bench {
             operation,
             fence,
             notify,
+            stripe: self.stripe,
         };
         self.card.submit(command).unwrap();
         id

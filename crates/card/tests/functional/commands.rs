@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use tombolo_card::command::{Command, CommandId, FaultToken, Operation};
 use tombolo_card::event::{CommandStatus, Event};
 use tombolo_card::{Card, CardError, HostWork};
-use units::{Asid, HostAddr, PageSize, Picoseconds, TableGeometry, VirtAddr};
+use units::{Asid, HostAddr, PageSize, Picoseconds, Stripe, TableGeometry, VirtAddr};
 
 fn copy_in(from: HostAddr, to: u64, bytes: u64) -> Operation {
     Operation::CopyIn {
@@ -213,6 +213,7 @@ fn the_queue_has_an_end() {
         operation: Operation::Nop,
         fence: false,
         notify: true,
+        ..Command::default()
     };
     bench.card.submit(nop(0)).unwrap();
     assert_eq!(bench.card.queue_room(), 1);
@@ -301,4 +302,38 @@ proptest! {
         prop_assert!(back == host);
         prop_assert!(bench.get(card_at(base), card.len()) == card);
     }
+}
+
+#[test]
+fn striped_copies_lie_where_the_contract_says() {
+    for granule in [64, 4 << 10, 4 << 20] {
+        let stripe = Stripe::new(granule, 2).unwrap();
+        let mut bench = Bench::new(config(None));
+        let bytes: Vec<u8> = (0..20_480u32).map(|i| (i >> 6) as u8 ^ i as u8).collect();
+        let start = card_at(0x3_0fc0);
+        bench.set_stripe(stripe);
+        bench.put(start, &bytes);
+        assert!(bench.get(start, bytes.len()) == bytes);
+        bench.set_stripe(Stripe::NONE);
+        for (place, range) in stripe.pieces(start, bytes.len() as u64, 22) {
+            let range = range.start as usize..range.end as usize;
+            assert!(
+                bench.get(place, range.len()) == bytes[range],
+                "{stripe}, {place}"
+            );
+        }
+    }
+}
+
+#[test]
+fn stripes_over_channels_that_are_not_there_are_refused() {
+    let mut bench = Bench::new(config(None));
+    bench.stripe = Stripe::new(4096, 4).unwrap();
+    let stripe = bench.stripe;
+    assert!(bench.card.stripe_space(asid(), stripe).is_err());
+    let zero = Operation::Zero {
+        to: card_at(0),
+        bytes: 4096,
+    };
+    assert_eq!(bench.status(zero), CommandStatus::Refused);
 }

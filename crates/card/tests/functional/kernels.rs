@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 use tombolo_card::command::Operation;
 use tombolo_card::event::Fault;
-use units::{PageEntry, PageSize};
+use units::{PageEntry, PageSize, Stripe};
 
 const SIZE: PageSize = PageSize::KIB_4;
 const BASE: u64 = 0x7_0000_0000;
@@ -71,9 +71,14 @@ fn pattern(bytes: usize, salt: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Runs a kernel over `memory` (at `BASE`) and gives back what it left there.
+/// Runs a kernel over `memory` (at `BASE`) and gives back what it left there. The seed also picks how
+/// the space is striped.
 fn run(kernel: &str, seed: Option<u64>, memory: Vec<u8>, arguments: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut bench = Bench::with_kernel(config(seed), kernel);
+    let granules = [64, 1 << 10, 4 << 10, 64 << 10, 4 << 20];
+    if let Some(granule) = seed.and_then(|seed| granules.get(seed as usize % 6)) {
+        bench.set_stripe(Stripe::new(*granule, 2).unwrap());
+    }
     let length = memory.len();
     let mut pager = DemandPager::new(memory);
     for (name, value) in arguments {

@@ -13,8 +13,8 @@ use tombolo_card::registers::SLOT_CONTROL;
 use tombolo_card::sim::{home, SimCard, SimOptions};
 use tombolo_card::{Card, SlotId};
 use units::{
-    Asid, CardAddr, FrameNumber, HostAddr, PageEntry, PageSize, Picoseconds, TableGeometry, Target,
-    VirtAddr,
+    Asid, CardAddr, FrameNumber, HostAddr, PageEntry, PageSize, Picoseconds, Stripe, TableGeometry,
+    Target, VirtAddr,
 };
 
 /// The only slot that the tests use.
@@ -49,6 +49,8 @@ pub fn rtl(name: &str) -> PathBuf {
 pub struct Driver {
     pub card: SimCard,
     pub events: Vec<Event>,
+    /// Of the copies' card addresses.
+    pub stripe: Stripe,
     next: u32,
 }
 
@@ -57,6 +59,7 @@ impl Driver {
         Self {
             card,
             events: Vec::new(),
+            stripe: Stripe::NONE,
             next: 0,
         }
     }
@@ -71,6 +74,7 @@ impl Driver {
                 operation,
                 fence: false,
                 notify: true,
+                stripe: self.stripe,
             })
             .unwrap();
         self.completion(id)
@@ -220,10 +224,21 @@ pub fn pattern(bytes: usize) -> Vec<u8> {
 /// Copies `bytes` with the kernel `copy`, from virtual address 0 to the middle of the pages; returns
 /// the driver and what came out.
 pub fn run_copy(options: SimOptions, bytes: usize) -> (Driver, Vec<u8>, Vec<u8>) {
+    run_copy_striped(options, bytes, Stripe::NONE)
+}
+
+/// The same in a space that is striped.
+pub fn run_copy_striped(
+    options: SimOptions,
+    bytes: usize,
+    stripe: Stripe,
+) -> (Driver, Vec<u8>, Vec<u8>) {
     let mut driver = Driver::new(open(options));
     let package = kernel("copy");
     driver.card.load(SLOT, &package).unwrap();
+    driver.card.stripe_space(SPACE, stripe).unwrap();
     driver.table();
+    driver.stripe = stripe;
     let half = (bytes as u64).next_multiple_of(PAGE.bytes());
     driver.install(2 * half / PAGE.bytes(), true);
     let rounded = bytes.next_multiple_of(64);

@@ -98,6 +98,7 @@ impl Bench {
             operation,
             fence: true,
             notify: true,
+            ..Command::default()
         })?;
         self.wait_for(|event| {
             matches!(event, Event::Completed { id: done, status: CommandStatus::Ok, .. } if *done == id)

@@ -152,6 +152,7 @@ impl Owner {
             operation: Operation::Nop,
             fence: true,
             notify: true,
+            ..Command::default()
         });
         let mut result = self.send_commands();
         while result.is_ok() && self.draining.is_some() {

@@ -60,6 +60,7 @@ pub(super) fn command(
         operation,
         fence,
         notify,
+        ..Command::default()
     }
 }
 
