@@ -45,6 +45,10 @@ pub const ALL: &[Bar] = &[
         measure: stream::measure,
     },
     Bar {
+        names: &["stream.hot4.share_of_physical", "stream.hot4.share_of_peak"],
+        measure: stream::measure_four,
+    },
+    Bar {
         names: &[
             "sim.shell_ns_per_cycle",
             "sim.shell_khz",
@@ -58,6 +62,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["slots.shapes"],
         measure: slots::measure,
+    },
+    Bar {
+        names: &["sim.copy4_khz", "sim.copy4_bytes_per_cycle"],
+        measure: speed::measure_four,
     },
     Bar {
         names: &["pager.random_events"],

@@ -1,6 +1,7 @@
 //! Speed of simulation: the whole card with `copy` busy, beside the kernel alone on an ideal memory.
 
-use super::direct::Bench;
+use super::direct::{Bench, Lane};
+use super::stream::four_slots;
 use super::Failure;
 use crate::row::{Row, Target};
 use card::sim::SimOptions;
@@ -41,6 +42,30 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         figure("mb_per_s")?,
     ));
     Ok(rows)
+}
+
+/// Bytes of each of four slots.
+const BYTES_OF_FOUR: u64 = 4 << 20;
+
+/// Four copy kernels on four channels, all busy: cycles a second, and what moves in a cycle.
+pub fn measure_four() -> Result<Vec<Row>, Failure> {
+    let options = four_slots()?;
+    let lanes = (0..4)
+        .map(|channel| Lane::isolated(&options, channel))
+        .collect();
+    let mut bench = Bench::open_lanes(options, "copy", BYTES_OF_FOUR, lanes)?;
+    bench.run()?;
+    let period = bench.card.description().clock_period.get().max(1);
+    let start = Instant::now();
+    let time = bench.run()?;
+    let wall = start.elapsed().as_secs_f64();
+    let cycles = time.get() as f64 / period as f64;
+    // Read and written.
+    let bytes = 8.0 * BYTES_OF_FOUR as f64 / cycles;
+    Ok(vec![
+        Row::new("sim.copy4_khz", cycles / wall * 1e-3, "kHz", Target::Shown),
+        Row::new("sim.copy4_bytes_per_cycle", bytes, "B", Target::Shown),
+    ])
 }
 
 /// The Python of the tools' virtual environment.
