@@ -134,18 +134,18 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign copy_end = (CardAddrWidth + 1)'(raw.addr[CardAddrWidth-1:0]) +
       (CardAddrWidth + 1)'(raw.length[MaxCopyBytesLog2:0]);
 
-  // Aligned, 64 .. 2^30 bytes, inside card memory.
-  assign copy_ok = raw.addr[RowOffsetWidth-1:0] == '0 && raw.operand[RowOffsetWidth-1:0] == '0 &&
-      raw.length[RowOffsetWidth-1:0] == '0 && raw.length != '0 &&
-      raw.length <= 64'd1 << MaxCopyBytesLog2 && raw.addr[63:CardAddrWidth] == '0 &&
-      copy_end <= (CardAddrWidth + 1)'(1) << CardBytesLog2 && stripe_ok;
-
   // Every legal stripe is a bijection of card memory, so a range inside stays inside.
   logic stripe_ok;
   assign stripe_ok = raw.stripe.channels_log2 == '0 ||
       (32'(raw.stripe.channels_log2) <= $clog2(Cfg.NumChannels) &&
        32'(raw.stripe.granule_log2) >= MinGranuleLog2 &&
        32'(raw.stripe.granule_log2) <= Cfg.ChannelBytesLog2);
+
+  // Aligned, 64 .. 2^30 bytes, inside card memory.
+  assign copy_ok = raw.addr[RowOffsetWidth-1:0] == '0 && raw.operand[RowOffsetWidth-1:0] == '0 &&
+      raw.length[RowOffsetWidth-1:0] == '0 && raw.length != '0 &&
+      raw.length <= 64'd1 << MaxCopyBytesLog2 && raw.addr[63:CardAddrWidth] == '0 &&
+      copy_end <= (CardAddrWidth + 1)'(1) << CardBytesLog2 && stripe_ok;
 
   assign table_ok = 32'(raw.asid) < Cfg.NumSpaces && raw.addr[63:VirtAddrWidth] == '0;
   assign reply_ok = 32'(raw.stream) < NumStreams && 32'(raw.index) < Cfg.ParkDepth;

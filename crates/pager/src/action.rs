@@ -2,7 +2,7 @@
 
 use crate::error::{AccessError, PagerError};
 use crate::ids::{BufferId, FaultToken, IoId, ObjectId, OperationId, RequestId};
-use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, TableGeometry, VirtAddr};
+use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, Stripe, TableGeometry, VirtAddr};
 
 /// What the card shall do; each is one command of docs/architecture.md ("Command ring").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum Operation {
         to: CardAddr,
         /// A multiple of 64.
         bytes: u64,
+        /// How the card address is striped.
+        stripe: Stripe,
     },
     /// Card memory to host memory.
     CopyOut {
@@ -24,6 +26,8 @@ pub enum Operation {
         to: HostAddr,
         /// A multiple of 64.
         bytes: u64,
+        /// How the card address is striped.
+        stripe: Stripe,
     },
     /// Zeroes card memory.
     Zero {
@@ -31,6 +35,8 @@ pub enum Operation {
         to: CardAddr,
         /// A multiple of 64.
         bytes: u64,
+        /// How the card address is striped.
+        stripe: Stripe,
     },
     /// Writes a page-table entry.
     Install {
@@ -156,6 +162,8 @@ pub enum Action {
         table: TableGeometry,
         /// Size classes in use: bit k for pages of 4 KiB << k.
         size_classes: u32,
+        /// How the space's frames are striped.
+        stripe: Stripe,
     },
     /// Tell the shell that a space is gone.
     DisableSpace {

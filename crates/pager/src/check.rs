@@ -6,7 +6,7 @@ use crate::page::{ObjectPage, Page, Purpose, Stage, State};
 use crate::pager::Pager;
 use crate::space::Phase;
 use std::collections::{BTreeMap, BTreeSet};
-use units::FrameNumber;
+use units::CardAddr;
 
 /// Collects what does not hold.
 struct Findings(Vec<String>);
@@ -44,10 +44,10 @@ impl Pager {
     }
 
     fn check_frames(&self, findings: &mut Findings) {
-        let mut owners: BTreeMap<FrameNumber, ObjectPage> = BTreeMap::new();
+        let mut owners: BTreeMap<CardAddr, ObjectPage> = BTreeMap::new();
         for (&key, page) in &self.pages {
             if let Some(frame) = page.frame {
-                let other = owners.insert(frame, key);
+                let other = owners.insert(self.memory.place_of(frame, page.stripe), key);
                 findings.expect(other.is_none(), || {
                     format!("{frame:?} belongs to {key:?} and {other:?}")
                 });

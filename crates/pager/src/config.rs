@@ -34,6 +34,8 @@ pub struct Config {
     pub page_size: PageSize,
     /// Card memory, one entry a channel. Frames and page tables come from it.
     pub channels: Vec<ChannelMemory>,
+    /// log2 of the bytes of address space that a channel owns: what striped frames are computed with.
+    pub channel_bytes_log2: u8,
     /// log2 of the sets of a page table, 10 to 24.
     pub table_sets_log2: u8,
     /// DMA buffers, as the card reaches them.
@@ -53,6 +55,7 @@ impl Config {
         Self {
             page_size: PageSize::MIB_2,
             channels,
+            channel_bytes_log2: 34,
             table_sets_log2: 12,
             buffers,
             buffer_bytes: 2 << 20,

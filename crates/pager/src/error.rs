@@ -3,8 +3,9 @@
 use crate::action::MappingInfo;
 use crate::event::OperationStatus;
 use crate::ids::ObjectId;
+use crate::placement::SpacePlacement;
 use thiserror::Error;
-use units::{Asid, PageSize, VirtAddr};
+use units::{Asid, PageSize, Stripe, VirtAddr};
 
 /// Why I/O on an object failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -56,6 +57,33 @@ pub enum PagerError {
     SpaceExists {
         /// The name.
         asid: Asid,
+    },
+    /// The card has no such channels.
+    #[error(
+        "address space {} cannot lie on {placement}: the card has no such channels",
+        name(.asid)
+    )]
+    NoSuchPlacement {
+        /// The space.
+        asid: Asid,
+        /// Where its frames should lie.
+        placement: SpacePlacement,
+    },
+    /// Spaces that show the same frames must be striped alike.
+    #[error(
+        "{object} cannot be mapped in address space {}, which is {stripe}: its pages are {other} in \
+         another space; spaces that share an object must be striped alike",
+        name(.asid)
+    )]
+    StripesDiffer {
+        /// What was to be mapped.
+        object: ObjectId,
+        /// Where.
+        asid: Asid,
+        /// How that space is striped.
+        stripe: Stripe,
+        /// How the object's pages are striped now.
+        other: Stripe,
     },
     /// No such space.
     #[error("address space {} does not exist: create it first", name(.asid))]

@@ -2,6 +2,7 @@
 
 use crate::error::IoError;
 use crate::ids::{FaultToken, IoId, ObjectId, OperationId, RequestId};
+use crate::placement::SpacePlacement;
 use units::{Asid, VirtAddr};
 
 /// What an object is.
@@ -77,6 +78,8 @@ pub enum Event {
         asid: Asid,
         /// At most this many frames are filled on behalf of the space. `None`: no limit.
         frame_limit: Option<u32>,
+        /// Where its frames lie.
+        placement: SpacePlacement,
     },
     /// Unmaps everything and gives the table back. No slot may be running in the space. Dirty pages
     /// are written back first; the space is gone even if that failed.

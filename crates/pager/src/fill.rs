@@ -10,7 +10,7 @@ use crate::page::{ObjectPage, State};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
-use units::{FrameNumber, ROW_BYTES};
+use units::{FrameNumber, Stripe, ROW_BYTES};
 
 impl Pager {
     /// A page has got its frame.
@@ -30,6 +30,8 @@ impl Pager {
         page.frame = Some(frame);
         page.charged = page.waiters.first().map(|waiter| waiter.asid);
         let charged = page.charged;
+        let space = charged.and_then(|asid| self.spaces.get(&asid));
+        page.stripe = space.map_or(Stripe::NONE, |space| space.placement.stripe());
         if page.is_hint() {
             self.statistics.pages_hinted += 1;
         }
@@ -100,7 +102,8 @@ impl Pager {
         };
         let wanted = !page.waiters.is_empty();
         let fenced = self.install_order == InstallOrder::Fenced && wanted;
-        let copies = self.copies(key, frame, part);
+        let stripe = page.stripe;
+        let copies = self.copies(key, (frame, stripe), part);
         let meaning = (!fenced).then_some(Meaning::Loaded(key));
         for &operation in &copies {
             self.issued.command(Step::new(operation, meaning), out);
@@ -118,21 +121,28 @@ impl Pager {
 
     /// The commands that bring a page's bytes into its frame: the object's bytes from the buffer,
     /// zeroes behind them.
-    fn copies(&self, key: ObjectPage, frame: FrameNumber, part: Option<Part>) -> Vec<Operation> {
+    fn copies(
+        &self,
+        key: ObjectPage,
+        (frame, stripe): (FrameNumber, Stripe),
+        part: Option<Part>,
+    ) -> Vec<Operation> {
         let to = frame.card_address();
         let size = self.page_size.bytes();
         let Some(part) = part else {
-            return vec![Operation::Zero { to, bytes: size }];
+            let bytes = size;
+            return vec![Operation::Zero { to, bytes, stripe }];
         };
         let bytes = self.bytes_on(key).next_multiple_of(ROW_BYTES);
         let mut copies = vec![Operation::CopyIn {
             from: part.address,
             to,
             bytes,
+            stripe,
         }];
         if let (true, Some(to)) = (bytes < size, units::CardAddr::new(to.get() + bytes)) {
             let bytes = size - bytes;
-            copies.push(Operation::Zero { to, bytes });
+            copies.push(Operation::Zero { to, bytes, stripe });
         }
         copies
     }
@@ -239,7 +249,8 @@ impl Pager {
             space.frames -= 1;
         }
         if let Some(frame) = page.frame.take() {
-            self.memory.release(frame, self.page_size.class());
+            self.memory
+                .release(frame, self.page_size.class(), page.stripe);
         }
     }
 

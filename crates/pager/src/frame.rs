@@ -1,13 +1,17 @@
-//! Free card memory: a buddy allocator for each channel.
+//! Free card memory: a buddy allocator for each channel, and one for each way in which spaces are
+//! striped over them.
 
 use crate::config::ChannelMemory;
-use std::collections::BTreeSet;
-use units::FrameNumber;
+use crate::placement::SpacePlacement;
+use std::collections::{BTreeMap, BTreeSet};
+use units::{CardAddr, FrameNumber, Stripe};
 
 /// Largest block: 2^18 units of 4 KiB, 1 GiB.
 const MAX_ORDER: u8 = 18;
+/// log2 of a unit's bytes.
+const UNIT_BITS: u8 = 12;
 
-/// Free blocks of one channel. A block of order `k` is `2^k` units of 4 KiB, aligned to its size.
+/// Free blocks of a range. A block of order `k` is `2^k` units of 4 KiB, aligned to its size.
 /// The lowest block that fits is taken, so that equal histories give equal frames.
 #[derive(Debug)]
 struct Buddy {
@@ -16,12 +20,17 @@ struct Buddy {
 }
 
 impl Buddy {
+    /// Nothing free; blocks merge up to `max_order`.
+    fn empty(max_order: u8) -> Self {
+        Self {
+            free: vec![BTreeSet::new(); usize::from(max_order) + 1],
+        }
+    }
+
     fn new(memory: ChannelMemory) -> Self {
-        let mut buddy = Self {
-            free: vec![BTreeSet::new(); usize::from(MAX_ORDER) + 1],
-        };
-        let mut unit = (memory.base.get() >> 12) as u32;
-        let mut left = (memory.bytes >> 12) as u32;
+        let mut buddy = Self::empty(MAX_ORDER);
+        let mut unit = (memory.base.get() >> UNIT_BITS) as u32;
+        let mut left = (memory.bytes >> UNIT_BITS) as u32;
         while left > 0 {
             let fits = 31 - left.leading_zeros();
             let order = unit.trailing_zeros().min(fits).min(u32::from(MAX_ORDER));
@@ -32,14 +41,20 @@ impl Buddy {
         buddy
     }
 
+    fn max_order(&self) -> u8 {
+        self.free.len() as u8 - 1
+    }
+
     fn has(&self, order: u8) -> bool {
-        self.free[usize::from(order)..]
+        self.free
             .iter()
+            .skip(order.into())
             .any(|set| !set.is_empty())
     }
 
     fn allocate(&mut self, order: u8) -> Option<u32> {
-        let found = (order..=MAX_ORDER).find(|&k| !self.free[usize::from(k)].is_empty())?;
+        let lowest = |k: &u8| !self.free[usize::from(*k)].is_empty();
+        let found = (order..=self.max_order()).find(lowest)?;
         let unit = self.free[usize::from(found)].pop_first()?;
         for k in order..found {
             self.free[usize::from(k)].insert(unit + (1 << k));
@@ -47,8 +62,28 @@ impl Buddy {
         Some(unit)
     }
 
+    /// The order of the free block that holds a block, if all of it is free.
+    fn holder(&self, unit: u32, order: u8) -> Option<u8> {
+        let holds = |k: &u8| self.free[usize::from(*k)].contains(&(unit >> k << k));
+        (order..=self.max_order()).find(holds)
+    }
+
+    /// Takes this very block, which is free.
+    fn take(&mut self, unit: u32, order: u8) -> bool {
+        let Some(found) = self.holder(unit, order) else {
+            return false;
+        };
+        self.free[usize::from(found)].remove(&(unit >> found << found));
+        for k in order..found {
+            self.free[usize::from(k)].insert((unit >> k ^ 1) << k);
+        }
+        true
+    }
+
     fn release(&mut self, mut unit: u32, mut order: u8) {
-        while order < MAX_ORDER && self.free[usize::from(order)].remove(&(unit ^ (1 << order))) {
+        while order < self.max_order()
+            && self.free[usize::from(order)].remove(&(unit ^ (1 << order)))
+        {
             unit &= !(1 << order);
             order += 1;
         }
@@ -58,24 +93,50 @@ impl Buddy {
 
     /// Blocks of `order` that could be allocated now.
     fn count(&self, order: u8) -> u64 {
-        (order..=MAX_ORDER)
+        (order..=self.max_order())
             .map(|k| (self.free[usize::from(k)].len() as u64) << (k - order))
             .sum()
     }
+
+    /// The aligned blocks of `order` that are free, lowest first within each larger block.
+    fn blocks(&self, order: u8) -> impl Iterator<Item = u32> + '_ {
+        (order..=self.max_order()).flat_map(move |k| {
+            self.free[usize::from(k)]
+                .iter()
+                .flat_map(move |&unit| (0..1u32 << (k - order)).map(move |n| unit + (n << order)))
+        })
+    }
+}
+
+/// First channel of a group, how it is striped, and the order of a share.
+type PoolKey = (usize, Stripe, u8);
+
+/// Order of the share of each channel for blocks of `order`: it holds whole granules, and all shares
+/// together hold a block.
+fn share_order(stripe: Stripe, order: u8) -> u8 {
+    let granule_order = stripe.granule_log2().saturating_sub(UNIT_BITS);
+    granule_order.max(order.saturating_sub(stripe.channels_log2()))
 }
 
 /// Free memory of all channels.
 #[derive(Debug)]
 pub(crate) struct FrameMemory {
+    channel_bytes_log2: u8,
     ranges: Vec<ChannelMemory>,
     channels: Vec<Buddy>,
+    /// Memory that is striped in one way over one group of channels: blocks at the same offset of every
+    /// channel of the group, by their names in the stripe.
+    pools: BTreeMap<PoolKey, Buddy>,
 }
 
 impl FrameMemory {
-    pub(crate) fn new(ranges: &[ChannelMemory]) -> Self {
+    /// Channel `c` owns the card addresses from `c << channel_bytes_log2` on; striped frames need that.
+    pub(crate) fn new(ranges: &[ChannelMemory], channel_bytes_log2: u8) -> Self {
         Self {
+            channel_bytes_log2,
             ranges: ranges.to_vec(),
             channels: ranges.iter().map(|&range| Buddy::new(range)).collect(),
+            pools: BTreeMap::new(),
         }
     }
 
@@ -92,13 +153,128 @@ impl FrameMemory {
         FrameNumber::new(self.channels.get_mut(channel)?.allocate(order)?)
     }
 
-    /// Gives a block back.
-    pub(crate) fn release(&mut self, frame: FrameNumber, order: u8) {
-        let channel = self.channel_of(frame);
-        self.channels[channel].release(frame.get(), order);
+    /// Takes a block of `2^order` units that is striped over the group of channels from `first` on.
+    pub(crate) fn allocate_striped(
+        &mut self,
+        first: usize,
+        stripe: Stripe,
+        order: u8,
+    ) -> Option<FrameNumber> {
+        let share_order = share_order(stripe, order);
+        let whole = share_order + stripe.channels_log2();
+        let key = (first, stripe, share_order);
+        if let Some(unit) = self
+            .pools
+            .get_mut(&key)
+            .and_then(|pool| pool.allocate(order))
+        {
+            return FrameNumber::new(unit);
+        }
+        let base = self.take_shares(first, stripe, share_order)?;
+        let pool = self.pools.entry(key).or_insert_with(|| Buddy::empty(whole));
+        pool.release(base, whole);
+        FrameNumber::new(pool.allocate(order)?)
     }
 
-    /// The channel that owns a frame.
+    /// Takes a block at the same offset of every channel of a group; the stripe's name for it.
+    fn take_shares(&mut self, first: usize, stripe: Stripe, order: u8) -> Option<u32> {
+        let group = first..first + (1 << stripe.channels_log2());
+        let channel_units_log2 = self.channel_bytes_log2 - UNIT_BITS;
+        let members = self.channels.get(group.clone())?;
+        let unit = members.first()?.blocks(order).find(|&unit| {
+            members.iter().zip(0u32..).all(|(channel, n)| {
+                channel
+                    .holder(unit + (n << channel_units_log2), order)
+                    .is_some()
+            })
+        })?;
+        for (channel, n) in self.channels[group].iter_mut().zip(0u32..) {
+            let taken = channel.take(unit + (n << channel_units_log2), order);
+            debug_assert!(taken, "a share that was free is not");
+        }
+        let place = CardAddr::new(u64::from(unit) << UNIT_BITS)?;
+        let name = stripe.address_of(place, self.channel_bytes_log2).get();
+        Some((name >> UNIT_BITS) as u32)
+    }
+
+    /// Gives a block back.
+    pub(crate) fn release(&mut self, frame: FrameNumber, order: u8, stripe: Stripe) {
+        if stripe == Stripe::NONE {
+            let channel = self.channel_of(frame);
+            return self.channels[channel].release(frame.get(), order);
+        }
+        let group_log2 = stripe.channels_log2();
+        let place = stripe.place(frame.card_address(), self.channel_bytes_log2);
+        let first = (place.get() >> self.channel_bytes_log2) as usize >> group_log2 << group_log2;
+        let share_order = share_order(stripe, order);
+        let Some(pool) = self.pools.get_mut(&(first, stripe, share_order)) else {
+            debug_assert!(false, "{frame:?} freed into no pool");
+            return;
+        };
+        pool.release(frame.get(), order);
+        // Shares of which nothing is used go back to their channels.
+        let whole = share_order + group_log2;
+        let base = frame.get() >> whole << whole;
+        if pool.take(base, whole) {
+            let name = CardAddr::new(u64::from(base) << UNIT_BITS).unwrap_or_default();
+            let place = stripe.place(name, self.channel_bytes_log2).get();
+            let unit = (place >> UNIT_BITS) as u32;
+            let channel_units_log2 = self.channel_bytes_log2 - UNIT_BITS;
+            for n in 0..1u32 << group_log2 {
+                let channel = &mut self.channels[first + n as usize];
+                channel.release(unit + (n << channel_units_log2), share_order);
+            }
+        }
+    }
+
+    /// The channels that the frames of a placement lie on.
+    pub(crate) fn channels_of(&self, placement: SpacePlacement) -> std::ops::Range<usize> {
+        match placement {
+            SpacePlacement::Anywhere => 0..self.channels.len(),
+            SpacePlacement::Channel(channel) => channel..channel + 1,
+            SpacePlacement::Interleaved { first, stripe } => {
+                first..first + (1 << stripe.channels_log2())
+            }
+        }
+    }
+
+    /// Whether a placement exists here.
+    pub(crate) fn has_placement(&self, placement: SpacePlacement) -> bool {
+        let channels = self.channels.len();
+        match placement {
+            SpacePlacement::Anywhere => true,
+            SpacePlacement::Channel(channel) => channel < channels,
+            SpacePlacement::Interleaved { first, stripe } => {
+                let group = 1 << stripe.channels_log2();
+                stripe != Stripe::NONE
+                    && stripe.granule_log2() <= self.channel_bytes_log2
+                    && first % group == 0
+                    && first + group <= channels
+                    && (first..first + group).all(|channel| {
+                        let base = self.ranges[channel].base.get();
+                        base >> self.channel_bytes_log2 == channel as u64
+                    })
+            }
+        }
+    }
+
+    /// Whether a frame lies, in part, on one of the channels.
+    pub(crate) fn touches(
+        &self,
+        frame: FrameNumber,
+        stripe: Stripe,
+        channels: &std::ops::Range<usize>,
+    ) -> bool {
+        let group_log2 = stripe.channels_log2();
+        let place = stripe.place(frame.card_address(), self.channel_bytes_log2);
+        if stripe == Stripe::NONE {
+            return channels.contains(&self.channel_of(frame));
+        }
+        let first = (place.get() >> self.channel_bytes_log2) as usize >> group_log2 << group_log2;
+        first < channels.end && channels.start < first + (1 << group_log2)
+    }
+
+    /// The channel that owns a frame that is not striped.
     pub(crate) fn channel_of(&self, frame: FrameNumber) -> usize {
         let address = frame.card_address().get();
         self.ranges
@@ -107,11 +283,17 @@ impl FrameMemory {
             .unwrap_or(0)
     }
 
-    /// Blocks of `order` that could be allocated now.
+    /// Where a frame's first byte lies: no two frames in use have the same.
+    pub(crate) fn place_of(&self, frame: FrameNumber, stripe: Stripe) -> CardAddr {
+        stripe.place(frame.card_address(), self.channel_bytes_log2)
+    }
+
+    /// Blocks of `order` that could be allocated now, in channels and pools.
     pub(crate) fn count(&self, order: u8) -> u64 {
         self.channels
             .iter()
-            .map(|channel| channel.count(order))
+            .chain(self.pools.values())
+            .map(|buddy| buddy.count(order))
             .sum()
     }
 }
@@ -130,20 +312,20 @@ mod tests {
 
     #[test]
     fn blocks_split_and_merge() {
-        let mut memory = FrameMemory::new(&[memory(0, 1 << 22)]);
+        let mut memory = FrameMemory::new(&[memory(0, 1 << 22)], 30);
         assert_eq!(memory.count(9), 2);
         let small = memory.allocate(0, 0).unwrap();
         assert_eq!((small.get(), memory.count(9)), (0, 1));
         let large = memory.allocate(0, 9).unwrap();
         assert_eq!((large.get(), memory.allocate(0, 9)), (512, None));
-        memory.release(small, 0);
-        memory.release(large, 9);
+        memory.release(small, 0, Stripe::NONE);
+        memory.release(large, 9, Stripe::NONE);
         assert_eq!(memory.count(10), 1);
     }
 
     #[test]
     fn odd_ranges_are_used_whole() {
-        let mut memory = FrameMemory::new(&[memory(0x3000, 0x5000), memory(1 << 30, 0x1000)]);
+        let mut memory = FrameMemory::new(&[memory(0x3000, 0x5000), memory(1 << 30, 0x1000)], 30);
         assert_eq!(memory.count(0), 6);
         let mut units: Vec<_> = (0..5)
             .map(|_| memory.allocate(0, 0).unwrap().get())
@@ -153,5 +335,72 @@ mod tests {
         assert_eq!(memory.available(0), [false, true]);
         let other = memory.allocate(1, 0).unwrap();
         assert_eq!(memory.channel_of(other), 1);
+    }
+
+    /// Blocks of several orders, striped in many ways and not at all, taken and given back at random: no
+    /// two ever share a byte, and at the end everything is whole again.
+    #[test]
+    fn striped_blocks_lie_apart_and_come_back() {
+        const LOG2: u8 = 16;
+        let ranges: Vec<_> = (0..4).map(|c| memory(c << LOG2, 0xc000)).collect();
+        let mut random = 1u64;
+        let mut below = |n: u64| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) % n
+        };
+        let mut memory = FrameMemory::new(&ranges, LOG2);
+        let all = memory.count(0);
+        let mut owners: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut taken: Vec<(FrameNumber, u8, Stripe, u32)> = Vec::new();
+        let rows = |frame: FrameNumber, order: u8, stripe: Stripe| {
+            let step = 64;
+            (0..4096u64 << order).step_by(step).map(move |offset| {
+                let name = CardAddr::new(frame.card_address().get() + offset).unwrap();
+                stripe.place(name, LOG2).get()
+            })
+        };
+        let (mut given, mut refused) = (0, 0);
+        for number in 0..4000 {
+            if below(2) == 0 && !taken.is_empty() {
+                let (frame, order, stripe, owner) =
+                    taken.swap_remove(below(taken.len() as u64) as usize);
+                for row in rows(frame, order, stripe) {
+                    assert_eq!(owners.remove(&row), Some(owner));
+                }
+                memory.release(frame, order, stripe);
+                continue;
+            }
+            let order = below(3) as u8;
+            let (stripe, first, frame) = if below(3) == 0 {
+                let channel = below(4) as usize;
+                (Stripe::NONE, channel, memory.allocate(channel, order))
+            } else {
+                let channels = 2 << below(2);
+                let stripe = Stripe::new(1 << [6, 9, 12, 13][below(4) as usize], channels).unwrap();
+                let first = (below(4) & !(channels - 1)) as usize;
+                let placement = SpacePlacement::Interleaved { first, stripe };
+                assert!(memory.has_placement(placement));
+                (stripe, first, memory.allocate_striped(first, stripe, order))
+            };
+            let Some(frame) = frame else {
+                refused += 1;
+                continue;
+            };
+            given += 1;
+            assert!(memory.touches(frame, stripe, &(first..first + 1)));
+            for row in rows(frame, order, stripe) {
+                assert_eq!(owners.insert(row, number), None, "{stripe} {order}");
+                assert!(row % (1 << LOG2) < 0xc000, "beyond the channel's memory");
+            }
+            taken.push((frame, order, stripe, number));
+        }
+        assert!(given > 1000 && refused > 100, "{given} {refused}");
+        for (frame, order, stripe, _) in taken {
+            memory.release(frame, order, stripe);
+        }
+        assert_eq!(memory.count(0), all);
+        assert_eq!(memory.available(3), [true; 4]);
     }
 }

@@ -4,7 +4,7 @@ use crate::buffer::Part;
 use crate::event::OperationStatus;
 use crate::ids::{FaultToken, ObjectId, RequestId};
 use crate::queue::Urgency;
-use units::{Asid, FrameNumber, VirtAddr};
+use units::{Asid, FrameNumber, Stripe, VirtAddr};
 
 /// A page of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -191,6 +191,8 @@ pub(crate) struct Page {
     pub(crate) frame: Option<FrameNumber>,
     /// The space whose quota the frame counts against.
     pub(crate) charged: Option<Asid>,
+    /// How the frame is striped.
+    pub(crate) stripe: Stripe,
     /// Entries, as the commands issued so far leave them.
     pub(crate) entries: Vec<Entry>,
     /// Invalidate and Protect commands whose report is outstanding. Until it is zero, accesses may
@@ -222,6 +224,7 @@ impl Page {
             state: State::Waiting,
             frame: None,
             charged: None,
+            stripe: Stripe::NONE,
             entries: Vec::new(),
             unreported: 0,
             examining: 0,

@@ -83,7 +83,7 @@ impl Pager {
     /// [`ConfigError`] names the figure that is not possible.
     pub fn with_policies(config: Config, policies: Policies) -> Result<Self, ConfigError> {
         config.validate()?;
-        let memory = FrameMemory::new(&config.channels);
+        let memory = FrameMemory::new(&config.channels, config.channel_bytes_log2);
         let total_frames = memory.count(config.page_size.class());
         let total_units = memory.count(0);
         Ok(Self {
@@ -123,7 +123,8 @@ impl Pager {
                 request,
                 asid,
                 frame_limit,
-            } => self.create_space(request, asid, frame_limit, out),
+                placement,
+            } => self.create_space(request, asid, (frame_limit, placement), out),
             Event::DestroySpace { request, asid } => self.destroy_space(request, asid, out),
             Event::CreateObject {
                 request,

@@ -1,8 +1,46 @@
 //! Which channel a page goes to.
 
 use crate::page::ObjectPage;
+use std::fmt;
 use std::fmt::Debug;
-use units::Asid;
+use units::{Asid, Stripe};
+
+/// Where the frames of a space lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SpacePlacement {
+    /// On any channel: the [`Placement`] policy says which.
+    #[default]
+    Anywhere,
+    /// Isolated: on this channel and no other.
+    Channel(usize),
+    /// Striped over a group of channels.
+    Interleaved {
+        /// First channel of the group: a multiple of the stripe's channels.
+        first: usize,
+        /// Over how many, and how.
+        stripe: Stripe,
+    },
+}
+
+impl SpacePlacement {
+    /// How the space's card addresses are striped.
+    pub const fn stripe(self) -> Stripe {
+        match self {
+            Self::Anywhere | Self::Channel(_) => Stripe::NONE,
+            Self::Interleaved { stripe, .. } => stripe,
+        }
+    }
+}
+
+impl fmt::Display for SpacePlacement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Anywhere => f.write_str("any channel"),
+            Self::Channel(channel) => write!(f, "channel {channel}"),
+            Self::Interleaved { first, stripe } => write!(f, "{stripe} from channel {first} on"),
+        }
+    }
+}
 
 /// Chooses a channel for a page that is about to be filled.
 pub trait Placement: Debug + Send {

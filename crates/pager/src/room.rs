@@ -3,29 +3,41 @@
 use crate::action::{Action, Operation};
 use crate::error::AccessError;
 use crate::eviction::Choice;
+use crate::frame::FrameMemory;
 use crate::issue::{Meaning, Step};
 use crate::page::{ObjectPage, Page, Purpose, Stage, State};
 use crate::pager::Pager;
+use crate::placement::SpacePlacement;
 use std::collections::BTreeMap;
 use units::{Asid, FrameNumber};
 
-/// Whose pages may leave to make room: anybody's, or those of a space at its limit.
-type Scope = Option<Asid>;
+/// Whose pages may leave to make room: those with a part of their frame on these channels, of anybody
+/// or of a space at its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Scope {
+    asid: Option<Asid>,
+    first: usize,
+    end: usize,
+}
 
-fn within(scope: Scope, page: &Page) -> bool {
-    scope.is_none() || page.charged == scope
+fn within(memory: &FrameMemory, scope: Scope, page: &Page) -> bool {
+    let on_channels = |frame| memory.touches(frame, page.stripe, &(scope.first..scope.end));
+    (scope.asid.is_none() || page.charged == scope.asid) && page.frame.is_none_or(on_channels)
 }
 
 impl Pager {
     /// Gives free frames to waiting pages, most urgent first. True if anything changed.
     pub(crate) fn grant_frames(&mut self, out: &mut Vec<Action>) -> bool {
         let mut changed = false;
+        // Channels that a more urgent page waits for: nobody takes their frames before it, so that a
+        // page that needs room on several channels at once gets it in the end.
+        let mut wanted = vec![false; self.memory.available(0).len()];
         for key in self.frame_queue.pages() {
             let Some(page) = self.pages.get(&key) else {
                 continue;
             };
             let hint = page.is_hint();
-            match self.allocate_for(key) {
+            match self.allocate_for(key, &wanted) {
                 Some(frame) => {
                     self.frame_queue.remove(key);
                     self.begin_fill(key, frame, out);
@@ -39,25 +51,56 @@ impl Pager {
                     self.forget(key);
                     changed = true;
                 }
+                None if self.limit_of(key).is_none() => {
+                    wanted[self.memory.channels_of(self.placement_of(key))].fill(true);
+                }
                 None => {}
             }
         }
         changed
     }
 
+    /// Where the frame of a waiting page is to lie.
+    fn placement_of(&self, key: ObjectPage) -> SpacePlacement {
+        let waiter = self.pages.get(&key).and_then(|page| page.waiters.first());
+        let space = waiter.and_then(|waiter| self.spaces.get(&waiter.asid));
+        space.map_or(SpacePlacement::Anywhere, |space| space.placement)
+    }
+
     /// The space at its limit that a waiting page would count against.
-    fn scope_of(&self, key: ObjectPage) -> Scope {
+    fn limit_of(&self, key: ObjectPage) -> Option<Asid> {
         let asid = self.pages.get(&key)?.waiters.first()?.asid;
         let space = self.spaces.get(&asid)?;
         (space.frames >= space.frame_limit?).then_some(asid)
     }
 
-    fn allocate_for(&mut self, key: ObjectPage) -> Option<FrameNumber> {
-        if self.scope_of(key).is_some() {
+    /// Whose pages may leave for a waiting page.
+    fn scope_of(&self, key: ObjectPage) -> Scope {
+        let channels = self.memory.channels_of(self.placement_of(key));
+        Scope {
+            asid: self.limit_of(key),
+            first: channels.start,
+            end: channels.end,
+        }
+    }
+
+    fn allocate_for(&mut self, key: ObjectPage, wanted: &[bool]) -> Option<FrameNumber> {
+        if self.limit_of(key).is_some() {
             return None;
         }
         let order = self.page_size.class();
-        let available = self.memory.available(order);
+        let placement = self.placement_of(key);
+        let channels = self.memory.channels_of(placement);
+        if let SpacePlacement::Interleaved { first, stripe } = placement {
+            let free = !wanted[channels].contains(&true);
+            return free
+                .then(|| self.memory.allocate_striped(first, stripe, order))
+                .flatten();
+        }
+        let mut available = self.memory.available(order);
+        for (channel, room) in available.iter_mut().enumerate() {
+            *room &= channels.contains(&channel) && !wanted[channel];
+        }
         let first = available.iter().position(|&room| room)?;
         let asid = self.pages.get(&key)?.waiters.first()?.asid;
         let wanted = self.policies.placement.channel(asid, key, &available);
@@ -117,6 +160,7 @@ impl Pager {
                 pages,
                 policies,
                 examined,
+                memory,
                 ..
             } = self;
             let eligible = |key: ObjectPage| {
@@ -126,7 +170,7 @@ impl Pager {
                         && page.waiters.is_empty()
                         && page.leaving.is_empty()
                         && !examined.contains(&key)
-                        && within(scope, page)
+                        && within(memory, scope, page)
                 })
             };
             match policies.eviction.choose(&eligible) {
@@ -154,14 +198,18 @@ impl Pager {
         self.releasing
             .iter()
             .chain(&self.examined)
-            .filter(|key| self.pages.get(key).is_some_and(|page| within(scope, page)))
+            .filter(|key| {
+                self.pages
+                    .get(key)
+                    .is_some_and(|page| within(&self.memory, scope, page))
+            })
             .count()
     }
 
     /// A page of the scope is under way and may be evicted later.
     fn anything_moves(&self, scope: Scope) -> bool {
         self.pages.values().any(|page| {
-            within(scope, page)
+            within(&self.memory, scope, page)
                 && match page.state {
                     State::Waiting => false,
                     State::Resident => page.unreported > 0,
@@ -174,12 +222,12 @@ impl Pager {
     /// get another try with the next fault.
     fn give_up(&mut self, scope: Scope, keys: &[ObjectPage], out: &mut Vec<Action>) {
         let mut unsaved = 0;
-        for page in self.pages.values_mut().filter(|page| within(scope, page)) {
-            unsaved += u64::from(std::mem::take(&mut page.unsaved));
-        }
         let mut frames = 0;
-        for page in self.pages.values().filter(|page| within(scope, page)) {
-            frames += u64::from(page.frame.is_some());
+        for page in self.pages.values_mut() {
+            if within(&self.memory, scope, page) {
+                unsaved += u64::from(std::mem::take(&mut page.unsaved));
+                frames += u64::from(page.frame.is_some());
+            }
         }
         for &key in keys {
             self.fail_waiters(key, AccessError::NoFrame { frames, unsaved }, out);

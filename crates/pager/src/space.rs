@@ -3,6 +3,7 @@
 use crate::action::MappingInfo;
 use crate::ids::{ObjectId, RequestId};
 use crate::page::ObjectPage;
+use crate::placement::SpacePlacement;
 use crate::table::TableImage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -61,6 +62,7 @@ pub(crate) struct Space {
     /// By first address; they never overlap.
     pub(crate) mappings: BTreeMap<VirtAddr, Mapping>,
     pub(crate) frame_limit: Option<u32>,
+    pub(crate) placement: SpacePlacement,
     /// Frames that were filled on behalf of this space.
     pub(crate) frames: u32,
     /// Unmaps under way: the table may not go before their entries have.
@@ -216,6 +218,7 @@ mod tests {
                 })
                 .collect(),
             frame_limit: None,
+            placement: SpacePlacement::Anywhere,
             frames: 0,
             unmaps: BTreeSet::new(),
         }

@@ -198,6 +198,7 @@ impl Pager {
             from: frame.card_address(),
             to: part.address,
             bytes,
+            stripe: page.stripe,
         };
         let meaning = Some(Meaning::CopiedOut(key));
         self.issued.command(Step::new(operation, meaning), out);

@@ -1,12 +1,14 @@
 //! Is each rule of docs/blocks/pager.md kept, step by step? One short story a rule.
 
+use std::collections::VecDeque;
 use tombolo_pager::eviction::SecondChance;
+use tombolo_pager::placement::SpacePlacement;
 use tombolo_pager::{
     AccessError, Action, ChannelMemory, Config, Event, FaultCause, FaultToken, IoError, IoId,
     ObjectId, ObjectKind, Operation, OperationId, OperationStatus, Pager, PagerError, Policies,
     RequestId, Success,
 };
-use units::{Asid, CardAddr, HostAddr, PageSize, TableGeometry, VirtAddr};
+use units::{Asid, CardAddr, HostAddr, PageSize, Stripe, TableGeometry, VirtAddr};
 
 const PAGE: u64 = 4096;
 const FILE: ObjectKind = ObjectKind::File {
@@ -57,6 +59,7 @@ impl Desk {
                 request,
                 asid,
                 frame_limit,
+                placement: SpacePlacement::Anywhere,
             });
             let ready = desk.done(id_of(&zero[0]), false);
             assert!(matches!(ready[0], Action::EnableSpace { .. }));
@@ -164,6 +167,26 @@ impl Desk {
             ahead,
             cause: FaultCause::Absent,
         })
+    }
+
+    /// Does everything that the pager asks for, and what follows from it.
+    fn serve(&mut self, actions: Vec<Action>) -> Vec<Action> {
+        let mut left = VecDeque::from(actions);
+        let mut done = Vec::new();
+        while let Some(action) = left.pop_front() {
+            let next = match action {
+                Action::ReadObject { io, bytes, .. } | Action::WriteObject { io, bytes, .. } => {
+                    self.io(io, Ok(bytes))
+                }
+                Action::Command {
+                    id, notify: true, ..
+                } => self.done(id, false),
+                _ => Vec::new(),
+            };
+            left.extend(next);
+            done.push(action);
+        }
+        done
     }
 
     /// A fault that is served to the end, from an object that can be read.
@@ -726,4 +749,169 @@ fn impossible_configurations_are_refused() {
     assert!(refused(&|config| config.channels[0].bytes = 1 << 20).is_some());
     assert!(refused(&|config| config.table_sets_log2 = 9).is_some());
     assert!(refused(&|config| config.channels.push(memory)).is_some());
+}
+
+const CHANNEL_BYTES_LOG2: u8 = 20;
+const FRAMES: u64 = 4;
+
+/// Two channels of four frames, a third for tables, and spaces that lie where they are told.
+fn desk_with_placements(placements: &[SpacePlacement]) -> Desk {
+    let channel = |number: u64, bytes| ChannelMemory {
+        base: CardAddr::new(number << CHANNEL_BYTES_LOG2).unwrap(),
+        bytes,
+    };
+    let (few, tables) = (FRAMES * PAGE, 4 * 65536);
+    let config = Config {
+        page_size: PageSize::KIB_4,
+        table_sets_log2: 10,
+        batch_bytes: PAGE,
+        buffer_bytes: PAGE,
+        channel_bytes_log2: CHANNEL_BYTES_LOG2,
+        ..Config::new(
+            vec![channel(0, few), channel(1, few), channel(2, tables)],
+            vec![HostAddr::new(1 << 32)],
+        )
+    };
+    let mut desk = Desk {
+        pager: Pager::with_policies(config, Policies::default()).unwrap(),
+        request: 0,
+        token: 0,
+    };
+    for (number, &placement) in placements.iter().enumerate() {
+        let actions = desk.ask(|request| Event::CreateSpace {
+            request,
+            asid: space(number as u8),
+            frame_limit: None,
+            placement,
+        });
+        let actions = desk.serve(actions);
+        assert_eq!(result(&actions), Ok(Success::Done));
+    }
+    desk
+}
+
+fn interleaved(granule: u64) -> SpacePlacement {
+    SpacePlacement::Interleaved {
+        first: 0,
+        stripe: Stripe::new(granule, 2).unwrap(),
+    }
+}
+
+/// Channels of the copies to the card.
+fn channels_of_copies(actions: &[Action]) -> Vec<u64> {
+    actions
+        .iter()
+        .filter_map(|action| match action {
+            Action::Command {
+                operation: Operation::CopyIn { to, stripe, .. },
+                ..
+            } => Some(stripe.place(*to, CHANNEL_BYTES_LOG2).get() >> CHANNEL_BYTES_LOG2),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn an_isolated_space_stays_on_its_channel_and_evicts_only_there() {
+    let placements = [SpacePlacement::Channel(0), SpacePlacement::Channel(1)];
+    let mut desk = desk_with_placements(&placements);
+    for asid in 0..2 {
+        let object = desk.object(asid, 16 * PAGE, FILE);
+        desk.map(asid as u8, 0, object, 16, true).unwrap();
+    }
+    for page in 0..10 {
+        let actions = desk.fault(1, page, false);
+        assert_eq!(channels_of_copies(&desk.serve(actions)), [1]);
+    }
+    assert_eq!(desk.pager.statistics().evictions, 10 - FRAMES);
+    // Its neighbour finds its channel untouched.
+    for page in 0..FRAMES {
+        let actions = desk.fault(0, page, false);
+        assert_eq!(channels_of_copies(&desk.serve(actions)), [0]);
+    }
+    assert_eq!(desk.pager.statistics().evictions, 10 - FRAMES);
+}
+
+#[test]
+fn a_striped_space_gets_room_on_all_its_channels() {
+    for granule in [64, 2048, PAGE] {
+        let placements = [
+            SpacePlacement::Channel(0),
+            SpacePlacement::Channel(1),
+            interleaved(granule),
+        ];
+        let mut desk = desk_with_placements(&placements);
+        for asid in 0..3 {
+            let object = desk.object(asid, 16 * PAGE, FILE);
+            desk.map(asid as u8, 0, object, 16, true).unwrap();
+        }
+        // Both channels are full; the striped space needs a frame at the same offset of each.
+        for page in 0..FRAMES {
+            desk.touch(0, page, true);
+            desk.touch(1, page, true);
+        }
+        for page in 0..16 {
+            let actions = desk.fault(2, page, true);
+            let actions = desk.serve(actions);
+            assert_eq!(
+                channels_of_copies(&actions).len(),
+                1,
+                "page {page} of granule {granule}"
+            );
+        }
+        // And the others get theirs back.
+        for asid in 0..2 {
+            let actions = desk.fault(asid, 9, false);
+            let actions = desk.serve(actions);
+            assert_eq!(channels_of_copies(&actions), [u64::from(asid)]);
+        }
+    }
+}
+
+#[test]
+fn placements_that_are_not_there_are_refused() {
+    let mut desk = desk_with_placements(&[]);
+    for placement in [
+        SpacePlacement::Channel(3),
+        SpacePlacement::Interleaved {
+            first: 1,
+            stripe: Stripe::new(64, 2).unwrap(),
+        },
+        SpacePlacement::Interleaved {
+            first: 0,
+            stripe: Stripe::new(64, 4).unwrap(),
+        },
+        interleaved(2 << 20),
+    ] {
+        let asid = space(0);
+        let answer = desk.ask(|request| Event::CreateSpace {
+            request,
+            asid,
+            frame_limit: None,
+            placement,
+        });
+        let expected = PagerError::NoSuchPlacement { asid, placement };
+        assert_eq!(result(&answer), Err(expected));
+    }
+}
+
+#[test]
+fn spaces_that_share_an_object_are_striped_alike() {
+    let placements = [
+        SpacePlacement::Channel(0),
+        SpacePlacement::Channel(1),
+        interleaved(PAGE),
+    ];
+    let mut desk = desk_with_placements(&placements);
+    let object = desk.object(0, 4 * PAGE, FILE);
+    desk.map(0, 0, object, 4, true).unwrap();
+    desk.map(1, 0, object, 4, true).unwrap();
+    let refused = desk.map(2, 0, object, 4, true);
+    assert!(matches!(refused, Err(PagerError::StripesDiffer { .. })));
+    desk.touch(0, 0, true);
+    for asid in 0..2 {
+        let actions = desk.unmap(asid, 0, 4);
+        desk.serve(actions);
+    }
+    desk.map(2, 0, object, 4, true).unwrap();
 }

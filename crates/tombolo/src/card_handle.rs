@@ -13,6 +13,7 @@ use card::kernel::KernelPackage;
 use card::sim::build::Progress as BuildProgress;
 use card::sim::{SimCard, SimOptions};
 use card::{CardDescription, SlotId};
+use pager::placement::SpacePlacement;
 use std::path::Path;
 use units::Picoseconds;
 
@@ -87,7 +88,15 @@ impl Card {
     /// # Errors
     /// [`Error::NoFreeSpace`], or no card memory for its page table.
     pub fn create_space(&self) -> Result<AddressSpace, Error> {
-        match self.link.call(Request::CreateSpace)? {
+        self.create_space_on(SpacePlacement::Anywhere)
+    }
+
+    /// Makes an address space whose frames lie on one channel, or are striped over several.
+    ///
+    /// # Errors
+    /// As [`create_space`](Self::create_space); and channels that the card does not have.
+    pub fn create_space_on(&self, placement: SpacePlacement) -> Result<AddressSpace, Error> {
+        match self.link.call(Request::CreateSpace { placement })? {
             Reply::Space(asid) => Ok(AddressSpace::new(self.link.clone(), asid)),
             other => Err(unexpected(&other)),
         }

@@ -7,6 +7,7 @@
 use crate::report::Report;
 use card::kernel::KernelPackage;
 use card::{CardDescription, SlotId};
+use pager::placement::SpacePlacement;
 use std::fs::File;
 use units::{Asid, Picoseconds, VirtAddr};
 
@@ -16,7 +17,10 @@ pub enum Request {
     /// What is the card made of, and what time is it?
     Describe,
     /// Make an address space.
-    CreateSpace,
+    CreateSpace {
+        /// Where its frames lie.
+        placement: SpacePlacement,
+    },
     /// End one, with its mappings.
     DestroySpace {
         /// Which.

@@ -8,7 +8,7 @@ use crate::pager::Pager;
 use crate::request::{answer, Last};
 use crate::space::{Mapping, Space};
 use std::ops::Range;
-use units::{Asid, PageSize, VirtAddr};
+use units::{Asid, PageSize, Stripe, VirtAddr};
 
 impl Pager {
     pub(crate) fn map(
@@ -32,7 +32,8 @@ impl Pager {
         (read, write): (bool, bool),
     ) -> Result<Success, PagerError> {
         let page = self.page_size;
-        self.ready_space(asid)?;
+        let stripe = self.ready_space(asid)?.placement.stripe();
+        let other = self.stripe_of(object);
         let known = self
             .objects
             .get_mut(&object)
@@ -70,6 +71,14 @@ impl Pager {
             return Err(PagerError::EmptyRange { address });
         }
         let address = place(space, asid, address, pages, bytes, page)?;
+        if let Some(other) = other.filter(|&other| other != stripe) {
+            return Err(PagerError::StripesDiffer {
+                object,
+                asid,
+                stripe,
+                other,
+            });
+        }
         let mapping = Mapping {
             pages,
             object,
@@ -80,6 +89,29 @@ impl Pager {
         space.mappings.insert(address, mapping);
         known.add_user(asid, address, mapping.object_pages());
         Ok(Success::Mapped(mapping.info(address, page)))
+    }
+
+    /// How the pages of an object are striped, as long as it is mapped or has a frame.
+    fn stripe_of(&self, object: ObjectId) -> Option<Stripe> {
+        let all = ObjectPage { object, index: 0 }..=ObjectPage {
+            object,
+            index: u64::MAX,
+        };
+        let mut with_frames = self
+            .pages
+            .range(all)
+            .filter(|(_, page)| page.frame.is_some());
+        let shows = |space: &&Space| {
+            space
+                .mappings
+                .values()
+                .any(|mapping| mapping.object == object)
+        };
+        let of_frames = with_frames.next().map(|(_, page)| page.stripe);
+        of_frames.or_else(|| {
+            let space = self.spaces.values().find(shows)?;
+            Some(space.placement.stripe())
+        })
     }
 
     /// A range of addresses, rounded out to whole pages.

@@ -6,24 +6,29 @@ use crate::event::OperationStatus;
 use crate::ids::RequestId;
 use crate::issue::{Meaning, Step};
 use crate::pager::Pager;
+use crate::placement::SpacePlacement;
 use crate::request::{answer, Last};
 use crate::space::{Phase, Space};
 use crate::table::TableImage;
 use std::collections::{BTreeMap, BTreeSet};
-use units::{Asid, FrameNumber, TableGeometry, VirtAddr};
+use units::{Asid, FrameNumber, Stripe, TableGeometry, VirtAddr};
 
 impl Pager {
     pub(crate) fn create_space(
         &mut self,
         request: RequestId,
         asid: Asid,
-        frame_limit: Option<u32>,
+        (frame_limit, placement): (Option<u32>, SpacePlacement),
         out: &mut Vec<Action>,
     ) {
         if self.spaces.contains_key(&asid) {
             return out.push(answer(request, Err(PagerError::SpaceExists { asid })));
         }
-        let Some((geometry, table_frame)) = self.allocate_table() else {
+        if !self.memory.has_placement(placement) {
+            let error = PagerError::NoSuchPlacement { asid, placement };
+            return out.push(answer(request, Err(error)));
+        }
+        let Some((geometry, table_frame)) = self.allocate_table(placement) else {
             let bytes = 64 << self.table_sets_log2;
             return out.push(answer(
                 request,
@@ -36,6 +41,7 @@ impl Pager {
             table_frame,
             mappings: BTreeMap::new(),
             frame_limit,
+            placement,
             frames: 0,
             unmaps: BTreeSet::new(),
         };
@@ -44,6 +50,7 @@ impl Pager {
         let zero = Operation::Zero {
             to: geometry.base(),
             bytes: geometry.bytes(),
+            stripe: Stripe::NONE,
         };
         let meaning = Some(Meaning::TableZeroed(asid));
         self.issued.command(Step::new(zero, meaning), out);
@@ -54,9 +61,19 @@ impl Pager {
         self.table_sets_log2.saturating_sub(6)
     }
 
-    fn allocate_table(&mut self) -> Option<(TableGeometry, FrameNumber)> {
+    /// Tables lie on the space's own channels if there is room, so that isolated spaces do not meet in
+    /// them.
+    fn allocate_table(
+        &mut self,
+        placement: SpacePlacement,
+    ) -> Option<(TableGeometry, FrameNumber)> {
         let order = self.table_order();
-        let channel = self.memory.available(order).iter().position(|&room| room)?;
+        let available = self.memory.available(order);
+        let channel = self
+            .memory
+            .channels_of(placement)
+            .chain(0..available.len())
+            .find(|&channel| available[channel])?;
         let frame = self.memory.allocate(channel, order)?;
         let geometry = TableGeometry::new(frame.card_address(), self.table_sets_log2)?;
         Some((geometry, frame))
@@ -83,6 +100,7 @@ impl Pager {
         out.push(Action::EnableSpace {
             asid,
             table: space.table.geometry(),
+            stripe: space.placement.stripe(),
             size_classes: 1 << self.page_size.class(),
         });
         out.push(answer(request, Ok(Success::Done)));
@@ -90,7 +108,8 @@ impl Pager {
 
     pub(super) fn remove_space(&mut self, asid: Asid) {
         if let Some(space) = self.spaces.remove(&asid) {
-            self.memory.release(space.table_frame, self.table_order());
+            self.memory
+                .release(space.table_frame, self.table_order(), Stripe::NONE);
         }
         for page in self.pages.values_mut() {
             page.charged = page.charged.filter(|&charged| charged != asid);

@@ -3,6 +3,7 @@
 
 use super::host::{Host, POISON};
 use super::rng::Rng;
+use super::world::CHANNEL_BYTES_LOG2;
 use super::{Verdict, ROW};
 use crate::action::{Action, Operation};
 use crate::config::ChannelMemory;
@@ -11,7 +12,7 @@ use crate::ids::{FaultToken, OperationId};
 use crate::page::ObjectPage;
 use std::collections::{BTreeMap, VecDeque};
 use units::{
-    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, TableGeometry, VirtAddr,
+    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Stripe, TableGeometry, VirtAddr,
 };
 
 /// A command in the ring.
@@ -112,6 +113,7 @@ pub(super) struct Card {
     table_queue: VecDeque<Queued>,
     draining: Option<Draining>,
     tables: BTreeMap<Asid, Table>,
+    stripes: BTreeMap<Asid, Stripe>,
     pub(super) streams: Vec<Stream>,
     leaving: Vec<Leaving>,
     next_ticket: u64,
@@ -138,6 +140,7 @@ impl Card {
             table_queue: VecDeque::new(),
             draining: None,
             tables: BTreeMap::new(),
+            stripes: BTreeMap::new(),
             streams: streams
                 .into_iter()
                 .map(|asid| Stream {
@@ -170,6 +173,30 @@ impl Card {
             .ok_or_else(|| format!("no memory for {rows} rows at 0x{card:x}"))
     }
 
+    /// The operation with places instead of addresses. Striped pages are of one granule, so they are in
+    /// one piece.
+    fn as_it_lies(&self, mut operation: Operation) -> Operation {
+        let placed = |address: CardAddr, stripe: Stripe| stripe.place(address, CHANNEL_BYTES_LOG2);
+        let place_frame = |entry: &mut PageEntry, asid: Asid| {
+            let stripe = self.stripes.get(&asid).copied().unwrap_or_default();
+            let place = placed(entry.frame.card_address(), stripe);
+            entry.frame = FrameNumber::at(place).unwrap_or(entry.frame);
+        };
+        match &mut operation {
+            Operation::CopyIn { to, stripe, .. } | Operation::Zero { to, stripe, .. } => {
+                *to = placed(*to, *stripe);
+            }
+            Operation::CopyOut { from, stripe, .. } => *from = placed(*from, *stripe),
+            Operation::Install { asid, entry, .. } => place_frame(entry, *asid),
+            Operation::FaultReply {
+                token,
+                entry: Some(entry),
+            } => place_frame(entry, self.streams[usize::from(token.stream)].asid),
+            _ => {}
+        }
+        operation
+    }
+
     /// Takes a command into the ring.
     pub(super) fn submit(&mut self, action: &Action, shows: Option<ObjectPage>) {
         if let Action::Command {
@@ -181,7 +208,7 @@ impl Card {
         {
             self.ring.push_back(Queued {
                 id,
-                operation,
+                operation: self.as_it_lies(operation),
                 fence,
                 notify,
                 shows,
@@ -189,7 +216,13 @@ impl Card {
         }
     }
 
-    pub(super) fn enable(&mut self, asid: Asid, geometry: TableGeometry) -> Verdict<()> {
+    pub(super) fn enable(
+        &mut self,
+        asid: Asid,
+        geometry: TableGeometry,
+        stripe: Stripe,
+    ) -> Verdict<()> {
+        self.stripes.insert(asid, stripe);
         let rows = (geometry.bytes() / ROW) as usize;
         if self
             .rows(geometry.base().get(), rows)?
@@ -262,7 +295,7 @@ impl Card {
             return Ok(false);
         };
         match command.operation {
-            Operation::CopyIn { to, bytes, .. } | Operation::Zero { to, bytes } => {
+            Operation::CopyIn { to, bytes, .. } | Operation::Zero { to, bytes, .. } => {
                 self.start_copy(command, to, bytes, true)?;
             }
             Operation::CopyOut { from, bytes, .. } => {

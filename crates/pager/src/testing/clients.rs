@@ -6,7 +6,8 @@ use super::world::{asid, World};
 use super::{Verdict, ROW};
 use crate::event::{Event, ObjectKind};
 use crate::ids::{ObjectId, RequestId};
-use units::{Asid, CardAddr, TableGeometry, VirtAddr};
+use crate::placement::SpacePlacement;
+use units::{Asid, CardAddr, Stripe, TableGeometry, VirtAddr};
 
 impl World {
     /// A kernel issues an access, mostly a legal one.
@@ -112,10 +113,25 @@ impl World {
     }
 
     pub(super) fn create_space(&mut self, asid: Asid) -> Verdict<()> {
-        let limit = self.rng.percent(20).then(|| 1 + self.rng.below(4) as u32);
+        let limited = if self.placed { 60 } else { 20 };
+        let limit = self
+            .rng
+            .percent(limited)
+            .then(|| 1 + self.rng.below(4) as u32);
+        let placement = match self.rng.below(3) {
+            _ if !self.placed => SpacePlacement::Anywhere,
+            0 => SpacePlacement::Anywhere,
+            1 => SpacePlacement::Channel(self.rng.below(2)),
+            _ => SpacePlacement::Interleaved {
+                first: 0,
+                // Pages of one granule: the model's frames are in one piece.
+                stripe: Stripe::new(self.model.page.bytes(), 2).unwrap_or_default(),
+            },
+        };
         let space = SpaceModel {
             phase: SpacePhase::Creating,
             limit,
+            stripe: placement.stripe(),
             pieces: Vec::new(),
         };
         self.model.spaces.insert(asid, space);
@@ -123,6 +139,7 @@ impl World {
             request,
             asid,
             frame_limit: limit,
+            placement,
         })
     }
 

@@ -9,7 +9,7 @@ use crate::event::ObjectKind;
 use crate::ids::{ObjectId, RequestId};
 use crate::page::ObjectPage;
 use std::collections::BTreeMap;
-use units::{Asid, PageSize, VirtAddr};
+use units::{Asid, PageSize, Stripe, VirtAddr};
 
 /// A mapping, or a piece of one.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +52,7 @@ pub(super) enum SpacePhase {
 pub(super) struct SpaceModel {
     pub(super) phase: SpacePhase,
     pub(super) limit: Option<u32>,
+    pub(super) stripe: Stripe,
     pub(super) pieces: Vec<Piece>,
 }
 
@@ -324,11 +325,15 @@ impl Model {
                     && (piece.read || piece.write)
                     && (writable || !piece.write)
                     && overlap.is_none()
+                    && self.striped_alike(*asid, piece.object)
                     && address.is_none_or(|address| address == info.address)
                     && self.fits(*asid, piece, info)
             }
             Err(PagerError::Overlap { existing, .. }) => {
                 overlap.is_some() && self.live(*asid, existing.address.get()).is_some()
+            }
+            Err(PagerError::StripesDiffer { stripe, other, .. }) => {
+                stripe != other && self.spaces.get(asid).is_some_and(|s| s.stripe == *stripe)
             }
             Err(PagerError::ReadOnlyObject { .. }) => !writable && piece.write,
             Err(PagerError::OffsetPastEnd { bytes: told, .. }) => !inside && *told == bytes,
@@ -348,6 +353,14 @@ impl Model {
             });
         }
         Ok(())
+    }
+
+    /// No space that is striped otherwise shows the object.
+    fn striped_alike(&self, asid: Asid, object: ObjectId) -> bool {
+        let stripe = self.spaces.get(&asid).map(|space| space.stripe);
+        self.spaces.values().all(|space| {
+            Some(space.stripe) == stripe || space.pieces.iter().all(|piece| piece.object != object)
+        })
     }
 
     fn fits(&self, asid: Asid, piece: &Piece, info: &MappingInfo) -> bool {

@@ -18,6 +18,8 @@ use std::collections::{BTreeMap, VecDeque};
 use units::{Asid, CardAddr, PageSize, TableGeometry, VirtAddr};
 
 /// Events and actions that a failure report shows.
+/// log2 of the bytes of address space of a channel.
+pub(super) const CHANNEL_BYTES_LOG2: u8 = 30;
 const TRACE: usize = 60;
 /// Steps after which a world that should come to rest is stuck.
 const PATIENCE: usize = 2_000_000;
@@ -40,6 +42,8 @@ pub(super) struct World {
     pub(super) scenario: Scenario,
     /// Explicit addresses fall into one set of the page table.
     pub(super) collide: bool,
+    /// Some spaces have channels of their own.
+    pub(super) placed: bool,
     pub(super) next_request: u64,
     pub(super) next_object: u64,
     pub(super) next_stamp: u64,
@@ -62,10 +66,13 @@ impl World {
         let most = if rng.percent(50) && !collide { 6 } else { 24 };
         let frames = 3 + rng.below(most) as u64;
         let tables = 3 * (64u64 << 10);
-        let channels: Vec<ChannelMemory> = (0..1 + rng.below(3) as u64)
+        // Spaces with channels of their own need room for tables everywhere.
+        let placed = rng.percent(30);
+        let least = if placed { 2 } else { 1 };
+        let channels: Vec<ChannelMemory> = (0..least + rng.below(3) as u64)
             .map(|channel| ChannelMemory {
-                base: CardAddr::new(channel << 30).unwrap_or_default(),
-                bytes: if channel == 0 {
+                base: CardAddr::new(channel << CHANNEL_BYTES_LOG2).unwrap_or_default(),
+                bytes: if channel == 0 || placed {
                     tables + frames * page_size.bytes()
                 } else {
                     frames * page_size.bytes()
@@ -76,6 +83,7 @@ impl World {
         let config = Config {
             page_size,
             channels: channels.clone(),
+            channel_bytes_log2: CHANNEL_BYTES_LOG2,
             table_sets_log2: TableGeometry::MIN_SETS_LOG2,
             buffers: (0..buffers).map(buffer_address).collect(),
             buffer_bytes: page_size.bytes() * (1 + rng.below(2) as u64),
@@ -113,6 +121,7 @@ impl World {
             rng,
             scenario,
             collide,
+            placed,
             next_request: 0,
             next_object: 0,
             next_stamp: 1,
@@ -271,7 +280,12 @@ impl World {
                 }
                 self.host.begin(action, &mut self.rng)
             }
-            Action::EnableSpace { asid, table, .. } => self.card.enable(*asid, *table),
+            Action::EnableSpace {
+                asid,
+                table,
+                stripe,
+                ..
+            } => self.card.enable(*asid, *table, *stripe),
             Action::DisableSpace { asid } => self.card.disable(*asid),
             Action::Complete { request, result } => {
                 self.tally.requests += 1;

@@ -15,6 +15,7 @@ use card::command::{Command, FaultToken};
 use card::memory::HostMemory;
 use card::{Card, WorkId};
 use files::Files;
+use pager::placement::SpacePlacement;
 use pager::{ChannelMemory, Config, Event, InstallOrder, Pager, PagerError, RequestId, Success};
 use pump::Work;
 use slots::SlotState;
@@ -117,6 +118,7 @@ impl Owner {
             .collect();
         let config = Config {
             buffer_bytes,
+            channel_bytes_log2: description.channel_bytes_log2,
             // Copies of several pages overlap, in both directions, which is worth a trip to the host.
             install_order: InstallOrder::OnCompletion,
             ..Config::new(channels, addresses)
@@ -157,7 +159,7 @@ impl Owner {
                 card: Box::new(self.card.description().clone()),
                 now: self.card.now(),
             }),
-            Request::CreateSpace => self.create_space().map(Reply::Space),
+            Request::CreateSpace { placement } => self.create_space(placement).map(Reply::Space),
             Request::DestroySpace { space } => self.destroy_space(space),
             Request::Load {
                 slot,
@@ -260,7 +262,7 @@ impl Owner {
         })
     }
 
-    fn create_space(&mut self) -> Result<Asid, Error> {
+    fn create_space(&mut self, placement: SpacePlacement) -> Result<Asid, Error> {
         let spaces = self.spaces.len() as u8;
         let free = self.spaces.iter().position(|used| !used);
         let asid = free.and_then(|number| Asid::new(number as u8));
@@ -269,6 +271,7 @@ impl Owner {
             request,
             asid,
             frame_limit: None,
+            placement,
         })?;
         self.spaces[usize::from(asid.get())] = true;
         Ok(asid)

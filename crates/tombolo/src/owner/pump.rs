@@ -210,7 +210,9 @@ impl Owner {
                 asid,
                 table,
                 size_classes,
+                stripe,
             } => {
+                self.card.stripe_space(asid, stripe)?;
                 self.card.control_space(asid, Some((table, size_classes)))?;
             }
             Action::DisableSpace { asid } => self.card.control_space(asid, None)?,

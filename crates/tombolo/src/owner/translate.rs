@@ -3,6 +3,7 @@
 
 use card::command::{Command, CommandId, FaultToken, Operation};
 use card::event::{CommandStatus, Fault, FaultCause};
+use units::Stripe;
 
 pub(super) fn command(
     id: pager::OperationId,
@@ -10,10 +11,20 @@ pub(super) fn command(
     fence: bool,
     notify: bool,
 ) -> Command {
+    let stripe = match operation {
+        pager::Operation::CopyIn { stripe, .. }
+        | pager::Operation::CopyOut { stripe, .. }
+        | pager::Operation::Zero { stripe, .. } => stripe,
+        _ => Stripe::NONE,
+    };
     let operation = match operation {
-        pager::Operation::CopyIn { from, to, bytes } => Operation::CopyIn { from, to, bytes },
-        pager::Operation::CopyOut { from, to, bytes } => Operation::CopyOut { from, to, bytes },
-        pager::Operation::Zero { to, bytes } => Operation::Zero { to, bytes },
+        pager::Operation::CopyIn {
+            from, to, bytes, ..
+        } => Operation::CopyIn { from, to, bytes },
+        pager::Operation::CopyOut {
+            from, to, bytes, ..
+        } => Operation::CopyOut { from, to, bytes },
+        pager::Operation::Zero { to, bytes, .. } => Operation::Zero { to, bytes },
         pager::Operation::Install {
             asid,
             address,
@@ -60,7 +71,7 @@ pub(super) fn command(
         operation,
         fence,
         notify,
-        ..Command::default()
+        stripe,
     }
 }
 
