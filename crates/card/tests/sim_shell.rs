@@ -146,7 +146,9 @@ fn striped_spaces_hold_the_same_bytes_spread_over_channels() {
             );
         }
         let statistics = driver.card.statistics().unwrap();
-        let written = |channel: usize| statistics.channels[channel].rows_written;
+        // The table was zeroed on channel 0.
+        let table = [(64 << 10) / 64, 0];
+        let written = |channel: usize| statistics.channels[channel].rows_written - table[channel];
         if granule <= 4 << 10 {
             let share = written(0) as f64 / (written(0) + written(1)) as f64;
             assert!((0.4..0.6).contains(&share), "{stripe}: {share}");

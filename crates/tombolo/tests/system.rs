@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tombolo::io::{BlockingIo, Direction, FileIo, Transfer, TransferId};
 use tombolo::{
     AddressSpace, Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
-    OwnerOptions, Picoseconds, SimOptions, Slot, SlotId, VirtAddr,
+    OwnerOptions, Picoseconds, SimOptions, Slot, SlotId, SpacePlacement, Stripe, VirtAddr,
 };
 
 fn kernel(name: &str) -> PathBuf {
@@ -65,9 +65,17 @@ fn run_copy(
 }
 
 fn copy_files(card: &Card, folder: &Path, content: &[u8]) -> (PathBuf, AddressSpace, Mapping) {
+    copy_files_in(card, card.create_space().unwrap(), folder, content)
+}
+
+fn copy_files_in(
+    card: &Card,
+    space: AddressSpace,
+    folder: &Path,
+    content: &[u8],
+) -> (PathBuf, AddressSpace, Mapping) {
     let (from, to) = (folder.join("from"), folder.join("to"));
     fs::write(&from, content).unwrap();
-    let space = card.create_space().unwrap();
     let input = space.map_file(&from, MapOptions::read_only()).unwrap();
     let output = space
         .map_file(&to, MapOptions::create(input.bytes()))
@@ -211,6 +219,56 @@ fn a_card_smaller_than_the_data_evicts() {
     assert!(fs::read(&to).unwrap() == content);
     let paging = card.report().unwrap().paging;
     assert!(paging.evictions > 0, "{paging:?}");
+}
+
+/// Spaces on a channel of their own, and striped with granules below and above a burst, on a card that
+/// has to evict.
+#[test]
+fn the_place_of_a_space_changes_no_byte() {
+    const MEMORY: u64 = 16 << 20;
+    let striped = |granule| SpacePlacement::Interleaved {
+        first: 0,
+        stripe: Stripe::new(granule, 2).unwrap(),
+    };
+    let functional = FunctionalConfig {
+        channel_bytes: MEMORY / 2,
+        ..FunctionalConfig::default()
+    };
+    let cards: [Box<dyn card::Card>; 2] = [
+        Box::new(FunctionalCard::new(functional)),
+        simulated(Some(MEMORY)),
+    ];
+    let content = bytes((9 << 20) + 1);
+    for raw in cards {
+        let name = raw.description().name.clone();
+        let card = Card::new(raw, OwnerOptions::default()).unwrap();
+        let mut written = vec![0; 2];
+        for placement in [
+            SpacePlacement::Channel(1),
+            striped(64),
+            striped(4096),
+            striped(1 << 20),
+        ] {
+            let folder = TempDir::new().unwrap();
+            let space = card.create_space_on(placement).unwrap();
+            let (to, _space, output) = copy_files_in(&card, space, folder.path(), &content);
+            output.unmap().unwrap();
+            assert!(fs::read(&to).unwrap() == content, "{name}, {placement}");
+            let channels = card.report().unwrap().statistics.channels;
+            let more: Vec<u64> = (0..2)
+                .map(|channel| channels[channel].rows_written - written[channel])
+                .collect();
+            written = channels
+                .iter()
+                .map(|channel| channel.rows_written)
+                .collect();
+            match placement {
+                SpacePlacement::Channel(_) => assert_eq!(more[0], 0, "{name}, {placement}"),
+                _ => assert!(more[0].abs_diff(more[1]) < more[0] / 4, "{name}, {more:?}"),
+            }
+        }
+        assert!(card.report().unwrap().paging.evictions > 0, "{name}");
+    }
 }
 
 #[test]
