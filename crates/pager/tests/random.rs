@@ -5,7 +5,7 @@ use tombolo_pager::testing::{run, run_many, Sabotage, Scenario};
 
 #[test]
 fn random_worlds_lose_nothing() {
-    let tally = match run_many(1, 20_000, 1_000) {
+    let tally = match run_many(1, 25_000, 1_000) {
         Ok(tally) => tally,
         Err(broken) => panic!("{broken}"),
     };
