@@ -183,7 +183,7 @@ mod tests {
                     let base = address >> (LOG2 + group) << (LOG2 + group);
                     let number = (address - base) >> granule;
                     let channel = number % (1 << group);
-                    let offset = number / (1 << group) << granule | address % (1 << granule);
+                    let offset = ((number / (1 << group)) << granule) + address % (1 << granule);
                     let place = stripe.place(at(address), LOG2);
                     assert_eq!(place.get(), base + (channel << LOG2) + offset, "{stripe}");
                     assert_eq!(stripe.address_of(place, LOG2).get(), address, "{stripe}");
