@@ -200,4 +200,41 @@ module port_bench_top
     .port_events_o      (unused_events)
   );
 
+  tmb_axi_assert #(
+    .IdWidth(8)
+  ) u_assert (
+    .clk_i,
+    .rst_ni,
+    .suspended_i(1'b0),
+    .awid_i(16'(s_axi_awid)),
+    .awaddr_i(s_axi_awaddr),
+    .awlen_i(s_axi_awlen),
+    .awsize_i(s_axi_awsize),
+    .awburst_i(s_axi_awburst),
+    .awvalid_i(s_axi_awvalid),
+    .awready_i(s_axi_awready),
+    .wdata_i(s_axi_wdata),
+    .wstrb_i(s_axi_wstrb),
+    .wlast_i(s_axi_wlast),
+    .wvalid_i(s_axi_wvalid),
+    .wready_i(s_axi_wready),
+    .bid_i(16'(s_axi_bid)),
+    .bresp_i(s_axi_bresp),
+    .bvalid_i(s_axi_bvalid),
+    .bready_i(s_axi_bready),
+    .arid_i(16'(s_axi_arid)),
+    .araddr_i(s_axi_araddr),
+    .arlen_i(s_axi_arlen),
+    .arsize_i(s_axi_arsize),
+    .arburst_i(s_axi_arburst),
+    .arvalid_i(s_axi_arvalid),
+    .arready_i(s_axi_arready),
+    .rid_i(16'(s_axi_rid)),
+    .rdata_i(s_axi_rdata),
+    .rresp_i(s_axi_rresp),
+    .rlast_i(s_axi_rlast),
+    .rvalid_i(s_axi_rvalid),
+    .rready_i(s_axi_rready)
+  );
+
 endmodule

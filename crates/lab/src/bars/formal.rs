@@ -1,0 +1,56 @@
+//! Formal proofs of RTL blocks: each proved, and each of its mutants refuted.
+
+use super::{speed, Failure};
+use crate::row::{Row, Target};
+use std::collections::BTreeMap;
+use std::process::Command;
+
+/// What `tools/formal --json` says of a proof.
+#[derive(serde::Deserialize)]
+struct Proof {
+    /// Absent when the tools could not decide.
+    proved: Option<bool>,
+    depth: Option<u32>,
+    mutants: u32,
+    survived: u32,
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let home = card::sim::home();
+    let folder = home.join("build/formal");
+    std::fs::create_dir_all(&folder)?;
+    let report = folder.join("results.json");
+    if report.exists() {
+        std::fs::remove_file(&report)?;
+    }
+    // It fails when a proof does; its report says which.
+    Command::new(speed::python(&home))
+        .arg(home.join("tools/formal"))
+        .args(["--mutants", "--json"])
+        .arg(&report)
+        .status()?;
+    let proofs: BTreeMap<String, Proof> = serde_json::from_slice(&std::fs::read(&report)?)?;
+    let mut rows = Vec::new();
+    for (name, proof) in &proofs {
+        let proved = proof.proved == Some(true);
+        rows.push(Row::holds(&format!("formal.{name}.proved"), proved));
+        let depth = f64::from(proof.depth.unwrap_or(0));
+        let name = format!("formal.{name}.depth");
+        rows.push(Row::new(&name, depth, "frames", Target::Shown));
+    }
+    let refuted: u32 = proofs.values().map(|p| p.mutants - p.survived).sum();
+    let survived: u32 = proofs.values().map(|p| p.survived).sum();
+    rows.push(Row::new(
+        "formal.mutants_refuted",
+        refuted.into(),
+        "",
+        Target::AtLeast(1.0),
+    ));
+    rows.push(Row::new(
+        "formal.mutants_survived",
+        survived.into(),
+        "",
+        Target::AtMost(0.0),
+    ));
+    Ok(rows)
+}
