@@ -75,7 +75,7 @@ module tmb_dma_dispatch import tmb_pkg::*; import tmb_dma_pkg::*; (
   };
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, command_i.opcode, command_i.asid, command_i.addr, command_i.token,
-                       command_i.fail};
+  assign unused_ok = &{1'b0, command_i.opcode, command_i.asid, command_i.addr, command_i.sets_log2,
+                       command_i.token, command_i.fail};
 
 endmodule

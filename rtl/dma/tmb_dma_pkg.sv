@@ -50,6 +50,7 @@ package tmb_dma_pkg;
     OpInvalidate = 8'h11,
     OpProtect = 8'h12,
     OpReadClear = 8'h13,
+    OpGrow = 8'h14,
     OpFaultReply = 8'h20
   } opcode_e;
 
@@ -116,6 +117,7 @@ package tmb_dma_pkg;
     logic [63:0] operand;  // host address of copies, page entry of table commands
     row_count_t  rows;
     stripe_t     stripe;   // of the card address of copies
+    logic [4:0]  sets_log2;  // of the table that OpGrow makes
     park_token_t token;
     logic        fail;
   } command_t;

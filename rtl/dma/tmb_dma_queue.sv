@@ -127,7 +127,7 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
 
   command_row_t raw;
   command_t command;
-  logic copy_ok, table_ok, reply_ok;
+  logic copy_ok, table_ok, grow_ok, reply_ok;
   logic [CardAddrWidth:0] copy_end;
 
   assign raw = command_row_t'(host_r_i.row);
@@ -148,6 +148,10 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
       copy_end <= (CardAddrWidth + 1)'(1) << CardBytesLog2 && stripe_ok;
 
   assign table_ok = 32'(raw.asid) < Cfg.NumSpaces && raw.addr[63:VirtAddrWidth] == '0;
+  // Inside card memory: a table that is aligned to its size (the table engine checks that) and no
+  // larger than card memory ends where it may if it begins there.
+  assign grow_ok = 32'(raw.asid) < Cfg.NumSpaces && (raw.addr >> CardBytesLog2) == '0 &&
+      raw.length <= 64'(CardBytesLog2 - RowOffsetWidth);
   assign reply_ok = 32'(raw.stream) < NumStreams && 32'(raw.index) < Cfg.ParkDepth;
 
   always_comb begin
@@ -162,6 +166,7 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
         operand: raw.operand,
         rows: row_count_t'(raw.length >> RowOffsetWidth),
         stripe: raw.stripe,
+        sets_log2: raw.length[4:0],
         token: '{stream: raw.stream, index: raw.index},
         fail: raw.fail
     };
@@ -183,6 +188,11 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
         command.unit = UnitTable;
         command.opcode = opcode_e'(raw.opcode);
         if (table_ok) command.status = StatusOk;
+      end
+      OpGrow: begin
+        command.unit = UnitTable;
+        command.opcode = OpGrow;
+        if (grow_ok) command.status = StatusOk;
       end
       OpFaultReply: begin
         command.unit = UnitTable;

@@ -44,6 +44,7 @@ module tmb_dma_table import tmb_pkg::*; import tmb_dma_pkg::*; #(
     asid_t       asid;
     virt_addr_t  addr;
     page_entry_t entry;
+    logic [4:0]  sets_log2;
     park_token_t token;
     logic        fail;
   } request_t;
@@ -75,6 +76,7 @@ module tmb_dma_table import tmb_pkg::*; import tmb_dma_pkg::*; #(
         asid: command_i.asid,
         addr: command_i.addr,
         entry: page_entry_t'(command_i.operand),
+        sets_log2: command_i.sets_log2,
         token: command_i.token,
         fail: command_i.fail
     }),
@@ -89,6 +91,7 @@ module tmb_dma_table import tmb_pkg::*; import tmb_dma_pkg::*; #(
       OpInvalidate: op = TableInvalidate;
       OpProtect: op = TableProtect;
       OpReadClear: op = TableReadClear;
+      OpGrow: op = TableGrow;
       default: op = TableInstall;
     endcase
   end
@@ -135,7 +138,8 @@ module tmb_dma_table import tmb_pkg::*; import tmb_dma_pkg::*; #(
       op: op,
       asid: current_q.asid,
       addr: current_q.addr,
-      entry: current_q.entry
+      entry: current_q.entry,
+      sets_log2: current_q.sets_log2
   };
   assign table_rsp_ready_o = state_q == StAnswer;
   assign fault_reply_valid_o = state_q == StReply;

@@ -90,25 +90,37 @@ package tmb_pkg;
     card_addr_t                table_base;       // aligned to the table's size
     logic [4:0]                table_sets_log2;  // >= MinTableSetsLog2
     logic [MaxSizeClass:0]     size_classes;     // bit k: pages of size class k may exist
+    logic                      l1_off;           // every lookup goes to the table
+    logic                      walker_off;       // what misses in the L1 TLBs is a fault
   } space_cfg_t;
 
   // ---------------------------------------------------------------------------------------------
   // Commands to the page table, and their answers
   // ---------------------------------------------------------------------------------------------
 
-  typedef enum logic [1:0] {
-    TableInstall = 2'd0,    // write an entry; same page present: replaced
-    TableInvalidate = 2'd1, // remove the entry, with the whole invalidation sequence
-    TableProtect = 2'd2,    // clear W and dirty, with the whole invalidation sequence
-    TableReadClear = 2'd3   // report accessed and dirty, clear accessed (dirty stays)
+  typedef enum logic [2:0] {
+    TableInstall = 3'd0,    // write an entry; same page present: replaced
+    TableInvalidate = 3'd1, // remove the entry, with the whole invalidation sequence
+    TableProtect = 3'd2,    // clear W and dirty, with the whole invalidation sequence
+    TableReadClear = 3'd3,  // report accessed and dirty, clear accessed (dirty stays)
+    TableGrow = 3'd4        // move the table to one of twice the size
   } table_op_e;
 
   typedef struct packed {
     table_op_e   op;
     asid_t       asid;
-    virt_addr_t  addr;   // page-aligned
-    page_entry_t entry;  // size_class always; the rest only for TableInstall; tag is ignored
+    virt_addr_t  addr;       // page-aligned; TableGrow: the new table's card address
+    page_entry_t entry;      // size_class always; the rest only for TableInstall; tag is ignored
+    logic [4:0]  sets_log2;  // TableGrow: of the new table
   } table_cmd_t;
+
+  // A table has grown: its space's registers follow.
+  typedef struct packed {
+    logic       valid;
+    asid_t      asid;
+    card_addr_t table_base;
+    logic [4:0] table_sets_log2;
+  } table_switch_t;
 
   typedef enum logic [1:0] {
     TableOk = 2'd0,
@@ -220,6 +232,18 @@ package tmb_pkg;
     TranslatorIdentity = 2'd1  // virtual address = card address (the physical baseline)
   } translator_e;
 
+  // One L1 TLB of an address lane.
+  typedef struct packed {
+    int unsigned PageBits;  // log2(page bytes), 12 .. 30
+    int unsigned SetsLog2;
+    int unsigned Ways;      // 0: there is none
+  } l1_cfg_t;
+
+  localparam int unsigned MaxL1s = 4;
+  localparam l1_cfg_t NoL1 = '{PageBits: 12, SetsLog2: 0, Ways: 0};
+  // Those that exist come first, smallest pages first.
+  typedef l1_cfg_t [MaxL1s-1:0] l1_cfgs_t;
+
   typedef struct packed {
     int unsigned NumSlots;
     int unsigned PortsPerSlot;
@@ -227,11 +251,10 @@ package tmb_pkg;
     int unsigned ChannelBytesLog2;  // card memory of one channel
     int unsigned NumSpaces;         // ASIDs 0 .. NumSpaces-1
     translator_e Translator;
-    int unsigned L1PageBits;        // log2(page bytes) of the L1 TLB
-    int unsigned L1SetsLog2;
-    int unsigned L1Ways;
+    l1_cfgs_t    L1;                // L1 TLBs of a lane; none: the walker alone (DRAM TLB)
     int unsigned ParkDepth;         // bursts a stream may hold, at most 64
-    int unsigned MaxWalks;          // walks in flight
+    int unsigned MaxWalks;          // walks in flight; 0: no walker (SRAM TLB)
+    int unsigned FilterLog2;        // log2(counters) of a space's size-class filter; 0: none
     int unsigned LookAhead;         // faults a stream may report beyond its oldest
     int unsigned ReadBufferRows;    // per port
     int unsigned WriteBufferRows;   // per port
@@ -244,11 +267,14 @@ package tmb_pkg;
       ChannelBytesLog2: 34,
       NumSpaces: 4,
       Translator: TranslatorPaged,
-      L1PageBits: 21,
-      L1SetsLog2: 5,
-      L1Ways: 2,
+      L1: '{
+          0: '{PageBits: 12, SetsLog2: 8, Ways: 4},
+          1: '{PageBits: 21, SetsLog2: 5, Ways: 2},
+          default: NoL1
+      },
       ParkDepth: 64,
       MaxWalks: 64,
+      FilterLog2: 12,
       LookAhead: 8,
       ReadBufferRows: 512,
       WriteBufferRows: 256

@@ -32,28 +32,32 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
 
   output space_cfg_t   space_cfg_o [Cfg.NumSpaces],
   output stripe_t      space_stripe_o [Cfg.NumSpaces],
+  input  table_switch_t table_switch_i,
   output logic         slot_run_o [Cfg.NumSlots],
   output asid_t        slot_asid_o [Cfg.NumSlots],
   input  logic         slot_idle_i [Cfg.NumSlots],
   input  logic         slot_hung_i [Cfg.NumSlots],
-  input  port_events_t events_i [NumStreams]
+  input  port_events_t events_i [NumStreams],
+  input  logic         walk_read_i
 );
 
   // ---------------------------------------------------------------------------------------------
   // Row counters
   // ---------------------------------------------------------------------------------------------
 
-  logic [63:0] rows_in_q, rows_out_q, rows_zeroed_q;
+  logic [63:0] rows_in_q, rows_out_q, rows_zeroed_q, walk_reads_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       rows_in_q <= '0;
       rows_out_q <= '0;
       rows_zeroed_q <= '0;
+      walk_reads_q <= '0;
     end else begin
       if (row_in_i) rows_in_q <= rows_in_q + 1'b1;
       if (row_out_i) rows_out_q <= rows_out_q + 1'b1;
       if (row_zeroed_i) rows_zeroed_q <= rows_zeroed_q + 1'b1;
+      if (walk_read_i) walk_reads_q <= walk_reads_q + 1'b1;
     end
   end
 
@@ -78,9 +82,19 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.GEOMETRY.TRANSLATOR.next = Cfg.Translator;
     hwif_in.MEMORY.CHANNELS.next = 8'(Cfg.NumChannels);
     hwif_in.MEMORY.CHANNEL_BYTES_LOG2.next = 6'(Cfg.ChannelBytesLog2);
-    hwif_in.TRANSLATION.L1_PAGE_BITS.next = 6'(Cfg.L1PageBits);
-    hwif_in.TRANSLATION.L1_SETS_LOG2.next = 4'(Cfg.L1SetsLog2);
-    hwif_in.TRANSLATION.L1_WAYS.next = 4'(Cfg.L1Ways);
+    hwif_in.TRANSLATION.MAX_WALKS.next = 16'(Cfg.MaxWalks);
+    hwif_in.L1_0.PAGE_BITS.next = 6'(Cfg.L1[0].PageBits);
+    hwif_in.L1_0.SETS_LOG2.next = 5'(Cfg.L1[0].SetsLog2);
+    hwif_in.L1_0.WAYS.next = 8'(Cfg.L1[0].Ways);
+    hwif_in.L1_1.PAGE_BITS.next = 6'(Cfg.L1[1].PageBits);
+    hwif_in.L1_1.SETS_LOG2.next = 5'(Cfg.L1[1].SetsLog2);
+    hwif_in.L1_1.WAYS.next = 8'(Cfg.L1[1].Ways);
+    hwif_in.L1_2.PAGE_BITS.next = 6'(Cfg.L1[2].PageBits);
+    hwif_in.L1_2.SETS_LOG2.next = 5'(Cfg.L1[2].SetsLog2);
+    hwif_in.L1_2.WAYS.next = 8'(Cfg.L1[2].Ways);
+    hwif_in.L1_3.PAGE_BITS.next = 6'(Cfg.L1[3].PageBits);
+    hwif_in.L1_3.SETS_LOG2.next = 5'(Cfg.L1[3].SetsLog2);
+    hwif_in.L1_3.WAYS.next = 8'(Cfg.L1[3].Ways);
     hwif_in.TRANSLATION.PARK_DEPTH.next = 8'(Cfg.ParkDepth);
     hwif_in.TRANSLATION.LOOK_AHEAD.next = 8'(Cfg.LookAhead);
     hwif_in.STATUS.IDLE.next = idle_i;
@@ -92,6 +106,8 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.ROWS_OUT_HI.VALUE.next = rows_out_q[63:32];
     hwif_in.ROWS_ZEROED_LO.VALUE.next = rows_zeroed_q[31:0];
     hwif_in.ROWS_ZEROED_HI.VALUE.next = rows_zeroed_q[63:32];
+    hwif_in.WALK_READS_LO.VALUE.next = walk_reads_q[31:0];
+    hwif_in.WALK_READS_HI.VALUE.next = walk_reads_q[63:32];
     hwif_in.SPACES.rd_ack = spaces_rsp.read_ack;
     hwif_in.SPACES.rd_data = spaces_rsp.data;
     hwif_in.SPACES.wr_ack = spaces_rsp.write_ack;
@@ -157,7 +173,8 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     }),
     .rsp_o(spaces_rsp),
     .space_cfg_o,
-    .stripe_o(space_stripe_o)
+    .stripe_o(space_stripe_o),
+    .table_switch_i
   );
 
   tmb_slot_registers #(

@@ -13,7 +13,10 @@ rtl/translate/tmb_park.sv
 rtl/translate/tmb_fault_queue.sv
 rtl/translate/tmb_l1_tlb.sv
 rtl/translate/tmb_invalidate.sv
+rtl/translate/tmb_size_filter.sv
 rtl/translate/tmb_walker.sv
+rtl/translate/tmb_table_mover.sv
+rtl/translate/tmb_table_marks.sv
 rtl/translate/tmb_table_engine.sv
 rtl/translate/tmb_translate_lane.sv
 rtl/translate/tmb_translate_paged.sv

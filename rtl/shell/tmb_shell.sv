@@ -217,6 +217,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic [31:0] command_head, event_tail;
   space_cfg_t space_cfg [Cfg.NumSpaces];
   stripe_t space_stripe [Cfg.NumSpaces];
+  table_switch_t table_switch;
+  logic walk_read;
   logic slot_run [NumSlots];
   asid_t slot_asid [NumSlots];
   logic slot_idle [NumSlots];
@@ -243,11 +245,13 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .row_zeroed_i(row_zeroed),
     .space_cfg_o(space_cfg),
     .space_stripe_o(space_stripe),
+    .table_switch_i(table_switch),
     .slot_run_o(slot_run),
     .slot_asid_o(slot_asid),
     .slot_idle_i(slot_idle),
     .slot_hung_i(slot_hung),
-    .events_i(port_events)
+    .events_i(port_events),
+    .walk_read_i(walk_read)
   );
 
   asid_t port_asid [NumPorts];
@@ -402,6 +406,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .table_rsp_valid_o(table_rsp_valid),
     .table_rsp_ready_i(table_rsp_ready),
     .table_rsp_o(table_rsp),
+    .table_switch_o(table_switch),
     .fault_valid_o(fault_valid),
     .fault_ready_i(fault_ready),
     .fault_o(fault),
@@ -423,7 +428,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .write_rsp_valid_i(write_rsp_valid[0:NumVmWriters-1]),
     .write_rsp_ready_o(write_rsp_ready[0:NumVmWriters-1]),
     .write_rsp_i(write_rsp[0:NumVmWriters-1]),
-    .port_events_o(port_events)
+    .port_events_o(port_events),
+    .walk_read_o(walk_read)
   );
 
   // ---------------------------------------------------------------------------------------------

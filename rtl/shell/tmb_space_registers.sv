@@ -7,7 +7,8 @@
 // NumSpaces                       spaces that exist; the others read as zero and ignore writes
 // NumChannels, ChannelBytesLog2   which stripes are possible; any other is stored as none
 //
-// An access is acknowledged in the next cycle. State changes only on a write.
+// An access is acknowledged in the next cycle. State changes only on a write, and when the shell has
+// moved a table (table_switch_i).
 
 module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   import tmb_register_map_pkg::*; #(
@@ -20,7 +21,8 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   input  array_req_t req_i,
   output array_rsp_t rsp_o,
   output space_cfg_t space_cfg_o [NumSpaces],
-  output stripe_t    stripe_o [NumSpaces]
+  output stripe_t    stripe_o [NumSpaces],
+  input  table_switch_t table_switch_i
 );
 
   localparam int unsigned SpaceWidth = NumSpaces > 1 ? $clog2(NumSpaces) : 1;
@@ -30,6 +32,8 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   localparam int unsigned GranuleLsb = SpaceCtrlStripeGranuleLog2Lsb;
   localparam int unsigned ChannelsLsb = SpaceCtrlStripeChannelsLog2Lsb;
   localparam int unsigned ClassesLsb = SpaceSizeClassesMaskLsb;
+  localparam int unsigned L1OffLsb = SpaceModeL1OffLsb;
+  localparam int unsigned WalkerOffLsb = SpaceModeWalkerOffLsb;
 
   space_cfg_t space_q [NumSpaces];
   stripe_t stripe_q [NumSpaces];
@@ -63,6 +67,10 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
       SpaceTableBaseLo: word = space.table_base[31:0];
       SpaceTableBaseHi: word = 32'(space.table_base[CardAddrWidth-1:32]);
       SpaceSizeClasses: word[ClassesLsb+:MaxSizeClass+1] = space.size_classes;
+      SpaceMode: begin
+        word[L1OffLsb] = space.l1_off;
+        word[WalkerOffLsb] = space.walker_off;
+      end
       default: word = '0;
     endcase
   end
@@ -88,6 +96,10 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
       SpaceTableBaseLo: space_d.table_base[31:0] = {written[31:6], 6'd0};
       SpaceTableBaseHi: space_d.table_base[CardAddrWidth-1:32] = written[CardAddrWidth-33:0];
       SpaceSizeClasses: space_d.size_classes = written[ClassesLsb+:MaxSizeClass+1];
+      SpaceMode: begin
+        space_d.l1_off = written[L1OffLsb];
+        space_d.walker_off = written[WalkerOffLsb];
+      end
       default: space_d = space;
     endcase
   end
@@ -101,6 +113,10 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
     end else if (req_i.valid && req_i.write && exists) begin
       space_q[index] <= space_d;
       stripe_q[index] <= stripe_d;
+    end
+    if (table_switch_i.valid) begin
+      space_q[SpaceWidth'(table_switch_i.asid)].table_base <= table_switch_i.table_base;
+      space_q[SpaceWidth'(table_switch_i.asid)].table_sets_log2 <= table_switch_i.table_sets_log2;
     end
   end
 

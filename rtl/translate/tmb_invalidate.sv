@@ -5,7 +5,8 @@
 // The order of an invalidation, after the table no longer holds the entry (docs/architecture.md):
 //
 //   Kill    the region is held: at the end of the lanes every translation for it becomes a retry
-//           and no fill for it is made. The L1 TLBs are killed set by set.
+//           and no fill for it is made. The L1 TLB that pages of the region's size go to is
+//           killed set by set; all L1 TLBs are, if the region is a whole space.
 //   Drain   the kills reach the L1 TLBs.
 //   Flash   parked bursts of the space that have a translation but have not left lose it, and the
 //           epoch flips: what leaves later belongs to the new epoch.
@@ -32,8 +33,7 @@ module tmb_invalidate
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
 #(
-  parameter int unsigned L1PageBits = 21,
-  parameter int unsigned L1SetsLog2 = 5
+  parameter l1_cfgs_t L1 = DefaultShellCfg.L1
 ) (
   input  logic    clk_i,
   input  logic    rst_ni,
@@ -58,8 +58,8 @@ module tmb_invalidate
   output logic    busy_o
 );
 
-  localparam int unsigned InPage = L1PageBits - MinPageBits;
-  localparam int unsigned LastSet = (1 << L1SetsLog2) - 1;
+  localparam int unsigned L1Width = $clog2(MaxL1s);
+  typedef logic [L1Width-1:0] l1_index_t;
   typedef logic [2**AsidWidth-1:0] spaces_t;
 
   typedef enum logic [2:0] {
@@ -73,15 +73,39 @@ module tmb_invalidate
 
   state_e state_q, state_d;
   region_t region_q, region_d;
-  block_t page_q, page_d, last_page;  // of the L1 TLB, counted from the region's first
+  l1_index_t l1_q, l1_d, region_l1;  // L1 TLB that is killed
+  logic last_l1, whole_space;
+  block_t page_q, page_d, last_page;  // of that L1 TLB, counted from the region's first
+  block_t page_block;                 // its first block
   logic for_space_q, for_space_d, epoch_q;
   spaces_t enable_q, flushing_q, flush_first;
   asid_t flush_asid;
   logic flush_done;
 
+  assign whole_space = region_q.mask == '1;
+
   // Pages of the L1 TLB that the region covers, minus one; no set needs a second visit.
-  assign last_page = ((region_q.mask >> InPage) > block_t'(LastSet)) ? block_t'(LastSet)
-      : (region_q.mask >> InPage);
+  always_comb begin
+    last_page = '0;
+    page_block = '0;
+    last_l1 = 1'b1;
+    region_l1 = '0;
+    for (int unsigned i = 0; i < MaxL1s; i++) begin
+      block_t pages, last_set;
+      pages = region_q.mask >> (L1[i].PageBits - MinPageBits);
+      last_set = (block_t'(1) << L1[i].SetsLog2) - block_t'(1);
+      if (l1_q == l1_index_t'(i)) begin
+        last_page = (pages > last_set) ? last_set : pages;
+        page_block = page_q << (L1[i].PageBits - MinPageBits);
+      end
+      if (L1[i].Ways != 0) begin
+        if (l1_q < l1_index_t'(i)) last_l1 = 1'b0;
+        // The one that pages of the next region's size go to.
+        if (((block_t'(1) << (L1[i].PageBits - MinPageBits)) - block_t'(1)
+            & ~start_i.mask) == '0) region_l1 = l1_index_t'(i);
+      end
+    end
+  end
 
   assign flush_first = flushing_q & (~flushing_q + spaces_t'(1));
   always_comb begin
@@ -95,10 +119,12 @@ module tmb_invalidate
     state_d = state_q;
     region_d = region_q;
     page_d = page_q;
+    l1_d = l1_q;
     for_space_d = for_space_q;
     unique case (state_q)
       StateIdle: begin
         page_d = '0;
+        l1_d = '0;
         if (flushing_q != '0) begin
           state_d = StateKill;
           for_space_d = 1'b1;
@@ -107,11 +133,16 @@ module tmb_invalidate
           state_d = StateKill;
           for_space_d = 1'b0;
           region_d = start_i;
+          if (start_i.mask != '1) l1_d = region_l1;
         end
       end
       StateKill: begin
         page_d = page_q + block_t'(1);
-        if (page_q == last_page) state_d = StateDrain;
+        if (page_q == last_page) begin
+          page_d = '0;
+          l1_d = l1_q + l1_index_t'(1);
+          if (last_l1 || !whole_space) state_d = StateDrain;
+        end
       end
       StateDrain: if (!kill_busy_i) state_d = StateFlash;
       StateFlash: state_d = StateWalks;
@@ -142,6 +173,7 @@ module tmb_invalidate
   always_ff @(posedge clk_i) begin
     region_q <= region_d;
     page_q <= page_d;
+    l1_q <= l1_d;
     for_space_q <= for_space_d;
   end
 
@@ -149,7 +181,7 @@ module tmb_invalidate
   assign hold_valid_o = (state_q inside {StateKill, StateDrain, StateFlash, StateWalks});
   assign kill_valid_o = state_q == StateKill;
   assign region_o = region_q;
-  assign kill_block_o = region_q.block + (page_q << InPage);
+  assign kill_block_o = region_q.block + page_block;
   assign flash_valid_o = state_q == StateFlash;
   assign epoch_o = epoch_q;
   assign busy_o = (state_q != StateIdle) || (flushing_q != '0);

@@ -11,10 +11,13 @@
 //
 // PageBits     log2(bytes of a page)
 // SetsLog2     log2(sets)
-// Ways         0: no L1 TLB at all, every lookup misses (FSRF's DRAM TLB alone)
+// Ways         at least 1
+//
+// Everything, valid bits too, is in memories, so that size costs no flip-flops. They are cleared set
+// by set after reset; until that is over nothing hits and nothing is filled.
 //
 // Throughput: one operation a cycle. Latency: hit_o in the cycle after read_i. Ordering: an
-// operation sees everything that the operations before it wrote.
+// operation sees everything that the operations before it wrote. What it found is zero on a miss.
 // No deadlock: nothing waits.
 //
 // FSRF section 5.2 (SRAM TLB), figure 2.
@@ -51,56 +54,67 @@ module tmb_l1_tlb
   input  block_t kill_mask_i  // kills the pages of this set that agree with block_i where this is 0
 );
 
-  if (Ways == 0) begin : gen_none
-    assign hit_o = 1'b0;
-    assign frame_o = '0;
-    assign page_read_o = 1'b0;
-    assign page_write_o = 1'b0;
-    assign page_dirty_o = 1'b0;
+  // Blocks in a page, and where the tag starts in a block number.
+  localparam int unsigned InPage = PageBits - MinPageBits;
+  localparam int unsigned TagStart = InPage + SetsLog2;
+  localparam int unsigned TagWidth = PageNumberWidth - TagStart;
+  localparam int unsigned SetWidth = SetsLog2 > 0 ? SetsLog2 : 1;
+  localparam int unsigned NumSets = 1 << SetsLog2;
+  localparam int unsigned LastSet = NumSets - 1;
+  localparam int unsigned WayWidth = Ways > 1 ? $clog2(Ways) : 1;
+  typedef logic [TagWidth-1:0] tag_t;
+  typedef logic [SetWidth-1:0] set_t;
+  typedef logic [WayWidth-1:0] way_t;
 
-    logic unused_ok;
-    assign unused_ok = &{1'b0, clk_i, rst_ni, read_i, read_block_i, asid_i, block_i, fill_i,
-                         fill_frame_i, fill_read_i, fill_write_i, fill_dirty_i, kill_i,
-                         kill_mask_i};
-  end else begin : gen_sets
-    // Blocks in a page, and where the tag starts in a block number.
-    localparam int unsigned InPage = PageBits - MinPageBits;
-    localparam int unsigned TagStart = InPage + SetsLog2;
-    localparam int unsigned TagWidth = PageNumberWidth - TagStart;
-    localparam int unsigned SetWidth = SetsLog2 > 0 ? SetsLog2 : 1;
-    localparam int unsigned NumSets = 1 << SetsLog2;
-    localparam int unsigned LastSet = NumSets - 1;
-    localparam int unsigned WayWidth = Ways > 1 ? $clog2(Ways) : 1;
-    typedef logic [TagWidth-1:0] tag_t;
-    typedef logic [SetWidth-1:0] set_t;
-    typedef logic [WayWidth-1:0] way_t;
+  typedef struct packed {
+    logic                         valid;
+    asid_t                        asid;
+    tag_t                         tag;
+    logic [FrameWidth-InPage-1:0] frame;
+    logic                         page_read;
+    logic                         page_write;
+    logic                         page_dirty;
+  } entry_t;
 
-    typedef struct packed {
-      asid_t                        asid;
-      tag_t                         tag;
-      logic [FrameWidth-InPage-1:0] frame;
-      logic                         page_read;
-      logic                         page_write;
-      logic                         page_dirty;
-    } entry_t;
+  function automatic set_t set_of(block_t block);
+    return set_t'((block >> InPage) & block_t'(LastSet));
+  endfunction
 
-    function automatic set_t set_of(block_t block);
-      return set_t'((block >> InPage) & block_t'(LastSet));
-    endfunction
+  // ---------------------------------------------------------------------------------------------
+  // Clearing after reset
+  // ---------------------------------------------------------------------------------------------
 
-    set_t set;
-    tag_t tag, tag_ignore;
-    assign set = set_of(block_i);
-    assign tag = tag_t'(block_i >> TagStart);
-    assign tag_ignore = tag_t'(kill_mask_i >> TagStart);
+  logic clear_q;
+  set_t clear_set_q;
 
-    logic [Ways-1:0] valid_q [NumSets];
-    logic [Ways-1:0] valid, match, doomed, write_way;
-    entry_t fill_entry, match_entry;
-    entry_t read_entry [Ways];
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      clear_q <= 1'b1;
+      clear_set_q <= '0;
+    end else if (clear_q) begin
+      clear_q <= clear_set_q != set_t'(LastSet);
+      clear_set_q <= clear_set_q + set_t'(1);
+    end
+  end
 
-    assign valid = valid_q[set];
-    assign fill_entry = '{
+  // ---------------------------------------------------------------------------------------------
+  // Memories
+  // ---------------------------------------------------------------------------------------------
+
+  set_t set, write_set;
+  tag_t tag, tag_ignore;
+  assign set = set_of(block_i);
+  assign write_set = clear_q ? clear_set_q : set;
+  assign tag = tag_t'(block_i >> TagStart);
+  assign tag_ignore = tag_t'(kill_mask_i >> TagStart);
+
+  logic [Ways-1:0] valid, match, doomed, fill_way, write_way;
+  entry_t write_entry, match_entry;
+  entry_t read_entry [Ways];
+
+  always_comb begin
+    write_entry = '{
+        valid: 1'b1,
         asid: asid_i,
         tag: tag,
         frame: fill_frame_i[FrameWidth-1:InPage],
@@ -108,85 +122,117 @@ module tmb_l1_tlb
         page_write: fill_write_i,
         page_dirty: fill_dirty_i
     };
-
-    for (genvar w = 0; w < Ways; w++) begin : gen_way
-      entry_t stored, bypass_q;
-      logic bypassed_q;
-
-      tmb_ram_1r1w #(
-        .Width($bits(entry_t)),
-        .Depth(NumSets)
-      ) i_entries (
-        .clk_i         (clk_i),
-        .write_enable_i(fill_i && write_way[w]),
-        .write_addr_i  (set),
-        .write_strobe_i(1'b1),
-        .write_data_i  (fill_entry),
-        .read_enable_i (read_i),
-        .read_addr_i   (set_of(read_block_i)),
-        .read_data_o   (stored)
-      );
-
-      // What was written in the cycle of the read.
-      always_ff @(posedge clk_i) begin
-        if (read_i) begin
-          bypassed_q <= fill_i && write_way[w] && (set_of(read_block_i) == set);
-          bypass_q <= fill_entry;
-        end
-      end
-
-      assign read_entry[w] = bypassed_q ? bypass_q : stored;
-      assign match[w] = valid[w] && (read_entry[w].asid == asid_i) && (read_entry[w].tag == tag);
-      assign doomed[w] = valid[w] && (read_entry[w].asid == asid_i)
-          && (((read_entry[w].tag ^ tag) & ~tag_ignore) == '0);
-    end
-
-    always_comb begin
-      match_entry = '0;
-      for (int unsigned w = 0; w < Ways; w++) begin
-        if (match[w]) match_entry |= read_entry[w];
-      end
-    end
-
-    assign hit_o = |match;
-    assign frame_o = (frame_t'(match_entry.frame) << InPage)
-        | (frame_t'(block_i) & frame_t'((32'd1 << InPage) - 32'd1));
-    assign page_read_o = match_entry.page_read;
-    assign page_write_o = match_entry.page_write;
-    assign page_dirty_o = match_entry.page_dirty;
-
-    // Replacement.
-    way_t victim_q [NumSets];
-    logic [Ways-1:0] free;
-    assign free = ~valid & (valid + Ways'(1));  // lowest way that is not valid
-    always_comb begin
-      if (hit_o) write_way = match;
-      else if (free != '0) write_way = free;
-      else write_way = Ways'(1) << victim_q[set];
-    end
-
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) begin
-        for (int unsigned i = 0; i < NumSets; i++) begin
-          valid_q[i] <= '0;
-          victim_q[i] <= '0;
-        end
-      end else if (fill_i) begin
-        valid_q[set] <= valid | write_way;
-        if (!hit_o && free == '0) begin
-          victim_q[set] <= (victim_q[set] == way_t'(Ways - 1)) ? '0 : victim_q[set] + way_t'(1);
-        end
-      end else if (kill_i) begin
-        valid_q[set] <= valid & ~doomed;
-      end
-    end
-
-    logic unused_ok;
-    assign unused_ok = &{1'b0, fill_frame_i, kill_mask_i, match_entry.asid, match_entry.tag};
-
-    `TMB_ASSERT(OneCopy, $onehot0(match))
+    if (clear_q || kill_i) write_entry = '0;
   end
 
+  always_comb begin
+    if (clear_q) write_way = '1;
+    else if (kill_i) write_way = doomed;
+    else write_way = fill_i ? fill_way : '0;
+  end
+
+  // The set that is read is the one that is written in the same cycle.
+  logic same_set;
+  assign same_set = set_of(read_block_i) == write_set;
+
+  for (genvar w = 0; w < Ways; w++) begin : gen_way
+    entry_t stored, bypass_q;
+    logic bypassed_q;
+
+    tmb_ram_1r1w #(
+      .Width($bits(entry_t)),
+      .Depth(NumSets)
+    ) i_entries (
+      .clk_i         (clk_i),
+      .write_enable_i(write_way[w]),
+      .write_addr_i  (write_set),
+      .write_strobe_i(1'b1),
+      .write_data_i  (write_entry),
+      .read_enable_i (read_i),
+      .read_addr_i   (set_of(read_block_i)),
+      .read_data_o   (stored)
+    );
+
+    always_ff @(posedge clk_i) begin
+      if (read_i) begin
+        bypassed_q <= write_way[w] && same_set;
+        bypass_q <= write_entry;
+      end
+    end
+
+    assign read_entry[w] = bypassed_q ? bypass_q : stored;
+    assign valid[w] = read_entry[w].valid && !clear_q;
+    assign match[w] = valid[w] && (read_entry[w].asid == asid_i) && (read_entry[w].tag == tag);
+    assign doomed[w] = valid[w] && (read_entry[w].asid == asid_i)
+        && (((read_entry[w].tag ^ tag) & ~tag_ignore) == '0);
+  end
+
+  always_comb begin
+    match_entry = '0;
+    for (int unsigned w = 0; w < Ways; w++) begin
+      if (match[w]) match_entry |= read_entry[w];
+    end
+  end
+
+  assign hit_o = |match;
+  assign frame_o = (frame_t'(match_entry.frame) << InPage)
+      | (hit_o ? (frame_t'(block_i) & frame_t'((32'd1 << InPage) - 32'd1)) : '0);
+  assign page_read_o = match_entry.page_read;
+  assign page_write_o = match_entry.page_write;
+  assign page_dirty_o = match_entry.page_dirty;
+
+  // ---------------------------------------------------------------------------------------------
+  // Replacement
+  // ---------------------------------------------------------------------------------------------
+
+  logic [Ways-1:0] free, victim_way;
+  assign free = ~valid & (valid + Ways'(1));  // lowest way that is not valid
+  always_comb begin
+    if (hit_o) fill_way = match;
+    else if (free != '0) fill_way = free;
+    else fill_way = victim_way;
+  end
+
+  if (Ways > 1) begin : gen_victim
+    way_t stored, victim, next, bypass_q;
+    logic bypassed_q, replaces;
+
+    assign replaces = fill_i && !hit_o && (free == '0) && !clear_q;
+    assign next = (clear_q || victim == way_t'(Ways - 1)) ? '0 : victim + way_t'(1);
+
+    tmb_ram_1r1w #(
+      .Width(WayWidth),
+      .Depth(NumSets)
+    ) i_victims (
+      .clk_i         (clk_i),
+      .write_enable_i(replaces || clear_q),
+      .write_addr_i  (write_set),
+      .write_strobe_i(1'b1),
+      .write_data_i  (next),
+      .read_enable_i (read_i),
+      .read_addr_i   (set_of(read_block_i)),
+      .read_data_o   (stored)
+    );
+
+    always_ff @(posedge clk_i) begin
+      if (read_i) begin
+        bypassed_q <= (replaces || clear_q) && same_set;
+        bypass_q <= next;
+      end
+    end
+
+    assign victim = bypassed_q ? bypass_q : stored;
+    assign victim_way = Ways'(1) << victim;
+  end else begin : gen_no_choice
+    assign victim_way = 1'b1;
+  end
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, fill_frame_i, kill_mask_i, match_entry.valid, match_entry.asid,
+                       match_entry.tag};
+
+  `TMB_ASSERT_INIT(SomeWay, Ways >= 1)
+  `TMB_ASSERT(OneCopy, $onehot0(match))
   `TMB_ASSERT_INIT(PageNotSmallerThanBlock, PageBits >= MinPageBits && PageBits < CardAddrWidth)
   `TMB_ASSERT_INIT(TagNotEmpty, PageBits + SetsLog2 < VirtAddrWidth)
 

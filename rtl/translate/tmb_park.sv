@@ -166,7 +166,10 @@ module tmb_park
           is_reply: reply_goes,
           fail: reply_q.fail || (reply_q.entry.target != TargetCard),
           frame: reply_q.entry.frame,
-          size_class: reply_q.entry.size_class
+          size_class: reply_q.entry.size_class,
+          page_read: reply_q.entry.read,
+          page_write: reply_q.entry.write,
+          page_dirty: reply_q.entry.dirty
       };
     end
   end
@@ -348,7 +351,7 @@ module tmb_park
   assign by_walk = result_valid_i && (result_i.source == SourceWalk);
   assign events_d = '{
       lookup_hit: by_lookup && (result_i.outcome == OutcomeReady),
-      lookup_miss: by_lookup && (result_i.outcome == OutcomeMiss),
+      lookup_miss: by_lookup && (result_i.outcome inside {OutcomeMiss, OutcomeFault}),
       walk_hit: by_walk && (result_i.outcome == OutcomeReady),
       walk_miss: by_walk && (result_i.outcome == OutcomeFault),
       fault: report,

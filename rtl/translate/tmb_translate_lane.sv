@@ -3,11 +3,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One lane of the address network: arbitrates the lookups of its streams and translates one a cycle
-// in the L1 TLB. The ends of walks and the replies of the host pass through the same pipeline, so
+// in its L1 TLBs, all of them at once. The ends of walks and the replies of the host pass through the same pipeline, so
 // that one comparator at its end (the *hold* of an invalidation) sees every translation that a
 // stream may get, and every fill.
 //
 // Pipeline: choice | L1 read | compare, fill, hold | result.
+//
+// L1    the L1 TLBs. A page goes to the one of the largest pages that are not larger than it, so a
+//       translation is in one of them at most.
+//
+// With walker_off_i (by space) a miss is a fault, and the host's replies fill the L1 TLBs: the SRAM
+// TLB of Coyote and FSRF. With l1_off_i (by space) every lookup is a miss: FSRF's DRAM TLB.
 //
 // Priority of the choice: kill (an invalidation), end of a walk, then lookups and replies
 // round-robin. The first two are bounded by the lookups before them, so no stream starves.
@@ -29,9 +35,7 @@ module tmb_translate_lane
   parameter int unsigned NumLanes = 1,    // stream s belongs to lane s mod NumLanes
   parameter int unsigned Lane = 0,
   parameter int unsigned MaxWalks = 64,   // of this lane, in all queues
-  parameter int unsigned L1PageBits = 21,
-  parameter int unsigned L1SetsLog2 = 5,
-  parameter int unsigned L1Ways = 2
+  parameter l1_cfgs_t L1 = DefaultShellCfg.L1
 ) (
   input  logic    clk_i,
   input  logic    rst_ni,
@@ -50,7 +54,12 @@ module tmb_translate_lane
   input  walk_result_t walk_i,
   // spaces, by ASID
   input  logic [2**AsidWidth-1:0] space_enable_i,
-  input  logic [2**AsidWidth-1:0] space_flushing_i,  // results wait
+  input  logic [2**AsidWidth-1:0] l1_off_i,
+  input  logic [2**AsidWidth-1:0] walker_off_i,
+  input  logic [2**AsidWidth-1:0] space_waits_i,  // its results are retries
+  // lookups of this space are not chosen
+  input  logic  skip_valid_i,
+  input  asid_t skip_asid_i,
   // invalidation
   input  logic       hold_valid_i,
   input  region_t    hold_i,
@@ -67,6 +76,8 @@ module tmb_translate_lane
   localparam int unsigned CreditWidth = $clog2(MissDepth + 1);
   localparam int unsigned WalksWidth = $clog2(MaxWalks + MissDepth + 1);
   typedef logic [StreamWidth-1:0] stream_t;
+
+  typedef logic [MaxL1s-1:0] l1_set_t;
 
   typedef enum logic [1:0] {
     OpLookup,
@@ -88,7 +99,7 @@ module tmb_translate_lane
     outcome_e     outcome;
     fault_cause_e cause;
     frame_t       frame;
-    logic         fill;
+    l1_set_t      fill;  // the L1 TLB that takes it
     logic         page_read;
     logic         page_write;
     logic         page_dirty;
@@ -113,7 +124,8 @@ module tmb_translate_lane
   assign walk_ready_o = !kill_valid_i;
 
   for (genvar s = 0; s < NumStreams; s++) begin : gen_request
-    assign request[s] = lookup_valid_i[s];
+    assign request[s] = lookup_valid_i[s]
+        && !(skip_valid_i && !lookup_i[s].is_reply && lookup_i[s].asid == skip_asid_i);
     assign lookup_ready_o[s] = grant[s] && lookup_turn;
   end
 
@@ -147,10 +159,10 @@ module tmb_translate_lane
         outcome: lookup.fail ? OutcomeError : OutcomeReady,
         cause: FaultAbsent,
         frame: frame_of_block(lookup.frame, frame_t'(lookup.block), lookup.size_class),
-        fill: 1'b0,
-        page_read: 1'b0,
-        page_write: 1'b0,
-        page_dirty: 1'b0
+        fill: walker_off_i[lookup.asid] ? l1_of_class(L1, lookup.size_class) : '0,
+        page_read: lookup.page_read,
+        page_write: lookup.page_write,
+        page_dirty: lookup.page_dirty
     };
     if (kill_valid_i) begin
       choice.op = OpKill;
@@ -170,7 +182,7 @@ module tmb_translate_lane
           outcome: walk_i.outcome,
           cause: walk_i.cause,
           frame: walk_i.frame,
-          fill: walk_i.fill,
+          fill: l1_of_class(L1, walk_i.size_class),
           page_read: walk_i.page_read,
           page_write: walk_i.page_write,
           page_dirty: walk_i.page_dirty
@@ -196,7 +208,8 @@ module tmb_translate_lane
   // Compare
   // ---------------------------------------------------------------------------------------------
 
-  logic held, hit, allowed, page_read, page_write, page_dirty, fill;
+  logic held, hit, allowed, granted, page_read, page_write, page_dirty;
+  l1_set_t fill, hits;
   frame_t l1_frame;
   logic is_lookup, is_walk, is_kill, missed;
   result_t result, result_q;
@@ -206,9 +219,10 @@ module tmb_translate_lane
   assign is_kill = compare_valid_q && (compare_q.op == OpKill);
 
   assign held = (hold_valid_i && in_region(hold_i, compare_q.asid, compare_q.block))
-      || space_flushing_i[compare_q.asid];
+      || space_waits_i[compare_q.asid];
   // A write needs a page that is known to be dirty: otherwise a walk marks it first.
-  assign allowed = compare_q.write ? (page_write && page_dirty) : page_read;
+  assign granted = compare_q.write ? page_write : page_read;
+  assign allowed = granted && (page_dirty || !compare_q.write);
 
   always_comb begin
     result = '{
@@ -223,38 +237,68 @@ module tmb_translate_lane
       result.source = (compare_q.op == OpWalk) ? SourceWalk : SourceReply;
       result.outcome = compare_q.outcome;
       result.frame = compare_q.frame;
+    end else if (walker_off_i[compare_q.asid] && !(hit && allowed)) begin
+      result.outcome = OutcomeFault;
+      result.cause = (hit && !granted) ? FaultPermission : FaultAbsent;
     end
     if (!space_enable_i[compare_q.asid]) result.outcome = OutcomeError;
     else if (held) result.outcome = OutcomeRetry;
   end
 
-  assign fill = is_walk && compare_q.fill && (result.outcome == OutcomeReady);
+  assign fill = (compare_valid_q && !is_lookup && !is_kill && (result.outcome == OutcomeReady)
+      && !l1_off_i[compare_q.asid]) ? compare_q.fill : '0;
   assign missed = is_lookup && (result.outcome == OutcomeMiss);
 
-  tmb_l1_tlb #(
-    .PageBits(L1PageBits),
-    .SetsLog2(L1SetsLog2),
-    .Ways    (L1Ways)
-  ) i_l1_tlb (
-    .clk_i       (clk_i),
-    .rst_ni      (rst_ni),
-    .read_i      (read_valid_q),
-    .read_block_i(read_q.block),
-    .asid_i      (compare_q.asid),
-    .block_i     (compare_q.block),
-    .hit_o       (hit),
-    .frame_o     (l1_frame),
-    .page_read_o (page_read),
-    .page_write_o(page_write),
-    .page_dirty_o(page_dirty),
-    .fill_i      (fill),
-    .fill_frame_i(compare_q.frame),
-    .fill_read_i (compare_q.page_read),
-    .fill_write_i(compare_q.page_write),
-    .fill_dirty_i(compare_q.page_dirty),
-    .kill_i      (is_kill),
-    .kill_mask_i (compare_q.mask)
-  );
+  // What each L1 TLB found; zeroes where there is none.
+  frame_t found_frame [MaxL1s];
+  l1_set_t found_read, found_write, found_dirty;
+
+  for (genvar i = 0; i < MaxL1s; i++) begin : gen_l1
+    if (L1[i].Ways != 0) begin : gen_present
+      tmb_l1_tlb #(
+        .PageBits(L1[i].PageBits),
+        .SetsLog2(L1[i].SetsLog2),
+        .Ways    (L1[i].Ways)
+      ) i_l1_tlb (
+        .clk_i       (clk_i),
+        .rst_ni      (rst_ni),
+        .read_i      (read_valid_q),
+        .read_block_i(read_q.block),
+        .asid_i      (compare_q.asid),
+        .block_i     (compare_q.block),
+        .hit_o       (hits[i]),
+        .frame_o     (found_frame[i]),
+        .page_read_o (found_read[i]),
+        .page_write_o(found_write[i]),
+        .page_dirty_o(found_dirty[i]),
+        .fill_i      (fill[i]),
+        .fill_frame_i(compare_q.frame),
+        .fill_read_i (compare_q.page_read),
+        .fill_write_i(compare_q.page_write),
+        .fill_dirty_i(compare_q.page_dirty),
+        .kill_i      (is_kill),
+        .kill_mask_i (compare_q.mask)
+      );
+    end else begin : gen_absent
+      assign hits[i] = 1'b0;
+      assign found_frame[i] = '0;
+      assign found_read[i] = 1'b0;
+      assign found_write[i] = 1'b0;
+      assign found_dirty[i] = 1'b0;
+
+      logic unused_ok;
+      assign unused_ok = &{1'b0, fill[i]};
+    end
+  end
+
+  always_comb begin
+    l1_frame = '0;
+    for (int unsigned i = 0; i < MaxL1s; i++) l1_frame |= found_frame[i];
+  end
+  assign hit = (hits != '0) && !l1_off_i[compare_q.asid];
+  assign page_read = found_read != '0;
+  assign page_write = found_write != '0;
+  assign page_dirty = found_dirty != '0;
 
   assign kill_busy_o = (read_valid_q && read_q.op == OpKill) || is_kill;
   assign reply_busy_o = (read_valid_q && read_q.op == OpReply)
@@ -341,6 +385,8 @@ module tmb_translate_lane
     end
   end
 
+  `TMB_ASSERT_INIT(L1sInOrder, l1_cfgs_legal(L1))
+  `TMB_ASSERT(OneHit, is_lookup |-> $onehot0(hits))
   `TMB_ASSERT(MissHasRoom, missed |-> miss_room)
   `TMB_ASSERT(WalkWasCounted, is_walk |-> walks_o[compare_q.epoch])
 

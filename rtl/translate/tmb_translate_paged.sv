@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The paged translator: lanes with an L1 TLB each, one walker, one table engine, and the
+// The paged translator: lanes with L1 TLBs, one walker, one table engine, and the
 // invalidation between them. One of the two things that fit the translator socket (the other is
 // tmb_translate_identity); the socket is this module's ports.
 //
@@ -19,10 +19,9 @@ module tmb_translate_paged
   parameter int unsigned NumPorts = 1,
   parameter int unsigned NumLanes = 1,  // divides NumStreams
   parameter int unsigned NumSpaces = 4,
-  parameter int unsigned MaxWalks = 64,
-  parameter int unsigned L1PageBits = 21,
-  parameter int unsigned L1SetsLog2 = 5,
-  parameter int unsigned L1Ways = 2
+  parameter int unsigned MaxWalks = 64,  // 0: no walker; what misses in the L1 TLBs is a fault
+  parameter int unsigned FilterLog2 = 12,  // 0: no size-class filter
+  parameter l1_cfgs_t L1 = DefaultShellCfg.L1
 ) (
   input  logic       clk_i,
   input  logic       rst_ni,
@@ -47,6 +46,8 @@ module tmb_translate_paged
   output logic       table_rsp_valid_o,
   input  logic       table_rsp_ready_i,
   output table_rsp_t table_rsp_o,
+  output table_switch_t table_switch_o,
+  output logic          walk_read_o,
   // fabric: 0 the walker's reads, 1 the table engine's
   output logic            read_req_valid_o [2],
   input  logic            read_req_ready_i [2],
@@ -69,12 +70,16 @@ module tmb_translate_paged
 
   // Every ASID that can be said; those beyond NumSpaces are not enabled.
   space_cfg_t space [2**AsidWidth];
-  logic [2**AsidWidth-1:0] space_enable, space_flushing;
+  logic [2**AsidWidth-1:0] space_enable, space_flushing, l1_off, walker_off;
   for (genvar a = 0; a < 2**AsidWidth; a++) begin : gen_space
     if (a < NumSpaces) begin : gen_configured
       assign space[a] = space_cfg_i[a];
+      assign l1_off[a] = space_cfg_i[a].l1_off;
+      assign walker_off[a] = space_cfg_i[a].walker_off || (MaxWalks == 0);
     end else begin : gen_absent
       assign space[a] = '0;
+      assign l1_off[a] = 1'b0;
+      assign walker_off[a] = 1'b0;
     end
     assign space_enable[a] = space[a].enable;
   end
@@ -89,6 +94,13 @@ module tmb_translate_paged
   logic walk_valid [NumLanes];
   logic walk_ready [NumLanes];
   walk_result_t walk;
+
+  // A space whose table grows waits. Its lookups are skipped rather than made retries over and over,
+  // except while an invalidation runs, which waits for replies behind them.
+  logic growing_valid, invalidate_busy;
+  asid_t growing_asid;
+  logic [2**AsidWidth-1:0] space_growing;
+  assign space_growing = (2**AsidWidth)'(growing_valid) << growing_asid;
 
   logic hold_valid, kill_valid, epoch;
   region_t region, kill_region;
@@ -116,9 +128,7 @@ module tmb_translate_paged
       .NumLanes  (NumLanes),
       .Lane      (l),
       .MaxWalks  (MaxWalks),
-      .L1PageBits(L1PageBits),
-      .L1SetsLog2(L1SetsLog2),
-      .L1Ways    (L1Ways)
+      .L1        (L1)
     ) i_lane (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
@@ -134,7 +144,11 @@ module tmb_translate_paged
       .walk_ready_o    (walk_ready[l]),
       .walk_i          (walk),
       .space_enable_i  (space_enable),
-      .space_flushing_i(space_flushing),
+      .l1_off_i        (l1_off),
+      .walker_off_i    (walker_off),
+      .space_waits_i   (space_flushing | space_growing),
+      .skip_valid_i    (growing_valid && !invalidate_busy),
+      .skip_asid_i     (growing_asid),
       .hold_valid_i    (hold_valid),
       .hold_i          (region),
       .kill_valid_i    (kill_valid),
@@ -150,45 +164,118 @@ module tmb_translate_paged
   // Walker and table engine
   // ---------------------------------------------------------------------------------------------
 
-  logic mark_valid, mark_done, mark_ready, mark_gone;
+  logic mark_valid, mark_ready, marked_valid, marked_ready;
   mark_t mark;
-  page_entry_t mark_entry;
+  mark_result_t marked;
 
-  tmb_walker #(
-    .NumLanes  (NumLanes),
-    .MaxWalks  (MaxWalks),
-    .L1PageBits(L1PageBits)
-  ) i_walker (
-    .clk_i           (clk_i),
-    .rst_ni          (rst_ni),
-    .space_i         (space),
-    .miss_valid_i    (miss_valid),
-    .miss_ready_o    (miss_ready),
-    .miss_i          (miss),
-    .walk_valid_o    (walk_valid),
-    .walk_ready_i    (walk_ready),
-    .walk_o          (walk),
-    .mark_valid_o    (mark_valid),
-    .mark_o          (mark),
-    .mark_done_i     (mark_done),
-    .mark_ready_o    (mark_ready),
-    .mark_gone_i     (mark_gone),
-    .mark_entry_i    (mark_entry),
-    .read_req_valid_o(read_req_valid_o[0]),
-    .read_req_ready_i(read_req_ready_i[0]),
-    .read_req_o      (read_req_o[0]),
-    .read_rsp_valid_i(read_rsp_valid_i[0]),
-    .read_rsp_ready_o(read_rsp_ready_o[0]),
-    .read_rsp_i      (read_rsp_i[0])
-  );
+  logic filter_update, filter_up;
+  logic [2**AsidWidth-1:0] filter_busy;
+  asid_t filter_asid;
+  block_t filter_block;
+  size_class_t filter_class;
 
-  logic invalidate_valid, invalidate_ready, invalidate_done, invalidate_busy;
+  if (MaxWalks > 0) begin : gen_walker
+    logic query;
+    asid_t query_asid;
+    block_t query_block;
+    size_class_t query_class [2];
+    logic may_be [2];
+
+    tmb_walker #(
+      .NumLanes  (NumLanes),
+      .MaxWalks  (MaxWalks)
+    ) i_walker (
+      .clk_i           (clk_i),
+      .rst_ni          (rst_ni),
+      .space_i         (space),
+      .miss_valid_i    (miss_valid),
+      .miss_ready_o    (miss_ready),
+      .miss_i          (miss),
+      .walk_valid_o    (walk_valid),
+      .walk_ready_i    (walk_ready),
+      .walk_o          (walk),
+      .query_o         (query),
+      .query_asid_o    (query_asid),
+      .query_block_o   (query_block),
+      .query_class_o   (query_class),
+      .may_be_i        (may_be),
+      .read_o          (walk_read_o),
+      .mark_valid_o    (mark_valid),
+      .mark_ready_i    (mark_ready),
+      .mark_o          (mark),
+      .marked_valid_i  (marked_valid),
+      .marked_ready_o  (marked_ready),
+      .marked_i        (marked),
+      .read_req_valid_o(read_req_valid_o[0]),
+      .read_req_ready_i(read_req_ready_i[0]),
+      .read_req_o      (read_req_o[0]),
+      .read_rsp_valid_i(read_rsp_valid_i[0]),
+      .read_rsp_ready_o(read_rsp_ready_o[0]),
+      .read_rsp_i      (read_rsp_i[0])
+    );
+
+    if (FilterLog2 != 0) begin : gen_filter
+      tmb_size_filter #(
+        .NumSpaces (NumSpaces),
+        .BitsLog2  (FilterLog2),
+        .NumQueries(2)
+      ) i_filter (
+        .clk_i         (clk_i),
+        .rst_ni        (rst_ni),
+        .space_enable_i(space_enable),
+        .busy_o        (filter_busy),
+        .query_i       (query),
+        .query_asid_i  (query_asid),
+        .query_block_i (query_block),
+        .query_class_i (query_class),
+        .may_be_o      (may_be),
+        .update_i      (filter_update),
+        .update_up_i   (filter_up),
+        .update_asid_i (filter_asid),
+        .update_block_i(filter_block),
+        .update_class_i(filter_class)
+      );
+    end else begin : gen_no_filter
+      assign filter_busy = '0;
+      assign may_be[0] = 1'b1;
+      assign may_be[1] = 1'b1;
+
+      logic unused_ok;
+      assign unused_ok = &{1'b0, query, query_asid, query_block, query_class[0], query_class[1],
+                           filter_update, filter_up, filter_asid, filter_block, filter_class};
+    end
+  end else begin : gen_no_walker
+    assign filter_busy = '0;
+    assign walk_read_o = 1'b0;
+    for (genvar l = 0; l < NumLanes; l++) begin : gen_lane
+      assign miss_ready[l] = 1'b1;
+      assign walk_valid[l] = 1'b0;
+
+      logic unused_ok;
+      assign unused_ok = &{1'b0, miss_valid[l], miss[l], walk_ready[l]};
+    end
+    assign walk = '0;
+    assign mark_valid = 1'b0;
+    assign mark = '0;
+    assign marked_ready = 1'b1;
+    assign read_req_valid_o[0] = 1'b0;
+    assign read_req_o[0] = '0;
+    assign read_rsp_ready_o[0] = 1'b1;
+
+    logic unused_ok;
+    assign unused_ok = &{1'b0, mark_ready, marked_valid, marked, read_req_ready_i[0],
+                         read_rsp_valid_i[0], read_rsp_i[0], filter_update, filter_up,
+                         filter_asid, filter_block, filter_class};
+  end
+
+  logic invalidate_valid, invalidate_ready, invalidate_done;
   region_t invalidate;
 
   tmb_table_engine i_table_engine (
     .clk_i             (clk_i),
     .rst_ni            (rst_ni),
     .space_i           (space),
+    .walker_off_i      (walker_off),
     .table_cmd_valid_i (table_cmd_valid_i),
     .table_cmd_ready_o (table_cmd_ready_o),
     .table_cmd_i       (table_cmd_i),
@@ -196,16 +283,25 @@ module tmb_translate_paged
     .table_rsp_ready_i (table_rsp_ready_i),
     .table_rsp_o       (table_rsp_o),
     .mark_valid_i      (mark_valid),
+    .mark_ready_o      (mark_ready),
     .mark_i            (mark),
-    .mark_done_o       (mark_done),
-    .mark_ready_i      (mark_ready),
-    .mark_gone_o       (mark_gone),
-    .mark_entry_o      (mark_entry),
+    .marked_valid_o    (marked_valid),
+    .marked_ready_i    (marked_ready),
+    .marked_o          (marked),
     .invalidate_valid_o(invalidate_valid),
     .invalidate_ready_i(invalidate_ready),
     .invalidate_o      (invalidate),
     .invalidate_done_i (invalidate_done),
     .flushing_i        (space_flushing != '0),
+    .filter_busy_i     (filter_busy),
+    .filter_update_o   (filter_update),
+    .filter_up_o       (filter_up),
+    .filter_asid_o     (filter_asid),
+    .filter_block_o    (filter_block),
+    .filter_class_o    (filter_class),
+    .growing_valid_o   (growing_valid),
+    .growing_asid_o    (growing_asid),
+    .table_switch_o    (table_switch_o),
     .read_req_valid_o  (read_req_valid_o[1]),
     .read_req_ready_i  (read_req_ready_i[1]),
     .read_req_o        (read_req_o[1]),
@@ -239,8 +335,7 @@ module tmb_translate_paged
   end
 
   tmb_invalidate #(
-    .L1PageBits(L1PageBits),
-    .L1SetsLog2(L1SetsLog2)
+    .L1(L1)
   ) i_invalidate (
     .clk_i           (clk_i),
     .rst_ni          (rst_ni),

@@ -59,6 +59,9 @@ package tmb_translate_pkg;
     logic        fail;        // reply: end the burst with an error
     frame_t      frame;       // reply: the page's frame
     size_class_t size_class;  // reply: the page's size
+    logic        page_read;   // reply: the page's rights, for the L1 TLB
+    logic        page_write;
+    logic        page_dirty;
   } lookup_t;
 
   typedef enum logic [2:0] {
@@ -107,7 +110,7 @@ package tmb_translate_pkg;
     outcome_e     outcome;
     fault_cause_e cause;
     frame_t       frame;
-    logic         fill;  // the page is at least as large as an L1 page
+    size_class_t  size_class;
     logic         page_read;
     logic         page_write;
     logic         page_dirty;
@@ -126,7 +129,15 @@ package tmb_translate_pkg;
     block_t      block;
     size_class_t size_class;
     logic        write;
+    mem_tag_t    slot;        // the walk
   } mark_t;
+
+  // The entry as it is now, or gone.
+  typedef struct packed {
+    mem_tag_t    slot;
+    logic        gone;
+    page_entry_t entry;
+  } mark_result_t;
 
   // Ones below bit `size_class`: the blocks of one page.
   function automatic block_t page_mask(size_class_t size_class);
@@ -144,16 +155,39 @@ package tmb_translate_pkg;
     return (frame & ~mask) | (block & mask);
   endfunction
 
-  // The set of a table that a page belongs to: an invertible fold of its number.
+  // The L1 TLB that pages of a size go to, one hot: the one of the largest pages that are not larger.
+  // None, if all L1 pages are larger.
+  function automatic logic [MaxL1s-1:0] l1_of_class(l1_cfgs_t l1, size_class_t size_class);
+    logic [MaxL1s-1:0] result;
+    result = '0;
+    for (int unsigned i = 0; i < MaxL1s; i++) begin
+      if (l1[i].Ways != 0 && 32'(size_class) + MinPageBits >= l1[i].PageBits) begin
+        result = MaxL1s'(1) << i;
+      end
+    end
+    return result;
+  endfunction
+
+  // Those that exist come first, with ever larger pages.
+  function automatic bit l1_cfgs_legal(l1_cfgs_t l1);
+    bit result;
+    result = 1'b1;
+    for (int unsigned i = 1; i < MaxL1s; i++) begin
+      if (l1[i].Ways != 0 && (l1[i-1].Ways == 0 || l1[i-1].PageBits >= l1[i].PageBits)) begin
+        result = 1'b0;
+      end
+    end
+    return result;
+  endfunction
+
+  // The set of a table that a page belongs to: the low bits of an invertible fold of its number. The
+  // fold does not depend on the table's size, so a table grows by splitting its sets in two.
   localparam int unsigned TableSetWidth = CardAddrWidth - RowOffsetWidth;
   typedef logic [TableSetWidth-1:0] table_set_t;
 
   function automatic table_set_t table_set(page_number_t number, logic [4:0] sets_log2);
-    page_number_t once, twice, thrice, fold;
-    once = number >> sets_log2;
-    twice = once >> sets_log2;
-    thrice = twice >> sets_log2;
-    fold = number ^ once ^ twice ^ thrice;
+    page_number_t fold;
+    fold = number ^ (number >> 10) ^ (number >> 20) ^ (number >> 30);
     return table_set_t'(fold & ((page_number_t'(1) << sets_log2) - page_number_t'(1)));
   endfunction
 

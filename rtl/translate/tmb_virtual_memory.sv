@@ -53,6 +53,7 @@ module tmb_virtual_memory
   output logic       table_rsp_valid_o,
   input  logic       table_rsp_ready_i,
   output table_rsp_t table_rsp_o,
+  output table_switch_t table_switch_o,  // space_cfg_i follows in the next cycle
   // faults to the host, replies from it
   output logic         fault_valid_o,
   input  logic         fault_ready_i,
@@ -76,8 +77,9 @@ module tmb_virtual_memory
   input  logic            write_rsp_valid_i [NumWriters],
   output logic            write_rsp_ready_o [NumWriters],
   input  mem_write_rsp_t  write_rsp_i [NumWriters],
-  // by stream
-  output port_events_t port_events_o [NumStreams]
+  // counted: by stream, and sets that walks read
+  output port_events_t port_events_o [NumStreams],
+  output logic         walk_read_o
 );
 
   // Address lanes. One serves a translation a cycle, which is enough for a burst of one row a
@@ -256,9 +258,8 @@ module tmb_virtual_memory
       .NumLanes  (NumLanes),
       .NumSpaces (Cfg.NumSpaces),
       .MaxWalks  (Cfg.MaxWalks),
-      .L1PageBits(Cfg.L1PageBits),
-      .L1SetsLog2(Cfg.L1SetsLog2),
-      .L1Ways    (Cfg.L1Ways)
+      .FilterLog2(Cfg.FilterLog2),
+      .L1        (Cfg.L1)
     ) i_translator (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),
@@ -280,6 +281,8 @@ module tmb_virtual_memory
       .table_rsp_valid_o (table_rsp_valid_o),
       .table_rsp_ready_i (table_rsp_ready_i),
       .table_rsp_o       (table_rsp_o),
+      .table_switch_o    (table_switch_o),
+      .walk_read_o       (walk_read_o),
       .read_req_valid_o  (table_read_req_valid),
       .read_req_ready_i  (table_read_req_ready),
       .read_req_o        (table_read_req),
@@ -316,6 +319,8 @@ module tmb_virtual_memory
     );
 
     // No table, no invalidation: the fabric ports and the sequence rest.
+    assign table_switch_o = '0;
+    assign walk_read_o = 1'b0;
     assign flash_valid = 1'b0;
     assign flash_asid = '0;
     assign epoch = 1'b0;

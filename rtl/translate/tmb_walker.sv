@@ -5,15 +5,16 @@
 // Page-table walker: looks up in the table (card memory) what missed in the L1 TLBs.
 //
 // A walk has a slot from its miss to its end; the slot is the tag of its memory reads. It reads one
-// set (one row) for each size class that its space uses, largest first, until an entry matches. An
+// set (one row) for each size class that its space uses, largest first, until an entry matches. It
+// asks the filter about two classes at once and leaves out those that are excluded, except that the
+// last one is always read: an absent page costs one read too. An
 // entry that has not been accessed, or a write to a clean page, goes to the table engine, which
 // sets the bits in the table and gives the entry back; only then does the walk end.
 //
 // MaxWalks   walks in flight
-// L1PageBits pages at least this large are offered to the L1 TLB
 //
-// Throughput: one set read a cycle, one walk a cycle. Latency: 4 cycles to the read, 4 from its
-// response to the result. Ordering: none; walks overtake one another.
+// Throughput: one set read a cycle, one walk a cycle. Latency: 6 cycles to the read (2 more for each
+// two classes that are excluded), 4 from its response to the result. Ordering: none; walks overtake one another.
 // Back-pressure: a miss waits for a slot. Responses are always taken: every queue here has a place
 // for every slot.
 // No deadlock: a walk needs memory, the table engine (which takes marks also while it waits for an
@@ -28,8 +29,7 @@ module tmb_walker
   import tmb_translate_pkg::*;
 #(
   parameter int unsigned NumLanes = 1,
-  parameter int unsigned MaxWalks = 64,
-  parameter int unsigned L1PageBits = 21
+  parameter int unsigned MaxWalks = 64
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -41,13 +41,20 @@ module tmb_walker
   output logic         walk_valid_o [NumLanes],
   input  logic         walk_ready_i [NumLanes],
   output walk_result_t walk_o,
-  // table engine: one at a time; the entry as it is now, or gone
+  // filter: two classes of one block; the answer comes in the next cycle and stays
+  output logic         query_o,
+  output asid_t        query_asid_o,
+  output block_t       query_block_o,
+  output size_class_t  query_class_o [2],
+  input  logic         may_be_i [2],
+  output logic         read_o,  // a set is read (counted)
+  // table engine
   output logic         mark_valid_o,
+  input  logic         mark_ready_i,
   output mark_t        mark_o,
-  input  logic         mark_done_i,
-  output logic         mark_ready_o,
-  input  logic         mark_gone_i,
-  input  page_entry_t  mark_entry_i,
+  input  logic         marked_valid_i,
+  output logic         marked_ready_o,
+  input  mark_result_t marked_i,
   // fabric
   output logic          read_req_valid_o,
   input  logic          read_req_ready_i,
@@ -111,13 +118,13 @@ module tmb_walker
 
   logic [NumLanes-1:0] miss_request, miss_grant;
   logic [LaneWidth-1:0] miss_lane;
-  logic miss_any, further_valid, further_take, advance;
+  logic miss_any, further_valid, further_take, advance, loops;
   slot_t further_slot;
   miss_t miss;
 
   for (genvar l = 0; l < NumLanes; l++) begin : gen_miss
     assign miss_request[l] = miss_valid_i[l];
-    assign miss_ready_o[l] = miss_grant[l] && slot_valid && advance && !further_valid;
+    assign miss_ready_o[l] = miss_grant[l] && slot_valid && advance && !further_valid && !loops;
   end
 
   tmb_round_robin_arbiter #(
@@ -133,20 +140,30 @@ module tmb_walker
   );
 
   assign miss = miss_i[miss_lane];
-  assign begins = miss_any && slot_valid && advance && !further_valid;
-  assign further_take = further_valid && advance;
+  assign begins = miss_any && slot_valid && advance && !further_valid && !loops;
+  assign further_take = further_valid && advance && !loops;
 
   always_ff @(posedge clk_i) begin
     if (begins) walk_q[slot] <= miss;
   end
 
-  // Stage 1: which class. Stage 2: page number. Stage 3: set and tag. Then the request.
+  // Stage 1: which two classes. Stage 2: the filter. Stage 3: one of the two, and the page number, or
+  // round again with the classes that are left. Stage 4: set and tag. Then the request.
   typedef struct packed {
     slot_t    slot;
     asid_t    asid;
     block_t   block;
     classes_t classes;
   } choose_t;
+  typedef struct packed {
+    slot_t       slot;
+    asid_t       asid;
+    block_t      block;
+    size_class_t first;
+    size_class_t second;
+    classes_t    after_first;
+    classes_t    after_second;
+  } pair_t;
   typedef struct packed {
     slot_t        slot;
     asid_t        asid;
@@ -161,29 +178,65 @@ module tmb_walker
   } issue_t;
 
   choose_t choose_q;
+  pair_t pair_d, pair_q, query_q;
   index_t index_q;
   issue_t issue_q;
-  logic choose_valid_q, index_valid_q, issue_valid_q;
+  logic choose_valid_q, pair_valid_q, query_valid_q, index_valid_q, issue_valid_q;
   miss_t further_walk;
-  size_class_t chosen_class;
 
   assign further_walk = walk_q[further_slot];
-  assign chosen_class = largest_class(choose_q.classes);
+
+  always_comb begin
+    pair_d = '{
+        slot: choose_q.slot,
+        asid: choose_q.asid,
+        block: choose_q.block,
+        first: largest_class(choose_q.classes),
+        second: '0,
+        after_first: '0,
+        after_second: '0
+    };
+    pair_d.after_first = choose_q.classes & ~(classes_t'(1) << pair_d.first);
+    pair_d.second = largest_class(pair_d.after_first);
+    pair_d.after_second = pair_d.after_first & ~(classes_t'(1) << pair_d.second);
+  end
+
+  assign query_o = advance && pair_valid_q;
+  assign query_asid_o = pair_q.asid;
+  assign query_block_o = pair_q.block;
+  assign query_class_o[0] = pair_q.first;
+  assign query_class_o[1] = pair_q.second;
+
+  logic take_first, take_second;
+  assign take_first = may_be_i[0] || (query_q.after_first == '0);
+  assign take_second = may_be_i[1] || (query_q.after_second == '0);
+  assign loops = query_valid_q && !take_first && !take_second;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       choose_valid_q <= 1'b0;
+      pair_valid_q <= 1'b0;
+      query_valid_q <= 1'b0;
       index_valid_q <= 1'b0;
       issue_valid_q <= 1'b0;
     end else if (advance) begin
-      choose_valid_q <= begins || further_take;
-      index_valid_q <= choose_valid_q;
+      choose_valid_q <= begins || further_take || loops;
+      pair_valid_q <= choose_valid_q;
+      query_valid_q <= pair_valid_q;
+      index_valid_q <= query_valid_q && !loops;
       issue_valid_q <= index_valid_q;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (further_take) begin
+    if (advance && loops) begin
+      choose_q <= '{
+          slot: query_q.slot,
+          asid: query_q.asid,
+          block: query_q.block,
+          classes: query_q.after_second
+      };
+    end else if (further_take) begin
       choose_q <= '{
           slot: further_slot,
           asid: further_walk.asid,
@@ -198,13 +251,15 @@ module tmb_walker
           classes: space_i[miss.asid].size_classes
       };
     end
-    if (advance && choose_valid_q) begin
+    if (advance && choose_valid_q) pair_q <= pair_d;
+    if (advance && pair_valid_q) query_q <= pair_q;
+    if (advance && query_valid_q) begin
       index_q <= '{
-          slot: choose_q.slot,
-          asid: choose_q.asid,
-          number: choose_q.block >> chosen_class,
-          size_class: chosen_class,
-          others: choose_q.classes & ~(classes_t'(1) << chosen_class)
+          slot: query_q.slot,
+          asid: query_q.asid,
+          number: query_q.block >> (take_first ? query_q.first : query_q.second),
+          size_class: take_first ? query_q.first : query_q.second,
+          others: take_first ? query_q.after_first : query_q.after_second
       };
     end
     if (advance && index_valid_q) begin
@@ -240,6 +295,8 @@ module tmb_walker
     .out_ready_i(read_req_ready_i),
     .out_data_o (read_req_o)
   );
+
+  assign read_o = read_req_valid_o && read_req_ready_i;
 
   // ---------------------------------------------------------------------------------------------
   // Response: find the entry, then decide
@@ -361,7 +418,7 @@ module tmb_walker
     .in_ready_o (unused_mark_ready),
     .in_data_i  (found_slot_q),
     .out_valid_o(mark_valid_o),
-    .out_ready_i(mark_finish),
+    .out_ready_i(mark_ready_i),
     .out_data_o (mark_slot)
   );
 
@@ -370,15 +427,16 @@ module tmb_walker
       asid: mark_walk.asid,
       block: mark_walk.block,
       size_class: probe_q[mark_slot].size_class,
-      write: mark_walk.write
+      write: mark_walk.write,
+      slot: mem_tag_t'(mark_slot)
   };
-  assign mark_ready_o = !found_ends;
-  assign mark_finish = mark_done_i && mark_ready_o;
+  assign marked_ready_o = !found_ends;
+  assign mark_finish = marked_valid_i && marked_ready_o;
   assign mark_end = '{
-      slot: mark_slot,
-      outcome: mark_gone_i ? OutcomeRetry : OutcomeReady,
+      slot: slot_t'(marked_i.slot),
+      outcome: marked_i.gone ? OutcomeRetry : OutcomeReady,
       cause: FaultAbsent,
-      entry: mark_entry_i
+      entry: marked_i.entry
   };
 
   // ---------------------------------------------------------------------------------------------
@@ -426,7 +484,7 @@ module tmb_walker
           outcome: finished.outcome,
           cause: finished.cause,
           frame: frame_of_block(finished.entry.frame, frame_t'(end_walk.block), end_class),
-          fill: (32'(end_class) + MinPageBits) >= L1PageBits,
+          size_class: end_class,
           page_read: finished.entry.read,
           page_write: finished.entry.write,
           page_dirty: finished.entry.dirty
@@ -442,7 +500,7 @@ module tmb_walker
   assign walk_o = result_q;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, read_rsp_i, set_probe, further_walk, mark_walk, finished,
+  assign unused_ok = &{1'b0, read_rsp_i, set_probe, further_walk, mark_walk, finished, marked_i,
                        unused_return_ready, unused_further_ready, unused_mark_ready,
                        unused_end_ready};
 

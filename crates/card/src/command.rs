@@ -1,6 +1,6 @@
 //! Commands to the shell, and their 64-byte form (docs/architecture.md, "Command ring").
 
-use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, Stripe, VirtAddr};
+use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, Stripe, TableGeometry, VirtAddr};
 
 /// The caller's name for a command; comes back in its completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,6 +81,14 @@ pub enum Operation {
         address: VirtAddr,
         /// Size of the page.
         size: PageSize,
+    },
+    /// Moves the page table to one with twice as many sets. Accesses of the space wait meanwhile;
+    /// afterwards the old table's memory is free.
+    Grow {
+        /// Address space.
+        asid: Asid,
+        /// The new table: need not be zeroed, and does not overlap the old one.
+        table: TableGeometry,
     },
     /// Lets a parked burst go on with a translation, or fails it (`None`).
     FaultReply {
@@ -164,6 +172,11 @@ impl Command {
                 words[1] = address.get();
                 words[2] = u64::from(size.class()) << 8;
                 (0x13, asid.get())
+            }
+            Operation::Grow { asid, table } => {
+                words[1] = table.base().get();
+                words[3] = u64::from(table.sets_log2());
+                (0x14, asid.get())
             }
             Operation::FaultReply { token, entry } => {
                 words[2] = entry.map_or(0, |entry| entry.encode(0));

@@ -98,6 +98,18 @@ pub const ROWS_OUT_HI: u32 = 0x8c;
 pub const ROWS_ZEROED_LO: u32 = 0x90;
 /// Rows zeroed, high half.
 pub const ROWS_ZEROED_HI: u32 = 0x94;
+/// Page-table sets read by walks, low half.
+pub const WALK_READS_LO: u32 = 0x98;
+/// Page-table sets read by walks, high half.
+pub const WALK_READS_HI: u32 = 0x9c;
+/// Geometry: an L1 TLB of each address lane.
+pub const L1_0: u32 = 0xa0;
+/// Geometry: an L1 TLB of each address lane.
+pub const L1_1: u32 = 0xa4;
+/// Geometry: an L1 TLB of each address lane.
+pub const L1_2: u32 = 0xa8;
+/// Geometry: an L1 TLB of each address lane.
+pub const L1_3: u32 = 0xac;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.
@@ -107,7 +119,7 @@ pub const VERSION_MAJOR: u32 = 0x1;
 /// Address space: one block each.
 pub const SPACE: Array = Array {
     base: 0x1000,
-    stride: 0x10,
+    stride: 0x20,
     count: 16,
 };
 /// Slot: one block each.
@@ -178,12 +190,8 @@ pub mod memory {
 pub mod translation {
     use super::Field;
 
-    /// log2(bytes of a page of the L1 TLB).
-    pub const L1_PAGE_BITS: Field = Field { lsb: 0, width: 6 };
-    /// log2(sets) of the L1 TLB.
-    pub const L1_SETS_LOG2: Field = Field { lsb: 8, width: 4 };
-    /// Ways of the L1 TLB.
-    pub const L1_WAYS: Field = Field { lsb: 12, width: 4 };
+    /// Walks in flight; 0: there is no walker.
+    pub const MAX_WALKS: Field = Field { lsb: 0, width: 16 };
     /// Bursts that a stream can hold.
     pub const PARK_DEPTH: Field = Field { lsb: 16, width: 8 };
     /// Faults a stream reports beyond its oldest.
@@ -207,6 +215,54 @@ pub mod status {
     pub const IDLE: Field = Field { lsb: 0, width: 1 };
 }
 
+/// Fields of `L1_0`.
+pub mod l1_0 {
+    use super::Field;
+
+    /// log2(bytes of a page).
+    pub const PAGE_BITS: Field = Field { lsb: 0, width: 6 };
+    /// log2(sets).
+    pub const SETS_LOG2: Field = Field { lsb: 8, width: 5 };
+    /// Ways; 0: there is none.
+    pub const WAYS: Field = Field { lsb: 16, width: 8 };
+}
+
+/// Fields of `L1_1`.
+pub mod l1_1 {
+    use super::Field;
+
+    /// log2(bytes of a page).
+    pub const PAGE_BITS: Field = Field { lsb: 0, width: 6 };
+    /// log2(sets).
+    pub const SETS_LOG2: Field = Field { lsb: 8, width: 5 };
+    /// Ways; 0: there is none.
+    pub const WAYS: Field = Field { lsb: 16, width: 8 };
+}
+
+/// Fields of `L1_2`.
+pub mod l1_2 {
+    use super::Field;
+
+    /// log2(bytes of a page).
+    pub const PAGE_BITS: Field = Field { lsb: 0, width: 6 };
+    /// log2(sets).
+    pub const SETS_LOG2: Field = Field { lsb: 8, width: 5 };
+    /// Ways; 0: there is none.
+    pub const WAYS: Field = Field { lsb: 16, width: 8 };
+}
+
+/// Fields of `L1_3`.
+pub mod l1_3 {
+    use super::Field;
+
+    /// log2(bytes of a page).
+    pub const PAGE_BITS: Field = Field { lsb: 0, width: 6 };
+    /// log2(sets).
+    pub const SETS_LOG2: Field = Field { lsb: 8, width: 5 };
+    /// Ways; 0: there is none.
+    pub const WAYS: Field = Field { lsb: 16, width: 8 };
+}
+
 /// Registers of one element of [`SPACE`].
 pub mod space {
     /// Space control. Write last: the space is used from the moment that enable is 1.
@@ -217,6 +273,8 @@ pub mod space {
     pub const TABLE_BASE_HI: u32 = 0x8;
     /// Size classes in use.
     pub const SIZE_CLASSES: u32 = 0xc;
+    /// How the space is translated. Change only while the space is disabled.
+    pub const MODE: u32 = 0x10;
 
     /// Fields of `CTRL`.
     pub mod ctrl {
@@ -241,6 +299,17 @@ pub mod space {
 
         /// Bit k: pages of 2^(12+k) bytes may exist.
         pub const MASK: Field = Field { lsb: 0, width: 19 };
+    }
+
+    /// Fields of `MODE`.
+    pub mod mode {
+        use super::super::Field;
+
+        /// 1: the L1 TLBs are not used; every access walks the table.
+        pub const L1_OFF: Field = Field { lsb: 0, width: 1 };
+        /// 1: the table is not walked; what misses in the L1 TLBs is a fault, and replies fill the
+        /// L1 TLBs.
+        pub const WALKER_OFF: Field = Field { lsb: 1, width: 1 };
     }
 }
 

@@ -71,11 +71,10 @@ module port_bench_top
       ChannelBytesLog2: 20,
       NumSpaces: 1,
       Translator: TranslatorIdentity,
-      L1PageBits: 21,
-      L1SetsLog2: 1,
-      L1Ways: 1,
+      L1: '{default: NoL1},
       ParkDepth: 16,
       MaxWalks: 1,
+      FilterLog2: 0,
       LookAhead: 0,
       ReadBufferRows: 128,
       WriteBufferRows: 128
@@ -89,6 +88,7 @@ module port_bench_top
   space_cfg_t space_cfg [1];
   logic unused_table_cmd_ready, unused_table_rsp_valid, unused_fault_valid, unused_reply_ready;
   table_rsp_t unused_table_rsp;
+  table_switch_t unused_table_switch;
   fault_t unused_fault;
   logic read_req_valid [3];
   logic read_req_ready [3];
@@ -106,6 +106,7 @@ module port_bench_top
   logic unused_write_rsp_ready [2];
   mem_write_rsp_t write_rsp [2];
   port_events_t unused_events [2];
+  logic unused_walk_read;
 
   assign port_asid[0] = '0;
   assign port_reset[0] = 1'b0;
@@ -176,6 +177,7 @@ module port_bench_top
     .table_rsp_valid_o  (unused_table_rsp_valid),
     .table_rsp_ready_i  (1'b1),
     .table_rsp_o        (unused_table_rsp),
+    .table_switch_o     (unused_table_switch),
     .fault_valid_o      (unused_fault_valid),
     .fault_ready_i      (1'b1),
     .fault_o            (unused_fault),
@@ -197,7 +199,8 @@ module port_bench_top
     .write_rsp_valid_i  (write_rsp_valid),
     .write_rsp_ready_o  (unused_write_rsp_ready),
     .write_rsp_i        (write_rsp),
-    .port_events_o      (unused_events)
+    .port_events_o      (unused_events),
+    .walk_read_o        (unused_walk_read)
   );
 
   tmb_axi_assert #(

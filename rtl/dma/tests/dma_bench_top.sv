@@ -27,10 +27,11 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
 
   output logic        table_cmd_valid_o,
   input  logic        table_cmd_ready_i,
-  output logic [1:0]  table_cmd_op_o,
+  output logic [2:0]  table_cmd_op_o,
   output logic [3:0]  table_cmd_asid_o,
   output logic [47:0] table_cmd_addr_o,
   output logic [63:0] table_cmd_entry_o,
+  output logic [4:0]  table_cmd_sets_log2_o,
   input  logic        table_rsp_valid_i,
   output logic        table_rsp_ready_o,
   input  logic [1:0]  table_rsp_status_i,
@@ -182,6 +183,7 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   assign table_cmd_asid_o = table_cmd.asid;
   assign table_cmd_addr_o = table_cmd.addr;
   assign table_cmd_entry_o = table_cmd.entry;
+  assign table_cmd_sets_log2_o = table_cmd.sets_log2;
   assign fault_reply_stream_o = fault_reply.token.stream;
   assign fault_reply_index_o = fault_reply.token.index;
   assign fault_reply_fail_o = fault_reply.fail;

@@ -9,7 +9,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from command_host import (ABSENT, BUS_ERROR, COMPLETION, COPY_IN, COPY_OUT, FAULT, FAULT_REPLY,
-                          INSTALL, INTERRUPT, INVALIDATE, NOP, OK, PROTECT, READ_CLEAR, REFUSED,
+                          GROW, INSTALL, INTERRUPT, INVALIDATE, NOP, OK, PROTECT, READ_CLEAR, REFUSED,
                           ROW, SET_FULL, ZERO, CommandHost, Memory)
 
 CHANNEL = 1 << 20
@@ -256,7 +256,7 @@ async def malformed_commands_are_refused(dut):
     commands = await bench.start()
     before = bench.card_read(0, CARD)
     bad = [
-        dict(opcode=0x04), dict(opcode=0x0F), dict(opcode=0x14), dict(opcode=0x21),
+        dict(opcode=0x04), dict(opcode=0x0F), dict(opcode=0x15), dict(opcode=0x21),
         dict(opcode=0xFF),
         dict(opcode=COPY_IN, addr=0, operand=DATA, length=0),
         dict(opcode=COPY_IN, addr=0, operand=DATA, length=63),
@@ -274,6 +274,10 @@ async def malformed_commands_are_refused(dut):
         dict(opcode=ZERO, addr=1 << 63, length=64),
         dict(opcode=INSTALL, addr=0, asid=4),
         dict(opcode=INVALIDATE, addr=1 << 48),
+        dict(opcode=GROW, addr=CARD, length=11),
+        dict(opcode=GROW, addr=0, length=16),
+        dict(opcode=GROW, addr=0, length=11 + 32),
+        dict(opcode=GROW, addr=0, length=11, asid=4),
         dict(opcode=FAULT_REPLY, token=8 << 8),
         dict(opcode=FAULT_REPLY, token=255 << 8),
     ]
@@ -327,7 +331,7 @@ async def table_commands_run_one_at_a_time(dut):
     commands = await bench.start()
     generator = bench.random
     sent, seen = [], []
-    names = {INSTALL: 0, INVALIDATE: 1, PROTECT: 2, READ_CLEAR: 3}
+    names = {INSTALL: 0, INVALIDATE: 1, PROTECT: 2, READ_CLEAR: 3, GROW: 4}
     answers = [(status, generator.getrandbits(1), generator.getrandbits(1))
                for status in [OK, ABSENT, SET_FULL, REFUSED] * 6]
     for status, _, _ in answers:
@@ -335,8 +339,12 @@ async def table_commands_run_one_at_a_time(dut):
         addr, entry = generator.getrandbits(36) << 12, generator.getrandbits(64)
         stream, index, fail = generator.randrange(8), generator.randrange(64), status % 2
         asid = generator.randrange(4)
-        number = commands.put(opcode, addr, entry, 0, index | stream << 8 | fail << 16, asid=asid)
-        sent.append((number, opcode, addr, entry, asid, stream, index, fail))
+        sets_log2 = generator.randrange(10, 16) if opcode == GROW else 0
+        if opcode == GROW:
+            addr %= CARD
+        number = commands.put(opcode, addr, entry, sets_log2,
+                              index | stream << 8 | fail << 16, asid=asid)
+        sent.append((number, opcode, addr, entry, sets_log2, asid, stream, index, fail))
 
     async def virtual_memory():
         """Answers after a random time; sees to it that nothing else comes meanwhile."""
@@ -355,7 +363,8 @@ async def table_commands_run_one_at_a_time(dut):
                              int(dut.fault_reply_fail_o.value)))
             else:
                 seen.append((int(dut.table_cmd_op_o.value), int(dut.table_cmd_addr_o.value),
-                             int(dut.table_cmd_entry_o.value), int(dut.table_cmd_asid_o.value)))
+                             int(dut.table_cmd_entry_o.value),
+                             int(dut.table_cmd_sets_log2_o.value), int(dut.table_cmd_asid_o.value)))
             await ClockCycles(dut.clk_i, generator.randint(1, 10))
             ready = dut.fault_reply_ready_i if is_reply else dut.table_cmd_ready_i
             ready.value = 1
@@ -387,11 +396,11 @@ async def table_commands_run_one_at_a_time(dut):
         expected = (OK, 0, 0) if opcode == FAULT_REPLY else answer
         assert await commands.completion(number) == expected
     await task
-    for (_, opcode, addr, entry, asid, stream, index, fail), got in zip(sent, seen):
+    for (_, opcode, addr, entry, sets_log2, asid, stream, index, fail), got in zip(sent, seen):
         if opcode == FAULT_REPLY:
             assert got == (FAULT_REPLY, entry, stream, index, fail)
         else:
-            assert got == (names[opcode], addr, entry, asid)
+            assert got == (names[opcode], addr, entry, sets_log2, asid)
     assert [words[1] for words in commands.events] == [entry[0] for entry in sent]
 
 

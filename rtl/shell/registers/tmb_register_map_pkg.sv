@@ -7,7 +7,7 @@
 package tmb_register_map_pkg;
 
   // Address space
-  localparam int unsigned SpaceStride = 32'h10;
+  localparam int unsigned SpaceStride = 32'h20;
   localparam int unsigned SpaceCtrl = 32'h0;
   localparam int unsigned SpaceCtrlEnableLsb = 32'h0;
   localparam int unsigned SpaceCtrlSetsLog2Lsb = 32'h8;
@@ -17,6 +17,9 @@ package tmb_register_map_pkg;
   localparam int unsigned SpaceTableBaseHi = 32'h8;
   localparam int unsigned SpaceSizeClasses = 32'hc;
   localparam int unsigned SpaceSizeClassesMaskLsb = 32'h0;
+  localparam int unsigned SpaceMode = 32'h10;
+  localparam int unsigned SpaceModeL1OffLsb = 32'h0;
+  localparam int unsigned SpaceModeWalkerOffLsb = 32'h1;
 
   // Slot
   localparam int unsigned SlotStride = 32'h10;

@@ -91,6 +91,12 @@ module tmb_shell_registers (
         logic ROWS_OUT_HI;
         logic ROWS_ZEROED_LO;
         logic ROWS_ZEROED_HI;
+        logic WALK_READS_LO;
+        logic WALK_READS_HI;
+        logic L1_0;
+        logic L1_1;
+        logic L1_2;
+        logic L1_3;
         logic SPACES;
         logic SLOTS;
         logic STREAMS;
@@ -135,9 +141,15 @@ module tmb_shell_registers (
         decoded_reg_strb.ROWS_OUT_HI = cpuif_req_masked & (cpuif_addr == 15'h8c) & !cpuif_req_is_wr;
         decoded_reg_strb.ROWS_ZEROED_LO = cpuif_req_masked & (cpuif_addr == 15'h90) & !cpuif_req_is_wr;
         decoded_reg_strb.ROWS_ZEROED_HI = cpuif_req_masked & (cpuif_addr == 15'h94) & !cpuif_req_is_wr;
-        decoded_reg_strb.SPACES = cpuif_req_masked & (cpuif_addr >= 15'h1000) & (cpuif_addr <= 15'h1000 + 15'hff);
-        is_external |= cpuif_req_masked & (cpuif_addr >= 15'h1000) & (cpuif_addr <= 15'h1000 + 15'hff);
-        is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h1000) & (cpuif_addr <= 15'h1000 + 15'hff);
+        decoded_reg_strb.WALK_READS_LO = cpuif_req_masked & (cpuif_addr == 15'h98) & !cpuif_req_is_wr;
+        decoded_reg_strb.WALK_READS_HI = cpuif_req_masked & (cpuif_addr == 15'h9c) & !cpuif_req_is_wr;
+        decoded_reg_strb.L1_0 = cpuif_req_masked & (cpuif_addr == 15'ha0) & !cpuif_req_is_wr;
+        decoded_reg_strb.L1_1 = cpuif_req_masked & (cpuif_addr == 15'ha4) & !cpuif_req_is_wr;
+        decoded_reg_strb.L1_2 = cpuif_req_masked & (cpuif_addr == 15'ha8) & !cpuif_req_is_wr;
+        decoded_reg_strb.L1_3 = cpuif_req_masked & (cpuif_addr == 15'hac) & !cpuif_req_is_wr;
+        decoded_reg_strb.SPACES = cpuif_req_masked & (cpuif_addr >= 15'h1000) & (cpuif_addr <= 15'h1000 + 15'h1ff);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 15'h1000) & (cpuif_addr <= 15'h1000 + 15'h1ff);
+        is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h1000) & (cpuif_addr <= 15'h1000 + 15'h1ff);
         decoded_reg_strb.SLOTS = cpuif_req_masked & (cpuif_addr >= 15'h2000) & (cpuif_addr <= 15'h2000 + 15'hff);
         is_external |= cpuif_req_masked & (cpuif_addr >= 15'h2000) & (cpuif_addr <= 15'h2000 + 15'hff);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h2000) & (cpuif_addr <= 15'h2000 + 15'hff);
@@ -490,7 +502,7 @@ module tmb_shell_registers (
     assign hwif_out.EVENT_HEAD.VALUE.value = field_storage.EVENT_HEAD.VALUE.value;
     // External region: tmb_shell.SPACES
     assign hwif_out.SPACES.req = decoded_reg_strb.SPACES;
-    assign hwif_out.SPACES.addr = decoded_addr[7:0];
+    assign hwif_out.SPACES.addr = decoded_addr[8:0];
     assign hwif_out.SPACES.req_is_wr = decoded_req_is_wr;
     assign hwif_out.SPACES.wr_data = decoded_wr_data;
     assign hwif_out.SPACES.wr_biten = decoded_wr_biten;
@@ -575,9 +587,7 @@ module tmb_shell_registers (
             readback_data_var[13:8] = hwif_in.MEMORY.CHANNEL_BYTES_LOG2.next;
         end
         if(rd_mux_addr == 15'h10) begin
-            readback_data_var[5:0] = hwif_in.TRANSLATION.L1_PAGE_BITS.next;
-            readback_data_var[11:8] = hwif_in.TRANSLATION.L1_SETS_LOG2.next;
-            readback_data_var[15:12] = hwif_in.TRANSLATION.L1_WAYS.next;
+            readback_data_var[15:0] = hwif_in.TRANSLATION.MAX_WALKS.next;
             readback_data_var[23:16] = hwif_in.TRANSLATION.PARK_DEPTH.next;
             readback_data_var[31:24] = hwif_in.TRANSLATION.LOOK_AHEAD.next;
         end
@@ -635,7 +645,33 @@ module tmb_shell_registers (
         if(rd_mux_addr == 15'h94) begin
             readback_data_var[31:0] = hwif_in.ROWS_ZEROED_HI.VALUE.next;
         end
-        if((rd_mux_addr >= 15'h1000) && (rd_mux_addr <= 15'h1000 + 15'hff)) begin
+        if(rd_mux_addr == 15'h98) begin
+            readback_data_var[31:0] = hwif_in.WALK_READS_LO.VALUE.next;
+        end
+        if(rd_mux_addr == 15'h9c) begin
+            readback_data_var[31:0] = hwif_in.WALK_READS_HI.VALUE.next;
+        end
+        if(rd_mux_addr == 15'ha0) begin
+            readback_data_var[5:0] = hwif_in.L1_0.PAGE_BITS.next;
+            readback_data_var[12:8] = hwif_in.L1_0.SETS_LOG2.next;
+            readback_data_var[23:16] = hwif_in.L1_0.WAYS.next;
+        end
+        if(rd_mux_addr == 15'ha4) begin
+            readback_data_var[5:0] = hwif_in.L1_1.PAGE_BITS.next;
+            readback_data_var[12:8] = hwif_in.L1_1.SETS_LOG2.next;
+            readback_data_var[23:16] = hwif_in.L1_1.WAYS.next;
+        end
+        if(rd_mux_addr == 15'ha8) begin
+            readback_data_var[5:0] = hwif_in.L1_2.PAGE_BITS.next;
+            readback_data_var[12:8] = hwif_in.L1_2.SETS_LOG2.next;
+            readback_data_var[23:16] = hwif_in.L1_2.WAYS.next;
+        end
+        if(rd_mux_addr == 15'hac) begin
+            readback_data_var[5:0] = hwif_in.L1_3.PAGE_BITS.next;
+            readback_data_var[12:8] = hwif_in.L1_3.SETS_LOG2.next;
+            readback_data_var[23:16] = hwif_in.L1_3.WAYS.next;
+        end
+        if((rd_mux_addr >= 15'h1000) && (rd_mux_addr <= 15'h1000 + 15'h1ff)) begin
             readback_data_var = hwif_in.SPACES.rd_data;
         end
         if((rd_mux_addr >= 15'h2000) && (rd_mux_addr <= 15'h2000 + 15'hff)) begin

@@ -44,16 +44,8 @@ package tmb_shell_registers_pkg;
     } tmb_shell__MEMORY__in_t;
 
     typedef struct {
-        logic [5:0] next;
-    } tmb_shell__TRANSLATION__L1_PAGE_BITS__in_t;
-
-    typedef struct {
-        logic [3:0] next;
-    } tmb_shell__TRANSLATION__L1_SETS_LOG2__in_t;
-
-    typedef struct {
-        logic [3:0] next;
-    } tmb_shell__TRANSLATION__L1_WAYS__in_t;
+        logic [15:0] next;
+    } tmb_shell__TRANSLATION__MAX_WALKS__in_t;
 
     typedef struct {
         logic [7:0] next;
@@ -64,9 +56,7 @@ package tmb_shell_registers_pkg;
     } tmb_shell__TRANSLATION__LOOK_AHEAD__in_t;
 
     typedef struct {
-        tmb_shell__TRANSLATION__L1_PAGE_BITS__in_t L1_PAGE_BITS;
-        tmb_shell__TRANSLATION__L1_SETS_LOG2__in_t L1_SETS_LOG2;
-        tmb_shell__TRANSLATION__L1_WAYS__in_t L1_WAYS;
+        tmb_shell__TRANSLATION__MAX_WALKS__in_t MAX_WALKS;
         tmb_shell__TRANSLATION__PARK_DEPTH__in_t PARK_DEPTH;
         tmb_shell__TRANSLATION__LOOK_AHEAD__in_t LOOK_AHEAD;
     } tmb_shell__TRANSLATION__in_t;
@@ -144,6 +134,94 @@ package tmb_shell_registers_pkg;
     } tmb_shell__ROWS_ZEROED_HI__in_t;
 
     typedef struct {
+        logic [31:0] next;
+    } tmb_shell__WALK_READS_LO__VALUE__in_t;
+
+    typedef struct {
+        tmb_shell__WALK_READS_LO__VALUE__in_t VALUE;
+    } tmb_shell__WALK_READS_LO__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } tmb_shell__WALK_READS_HI__VALUE__in_t;
+
+    typedef struct {
+        tmb_shell__WALK_READS_HI__VALUE__in_t VALUE;
+    } tmb_shell__WALK_READS_HI__in_t;
+
+    typedef struct {
+        logic [5:0] next;
+    } tmb_shell__L1_0__PAGE_BITS__in_t;
+
+    typedef struct {
+        logic [4:0] next;
+    } tmb_shell__L1_0__SETS_LOG2__in_t;
+
+    typedef struct {
+        logic [7:0] next;
+    } tmb_shell__L1_0__WAYS__in_t;
+
+    typedef struct {
+        tmb_shell__L1_0__PAGE_BITS__in_t PAGE_BITS;
+        tmb_shell__L1_0__SETS_LOG2__in_t SETS_LOG2;
+        tmb_shell__L1_0__WAYS__in_t WAYS;
+    } tmb_shell__L1_0__in_t;
+
+    typedef struct {
+        logic [5:0] next;
+    } tmb_shell__L1_1__PAGE_BITS__in_t;
+
+    typedef struct {
+        logic [4:0] next;
+    } tmb_shell__L1_1__SETS_LOG2__in_t;
+
+    typedef struct {
+        logic [7:0] next;
+    } tmb_shell__L1_1__WAYS__in_t;
+
+    typedef struct {
+        tmb_shell__L1_1__PAGE_BITS__in_t PAGE_BITS;
+        tmb_shell__L1_1__SETS_LOG2__in_t SETS_LOG2;
+        tmb_shell__L1_1__WAYS__in_t WAYS;
+    } tmb_shell__L1_1__in_t;
+
+    typedef struct {
+        logic [5:0] next;
+    } tmb_shell__L1_2__PAGE_BITS__in_t;
+
+    typedef struct {
+        logic [4:0] next;
+    } tmb_shell__L1_2__SETS_LOG2__in_t;
+
+    typedef struct {
+        logic [7:0] next;
+    } tmb_shell__L1_2__WAYS__in_t;
+
+    typedef struct {
+        tmb_shell__L1_2__PAGE_BITS__in_t PAGE_BITS;
+        tmb_shell__L1_2__SETS_LOG2__in_t SETS_LOG2;
+        tmb_shell__L1_2__WAYS__in_t WAYS;
+    } tmb_shell__L1_2__in_t;
+
+    typedef struct {
+        logic [5:0] next;
+    } tmb_shell__L1_3__PAGE_BITS__in_t;
+
+    typedef struct {
+        logic [4:0] next;
+    } tmb_shell__L1_3__SETS_LOG2__in_t;
+
+    typedef struct {
+        logic [7:0] next;
+    } tmb_shell__L1_3__WAYS__in_t;
+
+    typedef struct {
+        tmb_shell__L1_3__PAGE_BITS__in_t PAGE_BITS;
+        tmb_shell__L1_3__SETS_LOG2__in_t SETS_LOG2;
+        tmb_shell__L1_3__WAYS__in_t WAYS;
+    } tmb_shell__L1_3__in_t;
+
+    typedef struct {
         logic rd_ack;
         logic [31:0] rd_data;
         logic wr_ack;
@@ -174,6 +252,12 @@ package tmb_shell_registers_pkg;
         tmb_shell__ROWS_OUT_HI__in_t ROWS_OUT_HI;
         tmb_shell__ROWS_ZEROED_LO__in_t ROWS_ZEROED_LO;
         tmb_shell__ROWS_ZEROED_HI__in_t ROWS_ZEROED_HI;
+        tmb_shell__WALK_READS_LO__in_t WALK_READS_LO;
+        tmb_shell__WALK_READS_HI__in_t WALK_READS_HI;
+        tmb_shell__L1_0__in_t L1_0;
+        tmb_shell__L1_1__in_t L1_1;
+        tmb_shell__L1_2__in_t L1_2;
+        tmb_shell__L1_3__in_t L1_3;
         tmb_shell__SPACES__in_t SPACES;
         tmb_shell__SLOTS__in_t SLOTS;
         tmb_shell__STREAMS__in_t STREAMS;
@@ -253,7 +337,7 @@ package tmb_shell_registers_pkg;
 
     typedef struct {
         logic req;
-        logic [7:0] addr;
+        logic [8:0] addr;
         logic req_is_wr;
         logic [31:0] wr_data;
         logic [31:0] wr_biten;

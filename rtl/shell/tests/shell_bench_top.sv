@@ -202,7 +202,7 @@ module shell_bench_top import tmb_pkg::*; (
     shell_cfg_t cfg;
     cfg = DefaultShellCfg;
     cfg.ChannelBytesLog2 = 22;
-    cfg.L1PageBits = 12;
+    cfg.L1 = '{0: '{PageBits: 12, SetsLog2: 5, Ways: 2}, default: NoL1};
     return cfg;
   endfunction
 

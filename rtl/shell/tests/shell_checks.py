@@ -9,8 +9,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import (AxiBus, AxiLiteBus, AxiLiteMaster, AxiLiteRam, AxiMaster, AxiResp)
-from command_host import (ABSENT, COPY_IN, COPY_OUT, FAULT, FAULT_REPLY, INSTALL, INTERRUPT,
-                          INVALIDATE, NOP, OK, ROW, ZERO, CommandHost, Memory)
+from command_host import (ABSENT, COPY_IN, COPY_OUT, FAULT, FAULT_REPLY, GROW, INSTALL, INTERRUPT,
+                          INVALIDATE, NOP, OK, REFUSED, ROW, ZERO, CommandHost, Memory)
 
 # Register offsets: docs/registers.md.
 ID, VERSION, GEOMETRY, MEMORY = 0x00, 0x04, 0x08, 0x0C
@@ -19,7 +19,9 @@ COMMAND_BASE, COMMAND_SIZE, COMMAND_TAIL, COMMAND_HEAD = 0x40, 0x48, 0x4C, 0x50
 EVENT_BASE, EVENT_SIZE, EVENT_HEAD, EVENT_TAIL = 0x60, 0x68, 0x6C, 0x70
 ROWS_IN, ROWS_OUT, ROWS_ZEROED = 0x80, 0x88, 0x90
 SPACE, SLOT, STREAM = 0x1000, 0x2000, 0x4000
-SPACE_CTRL, SPACE_TABLE_LO, SPACE_TABLE_HI, SPACE_CLASSES = 0x0, 0x4, 0x8, 0xC
+SPACE_CTRL, SPACE_TABLE_LO, SPACE_TABLE_HI, SPACE_CLASSES, SPACE_MODE = 0x0, 0x4, 0x8, 0xC, 0x10
+SPACE_STRIDE = 0x20
+L1_0, WALK_READS = 0xA0, 0x98
 SLOT_CTRL, SLOT_STATUS = 0x0, 0x4
 WINDOW, WINDOW_STRIDE = 0x100000, 0x10000
 
@@ -109,24 +111,28 @@ async def registers(dut):
     assert await bench.register(VERSION) == 0x00010000
     assert await bench.register(GEOMETRY) == 1 | 2 << 8 | 4 << 16
     assert await bench.register(MEMORY) == 2 | 22 << 8
+    assert await bench.register(L1_0) == 12 | 5 << 8 | 2 << 16
+    assert await bench.register(L1_0 + 4) >> 16 == 0
     assert await bench.register(STATUS) == 1
     assert await bench.register(SPACE + SPACE_CTRL) == SETS_LOG2 << 8 | 1
     assert await bench.register(COMMAND_BASE) == HOST_BASE & 0xFFFFFFFF
     assert await bench.register(COMMAND_BASE + 4) == HOST_BASE >> 32
     for space in range(1, 4):
         for offset, value in [(SPACE_TABLE_LO, 0x12345678 * space), (SPACE_TABLE_HI, space),
-                              (SPACE_CLASSES, 1 << space), (SPACE_CTRL, 11 << 8)]:
-            await bench.register(SPACE + space * 16 + offset, value)
+                              (SPACE_CLASSES, 1 << space), (SPACE_CTRL, 11 << 8),
+                              (SPACE_MODE, space)]:
+            await bench.register(SPACE + space * SPACE_STRIDE + offset, value)
     for space in range(1, 4):
-        base = SPACE + space * 16
+        base = SPACE + space * SPACE_STRIDE
         assert await bench.register(base + SPACE_TABLE_LO) == 0x12345678 * space & 0xFFFFFFC0
         assert await bench.register(base + SPACE_TABLE_HI) == space
         assert await bench.register(base + SPACE_CLASSES) == 1 << space
         assert await bench.register(base + SPACE_CTRL) == 11 << 8
+        assert await bench.register(base + SPACE_MODE) == space
     # One byte of a register.
-    await bench.bar.write(SPACE + 16 + SPACE_CLASSES + 1, b"\x05")
-    assert await bench.register(SPACE + 16 + SPACE_CLASSES) == 0x502
-    for absent in [SPACE + 4 * 16, SPACE + 15 * 16 + 0xC, SLOT + 16, STREAM + 4 * 32]:
+    await bench.bar.write(SPACE + SPACE_STRIDE + SPACE_CLASSES + 1, b"\x05")
+    assert await bench.register(SPACE + SPACE_STRIDE + SPACE_CLASSES) == 0x502
+    for absent in [SPACE + 4 * SPACE_STRIDE, SPACE + 15 * SPACE_STRIDE + 0xC, SLOT + 16, STREAM + 4 * 32]:
         await bench.register(absent, 0xFFFFFFFF)
         assert await bench.register(absent) == 0
     for nowhere in [0x8000, 0xFFFFC, WINDOW + WINDOW_STRIDE, 0x200000, 0xFFFF0000]:
@@ -181,6 +187,28 @@ async def copies_through_the_bar(dut):
     dut.slot_interrupt_i.value = 1
     await commands.until(lambda: any(words[0] == INTERRUPT for words in commands.events))
     assert await bench.register(STATUS) == 1
+
+
+@cocotb.test(timeout_time=800, timeout_unit="us")
+async def a_table_grows(dut):
+    """Grow moves the table, the registers follow, the old table's memory is free."""
+    bench = Bench(dut, 7)
+    await bench.start()
+    commands = bench.commands
+    base, frame, table = 0x7F00_1234_0000, 0x100, CHANNEL + (1 << 20)
+    for k in range(4):
+        assert await commands.run(INSTALL, base + k * PAGE, page_entry(frame + k)) == (OK, 0, 0)
+    assert await commands.run(GROW, table, 0, SETS_LOG2) == (REFUSED, 0, 0)
+    assert await bench.register(SPACE + SPACE_TABLE_LO) == 0
+    assert await commands.run(GROW, table, 0, SETS_LOG2 + 1) == (OK, 0, 0)
+    assert await bench.register(SPACE + SPACE_TABLE_LO) == table
+    assert await bench.register(SPACE + SPACE_CTRL) == (SETS_LOG2 + 1) << 8 | 1
+    assert await commands.run(ZERO, 0, 0, 64 << SETS_LOG2) == (OK, 0, 0)
+    for k in range(4):
+        got = await bench.ports[0].read(base + k * PAGE, 256)
+        assert got.resp == AxiResp.OKAY and got.data == bench.card_read((frame + k) * PAGE, 256)
+        assert (await commands.run(INVALIDATE, base + k * PAGE, 0))[0] == OK
+    assert await bench.register(WALK_READS) >= 4
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")

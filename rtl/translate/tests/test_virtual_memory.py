@@ -34,7 +34,8 @@ def bench():
 @pytest.mark.parametrize("seed", range(1, 5))
 @pytest.mark.parametrize("scenario", [
     "random", "random_resets", "random_shared_space", "random_unstalled", "random_busy_pager",
-    "random_slow_memory"])
+    "random_slow_memory", "random_grow", "random_l1_off", "random_walker_off", "random_modes",
+    "random_tableless"])
 def test_random_traffic(bench, scenario, seed):
     """Kernels read what they wrote; no frame is touched without right; dirty is exact."""
     run_cpp(bench, scenario, seed)
@@ -43,7 +44,8 @@ def test_random_traffic(bench, scenario, seed):
 @pytest.mark.parametrize("scenario", [
     "look_ahead", "stream_isolation", "reply_without_entry", "permission", "table_commands",
     "replace_page", "dirty_exact", "reset_with_faults", "stuck_kernel", "memory_errors",
-    "disabled_space"])
+    "disabled_space", "grow", "several_l1s", "walker_off",
+    "size_filter", "marks"])
 def test_directed(bench, scenario):
     run_cpp(bench, scenario, 1)
 

@@ -35,9 +35,9 @@ constexpr int kChannels = 2;
 constexpr int kReaders = kPorts + 2;
 constexpr int kWriters = kPorts + 1;
 constexpr int kChannelLog2 = 26;
-constexpr unsigned kTableSetsLog2 = 10;
+constexpr unsigned kFirstSetsLog2 = 10;
 
-enum Op { kInstall = 0, kInvalidate = 1, kProtect = 2, kReadClear = 3 };
+enum Op { kInstall = 0, kInvalidate = 1, kProtect = 2, kReadClear = 3, kGrow = 4 };
 enum Status { kOk = 0, kAbsent = 1, kSetFull = 2, kRefused = 3 };
 enum Cause { kCauseAbsent = 0, kCausePermission = 1, kCauseTarget = 2 };
 
@@ -92,6 +92,9 @@ struct Config {
   bool same_space = false;
   unsigned classes = 0b1101;       // 4, 16 and 32 KiB
   bool accessed = false;           // the pager installs pages as accessed
+  bool grow = false;               // the tables grow once
+  unsigned l1_off = 0, walker_off = 0;  // spaces, as bits
+  bool tableless = false;          // with the walker off: the pager does not use the tables at all
   unsigned wander = 5;             // percent of bursts that go to a page of their own
 };
 
@@ -106,6 +109,7 @@ struct Page {
   bool forbidden = false, read_only = false;
   // as the pager sees it
   bool mapped = false, leaving = false, writable = false, downgrading = false;
+  bool host_dirty = false;  // replied as dirty; where there is no table, nobody else knows
   uint64_t frame = 0;  // 4 KiB units
   // as the judge sees it
   // Installed dirty, or since it was clean a kernel has submitted a write; a write has been issued.
@@ -329,15 +333,20 @@ class Bench {
     return it->second;
   }
 
-  uint64_t table_base(int asid) const {
-    return (1ull << kChannelLog2) * 2 - (static_cast<uint64_t>(asid) + 1) * (64 << kTableSetsLog2);
+  unsigned sets_log2[4] = {kFirstSetsLog2, kFirstSetsLog2, kFirstSetsLog2, kFirstSetsLog2};
+  // Tables of all sizes of a space have places of their own.
+  static uint64_t place_of_table(int asid, unsigned log2) {
+    return (1ull << kChannelLog2) * 2 - ((static_cast<uint64_t>(asid) + 1) << 22) + (64ull << log2);
   }
+  uint64_t table_base(int asid) const { return place_of_table(asid, sets_log2[asid]); }
 
   void set_space(int asid, bool enable, unsigned classes) {
     top.space_enable_i[asid] = enable;
     top.space_base_i[asid] = table_base(asid);
-    top.space_sets_log2_i[asid] = kTableSetsLog2;
+    top.space_sets_log2_i[asid] = sets_log2[asid];
     top.space_size_classes_i[asid] = classes;
+    top.space_l1_off_i[asid] = config.l1_off >> asid & 1;
+    top.space_walker_off_i[asid] = config.walker_off >> asid & 1;
   }
 
   void add_frames(unsigned size_class, unsigned count) {
@@ -678,6 +687,7 @@ class Bench {
     bool is_reply = false;
     int op = 0, asid = 0;
     uint64_t addr = 0, entry = 0;
+    unsigned sets_log2 = 0;
     unsigned stream = 0, index = 0;
     bool fail = false;
     std::function<void(int status, bool accessed, bool dirty)> then;
@@ -697,6 +707,7 @@ class Bench {
     top.table_cmd_asid_i = command.asid;
     top.table_cmd_addr_i = command.addr;
     top.table_cmd_entry_i = command.entry;
+    top.table_cmd_sets_log2_i = command.sets_log2;
     top.reply_stream_i = command.stream;
     top.reply_index_i = command.index;
     top.reply_fail_i = command.fail;
@@ -706,7 +717,8 @@ class Bench {
   void observe_commands() {
     if (top.table_rsp_valid_o && top.table_rsp_ready_i) {
       if (commands.empty() || !command_sent) fail("answer to no table command");
-      longest_command = std::max(longest_command, cycle - command_start);
+      if (commands.front().op != kGrow)
+        longest_command = std::max(longest_command, cycle - command_start);
       const Command command = commands.front();
       commands.pop_front();
       command_sent = false;
@@ -754,6 +766,12 @@ class Bench {
   uint64_t pager_wakes = 0;
   uint64_t installs = 0, evictions = 0, protects = 0, read_clears = 0;
 
+  // The table knows nothing of the pages of such a space; the L1 TLBs hold what was replied.
+  bool tableless(const Page& page) const {
+    return config.tableless && (config.walker_off >> page.asid & 1);
+  }
+  int found(const Page& page) const { return tableless(page) ? kAbsent : kOk; }
+
   void copy_in(Page& page) {
     for (uint64_t offset = 0; offset < page.bytes(); offset += 64)
       memory_row(page.frame * 4096 + offset) = row_in(backing, page.asid, page.addr + offset);
@@ -796,6 +814,11 @@ class Bench {
     if (dirty) page.may_be_dirty = page.is_dirty = true;
     page.mapped = true;
     page.writable = write;
+    page.host_dirty |= dirty;
+    if (tableless(page)) {
+      if (then) then();
+      return;
+    }
     Command command;
     command.op = kInstall;
     command.asid = page.asid;
@@ -818,7 +841,9 @@ class Bench {
     command.addr = page.addr;
     command.entry = entry_bits(0, page.size_class, 0, 0, 0, 0, 0);
     command.then = [this, &page, then](int status, bool, bool dirty) {
-      if (status != kOk) fail("invalidate of %llx: status %d", (long long)page.addr, status);
+      if (tableless(page)) dirty = page.host_dirty;
+      page.host_dirty = false;
+      if (status != found(page)) fail("invalidate of %llx: status %d", (long long)page.addr, status);
       if (under_way(page, false))
         fail("invalidate of %llx answered too early", (long long)page.addr);
       check_dirty(page, dirty, "invalidate");
@@ -844,7 +869,9 @@ class Bench {
     command.addr = page.addr;
     command.entry = entry_bits(0, page.size_class, 0, 0, 0, 0, 0);
     command.then = [this, &page](int status, bool, bool dirty) {
-      if (status != kOk) fail("protect of %llx: status %d", (long long)page.addr, status);
+      if (tableless(page)) dirty = page.host_dirty;
+      page.host_dirty = false;
+      if (status != found(page)) fail("protect of %llx: status %d", (long long)page.addr, status);
       if (under_way(page, true)) fail("protect of %llx answered too early", (long long)page.addr);
       check_dirty(page, dirty, "protect");
       if (dirty) copy_out(page);
@@ -862,7 +889,47 @@ class Bench {
     command.addr = page.addr;
     command.entry = entry_bits(0, page.size_class, 0, 0, 0, 0, 0);
     command.then = [this, &page](int status, bool, bool) {
-      if (status != kOk) fail("read-clear of %llx: status %d", (long long)page.addr, status);
+      if (status != found(page)) fail("read-clear of %llx: status %d", (long long)page.addr, status);
+    };
+    commands.push_back(command);
+  }
+
+  // Entries of a table as (page number, size class, everything but the tag), in any order.
+  std::multiset<std::array<uint64_t, 3>> entries_at(uint64_t base, unsigned log2) {
+    std::multiset<std::array<uint64_t, 3>> entries;
+    for (uint64_t set = 0; set < 1ull << log2; ++set) {
+      for (int way = 0; way < 8; ++way) {
+        uint64_t entry;
+        std::memcpy(&entry, &memory_row(base + 64 * set)[8 * way], 8);
+        if (!(entry & 1)) continue;
+        uint64_t number = (entry >> 38) << log2;
+        for (int bit = static_cast<int>(log2) - 1; bit >= 0; --bit)
+          number |= (set ^ number >> 10 ^ number >> 20 ^ number >> 30) & 1ull << bit;
+        entries.insert({number, entry >> 8 & 31, entry & ((1ull << 38) - 1)});
+      }
+    }
+    return entries;
+  }
+
+  uint64_t grows = 0;
+  void grow(int asid, std::function<void()> then) {
+    ++grows;
+    const unsigned log2 = sets_log2[asid] + 1;
+    const uint64_t from = table_base(asid), to = place_of_table(asid, log2);
+    for (uint64_t set = 0; set < 1ull << log2; ++set) memory_row(to + 64 * set).fill(0xFF);
+    Command command;
+    command.op = kGrow;
+    command.asid = asid;
+    command.addr = to;
+    command.sets_log2 = log2;
+    command.then = [=, this](int status, bool, bool) {
+      if (status != kOk) fail("growth of space %d: status %d", asid, status);
+      if (sets_log2[asid] != log2) fail("growth of space %d: the registers do not follow", asid);
+      if (entries_at(from, log2 - 1) != entries_at(to, log2))
+        fail("growth of space %d: not the same entries", asid);
+      // Whoever looks into the old table now must be seen to.
+      for (uint64_t set = 0; set < 1ull << (log2 - 1); ++set) memory_row(from + 64 * set).fill(0xEF);
+      if (then) then();
     };
     commands.push_back(command);
   }
@@ -874,7 +941,8 @@ class Bench {
     command.index = fault.index;
     command.fail = refuse;
     if (page != nullptr)
-      command.entry = entry_bits(page->frame, page->size_class, 1, fault.write, 1, 1, 1);
+      command.entry = entry_bits(page->frame, page->size_class, 1, fault.write, 1,
+                                 page->writable, 1);
     commands.push_back(command);
   }
 
@@ -918,6 +986,8 @@ class Bench {
       const Fault fault = faults.front();
       faults.pop_front();
       serve(fault);
+    } else if (config.grow && grows < 2 && installs > 20 * (grows + 1)) {
+      grow(static_cast<int>(grows) + 1, nullptr);
     } else if (chance(config.pager_whim)) {
       Page* page = random_mapped([](const Page&) { return true; });
       if (page == nullptr) return;
@@ -952,8 +1022,17 @@ class Bench {
       for (int s = 0; s < 2 * kPorts; ++s)
         for (int i = 0; i < 6; ++i) events[s][i] += top.events_o[s] >> (5 - i) & 1;
     }
+    const bool switches = top.rst_ni && top.table_switch_valid_o;
+    const int asid = top.table_switch_asid_o;
+    const uint64_t base = top.table_switch_base_o;
+    const unsigned log2 = top.table_switch_sets_log2_o;
     top.clk_i = 1;
     top.eval();
+    if (switches) {
+      sets_log2[asid] = log2;
+      top.space_base_i[asid] = base;
+      top.space_sets_log2_i[asid] = log2;
+    }
     ++cycle;
     for (int p = 0; p < kPorts; ++p) reset_age[p] = top.port_reset_i[p] ? reset_age[p] + 1 : 0;
   }
@@ -1092,6 +1171,7 @@ void random_traffic(Config config, uint64_t seed, int cycles, bool resets) {
     errors += kernel.errors;
   }
   if (bursts < static_cast<uint64_t>(cycles) / 500) fail("only %llu bursts", (long long)bursts);
+  if (config.grow && bench.grows == 0) fail("no table has grown");
   std::printf("bursts %llu errors %llu faults %llu installs %llu evictions %llu longest %llu",
               (long long)bursts, (long long)errors, (long long)bench.faults_seen,
               (long long)bench.installs, (long long)bench.evictions,
@@ -1112,6 +1192,7 @@ void throughput(unsigned rows, bool random_pages, unsigned latency, uint64_t see
   config.odd_bursts = false;
   config.accessed = true;
   config.classes = random_pages ? 0b0001 : 0b1000;
+  config.l1_off = random_pages ? 0b110 : 0;
   Bench bench(config, seed);
   bench.pager_on = false;
   bench.flat_backing = true;
@@ -1167,7 +1248,10 @@ void throughput(unsigned rows, bool random_pages, unsigned latency, uint64_t see
 // A bench with space 1, 4 KiB pages from `base`, and no traffic of its own.
 struct Quiet : Bench {
   static constexpr uint64_t kBase = 0x123400000000ull;
-  explicit Quiet(uint64_t seed, unsigned count = 32) : Bench(quiet_config(), seed) {
+  explicit Quiet(uint64_t seed, unsigned count = 32, unsigned walker_off = 0, unsigned l1_off = 0)
+      : Bench(quiet_config(), seed) {
+    config.walker_off = walker_off;
+    config.l1_off = l1_off;
     pager_on = false;
     generate = [](int) {};
     for (unsigned i = 0; i < count; ++i) add_page(1, kBase + 4096ull * i, 0, false, false);
@@ -1553,7 +1637,7 @@ void disabled_space(uint64_t seed) {
   b.set_space(1, false, 0b1101);
   b.step();
   b.set_space(1, true, 0b1101);
-  for (uint64_t set = 0; set < 1 << kTableSetsLog2; ++set)
+  for (uint64_t set = 0; set < 1 << kFirstSetsLog2; ++set)
     b.memory_row(b.table_base(1) + 64 * set).fill(0);
   b.owner.erase(page.frame);
   page.mapped = false;
@@ -1564,6 +1648,255 @@ void disabled_space(uint64_t seed) {
   b.done();
   b.reply(b.faults.front(), false, &page);
   b.answered(0);
+  std::printf("ok\n");
+}
+
+// A table grows: the space waits and finds everything again; another space goes on.
+void grow(uint64_t seed) {
+  Quiet b(seed);
+  int status = -1;
+  const auto refused = [&](int asid, uint64_t base, unsigned log2) {
+    Bench::Command command;
+    command.op = kGrow;
+    command.asid = asid;
+    command.addr = base;
+    command.sets_log2 = log2;
+    command.then = [&](int s, bool, bool) { status = s; };
+    b.commands.push_back(command);
+    b.done();
+    return status == kRefused && b.sets_log2[1] == kFirstSetsLog2;
+  };
+  for (int i = 0; i < 16; ++i) b.install(b.pages[i], true, true, nullptr);
+  for (int i = 32; i < 48; ++i) b.install(b.pages[i], true, false, nullptr);
+  b.done();
+  // Entries everywhere, in full sets too; pages that nobody touches.
+  for (int i = 0; i < 600; ++i) {
+    const uint64_t number = i < 64 ? (i << 10 | i % 8) ^ i : b.below(1ull << 36);
+    Bench::Command command;
+    command.op = kInstall;
+    command.asid = 1;
+    command.addr = number << 12;
+    command.entry = entry_bits(b.below(1 << 14), 0, 1, i & 1, i & 2, i & 4, true);
+    command.then = [](int, bool, bool) {};
+    b.commands.push_back(command);
+  }
+  b.done();
+  expect(refused(1, Bench::place_of_table(1, 12), 12), "twice the size, not more");
+  expect(refused(1, Bench::place_of_table(1, 11) + 4096, 11), "aligned to its size");
+  expect(refused(3, Bench::place_of_table(3, 11), 11), "a space that is not enabled");
+  const uint64_t bad = Bench::place_of_table(1, 11) + 64 * 1500;
+  b.row_fails = [=](uint64_t addr) { return addr / 512 == bad / 512; };
+  expect(refused(1, Bench::place_of_table(1, 11), 11), "a table that cannot be written");
+  b.row_fails = [](uint64_t) { return false; };
+
+  for (int round = 0; round < 2; ++round) {
+    bool grown = false;
+    b.grow(1, [&] { grown = true; });
+    b.steps(500);
+    const uint64_t faults = b.faults_seen, walks = b.reads_issued[kPorts];
+    for (int i = 0; i < 16; ++i) b.read(0, Quiet::at(b.pages[i].addr, 3));
+    uint64_t others = 0;
+    while (!grown) {
+      // Read, and written for the first time: marks.
+      b.read(1, Quiet::at(b.pages[32 + others % 16].addr, 3));
+      b.write(1, Quiet::at(b.pages[32 + (others + 5) % 16].addr + 2048, 3));
+      b.answered(1);
+      ++others;
+      expect(grown || b.kernels[0].bursts == 16u * round, "the space waits");
+    }
+    expect(others > 20, "the other space goes on");
+    b.answered(0);
+    expect(b.faults_seen == faults, "no fault");
+    expect(b.reads_issued[kPorts] > walks, "walks in the new table");
+  }
+  for (int i = 0; i < 16; ++i) b.invalidate(b.pages[i], nullptr);
+  b.done();
+  std::printf("ok\n");
+}
+
+// First accesses of many pages: their marks overlap.
+void marks(uint64_t seed) {
+  Quiet b(seed, 64);
+  b.config.latency_min = b.config.latency_max = 60;
+  for (int i = 0; i < 48; ++i) b.install(b.pages[i], true, false, nullptr);
+  b.done();
+  const uint64_t before = cycle, written = b.rows_written[kPorts];
+  for (int i = 0; i < 48; ++i) b.read(0, Quiet::at(b.pages[i].addr, 0));
+  b.answered(0);
+  const double each = double(cycle - before) / double(b.rows_written[kPorts] - written);
+  expect(each < 60, "less than a memory latency a mark");
+  for (int i = 0; i < 48; ++i) {
+    Bench::Command command;
+    command.op = kReadClear;
+    command.asid = 1;
+    command.addr = b.pages[i].addr;
+    command.entry = entry_bits(0, 0, 0, 0, 0, 0, 0);
+    command.then = [](int status, bool accessed, bool dirty) {
+      expect(status == kOk && accessed && !dirty, "accessed, not dirty");
+    };
+    b.commands.push_back(command);
+  }
+  b.done();
+  std::printf("%.1f\n", each);
+}
+
+// Pages of each size go to the L1 TLB that suits them; an invalidation finds them there.
+void several_l1s(uint64_t seed) {
+  Quiet b(seed);
+  const auto hits = [&] { return b.events[0][0]; };
+  Page& small = b.pages[3];
+  Page& middle = b.add_page(1, Quiet::kBase + (1 << 24), 2, false, false);
+  Page& large = b.add_page(1, Quiet::kBase + (1 << 25), 3, false, false);
+  b.add_frames(2, 1);
+  b.add_frames(3, 1);
+  for (Page* page : {&small, &middle, &large}) b.install(*page, true, true, nullptr);
+  b.done();
+  const auto read = [&](uint64_t addr, bool hit) {
+    const uint64_t before = hits();
+    b.read(0, Quiet::at(addr, 1));
+    b.answered(0);
+    expect((hits() == before + 1) == hit, hit ? "a hit" : "a miss");
+  };
+  read(small.addr, false);
+  read(small.addr + 64, true);
+  read(middle.addr, false);
+  read(middle.addr + 3 * 4096, true);
+  read(large.addr, false);
+  read(large.addr + 3 * 4096, true);
+  read(large.addr + 7 * 4096, false);  // its other half
+  read(large.addr + 4 * 4096, true);
+  read(small.addr, true);
+  for (Page* page : {&small, &middle, &large}) {
+    const uint64_t faults = b.faults_seen;
+    b.invalidate(*page, nullptr);
+    b.done();
+    for (uint64_t block = 0; block < 1ull << page->size_class; ++block) {
+      auto burst = Quiet::at(page->addr + 4096 * block);
+      burst.error = true;
+      b.read(0, burst);
+    }
+    b.steps(500);
+    while (!b.faults.empty()) {
+      b.reply(b.faults.front(), true, nullptr);
+      b.faults.pop_front();
+      b.done();
+      b.steps(300);
+    }
+    b.answered(0);
+    expect(b.faults_seen == faults + (1ull << page->size_class), "every part faults");
+  }
+  std::printf("ok\n");
+}
+
+// A walk reads one set where a region has pages of one size only, and never misses a page because
+// the filter forgot it.
+void size_filter(uint64_t seed) {
+  Quiet b(seed, 1, 0, 0b010);
+  // Regions of 2 MiB, with pages of three sizes each; more of them than the filter has counters.
+  const unsigned classes[] = {0, 2, 3};
+  for (unsigned region = 0; region < 300; ++region) {
+    const uint64_t base = (0x4000ull + region * (region % 7 + 1)) << 21;
+    for (unsigned i = 0; i < 3; ++i) {
+      const uint64_t addr = base + (i << 17);
+      if (b.page_of_block.count({1, addr / 4096}) == 0) b.add_page(1, addr, classes[i], false, false);
+    }
+  }
+  for (const unsigned size_class : classes) b.add_frames(size_class, 300);
+  const auto touch = [&](Page& page) {
+    const uint64_t faults = b.faults_seen;
+    auto burst = Quiet::at(page.addr + 64 * b.below(32));
+    burst.error = !page.mapped;
+    b.read(0, burst);
+    while (!b.kernels[0].reads.empty() || !b.kernels[0].ar_queue.empty()) {
+      b.step();
+      if (b.faults.empty()) continue;
+      b.reply(b.faults.front(), true, nullptr);
+      b.faults.pop_front();
+    }
+    expect((b.faults_seen != faults) == !page.mapped, "a fault if and only if the page is absent");
+  };
+  const auto some_page = [&]() -> Page& { return b.pages[2 + b.below(b.pages.size() - 2)]; };
+  for (int i = 0; i < 3000; ++i) {
+    Page& page = some_page();
+    if (page.mapped) {
+      b.invalidate(page, nullptr);
+      b.done();
+    } else if (!b.free_frames[page.size_class].empty()) {
+      b.install(page, true, true, nullptr);
+      b.done();
+    }
+    touch(page);
+    touch(some_page());
+  }
+  // One size a region: about one read a walk.
+  for (unsigned i = 2; i < b.pages.size(); ++i) {
+    Page& page = b.pages[i];
+    const bool keep = classes[(page.addr >> 21) % 3] == page.size_class && i < 60;
+    if (page.mapped && !keep) b.invalidate(page, nullptr);
+    if (!page.mapped && keep) b.install(page, true, true, nullptr);
+    b.done();
+  }
+  uint64_t walks = 0;
+  const uint64_t reads = b.reads_issued[kPorts];
+  for (int i = 0; i < 400; ++i) {
+    Page& page = b.pages[2 + b.below(58)];
+    if (!page.mapped) continue;
+    touch(page);
+    ++walks;
+  }
+  const double per_walk = double(b.reads_issued[kPorts] - reads) / double(walks);
+  expect(walks > 20 && per_walk <= 1.05, "one read a walk");
+  // An absent page of a region that has nothing: one read as well.
+  b.add_page(1, 0x700000000000ull, 0, false, false);
+  const uint64_t before = b.reads_issued[kPorts];
+  touch(b.pages.back());
+  expect(b.reads_issued[kPorts] == before + 1, "one read for a fault");
+  std::printf("%.3f\n", per_walk);
+}
+
+// Without a walker: a miss is a fault at once, replies fill, table commands empty the L1 TLBs.
+void walker_off(uint64_t seed) {
+  Quiet b(seed, 32, 0b010);
+  Page& page = b.pages[3];
+  b.install(page, true, true, nullptr);
+  b.done();
+  const auto fault = [&](bool write, int cause) {
+    if (write) b.write(0, Quiet::at(page.addr, 1));
+    else b.read(0, Quiet::at(page.addr, 1));
+    b.steps(100);
+    expect(b.faults.size() == 1, "a fault");
+    expect(static_cast<int>(b.faults.front().cause) == cause, "its cause");
+    if (write) b.install(page, true, true, nullptr);
+    b.reply(b.faults.front(), false, &page);
+    b.faults.clear();
+    b.done();
+    b.answered(0);
+  };
+  const auto hit = [&](bool write) {
+    const uint64_t before = b.events[write][0];
+    if (write) b.write(0, Quiet::at(page.addr + 128, 1));
+    else b.read(0, Quiet::at(page.addr + 128, 1));
+    b.answered(0);
+    expect(b.events[write][0] == before + 1, "a hit");
+  };
+  fault(false, kCauseAbsent);  // although the table has it
+  hit(false);
+  fault(true, kCauseAbsent);  // replied clean
+  hit(true);
+  hit(false);
+  b.protect(page);
+  b.done();
+  fault(false, kCauseAbsent);
+  hit(false);
+  fault(true, kCausePermission);
+  hit(true);
+  b.invalidate(page, nullptr);
+  b.done();
+  // The table has it no more, and the L1 TLBs can be told all the same.
+  b.install(page, true, true, nullptr);
+  b.done();
+  fault(true, kCauseAbsent);
+  expect(b.reads_issued[kPorts] == 0, "no walk");
   std::printf("ok\n");
 }
 
@@ -1591,6 +1924,21 @@ int main(int argc, char** argv) {
       {"random_unstalled", [&] { random_traffic(unstalled, seed, cycles, false); }},
       {"random_busy_pager", [&] { random_traffic(busy_pager, seed, cycles, true); }},
       {"random_slow_memory", [&] { random_traffic(slow_memory, seed, cycles, false); }},
+      {"random_grow", [&] { random_traffic({.pager_delay = 10, .grow = true}, seed, cycles, false); }},
+      {"random_l1_off", [&] { random_traffic({.l1_off = 0b110}, seed, cycles, false); }},
+      {"random_walker_off", [&] { random_traffic({.walker_off = 0b110}, seed, cycles, true); }},
+      {"random_modes",
+       [&] { random_traffic({.l1_off = 0b010, .walker_off = 0b100}, seed, cycles, true); }},
+      {"random_tableless",
+       [&] {
+         random_traffic({.pager_delay = 10, .walker_off = 0b110, .tableless = true}, seed, cycles,
+                        true);
+       }},
+      {"grow", [&] { grow(seed); }},
+      {"marks", [&] { marks(seed); }},
+      {"several_l1s", [&] { several_l1s(seed); }},
+      {"size_filter", [&] { size_filter(seed); }},
+      {"walker_off", [&] { walker_off(seed); }},
       {"look_ahead", [&] { look_ahead(seed); }},
       {"stream_isolation", [&] { stream_isolation(seed); }},
       {"reply_without_entry", [&] { reply_without_entry(seed); }},

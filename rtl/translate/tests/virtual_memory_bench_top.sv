@@ -10,11 +10,11 @@ module virtual_memory_bench_top
 #(
   parameter bit Identity = 1'b0,
   parameter int unsigned ChannelBytesLog2 = 26,
-  parameter int unsigned L1PageBits = 14,
-  parameter int unsigned L1SetsLog2 = 2,
-  parameter int unsigned L1Ways = 2,
+  // 0: two L1 TLBs, of 4 and 16 KiB pages. 1: one, of 16 KiB pages. 2: none. 3: three.
+  parameter int unsigned L1Kind = 0,
   parameter int unsigned ParkDepth = 16,
   parameter int unsigned MaxWalks = 32,
+  parameter int unsigned FilterLog2 = 8,
   parameter int unsigned LookAhead = 8,
   parameter int unsigned ReadBufferRows = 256,
   parameter int unsigned WriteBufferRows = 128,
@@ -64,18 +64,25 @@ module virtual_memory_bench_top
   input  logic [36:0]  space_base_i [NumSpaces],
   input  logic [4:0]   space_sets_log2_i [NumSpaces],
   input  logic [18:0]  space_size_classes_i [NumSpaces],
+  input  logic         space_l1_off_i [NumSpaces],
+  input  logic         space_walker_off_i [NumSpaces],
   // table commands
   input  logic         table_cmd_valid_i,
   output logic         table_cmd_ready_o,
-  input  logic [1:0]   table_cmd_op_i,
+  input  logic [2:0]   table_cmd_op_i,
   input  logic [3:0]   table_cmd_asid_i,
   input  logic [47:0]  table_cmd_addr_i,
   input  logic [63:0]  table_cmd_entry_i,
+  input  logic [4:0]   table_cmd_sets_log2_i,
   output logic         table_rsp_valid_o,
   input  logic         table_rsp_ready_i,
   output logic [1:0]   table_rsp_status_o,
   output logic         table_rsp_accessed_o,
   output logic         table_rsp_dirty_o,
+  output logic         table_switch_valid_o,
+  output logic [3:0]   table_switch_asid_o,
+  output logic [36:0]  table_switch_base_o,
+  output logic [4:0]   table_switch_sets_log2_o,
   // faults
   output logic         fault_valid_o,
   input  logic         fault_ready_i,
@@ -123,6 +130,18 @@ module virtual_memory_bench_top
   output logic [5:0]   events_o [NumStreams]
 );
 
+  function automatic l1_cfgs_t l1_cfgs();
+    unique case (L1Kind)
+      0: return '{0: '{PageBits: 12, SetsLog2: 2, Ways: 3}, 1: '{PageBits: 14, SetsLog2: 2, Ways: 2},
+                  default: NoL1};
+      1: return '{0: '{PageBits: 14, SetsLog2: 2, Ways: 2}, default: NoL1};
+      2: return '{default: NoL1};
+      default: return '{0: '{PageBits: 12, SetsLog2: 3, Ways: 1},
+                        1: '{PageBits: 13, SetsLog2: 0, Ways: 4},
+                        2: '{PageBits: 15, SetsLog2: 1, Ways: 2}, default: NoL1};
+    endcase
+  endfunction
+
   localparam shell_cfg_t Cfg = '{
       NumSlots: NumPorts,
       PortsPerSlot: 1,
@@ -130,16 +149,16 @@ module virtual_memory_bench_top
       ChannelBytesLog2: ChannelBytesLog2,
       NumSpaces: NumSpaces,
       Translator: Identity ? TranslatorIdentity : TranslatorPaged,
-      L1PageBits: L1PageBits,
-      L1SetsLog2: L1SetsLog2,
-      L1Ways: L1Ways,
+      L1: l1_cfgs(),
       ParkDepth: ParkDepth,
       MaxWalks: MaxWalks,
+      FilterLog2: FilterLog2,
       LookAhead: LookAhead,
       ReadBufferRows: ReadBufferRows,
       WriteBufferRows: WriteBufferRows
   };
 
+  logic unused_walk_read;
   axi_req_t port_req [NumPorts];
   axi_rsp_t port_rsp [NumPorts];
   space_cfg_t space_cfg [NumSpaces];
@@ -185,7 +204,9 @@ module virtual_memory_bench_top
         enable: space_enable_i[a],
         table_base: space_base_i[a],
         table_sets_log2: space_sets_log2_i[a],
-        size_classes: space_size_classes_i[a]
+        size_classes: space_size_classes_i[a],
+        l1_off: space_l1_off_i[a],
+        walker_off: space_walker_off_i[a]
     };
   end
 
@@ -213,7 +234,13 @@ module virtual_memory_bench_top
   end
 
   assign table_cmd = '{op: table_op_e'(table_cmd_op_i), asid: table_cmd_asid_i,
-                       addr: table_cmd_addr_i, entry: page_entry_t'(table_cmd_entry_i)};
+                       addr: table_cmd_addr_i, entry: page_entry_t'(table_cmd_entry_i),
+                       sets_log2: table_cmd_sets_log2_i};
+  table_switch_t table_switch;
+  assign table_switch_valid_o = table_switch.valid;
+  assign table_switch_asid_o = table_switch.asid;
+  assign table_switch_base_o = table_switch.table_base;
+  assign table_switch_sets_log2_o = table_switch.table_sets_log2;
   assign table_rsp_status_o = table_rsp.status;
   assign table_rsp_accessed_o = table_rsp.accessed;
   assign table_rsp_dirty_o = table_rsp.dirty;
@@ -244,6 +271,7 @@ module virtual_memory_bench_top
     .table_rsp_valid_o  (table_rsp_valid_o),
     .table_rsp_ready_i  (table_rsp_ready_i),
     .table_rsp_o        (table_rsp),
+    .table_switch_o     (table_switch),
     .fault_valid_o      (fault_valid_o),
     .fault_ready_i      (fault_ready_i),
     .fault_o            (fault),
@@ -265,7 +293,8 @@ module virtual_memory_bench_top
     .write_rsp_valid_i  (write_rsp_valid_i),
     .write_rsp_ready_o  (write_rsp_ready_o),
     .write_rsp_i        (write_rsp),
-    .port_events_o      (events)
+    .port_events_o      (events),
+    .walk_read_o        (unused_walk_read)
   );
 
 endmodule

@@ -1,6 +1,7 @@
 //! The path of a kernel's access: translation, faults, card memory.
 
 use super::kernel::{Access, VirtualMemory};
+use super::l1::HostFilledL1;
 use super::memory::CardMemory;
 use super::schedule::Schedule;
 use super::table::{permits, Space};
@@ -51,15 +52,15 @@ impl Stream {
         self.parked.clear();
     }
 
-    /// Takes the host's answer to a fault; `false` if no burst waits for it (any more).
-    pub(super) fn reply(&mut self, index: u8, entry: Option<PageEntry>) -> bool {
+    /// Takes the host's answer to a fault; the address of the burst that waited for it, if one did.
+    pub(super) fn reply(&mut self, index: u8, entry: Option<PageEntry>) -> Option<VirtAddr> {
         let waits =
             |burst: &&mut Parked| burst.index == index && matches!(burst.parking, Parking::Waiting);
         let Some(burst) = self.parked.iter_mut().find(waits) else {
-            return false;
+            return None;
         };
         burst.parking = entry.map_or(Parking::Refused, Parking::Translated);
-        true
+        Some(burst.address)
     }
 
     /// Tells bursts that have a translation to translate again; `true` if there was one.
@@ -96,6 +97,8 @@ pub(super) struct PortMemory<'a> {
     pub(super) first_stream: u8,
     pub(super) asid: Asid,
     pub(super) space: Option<Space>,
+    /// Of that space, if its walker is off.
+    pub(super) l1: Option<&'a HostFilledL1>,
     /// False: addresses are card addresses.
     pub(super) translated: bool,
     /// The rule that the kernel broke.
@@ -239,7 +242,10 @@ impl PortMemory<'_> {
             return Ok(CardAddr::new(address.get()));
         }
         let space = self.space.ok_or(FaultCause::Absent)?;
-        let entry = space.translate(self.memory, address, write, mark)?;
+        let entry = match self.l1 {
+            Some(l1) if space.walker_off => l1.translate(address, write)?,
+            _ => space.translate(self.memory, address, write, mark)?,
+        };
         Ok(place(&entry, address))
     }
 

@@ -55,6 +55,14 @@ pub(super) fn kernel(
         .ok_or(error(address, "the slot is empty"))
 }
 
+/// The space whose mode register is at an offset.
+pub(super) fn mode_of_space(offset: u32) -> Option<usize> {
+    let spaces = registers::SPACE;
+    let space = offset.checked_sub(spaces.base + registers::space::MODE)? / spaces.stride;
+    let found = space < spaces.count && spaces.at(space) + registers::space::MODE == offset;
+    found.then_some(space as usize)
+}
+
 /// The shell's description of itself.
 pub(super) fn read_shell(card: &CardDescription, offset: u32) -> Result<u32, CardError> {
     match offset {

@@ -31,6 +31,7 @@ mod config;
 mod control;
 mod host;
 mod kernel;
+mod l1;
 mod memory;
 mod models;
 mod schedule;
@@ -51,6 +52,7 @@ use crate::{
 use access::PortMemory;
 use commands::{CommandQueue, Head};
 use host::HostMap;
+use l1::HostFilledL1;
 use memory::CardMemory;
 use schedule::Schedule;
 use slot::{Loaded, Slot};
@@ -69,6 +71,9 @@ pub struct FunctionalCard {
     host: HostMap,
     spaces: Vec<Option<Space>>,
     stripes: Vec<Stripe>,
+    /// The mode register of each space.
+    modes: Vec<u32>,
+    l1s: Vec<HostFilledL1>,
     slots: Vec<Slot>,
     /// The slot whose turn it is when everything goes in order.
     next_slot: usize,
@@ -122,6 +127,8 @@ impl FunctionalCard {
             host: HostMap::new(),
             spaces: vec![None; usize::from(config.spaces)],
             stripes: vec![Stripe::NONE; usize::from(config.spaces)],
+            modes: vec![0; usize::from(config.spaces)],
+            l1s: vec![HostFilledL1::default(); usize::from(config.spaces)],
             slots: (0..config.slots).map(|_| Slot::new(ports)).collect(),
             next_slot: 0,
             commands: CommandQueue::default(),
@@ -216,6 +223,7 @@ impl FunctionalCard {
             | Operation::Invalidate { asid, .. }
             | Operation::Protect { asid, .. }
             | Operation::ReadClear { asid, .. } => self.do_table_command(asid, &command.operation),
+            Operation::Grow { asid, table } => Answer::bare(self.grow(asid, table)),
             _ => Answer::bare(CommandStatus::Refused),
         };
         commands::complete(&command, answer, &mut self.events);
@@ -226,6 +234,7 @@ impl FunctionalCard {
             return Answer::bare(CommandStatus::Refused);
         };
         let answer = space.execute(&mut self.memory, operation);
+        self.l1s[usize::from(asid.get())].outdate(operation);
         if let Operation::Invalidate { .. } | Operation::Protect { .. } = operation {
             for slot in &mut self.slots {
                 for stream in &mut slot.streams {
@@ -234,6 +243,19 @@ impl FunctionalCard {
             }
         }
         answer
+    }
+
+    fn grow(&mut self, asid: Asid, to: TableGeometry) -> CommandStatus {
+        let Some(Some(space)) = self.spaces.get_mut(usize::from(asid.get())) else {
+            return CommandStatus::Refused;
+        };
+        match space.grow(&mut self.memory, to) {
+            None => CommandStatus::Refused,
+            Some(grown) => {
+                *space = grown;
+                CommandStatus::Ok
+            }
+        }
     }
 
     /// A reply to a burst that the reset of its slot made the shell forget is no error.
@@ -246,10 +268,15 @@ impl FunctionalCard {
         if usize::from(token.index) >= access::PARK_DEPTH {
             return CommandStatus::Refused;
         }
-        if slot.streams[stream % streams_per_slot].reply(token.index, entry) {
-            slot.blocked = false;
-        } else {
-            tracing::debug!(?token, "reply to a burst that does not wait");
+        let l1 = self.l1s.get_mut(usize::from(slot.asid.get()));
+        match slot.streams[stream % streams_per_slot].reply(token.index, entry) {
+            None => tracing::debug!(?token, "reply to a burst that does not wait"),
+            Some(address) => {
+                slot.blocked = false;
+                if let (Some(l1), Some(entry)) = (l1, entry) {
+                    l1.fill(address, entry);
+                }
+            }
         }
         CommandStatus::Ok
     }
@@ -276,6 +303,7 @@ impl FunctionalCard {
                 .get(usize::from(slot.asid.get()))
                 .copied()
                 .flatten(),
+            l1: self.l1s.get(usize::from(slot.asid.get())),
             translated: self.description.translated,
             broken_rule: None,
         };
@@ -353,7 +381,10 @@ impl Card for FunctionalCard {
     fn read_register(&mut self, address: u32) -> Result<u32, CardError> {
         self.statistics.link.register_reads += 1;
         match bar::place(address)? {
-            bar::Place::Shell(offset) => bar::read_shell(&self.description, offset),
+            bar::Place::Shell(offset) => match bar::mode_of_space(offset) {
+                Some(space) => Ok(self.modes.get(space).copied().unwrap_or(0)),
+                None => bar::read_shell(&self.description, offset),
+            },
             bar::Place::Slot(slot, offset) => {
                 let loaded = bar::kernel(&mut self.slots, slot, address)?;
                 Ok(loaded.registers.read(offset))
@@ -363,11 +394,16 @@ impl Card for FunctionalCard {
 
     fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError> {
         self.statistics.link.register_writes += 1;
-        let bar::Place::Slot(slot, offset) = bar::place(address)? else {
-            return Err(bar::error(
-                address,
-                "the functional card has no such register to write",
-            ));
+        let (slot, offset) = match bar::place(address)? {
+            bar::Place::Slot(slot, offset) => (slot, offset),
+            bar::Place::Shell(offset) => {
+                let none = "the functional card has no such register to write";
+                let space = bar::mode_of_space(offset).ok_or(bar::error(address, none))?;
+                if let Some(mode) = self.modes.get_mut(space) {
+                    *mode = value;
+                }
+                return Ok(());
+            }
         };
         // Posted: an error in the slot reaches nobody.
         if let Ok(loaded) = bar::kernel(&mut self.slots, slot, address) {
@@ -439,7 +475,9 @@ impl Card for FunctionalCard {
             table,
             size_classes,
             stripe: self.stripes[index],
+            walker_off: registers::space::mode::WALKER_OFF.get(self.modes[index]) != 0,
         });
+        self.l1s[index] = HostFilledL1::default();
         Ok(())
     }
 

@@ -13,6 +13,8 @@ pub(super) struct Space {
     pub(super) size_classes: u32,
     /// How its frames lie on the channels.
     pub(super) stripe: Stripe,
+    /// The table is not walked; replies fill the L1 TLBs.
+    pub(super) walker_off: bool,
 }
 
 /// An entry and where it stands.
@@ -128,6 +130,27 @@ impl Space {
             accessed: entry.accessed,
             dirty: entry.dirty,
         }
+    }
+
+    /// The space with its table moved to one of twice the size; `None` if that cannot be.
+    pub(super) fn grow(&self, memory: &mut CardMemory, to: TableGeometry) -> Option<Self> {
+        let fits = self.table.doubled(to.base()) == Some(to);
+        if !fits || !memory.contains(to.base(), to.bytes()) {
+            return None;
+        }
+        let grown = Self { table: to, ..*self };
+        memory.zero(to.base(), to.bytes());
+        for set in 0..1 << self.table.sets_log2() {
+            for way in 0..TableGeometry::WAYS {
+                let at = self.table.base().get() + 64 * set + 8 * way as u64;
+                let word = memory.read_word(CardAddr::new(at)?);
+                if let Some((tag, entry)) = PageEntry::decode(word) {
+                    let page = self.table.page(set, tag, entry.size);
+                    memory.write_word(grown.slot(page, way), entry.encode(to.tag(page)));
+                }
+            }
+        }
+        Some(grown)
     }
 
     fn install(

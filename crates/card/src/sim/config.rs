@@ -13,6 +13,18 @@ pub enum Translator {
     Identity,
 }
 
+/// One L1 TLB of each address lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct L1Config {
+    /// log2(page bytes), 12 to 30.
+    pub page_bits: u8,
+    /// log2(sets).
+    pub sets_log2: u8,
+    /// Ways, at least 1.
+    pub ways: u8,
+}
+
 /// Mirror of `shell_cfg_t`; the defaults are those of `DefaultShellCfg`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -29,16 +41,14 @@ pub struct ShellConfig {
     pub spaces: u8,
     /// Kind of translation.
     pub translator: Translator,
-    /// log2(page bytes) of the L1 TLB.
-    pub l1_page_bits: u8,
-    /// log2(sets) of the L1 TLB.
-    pub l1_sets_log2: u8,
-    /// Ways of the L1 TLB.
-    pub l1_ways: u8,
+    /// L1 TLBs, smallest pages first, at most four. None: the walker alone (FSRF's DRAM TLB).
+    pub l1: Vec<L1Config>,
     /// Bursts a stream may hold.
     pub park_depth: u8,
-    /// Walks in flight.
+    /// Walks in flight; 0: no walker, the L1 TLBs alone (FSRF's and Coyote's SRAM TLB).
     pub max_walks: u8,
+    /// log2 of the counters of a space in each table of its size-class filter; 0: no filter.
+    pub filter_log2: u8,
     /// Faults a stream may report beyond its oldest.
     pub look_ahead: u8,
     /// Rows of a port's read buffer.
@@ -56,11 +66,21 @@ impl Default for ShellConfig {
             channel_bytes_log2: 34,
             spaces: 4,
             translator: Translator::Paged,
-            l1_page_bits: 21,
-            l1_sets_log2: 5,
-            l1_ways: 2,
+            l1: vec![
+                L1Config {
+                    page_bits: 12,
+                    sets_log2: 8,
+                    ways: 4,
+                },
+                L1Config {
+                    page_bits: 21,
+                    sets_log2: 5,
+                    ways: 2,
+                },
+            ],
             park_depth: 64,
             max_walks: 64,
+            filter_log2: 12,
             look_ahead: 8,
             read_buffer_rows: 512,
             write_buffer_rows: 256,
@@ -69,6 +89,9 @@ impl Default for ShellConfig {
 }
 
 impl ShellConfig {
+    /// L1 TLBs that a lane can have.
+    pub const MAX_L1S: usize = 4;
+
     /// Ports of all slots.
     pub fn ports(&self) -> u32 {
         u32::from(self.slots) * u32::from(self.ports_per_slot)
@@ -95,8 +118,51 @@ impl ShellConfig {
         } else if self.spaces == 0 || self.spaces > 16 {
             Some(format!("spaces = {}: 1 to 16 are possible", self.spaces))
         } else {
-            None
+            self.broken_rule_of_translation()
         }
+    }
+
+    fn broken_rule_of_translation(&self) -> Option<String> {
+        if self.filter_log2 != 0 && !(8..=16).contains(&self.filter_log2) {
+            return Some(format!(
+                "filter_log2 = {}: 0 or 8 to 16 are possible",
+                self.filter_log2
+            ));
+        }
+        if self.l1.len() > Self::MAX_L1S {
+            let found = self.l1.len();
+            return Some(format!(
+                "{found} L1 TLBs: at most {} are possible",
+                Self::MAX_L1S
+            ));
+        }
+        for l1 in &self.l1 {
+            if !(12..=30).contains(&l1.page_bits)
+                || !(1..=16).contains(&l1.ways)
+                || l1.sets_log2 > 14
+            {
+                return Some(format!(
+                    "L1 TLB with page_bits = {}, sets_log2 = {}, ways = {}: 12 to 30, at most 14, \
+                     and 1 to 16 are possible",
+                    l1.page_bits, l1.sets_log2, l1.ways
+                ));
+            }
+        }
+        let ordered = self
+            .l1
+            .windows(2)
+            .all(|pair| pair[0].page_bits < pair[1].page_bits);
+        (!ordered).then(|| "L1 TLBs: smallest pages first, each size once".to_owned())
+    }
+
+    fn l1_to_system_verilog(&self) -> String {
+        let present = self.l1.iter().enumerate().map(|(number, l1)| {
+            format!(
+                "{number}: '{{PageBits: {}, SetsLog2: {}, Ways: {}}}, ",
+                l1.page_bits, l1.sets_log2, l1.ways
+            )
+        });
+        format!("'{{{}default: tmb_pkg::NoL1}}", present.collect::<String>())
     }
 
     /// The configuration as a SystemVerilog assignment pattern.
@@ -112,11 +178,10 @@ impl ShellConfig {
             ("ChannelBytesLog2", self.channel_bytes_log2.to_string()),
             ("NumSpaces", self.spaces.to_string()),
             ("Translator", translator.to_owned()),
-            ("L1PageBits", self.l1_page_bits.to_string()),
-            ("L1SetsLog2", self.l1_sets_log2.to_string()),
-            ("L1Ways", self.l1_ways.to_string()),
+            ("L1", self.l1_to_system_verilog()),
             ("ParkDepth", self.park_depth.to_string()),
             ("MaxWalks", self.max_walks.to_string()),
+            ("FilterLog2", self.filter_log2.to_string()),
             ("LookAhead", self.look_ahead.to_string()),
             ("ReadBufferRows", self.read_buffer_rows.to_string()),
             ("WriteBufferRows", self.write_buffer_rows.to_string()),
@@ -156,5 +221,15 @@ mod tests {
         };
         assert!(config.broken_rule().unwrap().contains("power of two"));
         assert_eq!(ShellConfig::default().broken_rule(), None);
+        let with_l1 = |text: &str| toml::from_str::<ShellConfig>(text).unwrap().broken_rule();
+        let coyote = "max_walks = 0\n[[l1]]\npage_bits = 12\nsets_log2 = 8\nways = 4\n\
+                      [[l1]]\npage_bits = 21\nsets_log2 = 5\nways = 2\n";
+        assert_eq!(with_l1(coyote), None);
+        assert_eq!(with_l1("l1 = []"), None, "FSRF's DRAM TLB");
+        let backwards = "[[l1]]\npage_bits = 21\nsets_log2 = 5\nways = 2\n\
+                         [[l1]]\npage_bits = 12\nsets_log2 = 8\nways = 4\n";
+        assert!(with_l1(backwards).unwrap().contains("smallest"));
+        let small = "[[l1]]\npage_bits = 11\nsets_log2 = 5\nways = 2\n";
+        assert!(with_l1(small).unwrap().contains("page_bits = 11"));
     }
 }

@@ -25,6 +25,6 @@ mod slot;
 mod store;
 
 pub use card::{ProgressCallback, SimCard};
-pub use config::{ShellConfig, Translator};
+pub use config::{L1Config, ShellConfig, Translator};
 pub use model::{Instance, Model, ModelFailure};
 pub use options::{home, platform_directories, SimOptions};

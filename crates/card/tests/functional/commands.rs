@@ -156,6 +156,46 @@ fn the_table_is_in_card_memory_in_the_format_of_the_shell() {
 }
 
 #[test]
+fn a_table_grows_and_keeps_its_entries() {
+    let mut bench = Bench::new(config(None));
+    let size = PageSize::KIB_4;
+    let pages: Vec<u64> = (0..300u64)
+        .map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 28 << 12)
+        .collect();
+    for (number, &page) in pages.iter().enumerate() {
+        let done = bench.install(page, entry(number as u32, size));
+        assert_eq!(done, CommandStatus::Ok);
+    }
+    let grow = |base: u64, sets_log2| Operation::Grow {
+        asid: asid(),
+        table: TableGeometry::new(card_at(base), sets_log2).unwrap(),
+    };
+    assert_eq!(
+        bench.status(grow(1 << 18, 12)),
+        CommandStatus::Refused,
+        "four times the size"
+    );
+    let outside = grow(4 * CHANNEL_BYTES, 11);
+    assert_eq!(
+        bench.status(outside),
+        CommandStatus::Refused,
+        "outside of card memory"
+    );
+    for (sets_log2, from, to) in [(11, 0, 1 << 19), (12, 1 << 19, 1 << 20)] {
+        assert_eq!(bench.status(grow(to, sets_log2)), CommandStatus::Ok);
+        // The old table is free.
+        bench.put(card_at(from), &vec![0xff; 32 << sets_log2]);
+    }
+    for &page in &pages {
+        assert_eq!(
+            bench.invalidate(page, size).0,
+            CommandStatus::Ok,
+            "{page:x}"
+        );
+    }
+}
+
+#[test]
 fn a_fence_waits_and_silence_is_kept() {
     for seed in 0..50 {
         let mut bench = Bench::new(config(Some(seed)));

@@ -3,8 +3,9 @@
 use crate::bench::{asid, at, config, entry, frame_at, Bench, SLOT};
 use tombolo_card::command::Operation;
 use tombolo_card::event::{CommandStatus, Event, Fault, FaultCause};
+use tombolo_card::registers::{space::mode, space::MODE, SPACE};
 use tombolo_card::Card;
-use units::{PageEntry, PageSize, Target};
+use units::{PageEntry, PageSize, TableGeometry, Target};
 
 const SIZE: PageSize = PageSize::KIB_4;
 const INPUT: u64 = 0x10_0000;
@@ -44,6 +45,51 @@ fn a_fault_names_the_access_and_its_followers() {
         assert_eq!(fault.cause, FaultCause::Absent);
     }
     assert!(bench.card.is_quiescent());
+}
+
+#[test]
+fn without_a_walker_the_replies_are_the_translations() {
+    let mut bench = Bench::with_kernel(config(None), "copy");
+    let register = SPACE.at(asid().get().into()) + MODE;
+    bench.card.control_space(asid(), None).unwrap();
+    let off = mode::WALKER_OFF.put(1);
+    bench.card.write_register(register, off).unwrap();
+    assert_eq!(bench.card.read_register(register).unwrap(), off);
+    let table = TableGeometry::new(frame_at(0), 10).unwrap();
+    bench.card.control_space(asid(), Some((table, 1))).unwrap();
+    // In the table, and yet each page faults once.
+    bench.install(INPUT, entry(100, SIZE));
+    bench.install(OUTPUT, entry(101, SIZE));
+    bench.put(frame_at(100), &[7; 4096]);
+    let run = |bench: &mut Bench| {
+        bench.set_number("input", INPUT);
+        bench.set_number("output", OUTPUT);
+        bench.set_number("bytes", 4096);
+        bench.start();
+        let mut faults = Vec::new();
+        bench.finish(|bench, fault| {
+            faults.push((fault.address.get(), fault.write, fault.cause));
+            let page = PageEntry {
+                dirty: fault.write,
+                ..entry(100 + u32::from(fault.write), SIZE)
+            };
+            bench.reply(fault.token, Some(page));
+        });
+        faults
+    };
+    let read = (INPUT, false, FaultCause::Absent);
+    let write = (OUTPUT, true, FaultCause::Absent);
+    assert_eq!(run(&mut bench), [read, write]);
+    assert_eq!(run(&mut bench), []);
+    assert_eq!(bench.get(frame_at(101), 4096), [7; 4096]);
+    assert_eq!(bench.invalidate(INPUT, SIZE).0, CommandStatus::Ok);
+    assert_eq!(run(&mut bench), [read]);
+    assert_eq!(bench.invalidate(INPUT, SIZE).0, CommandStatus::Absent);
+    assert_eq!(
+        run(&mut bench),
+        [read],
+        "the reply was forgotten all the same"
+    );
 }
 
 #[test]

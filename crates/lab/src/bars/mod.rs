@@ -12,6 +12,7 @@ mod slots;
 mod speed;
 mod split;
 mod stream;
+mod walk;
 
 use crate::row::Row;
 use std::error::Error;
@@ -67,6 +68,14 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["sim.copy4_khz", "sim.copy4_bytes_per_cycle"],
         measure: speed::measure_four,
+    },
+    Bar {
+        names: &["walk.random4k.share_of_bound"],
+        measure: walk::random4k,
+    },
+    Bar {
+        names: &["walk.reads_per_walk"],
+        measure: walk::reads_per_walk,
     },
     Bar {
         names: &["pager.random_events"],

@@ -1,0 +1,61 @@
+//! What stands for the L1 TLBs of a space whose walker is off: the replies of the host, as long as
+//! there is room.
+
+use super::table::permits;
+use crate::command::Operation;
+use crate::event::FaultCause;
+use std::collections::VecDeque;
+use units::{PageEntry, PageNumber, VirtAddr};
+
+/// Translations that are kept; the oldest goes first.
+const ROOM: usize = 32;
+
+/// Translations that came with replies.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HostFilledL1 {
+    entries: VecDeque<(PageNumber, PageEntry)>,
+}
+
+impl HostFilledL1 {
+    /// A reply for `address` has come.
+    pub(super) fn fill(&mut self, address: VirtAddr, entry: PageEntry) {
+        let page = PageNumber::containing(address, entry.size);
+        self.kill(page);
+        if self.entries.len() == ROOM {
+            self.entries.pop_front();
+        }
+        self.entries.push_back((page, entry));
+    }
+
+    /// Translates an access, if the page is here with the right. A write needs a page that the
+    /// host knows to be dirty.
+    pub(super) fn translate(
+        &self,
+        address: VirtAddr,
+        write: bool,
+    ) -> Result<PageEntry, FaultCause> {
+        let holds = |page: &PageNumber| *page == PageNumber::containing(address, page.size);
+        let found = self.entries.iter().find(|(page, _)| holds(page));
+        let (_, entry) = found.ok_or(FaultCause::Absent)?;
+        permits(entry, write)?;
+        if write && !entry.dirty {
+            return Err(FaultCause::Absent);
+        }
+        Ok(*entry)
+    }
+
+    /// Forgets what a table command outdates.
+    pub(super) fn outdate(&mut self, operation: &Operation) {
+        let (address, size) = match *operation {
+            Operation::Install { address, entry, .. } => (address, entry.size),
+            Operation::Invalidate { address, size, .. }
+            | Operation::Protect { address, size, .. } => (address, size),
+            _ => return,
+        };
+        self.kill(PageNumber::containing(address, size));
+    }
+
+    fn kill(&mut self, page: PageNumber) {
+        self.entries.retain(|(held, _)| *held != page);
+    }
+}

@@ -1,0 +1,346 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Marks of the walker: sets accessed, and for a write dirty, in entries of the page tables, several
+// at a time. Each reads its set again, decides on what is there now, writes the one entry, and gives
+// it back when the write has been answered; if the entry has gone or lost the right, it says so.
+//
+// Two marks never work on the same set at a time: the later one waits, and those behind it. So a
+// mark sees what the marks before it wrote, and the writes, which touch one entry each, do not undo
+// one another. Commands and marks exclude one another (allow_i, busy_o).
+//
+// Many bursts of a stream meet a page that nobody has touched at the same time, and each walk
+// brings its mark. The entries marked last are kept until the next command, so that all but the
+// first of these marks take a few cycles.
+//
+// NumMarks    marks at a time
+// NumRecent   entries marked last
+//
+// Throughput: one mark begins a cycle, one ends a cycle, NumMarks in a read and a write latency.
+// Ordering: none between marks of different sets. Back-pressure: a mark waits for a place.
+// No deadlock: needs memory, and that its results are taken.
+//
+// DESIGN.md section 5, page table.
+
+`include "tmb_assert.svh"
+
+module tmb_table_marks
+  import tmb_pkg::*;
+  import tmb_translate_pkg::*;
+#(
+  parameter int unsigned NumMarks = 8,
+  parameter int unsigned NumRecent = 4
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  space_cfg_t  space_i [2**AsidWidth],
+  input  logic        allow_i,   // a mark may begin
+  input  logic        forget_i,  // of the entries marked last
+  output logic        busy_o,    // a mark has begun and not ended
+  // walker
+  input  logic         mark_valid_i,
+  output logic         mark_ready_o,
+  input  mark_t        mark_i,
+  output logic         done_valid_o,
+  input  logic         done_ready_i,
+  output mark_result_t done_o,
+  // fabric
+  output logic            read_req_valid_o,
+  input  logic            read_req_ready_i,
+  output mem_req_t        read_req_o,
+  input  logic            read_rsp_valid_i,
+  input  mem_read_rsp_t   read_rsp_i,
+  output logic            write_req_valid_o,
+  input  logic            write_req_ready_i,
+  output mem_req_t        write_req_o,
+  output logic            write_data_valid_o,
+  input  logic            write_data_ready_i,
+  output mem_write_data_t write_data_o,
+  input  logic            write_rsp_valid_i,
+  input  mem_write_rsp_t  write_rsp_i
+);
+
+  localparam int unsigned SlotWidth = $clog2(NumMarks);
+  localparam int unsigned WayWidth = $clog2(TableWays);
+  localparam int unsigned EntryBytes = RowBytes / TableWays;
+  localparam int unsigned RecentWidth = $clog2(NumRecent);
+  typedef logic [SlotWidth-1:0] slot_t;
+  typedef logic [NumMarks-1:0] slots_t;
+  typedef logic [WayWidth-1:0] way_t;
+
+  function automatic slot_t index_of(slots_t one_hot);
+    slot_t result;
+    result = '0;
+    for (int unsigned i = 0; i < NumMarks; i++) begin
+      if (one_hot[i]) result |= slot_t'(i);
+    end
+    return result;
+  endfunction
+
+  function automatic slots_t lowest(slots_t set);
+    return set & (~set + slots_t'(1));
+  endfunction
+
+  // ---------------------------------------------------------------------------------------------
+  // Front: page number and the entries marked last; set and tag; a place
+  // ---------------------------------------------------------------------------------------------
+
+  typedef struct packed {
+    asid_t       asid;
+    block_t      block;
+    page_entry_t entry;
+  } recent_t;
+
+  // What is kept of a mark in its place.
+  typedef struct packed {
+    mark_t                    mark;
+    card_addr_t               row_addr;
+    logic [TableTagWidth-1:0] tag;
+  } place_t;
+
+  logic number_valid_q, index_valid_q, index_legal_q, front_moves, begins, begins_done;
+  mark_t number_q, index_q;
+  place_t index_place;
+  recent_t recent_q [NumRecent];
+  logic [NumRecent-1:0] recent_valid_q, recent_match;
+  logic [RecentWidth-1:0] recent_next_q;
+  page_entry_t recent_entry;
+  card_addr_t index_addr_q;
+  logic [TableTagWidth-1:0] index_tag_q;
+  block_t index_block;
+  page_number_t number_page;
+  space_cfg_t number_space;
+
+  assign mark_ready_o = allow_i && front_moves;
+  assign front_moves = !index_valid_q || begins;
+  assign number_page = number_q.block >> number_q.size_class;
+  assign number_space = space_i[number_q.asid];
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      number_valid_q <= 1'b0;
+      index_valid_q <= 1'b0;
+    end else if (front_moves) begin
+      number_valid_q <= mark_valid_i && allow_i;
+      index_valid_q <= number_valid_q;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (front_moves && mark_valid_i && allow_i) number_q <= mark_i;
+    if (front_moves && number_valid_q) begin
+      index_q <= number_q;
+      index_legal_q <= number_space.enable;
+      index_addr_q <= number_space.table_base
+          | {table_set(number_page, number_space.table_sets_log2), RowOffsetWidth'(0)};
+      index_tag_q <= page_tag(number_page, number_space.table_sets_log2);
+    end
+  end
+
+  assign index_place = '{mark: index_q, row_addr: index_addr_q, tag: index_tag_q};
+  assign index_block = index_q.block & ~page_mask(index_q.size_class);
+
+  always_comb begin
+    recent_entry = '0;
+    for (int unsigned i = 0; i < NumRecent; i++) begin
+      recent_match[i] = recent_valid_q[i] && (recent_q[i].asid == index_q.asid)
+          && (recent_q[i].block == index_block)
+          && (recent_q[i].entry.size_class == index_q.size_class)
+          && (index_q.write ? (recent_q[i].entry.write && recent_q[i].entry.dirty)
+              : recent_q[i].entry.read);
+      if (recent_match[i]) recent_entry |= recent_q[i].entry;
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Places
+  // ---------------------------------------------------------------------------------------------
+
+  // Used: until its result is taken. To read, to write, done: what is to be done next; a place with
+  // none of these waits for memory.
+  slots_t used_q, to_read_q, to_write_q, done_q, same_set, free, taken;
+  place_t place_q [NumMarks];
+  page_entry_t entry_q [NumMarks];
+  way_t way_q [NumMarks];
+  slots_t gone_q;
+
+  for (genvar i = 0; i < NumMarks; i++) begin : gen_same_set
+    assign same_set[i] = used_q[i] && !done_q[i] && (place_q[i].row_addr == index_addr_q);
+  end
+  assign free = lowest(~used_q);
+  assign begins = index_valid_q && (free != '0) && (same_set == '0);
+  // Known without a look at the table.
+  assign begins_done = !index_legal_q || (recent_match != '0);
+
+  // Response: find the entry, decide.
+  page_set_t set_q;
+  slot_t set_slot_q, found_slot_q;
+  logic set_valid_q, set_error_q, found_valid_q, found_hit_q;
+  page_entry_t match_entry, found_q, marked;
+  logic [TableWays-1:0] match;
+  way_t match_way, found_way_q;
+  place_t set_place;
+  logic found_write, usable, writes;
+
+  assign set_place = place_q[set_slot_q];
+  always_comb begin
+    match_entry = '0;
+    match_way = '0;
+    for (int unsigned w = 0; w < TableWays; w++) begin
+      match[w] = set_q[w].valid && (set_q[w].tag == set_place.tag)
+          && (set_q[w].size_class == set_place.mark.size_class);
+      if (match[w]) begin
+        match_entry |= set_q[w];
+        match_way |= way_t'(w);
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      set_valid_q <= 1'b0;
+      found_valid_q <= 1'b0;
+    end else begin
+      set_valid_q <= read_rsp_valid_i;
+      found_valid_q <= set_valid_q;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (read_rsp_valid_i) begin
+      set_q <= read_rsp_i.row;
+      set_slot_q <= slot_t'(read_rsp_i.tag);
+      set_error_q <= read_rsp_i.error;
+    end
+    if (set_valid_q) begin
+      found_q <= match_entry;
+      found_way_q <= match_way;
+      found_hit_q <= (match != '0) && !set_error_q;
+      found_slot_q <= set_slot_q;
+    end
+  end
+
+  assign found_write = place_q[found_slot_q].mark.write;
+  assign usable = found_hit_q && (found_q.target == TargetCard)
+      && (found_write ? found_q.write : found_q.read);
+  always_comb begin
+    marked = found_q;
+    marked.accessed = 1'b1;
+    marked.dirty = found_q.dirty || found_write;
+  end
+  assign writes = usable && (marked != found_q);
+
+  // Requests, the lowest place first: a place gives way until it has been served.
+  slots_t read_next, write_next, done_next;
+  slot_t write_slot;
+  logic read_goes, write_goes, request_sent_q, data_sent_q, write_ends;
+  slot_t write_end_slot;
+  assign read_next = lowest(to_read_q);
+  assign read_goes = (to_read_q != '0) && read_req_ready_i;
+  assign write_next = lowest(to_write_q);
+  assign write_slot = index_of(write_next);
+  assign write_goes = (to_write_q != '0) && (request_sent_q || write_req_ready_i)
+      && (data_sent_q || write_data_ready_i);
+  assign write_ends = write_rsp_valid_i;
+  assign write_end_slot = slot_t'(write_rsp_i.tag);
+  assign done_next = lowest(done_q);
+  assign taken = done_ready_i ? done_next : '0;
+
+  slots_t found_bit, write_end_bit;
+  assign found_bit = found_valid_q ? (slots_t'(1) << found_slot_q) : '0;
+  assign write_end_bit = write_ends ? (slots_t'(1) << write_end_slot) : '0;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      used_q <= '0;
+      to_read_q <= '0;
+      to_write_q <= '0;
+      done_q <= '0;
+      request_sent_q <= 1'b0;
+      data_sent_q <= 1'b0;
+    end else begin
+      used_q <= (used_q & ~taken) | (begins ? free : '0);
+      to_read_q <= (to_read_q & ~(read_goes ? read_next : '0))
+          | ((begins && !begins_done) ? free : '0);
+      to_write_q <= (to_write_q & ~(write_goes ? write_next : '0)) | (writes ? found_bit : '0);
+      done_q <= (done_q & ~taken) | ((begins && begins_done) ? free : '0)
+          | (writes ? '0 : found_bit) | write_end_bit;
+      request_sent_q <= (to_write_q != '0) && !write_goes && (request_sent_q || write_req_ready_i);
+      data_sent_q <= (to_write_q != '0) && !write_goes && (data_sent_q || write_data_ready_i);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 0; i < NumMarks; i++) begin
+      if (begins && free[i]) begin
+        place_q[i] <= index_place;
+        entry_q[i] <= recent_entry;
+        gone_q[i] <= recent_match == '0;
+      end
+      if (found_bit[i]) begin
+        entry_q[i] <= marked;
+        way_q[i] <= found_way_q;
+        gone_q[i] <= !usable;
+      end
+      if (write_end_bit[i] && write_rsp_i.error) gone_q[i] <= 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      recent_valid_q <= '0;
+      recent_next_q <= '0;
+    end else if (forget_i) begin
+      recent_valid_q <= '0;
+    end else if (write_ends && !write_rsp_i.error) begin
+      recent_valid_q[recent_next_q] <= 1'b1;
+      recent_next_q <= recent_next_q + RecentWidth'(1);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (write_ends) begin
+      recent_q[recent_next_q] <= '{
+          asid: place_q[write_end_slot].mark.asid,
+          block: place_q[write_end_slot].mark.block
+              & ~page_mask(place_q[write_end_slot].mark.size_class),
+          entry: entry_q[write_end_slot]
+      };
+    end
+  end
+
+  slot_t read_slot, done_slot;
+  assign read_slot = index_of(read_next);
+  assign done_slot = index_of(done_next);
+  assign read_req_valid_o = to_read_q != '0;
+  assign read_req_o = '{
+      addr: place_q[read_slot].row_addr,
+      len: '0,
+      tag: mem_tag_t'(read_slot)
+  };
+  assign write_req_valid_o = (to_write_q != '0) && !request_sent_q;
+  assign write_req_o = '{
+      addr: place_q[write_slot].row_addr,
+      len: '0,
+      tag: mem_tag_t'(write_slot)
+  };
+  assign write_data_valid_o = (to_write_q != '0) && !data_sent_q;
+  // The entry in every way; the strobe picks one.
+  assign write_data_o = '{
+      row: {TableWays{entry_q[write_slot]}},
+      strobe: row_strobe_t'({EntryBytes{1'b1}}) << (32'(way_q[write_slot]) * EntryBytes),
+      last: 1'b1
+  };
+  assign done_valid_o = done_q != '0;
+  assign done_o = '{
+      slot: place_q[done_slot].mark.slot,
+      gone: gone_q[done_slot],
+      entry: entry_q[done_slot]
+  };
+  logic unused_ok;
+  assign unused_ok = &{1'b0, read_rsp_i, write_rsp_i.tag, number_space, set_place};
+
+  assign busy_o = number_valid_q || index_valid_q || (used_q != '0);
+
+  `TMB_ASSERT_INIT(MarksPowerOfTwo, NumMarks >= 2 && (NumMarks & (NumMarks - 1)) == 0)
+  `TMB_ASSERT_INIT(RecentPowerOfTwo, NumRecent >= 2 && (NumRecent & (NumRecent - 1)) == 0)
+  `TMB_ASSERT(OneMatch, set_valid_q |-> $onehot0(match))
+
+endmodule
