@@ -13,8 +13,8 @@ use card::{Card, SlotId};
 use std::sync::Arc;
 use timing::dram::{Access, Controller, MemoryChannel};
 use units::{
-    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Picoseconds, TableGeometry,
-    Target as Place, VirtAddr,
+    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Picoseconds, Stripe,
+    TableGeometry, Target as Place, VirtAddr,
 };
 
 const SLOT: SlotId = SlotId(0);
@@ -110,6 +110,7 @@ impl Bench {
             operation,
             fence: last,
             notify: last,
+            stripe: Stripe::NONE,
         })?;
         if last {
             self.unanswered = 0;
