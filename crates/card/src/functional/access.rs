@@ -56,9 +56,7 @@ impl Stream {
     pub(super) fn reply(&mut self, index: u8, entry: Option<PageEntry>) -> Option<VirtAddr> {
         let waits =
             |burst: &&mut Parked| burst.index == index && matches!(burst.parking, Parking::Waiting);
-        let Some(burst) = self.parked.iter_mut().find(waits) else {
-            return None;
-        };
+        let burst = self.parked.iter_mut().find(waits)?;
         burst.parking = entry.map_or(Parking::Refused, Parking::Translated);
         Some(burst.address)
     }
