@@ -15,6 +15,7 @@
 
 pub mod bars;
 pub mod cache;
+pub mod cache_controller;
 pub mod home;
 pub mod line;
 pub mod link;

@@ -144,6 +144,18 @@ impl Oracle {
         self.forget(place);
     }
 
+    /// The write did not take place, and will not.
+    pub fn write_withdrawn(&mut self, place: Place, stamp: u64) {
+        let clusters = self.clusters(place);
+        let read = clusters
+            .iter()
+            .any(|cluster| cluster.stamp == stamp && cluster.first_end != u64::MAX);
+        clusters.retain(|cluster| cluster.stamp != stamp);
+        if read {
+            self.report(Violation::Unknown { place, stamp });
+        }
+    }
+
     /// A read that began at `start` returned `stamp` just now.
     pub fn read(&mut self, place: Place, stamp: u64, start: u64) {
         let now = self.tick();
@@ -277,6 +289,24 @@ mod tests {
         assert_eq!(oracle.first(), None);
         read(&mut oracle, 2);
         assert!(matches!(oracle.first(), Some(Violation::Order { .. })));
+    }
+
+    #[test]
+    fn a_write_that_did_not_take_place_must_not_be_read() {
+        let mut oracle = Oracle::new();
+        let start = oracle.begin();
+        oracle.write_begins(HERE, 1, start);
+        oracle.write_withdrawn(HERE, 1);
+        oracle.end(start);
+        read(&mut oracle, 0);
+        assert_eq!(oracle.first(), None);
+        read(&mut oracle, 1);
+        assert_eq!(oracle.violations(), 1);
+        let start = oracle.begin();
+        oracle.write_begins(HERE, 2, start);
+        read(&mut oracle, 2);
+        oracle.write_withdrawn(HERE, 2);
+        assert_eq!(oracle.violations(), 2);
     }
 
     #[test]

@@ -1,41 +1,10 @@
-//! From RTL to a shared library: Verilator, a C++ compiler, and a cache by content.
+//! The directory's model, by size.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Mutex;
+use std::path::PathBuf;
 
-use card::sim::build::{cache_root, BuildError, Design, FileSet, Toolchain};
-use card::sim::home;
+use card::sim::build::BuildError;
 
-const GLUE: &str = include_str!("glue.cpp");
-const HARNESS: &str = include_str!("harness.sv");
-const RTL: &str = "rtl/directory/tmb_directory.f";
-const TOP: &str = "tmb_directory_harness";
-const VERILATOR_FLAGS: [&str; 11] = [
-    "--cc",
-    "--quiet",
-    "-O3",
-    "--assert",
-    "--x-assign",
-    "fast",
-    "--x-initial",
-    "fast",
-    "--no-timing",
-    "-Wno-fatal",
-    "-Wno-lint",
-];
-const COMPILER_FLAGS: [&str; 10] = [
-    "-std=gnu++17",
-    "-fPIC",
-    "-O2",
-    "-march=native",
-    "-fno-strict-aliasing",
-    "-w",
-    "-shared",
-    "-pthread",
-    "-DVERILATOR=1",
-    "-DVM_TRACE=0",
-];
+use super::library::Recipe;
 
 /// Size of a directory: the parameters of `tmb_directory`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,10 +63,12 @@ pub enum ModelError {
     #[error(transparent)]
     Tools(#[from] BuildError),
     /// A tool refused the RTL or the generated code.
-    #[error("{tool} failed on the directory: {messages}")]
+    #[error("{tool} failed on {model}: {messages}")]
     Tool {
         /// Which one.
         tool: &'static str,
+        /// On which model.
+        model: &'static str,
         /// Its words.
         messages: String,
     },
@@ -117,8 +88,16 @@ pub enum ModelError {
         /// What is wrong.
         reason: String,
     },
+    /// A mutation whose text the file does not have exactly once.
+    #[error("mutation \"{what}\" does not fit {file}")]
+    Mutation {
+        /// What it breaks.
+        what: &'static str,
+        /// The file.
+        file: &'static str,
+    },
     /// The model ended itself: an assertion of the RTL failed (its words are on the terminal).
-    #[error("the directory stopped: an assertion of the RTL failed")]
+    #[error("the model stopped: an assertion of the RTL failed")]
     Stopped,
 }
 
@@ -127,111 +106,22 @@ pub enum ModelError {
 /// # Errors
 /// [`ModelError`] names the tool and what it said.
 pub fn build(geometry: Geometry) -> Result<PathBuf, ModelError> {
-    // Threads of a process take turns; the second finds the work done.
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    let tools = Toolchain::locate()?;
-    let design = Design {
-        name: "directory".to_owned(),
-        top: TOP.to_owned(),
-        clock: "clk_i".to_owned(),
-        file_sets: vec![FileSet::from_list(&home(), Path::new(RTL))?],
-        generated: Some(HARNESS.to_owned()),
-    };
-    let environment = format!(
-        "{}\n{geometry:?}\n{GLUE}\n{VERILATOR_FLAGS:?}{COMPILER_FLAGS:?}",
-        tools.identity
-    );
-    let folder = cache_root()
-        .join("coherence")
-        .join(design.hash(&environment)?);
-    let library = folder.join("directory.so");
-    if library.is_file() {
-        return Ok(library);
+    Recipe {
+        name: "directory",
+        rtl: "rtl/directory/tmb_directory.f",
+        top: "tmb_directory_harness",
+        harness: include_str!("harness.sv"),
+        glue: include_str!("glue.cpp"),
+        parameters: vec![
+            ("NumSlices", geometry.slices),
+            ("UnitsPerSlice", geometry.units),
+            ("SetsPerUnit", geometry.sets),
+            ("Ways", geometry.ways),
+            ("Patience", geometry.patience),
+        ],
+        defines: vec![format!("NUM_SLICES={}", geometry.slices)],
+        assertions: true,
+        mutation: None,
     }
-    // Built beside and renamed, so that a half-built model is never seen.
-    let work = folder.with_extension(format!("{}", std::process::id()));
-    let io = |path: &Path| {
-        let path = path.to_owned();
-        move |source| ModelError::Io { path, source }
-    };
-    std::fs::create_dir_all(&work).map_err(io(&work))?;
-    let harness = work.join("harness.sv");
-    std::fs::write(&harness, HARNESS).map_err(io(&harness))?;
-    let glue = work.join("glue.cpp");
-    std::fs::write(&glue, GLUE).map_err(io(&glue))?;
-    verilate(&tools, geometry, &work)?;
-    compile(&tools, geometry, &work)?;
-    if std::fs::rename(&work, &folder).is_err() && !library.is_file() {
-        return Err(ModelError::Load {
-            path: library,
-            reason: "cannot be put in place".to_owned(),
-        });
-    }
-    // Another process may have been quicker.
-    let _ = std::fs::remove_dir_all(&work);
-    Ok(library)
-}
-
-fn verilate(tools: &Toolchain, geometry: Geometry, work: &Path) -> Result<(), ModelError> {
-    let mut command = tools.verilator();
-    command.current_dir(home()).args(VERILATOR_FLAGS);
-    command
-        .args(["--prefix", "Vdirectory", "--top-module", TOP, "--Mdir"])
-        .arg(work);
-    for (name, value) in [
-        ("NumSlices", geometry.slices),
-        ("UnitsPerSlice", geometry.units),
-        ("SetsPerUnit", geometry.sets),
-        ("Ways", geometry.ways),
-        ("Patience", geometry.patience),
-    ] {
-        command.arg(format!("-G{name}={value}"));
-    }
-    command.args(["-f", RTL]).arg(work.join("harness.sv"));
-    run("Verilator", command)
-}
-
-fn compile(tools: &Toolchain, geometry: Geometry, work: &Path) -> Result<(), ModelError> {
-    let include = tools.verilator_root.join("include");
-    let mut command = Command::new(&tools.compiler);
-    command
-        .args(COMPILER_FLAGS)
-        .arg(format!("-DNUM_SLICES={}", geometry.slices));
-    command
-        .arg("-I")
-        .arg(work)
-        .arg("-I")
-        .arg(&include)
-        .arg("-I")
-        .arg(include.join("vltstd"));
-    let entries = std::fs::read_dir(work).map_err(|source| ModelError::Io {
-        path: work.to_owned(),
-        source,
-    })?;
-    let mut sources: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "cpp"))
-        .collect();
-    sources.sort();
-    command.args(sources);
-    command.args(["verilated.cpp", "verilated_threads.cpp"].map(|name| include.join(name)));
-    command.arg("-o").arg(work.join("directory.so"));
-    run("the C++ compiler", command)
-}
-
-fn run(tool: &'static str, mut command: Command) -> Result<(), ModelError> {
-    let output = command.output().map_err(|error| ModelError::Tool {
-        tool,
-        messages: error.to_string(),
-    })?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let messages = String::from_utf8_lossy(&output.stderr);
-    let messages = messages.lines().take(30).collect::<Vec<_>>().join("\n");
-    Err(ModelError::Tool { tool, messages })
+    .build()
 }

@@ -2,6 +2,9 @@
 
 mod build;
 mod ffi;
+mod library;
 
 pub use build::{build, Geometry, ModelError};
 pub use ffi::{Model, Registers, Row, SliceInputs, SliceOutputs};
+pub use library::Mutation;
+pub(crate) use library::Recipe;

@@ -1,0 +1,531 @@
+//! The CPU as home: its directory runs the generated table ([`protocol::tables::mesi`]) over its
+//! memory; a cache agent of its own uses the lines too.
+//!
+//! To the directory the card is the only remote cache. The agent's accesses are the protocol's local
+//! operations: a load is a coherent read and may leave a shared copy, which is dropped when the card
+//! gets the line exclusively; a store is a coherent write, or a lock, under which the agent has the
+//! line to itself until the card (or nobody) wants it, writes it back and unlocks.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+use protocol::spec::{MsgId, Spec};
+use protocol::tables::mesi::{
+    home_step, HomeEvent, HomeOutcome, HomeState, Memory, Message as Name,
+};
+
+use crate::line::{merge_parts, write_parts, Data, FoldedLine, PlainLine, WORDS};
+use crate::link::Link;
+use crate::message::Message;
+use crate::random::Random;
+
+/// Messages by their number on the link.
+const NAMES: [Name; 22] = [
+    Name::ReadShared,
+    Name::ReadExclusive,
+    Name::Upgrade,
+    Name::ReadOnce,
+    Name::WriteOnce,
+    Name::FwdShared,
+    Name::FwdInvalid,
+    Name::FwdDrop,
+    Name::GrantExclusive,
+    Name::WriteDone,
+    Name::EvictShared,
+    Name::EvictClean,
+    Name::CleanClean,
+    Name::AckClean,
+    Name::AckInvalid,
+    Name::AckShared,
+    Name::DataShared,
+    Name::DataExclusive,
+    Name::DataOnce,
+    Name::EvictDirty,
+    Name::CleanDirty,
+    Name::AckDirty,
+];
+
+fn event_of(name: Name) -> Option<HomeEvent> {
+    Some(match name {
+        Name::ReadShared => HomeEvent::ReadShared,
+        Name::ReadExclusive => HomeEvent::ReadExclusive,
+        Name::Upgrade => HomeEvent::Upgrade,
+        Name::ReadOnce => HomeEvent::ReadOnce,
+        Name::WriteOnce => HomeEvent::WriteOnce,
+        Name::EvictShared => HomeEvent::EvictShared,
+        Name::EvictClean => HomeEvent::EvictClean,
+        Name::CleanClean => HomeEvent::CleanClean,
+        Name::AckClean => HomeEvent::AckClean,
+        Name::AckInvalid => HomeEvent::AckInvalid,
+        Name::AckShared => HomeEvent::AckShared,
+        Name::EvictDirty => HomeEvent::EvictDirty,
+        Name::CleanDirty => HomeEvent::CleanDirty,
+        Name::AckDirty => HomeEvent::AckDirty,
+        _ => return None,
+    })
+}
+
+/// What the agent does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CpuAccess {
+    /// Read the line.
+    Load,
+    /// Write these parts, keeping nothing.
+    Write {
+        /// One bit a part.
+        parts: u8,
+        /// The value.
+        stamp: u64,
+    },
+    /// Write these parts of a copy of its own.
+    Store {
+        /// One bit a part.
+        parts: u8,
+        /// The value.
+        stamp: u64,
+    },
+    /// Add one to the first word of the line and stamp the rest of its first part, atomically.
+    Increment {
+        /// The stamp.
+        stamp: u64,
+    },
+    /// The card keeps at most a shared copy.
+    Clean,
+    /// The card keeps nothing.
+    CleanInvalidate,
+}
+
+/// The end of an access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuDone {
+    /// What the caller named it.
+    pub token: u64,
+    /// The line as the access saw or left it; of an increment: as it was before.
+    pub data: Box<Data>,
+}
+
+/// Something that the protocol does not know.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CpuError {
+    /// An event in a state.
+    #[error("the home met {event:?} in state {state:?} (line {line:#x})")]
+    Unexpected {
+        /// State of the line.
+        state: HomeState,
+        /// What happened.
+        event: HomeEvent,
+        /// Folded number.
+        line: u64,
+    },
+    /// A message that is not for a home.
+    #[error("the home received {0:?}")]
+    Foreign(Name),
+    /// A message with data came without, or the reverse.
+    #[error("the home received {0:?} with the wrong payload")]
+    Payload(Name),
+}
+
+/// What waits for the line: a message of the card or an access of the agent.
+#[derive(Debug)]
+enum Work {
+    Request(Message),
+    Operation(HomeEvent, u64, CpuAccess),
+}
+
+/// The agent's copy.
+#[derive(Debug)]
+struct Copy {
+    exclusive: bool,
+    data: Box<Data>,
+}
+
+#[derive(Debug)]
+struct LineState {
+    state: HomeState,
+    /// Number of the request that is being served.
+    request: u8,
+    /// Data to write when the memory access under way ends.
+    payload: Option<(u8, Box<Data>)>,
+    /// The operation under way.
+    operation: Option<(u64, CpuAccess)>,
+    waiting: VecDeque<Work>,
+    copy: Option<Copy>,
+    /// An unlock is on its way.
+    unlocking: bool,
+}
+
+/// How the CPU behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuFigures {
+    /// A memory access takes at least this ...
+    pub memory_ps: u64,
+    /// ... and up to this more, at random.
+    pub jitter_ps: u64,
+}
+
+/// The CPU.
+#[derive(Debug)]
+pub struct Cpu {
+    figures: CpuFigures,
+    random: Random,
+    lines: HashMap<u64, LineState>,
+    memory: HashMap<u64, Box<Data>>,
+    /// Memory accesses under way: end, tie, line, read.
+    accesses: BinaryHeap<Reverse<(u64, u64, u64, bool)>>,
+    ties: u64,
+    classes: Vec<usize>,
+    out: Vec<VecDeque<Message>>,
+    now: u64,
+    /// Accesses that ended.
+    pub done: Vec<CpuDone>,
+    /// Messages without a place in the protocol that were met.
+    error: Option<CpuError>,
+}
+
+impl Cpu {
+    /// A CPU whose memory is zero.
+    #[must_use]
+    pub fn new(spec: &Spec, figures: CpuFigures, seed: u64) -> Self {
+        let classes = spec.message_ids().map(|id| spec.message(id).class.index());
+        Self {
+            figures,
+            random: Random::new(seed),
+            lines: HashMap::new(),
+            memory: HashMap::new(),
+            accesses: BinaryHeap::new(),
+            ties: 0,
+            classes: classes.collect(),
+            out: spec.classes.iter().map(|_| VecDeque::new()).collect(),
+            now: 0,
+            done: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// What memory holds.
+    #[must_use]
+    pub fn memory(&self, line: PlainLine) -> Data {
+        let data = self.memory.get(&line.fold().0);
+        data.map_or([0; WORDS], |data| **data)
+    }
+
+    fn line(&mut self, line: u64) -> &mut LineState {
+        self.lines.entry(line).or_insert_with(|| LineState {
+            state: HomeState::I,
+            request: 0,
+            payload: None,
+            operation: None,
+            waiting: VecDeque::new(),
+            copy: None,
+            unlocking: false,
+        })
+    }
+
+    /// Starts an access; it may end at once. `token` comes back in [`Cpu::done`].
+    pub fn access(&mut self, line: PlainLine, access: CpuAccess, token: u64) {
+        let line = line.fold().0;
+        let entry = self.line(line);
+        if let Some(copy) = &mut entry.copy {
+            let hit = match access {
+                CpuAccess::Load => true,
+                CpuAccess::Clean | CpuAccess::CleanInvalidate => copy.exclusive,
+                _ => copy.exclusive,
+            };
+            if hit {
+                let data = perform(&mut copy.data, access);
+                self.done.push(CpuDone { token, data });
+                return;
+            }
+        }
+        let event = match access {
+            CpuAccess::Load => HomeEvent::OpRead,
+            CpuAccess::Write { .. } => HomeEvent::OpWrite,
+            CpuAccess::Store { .. } | CpuAccess::Increment { .. } => HomeEvent::OpLock,
+            CpuAccess::Clean => HomeEvent::OpClean,
+            CpuAccess::CleanInvalidate => HomeEvent::OpCleanInvalidate,
+        };
+        entry
+            .waiting
+            .push_back(Work::Operation(event, token, access));
+        self.work(line);
+    }
+
+    /// Writes the agent's own copy back, if it has one to itself.
+    pub fn give_up(&mut self, line: PlainLine) {
+        let line = line.fold().0;
+        let entry = self.line(line);
+        if entry.unlocking {
+            return;
+        }
+        match &entry.copy {
+            Some(copy) if copy.exclusive => {}
+            _ => {
+                entry.copy = None;
+                return;
+            }
+        }
+        if let Some(copy) = entry.copy.take() {
+            self.memory.insert(line, copy.data);
+        }
+        self.unlock(line);
+    }
+
+    fn unlock(&mut self, line: u64) {
+        let entry = self.line(line);
+        let state = entry.state;
+        let HomeOutcome::Go(step) = home_step(state, HomeEvent::OpUnlock) else {
+            // The table lets an unlock wait: it comes again with the next step.
+            entry.unlocking = true;
+            return;
+        };
+        entry.unlocking = false;
+        entry.state = step.next;
+        self.work(line);
+    }
+
+    /// Lets what waits for a line try again, in order, until a round changes nothing.
+    fn work(&mut self, line: u64) {
+        if self.line(line).unlocking {
+            return self.unlock(line);
+        }
+        loop {
+            let mut waiting = std::mem::take(&mut self.line(line).waiting);
+            let mut progress = false;
+            for _ in 0..waiting.len() {
+                let Some(work) = waiting.pop_front() else {
+                    break;
+                };
+                match self.attempt(line, work) {
+                    None => progress = true,
+                    Some(work) => waiting.push_back(work),
+                }
+            }
+            // What an attempt left behind came later.
+            waiting.append(&mut self.line(line).waiting);
+            self.line(line).waiting = waiting;
+            if !progress {
+                return;
+            }
+        }
+    }
+
+    /// One try; what has to wait comes back.
+    fn attempt(&mut self, line: u64, work: Work) -> Option<Work> {
+        let (event, operation) = match &work {
+            Work::Request(message) => (event_of(NAMES[message.id.index()])?, None),
+            Work::Operation(event, token, access) => (*event, Some((*token, *access))),
+        };
+        let entry = self.line(line);
+        let held = entry.copy.as_ref().is_some_and(|copy| copy.exclusive);
+        if held || entry.unlocking {
+            // The agent has the line to itself. It uses it, or gives it up some time later.
+            if let (Some((token, access)), Some(copy)) = (operation, &mut entry.copy) {
+                let data = perform(&mut copy.data, access);
+                self.done.push(CpuDone { token, data });
+                return None;
+            }
+            return Some(work);
+        }
+        let HomeOutcome::Go(_) = self.outcome(line, event)? else {
+            return Some(work);
+        };
+        match work {
+            Work::Request(message) => {
+                self.line(line).request = message.request;
+                self.step(line, event, None);
+            }
+            Work::Operation(_, token, access) => {
+                let entry = self.line(line);
+                entry.operation = Some((token, access));
+                if matches!(access, CpuAccess::Write { .. }) {
+                    // Its own copy is old from now on.
+                    entry.copy = None;
+                }
+                self.step(line, event, None);
+            }
+        }
+        None
+    }
+
+    /// The table's answer; `None` (and an error kept) where it has none.
+    fn outcome(&mut self, line: u64, event: HomeEvent) -> Option<HomeOutcome> {
+        let state = self.line(line).state;
+        let outcome = home_step(state, event);
+        if outcome == HomeOutcome::Unexpected {
+            self.error
+                .get_or_insert(CpuError::Unexpected { state, event, line });
+            return None;
+        }
+        Some(outcome)
+    }
+
+    /// Takes a step that the table has.
+    fn step(&mut self, line: u64, event: HomeEvent, payload: Option<(u8, Box<Data>)>) {
+        let Some(HomeOutcome::Go(step)) = self.outcome(line, event) else {
+            return;
+        };
+        let now = self.now;
+        let figures = self.figures;
+        let entry = self.line(line);
+        entry.state = step.next;
+        match (step.memory, entry.operation) {
+            (Memory::WritePayload, _) => entry.payload = payload,
+            (Memory::WriteOperation, Some((_, CpuAccess::Write { parts, stamp }))) => {
+                let mut data = Box::new([0; WORDS]);
+                write_parts(&mut data, parts, stamp);
+                entry.payload = Some((parts, data));
+            }
+            _ => {}
+        }
+        if step.memory != Memory::None {
+            let end = now + figures.memory_ps + self.random.below(figures.jitter_ps + 1);
+            self.ties += 1;
+            let read = step.memory == Memory::Read;
+            self.accesses.push(Reverse((end, self.ties, line, read)));
+        }
+        if let Some(name) = step.send {
+            let exclusive = matches!(name, Name::DataExclusive | Name::GrantExclusive);
+            let memory = self.memory.get(&line).cloned();
+            let entry = self.line(line);
+            if exclusive {
+                entry.copy = None;
+            }
+            let data = name
+                .has_data()
+                .then(|| memory.unwrap_or_else(|| Box::new([0; WORDS])));
+            let id = NAMES.iter().position(|n| *n == name).unwrap_or(0);
+            let message = Message {
+                id: MsgId(id as u8),
+                request: entry.request,
+                parts: if data.is_some() { 0xf } else { 0 },
+                line: FoldedLine(line),
+                data,
+            };
+            self.out[self.classes[id]].push_back(message);
+        }
+        if step.done {
+            self.operation_done(line);
+        }
+    }
+
+    fn operation_done(&mut self, line: u64) {
+        let memory = self.memory.get(&line).cloned();
+        let mut data = memory.unwrap_or_else(|| Box::new([0; WORDS]));
+        let entry = self.line(line);
+        let Some((token, access)) = entry.operation.take() else {
+            return;
+        };
+        let exclusive = matches!(
+            access,
+            CpuAccess::Store { .. } | CpuAccess::Increment { .. }
+        );
+        let seen = if exclusive {
+            perform(&mut data, access)
+        } else {
+            data.clone()
+        };
+        if exclusive || access == CpuAccess::Load {
+            entry.copy = Some(Copy { exclusive, data });
+        }
+        self.done.push(CpuDone { token, data: seen });
+    }
+
+    fn arrive(&mut self, message: Message) {
+        let name = NAMES[message.id.index()];
+        let line = message.line.0;
+        let Some(event) = event_of(name) else {
+            self.error.get_or_insert(CpuError::Foreign(name));
+            return;
+        };
+        if name.has_data() != message.data.is_some() {
+            self.error.get_or_insert(CpuError::Payload(name));
+            return;
+        }
+        let request = matches!(name, Name::ReadShared | Name::ReadExclusive | Name::Upgrade);
+        if request {
+            self.line(line).waiting.push_back(Work::Request(message));
+        } else {
+            let payload = message.data.map(|data| (message.parts, data));
+            self.step(line, event, payload);
+        }
+        self.work(line);
+    }
+
+    /// One clock of the card: takes messages from `up`, sends on `down`.
+    ///
+    /// # Errors
+    /// [`CpuError`].
+    pub fn cycle(&mut self, now: u64, up: &mut Link, down: &mut Link) -> Result<(), CpuError> {
+        self.now = now;
+        for lane in 0..up.lanes() {
+            while let Some(message) = up.take(lane, now) {
+                self.arrive(message);
+            }
+        }
+        while let Some(&Reverse((end, _, line, read))) = self.accesses.peek() {
+            if end > now {
+                break;
+            }
+            self.accesses.pop();
+            if read {
+                self.step(line, HomeEvent::ReadDone, None);
+            } else {
+                if let Some((parts, data)) = self.line(line).payload.take() {
+                    let empty = || Box::new([0; WORDS]);
+                    merge_parts(self.memory.entry(line).or_insert_with(empty), parts, &data);
+                }
+                self.step(line, HomeEvent::WriteDone, None);
+            }
+            self.work(line);
+        }
+        for (lane, queue) in self.out.iter_mut().enumerate() {
+            while !queue.is_empty() && down.can_send(lane, now) {
+                if let Some(message) = queue.pop_front() {
+                    down.send(lane, now, message);
+                }
+            }
+        }
+        self.error.clone().map_or(Ok(()), Err)
+    }
+
+    /// Lines that the agent has to itself although somebody waits for them.
+    #[must_use]
+    pub fn wanted(&self) -> Vec<PlainLine> {
+        let wanted = |entry: &LineState| {
+            entry.copy.as_ref().is_some_and(|copy| copy.exclusive) && !entry.waiting.is_empty()
+        };
+        let mut lines: Vec<_> = self
+            .lines
+            .iter()
+            .filter(|(_, entry)| wanted(entry))
+            .map(|(line, _)| FoldedLine(*line).unfold())
+            .collect();
+        lines.sort();
+        lines
+    }
+
+    /// Nothing is under way.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.accesses.is_empty()
+            && self.out.iter().all(VecDeque::is_empty)
+            && self.lines.values().all(|entry| entry.waiting.is_empty())
+    }
+}
+
+/// Does an access to a copy; returns what the caller gets.
+fn perform(data: &mut Box<Data>, access: CpuAccess) -> Box<Data> {
+    match access {
+        CpuAccess::Load | CpuAccess::Clean | CpuAccess::CleanInvalidate => data.clone(),
+        CpuAccess::Write { parts, stamp } | CpuAccess::Store { parts, stamp } => {
+            write_parts(data, parts, stamp);
+            data.clone()
+        }
+        CpuAccess::Increment { stamp } => {
+            let before = data.clone();
+            data[0] += 1;
+            data[1..4].fill(stamp);
+            before
+        }
+    }
+}

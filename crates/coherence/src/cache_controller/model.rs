@@ -1,0 +1,197 @@
+//! The Verilated cache controller as an object: the room of the foreign-function interface.
+//!
+//! The structures are those of `glue.cpp`, field by field; sizes are compared when a model is loaded.
+
+use std::ffi::{c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+use libloading::Library;
+
+use crate::model::{ModelError, Mutation, Recipe, Row};
+
+/// Size of a cache controller: its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Sets.
+    pub sets: usize,
+    /// Ways of a set.
+    pub ways: usize,
+    /// Cycles that a hold lasts once somebody wants the line.
+    pub hold_limit: usize,
+}
+
+impl Geometry {
+    /// 32 KiB, as the RTL's parameters say.
+    pub const DEFAULT: Self = Self {
+        sets: 64,
+        ways: 4,
+        hold_limit: 1024,
+    };
+
+    /// Eight lines, so that everything meets everything.
+    pub const SMALL: Self = Self {
+        sets: 4,
+        ways: 2,
+        hold_limit: 200,
+    };
+}
+
+/// Builds a model, or finds it in the cache. A mutant has no assertions: the tests have to find it.
+///
+/// # Errors
+/// [`ModelError`] names the tool and what it said.
+pub fn build(geometry: Geometry, mutation: Option<Mutation>) -> Result<PathBuf, ModelError> {
+    Recipe {
+        name: "cache_controller",
+        rtl: "rtl/cache_controller/tmb_cache_controller.f",
+        top: "tmb_cache_controller_harness",
+        harness: include_str!("harness.sv"),
+        glue: include_str!("glue.cpp"),
+        parameters: vec![
+            ("Sets", geometry.sets),
+            ("Ways", geometry.ways),
+            ("HoldLimit", geometry.hold_limit),
+        ],
+        defines: Vec::new(),
+        assertions: mutation.is_none(),
+        mutation,
+    }
+    .build()
+}
+
+/// What goes in in one cycle: the ports of `harness.sv`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)] // the names are those of the ports
+pub struct Inputs {
+    pub access_row: Row,
+    pub response_data_row: Row,
+    pub access_strobe: u64,
+    pub access_line: u64,
+    pub forward: u64,
+    pub response: u64,
+    pub response_data_header: u64,
+    pub access_valid: u8,
+    pub access_kind: u8,
+    pub access_held: u8,
+    pub access_hold: u8,
+    pub access_tag: u8,
+    pub access_second: u8,
+    pub answer_ready: u8,
+    pub request_ready: u8,
+    pub response_ready: u8,
+    pub response_data_ready: u8,
+    pub forward_valid: u8,
+    pub response_valid: u8,
+    pub response_data_valid: u8,
+    pub response_data_last: u8,
+    pub reset_n: u8,
+    pub reserved: u8,
+}
+
+/// What comes out in one cycle.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)] // the names are those of the ports
+pub struct Outputs {
+    pub answer_row: Row,
+    pub response_data_row: Row,
+    pub request: u64,
+    pub response: u64,
+    pub response_data_header: u64,
+    pub error: u16,
+    pub access_ready: u8,
+    pub answer_valid: u8,
+    pub answer_tag: u8,
+    pub answer_status: u8,
+    pub answer_hold: u8,
+    pub request_valid: u8,
+    pub response_valid: u8,
+    pub response_data_valid: u8,
+    pub response_data_last: u8,
+    pub forward_ready: u8,
+    pub response_ready: u8,
+    pub response_data_ready: u8,
+    pub events: u8,
+    pub error_valid: u8,
+}
+
+type Create = unsafe extern "C" fn() -> *mut c_void;
+type Free = unsafe extern "C" fn(*mut c_void);
+type Bytes = unsafe extern "C" fn(u32) -> u32;
+type Cycle = unsafe extern "C" fn(*mut c_void, *const Inputs, *mut Outputs) -> c_int;
+
+/// One cache controller.
+pub struct Model {
+    handle: NonNull<c_void>,
+    cycle: Cycle,
+    free: Free,
+    /// Unloaded after `drop` freed the model.
+    _library: Library,
+}
+
+impl Model {
+    /// Loads a library that [`build`] made, and makes a model.
+    ///
+    /// # Errors
+    /// [`ModelError::Load`].
+    pub fn load(path: &Path) -> Result<Self, ModelError> {
+        let wrong = |reason: String| ModelError::Load {
+            path: path.to_owned(),
+            reason,
+        };
+        // SAFETY: the library was built from Verilator's output and glue.cpp; its initialisers fill
+        // tables of the Verilated runtime and nothing else.
+        let library = unsafe { Library::new(path) }.map_err(|e| wrong(e.to_string()))?;
+        macro_rules! symbol {
+            ($name:literal, $kind:ty) => {
+                // SAFETY: glue.cpp defines the symbol with this signature.
+                *unsafe { library.get::<$kind>($name) }.map_err(|e| wrong(e.to_string()))?
+            };
+        }
+        let create = symbol!(b"cache_controller_create\0", Create);
+        let free = symbol!(b"cache_controller_free\0", Free);
+        let bytes = symbol!(b"cache_controller_bytes\0", Bytes);
+        let cycle = symbol!(b"cache_controller_cycle\0", Cycle);
+        for (what, expected) in (0..).zip([size_of::<Inputs>(), size_of::<Outputs>()]) {
+            // SAFETY: a function of a number that returns a constant.
+            let found = unsafe { bytes(what) } as usize;
+            if found != expected {
+                return Err(wrong(format!(
+                    "structure {what} has {found} bytes, not {expected}"
+                )));
+            }
+        }
+        // SAFETY: no arguments; the result is checked.
+        let handle =
+            NonNull::new(unsafe { create() }).ok_or_else(|| wrong("no model".to_owned()))?;
+        Ok(Self {
+            handle,
+            cycle,
+            free,
+            _library: library,
+        })
+    }
+
+    /// One clock cycle: the outputs are those of the cycle, given the inputs; the edge follows.
+    ///
+    /// # Errors
+    /// [`ModelError::Stopped`] when an assertion failed.
+    pub fn cycle(&mut self, inputs: &Inputs, outputs: &mut Outputs) -> Result<(), ModelError> {
+        // SAFETY: the handle is alive, and `&mut self` excludes every other use.
+        let code = unsafe { (self.cycle)(self.handle.as_ptr(), inputs, outputs) };
+        if code == 0 {
+            Ok(())
+        } else {
+            Err(ModelError::Stopped)
+        }
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        // SAFETY: the handle came from `create` of the same library.
+        unsafe { (self.free)(self.handle.as_ptr()) };
+    }
+}
