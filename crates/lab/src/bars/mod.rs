@@ -1,6 +1,7 @@
 //! The bars, a file an idea.
 
 mod aes;
+mod cache_controller;
 mod demo;
 mod determinism;
 mod direct;
@@ -121,6 +122,33 @@ pub const ALL: &[Bar] = &[
             "formal.mutants_survived",
         ],
         measure: formal::measure,
+    },
+    Bar {
+        names: &[
+            "cache_controller.load_latency_ns",
+            "cache_controller.store_latency_ns",
+            "cache_controller.hit_latency_ns",
+            "cache_controller.hit_loads_per_cycle",
+            "cache_controller.hit_stores_per_cycle",
+            "cache_controller.miss_share_of_link",
+        ],
+        measure: cache_controller::measure,
+    },
+    Bar {
+        names: &[
+            "cache_controller.random_ops_unexplained",
+            "cache_controller.random_ops",
+            "cache_controller.random_increments",
+            "cache_controller.random_lost",
+        ],
+        measure: cache_controller::random,
+    },
+    Bar {
+        names: &[
+            "cache_controller.mutants",
+            "cache_controller.mutants_survived",
+        ],
+        measure: cache_controller::mutants,
     },
     Bar {
         names: &["demo.identical", "demo.wall_s"],

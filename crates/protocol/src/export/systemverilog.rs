@@ -186,7 +186,8 @@ pub fn systemverilog_package(protocol: &Protocol) -> String {
     );
     let states = distinct_camel(cache.states.iter().map(String::as_str));
     let about = |i: usize| &protocol.cache.states[i];
-    let predicates: [(&str, &str, &dyn Fn(usize) -> bool); 3] = [
+    type Predicate<'a> = (&'a str, &'a str, &'a dyn Fn(usize) -> bool);
+    let predicates: [Predicate<'_>; 3] = [
         ("Nothing is outstanding.", "stable", &|i| about(i).stable),
         ("Loads may use the copy.", "readable", &|i| {
             spec.state(about(i).copy).read
