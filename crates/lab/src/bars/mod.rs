@@ -71,7 +71,11 @@ pub const ALL: &[Bar] = &[
         measure: speed::measure_four,
     },
     Bar {
-        names: &["walk.random4k.share_of_bound"],
+        names: &[
+            "walk.random4k.share_of_bound",
+            "walk.random4k.share_of_bound_one_channel",
+            "walk.random4k.share_of_bound_table_apart",
+        ],
         measure: walk::random4k,
     },
     Bar {

@@ -298,25 +298,24 @@ fn bound(pages: Pages) -> Result<f64, Failure> {
     Ok(READS as f64 / end.as_seconds())
 }
 
-/// `walk.random4k.*`.
+/// `walk.random4k.*`: the bar is for pages in all channels, as the pager places them.
 pub fn random4k() -> Result<Vec<Row>, Failure> {
-    let mut least = f64::INFINITY;
-    for (name, pages) in [
-        ("pages in both channels", Pages::Both),
-        ("table and pages apart", Pages::Apart),
-        ("all in one channel", Pages::Together),
+    let mut rows = Vec::new();
+    for (name, pages, target) in [
+        ("share_of_bound", Pages::Both, Target::AtLeast(0.95)),
+        ("share_of_bound_one_channel", Pages::Together, Target::Shown),
+        ("share_of_bound_table_apart", Pages::Apart, Target::Shown),
     ] {
         let (bound, walked) = (bound(pages)?, with_walks(pages)?);
         eprintln!(
-            "{name}: bound {:.1} M accesses/s, with walks {:.1} M: {:.3}",
+            "walk.random4k.{name}: bound {:.1} M accesses/s, with walks {:.1} M",
             bound * 1e-6,
-            walked * 1e-6,
-            walked / bound
+            walked * 1e-6
         );
-        least = least.min(walked / bound);
+        let name = format!("walk.random4k.{name}");
+        rows.push(Row::new(&name, walked / bound, "ratio", target));
     }
-    let name = "walk.random4k.share_of_bound";
-    Ok(vec![Row::new(name, least, "ratio", Target::AtLeast(0.95))])
+    Ok(rows)
 }
 
 /// `walk.reads_per_walk`: 256 MiB whose regions of 2 MiB are, by lot, one page, pages of 64 KiB or
