@@ -123,8 +123,8 @@ pub enum Action {
         /// A completion is wanted (failures always send one).
         notify: bool,
     },
-    /// Fill a DMA buffer from an object. The owner also zeroes the buffer from the last byte read to
-    /// the next multiple of 64, and whatever an early end of the file leaves.
+    /// Fill a DMA buffer from an object. The owner also zeroes the buffer from the last byte to the
+    /// next multiple of 64.
     ReadObject {
         /// Comes back in [`Event::IoDone`](crate::Event::IoDone).
         io: IoId,

@@ -193,6 +193,17 @@ impl Pager {
             self.releasing.contains(&key) == releasing,
             "a page is on its way out when it is released",
         );
+        let cleaning = matches!(
+            state,
+            State::WritingBack {
+                purpose: Purpose::Clean,
+                ..
+            }
+        );
+        expect(
+            self.cleaning.contains(&key) == cleaning,
+            "a page is known to be cleaned",
+        );
         expect(
             page.entries.is_empty()
                 || (state.serves()

@@ -42,11 +42,11 @@ pub struct Config {
     pub buffers: Vec<HostAddr>,
     /// Size of each buffer: at least a page. A buffer carries as many pages at once as fit.
     pub buffer_bytes: u64,
-    /// A fault also brings in its neighbours in an aligned block of this size, as far as frames are
-    /// free. No effect when a page is as large.
-    pub batch_bytes: u64,
     /// When entries are written.
     pub install_order: InstallOrder,
+    /// While fewer frames than this are free, as many pages that would leave next are cleaned ahead.
+    /// At most a quarter of all. 0: pages are written when they leave.
+    pub clean_ahead: u64,
 }
 
 impl Config {
@@ -59,8 +59,8 @@ impl Config {
             table_sets_log2: 12,
             buffers,
             buffer_bytes: 2 << 20,
-            batch_bytes: 2 << 20,
             install_order: InstallOrder::Fenced,
+            clean_ahead: 0,
         }
     }
 

@@ -13,8 +13,8 @@ pub enum IoError {
     /// The system's error number.
     #[error("system error {0}")]
     Os(i32),
-    /// A write moved fewer bytes than asked.
-    #[error("only {done} of {wanted} bytes were written")]
+    /// Fewer bytes were moved than asked for: the file has become shorter, or takes no more.
+    #[error("only {done} of {wanted} bytes could be moved: was the file truncated?")]
     Short {
         /// Asked.
         wanted: u64,

@@ -204,8 +204,7 @@ pub enum Event {
     IoDone {
         /// Which one.
         id: IoId,
-        /// Bytes moved. A read that meets the end of the file early is complete: the owner has
-        /// zeroed the rest. A short write counts as failed.
+        /// Bytes moved. Fewer than asked for count as a failure: objects have a fixed length.
         result: Result<u64, IoError>,
     },
     /// A slot is in reset: accesses parked in its streams are gone and must not be answered.

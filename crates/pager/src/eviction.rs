@@ -27,6 +27,8 @@ pub trait EvictionPolicy: Debug + Send {
     /// Chooses among the resident pages for which `eligible` holds. It does not hold for a page that
     /// is being examined. A policy must come to [`Choice::Evict`] in a bounded number of calls.
     fn choose(&mut self, eligible: &dyn Fn(ObjectPage) -> bool) -> Choice;
+    /// The first pages that would leave, if nobody touched them.
+    fn upcoming(&self, pages: usize) -> Vec<ObjectPage>;
 }
 
 /// Pages in the order of an ever growing ticket.
@@ -51,6 +53,10 @@ impl Line {
         }
     }
 
+    fn upcoming(&self, pages: usize) -> Vec<ObjectPage> {
+        self.by_ticket.values().copied().take(pages).collect()
+    }
+
     fn first(&self, eligible: &dyn Fn(ObjectPage) -> bool) -> Option<ObjectPage> {
         self.by_ticket
             .values()
@@ -63,6 +69,16 @@ impl Line {
 #[derive(Clone, Debug, Default)]
 pub struct Fifo {
     line: Line,
+}
+
+impl Fifo {
+    /// Tickets count from zero again; the order stays.
+    #[cfg(feature = "testing")]
+    pub(crate) fn renumber(&mut self) {
+        for page in std::mem::take(&mut self.line).by_ticket.into_values() {
+            self.line.push(page);
+        }
+    }
 }
 
 impl EvictionPolicy for Fifo {
@@ -80,6 +96,10 @@ impl EvictionPolicy for Fifo {
         self.line
             .first(eligible)
             .map_or(Choice::Nothing, Choice::Evict)
+    }
+
+    fn upcoming(&self, pages: usize) -> Vec<ObjectPage> {
+        self.line.upcoming(pages)
     }
 }
 
@@ -123,6 +143,10 @@ impl EvictionPolicy for SecondChance {
             }
         }
         Choice::Nothing
+    }
+
+    fn upcoming(&self, pages: usize) -> Vec<ObjectPage> {
+        self.line.upcoming(pages)
     }
 }
 

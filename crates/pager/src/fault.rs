@@ -2,12 +2,15 @@
 
 use crate::action::{Action, Operation};
 use crate::error::AccessError;
+use crate::fetch::Touch;
 use crate::ids::FaultToken;
 use crate::issue::{Meaning, Step};
-use crate::page::{Access, Entry, ObjectPage, Page, State, Waiter};
+use crate::page::{Access, Entry, ObjectPage, Page, Stage, State, Waiter, Wish};
 use crate::pager::Pager;
+use crate::placement::SpacePlacement;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
+use crate::space::Mapping;
 use std::ops::RangeInclusive;
 use units::{Asid, PageEntry, Target, VirtAddr};
 
@@ -27,7 +30,7 @@ impl Pager {
         let waiter = Waiter {
             asid,
             address: address.page_base(self.page_size),
-            access: Some(Access {
+            wish: Wish::Access(Access {
                 token,
                 address,
                 write,
@@ -53,35 +56,31 @@ impl Pager {
             Some(state) if state.serves() => self.statistics.faults_resident += 1,
             Some(_) => self.statistics.faults_joined += 1,
         }
-        let fresh = self.want(page, waiter, urgency, out);
-        if fresh && self.batch_bytes > self.page_size.bytes() {
-            self.want_neighbours(
-                asid,
-                (start, mapping.info(start, self.page_size).bytes),
-                address,
-                out,
-            );
-        }
+        self.want(page, waiter, urgency, out);
+        self.fetch_ahead(token.stream, asid, (start, mapping), page, out);
     }
 
-    /// Somebody wants a page: now, if it is there, or as soon as it is. True if it was absent.
+    /// Somebody wants a page: now, if it is there, or as soon as it is.
     pub(crate) fn want(
         &mut self,
         key: ObjectPage,
         waiter: Waiter,
         urgency: Urgency,
         out: &mut Vec<Action>,
-    ) -> bool {
+    ) {
         let Some(page) = self.pages.get_mut(&key) else {
             self.pages.insert(key, Page::wanted_by(waiter, urgency));
-            self.frame_queue.push(key, urgency);
-            return true;
+            return self.frame_queue.push(key, urgency);
         };
         page.waiters.push(waiter);
         page.urgency = page.urgency.min(urgency);
         match page.state {
             State::Waiting => self.frame_queue.push(key, urgency),
-            State::AwaitingBuffer => self.buffer_queue.push(key, urgency),
+            State::AwaitingBuffer
+            | State::WritingBack {
+                stage: Stage::AwaitingBuffer,
+                ..
+            } => self.buffer_queue.push(key, urgency),
             state if state.serves() => {
                 let steps = self.serve(key, out);
                 for step in steps {
@@ -90,21 +89,54 @@ impl Pager {
             }
             _ => {}
         }
-        false
     }
 
-    /// A fault brings in its neighbours in the aligned batch around it.
-    fn want_neighbours(
+    /// What the fetch policy wants besides the page that was touched.
+    fn fetch_ahead(
         &mut self,
+        stream: u8,
         asid: Asid,
-        (start, bytes): (VirtAddr, u64),
-        address: VirtAddr,
+        (start, mapping): (VirtAddr, Mapping),
+        page: ObjectPage,
         out: &mut Vec<Action>,
     ) {
-        let block = address.get() / self.batch_bytes * self.batch_bytes;
-        let first = block.max(start.get());
-        let end = (block + self.batch_bytes).min(start.get() + bytes);
-        self.want_range(asid, first..end, out);
+        let mapped = mapping.object_pages();
+        let plan = self.policies.fetch.touched(&Touch {
+            stream,
+            page,
+            mapped: mapped.clone(),
+            frames: self.frames_for(asid),
+        });
+        let urgency = if plan.pushes {
+            Urgency::Soon
+        } else {
+            Urgency::Hint
+        };
+        let (from, to) = (
+            plan.ahead.start.max(mapped.start),
+            plan.ahead.end.min(mapped.end),
+        );
+        // Before the page, and behind it: it has what it needs.
+        for part in [from..to.min(page.index), from.max(page.index + 1)..to] {
+            if part.is_empty() {
+                continue;
+            }
+            let offset = (part.start - mapping.first) << self.page_size.bits();
+            let address = VirtAddr::truncated(start.get() + offset);
+            let range = (address, mapping.object, part);
+            self.want_ahead(asid, range, plan.marker, urgency, out);
+        }
+    }
+
+    /// Frames that a space can have at once.
+    fn frames_for(&self, asid: Asid) -> u64 {
+        let Some(space) = self.spaces.get(&asid) else {
+            return 0;
+        };
+        let channels = self.memory.channels_of(space.placement).len() as u64;
+        let all = self.memory.channels_of(SpacePlacement::Anywhere).len() as u64;
+        let frames = self.total_frames() * channels / all.max(1);
+        frames.min(space.frame_limit.map_or(u64::MAX, u64::from))
     }
 
     /// Entries and replies for everybody who waits for a page that is there.
@@ -126,7 +158,14 @@ impl Pager {
         steps: &mut Vec<Step>,
         out: &mut Vec<Action>,
     ) {
-        let Waiter { asid, address, .. } = waiter;
+        let Waiter {
+            asid,
+            address,
+            wish,
+        } = waiter;
+        if wish == Wish::Load {
+            return;
+        }
         let rights = self
             .spaces
             .get(&asid)
@@ -144,7 +183,7 @@ impl Pager {
             target: Target::Card,
             read,
             write,
-            accessed: waiter.access.is_some(),
+            accessed: waiter.access().is_some(),
             dirty: marks,
         };
         let existing = self
@@ -161,7 +200,7 @@ impl Pager {
                 self.install(key, asid, address, entry, steps);
             }
         }
-        if let Some(access) = waiter.access {
+        if let Some(access) = waiter.access() {
             let reply = Operation::FaultReply {
                 token: access.token,
                 entry: Some(entry),
@@ -248,7 +287,7 @@ impl Pager {
         reason: AccessError,
         out: &mut Vec<Action>,
     ) {
-        let Some(access) = waiter.access else {
+        let Some(access) = waiter.access() else {
             return;
         };
         self.statistics.accesses_failed += 1;
@@ -290,7 +329,7 @@ impl Pager {
     pub(crate) fn slot_stopped(&mut self, streams: RangeInclusive<u8>) {
         let gone = |waiter: &Waiter| {
             waiter
-                .access
+                .access()
                 .is_some_and(|access| streams.contains(&access.token.stream))
         };
         let mut unwanted = Vec::new();

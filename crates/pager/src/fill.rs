@@ -76,6 +76,11 @@ impl Pager {
         let Some(State::Reading(part)) = self.pages.get(&key).map(|page| page.state) else {
             return;
         };
+        let wanted = self.bytes_on(key);
+        let result = match result {
+            Ok(done) if done < wanted => Err(IoError::Short { wanted, done }),
+            other => other,
+        };
         match result {
             Ok(_) => {
                 self.statistics.pages_read += 1;
@@ -100,7 +105,7 @@ impl Pager {
         let Some(frame) = page.frame else {
             return;
         };
-        let wanted = !page.waiters.is_empty();
+        let wanted = page.wants_entry();
         let fenced = self.install_order == InstallOrder::Fenced && wanted;
         let stripe = page.stripe;
         let copies = self.copies(key, (frame, stripe), part);
@@ -196,7 +201,7 @@ impl Pager {
         if left > 0 {
             return;
         }
-        let wanted = !page.waiters.is_empty();
+        let wanted = page.wants_entry();
         if let Some(part) = part {
             self.buffers.give(part);
         }
@@ -257,11 +262,8 @@ impl Pager {
     /// Removes the record of a page that has no frame.
     pub(crate) fn forget(&mut self, key: ObjectPage) {
         self.frame_queue.remove(key);
-        let gone = self.pages.remove(&key);
-        debug_assert!(
-            gone.as_ref()
-                .is_none_or(|page| page.state.may_end() && page.frame.is_none()),
-            "{gone:?} forgotten"
-        );
+        if let Some(page) = self.pages.remove(&key) {
+            page.end();
+        }
     }
 }

@@ -21,6 +21,7 @@
 pub mod action;
 mod buffer;
 mod check;
+mod clean;
 mod client;
 pub mod config;
 pub mod error;
@@ -28,6 +29,7 @@ pub mod event;
 pub mod eviction;
 mod extent;
 mod fault;
+pub mod fetch;
 mod fill;
 mod frame;
 pub mod ids;

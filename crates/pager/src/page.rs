@@ -158,8 +158,18 @@ pub(crate) struct Waiter {
     pub(crate) asid: Asid,
     /// First address of the page in that space.
     pub(crate) address: VirtAddr,
-    /// The access that waits; `None` for a hint.
-    pub(crate) access: Option<Access>,
+    pub(crate) wish: Wish,
+}
+
+/// What somebody wants of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// An access waits.
+    Access(Access),
+    /// The page shall be installed before it is touched.
+    Install,
+    /// The page shall be on the card, but not installed: its first access is to be seen.
+    Load,
 }
 
 /// An access of a kernel that is parked in the card.
@@ -171,8 +181,16 @@ pub(crate) struct Access {
 }
 
 impl Waiter {
+    /// The access that waits.
+    pub(crate) fn access(&self) -> Option<Access> {
+        match self.wish {
+            Wish::Access(access) => Some(access),
+            Wish::Install | Wish::Load => None,
+        }
+    }
+
     pub(crate) fn writes(&self) -> bool {
-        self.access.is_some_and(|access| access.write)
+        self.access().is_some_and(|access| access.write)
     }
 }
 
@@ -185,7 +203,7 @@ pub(crate) struct Entry {
 }
 
 /// A page that is wanted or on the card.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) state: State,
     pub(crate) frame: Option<FrameNumber>,
@@ -205,6 +223,8 @@ pub(crate) struct Page {
     /// The frame differs from the object, as far as reports and replies say. Entries that may be
     /// written can know more.
     pub(crate) dirty: bool,
+    /// It was cleaned ahead since it came.
+    pub(crate) cleaned: bool,
     /// The last write-back failed: eviction leaves the page alone until there is no other.
     pub(crate) unsaved: bool,
     pub(crate) waiters: Vec<Waiter>,
@@ -220,6 +240,7 @@ pub(crate) struct Page {
 
 impl Page {
     pub(crate) fn wanted_by(waiter: Waiter, urgency: Urgency) -> Self {
+        moved(None, Some(State::Waiting));
         Self {
             state: State::Waiting,
             frame: None,
@@ -230,6 +251,7 @@ impl Page {
             examining: 0,
             accessed: false,
             dirty: false,
+            cleaned: false,
             unsaved: false,
             waiters: vec![waiter],
             urgency,
@@ -246,7 +268,17 @@ impl Page {
             "a page cannot go from {:?} to {next:?}",
             self.state
         );
+        moved(Some(self.state), Some(next));
         self.state = next;
+    }
+
+    /// The record ends.
+    pub(crate) fn end(self) {
+        debug_assert!(
+            self.state.may_end() && self.frame.is_none(),
+            "{self:?} forgotten"
+        );
+        moved(Some(self.state), None);
     }
 
     pub(crate) fn entry(&self, asid: Asid, address: VirtAddr) -> Option<&Entry> {
@@ -255,8 +287,22 @@ impl Page {
             .find(|entry| entry.asid == asid && entry.address == address)
     }
 
+    /// Somebody wants an entry or an answer, and not just its data on the card.
+    pub(crate) fn wants_entry(&self) -> bool {
+        self.waiters.iter().any(|waiter| waiter.wish != Wish::Load)
+    }
+
     /// Nobody stands still for it.
     pub(crate) fn is_hint(&self) -> bool {
-        self.waiters.iter().all(|waiter| waiter.access.is_none())
+        self.waiters.iter().all(|waiter| waiter.access().is_none())
     }
 }
+
+/// Tells tests that count the moves of pages; `None` is absent.
+#[cfg(feature = "testing")]
+fn moved(from: Option<State>, to: Option<State>) {
+    crate::testing::explore::moved(from, to);
+}
+
+#[cfg(not(feature = "testing"))]
+const fn moved(_from: Option<State>, _to: Option<State>) {}

@@ -6,6 +6,7 @@ use crate::config::{Config, InstallOrder};
 use crate::error::{ConfigError, Direction, PagerError};
 use crate::event::{Event, OperationStatus};
 use crate::eviction::{EvictionPolicy, Fifo};
+use crate::fetch::{FetchPolicy, OnDemand};
 use crate::frame::FrameMemory;
 use crate::ids::{ObjectId, OperationId, RequestId};
 use crate::issue::{Issued, Meaning};
@@ -27,14 +28,17 @@ pub struct Policies {
     pub placement: Box<dyn Placement>,
     /// Which page leaves when frames run out.
     pub eviction: Box<dyn EvictionPolicy>,
+    /// What is fetched besides the page that is missing.
+    pub fetch: Box<dyn FetchPolicy>,
 }
 
 impl Default for Policies {
-    /// Round robin over the channels; first in, first out.
+    /// Round robin over the channels; first in, first out; nothing but what is missing.
     fn default() -> Self {
         Self {
             placement: Box::<RoundRobin>::default(),
             eviction: Box::<Fifo>::default(),
+            fetch: Box::<OnDemand>::default(),
         }
     }
 }
@@ -44,8 +48,8 @@ impl Default for Policies {
 pub struct Pager {
     pub(crate) page_size: PageSize,
     pub(crate) table_sets_log2: u8,
-    pub(crate) batch_bytes: u64,
     pub(crate) install_order: InstallOrder,
+    pub(crate) clean_ahead: u64,
     pub(crate) policies: Policies,
     pub(crate) spaces: BTreeMap<Asid, Space>,
     pub(crate) creating: BTreeMap<Asid, RequestId>,
@@ -57,6 +61,8 @@ pub struct Pager {
     pub(crate) buffer_queue: PageQueue,
     /// Pages on their way out.
     pub(crate) releasing: BTreeSet<ObjectPage>,
+    /// Pages that are being cleaned.
+    pub(crate) cleaning: BTreeSet<ObjectPage>,
     /// Pages whose accessed bits an eviction policy has asked for.
     pub(crate) examined: BTreeSet<ObjectPage>,
     pub(crate) issued: Issued,
@@ -89,8 +95,8 @@ impl Pager {
         Ok(Self {
             page_size: config.page_size,
             table_sets_log2: config.table_sets_log2,
-            batch_bytes: config.batch_bytes,
             install_order: config.install_order,
+            clean_ahead: config.clean_ahead.min(total_frames / 4),
             policies,
             spaces: BTreeMap::new(),
             creating: BTreeMap::new(),
@@ -105,6 +111,7 @@ impl Pager {
             frame_queue: PageQueue::default(),
             buffer_queue: PageQueue::default(),
             releasing: BTreeSet::new(),
+            cleaning: BTreeSet::new(),
             examined: BTreeSet::new(),
             issued: Issued::default(),
             requests: Requests::default(),
@@ -233,7 +240,11 @@ impl Pager {
 
     /// Gives frames and buffers to those who wait, until nothing moves.
     fn pump(&mut self, out: &mut Vec<Action>) {
-        while self.grant_frames(out) | self.grant_buffers(out) | self.make_room(out) {}
+        while self.grant_frames(out)
+            | self.grant_buffers(out)
+            | self.make_room(out)
+            | self.clean_ahead(out)
+        {}
     }
 
     /// What the pager has done so far.
@@ -311,6 +322,49 @@ impl Pager {
         self.objects
             .get(&page.object)
             .map_or(0, |object| object.bytes_on(page.index, self.page_size))
+    }
+
+    /// A copy with other policies, which must know what these know.
+    #[cfg(feature = "testing")]
+    pub(crate) fn fork(&self, policies: Policies) -> Self {
+        Self {
+            page_size: self.page_size,
+            table_sets_log2: self.table_sets_log2,
+            install_order: self.install_order,
+            clean_ahead: self.clean_ahead,
+            policies,
+            spaces: self.spaces.clone(),
+            creating: self.creating.clone(),
+            objects: self.objects.clone(),
+            pages: self.pages.clone(),
+            memory: self.memory.clone(),
+            buffers: self.buffers.clone(),
+            frame_queue: self.frame_queue.clone(),
+            buffer_queue: self.buffer_queue.clone(),
+            releasing: self.releasing.clone(),
+            cleaning: self.cleaning.clone(),
+            examined: self.examined.clone(),
+            issued: self.issued.clone(),
+            requests: self.requests.clone(),
+            statistics: self.statistics,
+            total_frames: self.total_frames,
+            total_units: self.total_units,
+            sabotage: self.sabotage,
+        }
+    }
+
+    /// Forgets how often things have happened; names keep only their order.
+    #[cfg(feature = "testing")]
+    pub(crate) fn renumber(
+        &mut self,
+    ) -> (
+        BTreeMap<OperationId, OperationId>,
+        BTreeMap<crate::IoId, crate::IoId>,
+    ) {
+        self.statistics = Statistics::default();
+        self.frame_queue.renumber();
+        self.buffer_queue.renumber();
+        self.issued.renumber()
     }
 
     /// Plants a mistake.

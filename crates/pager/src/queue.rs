@@ -10,12 +10,14 @@ pub(crate) enum Urgency {
     Head,
     /// Accesses behind the head of a stream wait for it.
     Ahead,
-    /// Nobody waits for it yet.
+    /// Nobody waits for it yet, but a stream will soon: it may push out other pages.
+    Soon,
+    /// Somebody thinks that it may be wanted: it takes a free frame or none.
     Hint,
 }
 
 /// A queue by urgency, then by arrival.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PageQueue {
     next: u64,
     order: BTreeMap<(Urgency, u64), ObjectPage>,
@@ -60,6 +62,15 @@ impl PageQueue {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.order.is_empty()
+    }
+
+    /// Places count from zero again; the order stays.
+    #[cfg(feature = "testing")]
+    pub(crate) fn renumber(&mut self) {
+        let order = std::mem::take(self);
+        for ((urgency, _), page) in order.order {
+            self.push(page, urgency);
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

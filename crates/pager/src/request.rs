@@ -19,7 +19,7 @@ pub(crate) enum Last {
     DestroySpace(Asid),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Open {
     /// Pages that it waits for, and one while it is being set up.
     left: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Ended {
 }
 
 /// All requests under way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Requests {
     open: BTreeMap<RequestId, Open>,
 }

@@ -8,6 +8,7 @@ use crate::issue::{Meaning, Step};
 use crate::page::{ObjectPage, Page, Purpose, Stage, State};
 use crate::pager::Pager;
 use crate::placement::SpacePlacement;
+use crate::queue::Urgency;
 use std::collections::BTreeMap;
 use units::{Asid, FrameNumber};
 
@@ -36,7 +37,7 @@ impl Pager {
             let Some(page) = self.pages.get(&key) else {
                 continue;
             };
-            let hint = page.is_hint();
+            let hint = page.is_hint() && page.urgency == Urgency::Hint;
             match self.allocate_for(key, &wanted) {
                 Some(frame) => {
                     self.frame_queue.remove(key);

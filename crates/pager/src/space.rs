@@ -53,7 +53,7 @@ pub(crate) enum Phase {
 }
 
 /// One address space.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Space {
     pub(crate) phase: Phase,
     pub(crate) table: TableImage,

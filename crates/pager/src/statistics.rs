@@ -27,6 +27,8 @@ pub struct Statistics {
     pub bytes_written: u64,
     /// Pages that left the card without being written, because they were clean.
     pub pages_dropped_clean: u64,
+    /// Pages cleaned before they had to leave.
+    pub pages_cleaned_ahead: u64,
     /// Write-backs that failed.
     pub write_backs_failed: u64,
     /// Entries removed because their set of the page table was full.

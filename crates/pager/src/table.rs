@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use units::{PageNumber, PageSize, TableGeometry, VirtAddr};
 
 /// The image of one table.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TableImage {
     geometry: TableGeometry,
     page_size: PageSize,

@@ -97,7 +97,10 @@ impl Pager {
                 }
                 self.releasing.insert(key);
             }
-            Purpose::Clean => self.protect(key, &mut steps),
+            Purpose::Clean => {
+                self.cleaning.insert(key);
+                self.protect(key, &mut steps);
+            }
         }
         for step in steps {
             self.issued.command(step, out);
@@ -154,7 +157,13 @@ impl Pager {
                 purpose,
                 stage: Stage::AwaitingBuffer,
             });
-            self.buffer_queue.push(key, Urgency::Head);
+            // Nobody waits for a page that is cleaned ahead.
+            let ahead = purpose == Purpose::Clean
+                && page.joined.is_empty()
+                && page.leaving.is_empty()
+                && page.waiters.is_empty();
+            let urgency = if ahead { Urgency::Soon } else { Urgency::Head };
+            self.buffer_queue.push(key, urgency);
             return;
         }
         page.dirty = false;
@@ -298,6 +307,7 @@ impl Pager {
             .get(&key.object)
             .is_some_and(|object| object.discard);
         let result = if discard { Ok(()) } else { result };
+        self.cleaning.remove(&key);
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use tombolo_pager::eviction::SecondChance;
+use tombolo_pager::fetch::ReadAhead;
 use tombolo_pager::placement::SpacePlacement;
 use tombolo_pager::{
     AccessError, Action, ChannelMemory, Config, Event, FaultCause, FaultToken, IoError, IoId,
@@ -37,17 +38,26 @@ impl Desk {
     }
 
     fn with(frames: u64, policies: Policies, limits: [Option<u32>; 2]) -> Self {
+        Self::configured(frames, policies, limits, |_| {})
+    }
+
+    fn configured(
+        frames: u64,
+        policies: Policies,
+        limits: [Option<u32>; 2],
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
         let memory = ChannelMemory {
             base: CardAddr::new(0).unwrap(),
             bytes: 2 * 65536 + frames * PAGE,
         };
-        let config = Config {
+        let mut config = Config {
             page_size: PageSize::KIB_4,
             table_sets_log2: 10,
-            batch_bytes: PAGE,
             buffer_bytes: PAGE,
             ..Config::new(vec![memory], vec![HostAddr::new(1 << 32)])
         };
+        change(&mut config);
         let mut desk = Self {
             pager: Pager::with_policies(config, policies).unwrap(),
             request: 0,
@@ -764,7 +774,6 @@ fn desk_with_placements(placements: &[SpacePlacement]) -> Desk {
     let config = Config {
         page_size: PageSize::KIB_4,
         table_sets_log2: 10,
-        batch_bytes: PAGE,
         buffer_bytes: PAGE,
         channel_bytes_log2: CHANNEL_BYTES_LOG2,
         ..Config::new(
@@ -914,4 +923,66 @@ fn spaces_that_share_an_object_are_striped_alike() {
         desk.serve(actions);
     }
     desk.map(2, 0, object, 4, true).unwrap();
+}
+
+#[test]
+fn pages_that_would_leave_next_are_cleaned_ahead() {
+    let mut desk = Desk::configured(2, Policies::default(), [None, None], |config| {
+        config.clean_ahead = 1;
+    });
+    let file = desk.object(1, 3 * PAGE, FILE);
+    desk.map(0, 16, file, 3, true).unwrap();
+    desk.touch(0, 16, true);
+    // The second page takes the last frame; the first one is protected, and written as soon as the
+    // buffer is free.
+    let read = desk.fault(0, 17, false);
+    assert_eq!(commands(&read[1..]), [("protect", false, true)]);
+    assert!(desk.done(id_of(&read[1]), true).is_empty());
+    let load = desk.io(io_of(&read[0]), Ok(PAGE));
+    let copy = desk.done(id_of(&load[2]), false);
+    assert_eq!(names(&copy), ["out"]);
+    let write = desk.done(id_of(&copy[0]), false);
+    assert!(desk.io(io_of(&write[0]), Ok(PAGE)).is_empty());
+    assert_eq!(desk.pager.statistics().pages_cleaned_ahead, 1);
+    // It leaves without being written again.
+    let third = desk.fault(0, 18, false);
+    assert_eq!(names(&third), ["invalidate"]);
+    let read = desk.done(id_of(&third[0]), false);
+    assert!(matches!(read[0], Action::ReadObject { offset, .. } if offset == 2 * PAGE));
+}
+
+#[test]
+fn a_window_is_fetched_ahead_and_its_first_page_is_not_installed() {
+    let policies = Policies {
+        fetch: Box::new(ReadAhead::new(2)),
+        ..Policies::default()
+    };
+    let mut desk = Desk::configured(32, policies, [None, None], |config| {
+        config.buffers = (1..5).map(|n| HostAddr::new(n << 32)).collect();
+    });
+    let file = desk.object(1, 8 * PAGE, FILE);
+    desk.map(0, 16, file, 8, true).unwrap();
+    let reads = desk.fault(0, 16, false);
+    assert_eq!(reads.len(), 2, "the page, and one more: {reads:?}");
+    for read in &reads {
+        let load = desk.io(io_of(read), Ok(PAGE));
+        assert_eq!(names(&load)[..2], ["in", "install"]);
+        desk.done(id_of(load.last().unwrap()), false);
+    }
+    // The second page is there; a fault at it is a surprise, and says that the stream goes on.
+    let next = desk.fault(0, 17, false);
+    assert_eq!(names(&next), ["reply"]);
+    let reads: Vec<Action> = next
+        .into_iter()
+        .filter(|action| matches!(action, Action::ReadObject { .. }))
+        .collect();
+    assert_eq!(reads.len(), 2);
+    let marker = desk.io(io_of(&reads[0]), Ok(PAGE));
+    assert_eq!(commands(&marker), [("in", false, true)], "no entry");
+    let other = desk.io(io_of(&reads[1]), Ok(PAGE));
+    assert_eq!(names(&other), ["in", "install"]);
+    // The marker's data is on its way: its buffer is not free, and who comes now waits for it.
+    assert!(commands(&desk.fault(0, 18, false)).is_empty());
+    let answered = desk.done(id_of(&marker[0]), false);
+    assert_eq!(names(&answered), ["install", "reply"]);
 }

@@ -96,7 +96,20 @@ impl Card {
     /// # Errors
     /// As [`create_space`](Self::create_space); and channels that the card does not have.
     pub fn create_space_on(&self, placement: SpacePlacement) -> Result<AddressSpace, Error> {
-        match self.link.call(Request::CreateSpace { placement })? {
+        self.create_space_with(placement, None)
+    }
+
+    /// Makes an address space that holds at most `limit` bytes of card memory with its pages, in whole
+    /// pages and at least one: when it wants more, its own pages leave, and nobody else's.
+    ///
+    /// # Errors
+    /// As [`create_space_on`](Self::create_space_on).
+    pub fn create_space_with(
+        &self,
+        placement: SpacePlacement,
+        limit: Option<u64>,
+    ) -> Result<AddressSpace, Error> {
+        match self.link.call(Request::CreateSpace { placement, limit })? {
             Reply::Space(asid) => Ok(AddressSpace::new(self.link.clone(), asid)),
             other => Err(unexpected(&other)),
         }

@@ -20,6 +20,8 @@ pub enum Request {
     CreateSpace {
         /// Where its frames lie.
         placement: SpacePlacement,
+        /// At most this many bytes of card memory for its pages; at least one page.
+        limit: Option<u64>,
     },
     /// End one, with its mappings.
     DestroySpace {

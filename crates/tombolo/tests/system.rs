@@ -451,6 +451,48 @@ fn a_full_disk_is_reported_and_nothing_written_is_lost() {
 }
 
 #[test]
+fn spaces_that_map_a_file_share_its_pages() {
+    on_each_card(|card, folder| {
+        let content = bytes((4 << 20) + 1);
+        let from = folder.join("from");
+        fs::write(&from, &content).unwrap();
+        let spaces = [card.create_space().unwrap(), card.create_space().unwrap()];
+        let inputs = spaces
+            .each_ref()
+            .map(|space| space.map_file(&from, MapOptions::read_only()).unwrap());
+        for (number, (space, input)) in spaces.iter().zip(&inputs).enumerate() {
+            let to = folder.join(format!("to{number}"));
+            let options = MapOptions::create(input.bytes());
+            let output = space.map_file(&to, options).unwrap();
+            let (source, target) = (input.address(), output.address());
+            run_copy(&card, space, source, target, input.bytes()).unwrap();
+            output.unmap().unwrap();
+            assert!(fs::read(&to).unwrap() == content);
+            let report = card.report().unwrap();
+            assert_eq!(
+                report.paging.pages_read, 3,
+                "each page is read once for both"
+            );
+        }
+        // What one of them writes, the other reads: one frame for both.
+        let shared = folder.join("shared");
+        fs::write(&shared, vec![0; content.len()]).unwrap();
+        let views = spaces
+            .each_ref()
+            .map(|space| space.map_file(&shared, MapOptions::read_write()).unwrap());
+        let bytes = inputs[0].bytes();
+        let (source, target) = (inputs[0].address(), views[0].address());
+        run_copy(&card, &spaces[0], source, target, bytes).unwrap();
+        let to = folder.join("to");
+        let output = spaces[1].map_file(&to, MapOptions::create(bytes)).unwrap();
+        let (source, target) = (views[1].address(), output.address());
+        run_copy(&card, &spaces[1], source, target, bytes).unwrap();
+        output.unmap().unwrap();
+        assert!(fs::read(&to).unwrap() == content);
+    });
+}
+
+#[test]
 fn ctrl_c_stops_the_kernel_and_keeps_what_was_written() {
     on_each_card(|card, folder| {
         let (from, to) = (folder.join("from"), folder.join("to"));

@@ -5,6 +5,7 @@ mod cache_controller;
 mod demo;
 mod determinism;
 mod direct;
+mod fault;
 mod formal;
 mod oversubscription;
 mod pager;
@@ -42,6 +43,16 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["split.cycles_equal"],
         measure: split::measure,
+    },
+    Bar {
+        names: &[
+            "fault.batch_gain",
+            "fault.batch_share_of_pcie",
+            "fault.batch_warm",
+            "fault.batch_warm_off",
+            "fault.batch_cold",
+        ],
+        measure: fault::measure,
     },
     Bar {
         names: &["stream.hot.share_of_physical"],
@@ -85,6 +96,16 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["pager.random_events"],
         measure: pager::measure,
+    },
+    Bar {
+        names: &[
+            "pager.exhaustive_pairs",
+            "pager.exhaustive_moves",
+            "pager.exhaustive_interleavings",
+            "pager.exhaustive_steps",
+            "pager.exhaustive_violations",
+        ],
+        measure: pager::exhaustive,
     },
     Bar {
         names: &[

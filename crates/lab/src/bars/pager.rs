@@ -5,8 +5,9 @@ use super::Failure;
 use crate::row::{Row, Target};
 use std::process::Command;
 
-pub fn measure() -> Result<Vec<Row>, Failure> {
-    // A process of its own: the simulated world is a test-only feature of the pager.
+/// Runs an example of the pager, which prints one JSON object. A process of its own: the simulated
+/// worlds are a test-only feature of the pager.
+fn example(name: &str, arguments: &[&str]) -> Result<serde_json::Value, Failure> {
     let run = Command::new("cargo")
         .args([
             "run",
@@ -17,21 +18,18 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             "--features",
             "testing",
         ])
-        .args([
-            "--example",
-            "pager-random",
-            "--",
-            "--events",
-            "1000000",
-            "--seed",
-            "1",
-        ])
+        .args(["--example", name, "--"])
+        .args(arguments)
         .current_dir(card::sim::home())
         .output()?;
     if !run.status.success() {
         return Err(String::from_utf8_lossy(&run.stderr).into());
     }
-    let result: serde_json::Value = serde_json::from_slice(&run.stdout)?;
+    Ok(serde_json::from_slice(&run.stdout)?)
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let result = example("pager-random", &["--events", "1000000", "--seed", "1"])?;
     let events = result["random_events"].as_f64().ok_or("no figure")?;
     Ok(vec![Row::new(
         "pager.random_events",
@@ -39,4 +37,35 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         "events",
         Target::AtLeast(1e6),
     )])
+}
+
+/// Every interleaving of small worlds; a rule that is broken anywhere is a failure.
+pub fn exhaustive() -> Result<Vec<Row>, Failure> {
+    let result = example("pager-explore", &[])?;
+    let figure = |name: &str| result[name].as_f64().ok_or("no figure");
+    let share = figure("pairs_seen")? / figure("pairs")?;
+    let moves = figure("moves_seen")? / figure("moves")?;
+    let all = Target::Exactly(1.0);
+    Ok(vec![
+        Row::new("pager.exhaustive_pairs", share, "share", all),
+        Row::new("pager.exhaustive_moves", moves, "share", all),
+        Row::new(
+            "pager.exhaustive_interleavings",
+            figure("states")?,
+            "states",
+            Target::Shown,
+        ),
+        Row::new(
+            "pager.exhaustive_steps",
+            figure("steps")?,
+            "steps",
+            Target::Shown,
+        ),
+        Row::new(
+            "pager.exhaustive_violations",
+            figure("violations")?,
+            "",
+            Target::Exactly(0.0),
+        ),
+    ])
 }

@@ -5,8 +5,9 @@ use crate::error::PagerError;
 use crate::event::ObjectKind;
 use crate::ids::{ObjectId, RequestId};
 use crate::object::Object;
-use crate::page::{ObjectPage, State};
+use crate::page::{ObjectPage, Purpose, Stage, State};
 use crate::pager::Pager;
+use crate::queue::Urgency;
 use crate::request::{answer, Last};
 use std::ops::Range;
 
@@ -96,6 +97,13 @@ impl Pager {
             return;
         }
         page.leaving.push(request);
+        let waits = State::WritingBack {
+            purpose: Purpose::Clean,
+            stage: Stage::AwaitingBuffer,
+        };
+        if page.state == waits {
+            self.buffer_queue.push(key, Urgency::Head);
+        }
         self.requests.add_one(request);
         self.settle(key, out);
     }

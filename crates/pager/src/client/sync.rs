@@ -2,7 +2,7 @@
 
 use crate::action::Action;
 use crate::ids::{ObjectId, RequestId};
-use crate::page::{ObjectPage, Purpose, Stage, State, Waiter};
+use crate::page::{ObjectPage, Purpose, Stage, State, Waiter, Wish};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::request::{answer, Last};
@@ -75,7 +75,12 @@ impl Pager {
                 purpose: Purpose::Clean,
                 stage: Stage::Writing(_),
             } => page.wanted.push(request),
-            State::WritingBack { .. } => page.joined.push(request),
+            State::WritingBack { stage, .. } => {
+                page.joined.push(request);
+                if stage == Stage::AwaitingBuffer {
+                    self.buffer_queue.push(key, Urgency::Head);
+                }
+            }
             State::Installing { .. } | State::Resident => page.wanted.push(request),
         }
         self.requests.add_one(request);
@@ -90,32 +95,48 @@ impl Pager {
         out: &mut Vec<Action>,
     ) {
         if let Ok(range) = self.checked_range(asid, address, bytes) {
-            self.want_range(asid, range, out);
+            for (start, object, indices) in self.mapped_in(asid, range) {
+                self.want_ahead(asid, (start, object, indices), None, Urgency::Hint, out);
+            }
         }
     }
 
-    /// Hints for every page of a range that is mapped, as far as frames are free.
-    pub(crate) fn want_range(&mut self, asid: Asid, range: Range<u64>, out: &mut Vec<Action>) {
-        let mut room = self
-            .free_frames()
-            .saturating_sub(self.frame_queue.len() as u64);
-        for (start, object, indices) in self.mapped_in(asid, range) {
-            let first = indices.start;
-            for index in indices {
-                let offset = (index - first) << self.page_size.bits();
-                let waiter = Waiter {
-                    asid,
-                    address: VirtAddr::truncated(start.get() + offset),
-                    access: None,
-                };
-                let key = ObjectPage { object, index };
-                let absent = !self.pages.contains_key(&key);
-                if absent && room == 0 {
+    /// Wants pages of a mapping before they are touched. Hints end with the free frames.
+    pub(crate) fn want_ahead(
+        &mut self,
+        asid: Asid,
+        (start, object, indices): (VirtAddr, ObjectId, Range<u64>),
+        marker: Option<u64>,
+        urgency: Urgency,
+        out: &mut Vec<Action>,
+    ) {
+        let mut room = match urgency {
+            Urgency::Hint => self
+                .free_frames()
+                .saturating_sub(self.frame_queue.len() as u64),
+            _ => u64::MAX,
+        };
+        let first = indices.start;
+        for index in indices {
+            let key = ObjectPage { object, index };
+            if !self.pages.contains_key(&key) {
+                if room == 0 {
                     return;
                 }
-                room -= u64::from(absent);
-                self.want(key, waiter, Urgency::Hint, out);
+                room -= 1;
             }
+            let wish = if marker == Some(index) {
+                Wish::Load
+            } else {
+                Wish::Install
+            };
+            let offset = (index - first) << self.page_size.bits();
+            let waiter = Waiter {
+                asid,
+                address: VirtAddr::truncated(start.get() + offset),
+                wish,
+            };
+            self.want(key, waiter, urgency, out);
         }
     }
 }

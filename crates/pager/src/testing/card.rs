@@ -265,6 +265,15 @@ impl Card {
             && self.draining.is_none()
     }
 
+    /// A copy to the card that is not over reads these bytes of a buffer.
+    pub(super) fn reads_buffer(&self, start: u64, bytes: u64) -> bool {
+        let running = self.copies.iter().map(|copy| &copy.command);
+        self.ring.iter().chain(running).any(|command| {
+            matches!(command.operation, Operation::CopyIn { from, bytes: length, .. }
+                if from.get() < start + bytes && start < from.get() + length)
+        })
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.ring_is_empty()
             && self.events.is_empty()

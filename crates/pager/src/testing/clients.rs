@@ -28,7 +28,14 @@ impl World {
             if !self.rng.percent(2) {
                 write = piece.write && (write || !piece.read);
             }
-            let page = self.rng.below(piece.pages as usize) as u64;
+            let mut page = self.rng.below(piece.pages as usize) as u64;
+            // Many streams go on where they were.
+            let last = self.last.get(&stream).map_or(0, |last| last.get());
+            let next = (last >> self.model.page.bits()) + 1;
+            let start = piece.start >> self.model.page.bits();
+            if self.rng.percent(40) && (start..start + piece.pages).contains(&next) {
+                page = next - start;
+            }
             let row = self.rng.below((self.model.page.bytes() / ROW) as usize) as u64;
             address =
                 VirtAddr::truncated(piece.start + (page << self.model.page.bits()) + row * ROW);
@@ -44,6 +51,7 @@ impl World {
             address,
             write,
         };
+        self.last.insert(stream, address);
         self.card.issue(stream, access)
     }
 

@@ -8,6 +8,7 @@
 
 mod card;
 mod clients;
+pub mod explore;
 mod host;
 mod model;
 mod rng;
@@ -64,6 +65,8 @@ pub struct Tally {
     pub pages_zeroed: u64,
     /// Pages brought in before they were touched.
     pub pages_hinted: u64,
+    /// Pages cleaned before they had to leave.
+    pub pages_cleaned_ahead: u64,
 }
 
 impl Tally {
@@ -74,6 +77,7 @@ impl Tally {
         self.faults_joined += statistics.faults_joined;
         self.pages_zeroed += statistics.pages_zeroed;
         self.pages_hinted += statistics.pages_hinted;
+        self.pages_cleaned_ahead += statistics.pages_cleaned_ahead;
     }
 
     /// Adds another run.
@@ -91,6 +95,7 @@ impl Tally {
             faults_joined,
             pages_zeroed,
             pages_hinted,
+            pages_cleaned_ahead,
         } = other;
         self.events += events;
         self.accesses += accesses;
@@ -104,6 +109,7 @@ impl Tally {
         self.faults_joined += faults_joined;
         self.pages_zeroed += pages_zeroed;
         self.pages_hinted += pages_hinted;
+        self.pages_cleaned_ahead += pages_cleaned_ahead;
     }
 }
 

@@ -10,6 +10,7 @@ use crate::config::{ChannelMemory, Config, InstallOrder};
 use crate::error::AccessError;
 use crate::event::Event;
 use crate::eviction::SecondChance;
+use crate::fetch::{OnDemand, ReadAhead};
 use crate::ids::{FaultToken, ObjectId};
 use crate::page::ObjectPage;
 use crate::pager::{Pager, Policies};
@@ -49,6 +50,8 @@ pub(super) struct World {
     pub(super) next_stamp: u64,
     free_at_first: u64,
     answered: Vec<FaultToken>,
+    /// Where each stream was last.
+    pub(super) last: BTreeMap<usize, VirtAddr>,
     pub(super) tally: Tally,
     trace: VecDeque<Happened>,
 }
@@ -87,7 +90,7 @@ impl World {
             table_sets_log2: TableGeometry::MIN_SETS_LOG2,
             buffers: (0..buffers).map(buffer_address).collect(),
             buffer_bytes: page_size.bytes() * (1 + rng.below(2) as u64),
-            batch_bytes: page_size.bytes() << rng.below(3),
+            clean_ahead: rng.below(4) as u64,
             install_order: if rng.percent(50) {
                 InstallOrder::Fenced
             } else {
@@ -101,6 +104,13 @@ impl World {
         if rng.percent(30) {
             policies.placement = Box::new(Striped);
         }
+        policies.fetch = match rng.below(4) {
+            0 => Box::new(ReadAhead::new(1 + rng.below(4) as u64)),
+            1 => Box::new(ReadAhead::new(64)),
+            doublings => Box::new(OnDemand {
+                block_pages: 1 << (doublings - 1),
+            }),
+        };
         let streams = (0..2 + rng.below(5))
             .map(|stream| asid(stream % 3))
             .collect();
@@ -126,6 +136,7 @@ impl World {
             next_object: 0,
             next_stamp: 1,
             answered: Vec::new(),
+            last: BTreeMap::new(),
             tally: Tally::default(),
             trace: VecDeque::new(),
         })
@@ -268,7 +279,18 @@ impl World {
     fn carry_out(&mut self, action: &Action) -> Verdict<()> {
         match action {
             Action::Command { operation, .. } => self.submit(action, operation),
-            Action::ReadObject { .. } => self.host.begin(action, &mut self.rng),
+            Action::ReadObject {
+                bytes,
+                buffer,
+                buffer_offset,
+                ..
+            } => {
+                let start = buffer_address(buffer.0 as usize).get() + buffer_offset;
+                if self.card.reads_buffer(start, *bytes) {
+                    return Err(format!("{action:?} overwrites what is being copied"));
+                }
+                self.host.begin(action, &mut self.rng)
+            }
             Action::WriteObject { object, offset, .. } => {
                 let page = ObjectPage {
                     object: *object,

@@ -15,8 +15,12 @@ use card::command::{Command, FaultToken};
 use card::memory::HostMemory;
 use card::{Card, WorkId};
 use files::Files;
+use pager::fetch::ReadAhead;
 use pager::placement::SpacePlacement;
-use pager::{ChannelMemory, Config, Event, InstallOrder, Pager, PagerError, RequestId, Success};
+use pager::{
+    ChannelMemory, Config, Event, InstallOrder, ObjectId, Pager, PagerError, Policies, RequestId,
+    Success,
+};
 use pump::Work;
 use slots::SlotState;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -39,6 +43,11 @@ pub enum FileState {
 pub struct OwnerOptions {
     /// Host buffers for DMA; each holds a page.
     pub dma_buffers: u32,
+    /// Up to this much is fetched ahead of a stream at a time; 0: only what an access waits for.
+    pub read_ahead_bytes: u64,
+    /// While less card memory than this is free, as much of what would leave next is written back
+    /// ahead; 0: pages are written when they leave.
+    pub clean_ahead_bytes: u64,
     /// What reading a file costs in virtual time.
     pub file_state: FileState,
     /// Name of the platform, for reports.
@@ -51,6 +60,8 @@ impl Default for OwnerOptions {
     fn default() -> Self {
         Self {
             dma_buffers: 16,
+            read_ahead_bytes: 16 << 20,
+            clean_ahead_bytes: 16 << 20,
             file_state: FileState::Warm,
             platform: String::new(),
             platform_hash: String::new(),
@@ -72,7 +83,8 @@ pub struct Owner {
     work: BTreeMap<WorkId, Work>,
     outgoing: VecDeque<Command>,
     completed: BTreeMap<RequestId, Result<Success, PagerError>>,
-    write_back_errors: Vec<Error>,
+    /// The last failed write of each place, until it is told.
+    write_back_errors: BTreeMap<(ObjectId, u64), Error>,
     next_request: u64,
     faults_waiting: BTreeSet<FaultToken>,
     fault_since: Picoseconds,
@@ -121,9 +133,16 @@ impl Owner {
             channel_bytes_log2: description.channel_bytes_log2,
             // Copies of several pages overlap, in both directions, which is worth a trip to the host.
             install_order: InstallOrder::OnCompletion,
+            clean_ahead: options.clean_ahead_bytes / page.bytes(),
             ..Config::new(channels, addresses)
         };
-        let pager = Pager::new(config).map_err(|error| Error::Internal(error.to_string()))?;
+        let mut policies = Policies::default();
+        if options.read_ahead_bytes > 0 {
+            let pages = options.read_ahead_bytes.div_ceil(page.bytes());
+            policies.fetch = Box::new(ReadAhead::new(pages));
+        }
+        let pager = Pager::with_policies(config, policies)
+            .map_err(|error| Error::Internal(error.to_string()))?;
         Ok(Self {
             slots: (0..description.slots)
                 .map(|_| SlotState::default())
@@ -139,7 +158,7 @@ impl Owner {
             work: BTreeMap::new(),
             outgoing: VecDeque::new(),
             completed: BTreeMap::new(),
-            write_back_errors: Vec::new(),
+            write_back_errors: BTreeMap::new(),
             next_request: 0,
             faults_waiting: BTreeSet::new(),
             fault_since: Picoseconds::ZERO,
@@ -159,7 +178,9 @@ impl Owner {
                 card: Box::new(self.card.description().clone()),
                 now: self.card.now(),
             }),
-            Request::CreateSpace { placement } => self.create_space(placement).map(Reply::Space),
+            Request::CreateSpace { placement, limit } => {
+                self.create_space(placement, limit).map(Reply::Space)
+            }
             Request::DestroySpace { space } => self.destroy_space(space),
             Request::Load {
                 slot,
@@ -262,15 +283,24 @@ impl Owner {
         })
     }
 
-    fn create_space(&mut self, placement: SpacePlacement) -> Result<Asid, Error> {
+    fn create_space(
+        &mut self,
+        placement: SpacePlacement,
+        limit: Option<u64>,
+    ) -> Result<Asid, Error> {
         let spaces = self.spaces.len() as u8;
         let free = self.spaces.iter().position(|used| !used);
         let asid = free.and_then(|number| Asid::new(number as u8));
         let asid = asid.ok_or(Error::NoFreeSpace { spaces })?;
+        let page = self.pager.page_size();
+        let frame_limit = limit.map(|bytes| {
+            let frames = bytes >> page.bits();
+            u32::try_from(frames).unwrap_or(u32::MAX).max(1)
+        });
         self.ask(|request| Event::CreateSpace {
             request,
             asid,
-            frame_limit: None,
+            frame_limit,
             placement,
         })?;
         self.spaces[usize::from(asid.get())] = true;

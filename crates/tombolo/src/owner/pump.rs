@@ -28,6 +28,7 @@ pub(super) enum Work {
 pub(super) struct Pending {
     io: IoId,
     direction: Direction,
+    object: pager::ObjectId,
     label: String,
     offset: u64,
     bytes: u64,
@@ -49,12 +50,14 @@ impl Owner {
 
     /// A failed request of the pager, with the I/O error behind it if there was one.
     fn with_cause(&mut self, result: Result<Success, pager::PagerError>) -> Result<Success, Error> {
-        result.map_err(|error| match (&error, self.write_back_errors.pop()) {
-            (pager::PagerError::Io { .. }, Some(cause)) => {
-                self.write_back_errors.clear();
-                cause
-            }
-            _ => Error::Pager(error),
+        result.map_err(|error| {
+            let cause = match error {
+                pager::PagerError::Io { object, offset, .. } => {
+                    self.write_back_errors.remove(&(object, offset))
+                }
+                _ => None,
+            };
+            cause.unwrap_or(Error::Pager(error))
         })
     }
 
@@ -284,6 +287,7 @@ impl Owner {
         let pending = Pending {
             io,
             direction,
+            object,
             label,
             offset,
             bytes,
@@ -303,13 +307,15 @@ impl Owner {
         let result = result.map_err(|source| {
             let code = source.raw_os_error().unwrap_or(libc::EIO);
             if pending.direction == Direction::Write {
-                self.write_back_errors.push(Error::Transfer {
+                let error = Error::Transfer {
                     label: pending.label,
                     direction: "writing back",
                     bytes: pending.bytes,
                     offset: pending.offset,
                     source,
-                });
+                };
+                let place = (pending.object, pending.offset);
+                self.write_back_errors.insert(place, error);
             }
             IoError::Os(code)
         });

@@ -1,0 +1,95 @@
+//! Streaming from a file whose pages are not on the card: what fetching ahead is worth.
+
+use super::{aes, Failure};
+use crate::row::{Row, Target};
+use card::sim::SimCard;
+use std::path::Path;
+use tombolo::{Card, Continue, FileState, MapOptions, OwnerOptions, Report, SimOptions, SlotId};
+
+const FILE_BYTES: u64 = 64 << 20;
+/// FSRF, table 2: streaming over all applications, data in host memory (8-9 GiB/s) and on storage
+/// (1.6-1.7 GiB/s).
+const FSRF_WARM: f64 = 8.5;
+const FSRF_COLD: f64 = 1.65;
+
+/// Reads a file with `kernels/sum`, which does nothing else until its end.
+fn stream(input: &Path, owner: OwnerOptions) -> Result<Report, Failure> {
+    let card = SimCard::open(SimOptions::named("f1")?, |_| {})?;
+    let card = Card::new(Box::new(card), owner)?;
+    let space = card.create_space()?;
+    let source = space.map_file(input, MapOptions::read_only())?;
+    let output = input.with_extension("sum");
+    let target = space.map_file(&output, MapOptions::create(64))?;
+    let mut slot = card.load(SlotId(0), &card::sim::home().join("kernels/sum"), &space)?;
+    slot.set_pointer("input", source.address())?;
+    slot.set_pointer("output", target.address())?;
+    slot.set("bytes", source.bytes())?;
+    slot.start()?;
+    slot.wait(None, |_| Continue::Yes)?;
+    let report = card.report()?;
+    target.unmap()?;
+    if std::fs::read(&output)? != lane_sums(&std::fs::read(input)?) {
+        return Err("the sums are wrong".into());
+    }
+    Ok(report)
+}
+
+/// What the kernel is to write.
+fn lane_sums(content: &[u8]) -> Vec<u8> {
+    let mut sums = [0u64; 8];
+    for (index, word) in content.chunks_exact(8).enumerate() {
+        let word = word.try_into().map_or(0, u64::from_le_bytes);
+        sums[index % 8] = sums[index % 8].wrapping_add(word);
+    }
+    sums.iter().flat_map(|sum| sum.to_le_bytes()).collect()
+}
+
+/// GiB/s of the input, from start to done.
+fn rate(report: &Report) -> Result<f64, Failure> {
+    let run = report.runs.last().ok_or("no run")?;
+    Ok(FILE_BYTES as f64 / run.time.as_seconds() / f64::from(1 << 30))
+}
+
+/// What the link carries to the card at most, in GiB/s of payload.
+fn link_rate() -> Result<f64, Failure> {
+    let options = SimOptions::named("f1")?;
+    let pcie = *options.platform.pcie();
+    let packet = pcie.completion_bytes + pcie.tlp_overhead + pcie.link_overhead;
+    let share = pcie.completion_bytes as f64 / packet as f64;
+    Ok(pcie.wire_bytes_per_second as f64 * share / f64::from(1 << 30))
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let folder = tempfile::tempdir()?;
+    let input = folder.path().join("input");
+    aes::write_input(&input, FILE_BYTES)?;
+    let run = |read_ahead_bytes: u64, file_state: FileState| {
+        let owner = OwnerOptions {
+            read_ahead_bytes,
+            file_state,
+            ..OwnerOptions::default()
+        };
+        stream(&input, owner)
+    };
+    let ahead = OwnerOptions::default().read_ahead_bytes;
+    let on = run(ahead, FileState::Warm)?;
+    let off = run(0, FileState::Warm)?;
+    let cold = run(ahead, FileState::Cold)?;
+    eprintln!(
+        "faults that reached the host: {} on, {} off",
+        on.paging.faults, off.paging.faults
+    );
+    let (on, off, cold) = (rate(&on)?, rate(&off)?, rate(&cold)?);
+    Ok(vec![
+        Row::new("fault.batch_gain", on / off, "ratio", Target::AtLeast(2.0)),
+        Row::new(
+            "fault.batch_share_of_pcie",
+            on / link_rate()?,
+            "ratio",
+            Target::Shown,
+        ),
+        Row::new("fault.batch_warm", on, "GiB/s", Target::Beside(FSRF_WARM)),
+        Row::new("fault.batch_warm_off", off, "GiB/s", Target::Shown),
+        Row::new("fault.batch_cold", cold, "GiB/s", Target::Beside(FSRF_COLD)),
+    ])
+}

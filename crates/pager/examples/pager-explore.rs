@@ -1,0 +1,44 @@
+//! Visits every state of small worlds and says how many there were. `make bench` runs it for the figures
+//! `pager.exhaustive_*`. Prints one JSON object.
+
+use std::process::ExitCode;
+use tombolo_pager::testing::explore::{every_pair, explore, Small};
+use tombolo_pager::InstallOrder;
+
+fn main() -> ExitCode {
+    let orders = [InstallOrder::Fenced, InstallOrder::OnCompletion];
+    let mut found = match every_pair() {
+        Ok(found) => found,
+        Err(broken) => return failed(&broken),
+    };
+    for install_order in orders {
+        match explore(Small {
+            install_order,
+            ..Small::TWO_TWO_TWO
+        }) {
+            Ok(more) => found.add(more),
+            Err(broken) => return failed(&broken),
+        }
+    }
+    let (pairs, moves) = (found.pairs_in_all(), found.moves_in_all());
+    eprintln!(
+        "not seen: {:?} {:?}",
+        found.missing_pairs(),
+        found.missing_moves()
+    );
+    println!(
+        "{{\"states\": {}, \"steps\": {}, \"rests\": {}, \"pairs\": {pairs}, \"pairs_seen\": {}, \
+         \"moves\": {moves}, \"moves_seen\": {}, \"violations\": 0}}",
+        found.states,
+        found.steps,
+        found.rests,
+        pairs - found.missing_pairs().len(),
+        moves - found.missing_moves().len(),
+    );
+    ExitCode::SUCCESS
+}
+
+fn failed(broken: &str) -> ExitCode {
+    eprintln!("{broken}");
+    ExitCode::FAILURE
+}

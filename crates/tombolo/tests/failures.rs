@@ -1,0 +1,278 @@
+//! When I/O fails: does the one whose I/O it is get an error that names the file, do the others notice
+//! nothing, and are the bytes that were said to be safe in the file?
+
+use std::cell::Cell;
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::Arc;
+use tempfile::TempDir;
+use tombolo::io::{BlockingIo, Direction, FileIo, Transfer, TransferId};
+use tombolo::{
+    AddressSpace, Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
+    OwnerOptions, Slot, SlotId,
+};
+
+const PAGE: usize = 2 << 20;
+
+fn bytes(count: usize, seed: u32) -> Vec<u8> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// A card with room for a few pages, so that pages leave while a kernel runs.
+fn small_card() -> FunctionalCard {
+    FunctionalCard::new(FunctionalConfig {
+        channel_bytes: 5 * PAGE as u64,
+        channels: 1,
+        ..FunctionalConfig::default()
+    })
+}
+
+fn start(card: &Card, space: &AddressSpace, from: &Mapping, to: &Mapping) -> Result<Slot, Error> {
+    let folder = card::sim::home().join("kernels/copy");
+    let mut slot = card.load(SlotId(0), &folder, space)?;
+    slot.set_pointer("input", from.address())?;
+    slot.set_pointer("output", to.address())?;
+    slot.set("bytes", from.bytes())?;
+    slot.start()?;
+    Ok(slot)
+}
+
+fn run(card: &Card, space: &AddressSpace, from: &Mapping, to: &Mapping) -> Result<(), Error> {
+    start(card, space, from, to)?.wait(None, |_| Continue::Yes)
+}
+
+/// Copies a file; the copy is in its file when this is over.
+fn copy(card: &Card, from: &Path, to: &Path) -> Result<(), Error> {
+    let space = card.create_space()?;
+    let input = space.map_file(from, MapOptions::read_only())?;
+    let output = space.map_file(to, MapOptions::create(input.bytes()))?;
+    run(card, &space, &input, &output)?;
+    output.unmap()
+}
+
+/// What goes wrong with an operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    /// Reads give an error of the device, writes find no room.
+    Error,
+    /// Reads end early, writes get an error of the device.
+    Short,
+}
+
+/// Fails one operation, chosen by its number.
+struct Failing {
+    inner: BlockingIo,
+    /// Operations until the one that fails; negative: none any more.
+    until: Arc<AtomicI64>,
+    fault: Fault,
+    chosen: Option<(TransferId, Direction)>,
+}
+
+impl FileIo for Failing {
+    fn name(&self) -> &'static str {
+        "failing"
+    }
+
+    fn start(&mut self, transfer: Transfer) {
+        if self.until.fetch_sub(1, Ordering::Relaxed) == 0 {
+            self.chosen = Some((transfer.id, transfer.direction));
+            if transfer.direction == Direction::Write {
+                return;
+            }
+        }
+        self.inner.start(transfer);
+    }
+
+    fn finish(&mut self, id: TransferId) -> io::Result<usize> {
+        let chosen = self.chosen.filter(|(chosen, _)| *chosen == id);
+        match (chosen, self.fault) {
+            (None, _) => self.inner.finish(id),
+            (Some((_, Direction::Read)), Fault::Short) => self.inner.finish(id).map(|n| n / 2),
+            (Some((_, Direction::Write)), Fault::Error) => {
+                Err(io::Error::from_raw_os_error(libc::ENOSPC))
+            }
+            _ => Err(io::Error::from_raw_os_error(libc::EIO)),
+        }
+    }
+}
+
+#[test]
+fn each_operation_in_turn_fails() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let content = bytes(6 * PAGE + 777, 1);
+    let quiet = bytes(PAGE + 5, 2);
+    fs::write(path("from"), &content).unwrap();
+    fs::write(path("quiet"), &quiet).unwrap();
+    let (reads, writes) = (Cell::new(0), Cell::new(0));
+    for fault in [Fault::Error, Fault::Short] {
+        for number in 0.. {
+            let until = Arc::new(AtomicI64::new(-1));
+            let io = Failing {
+                inner: BlockingIo::default(),
+                until: until.clone(),
+                fault,
+                chosen: None,
+            };
+            let raw = Box::new(small_card());
+            let card = Card::with_io(raw, Box::new(io), OwnerOptions::default()).unwrap();
+            // A bystander with dirty pages on the card.
+            let space = card.create_space().unwrap();
+            let input = space
+                .map_file(&path("quiet"), MapOptions::read_only())
+                .unwrap();
+            let output = space
+                .map_file(&path("loud"), MapOptions::create(input.bytes()))
+                .unwrap();
+            run(&card, &space, &input, &output).unwrap();
+            output.sync().unwrap();
+
+            until.store(number, Ordering::Relaxed);
+            let result = copy(&card, &path("from"), &path("to"));
+            let failed = until.load(Ordering::Relaxed) < 0;
+            until.store(-1, Ordering::Relaxed);
+            match result {
+                Ok(()) => assert!(
+                    fs::read(path("to")).unwrap() == content,
+                    "operation {number} {fault:?}: good, but the bytes are wrong"
+                ),
+                Err(error) => {
+                    let text = error.to_string();
+                    let read = matches!(error, Error::Access(_));
+                    let named = text.contains(if read { "/from" } else { "/to" });
+                    assert!(failed && named, "operation {number} {fault:?}: {text}");
+                    let counter = if read { &reads } else { &writes };
+                    counter.set(counter.get() + 1);
+                }
+            }
+            // The bystander's bytes are safe, and its card still works for it and for others.
+            assert!(fs::read(path("loud")).unwrap() == quiet);
+            run(&card, &space, &input, &output).unwrap();
+            output.unmap().unwrap();
+            assert!(fs::read(path("loud")).unwrap() == quiet);
+            copy(&card, &path("from"), &path("to")).unwrap();
+            assert!(fs::read(path("to")).unwrap() == content);
+            if !failed {
+                break;
+            }
+        }
+    }
+    // A failed eviction is tried again, so not each failure is an error.
+    assert!(reads.get() >= 14, "{} reads failed", reads.get());
+    assert!(writes.get() >= 2, "{} writes failed", writes.get());
+}
+
+#[test]
+fn a_file_truncated_while_mapped_is_an_error_and_not_zeroes() {
+    let folder = TempDir::new().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    fs::write(&from, bytes(4 * PAGE, 3)).unwrap();
+    let card = Card::functional(small_card()).unwrap();
+    let space = card.create_space().unwrap();
+    let input = space.map_file(&from, MapOptions::read_only()).unwrap();
+    let output = space
+        .map_file(&to, MapOptions::create(input.bytes()))
+        .unwrap();
+    let file = fs::File::options().write(true).open(&from).unwrap();
+    file.set_len(3 * PAGE as u64 / 2).unwrap();
+    let error = run(&card, &space, &input, &output).unwrap_err().to_string();
+    assert!(
+        error.contains("truncated") && error.contains("/from"),
+        "{error}"
+    );
+}
+
+const CHILD: &str = "TOMBOLO_TEST_CHILD";
+
+/// The child: copies, syncs, says so, and goes on until it is killed.
+fn live_and_be_killed(folder: &Path) {
+    let card = Card::functional(small_card()).unwrap();
+    let space = card.create_space().unwrap();
+    let input = space
+        .map_file(&folder.join("from"), MapOptions::read_only())
+        .unwrap();
+    let output = space
+        .map_file(&folder.join("to"), MapOptions::create(input.bytes()))
+        .unwrap();
+    run(&card, &space, &input, &output).unwrap();
+    output.sync().unwrap();
+    println!("synced");
+    io::stdout().flush().unwrap();
+    // Overwrites the card's copy with the same bytes until the end.
+    loop {
+        run(&card, &space, &input, &output).unwrap();
+    }
+}
+
+#[test]
+fn synced_bytes_survive_the_process() {
+    if let Ok(folder) = std::env::var(CHILD) {
+        return live_and_be_killed(&PathBuf::from(folder));
+    }
+    let folder = TempDir::new().unwrap();
+    let content = bytes(6 * PAGE + 777, 4);
+    fs::write(folder.path().join("from"), &content).unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "synced_bytes_survive_the_process", "--nocapture"])
+        .env(CHILD, folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let synced = lines
+        .map_while(Result::ok)
+        .any(|line| line.ends_with("synced"));
+    // SIGKILL: no destructor runs.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(synced, "the child ended early");
+    assert!(fs::read(folder.path().join("to")).unwrap() == content);
+}
+
+#[test]
+fn a_space_at_its_limit_pushes_out_its_own_pages_only() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (content, quiet) = (bytes(8 * PAGE, 5), bytes(PAGE, 6));
+    fs::write(path("from"), &content).unwrap();
+    fs::write(path("quiet"), &quiet).unwrap();
+    let card = Card::functional(FunctionalCard::new(FunctionalConfig::default())).unwrap();
+    let space = card.create_space().unwrap();
+    let input = space
+        .map_file(&path("quiet"), MapOptions::read_only())
+        .unwrap();
+    let output = space
+        .map_file(&path("loud"), MapOptions::create(input.bytes()))
+        .unwrap();
+    run(&card, &space, &input, &output).unwrap();
+    let before = card.report().unwrap().paging;
+    assert_eq!(before.evictions, 0);
+
+    let limit = Some(3 * PAGE as u64);
+    let limited = card.create_space_with(Default::default(), limit).unwrap();
+    let big = limited
+        .map_file(&path("from"), MapOptions::read_only())
+        .unwrap();
+    let copy = limited
+        .map_file(&path("to"), MapOptions::create(big.bytes()))
+        .unwrap();
+    run(&card, &limited, &big, &copy).unwrap();
+    let report = card.report().unwrap();
+    // 16 pages through 3 frames, on a card with thousands.
+    assert!(report.paging.evictions >= 13, "{report}");
+    copy.unmap().unwrap();
+    assert!(fs::read(path("to")).unwrap() == content);
+
+    // The others' pages are where they were.
+    let reads = card.report().unwrap().paging.pages_read;
+    run(&card, &space, &input, &output).unwrap();
+    assert_eq!(card.report().unwrap().paging.pages_read, reads);
+}
