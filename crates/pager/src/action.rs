@@ -74,6 +74,13 @@ pub enum Operation {
         /// Size of the page.
         size: PageSize,
     },
+    /// Moves a page table to one with twice as many sets; accesses of the space wait meanwhile.
+    Grow {
+        /// Address space.
+        asid: Asid,
+        /// The new table. Need not be zeroed.
+        table: TableGeometry,
+    },
     /// Lets a parked access go on with a translation, or fails it (`None`).
     FaultReply {
         /// Which access.

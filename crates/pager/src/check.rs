@@ -54,7 +54,15 @@ impl Pager {
             }
         }
         let used = (owners.len() as u64) << self.page_size.class();
-        let tables = (self.spaces.len() as u64) << self.table_order();
+        let units = |sets_log2| 1u64 << Self::table_order(sets_log2);
+        let tables: u64 = self
+            .spaces
+            .values()
+            .map(|space| {
+                let old = space.old_table.map_or(0, |old| units(old.sets_log2));
+                units(space.table.geometry().sets_log2()) + old
+            })
+            .sum();
         let free = self.memory.count(0);
         findings.expect(used + tables + free == self.total_units, || {
             format!("{used} units of pages, {tables} of tables and {free} free are not all")

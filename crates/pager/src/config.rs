@@ -4,7 +4,7 @@ use crate::error::ConfigError;
 use units::{CardAddr, FrameNumber, HostAddr, PageSize, TableGeometry, ROW_BYTES};
 
 /// Largest page table: 2^24 sets, 1 GiB.
-const MAX_SETS_LOG2: u8 = 24;
+pub(crate) const MAX_SETS_LOG2: u8 = 24;
 
 /// Card memory of one channel that the pager may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,11 @@ pub struct Config {
     pub channel_bytes_log2: u8,
     /// log2 of the sets of a page table, 10 to 24.
     pub table_sets_log2: u8,
+    /// A table grows when a set is full and this percentage of its entries is in use. Until then, and
+    /// at the limit, a full set gives up its oldest entry.
+    pub grow_percent: u8,
+    /// No table grows beyond this many sets (log2).
+    pub max_sets_log2: u8,
     /// DMA buffers, as the card reaches them.
     pub buffers: Vec<HostAddr>,
     /// Size of each buffer: at least a page. A buffer carries as many pages at once as fit.
@@ -57,6 +62,8 @@ impl Config {
             channels,
             channel_bytes_log2: 34,
             table_sets_log2: 12,
+            grow_percent: 25,
+            max_sets_log2: 20,
             buffers,
             buffer_bytes: 2 << 20,
             install_order: InstallOrder::Fenced,

@@ -213,7 +213,7 @@ impl Pager {
         }
     }
 
-    /// Writes an entry; if its set is full, the oldest of the set has to go first.
+    /// Writes an entry; if its set is full, the table grows, or the oldest of the set has to go first.
     fn install(
         &mut self,
         key: ObjectPage,
@@ -222,11 +222,14 @@ impl Pager {
         entry: PageEntry,
         steps: &mut Vec<Step>,
     ) {
-        let conflict = self
-            .spaces
-            .get(&asid)
-            .and_then(|space| space.table.conflict(address));
-        if let Some((victim, page)) = conflict {
+        let conflict = |pager: &Self| {
+            let space = pager.spaces.get(&asid)?;
+            space.table.conflict(address)
+        };
+        if conflict(self).is_some() {
+            self.grow_table(asid, steps);
+        }
+        if let Some((victim, page)) = conflict(self) {
             self.statistics.set_conflicts += 1;
             let before = steps.len();
             self.remove_entry(page, asid, victim, steps);

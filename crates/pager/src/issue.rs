@@ -12,6 +12,8 @@ use units::Asid;
 pub(crate) enum Meaning {
     /// A page table is zeroed.
     TableZeroed(Asid),
+    /// A page table has moved to a larger one.
+    TableGrown(Asid),
     /// A part of a page's data is in its frame.
     Loaded(ObjectPage),
     /// The data is in the frame, the entries are written, the accesses answered.
@@ -27,7 +29,7 @@ pub(crate) enum Meaning {
 impl Meaning {
     pub(crate) fn page(self) -> Option<ObjectPage> {
         match self {
-            Self::TableZeroed(_) => None,
+            Self::TableZeroed(_) | Self::TableGrown(_) => None,
             Self::Loaded(page)
             | Self::Installed(page)
             | Self::Reported(page)

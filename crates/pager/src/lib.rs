@@ -32,6 +32,7 @@ mod fault;
 pub mod fetch;
 mod fill;
 mod frame;
+mod grow;
 pub mod ids;
 mod issue;
 mod object;

@@ -2,7 +2,7 @@
 
 use crate::action::Action;
 use crate::buffer::BufferPool;
-use crate::config::{Config, InstallOrder};
+use crate::config::{Config, InstallOrder, MAX_SETS_LOG2};
 use crate::error::{ConfigError, Direction, PagerError};
 use crate::event::{Event, OperationStatus};
 use crate::eviction::{EvictionPolicy, Fifo};
@@ -48,6 +48,8 @@ impl Default for Policies {
 pub struct Pager {
     pub(crate) page_size: PageSize,
     pub(crate) table_sets_log2: u8,
+    pub(crate) grow_percent: u8,
+    pub(crate) max_sets_log2: u8,
     pub(crate) install_order: InstallOrder,
     pub(crate) clean_ahead: u64,
     pub(crate) policies: Policies,
@@ -95,6 +97,8 @@ impl Pager {
         Ok(Self {
             page_size: config.page_size,
             table_sets_log2: config.table_sets_log2,
+            grow_percent: config.grow_percent,
+            max_sets_log2: config.max_sets_log2.min(MAX_SETS_LOG2),
             install_order: config.install_order,
             clean_ahead: config.clean_ahead.min(total_frames / 4),
             policies,
@@ -226,6 +230,7 @@ impl Pager {
         match meaning {
             None => {}
             Some(Meaning::TableZeroed(asid)) => self.table_zeroed(asid, status, out),
+            Some(Meaning::TableGrown(asid)) => self.table_grown(asid, status),
             Some(Meaning::Loaded(page)) => self.loaded(page, status, out),
             Some(Meaning::Installed(page)) => self.installed(page, out),
             Some(Meaning::Reported(page)) => {
@@ -330,6 +335,8 @@ impl Pager {
         Self {
             page_size: self.page_size,
             table_sets_log2: self.table_sets_log2,
+            grow_percent: self.grow_percent,
+            max_sets_log2: self.max_sets_log2,
             install_order: self.install_order,
             clean_ahead: self.clean_ahead,
             policies,

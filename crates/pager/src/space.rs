@@ -52,6 +52,13 @@ pub(crate) enum Phase {
     Destroying(RequestId),
 }
 
+/// A table on its way out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OldTable {
+    pub(crate) frame: FrameNumber,
+    pub(crate) sets_log2: u8,
+}
+
 /// One address space.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
@@ -59,6 +66,8 @@ pub(crate) struct Space {
     pub(crate) table: TableImage,
     /// Block of card memory that holds the table.
     pub(crate) table_frame: FrameNumber,
+    /// The table that the present one is moved from.
+    pub(crate) old_table: Option<OldTable>,
     /// By first address; they never overlap.
     pub(crate) mappings: BTreeMap<VirtAddr, Mapping>,
     pub(crate) frame_limit: Option<u32>,
@@ -204,6 +213,7 @@ mod tests {
             phase: Phase::Ready,
             table: TableImage::new(geometry, PAGE),
             table_frame: FrameNumber::default(),
+            old_table: None,
             mappings: mappings
                 .iter()
                 .map(|&(start, pages)| {

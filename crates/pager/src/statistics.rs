@@ -33,6 +33,8 @@ pub struct Statistics {
     pub write_backs_failed: u64,
     /// Entries removed because their set of the page table was full.
     pub set_conflicts: u64,
+    /// Page tables that have moved to larger ones.
+    pub tables_grown: u64,
     /// Pages brought in before anybody touched them.
     pub pages_hinted: u64,
 }

@@ -32,6 +32,17 @@ impl TableImage {
         self.geometry
     }
 
+    /// Moves to a larger geometry. Each set becomes two, in the same order.
+    pub(crate) fn grow(&mut self, geometry: TableGeometry) {
+        self.geometry = geometry;
+        for address in std::mem::take(&mut self.sets).into_values().flatten() {
+            self.sets
+                .entry(self.set_of(address))
+                .or_default()
+                .push(address);
+        }
+    }
+
     fn set_of(&self, address: VirtAddr) -> u64 {
         self.geometry
             .set(PageNumber::containing(address, self.page_size))

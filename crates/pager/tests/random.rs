@@ -18,6 +18,7 @@ fn random_worlds_lose_nothing() {
     assert!(tally.pages_zeroed > 100, "{tally:?}");
     assert!(tally.pages_hinted > 50, "{tally:?}");
     assert!(tally.pages_cleaned_ahead > 50, "{tally:?}");
+    assert!(tally.tables_grown > 5, "{tally:?}");
     assert!(tally.requests_failed > 10, "{tally:?}");
 }
 

@@ -267,6 +267,7 @@ fn commands(actions: &[Action]) -> Vec<(&'static str, bool, bool)> {
                 Operation::Invalidate { .. } => "invalidate",
                 Operation::Protect { .. } => "protect",
                 Operation::ReadClear { .. } => "read",
+                Operation::Grow { .. } => "grow",
                 Operation::FaultReply { entry: Some(_), .. } => "reply",
                 Operation::FaultReply { entry: None, .. } => "fail",
             };
@@ -985,4 +986,28 @@ fn a_window_is_fetched_ahead_and_its_first_page_is_not_installed() {
     assert!(commands(&desk.fault(0, 18, false)).is_empty());
     let answered = desk.done(id_of(&marker[0]), false);
     assert_eq!(names(&answered), ["install", "reply"]);
+}
+
+#[test]
+fn a_table_that_is_full_enough_grows() {
+    let mut desk = Desk::configured(64, Policies::default(), [None, None], |config| {
+        config.grow_percent = 0;
+    });
+    let file = desk.object(1, 9 * PAGE, FILE);
+    let table = TableGeometry::new(CardAddr::new(0).unwrap(), 10).unwrap();
+    let page = |tag| table.page(5, tag, PageSize::KIB_4).number;
+    for tag in 1..=9 {
+        desk.map(0, page(tag), file, 1, true).unwrap();
+    }
+    for tag in 1..=8 {
+        desk.touch(0, page(tag), false);
+    }
+    let free = desk.pager.free_frames();
+    // The same page of the file at a ninth place: it is there, but its set is full.
+    let install = desk.fault(0, page(9), false);
+    assert_eq!(names(&install), ["grow", "install", "reply"]);
+    assert_eq!(desk.pager.free_frames(), free - 32, "128 KiB");
+    desk.done(id_of(&install[0]), false);
+    assert_eq!(desk.pager.free_frames(), free - 16, "the old table is free");
+    assert_eq!(desk.pager.statistics().set_conflicts, 0);
 }

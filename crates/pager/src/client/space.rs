@@ -28,7 +28,8 @@ impl Pager {
             let error = PagerError::NoSuchPlacement { asid, placement };
             return out.push(answer(request, Err(error)));
         }
-        let Some((geometry, table_frame)) = self.allocate_table(placement) else {
+        let Some((geometry, table_frame)) = self.allocate_table(placement, self.table_sets_log2)
+        else {
             let bytes = 64 << self.table_sets_log2;
             return out.push(answer(
                 request,
@@ -39,6 +40,7 @@ impl Pager {
             phase: Phase::Creating,
             table: TableImage::new(geometry, self.page_size),
             table_frame,
+            old_table: None,
             mappings: BTreeMap::new(),
             frame_limit,
             placement,
@@ -57,17 +59,18 @@ impl Pager {
     }
 
     /// Order of the block that holds a page table.
-    pub(crate) fn table_order(&self) -> u8 {
-        self.table_sets_log2.saturating_sub(6)
+    pub(crate) const fn table_order(sets_log2: u8) -> u8 {
+        sets_log2.saturating_sub(6)
     }
 
     /// Tables lie on the space's own channels if there is room, so that isolated spaces do not meet in
     /// them.
-    fn allocate_table(
+    pub(crate) fn allocate_table(
         &mut self,
         placement: SpacePlacement,
+        sets_log2: u8,
     ) -> Option<(TableGeometry, FrameNumber)> {
-        let order = self.table_order();
+        let order = Self::table_order(sets_log2);
         let available = self.memory.available(order);
         let channel = self
             .memory
@@ -75,7 +78,7 @@ impl Pager {
             .chain(0..available.len())
             .find(|&channel| available[channel])?;
         let frame = self.memory.allocate(channel, order)?;
-        let geometry = TableGeometry::new(frame.card_address(), self.table_sets_log2)?;
+        let geometry = TableGeometry::new(frame.card_address(), sets_log2)?;
         Some((geometry, frame))
     }
 
@@ -108,8 +111,8 @@ impl Pager {
 
     pub(super) fn remove_space(&mut self, asid: Asid) {
         if let Some(space) = self.spaces.remove(&asid) {
-            self.memory
-                .release(space.table_frame, self.table_order(), Stripe::NONE);
+            let order = Self::table_order(space.table.geometry().sets_log2());
+            self.memory.release(space.table_frame, order, Stripe::NONE);
         }
         for page in self.pages.values_mut() {
             page.charged = page.charged.filter(|&charged| charged != asid);

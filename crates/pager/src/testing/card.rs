@@ -445,6 +445,7 @@ impl Card {
             Operation::Protect { asid, address, .. } => {
                 self.begin_invalidation(command, asid, address, false)?;
             }
+            Operation::Grow { asid, table } => self.grow(&command, asid, table)?,
             Operation::ReadClear { asid, address, .. } => {
                 let found = self.find(asid, address);
                 let entry = found.ok_or_else(|| format!("absent: {command:?}"))?;
@@ -507,6 +508,23 @@ impl Card {
         set.push(new);
         if entry.dirty {
             self.touched.insert(shows);
+        }
+        self.complete(command, OperationStatus::Ok, (false, false));
+        Ok(())
+    }
+
+    /// Moves a table: its old memory is in nobody's hands from now on.
+    fn grow(&mut self, command: &Queued, asid: Asid, to: TableGeometry) -> Verdict<()> {
+        self.nobody_uses(to.base().get(), to.bytes(), command)?;
+        let table = self.tables.get_mut(&asid);
+        let table = table.ok_or_else(|| format!("space is disabled: {command:?}"))?;
+        if to.sets_log2() != table.geometry.sets_log2() + 1 {
+            return Err(format!("not twice as large: {command:?}"));
+        }
+        table.geometry = to;
+        for present in std::mem::take(&mut table.sets).into_values().flatten() {
+            let page = PageNumber::containing(present.address, self.page_size);
+            table.sets.entry(to.set(page)).or_default().push(present);
         }
         self.complete(command, OperationStatus::Ok, (false, false));
         Ok(())

@@ -984,7 +984,9 @@ impl Whole {
                 entry.write = false;
                 entry.dirty = false;
             }
-            Operation::ReadClear { .. } => return Err("FIFO does not ask".into()),
+            Operation::ReadClear { .. } | Operation::Grow { .. } => {
+                return Err(format!("not expected: {command:?}"));
+            }
             Operation::FaultReply { token, entry } => {
                 let stream = &mut world.streams[usize::from(token.stream)];
                 match (*stream, entry) {

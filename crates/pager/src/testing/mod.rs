@@ -67,6 +67,8 @@ pub struct Tally {
     pub pages_hinted: u64,
     /// Pages cleaned before they had to leave.
     pub pages_cleaned_ahead: u64,
+    /// Page tables that grew.
+    pub tables_grown: u64,
 }
 
 impl Tally {
@@ -78,6 +80,7 @@ impl Tally {
         self.pages_zeroed += statistics.pages_zeroed;
         self.pages_hinted += statistics.pages_hinted;
         self.pages_cleaned_ahead += statistics.pages_cleaned_ahead;
+        self.tables_grown += statistics.tables_grown;
     }
 
     /// Adds another run.
@@ -96,6 +99,7 @@ impl Tally {
             pages_zeroed,
             pages_hinted,
             pages_cleaned_ahead,
+            tables_grown,
         } = other;
         self.events += events;
         self.accesses += accesses;
@@ -110,6 +114,7 @@ impl Tally {
         self.pages_zeroed += pages_zeroed;
         self.pages_hinted += pages_hinted;
         self.pages_cleaned_ahead += pages_cleaned_ahead;
+        self.tables_grown += tables_grown;
     }
 }
 

@@ -68,7 +68,8 @@ impl World {
         let collide = rng.percent(25);
         let most = if rng.percent(50) && !collide { 6 } else { 24 };
         let frames = 3 + rng.below(most) as u64;
-        let tables = 3 * (64u64 << 10);
+        let grows = collide && rng.percent(50);
+        let tables = (if grows { 12 } else { 3 }) * (64u64 << 10);
         // Spaces with channels of their own need room for tables everywhere.
         let placed = rng.percent(30);
         let least = if placed { 2 } else { 1 };
@@ -88,6 +89,8 @@ impl World {
             channels: channels.clone(),
             channel_bytes_log2: CHANNEL_BYTES_LOG2,
             table_sets_log2: TableGeometry::MIN_SETS_LOG2,
+            grow_percent: if grows { 0 } else { 25 },
+            max_sets_log2: 12,
             buffers: (0..buffers).map(buffer_address).collect(),
             buffer_bytes: page_size.bytes() * (1 + rng.below(2) as u64),
             clean_ahead: rng.below(4) as u64,

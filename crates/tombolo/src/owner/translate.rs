@@ -61,6 +61,7 @@ pub(super) fn command(
             address,
             size,
         },
+        pager::Operation::Grow { asid, table } => Operation::Grow { asid, table },
         pager::Operation::FaultReply { token, entry } => Operation::FaultReply {
             token: self::token(token),
             entry,

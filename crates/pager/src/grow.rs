@@ -1,0 +1,57 @@
+//! Growth of page tables: a set that is full in a table that is not nearly empty.
+
+use crate::event::OperationStatus;
+use crate::issue::{Meaning, Step};
+use crate::pager::Pager;
+use crate::space::OldTable;
+use crate::Operation;
+use units::{Asid, Stripe, TableGeometry};
+
+impl Pager {
+    /// Moves a space's table to one twice as large, if it is full enough, below the limit, and card
+    /// memory has the room. The image moves at once: table commands run in order.
+    pub(crate) fn grow_table(&mut self, asid: Asid, steps: &mut Vec<Step>) {
+        let Some(space) = self.spaces.get(&asid) else {
+            return;
+        };
+        let old = space.table.geometry();
+        let capacity = (TableGeometry::WAYS as u64) << old.sets_log2();
+        let entries = space.table.entries().len() as u64;
+        let full = entries * 100 >= capacity * u64::from(self.grow_percent);
+        let may = space.old_table.is_none() && old.sets_log2() < self.max_sets_log2;
+        if !full || !may {
+            return;
+        }
+        let placement = space.placement;
+        let Some((table, frame)) = self.allocate_table(placement, old.sets_log2() + 1) else {
+            return;
+        };
+        let Some(space) = self.spaces.get_mut(&asid) else {
+            return;
+        };
+        space.old_table = Some(OldTable {
+            frame: space.table_frame,
+            sets_log2: old.sets_log2(),
+        });
+        space.table_frame = frame;
+        space.table.grow(table);
+        self.statistics.tables_grown += 1;
+        let grow = Operation::Grow { asid, table };
+        steps.push(Step::new(grow, Some(Meaning::TableGrown(asid))));
+    }
+
+    /// The table has moved: the old one's memory is free. If it has not, the card is broken, and keeps
+    /// both.
+    pub(crate) fn table_grown(&mut self, asid: Asid, status: OperationStatus) {
+        let Some(space) = self.spaces.get_mut(&asid) else {
+            return;
+        };
+        if status != OperationStatus::Ok {
+            return;
+        }
+        if let Some(old) = space.old_table.take() {
+            let order = Self::table_order(old.sets_log2);
+            self.memory.release(old.frame, order, Stripe::NONE);
+        }
+    }
+}
