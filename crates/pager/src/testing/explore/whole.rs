@@ -1,26 +1,18 @@
-//! Every interleaving of a small world, breadth first: one object of a few pages, a few frames, one
-//! kernel a space, and budgets for what kernels and clients may do and for what may fail.
-//!
-//! The card carries out commands in every order that docs/architecture.md allows, each at one moment
-//! between its issue and its completion; completions, I/O and accesses under way end in any order. A
-//! page's content is the number of writes it has seen. In every state the pager's own invariants hold,
-//! what is read is what was written last, and from every state a state of rest is reached; there
-//! nobody waits, and putting everything away leaves every write in storage and every frame free.
+//! The small world itself: a pager, and a card, a host, kernels and clients around it.
 
-use super::Verdict;
+use super::coverage::{kind, take_moves, Explored};
+use super::Small;
 use crate::action::{Action, Operation, Success};
-use crate::buffer::Part;
-use crate::config::{ChannelMemory, Config, InstallOrder};
+use crate::config::{ChannelMemory, Config};
 use crate::error::{AccessError, IoError};
 use crate::event::{Event, FaultCause, ObjectKind, OperationStatus};
 use crate::eviction::{Choice, EvictionPolicy, Fifo};
 use crate::ids::{FaultToken, IoId, ObjectId, OperationId, RequestId};
-use crate::page::{ObjectPage, Purpose, Stage, State};
+use crate::page::{ObjectPage, State};
 use crate::pager::{Pager, Policies};
 use crate::placement::{SpacePlacement, Striped};
-use crate::sabotage::Sabotage;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use crate::testing::Verdict;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -29,270 +21,6 @@ use units::{Asid, CardAddr, HostAddr, PageSize, VirtAddr};
 const OBJECT: ObjectId = ObjectId(1);
 const PAGE: u64 = 4096;
 const BUFFER: u64 = 1 << 32;
-
-/// The small world.
-#[derive(Clone, Copy, Debug)]
-pub struct Small {
-    /// Pages of the object, 1 to 4.
-    pub pages: u64,
-    /// Channels of card memory.
-    pub channels: u64,
-    /// Frames of each channel.
-    pub frames: u64,
-    /// DMA buffers.
-    pub buffers: u64,
-    /// Spaces that map the object, each with one kernel.
-    pub spaces: u8,
-    /// The object begins as zeroes.
-    pub kind: ObjectKind,
-    /// When entries are written.
-    pub install_order: InstallOrder,
-    /// See [`Config::clean_ahead`].
-    pub clean_ahead: u64,
-    /// Accesses of kernels.
-    pub accesses: u8,
-    /// Syncs.
-    pub syncs: u8,
-    /// Unmaps.
-    pub unmaps: u8,
-    /// Prefetches.
-    pub hints: u8,
-    /// Resets of a slot that waits.
-    pub stops: u8,
-    /// Failed reads, writes and copies.
-    pub failures: u8,
-    /// A mistake to plant.
-    pub sabotage: Option<Sabotage>,
-}
-
-impl Small {
-    /// Two pages, two memories with one frame each, two kernels.
-    pub const TWO_TWO_TWO: Self = Self {
-        pages: 2,
-        channels: 2,
-        frames: 1,
-        buffers: 1,
-        spaces: 2,
-        kind: ObjectKind::File {
-            writable: true,
-            fresh: false,
-        },
-        install_order: InstallOrder::Fenced,
-        clean_ahead: 0,
-        accesses: 3,
-        syncs: 1,
-        unmaps: 0,
-        hints: 0,
-        stops: 0,
-        failures: 0,
-        sabotage: None,
-    };
-
-    /// Two pages that want one frame, one kernel.
-    pub const ONE_FRAME: Self = Self {
-        channels: 1,
-        spaces: 1,
-        accesses: 3,
-        syncs: 0,
-        ..Self::TWO_TWO_TWO
-    };
-}
-
-/// Small worlds that together show every event to a page in every state.
-///
-/// # Errors
-/// The first rule that was broken.
-pub fn every_pair() -> Result<Explored, String> {
-    let one = Small {
-        accesses: 2,
-        ..Small::ONE_FRAME
-    };
-    // Two kernels: one meets what the other has begun.
-    let pair = Small { spaces: 2, ..one };
-    // Three pages, two frames, one buffer: pages wait for the buffer while others need their frame.
-    let three = Small {
-        pages: 3,
-        frames: 2,
-        accesses: 3,
-        ..pair
-    };
-    // The same with two pages: nobody waits for a frame.
-    let roomy = Small { pages: 2, ..three };
-    let worlds = [
-        Small {
-            syncs: 2,
-            accesses: 1,
-            ..one
-        },
-        Small {
-            syncs: 1,
-            unmaps: 1,
-            ..one
-        },
-        Small {
-            syncs: 1,
-            hints: 1,
-            ..one
-        },
-        Small {
-            syncs: 1,
-            failures: 1,
-            ..one
-        },
-        Small {
-            syncs: 1,
-            stops: 1,
-            ..pair
-        },
-        Small {
-            accesses: 3,
-            ..pair
-        },
-        Small {
-            clean_ahead: 1,
-            accesses: 3,
-            ..one
-        },
-        Small {
-            kind: ObjectKind::Anonymous,
-            unmaps: 1,
-            ..one
-        },
-        Small { unmaps: 1, ..pair },
-        Small {
-            syncs: 2,
-            accesses: 2,
-            ..roomy
-        },
-        Small { syncs: 1, ..roomy },
-        Small {
-            syncs: 1,
-            hints: 1,
-            accesses: 2,
-            ..roomy
-        },
-        Small {
-            syncs: 1,
-            stops: 1,
-            accesses: 2,
-            ..roomy
-        },
-        Small {
-            syncs: 1,
-            unmaps: 1,
-            accesses: 2,
-            ..roomy
-        },
-        three,
-    ];
-    let mut found = Explored::default();
-    for install_order in [InstallOrder::Fenced, InstallOrder::OnCompletion] {
-        for world in worlds {
-            found.add(explore(Small {
-                install_order,
-                ..world
-            })?);
-        }
-    }
-    Ok(found)
-}
-
-/// Moves that [`State::may_become`] and [`State::may_end`] allow, and the birth of a page, by the
-/// names of the states.
-fn legal_moves() -> BTreeSet<(&'static str, &'static str)> {
-    let part = Part::default();
-    let loading = State::Loading {
-        part: Some(part),
-        left: 1,
-        failed: None,
-    };
-    let installing = State::Installing { part: None };
-    let mut states = vec![
-        State::Waiting,
-        State::AwaitingBuffer,
-        State::Reading(part),
-        loading,
-        installing,
-        State::Resident,
-    ];
-    for purpose in [Purpose::Clean, Purpose::Release] {
-        for stage in [
-            Stage::Draining,
-            Stage::AwaitingBuffer,
-            Stage::CopyingOut(part),
-            Stage::Writing(part),
-        ] {
-            states.push(State::WritingBack { purpose, stage });
-        }
-    }
-    let mut moves = BTreeSet::from([("Absent", "Waiting")]);
-    for &from in &states {
-        for &to in &states {
-            if from.may_become(to) && kind(Some(from)) != kind(Some(to)) {
-                moves.insert((kind(Some(from)), kind(Some(to))));
-            }
-        }
-        if from.may_end() {
-            moves.insert((kind(Some(from)), "Absent"));
-        }
-    }
-    moves
-}
-
-/// What was found.
-#[derive(Clone, Debug, Default)]
-pub struct Explored {
-    /// Different states.
-    pub states: u64,
-    /// Steps between them.
-    pub steps: u64,
-    /// States of rest.
-    pub rests: u64,
-    /// Which event met a page in which state.
-    pub pairs: BTreeSet<(&'static str, &'static str)>,
-    /// Which states followed each other.
-    pub moves: BTreeSet<(&'static str, &'static str)>,
-}
-
-impl Explored {
-    /// What can meet: what kernels and clients do in every state, and ends in their states.
-    fn pairs_that_can_meet() -> BTreeSet<(&'static str, &'static str)> {
-        let asked = STATES
-            .iter()
-            .flat_map(|&state| ASKED.iter().map(move |&event| (state, event)));
-        asked.chain(ENDS).collect()
-    }
-
-    /// Pairs of a page's state and an event that there are.
-    pub fn pairs_in_all(&self) -> usize {
-        Self::pairs_that_can_meet().len()
-    }
-
-    /// Those that were not seen.
-    pub fn missing_pairs(&self) -> Vec<(&'static str, &'static str)> {
-        let all = Self::pairs_that_can_meet();
-        all.difference(&self.pairs).copied().collect()
-    }
-
-    /// Moves of a page that the table allows.
-    pub fn moves_in_all(&self) -> usize {
-        legal_moves().len()
-    }
-
-    /// Those that were not seen.
-    pub fn missing_moves(&self) -> Vec<(&'static str, &'static str)> {
-        legal_moves().difference(&self.moves).copied().collect()
-    }
-
-    /// Adds another exploration.
-    pub fn add(&mut self, other: Self) {
-        self.states += other.states;
-        self.steps += other.steps;
-        self.rests += other.rests;
-        self.pairs.extend(other.pairs);
-        self.moves.extend(other.moves);
-    }
-}
 
 /// A policy whose state can be copied from outside.
 #[derive(Clone, Debug, Default)]
@@ -405,7 +133,7 @@ struct Budget {
 }
 
 /// A state of the whole.
-struct Whole {
+pub(super) struct Whole {
     pager: Pager,
     policy: Shared,
     world: World,
@@ -413,7 +141,7 @@ struct Whole {
 
 /// What can happen next.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+pub(super) enum Step {
     Access(u8, u64, bool),
     Arrive(u8),
     Command(usize, bool),
@@ -438,84 +166,8 @@ fn page_at(address: VirtAddr) -> u64 {
     address.get() / PAGE - 16
 }
 
-/// A state of a page in one word.
-fn kind(state: Option<State>) -> &'static str {
-    let Some(state) = state else {
-        return "Absent";
-    };
-    match state {
-        State::Waiting => "Waiting",
-        State::AwaitingBuffer => "AwaitingBuffer",
-        State::Reading(_) => "Reading",
-        State::Loading { .. } => "Loading",
-        State::Installing { .. } => "Installing",
-        State::Resident => "Resident",
-        State::WritingBack { purpose, stage } => match (purpose, stage) {
-            (Purpose::Clean, Stage::Draining) => "Clean.Draining",
-            (Purpose::Clean, Stage::AwaitingBuffer) => "Clean.AwaitingBuffer",
-            (Purpose::Clean, Stage::CopyingOut(_)) => "Clean.CopyingOut",
-            (Purpose::Clean, Stage::Writing(_)) => "Clean.Writing",
-            (Purpose::Release, Stage::Draining) => "Release.Draining",
-            (Purpose::Release, Stage::AwaitingBuffer) => "Release.AwaitingBuffer",
-            (Purpose::Release, Stage::CopyingOut(_)) => "Release.CopyingOut",
-            (Purpose::Release, Stage::Writing(_)) => "Release.Writing",
-        },
-    }
-}
-
-/// The states of a page.
-const STATES: [&str; 15] = [
-    "Absent",
-    "Waiting",
-    "AwaitingBuffer",
-    "Reading",
-    "Loading",
-    "Installing",
-    "Resident",
-    "Clean.Draining",
-    "Clean.AwaitingBuffer",
-    "Clean.CopyingOut",
-    "Clean.Writing",
-    "Release.Draining",
-    "Release.AwaitingBuffer",
-    "Release.CopyingOut",
-    "Release.Writing",
-];
-
-/// What kernels and clients can do to a page in any state.
-const ASKED: [&str; 6] = ["read", "write", "sync", "unmap", "hint", "stop"];
-
-/// What ends, and the states in which it can.
-const ENDS: [(&str, &str); 14] = [
-    ("Reading", "I/O ends"),
-    ("Reading", "I/O fails"),
-    ("Loading", "command ends"),
-    ("Loading", "command fails"),
-    ("Installing", "command ends"),
-    ("Resident", "command ends"),
-    ("Clean.Draining", "command ends"),
-    ("Clean.CopyingOut", "command ends"),
-    ("Clean.CopyingOut", "command fails"),
-    ("Clean.Writing", "I/O ends"),
-    ("Clean.Writing", "I/O fails"),
-    ("Release.Draining", "command ends"),
-    ("Release.CopyingOut", "command ends"),
-    ("Release.Writing", "I/O ends"),
-];
-
-thread_local! {
-    /// Moves of pages since it was last taken.
-    static MOVES: RefCell<BTreeSet<(&'static str, &'static str)>> =
-        const { RefCell::new(BTreeSet::new()) };
-}
-
-/// A page has moved.
-pub(crate) fn moved(from: Option<State>, to: Option<State>) {
-    MOVES.with_borrow_mut(|moves| moves.insert((kind(from), kind(to))));
-}
-
 impl Whole {
-    fn new(small: &Small) -> Verdict<Self> {
+    pub(super) fn new(small: &Small) -> Verdict<Self> {
         let table_bytes = 64u64 << 10;
         let channels: Vec<ChannelMemory> = (0..small.channels)
             .map(|channel| {
@@ -613,7 +265,7 @@ impl Whole {
         }
     }
 
-    fn fork(&self) -> Self {
+    pub(super) fn fork(&self) -> Self {
         let policy = self.policy.fork();
         Self {
             pager: self.pager.fork(Self::policies(&policy)),
@@ -623,7 +275,7 @@ impl Whole {
     }
 
     /// Names that count up are replaced by their order, so that equal states look equal.
-    fn normalise(&mut self) {
+    pub(super) fn normalise(&mut self) {
         let (operations, io) = self.pager.renumber();
         self.policy.fifo().renumber();
         let rename = |id: OperationId| operations.get(&id).copied();
@@ -641,7 +293,7 @@ impl Whole {
         self.world.io.sort_by_key(|io| io.id);
     }
 
-    fn fingerprint(&self) -> u128 {
+    pub(super) fn fingerprint(&self) -> u128 {
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = write!(text, "{:?}{:?}", self.pager, self.world);
@@ -655,7 +307,7 @@ impl Whole {
     }
 
     /// At rest: only kernels and clients could begin something.
-    fn rests(&self) -> bool {
+    pub(super) fn rests(&self) -> bool {
         let world = &self.world;
         world.commands.is_empty()
             && world.events.is_empty()
@@ -664,7 +316,7 @@ impl Whole {
     }
 
     /// Everything that can happen next.
-    fn steps(&self, small: &Small) -> Vec<Step> {
+    pub(super) fn steps(&self, small: &Small) -> Vec<Step> {
         let world = &self.world;
         let left = &world.left;
         let mut steps = self.forced();
@@ -706,7 +358,7 @@ impl Whole {
     }
 
     /// What happens sooner or later by itself.
-    fn forced(&self) -> Vec<Step> {
+    pub(super) fn forced(&self) -> Vec<Step> {
         let world = &self.world;
         let mut steps: Vec<Step> = (0..world.commands.len())
             .filter(|&index| self.may_run(index))
@@ -754,7 +406,7 @@ impl Whole {
         }
     }
 
-    fn take(&mut self, step: Step, found: &mut Explored) -> Verdict<()> {
+    pub(super) fn take(&mut self, step: Step, found: &mut Explored) -> Verdict<()> {
         let world = &mut self.world;
         match step {
             Step::Access(space, page, write) => {
@@ -1067,9 +719,9 @@ impl Whole {
     fn tell(&mut self, event: Event, found: &mut Explored) -> Verdict<()> {
         self.note(&event, found);
         let mut actions = Vec::new();
-        MOVES.take();
+        take_moves();
         self.pager.handle(event, &mut actions);
-        let moves = MOVES.take().into_iter().filter(|(from, to)| from != to);
+        let moves = take_moves().into_iter().filter(|(from, to)| from != to);
         found.moves.extend(moves);
         for action in actions {
             self.carry_out(&action)?;
@@ -1160,7 +812,7 @@ impl Whole {
     }
 
     /// At rest: nobody waits, and nothing is lost when everything is put away.
-    fn judge_rest(&self) -> Verdict<()> {
+    pub(super) fn judge_rest(&self) -> Verdict<()> {
         if !self.pager.is_idle() || !self.world.requests.is_empty() {
             return Err(format!(
                 "stuck: the pager waits for nothing, requests {:?}",
@@ -1196,79 +848,4 @@ impl Whole {
         }
         Ok(())
     }
-}
-
-/// Visits every state that can be reached.
-///
-/// # Errors
-/// The first rule that was broken, with the steps that lead there.
-pub fn explore(small: Small) -> Result<Explored, String> {
-    let mut found = Explored::default();
-    let first = Whole::new(&small)?;
-    let mut known: HashMap<u128, u32> = HashMap::from([(first.fingerprint(), 0)]);
-    // Where each state was first reached from, and how.
-    let mut origins: Vec<Option<(u32, Step)>> = vec![None];
-    let mut edges: Vec<(u32, u32)> = Vec::new();
-    let mut rests: Vec<u32> = Vec::new();
-    let mut queue = VecDeque::from([(0u32, first)]);
-    let story = |origins: &[Option<(u32, Step)>], mut at: u32| {
-        let mut steps = Vec::new();
-        while let Some((from, step)) = origins[at as usize] {
-            steps.push(format!("{step:?}"));
-            at = from;
-        }
-        steps.reverse();
-        steps.join(" ")
-    };
-    while let Some((number, whole)) = queue.pop_front() {
-        let steps = whole.steps(&small);
-        if whole.rests() {
-            found.rests += 1;
-            rests.push(number);
-            whole
-                .judge_rest()
-                .map_err(|rule| format!("{rule}\nafter {}", story(&origins, number)))?;
-        } else if whole.forced().is_empty() {
-            return Err(format!("stuck after {}", story(&origins, number)));
-        }
-        for step in steps {
-            let mut next = whole.fork();
-            found.steps += 1;
-            next.take(step, &mut found)
-                .map_err(|rule| format!("{rule}\nafter {} {step:?}", story(&origins, number)))?;
-            next.normalise();
-            let fresh = origins.len() as u32;
-            let place = *known.entry(next.fingerprint()).or_insert(fresh);
-            edges.push((place, number));
-            if place == fresh {
-                origins.push(Some((number, step)));
-                queue.push_back((fresh, next));
-            }
-        }
-    }
-    found.states = origins.len() as u64;
-    if let Some(lost) = never_rests(&edges, &rests, origins.len()) {
-        return Err(format!(
-            "no state of rest can be reached after {}",
-            story(&origins, lost)
-        ));
-    }
-    Ok(found)
-}
-
-/// A state from which no state of rest can be reached. Edges are (to, from).
-fn never_rests(edges: &[(u32, u32)], rests: &[u32], states: usize) -> Option<u32> {
-    let mut into: Vec<Vec<u32>> = vec![Vec::new(); states];
-    for &(to, from) in edges {
-        into[to as usize].push(from);
-    }
-    let mut reached = vec![false; states];
-    let mut open: Vec<u32> = rests.to_vec();
-    while let Some(state) = open.pop() {
-        if !std::mem::replace(&mut reached[state as usize], true) {
-            open.extend(&into[state as usize]);
-        }
-    }
-    let lost = reached.iter().position(|&reached| !reached)?;
-    Some(lost as u32)
 }

@@ -1,0 +1,184 @@
+//! Which events have met a page in which states, and how pages have moved.
+
+use crate::buffer::Part;
+use crate::page::{Purpose, Stage, State};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Explored {
+    /// Different states.
+    pub states: u64,
+    /// Steps between them.
+    pub steps: u64,
+    /// States of rest.
+    pub rests: u64,
+    /// Which event met a page in which state.
+    pub pairs: BTreeSet<(&'static str, &'static str)>,
+    /// Which states followed each other.
+    pub moves: BTreeSet<(&'static str, &'static str)>,
+}
+
+impl Explored {
+    /// What can meet: what kernels and clients do in every state, and ends in their states.
+    fn pairs_that_can_meet() -> BTreeSet<(&'static str, &'static str)> {
+        let asked = STATES
+            .iter()
+            .flat_map(|&state| ASKED.iter().map(move |&event| (state, event)));
+        asked.chain(ENDS).collect()
+    }
+
+    /// Pairs of a page's state and an event that there are.
+    pub fn pairs_in_all(&self) -> usize {
+        Self::pairs_that_can_meet().len()
+    }
+
+    /// Those that were not seen.
+    pub fn missing_pairs(&self) -> Vec<(&'static str, &'static str)> {
+        let all = Self::pairs_that_can_meet();
+        all.difference(&self.pairs).copied().collect()
+    }
+
+    /// Moves of a page that the table allows.
+    pub fn moves_in_all(&self) -> usize {
+        legal_moves().len()
+    }
+
+    /// Those that were not seen.
+    pub fn missing_moves(&self) -> Vec<(&'static str, &'static str)> {
+        legal_moves().difference(&self.moves).copied().collect()
+    }
+
+    /// Adds another exploration.
+    pub fn add(&mut self, other: Self) {
+        self.states += other.states;
+        self.steps += other.steps;
+        self.rests += other.rests;
+        self.pairs.extend(other.pairs);
+        self.moves.extend(other.moves);
+    }
+}
+
+/// Moves that [`State::may_become`] and [`State::may_end`] allow, and the birth of a page, by the
+/// names of the states.
+fn legal_moves() -> BTreeSet<(&'static str, &'static str)> {
+    let part = Part::default();
+    let loading = State::Loading {
+        part: Some(part),
+        left: 1,
+        failed: None,
+    };
+    let installing = State::Installing { part: None };
+    let mut states = vec![
+        State::Waiting,
+        State::AwaitingBuffer,
+        State::Reading(part),
+        loading,
+        installing,
+        State::Resident,
+    ];
+    for purpose in [Purpose::Clean, Purpose::Release] {
+        for stage in [
+            Stage::Draining,
+            Stage::AwaitingBuffer,
+            Stage::CopyingOut(part),
+            Stage::Writing(part),
+        ] {
+            states.push(State::WritingBack { purpose, stage });
+        }
+    }
+    let mut moves = BTreeSet::from([("Absent", "Waiting")]);
+    for &from in &states {
+        for &to in &states {
+            if from.may_become(to) && kind(Some(from)) != kind(Some(to)) {
+                moves.insert((kind(Some(from)), kind(Some(to))));
+            }
+        }
+        if from.may_end() {
+            moves.insert((kind(Some(from)), "Absent"));
+        }
+    }
+    moves
+}
+
+/// A state of a page in one word.
+pub(super) fn kind(state: Option<State>) -> &'static str {
+    let Some(state) = state else {
+        return "Absent";
+    };
+    match state {
+        State::Waiting => "Waiting",
+        State::AwaitingBuffer => "AwaitingBuffer",
+        State::Reading(_) => "Reading",
+        State::Loading { .. } => "Loading",
+        State::Installing { .. } => "Installing",
+        State::Resident => "Resident",
+        State::WritingBack { purpose, stage } => match (purpose, stage) {
+            (Purpose::Clean, Stage::Draining) => "Clean.Draining",
+            (Purpose::Clean, Stage::AwaitingBuffer) => "Clean.AwaitingBuffer",
+            (Purpose::Clean, Stage::CopyingOut(_)) => "Clean.CopyingOut",
+            (Purpose::Clean, Stage::Writing(_)) => "Clean.Writing",
+            (Purpose::Release, Stage::Draining) => "Release.Draining",
+            (Purpose::Release, Stage::AwaitingBuffer) => "Release.AwaitingBuffer",
+            (Purpose::Release, Stage::CopyingOut(_)) => "Release.CopyingOut",
+            (Purpose::Release, Stage::Writing(_)) => "Release.Writing",
+        },
+    }
+}
+
+/// The states of a page.
+const STATES: [&str; 15] = [
+    "Absent",
+    "Waiting",
+    "AwaitingBuffer",
+    "Reading",
+    "Loading",
+    "Installing",
+    "Resident",
+    "Clean.Draining",
+    "Clean.AwaitingBuffer",
+    "Clean.CopyingOut",
+    "Clean.Writing",
+    "Release.Draining",
+    "Release.AwaitingBuffer",
+    "Release.CopyingOut",
+    "Release.Writing",
+];
+
+/// What kernels and clients can do to a page in any state.
+const ASKED: [&str; 6] = ["read", "write", "sync", "unmap", "hint", "stop"];
+
+/// What ends, and the states in which it can.
+const ENDS: [(&str, &str); 14] = [
+    ("Reading", "I/O ends"),
+    ("Reading", "I/O fails"),
+    ("Loading", "command ends"),
+    ("Loading", "command fails"),
+    ("Installing", "command ends"),
+    ("Resident", "command ends"),
+    ("Clean.Draining", "command ends"),
+    ("Clean.CopyingOut", "command ends"),
+    ("Clean.CopyingOut", "command fails"),
+    ("Clean.Writing", "I/O ends"),
+    ("Clean.Writing", "I/O fails"),
+    ("Release.Draining", "command ends"),
+    ("Release.CopyingOut", "command ends"),
+    ("Release.Writing", "I/O ends"),
+];
+
+thread_local! {
+    /// Moves of pages since it was last taken.
+    static MOVES: RefCell<BTreeSet<(&'static str, &'static str)>> =
+        const { RefCell::new(BTreeSet::new()) };
+}
+
+/// A page has moved.
+pub(crate) fn moved(from: Option<State>, to: Option<State>) {
+    MOVES.with_borrow_mut(|moves| moves.insert((kind(from), kind(to))));
+}
+
+/// The moves since this was last asked.
+pub(super) fn take_moves() -> BTreeSet<(&'static str, &'static str)> {
+    MOVES.take()
+}
