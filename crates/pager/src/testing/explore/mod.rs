@@ -172,7 +172,31 @@ pub fn every_pair() -> Result<Explored, String> {
             accesses: 2,
             ..roomy
         },
-        three,
+        // A page that leaves waits for the buffer that a hint holds.
+        Small { hints: 1, ..three },
+        Small {
+            hints: 2,
+            accesses: 2,
+            ..three
+        },
+        Small {
+            hints: 1,
+            accesses: 2,
+            syncs: 1,
+            ..three
+        },
+        Small {
+            hints: 1,
+            accesses: 2,
+            unmaps: 1,
+            ..three
+        },
+        Small {
+            hints: 1,
+            accesses: 2,
+            stops: 1,
+            ..three
+        },
     ];
     let mut found = Explored::default();
     for install_order in [InstallOrder::Fenced, InstallOrder::OnCompletion] {
