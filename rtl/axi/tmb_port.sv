@@ -6,7 +6,7 @@
 //
 // All five channels are registered here (spill registers), so that no combinational path leads from
 // a slot's input to a slot's output. Behind them are two halves that share nothing: tmb_port_read
-// and tmb_port_write.
+// and tmb_port_write. tmb_port_guard watches.
 //
 // Throughput: one row a cycle read and one written, at the same time. Latency of the boundary: one
 // cycle each way. Ordering: reads among themselves and writes among themselves are in order; a read
@@ -15,10 +15,12 @@
 //
 // port_reset_i: the slot is held in reset. Nothing is accepted and every output to the kernel is
 // low; what was issued drains here.
+// closed_i: the guard has closed the slot. What comes is answered with an error.
 
 module tmb_port
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
+  import tmb_guard_pkg::*;
 #(
   parameter int unsigned ReadBufferRows = 512,
   parameter int unsigned WriteBufferRows = 256,
@@ -29,6 +31,7 @@ module tmb_port
   input  logic     clk_i,
   input  logic     rst_ni,
   input  logic     port_reset_i,
+  input  logic     closed_i,
   input  axi_req_t port_req_i,
   output axi_rsp_t port_rsp_o,
   // parks: 0 reads, 1 writes
@@ -57,7 +60,10 @@ module tmb_port
   // invalidation
   input  logic       epoch_i,
   output logic [1:0] busy_o,  // bursts of each epoch are on their way
-  output logic       idle_o
+  output logic       idle_o,
+  // guard
+  output logic          violation_o,  // the first since reset
+  output guard_status_t guard_o
 );
 
   logic boundary_rst_n;
@@ -71,6 +77,8 @@ module tmb_port
   axi_r_t r;
   logic [1:0] read_busy, write_busy;
   logic read_idle, write_idle;
+  violation_t read_report, write_report;
+  collection_t collection;
 
   tmb_spill_register #(
     .T(axi_ax_t)
@@ -144,6 +152,7 @@ module tmb_port
     .clk_i            (clk_i),
     .rst_ni           (rst_ni),
     .port_reset_i     (port_reset_i),
+    .closed_i         (closed_i),
     .ar_valid_i       (ar_valid),
     .ar_ready_o       (ar_ready),
     .ar_i             (ar),
@@ -164,7 +173,8 @@ module tmb_port
     .read_rsp_i       (read_rsp_i),
     .epoch_i          (epoch_i),
     .busy_o           (read_busy),
-    .idle_o           (read_idle)
+    .idle_o           (read_idle),
+    .report_o         (read_report)
   );
 
   tmb_port_write #(
@@ -174,6 +184,7 @@ module tmb_port
     .clk_i             (clk_i),
     .rst_ni            (rst_ni),
     .port_reset_i      (port_reset_i),
+    .closed_i          (closed_i),
     .aw_valid_i        (aw_valid),
     .aw_ready_o        (aw_ready),
     .aw_i              (aw),
@@ -200,7 +211,22 @@ module tmb_port
     .write_rsp_i       (write_rsp_i),
     .epoch_i           (epoch_i),
     .busy_o            (write_busy),
-    .idle_o            (write_idle)
+    .idle_o            (write_idle),
+    .report_o          (write_report),
+    .collection_o      (collection)
+  );
+
+  tmb_port_guard i_guard (
+    .clk_i         (clk_i),
+    .rst_ni        (rst_ni),
+    .port_reset_i  (port_reset_i),
+    .req_i         (port_req_i),
+    .rsp_i         (port_rsp_o),
+    .read_report_i (read_report),
+    .write_report_i(write_report),
+    .collection_i  (collection),
+    .violation_o   (violation_o),
+    .status_o      (guard_o)
   );
 
   assign busy_o = read_busy | write_busy;

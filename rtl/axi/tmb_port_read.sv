@@ -19,6 +19,8 @@
 // does not take its data stalls only admission here.
 // No deadlock: an issued burst needs only the memory. Its rows wait here for the kernel.
 //
+// closed_i: bursts that come now are refused. (The park lets go of those that wait.)
+//
 // FSRF section 5.2, steps 1 and 7.
 
 `include "tmb_assert.svh"
@@ -26,6 +28,7 @@
 module tmb_port_read
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
+  import tmb_guard_pkg::*;
 #(
   parameter int unsigned BufferRows = 512,
   parameter int unsigned OrderDepth = 256
@@ -33,6 +36,7 @@ module tmb_port_read
   input  logic clk_i,
   input  logic rst_ni,
   input  logic port_reset_i,  // drain: the kernel neither asks nor takes any more
+  input  logic closed_i,      // refuse whatever comes
   // kernel
   input  logic    ar_valid_i,
   output logic    ar_ready_o,
@@ -57,7 +61,9 @@ module tmb_port_read
   // invalidation
   input  logic       epoch_i,
   output logic [1:0] busy_o,  // bursts of each epoch are on their way
-  output logic       idle_o
+  output logic       idle_o,
+  // guard
+  output violation_t report_o
 );
 
   localparam int unsigned RowWidth = $clog2(BufferRows);
@@ -66,6 +72,7 @@ module tmb_port_read
   typedef logic [RowWidth:0] row_pointer_t;  // one bit more: tells full from empty
   typedef logic [SlotWidth-1:0] slot_t;
   typedef logic [SlotWidth:0] count_t;
+  typedef logic [63:VirtAddrWidth] upper_t;
 
   // ---------------------------------------------------------------------------------------------
   // Admission
@@ -76,18 +83,36 @@ module tmb_port_read
     logic [7:0] len;
     logic [2:0] size;
     burst_t     burst;
+    rule_e      rule;
+    logic [1:0] burst_type;
+    upper_t     upper;  // address bits above those of a burst
   } decoded_t;
 
   decoded_t decoded, ask;
   logic ask_valid, ask_ready;
+  burst_t burst;
 
   tmb_burst_decode i_decode (
     .ax_i   (ar_i),
-    .burst_o(decoded.burst)
+    .burst_o(burst),
+    .rule_o (decoded.rule)
   );
   assign decoded.id = ar_i.id;
   assign decoded.len = ar_i.len;
   assign decoded.size = ar_i.size;
+  assign decoded.burst = '{addr: burst.addr, len: burst.len, refused: burst.refused || closed_i};
+  assign decoded.burst_type = ar_i.burst;
+  assign decoded.upper = ar_i.addr[63:VirtAddrWidth];
+
+  assign report_o = '{
+      rule: ask_valid ? ask.rule : RuleNone,
+      channel: ChannelAr,
+      addr: {ask.upper, ask.burst.addr},
+      len: ask.len,
+      size: ask.size,
+      burst: ask.burst_type,
+      beat: '0
+  };
 
   tmb_spill_register #(
     .T(decoded_t)

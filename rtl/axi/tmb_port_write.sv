@@ -7,7 +7,8 @@
 //
 // Beats are packed into rows (a narrow burst fills a row over several beats) in a circular buffer.
 // A burst enters the park with its last beat. A burst that is refused, or whose WLAST is not where
-// AWLEN says, gives its rows back at once. Beats are counted by AWLEN.
+// AWLEN says, gives its rows back at once. A burst ends with the beat that AWLEN says, or with an
+// earlier WLAST: then it is answered with an error, as is one without WLAST at its end.
 //
 // BufferRows   rows of the buffer, a power of two, at least one burst (64)
 // OrderDepth   bursts between their last beat and their response, a power of two
@@ -20,6 +21,8 @@
 // memory. A kernel that stops in the middle of a burst holds nothing but its own buffer, and a
 // burst always fits, since the rows before it drain without the kernel.
 //
+// closed_i: bursts that come now are refused, when their data have come.
+//
 // FSRF section 5.2, steps 2 and 3.
 
 `include "tmb_assert.svh"
@@ -27,6 +30,7 @@
 module tmb_port_write
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
+  import tmb_guard_pkg::*;
 #(
   parameter int unsigned BufferRows = 256,
   parameter int unsigned OrderDepth = 128
@@ -34,6 +38,7 @@ module tmb_port_write
   input  logic clk_i,
   input  logic rst_ni,
   input  logic port_reset_i,  // drain: the kernel neither sends nor takes any more
+  input  logic closed_i,      // refuse whatever comes
   // kernel
   input  logic    aw_valid_i,
   output logic    aw_ready_o,
@@ -64,7 +69,10 @@ module tmb_port_write
   // invalidation
   input  logic       epoch_i,
   output logic [1:0] busy_o,  // bursts of each epoch are on their way
-  output logic       idle_o
+  output logic       idle_o,
+  // guard
+  output violation_t  report_o,
+  output collection_t collection_o
 );
 
   localparam int unsigned RowWidth = $clog2(BufferRows);
@@ -75,6 +83,7 @@ module tmb_port_write
   typedef logic [RowWidth:0] row_pointer_t;  // one bit more: tells full from empty
   typedef logic [SlotWidth-1:0] slot_t;
   typedef logic [SlotWidth:0] count_t;
+  typedef logic [63:VirtAddrWidth] upper_t;
 
   // ---------------------------------------------------------------------------------------------
   // Collection
@@ -85,18 +94,26 @@ module tmb_port_write
     logic [7:0] len;
     logic [2:0] size;
     burst_t     burst;
+    rule_e      rule;
+    logic [1:0] burst_type;
+    upper_t     upper;  // address bits above those of a burst
   } decoded_t;
 
   decoded_t decoded, ask;
   logic ask_valid, ask_ready;
+  burst_t burst;
 
   tmb_burst_decode i_decode (
     .ax_i   (aw_i),
-    .burst_o(decoded.burst)
+    .burst_o(burst),
+    .rule_o (decoded.rule)
   );
   assign decoded.id = aw_i.id;
   assign decoded.len = aw_i.len;
   assign decoded.size = aw_i.size;
+  assign decoded.burst = '{addr: burst.addr, len: burst.len, refused: burst.refused || closed_i};
+  assign decoded.burst_type = aw_i.burst;
+  assign decoded.upper = aw_i.addr[63:VirtAddrWidth];
 
   tmb_spill_register #(
     .T(decoded_t)
@@ -114,44 +131,43 @@ module tmb_port_write
   logic [7:0] beat_q;
   logic [RowOffsetWidth-1:0] offset_q, offset;
   beat_end_t next_offset;
-  logic last_beat, row_done, beat_ready, take, finish;
-  logic misplaced_q, bad;  // WLAST on a beat that is not the last, or not on the last
+  logic last_beat, ends, row_done, beat_ready, take, finish;
+  logic misplaced, bad;  // WLAST on a beat that is not the last, or not on the last
   logic order_ready, row_room, write_row;
   row_pointer_t write_q, burst_start_q, read_q;
 
   assign last_beat = beat_q == ask.len;
+  assign ends = last_beat || w_i.last;
+  assign misplaced = w_i.last != last_beat;
   assign offset = (beat_q == '0) ? ask.burst.addr[RowOffsetWidth-1:0] : offset_q;
   assign next_offset = beat_end(offset, ask.size);
-  assign row_done = last_beat || next_offset[RowOffsetWidth];
+  assign row_done = ends || next_offset[RowOffsetWidth];
   assign row_room = ask.burst.refused || (write_q - read_q != row_pointer_t'(BufferRows));
 
   assign beat_ready = ask_valid && row_room && !port_reset_i
-      && (!last_beat || (order_ready && burst_ready_i));
+      && (!ends || (order_ready && burst_ready_i));
   assign take = beat_ready && w_valid_i;
-  assign finish = take && last_beat;
+  assign finish = take && ends;
   assign w_ready_o = beat_ready;
   assign ask_ready = finish;
   assign write_row = take && row_done && !ask.burst.refused;
-  assign bad = ask.burst.refused || misplaced_q || (w_i.last != last_beat);
+  assign bad = ask.burst.refused || misplaced;
 
   assign burst_valid_o = w_valid_i && ask_valid && row_room && !port_reset_i
-      && last_beat && order_ready;
+      && ends && order_ready;
   assign burst_o = '{addr: ask.burst.addr, len: ask.burst.len, refused: bad};
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       beat_q <= '0;
-      misplaced_q <= 1'b0;
       write_q <= '0;
       burst_start_q <= '0;
     end else if (port_reset_i) begin
       // An unfinished burst is forgotten.
       beat_q <= '0;
-      misplaced_q <= 1'b0;
       write_q <= burst_start_q;
     end else if (finish) begin
       beat_q <= '0;
-      misplaced_q <= 1'b0;
       if (bad) begin
         write_q <= burst_start_q;
       end else begin
@@ -160,7 +176,6 @@ module tmb_port_write
       end
     end else if (take) begin
       beat_q <= beat_q + 8'd1;
-      misplaced_q <= misplaced_q || w_i.last;
       if (write_row) write_q <= write_q + row_pointer_t'(1);
     end
   end
@@ -168,6 +183,31 @@ module tmb_port_write
   always_ff @(posedge clk_i) begin
     if (take) offset_q <= next_offset[RowOffsetWidth-1:0];
   end
+
+  // What the guard learns: a burst that is refused, a WLAST in the wrong place, and where the
+  // collection stands.
+  rule_e broken;
+  always_comb begin
+    broken = RuleNone;
+    if (ask_valid && ask.rule != RuleNone) broken = ask.rule;
+    else if (take && misplaced) broken = last_beat ? RuleLastMissing : RuleLastEarly;
+  end
+  assign report_o = '{
+      rule: broken,
+      channel: (ask.rule != RuleNone) ? ChannelAw : ChannelW,
+      addr: {ask.upper, ask.burst.addr},
+      len: ask.len,
+      size: ask.size,
+      burst: ask.burst_type,
+      beat: beat_q
+  };
+  assign collection_o = '{
+      valid: ask_valid,
+      starved: ask_valid && !w_valid_i,
+      addr: {ask.upper, ask.burst.addr},
+      len: ask.len,
+      beats: beat_q
+  };
 
   // A row under construction. Bursts of full width never leave anything in it.
   row_t part_q, packed_row;

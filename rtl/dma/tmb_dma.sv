@@ -10,7 +10,7 @@
 //                                                     ├─► zero ─────┴─► card writer ─► fabric
 //                                                     ├─► copy out ◄── fabric
 //                                                     └─► table ─► virtual memory
-//   completions, faults, interrupts ─► events ─► event ring, irq
+//   completions, faults, interrupts, closed slots ─► events ─► event ring, irq
 //
 // Commands start in ring order; copies and zeroes then run side by side, table commands and fault
 // replies one after the other. "Complete" is the last write response at the memory (CopyIn, Zero),
@@ -47,6 +47,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
 
   output logic irq_o,
   input  logic interrupt_i [Cfg.NumSlots],
+  input  logic closed_i [Cfg.NumSlots],
 
   // Virtual memory.
   output logic         table_cmd_valid_o,
@@ -372,6 +373,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .fault_ready_o,
     .fault_i,
     .interrupt_i,
+    .closed_i,
     .host_aw_valid_o(event_aw_valid),
     .host_aw_ready_i(event_aw_ready),
     .host_aw_o(event_aw),

@@ -2,15 +2,16 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Event writer: completions, faults and kernel interrupts become records in the event ring.
+// Event writer: completions, faults, kernel interrupts and slots that the guard has closed become
+// records in the event ring.
 //
 // A record is one posted row. When the host side has accepted it, irq_o pulses once: an interrupt
 // never overtakes the record it announces, nor the data that a completion announces (a completion
 // is made after the acceptance of its last row).
 //
 // Sources take turns. A record is started only while the ring has room (EVENT_HEAD), so nothing is
-// ever dropped: sources wait instead. Interrupts are latched, one a slot; edges of a slot that come
-// before its record has been made are one record.
+// ever dropped: sources wait instead. Interrupts, and reports of closed slots, are latched, one a
+// slot; edges of a slot that come before its record has been made are one record.
 //
 // Throughput: one record every four cycles, several on their way. Latency: 3 cycles to the host
 // bus. Ordering: records in the order of the ring; a source's in its own order.
@@ -39,6 +40,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   output logic        fault_ready_o,
   input  fault_t      fault_i,
   input  logic        interrupt_i [NumSlots],
+  input  logic        closed_i [NumSlots],
 
   output logic        host_aw_valid_o,
   input  logic        host_aw_ready_i,
@@ -56,9 +58,10 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   typedef enum logic [1:0] {
     SourceCompletion = 2'd0,
     SourceFault = 2'd1,
-    SourceInterrupt = 2'd2
+    SourceInterrupt = 2'd2,
+    SourceClosed = 2'd3
   } source_e;
-  localparam int unsigned NumSources = 3;
+  localparam int unsigned NumSources = 4;
 
   typedef enum logic [1:0] {
     StIdle,
@@ -69,24 +72,31 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   state_e state_q;
 
   // ---------------------------------------------------------------------------------------------
-  // Interrupts: rising edges, latched
+  // Interrupts and closed slots: rising edges, latched
   // ---------------------------------------------------------------------------------------------
 
   logic [NumSlots-1:0] interrupt, interrupt_q, pending_q, slot_grant;
-  logic [SlotWidth-1:0] slot;
-  logic slot_valid, take_interrupt;
+  logic [NumSlots-1:0] closed, closed_q, closed_pending_q, closed_grant;
+  logic [SlotWidth-1:0] slot, closed_slot;
+  logic slot_valid, take_interrupt, closed_valid, take_closed;
 
-  for (genvar s = 0; s < NumSlots; s++) begin : gen_interrupt
+  for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
     assign interrupt[s] = interrupt_i[s];
+    assign closed[s] = closed_i[s];
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       interrupt_q <= '0;
       pending_q <= '0;
+      closed_q <= '0;
+      closed_pending_q <= '0;
     end else begin
       interrupt_q <= interrupt;
       pending_q <= (pending_q & ~(take_interrupt ? slot_grant : '0)) | (interrupt & ~interrupt_q);
+      closed_q <= closed;
+      closed_pending_q <= (closed_pending_q & ~(take_closed ? closed_grant : '0))
+          | (closed & ~closed_q);
     end
   end
 
@@ -100,6 +110,18 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .valid_o(slot_valid),
     .grant_o(slot_grant),
     .index_o(slot)
+  );
+
+  tmb_round_robin_arbiter #(
+    .NumRequests(NumSlots)
+  ) u_closed_slots (
+    .clk_i,
+    .rst_ni,
+    .request_i(closed_pending_q),
+    .accept_i(take_closed),
+    .valid_o(closed_valid),
+    .grant_o(closed_grant),
+    .index_o(closed_slot)
   );
 
   // ---------------------------------------------------------------------------------------------
@@ -117,6 +139,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign request[SourceCompletion] = completion_valid_i;
   assign request[SourceFault] = fault_valid_i;
   assign request[SourceInterrupt] = slot_valid;
+  assign request[SourceClosed] = closed_valid;
 
   tmb_round_robin_arbiter #(
     .NumRequests(NumSources)
@@ -134,6 +157,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign completion_ready_o = take && grant[SourceCompletion];
   assign fault_ready_o = take && grant[SourceFault];
   assign take_interrupt = take && grant[SourceInterrupt];
+  assign take_closed = take && grant[SourceClosed];
 
   // ---------------------------------------------------------------------------------------------
   // The record
@@ -171,9 +195,13 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
         record_d.word2[5:0] = fault_i.token.index;
         record_d.word2[15:8] = fault_i.token.stream;
       end
-      default: begin
+      SourceInterrupt: begin
         record_d.word0[7:0] = EventInterrupt;
         record_d.word0[15:8] = 8'(slot);
+      end
+      default: begin
+        record_d.word0[7:0] = EventSlotClosed;
+        record_d.word0[15:8] = 8'(closed_slot);
       end
     endcase
   end

@@ -161,7 +161,8 @@ package tmb_dma_pkg;
   typedef enum logic [7:0] {
     EventCompletion = 8'd1,
     EventFault = 8'd2,
-    EventInterrupt = 8'd3
+    EventInterrupt = 8'd3,
+    EventSlotClosed = 8'd4
   } event_e;
 
   // ---------------------------------------------------------------------------------------------

@@ -5,12 +5,14 @@
 // All registers of the shell: the generated block (tmb_shell.rdl), the arrays behind it, and the
 // names that the rest of the shell uses.
 //
-// Latency: done_o in the cycle of valid_i for plain registers, one cycle later for arrays.
+// Latency: done_o in the cycle of valid_i for plain registers, one or two cycles later for arrays.
 // State changes only on a write of the host or on a counted event.
 
-module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_shell_pkg::*; #(
+module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_shell_pkg::*;
+  import tmb_guard_pkg::*; #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
-  localparam int unsigned NumStreams = 2 * Cfg.NumSlots * Cfg.PortsPerSlot
+  localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
+  localparam int unsigned NumStreams = 2 * NumPorts
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -37,6 +39,10 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   output asid_t        slot_asid_o [Cfg.NumSlots],
   input  logic         slot_idle_i [Cfg.NumSlots],
   input  logic         slot_hung_i [Cfg.NumSlots],
+  input  logic         slot_closed_i [Cfg.NumSlots],
+  input  unanswered_t  slot_unanswered_i [Cfg.NumSlots],
+  output logic         slot_rearm_o [Cfg.NumSlots],
+  input  guard_status_t guard_i [NumPorts],
   input  port_events_t events_i [NumStreams],
   input  logic         walk_read_i
 );
@@ -67,7 +73,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
 
   tmb_shell_registers_pkg::tmb_shell__in_t hwif_in;
   tmb_shell_registers_pkg::tmb_shell__out_t hwif_out;
-  array_rsp_t spaces_rsp, slots_rsp, streams_rsp;
+  array_rsp_t spaces_rsp, slots_rsp, ports_rsp, streams_rsp;
   logic read_ack, write_ack, read_error, write_error, stall_write, stall_read;
   logic [31:0] write_mask;
 
@@ -114,6 +120,9 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.SLOTS.rd_ack = slots_rsp.read_ack;
     hwif_in.SLOTS.rd_data = slots_rsp.data;
     hwif_in.SLOTS.wr_ack = slots_rsp.write_ack;
+    hwif_in.PORTS.rd_ack = ports_rsp.read_ack;
+    hwif_in.PORTS.rd_data = ports_rsp.data;
+    hwif_in.PORTS.wr_ack = ports_rsp.write_ack;
     hwif_in.STREAMS.rd_ack = streams_rsp.read_ack;
     hwif_in.STREAMS.rd_data = streams_rsp.data;
     hwif_in.STREAMS.wr_ack = streams_rsp.write_ack;
@@ -193,7 +202,26 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     .run_o(slot_run_o),
     .asid_o(slot_asid_o),
     .idle_i(slot_idle_i),
-    .hung_i(slot_hung_i)
+    .hung_i(slot_hung_i),
+    .closed_i(slot_closed_i),
+    .unanswered_i(slot_unanswered_i),
+    .rearm_o(slot_rearm_o)
+  );
+
+  tmb_guard_registers #(
+    .NumPorts(NumPorts)
+  ) u_ports (
+    .clk_i,
+    .rst_ni,
+    .req_i('{
+        valid: hwif_out.PORTS.req,
+        write: hwif_out.PORTS.req_is_wr,
+        addr: 13'(hwif_out.PORTS.addr),
+        data: hwif_out.PORTS.wr_data,
+        mask: hwif_out.PORTS.wr_biten
+    }),
+    .rsp_o(ports_rsp),
+    .status_i(guard_i)
   );
 
   tmb_stream_counters #(

@@ -5,9 +5,11 @@ rtl/lib/tmb_spill_register.sv
 rtl/lib/tmb_round_robin_arbiter.sv
 rtl/lib/tmb_ram_1r1w.sv
 rtl/translate/tmb_translate_pkg.sv
+rtl/axi/tmb_guard_pkg.sv
 rtl/axi/tmb_burst_decode.sv
 rtl/axi/tmb_port_read.sv
 rtl/axi/tmb_port_write.sv
+rtl/axi/tmb_port_guard.sv
 rtl/axi/tmb_port.sv
 rtl/translate/tmb_park.sv
 rtl/translate/tmb_fault_queue.sv
@@ -50,9 +52,12 @@ rtl/shell/registers/tmb_shell_registers.sv
 rtl/shell/tmb_shell_pkg.sv
 rtl/shell/tmb_space_registers.sv
 rtl/shell/tmb_slot_registers.sv
+rtl/shell/tmb_guard_registers.sv
 rtl/shell/tmb_stream_counters.sv
 rtl/shell/tmb_register_block.sv
 rtl/shell/tmb_bar_bridge.sv
 rtl/shell/tmb_slot_control.sv
 rtl/shell/tmb_slot_reset.sv
+rtl/shell/tmb_slot_guard.sv
+rtl/shell/tmb_slot_interrupt.sv
 rtl/shell/tmb_shell.sv

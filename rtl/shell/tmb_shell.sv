@@ -27,7 +27,7 @@
 `include "tmb_assert.svh"
 
 module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg::*;
-  import tmb_shell_pkg::*; #(
+  import tmb_shell_pkg::*; import tmb_guard_pkg::*; #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
   localparam int unsigned NumSlots = Cfg.NumSlots,
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
@@ -223,6 +223,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   asid_t slot_asid [NumSlots];
   logic slot_idle [NumSlots];
   logic slot_hung [NumSlots];
+  logic slot_closed [NumSlots];
+  unanswered_t slot_unanswered [NumSlots];
+  logic slot_rearm [NumSlots];
+  guard_status_t port_guard [NumPorts];
   port_events_t port_events [2*NumPorts];
 
   tmb_register_block #(
@@ -250,6 +254,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .slot_asid_o(slot_asid),
     .slot_idle_i(slot_idle),
     .slot_hung_i(slot_hung),
+    .slot_closed_i(slot_closed),
+    .slot_unanswered_i(slot_unanswered),
+    .slot_rearm_o(slot_rearm),
+    .guard_i(port_guard),
     .events_i(port_events),
     .walk_read_i(walk_read)
   );
@@ -257,11 +265,14 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   asid_t port_asid [NumPorts];
   logic port_reset [NumPorts];
   logic port_idle [NumPorts];
+  logic port_closed [NumPorts];
+  logic port_violation [NumPorts];
   logic interrupt [NumSlots];
+  logic slot_report [NumSlots];
 
   for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
     logic control_idle, live;
-    logic [Cfg.PortsPerSlot-1:0] ports_idle;
+    logic [Cfg.PortsPerSlot-1:0] ports_idle, violations;
     asid_t asid;
     ctl_req_t ctl;
 
@@ -280,6 +291,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       .rst_ni,
       .run_i(live),
       .hung_o(slot_hung[s]),
+      .unanswered_o(slot_unanswered[s]),
       .idle_o(control_idle),
       .valid_i(control_valid[s]),
       .access_i(access),
@@ -313,10 +325,31 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       assign port_asid[Port] = asid;
       assign port_reset[Port] = !live;
       assign ports_idle[k] = port_idle[Port];
+      assign port_closed[Port] = slot_closed[s];
+      assign violations[k] = port_violation[Port];
     end
 
-    // A kernel in reset announces nothing.
-    assign interrupt[s] = slot_interrupt_i[s] && live;
+    tmb_slot_guard #(
+      .NumPorts(Cfg.PortsPerSlot)
+    ) u_guard (
+      .clk_i,
+      .rst_ni,
+      .live_i(live),
+      .violation_i(violations),
+      .hung_i(slot_hung[s]),
+      .closed_o(slot_closed[s]),
+      .report_o(slot_report[s])
+    );
+
+    tmb_slot_interrupt u_interrupt (
+      .clk_i,
+      .rst_ni,
+      .live_i(live),
+      .interrupt_i(slot_interrupt_i[s]),
+      .rearm_i(slot_rearm[s]),
+      .announce_o(interrupt[s])
+    );
+
     assign slot_idle[s] = control_idle && (&ports_idle);
     assign slot_rst_no[s] = live;
   end
@@ -399,6 +432,9 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .port_asid_i(port_asid),
     .port_reset_i(port_reset),
     .port_idle_o(port_idle),
+    .port_closed_i(port_closed),
+    .port_violation_o(port_violation),
+    .port_guard_o(port_guard),
     .space_cfg_i(space_cfg),
     .table_cmd_valid_i(table_cmd_valid),
     .table_cmd_ready_o(table_cmd_ready),
@@ -455,6 +491,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .row_zeroed_o(row_zeroed),
     .irq_o,
     .interrupt_i(interrupt),
+    .closed_i(slot_report),
     .table_cmd_valid_o(table_cmd_valid),
     .table_cmd_ready_i(table_cmd_ready),
     .table_cmd_o(table_cmd),

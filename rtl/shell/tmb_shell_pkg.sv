@@ -44,8 +44,14 @@ package tmb_shell_pkg;
     logic        rvalid;
   } ctl_rsp_t;
 
+  // The control access that a kernel did not answer.
+  typedef struct packed {
+    logic        write;
+    logic [15:0] offset;
+  } unanswered_t;
+
   // Bus between the generated register block and the arrays behind it (external regfiles): a request
-  // pulse, an acknowledge pulse one cycle later.
+  // pulse, an acknowledge pulse one or two cycles later.
   typedef struct packed {
     logic        valid;
     logic        write;

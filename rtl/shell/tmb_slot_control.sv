@@ -23,6 +23,7 @@ module tmb_slot_control import tmb_shell_pkg::*; #(
 
   input  logic        run_i,   // the slot is not held in reset
   output logic        hung_o,  // the kernel left an access unanswered
+  output unanswered_t unanswered_o,  // which
   output logic        idle_o,
 
   input  logic        valid_i,
@@ -40,6 +41,7 @@ module tmb_slot_control import tmb_shell_pkg::*; #(
   logic [WaitWidth-1:0] wait_q;
   access_rsp_t rsp_q;
   ctl_req_t ctl_q;
+  unanswered_t unanswered_q;
 
   logic answered, error, expired;
   assign answered = access_i.write ? ctl_i.bvalid : ctl_i.rvalid;
@@ -104,7 +106,12 @@ module tmb_slot_control import tmb_shell_pkg::*; #(
     end
   end
 
+  always_ff @(posedge clk_i) begin
+    if (waiting_q && expired) unanswered_q <= '{write: access_i.write, offset: access_i.addr};
+  end
+
   assign hung_o = hung_q;
+  assign unanswered_o = unanswered_q;
   assign idle_o = !waiting_q;
   assign done_o = done_q;
   assign rsp_o = rsp_q;

@@ -19,7 +19,10 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   output logic       run_o [NumSlots],
   output asid_t      asid_o [NumSlots],
   input  logic       idle_i [NumSlots],
-  input  logic       hung_i [NumSlots]
+  input  logic       hung_i [NumSlots],
+  input  logic       closed_i [NumSlots],
+  input  unanswered_t unanswered_i [NumSlots],
+  output logic       rearm_o [NumSlots]  // one cycle each
 );
 
   localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
@@ -28,6 +31,8 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   localparam int unsigned AsidLsb = SlotCtrlAsidLsb;
   localparam int unsigned IdleLsb = SlotStatusIdleLsb;
   localparam int unsigned HungLsb = SlotStatusHungLsb;
+  localparam int unsigned ClosedLsb = SlotStatusClosedLsb;
+  localparam int unsigned RearmLsb = SlotInterruptRearmLsb;
 
   logic run_q [NumSlots];
   asid_t asid_q [NumSlots];
@@ -53,6 +58,11 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
       SlotStatus: begin
         word[IdleLsb] = idle_i[index];
         word[HungLsb] = hung_i[index];
+        word[ClosedLsb] = closed_i[index];
+      end
+      SlotUnanswered: begin
+        word[SlotUnansweredOffsetLsb+:16] = unanswered_i[index].offset;
+        word[SlotUnansweredWriteLsb] = unanswered_i[index].write;
       end
       default: word = '0;
     endcase
@@ -71,6 +81,14 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
     end
   end
 
+  logic rearm_q [NumSlots];
+  always_ff @(posedge clk_i) begin
+    for (int unsigned s = 0; s < NumSlots; s++) begin
+      rearm_q[s] <= rst_ni && req_i.valid && req_i.write && 32'(number) == s
+          && 32'(offset) == SlotInterrupt && written[RearmLsb];
+    end
+  end
+
   array_rsp_t rsp_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -85,6 +103,7 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   assign rsp_o = rsp_q;
   assign run_o = run_q;
   assign asid_o = asid_q;
+  assign rearm_o = rearm_q;
 
   logic unused_ok;
   assign unused_ok = &{1'b0, written};

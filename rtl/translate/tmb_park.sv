@@ -28,7 +28,7 @@
 // No deadlock: Looking ends without the host (a walk needs only memory); Ready needs only the
 // fabric. Faulted needs the host, and holds nothing that another stream needs.
 //
-// port_reset_i: bursts that have not left leave with an error; lookups under way are waited for, so
+// port_reset_i (the slot is held in reset, or closed): bursts that have not left leave with an error; lookups under way are waited for, so
 // that no late result can meet a new burst. Indices go on where they were: a late reply of the host
 // meets a burst of the same index only after Depth more bursts, and only if that has faulted too.
 //

@@ -26,10 +26,14 @@
 // port_reset_i: nothing new is accepted, what is parked is forgotten (also what waits for the host;
 // a late reply is ignored), what has left drains; then port_idle_o. Release the reset only when the
 // port is idle. port_asid_i changes only in reset.
+//
+// port_closed_i: what is parked ends with an error, and so does everything that comes; what has left
+// drains. Ended by the port's reset.
 
 module tmb_virtual_memory
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
+  import tmb_guard_pkg::*;
 #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
@@ -45,6 +49,9 @@ module tmb_virtual_memory
   input  asid_t      port_asid_i [NumPorts],
   input  logic       port_reset_i [NumPorts],
   output logic       port_idle_o [NumPorts],  // nothing parked, nothing outstanding
+  input  logic          port_closed_i [NumPorts],
+  output logic          port_violation_o [NumPorts],  // the first since reset
+  output guard_status_t port_guard_o [NumPorts],
   input  space_cfg_t space_cfg_i [Cfg.NumSpaces],
   // table commands, one at a time in order, one response each
   input  logic       table_cmd_valid_i,
@@ -124,6 +131,7 @@ module tmb_virtual_memory
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),
       .port_reset_i      (port_reset_i[p]),
+      .closed_i          (port_closed_i[p]),
       .port_req_i        (port_req_i[p]),
       .port_rsp_o        (port_rsp_o[p]),
       .burst_valid_o     (burst_valid),
@@ -149,7 +157,9 @@ module tmb_virtual_memory
       .write_rsp_i       (write_rsp_i[p]),
       .epoch_i           (epoch),
       .busy_o            (bursts[p]),
-      .idle_o            (port_idle)
+      .idle_o            (port_idle),
+      .violation_o       (port_violation_o[p]),
+      .guard_o           (port_guard_o[p])
     );
 
     // The smallest pages of the port's space.
@@ -171,7 +181,7 @@ module tmb_virtual_memory
       ) i_park (
         .clk_i            (clk_i),
         .rst_ni           (rst_ni),
-        .port_reset_i     (port_reset_i[p]),
+        .port_reset_i     (port_reset_i[p] || port_closed_i[p]),
         .asid_i           (port_asid_i[p]),
         .page_class_i     (page_class_q),
         .burst_valid_i    (burst_valid[d]),

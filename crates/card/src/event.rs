@@ -63,9 +63,12 @@ pub enum Event {
     },
     /// A kernel's access waits.
     Fault(Fault),
-    /// A kernel raised its interrupt.
+    /// A kernel raised its interrupt, since the last such event at least once.
     Interrupt(SlotId),
-    /// A kernel ended itself ($finish, $fatal), did not converge, or broke the protocol.
+    /// The guard closed a slot, because its kernel broke a rule or left a control access unanswered:
+    /// [`slot_status`](crate::Card::slot_status) says which. Its accesses end with errors from now on.
+    SlotClosed(SlotId),
+    /// A kernel ended itself ($finish, $fatal) or did not converge.
     KernelFailed {
         /// The slot.
         slot: SlotId,
@@ -127,6 +130,7 @@ pub fn decode(words: &[u64; 8]) -> Result<Event, MalformedEvent> {
             },
         })),
         3 => Ok(Event::Interrupt(SlotId(byte1 as u8))),
+        4 => Ok(Event::SlotClosed(SlotId(byte1 as u8))),
         _ => Err(malformed),
     }
 }

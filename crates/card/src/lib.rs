@@ -6,6 +6,7 @@
 pub mod command;
 pub mod event;
 pub mod functional;
+pub mod guard;
 pub mod kernel;
 pub mod memory;
 pub mod registers;
@@ -13,6 +14,7 @@ pub mod sim;
 
 use command::Command;
 use event::Event;
+use guard::SlotStatus;
 use kernel::KernelPackage;
 use memory::HostMemory;
 use serde::{Deserialize, Serialize};
@@ -89,6 +91,8 @@ pub enum HostWork {
         /// Bytes written.
         bytes: u64,
     },
+    /// Puts another kernel into a slot (partial reconfiguration).
+    Reconfigure,
 }
 
 /// Names a piece of host work.
@@ -157,6 +161,13 @@ pub trait Card: Send {
     /// No such slot or space, or [`CardError::Bus`].
     fn control_slot(&mut self, slot: SlotId, asid: units::Asid, run: bool)
         -> Result<(), CardError>;
+
+    /// What the slot's guard knows: why it is closed, and what its ports wait for. What they wait for is
+    /// gone once the slot is in reset; why it was closed stays until it leaves reset.
+    ///
+    /// # Errors
+    /// No such slot, or [`CardError::Bus`].
+    fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError>;
 
     /// Tells the shell where the page table of a space is, and which page sizes it uses (bit k:
     /// size class k). `None` disables the space.

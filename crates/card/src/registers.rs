@@ -113,7 +113,7 @@ pub const L1_3: u32 = 0xac;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.
-pub const VERSION_MINOR: u32 = 0x0;
+pub const VERSION_MINOR: u32 = 0x1;
 /// What `VERSION` holds in field `MAJOR`.
 pub const VERSION_MAJOR: u32 = 0x1;
 /// Address space: one block each.
@@ -127,6 +127,12 @@ pub const SLOT: Array = Array {
     base: 0x2000,
     stride: 0x10,
     count: 16,
+};
+/// Guard of a port: one block each.
+pub const PORT: Array = Array {
+    base: 0x3000,
+    stride: 0x20,
+    count: 128,
 };
 /// Stream counters (wrapping): one block each.
 pub const STREAM: Array = Array {
@@ -155,7 +161,7 @@ pub mod version {
     use super::Field;
 
     /// Compatible additions.
-    /// Value in this version: 0x0.
+    /// Value in this version: 0x1.
     pub const MINOR: Field = Field { lsb: 0, width: 16 };
     /// Changes that break a driver.
     /// Value in this version: 0x1.
@@ -319,6 +325,11 @@ pub mod slot {
     pub const CTRL: u32 = 0x0;
     /// Slot status.
     pub const STATUS: u32 = 0x4;
+    /// Slot interrupt. The shell reports the kernel's interrupt once, then not again until the host
+    /// has asked for the next report. Interrupts in between become one.
+    pub const INTERRUPT: u32 = 0x8;
+    /// Unanswered control access. Which access HUNG is about.
+    pub const UNANSWERED: u32 = 0xc;
 
     /// Fields of `CTRL`.
     pub mod ctrl {
@@ -340,6 +351,111 @@ pub mod slot {
         /// 1: the kernel left a control access unanswered; its control interface answers SLVERR
         /// until the slot has been reset.
         pub const HUNG: Field = Field { lsb: 1, width: 1 };
+        /// 1: the guard has closed the slot: a port broke a rule (PORT.VIOLATION), or HUNG.
+        /// Accesses end with SLVERR until the slot has been reset.
+        pub const CLOSED: Field = Field { lsb: 2, width: 1 };
+    }
+
+    /// Fields of `INTERRUPT`.
+    pub mod interrupt {
+        use super::super::Field;
+
+        /// Write 1: report the next interrupt, or one that has come since the last report.
+        pub const REARM: Field = Field { lsb: 0, width: 1 };
+    }
+
+    /// Fields of `UNANSWERED`.
+    pub mod unanswered {
+        use super::super::Field;
+
+        /// Its offset in the slot's control window.
+        pub const OFFSET: Field = Field { lsb: 0, width: 16 };
+        /// 1: a write.
+        pub const WRITE: Field = Field { lsb: 16, width: 1 };
+    }
+}
+
+/// Registers of one element of [`PORT`].
+pub mod port {
+    /// First violation. Kept until the slot leaves reset again.
+    pub const VIOLATION: u32 = 0x0;
+    /// First violation, low half of the burst's address.
+    pub const ADDRESS_LO: u32 = 0x4;
+    /// First violation, high half of the burst's address.
+    pub const ADDRESS_HI: u32 = 0x8;
+    /// What the port's reads wait for.
+    pub const READS: u32 = 0xc;
+    /// What the port's writes wait for.
+    pub const WRITES: u32 = 0x10;
+    /// Write burst that is being collected.
+    pub const WRITE_BEAT: u32 = 0x14;
+    /// Its address, low half.
+    pub const WRITE_ADDRESS_LO: u32 = 0x18;
+    /// Its address, high half.
+    pub const WRITE_ADDRESS_HI: u32 = 0x1c;
+
+    /// Fields of `VIOLATION`.
+    pub mod violation {
+        use super::super::Field;
+
+        /// 0 none, 1 burst that is not INCR, 2 beat wider than the port, 3 burst across a 4 KiB
+        /// boundary, 4 address beyond 48 bits, 5 WLAST early, 6 WLAST missing, 7 valid withdrawn, 8
+        /// payload changed while it waited.
+        pub const RULE: Field = Field { lsb: 0, width: 4 };
+        /// 0 AR, 1 AW, 2 W.
+        pub const CHANNEL: Field = Field { lsb: 4, width: 2 };
+        /// AxSIZE of the burst.
+        pub const SIZE: Field = Field { lsb: 8, width: 3 };
+        /// AxBURST of the burst.
+        pub const BURST: Field = Field { lsb: 12, width: 2 };
+        /// Beat, from 0 (rules 5 and 6).
+        pub const BEAT: Field = Field { lsb: 16, width: 8 };
+        /// AxLEN of the burst.
+        pub const LEN: Field = Field { lsb: 24, width: 8 };
+    }
+
+    /// Fields of `READS`.
+    pub mod reads {
+        use super::super::Field;
+
+        /// Bursts taken whose last beat has not been.
+        pub const OUTSTANDING: Field = Field { lsb: 0, width: 10 };
+        /// 1: AR is offered, and not taken by the shell.
+        pub const ADDRESS_OFFERED: Field = Field { lsb: 12, width: 1 };
+        /// 1: R is offered, and not taken by the kernel.
+        pub const RESPONSE_OFFERED: Field = Field { lsb: 13, width: 1 };
+        /// Cycles that the shell has waited for the kernel; stops at its greatest value.
+        pub const KERNEL_WAIT: Field = Field { lsb: 22, width: 10 };
+    }
+
+    /// Fields of `WRITES`.
+    pub mod writes {
+        use super::super::Field;
+
+        /// Bursts taken whose response has not been.
+        pub const OUTSTANDING: Field = Field { lsb: 0, width: 10 };
+        /// 1: AW is offered, and not taken by the shell.
+        pub const ADDRESS_OFFERED: Field = Field { lsb: 12, width: 1 };
+        /// 1: B is offered, and not taken by the kernel.
+        pub const RESPONSE_OFFERED: Field = Field { lsb: 13, width: 1 };
+        /// 1: the next beat of the burst in WRITE_BEAT is not offered.
+        pub const DATA_AWAITED: Field = Field { lsb: 14, width: 1 };
+        /// 1: W is offered, and not taken by the shell.
+        pub const DATA_OFFERED: Field = Field { lsb: 15, width: 1 };
+        /// Cycles that the shell has waited for the kernel; stops at its greatest value.
+        pub const KERNEL_WAIT: Field = Field { lsb: 22, width: 10 };
+    }
+
+    /// Fields of `WRITE_BEAT`.
+    pub mod write_beat {
+        use super::super::Field;
+
+        /// Beats taken.
+        pub const BEATS: Field = Field { lsb: 0, width: 8 };
+        /// AWLEN.
+        pub const LEN: Field = Field { lsb: 8, width: 8 };
+        /// 1: there is one.
+        pub const VALID: Field = Field { lsb: 16, width: 1 };
     }
 }
 

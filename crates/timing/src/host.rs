@@ -20,6 +20,9 @@ pub trait Host {
     /// Writes from a buffer to storage.
     fn storage_write(&mut self, now: Picoseconds, bytes: u64) -> Picoseconds;
 
+    /// Puts another kernel into a slot; one slot at a time.
+    fn reconfigure(&mut self, now: Picoseconds) -> Picoseconds;
+
     /// From the arrival of an interrupt (or of a record, when polling) to user code.
     fn wake(&mut self, now: Picoseconds) -> Picoseconds;
 

@@ -1,5 +1,6 @@
 //! What can go wrong, each with the thing, the rule and what to do.
 
+use card::guard::{Unanswered, Violation};
 use card::kernel::KernelError;
 use card::{CardError, SlotId};
 use pager::PagerError;
@@ -27,6 +28,24 @@ pub struct AccessError {
     pub address: VirtAddr,
     /// The rule that was broken, with the nearest mapping.
     pub reason: String,
+}
+
+/// A rule of the slot boundary that a kernel broke.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "kernel `{kernel}` in slot {slot}: port {port} {violation}; the slot was closed. Its results are not \
+     to be trusted; start the kernel anew, or load another",
+    slot = .slot.0
+)]
+pub struct ViolationError {
+    /// The slot.
+    pub slot: SlotId,
+    /// The kernel in it.
+    pub kernel: String,
+    /// The port.
+    pub port: String,
+    /// The rule, and the burst that broke it.
+    pub violation: Violation,
 }
 
 /// Any failure of the library.
@@ -98,6 +117,37 @@ pub enum Error {
     /// An access of the kernel failed; its results are not to be trusted.
     #[error(transparent)]
     Access(#[from] AccessError),
+    /// The kernel broke a rule of the slot boundary.
+    #[error(transparent)]
+    Violation(#[from] ViolationError),
+    /// The kernel does not answer its control interface.
+    #[error(
+        "kernel `{kernel}` in slot {slot} {unanswered}; the slot was closed. Start the kernel anew, or \
+         load another",
+        slot = .slot.0
+    )]
+    Unanswered {
+        /// The slot.
+        slot: SlotId,
+        /// The kernel in it.
+        kernel: String,
+        /// The access.
+        unanswered: Unanswered,
+    },
+    /// The kernel raises its interrupt without being done.
+    #[error(
+        "kernel `{kernel}` in slot {slot} raised its interrupt {count} times without being done; it is \
+         held in reset now. An interrupt announces a finished run (ap_done)",
+        slot = .slot.0
+    )]
+    InterruptStorm {
+        /// The slot.
+        slot: SlotId,
+        /// The kernel in it.
+        kernel: String,
+        /// Interrupts in one run.
+        count: u32,
+    },
     /// The kernel ended itself or broke a protocol.
     #[error("slot {slot} (kernel {kernel}) failed: {reason}", slot = .slot.0)]
     KernelFailed {
@@ -110,7 +160,7 @@ pub enum Error {
     },
     /// The kernel was not done at the deadline.
     #[error(
-        "slot {slot} (kernel {kernel}) was not done after {elapsed} of virtual time{waiting}; \
+        "slot {slot} (kernel {kernel}) was not done after {elapsed} of virtual time: {waiting}; \
          it is held in reset now. Give it longer (--deadline), or look at what it waits for",
         slot = .slot.0
     )]

@@ -32,11 +32,12 @@ mod slot;
 mod space;
 
 pub use card::functional::{FunctionalCard, FunctionalConfig};
+pub use card::guard::{Rule, Violation};
 pub use card::sim::build::Progress as BuildProgress;
 pub use card::sim::{ShellConfig, SimOptions};
 pub use card::SlotId;
 pub use card_handle::Card;
-pub use error::{AccessError, Error};
+pub use error::{AccessError, Error, ViolationError};
 pub use message::Progress;
 pub use owner::{FileState, Owner, OwnerOptions};
 pub use pager::placement::SpacePlacement;

@@ -118,6 +118,11 @@ pub enum Request {
         /// How long.
         slice: Picoseconds,
     },
+    /// The kernel was not done in time: stop it, and say what it waits for. The answer is an error.
+    Expire {
+        /// Which slot.
+        slot: SlotId,
+    },
     /// Stop the kernel: hold it in reset, let go of its parked accesses.
     Stop {
         /// Which slot.

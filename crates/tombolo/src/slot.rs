@@ -107,8 +107,8 @@ impl Slot {
     ///
     /// # Errors
     /// An access of the kernel failed ([`Error::Access`], even if the kernel says that it is done), the
-    /// kernel failed, the deadline passed, or `progress` said stop. The slot is in reset then, and may
-    /// be started anew.
+    /// kernel failed or broke a rule ([`Error::Violation`]), the deadline passed, or `progress` said
+    /// stop. The slot is in reset then, and may be started anew.
     pub fn wait(
         &mut self,
         deadline: Option<Picoseconds>,
@@ -132,14 +132,7 @@ impl Slot {
                 return Err(Error::Interrupted);
             }
             if deadline.is_some_and(|deadline| elapsed >= deadline) {
-                self.link.tell(Request::Stop { slot })?;
-                let kernel = self.manifest.name.clone();
-                return Err(Error::Deadline {
-                    slot,
-                    kernel,
-                    elapsed,
-                    waiting: String::new(),
-                });
+                return self.link.tell(Request::Expire { slot });
             }
         }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tombolo::{
     AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
-    OwnerOptions, ShellConfig, SimOptions, Slot, SlotId,
+    OwnerOptions, Picoseconds, ShellConfig, SimOptions, Slot, SlotId,
 };
 
 /// Slots, ports of each, channels.
@@ -15,7 +15,11 @@ use tombolo::{
 struct Shape(u8, u8, u8);
 
 fn simulated(shape: Shape) -> Card {
-    let mut options = SimOptions::named("f1").unwrap();
+    simulated_on("f1", shape)
+}
+
+fn simulated_on(platform: &str, shape: Shape) -> Card {
+    let mut options = SimOptions::named(platform).unwrap();
     options.shell = ShellConfig {
         slots: shape.0,
         ports_per_slot: shape.1,
@@ -179,4 +183,58 @@ fn slots_share_a_space() {
         assert!(fs::read(&last).unwrap() == content);
         first.check();
     });
+}
+
+/// One slot gets another kernel while its neighbour works. On the U280 that takes 22 ms, in which the
+/// neighbour finishes.
+#[test]
+fn a_slot_is_reconfigured_while_another_works() {
+    let shape = Shape(4, 2, 4);
+    for (card, shortest) in [
+        (functional(shape), Picoseconds::ZERO),
+        (simulated_on("u280", shape), Picoseconds::from_millis(22)),
+    ] {
+        let folder = TempDir::new().unwrap();
+        let (here, there) = (card.create_space().unwrap(), card.create_space().unwrap());
+        let content = bytes(300_000, 3);
+        let neighbour = Job::new(&there, folder.path(), "neighbour", &content);
+        let mut working = card.load(SlotId(1), &kernel("copy"), &there).unwrap();
+        let job = Job::new(&here, folder.path(), "job", &content);
+        let mut slot = card.load(SlotId(0), &kernel("copy"), &here).unwrap();
+        job.start(&mut slot);
+        slot.wait(None, |_| Continue::Yes).unwrap();
+
+        neighbour.start(&mut working);
+        let (_, before) = card.describe().unwrap();
+        let mut slot = card.load(SlotId(0), &kernel("vadd"), &here).unwrap();
+        let (_, after) = card.describe().unwrap();
+        assert!(after - before >= shortest, "{}", after - before);
+        working.wait(None, |_| Continue::Yes).unwrap();
+        let runs = card.report().unwrap().runs;
+        assert!(
+            runs[1].time < Picoseconds::from_millis(2),
+            "{}",
+            runs[1].time
+        );
+        neighbour.check();
+
+        // 32-bit sums of the file and itself.
+        let sums = folder.path().join("sums");
+        let sums = here
+            .map_file(&sums, MapOptions::create(job.input.bytes()))
+            .unwrap();
+        slot.set_pointer("a", job.input.address()).unwrap();
+        slot.set_pointer("b", job.input.address()).unwrap();
+        slot.set_pointer("c", sums.address()).unwrap();
+        slot.set("length", job.input.bytes() / 4).unwrap();
+        slot.start().unwrap();
+        slot.wait(None, |_| Continue::Yes).unwrap();
+        sums.unmap().unwrap();
+        let result = fs::read(folder.path().join("sums")).unwrap();
+        for (sum, word) in result.chunks_exact(4).zip(content.chunks_exact(4)) {
+            let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
+            assert_eq!(number(sum), number(word).wrapping_mul(2));
+        }
+        job.check();
+    }
 }

@@ -85,6 +85,9 @@ module port_bench_top
   asid_t port_asid [1];
   logic port_reset [1];
   logic unused_port_idle [1];
+  logic port_closed [1];
+  logic unused_violation [1];
+  tmb_guard_pkg::guard_status_t unused_guard [1];
   space_cfg_t space_cfg [1];
   logic unused_table_cmd_ready, unused_table_rsp_valid, unused_fault_valid, unused_reply_ready;
   table_rsp_t unused_table_rsp;
@@ -110,6 +113,7 @@ module port_bench_top
 
   assign port_asid[0] = '0;
   assign port_reset[0] = 1'b0;
+  assign port_closed[0] = 1'b0;
   assign space_cfg[0] = '0;
   assign port_req[0] = '{
       aw: '{id: axi_id_t'(s_axi_awid), addr: s_axi_awaddr, len: s_axi_awlen, size: s_axi_awsize,
@@ -170,6 +174,9 @@ module port_bench_top
     .port_asid_i        (port_asid),
     .port_reset_i       (port_reset),
     .port_idle_o        (unused_port_idle),
+    .port_closed_i      (port_closed),
+    .port_violation_o   (unused_violation),
+    .port_guard_o       (unused_guard),
     .space_cfg_i        (space_cfg),
     .table_cmd_valid_i  (1'b0),
     .table_cmd_ready_o  (unused_table_cmd_ready),

@@ -14,7 +14,8 @@ from verilator_bench import ROOT, run_cocotb, sim_sources  # noqa: E402
 
 def test_port_against_cocotbext_axi():
     rtl = ROOT / "rtl"
-    packages = [rtl / "lib" / "tmb_pkg.sv", rtl / "translate" / "tmb_translate_pkg.sv"]
+    packages = [rtl / "lib" / "tmb_pkg.sv", rtl / "axi" / "tmb_guard_pkg.sv",
+                rtl / "translate" / "tmb_translate_pkg.sv"]
     folders = [rtl / name for name in ("lib", "axi", "translate")]
     modules = [file for folder in folders for file in sorted(folder.glob("*.sv"))]
     sources = packages + [file for file in modules if file not in packages]

@@ -24,6 +24,7 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   output logic        row_zeroed_o,
   output logic        irq_o,
   input  logic [1:0]  interrupt_i,
+  input  logic [1:0]  closed_i,
 
   output logic        table_cmd_valid_o,
   input  logic        table_cmd_ready_i,
@@ -172,6 +173,7 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   logic write_rsp_ready [1];
   mem_write_rsp_t write_rsp [1];
   logic interrupt [2];
+  logic closed [2];
   table_cmd_t table_cmd;
   fault_reply_t fault_reply;
   host_ax_t host_ar, host_aw;
@@ -179,6 +181,8 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
 
   assign interrupt[0] = interrupt_i[0];
   assign interrupt[1] = interrupt_i[1];
+  assign closed[0] = closed_i[0];
+  assign closed[1] = closed_i[1];
   assign table_cmd_op_o = table_cmd.op;
   assign table_cmd_asid_o = table_cmd.asid;
   assign table_cmd_addr_o = table_cmd.addr;
@@ -213,6 +217,7 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
     .row_zeroed_o,
     .irq_o,
     .interrupt_i(interrupt),
+    .closed_i(closed),
     .table_cmd_valid_o,
     .table_cmd_ready_i,
     .table_cmd_o(table_cmd),

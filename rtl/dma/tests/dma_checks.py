@@ -10,7 +10,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from command_host import (ABSENT, BUS_ERROR, COMPLETION, COPY_IN, COPY_OUT, FAULT, FAULT_REPLY,
                           GROW, INSTALL, INTERRUPT, INVALIDATE, NOP, OK, PROTECT, READ_CLEAR, REFUSED,
-                          ROW, SET_FULL, ZERO, CommandHost, Memory)
+                          ROW, SET_FULL, SLOT_CLOSED, ZERO, CommandHost, Memory)
 
 CHANNEL = 1 << 20
 CARD = 2 * CHANNEL
@@ -30,7 +30,7 @@ class Bench:
         """Resets, and enables with rings of the given sizes."""
         dut = self.dut
         dut.rst_ni.value = 0
-        for name in ["enable_i", "command_tail_i", "event_head_i", "interrupt_i",
+        for name in ["enable_i", "command_tail_i", "event_head_i", "interrupt_i", "closed_i",
                      "table_cmd_ready_i", "table_rsp_valid_i", "fault_valid_i",
                      "fault_reply_ready_i"]:
             getattr(dut, name).value = 0
@@ -406,7 +406,7 @@ async def table_commands_run_one_at_a_time(dut):
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def faults_and_interrupts_become_events(dut):
-    """Every field of a fault; one record for an interrupt's rising edge."""
+    """Every field of a fault; one record for a rising edge of an interrupt, or of a closed slot."""
     bench = Bench(dut, seed=10)
     commands = await bench.start()
     sent = []
@@ -438,6 +438,11 @@ async def faults_and_interrupts_become_events(dut):
         await ClockCycles(dut.clk_i, 60)
     assert sorted(words[0] for words in commands.events) == sorted(
         [INTERRUPT, INTERRUPT | 1 << 8, INTERRUPT | 1 << 8])
+    commands.events.clear()
+    for value in [0b11, 0b00]:
+        dut.closed_i.value = value
+        await ClockCycles(dut.clk_i, 60)
+    assert sorted(words[0] for words in commands.events) == [SLOT_CLOSED, SLOT_CLOSED | 1 << 8]
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")

@@ -29,6 +29,42 @@ package tmb_register_map_pkg;
   localparam int unsigned SlotStatus = 32'h4;
   localparam int unsigned SlotStatusIdleLsb = 32'h0;
   localparam int unsigned SlotStatusHungLsb = 32'h1;
+  localparam int unsigned SlotStatusClosedLsb = 32'h2;
+  localparam int unsigned SlotInterrupt = 32'h8;
+  localparam int unsigned SlotInterruptRearmLsb = 32'h0;
+  localparam int unsigned SlotUnanswered = 32'hc;
+  localparam int unsigned SlotUnansweredOffsetLsb = 32'h0;
+  localparam int unsigned SlotUnansweredWriteLsb = 32'h10;
+
+  // Guard of a port
+  localparam int unsigned PortStride = 32'h20;
+  localparam int unsigned PortViolation = 32'h0;
+  localparam int unsigned PortViolationRuleLsb = 32'h0;
+  localparam int unsigned PortViolationChannelLsb = 32'h4;
+  localparam int unsigned PortViolationSizeLsb = 32'h8;
+  localparam int unsigned PortViolationBurstLsb = 32'hc;
+  localparam int unsigned PortViolationBeatLsb = 32'h10;
+  localparam int unsigned PortViolationLenLsb = 32'h18;
+  localparam int unsigned PortAddressLo = 32'h4;
+  localparam int unsigned PortAddressHi = 32'h8;
+  localparam int unsigned PortReads = 32'hc;
+  localparam int unsigned PortReadsOutstandingLsb = 32'h0;
+  localparam int unsigned PortReadsAddressOfferedLsb = 32'hc;
+  localparam int unsigned PortReadsResponseOfferedLsb = 32'hd;
+  localparam int unsigned PortReadsKernelWaitLsb = 32'h16;
+  localparam int unsigned PortWrites = 32'h10;
+  localparam int unsigned PortWritesOutstandingLsb = 32'h0;
+  localparam int unsigned PortWritesAddressOfferedLsb = 32'hc;
+  localparam int unsigned PortWritesResponseOfferedLsb = 32'hd;
+  localparam int unsigned PortWritesDataAwaitedLsb = 32'he;
+  localparam int unsigned PortWritesDataOfferedLsb = 32'hf;
+  localparam int unsigned PortWritesKernelWaitLsb = 32'h16;
+  localparam int unsigned PortWriteBeat = 32'h14;
+  localparam int unsigned PortWriteBeatBeatsLsb = 32'h0;
+  localparam int unsigned PortWriteBeatLenLsb = 32'h8;
+  localparam int unsigned PortWriteBeatValidLsb = 32'h10;
+  localparam int unsigned PortWriteAddressLo = 32'h18;
+  localparam int unsigned PortWriteAddressHi = 32'h1c;
 
   // Stream counters (wrapping)
   localparam int unsigned StreamStride = 32'h20;

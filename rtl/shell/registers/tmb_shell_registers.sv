@@ -99,6 +99,7 @@ module tmb_shell_registers (
         logic L1_3;
         logic SPACES;
         logic SLOTS;
+        logic PORTS;
         logic STREAMS;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
@@ -153,6 +154,9 @@ module tmb_shell_registers (
         decoded_reg_strb.SLOTS = cpuif_req_masked & (cpuif_addr >= 15'h2000) & (cpuif_addr <= 15'h2000 + 15'hff);
         is_external |= cpuif_req_masked & (cpuif_addr >= 15'h2000) & (cpuif_addr <= 15'h2000 + 15'hff);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h2000) & (cpuif_addr <= 15'h2000 + 15'hff);
+        decoded_reg_strb.PORTS = cpuif_req_masked & (cpuif_addr >= 15'h3000) & (cpuif_addr <= 15'h3000 + 15'hfff);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 15'h3000) & (cpuif_addr <= 15'h3000 + 15'hfff);
+        is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h3000) & (cpuif_addr <= 15'h3000 + 15'hfff);
         decoded_reg_strb.STREAMS = cpuif_req_masked & (cpuif_addr >= 15'h4000) & (cpuif_addr <= 15'h4000 + 15'h1fff);
         is_external |= cpuif_req_masked & (cpuif_addr >= 15'h4000) & (cpuif_addr <= 15'h4000 + 15'h1fff);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h4000) & (cpuif_addr <= 15'h4000 + 15'h1fff);
@@ -512,6 +516,12 @@ module tmb_shell_registers (
     assign hwif_out.SLOTS.req_is_wr = decoded_req_is_wr;
     assign hwif_out.SLOTS.wr_data = decoded_wr_data;
     assign hwif_out.SLOTS.wr_biten = decoded_wr_biten;
+    // External region: tmb_shell.PORTS
+    assign hwif_out.PORTS.req = decoded_reg_strb.PORTS;
+    assign hwif_out.PORTS.addr = decoded_addr[11:0];
+    assign hwif_out.PORTS.req_is_wr = decoded_req_is_wr;
+    assign hwif_out.PORTS.wr_data = decoded_wr_data;
+    assign hwif_out.PORTS.wr_biten = decoded_wr_biten;
     // External region: tmb_shell.STREAMS
     assign hwif_out.STREAMS.req = decoded_reg_strb.STREAMS;
     assign hwif_out.STREAMS.addr = decoded_addr[12:0];
@@ -527,6 +537,7 @@ module tmb_shell_registers (
         wr_ack = '0;
         wr_ack |= hwif_in.SPACES.wr_ack;
         wr_ack |= hwif_in.SLOTS.wr_ack;
+        wr_ack |= hwif_in.PORTS.wr_ack;
         wr_ack |= hwif_in.STREAMS.wr_ack;
         external_wr_ack = wr_ack;
     end
@@ -543,6 +554,7 @@ module tmb_shell_registers (
         rd_ack = '0;
         rd_ack |= hwif_in.SPACES.rd_ack;
         rd_ack |= hwif_in.SLOTS.rd_ack;
+        rd_ack |= hwif_in.PORTS.rd_ack;
         rd_ack |= hwif_in.STREAMS.rd_ack;
         readback_external_rd_ack_c = rd_ack;
     end
@@ -573,7 +585,7 @@ module tmb_shell_registers (
             readback_data_var[31:0] = 32'h424d4f54;
         end
         if(rd_mux_addr == 15'h4) begin
-            readback_data_var[15:0] = 16'h0;
+            readback_data_var[15:0] = 16'h1;
             readback_data_var[31:16] = 16'h1;
         end
         if(rd_mux_addr == 15'h8) begin
@@ -676,6 +688,9 @@ module tmb_shell_registers (
         end
         if((rd_mux_addr >= 15'h2000) && (rd_mux_addr <= 15'h2000 + 15'hff)) begin
             readback_data_var = hwif_in.SLOTS.rd_data;
+        end
+        if((rd_mux_addr >= 15'h3000) && (rd_mux_addr <= 15'h3000 + 15'hfff)) begin
+            readback_data_var = hwif_in.PORTS.rd_data;
         end
         if((rd_mux_addr >= 15'h4000) && (rd_mux_addr <= 15'h4000 + 15'h1fff)) begin
             readback_data_var = hwif_in.STREAMS.rd_data;

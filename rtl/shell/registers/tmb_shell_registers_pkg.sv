@@ -237,6 +237,12 @@ package tmb_shell_registers_pkg;
         logic rd_ack;
         logic [31:0] rd_data;
         logic wr_ack;
+    } tmb_shell__PORTS__in_t;
+
+    typedef struct {
+        logic rd_ack;
+        logic [31:0] rd_data;
+        logic wr_ack;
     } tmb_shell__STREAMS__in_t;
 
     typedef struct {
@@ -260,6 +266,7 @@ package tmb_shell_registers_pkg;
         tmb_shell__L1_3__in_t L1_3;
         tmb_shell__SPACES__in_t SPACES;
         tmb_shell__SLOTS__in_t SLOTS;
+        tmb_shell__PORTS__in_t PORTS;
         tmb_shell__STREAMS__in_t STREAMS;
     } tmb_shell__in_t;
 
@@ -353,6 +360,14 @@ package tmb_shell_registers_pkg;
 
     typedef struct {
         logic req;
+        logic [11:0] addr;
+        logic req_is_wr;
+        logic [31:0] wr_data;
+        logic [31:0] wr_biten;
+    } tmb_shell__PORTS__out_t;
+
+    typedef struct {
+        logic req;
         logic [12:0] addr;
         logic req_is_wr;
         logic [31:0] wr_data;
@@ -371,6 +386,7 @@ package tmb_shell_registers_pkg;
         tmb_shell__EVENT_HEAD__out_t EVENT_HEAD;
         tmb_shell__SPACES__out_t SPACES;
         tmb_shell__SLOTS__out_t SLOTS;
+        tmb_shell__PORTS__out_t PORTS;
         tmb_shell__STREAMS__out_t STREAMS;
     } tmb_shell__out_t;
 endpackage

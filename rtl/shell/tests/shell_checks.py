@@ -7,10 +7,10 @@ import random
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from cocotbext.axi import (AxiBus, AxiLiteBus, AxiLiteMaster, AxiLiteRam, AxiMaster, AxiResp)
 from command_host import (ABSENT, COPY_IN, COPY_OUT, FAULT, FAULT_REPLY, GROW, INSTALL, INTERRUPT,
-                          INVALIDATE, NOP, OK, REFUSED, ROW, ZERO, CommandHost, Memory)
+                          INVALIDATE, NOP, OK, REFUSED, ROW, SLOT_CLOSED, ZERO, CommandHost, Memory)
 
 # Register offsets: docs/registers.md.
 ID, VERSION, GEOMETRY, MEMORY = 0x00, 0x04, 0x08, 0x0C
@@ -22,7 +22,8 @@ SPACE, SLOT, STREAM = 0x1000, 0x2000, 0x4000
 SPACE_CTRL, SPACE_TABLE_LO, SPACE_TABLE_HI, SPACE_CLASSES, SPACE_MODE = 0x0, 0x4, 0x8, 0xC, 0x10
 SPACE_STRIDE = 0x20
 L1_0, WALK_READS = 0xA0, 0x98
-SLOT_CTRL, SLOT_STATUS = 0x0, 0x4
+SLOT_CTRL, SLOT_STATUS, SLOT_INTERRUPT, SLOT_UNANSWERED = 0x0, 0x4, 0x8, 0xC
+PORT, PORT_STRIDE = 0x3000, 0x20
 WINDOW, WINDOW_STRIDE = 0x100000, 0x10000
 
 CHANNEL = 1 << 22
@@ -92,6 +93,11 @@ class Bench:
         await RisingEdge(dut.clk_i)
         assert dut.slot_rst_no.value == 1
 
+    def reports(self):
+        """What the slots have reported."""
+        kinds = (INTERRUPT, SLOT_CLOSED)
+        return [words[0] for words in self.commands.events if words[0] & 0xFF in kinds]
+
     def stall(self, seed):
         """Host and card stall at random from now on."""
         for number, memory in enumerate([self.host, *self.card]):
@@ -108,7 +114,7 @@ async def registers(dut):
     bench = Bench(dut, 1)
     await bench.start()
     assert await bench.register(ID) == 0x424D4F54
-    assert await bench.register(VERSION) == 0x00010000
+    assert await bench.register(VERSION) == 0x00010001
     assert await bench.register(GEOMETRY) == 1 | 2 << 8 | 4 << 16
     assert await bench.register(MEMORY) == 2 | 22 << 8
     assert await bench.register(L1_0) == 12 | 5 << 8 | 2 << 16
@@ -152,7 +158,9 @@ async def slot_control(dut):
         assert await bench.register(WINDOW + offset) == value
     bench.kernel.read_if.ar_channel.pause = True
     assert (await bench.bar.read(WINDOW, 4)).resp == AxiResp.SLVERR
-    assert await bench.register(SLOT + SLOT_STATUS) == 0b11
+    assert await bench.register(SLOT + SLOT_STATUS) == 0b111
+    assert await bench.register(SLOT + SLOT_UNANSWERED) == 0
+    await bench.commands.until(lambda: bench.reports() == [SLOT_CLOSED])
     # Answered at once now, and the rest of the BAR works.
     assert (await bench.bar.write(WINDOW, bytes(4))).resp == AxiResp.SLVERR
     assert await bench.register(ID) == 0x424D4F54
@@ -209,6 +217,74 @@ async def a_table_grows(dut):
         assert got.resp == AxiResp.OKAY and got.data == bench.card_read((frame + k) * PAGE, 256)
         assert (await commands.run(INVALIDATE, base + k * PAGE, 0))[0] == OK
     assert await bench.register(WALK_READS) >= 4
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def interrupts_are_merged(dut):
+    """An interrupt without end is one record for each time that the host asks."""
+    bench = Bench(dut, 6)
+    await bench.start()
+
+    async def storm():
+        while True:
+            dut.slot_interrupt_i.value = not dut.slot_interrupt_i.value
+            await RisingEdge(dut.clk_i)
+
+    task = cocotb.start_soon(storm())
+    for count in range(1, 4):
+        await bench.commands.until(lambda: bench.reports() == [INTERRUPT] * count)
+        await ClockCycles(dut.clk_i, 500)
+        assert bench.reports() == [INTERRUPT] * count
+        await bench.register(SLOT + SLOT_INTERRUPT, 1)
+    task.cancel()
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def guard_closes_a_slot(dut):
+    """A burst across 4 KiB: the slot is closed, says why, answers with errors, and recovers."""
+    bench = Bench(dut, 7)
+    await bench.start()
+    commands = bench.commands
+    base = 0x7F00_1234_0000
+    assert await commands.run(INSTALL, base, page_entry(0x100)) == (OK, 0, 0)
+    assert (await bench.ports[0].read(base, 64)).resp == AxiResp.OKAY
+    # By hand: cocotbext-axi breaks no rules. Nor does it take what it has not asked for.
+    bench.ports[1].read_if.r_channel.pause = True
+    port = 1
+    dut.port1_araddr.value = base + PAGE - 64
+    dut.port1_arlen.value = 3
+    dut.port1_arsize.value = 6
+    dut.port1_arburst.value = 1
+    dut.port1_arid.value = 0
+    dut.port1_arvalid.value = 1
+    while True:
+        await ReadOnly()
+        taken = bool(dut.port1_arready.value)
+        await RisingEdge(dut.clk_i)
+        if taken:
+            break
+    dut.port1_arvalid.value = 0
+    await commands.until(lambda: bench.reports() == [SLOT_CLOSED])
+    assert await bench.register(SLOT + SLOT_STATUS) & 0b110 == 0b100
+    at = PORT + port * PORT_STRIDE
+    assert await bench.register(at) == 3 | 6 << 8 | 1 << 12 | 3 << 24
+    assert await bench.register(at + 4) == (base + PAGE - 64) & 0xFFFFFFFF
+    assert await bench.register(at + 8) == base >> 32
+    assert await bench.register(PORT) == 0
+    # Every port of the slot is closed; the control interface answers.
+    assert (await bench.ports[0].read(base, 64)).resp == AxiResp.SLVERR
+    assert (await bench.ports[0].write(base, bytes(64))).resp == AxiResp.SLVERR
+    await bench.register(WINDOW + 8, 0xCAFE)
+    assert await bench.register(WINDOW + 8) == 0xCAFE
+    await bench.register(SLOT + SLOT_CTRL, 0)
+    await ClockCycles(dut.clk_i, 20)
+    assert await bench.register(SLOT + SLOT_STATUS) == 0b001
+    assert await bench.register(at) & 0xF == 3
+    await bench.register(SLOT + SLOT_CTRL, 1)
+    await ClockCycles(dut.clk_i, 20)
+    assert await bench.register(at) & 0xF == 0
+    assert (await bench.ports[0].read(base, 64)).data == bench.card_read(0x100 * PAGE, 64)
+    assert bench.reports() == [SLOT_CLOSED]
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")

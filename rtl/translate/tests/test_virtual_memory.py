@@ -17,7 +17,8 @@ from verilator_bench import ROOT, build_cpp, run_cpp  # noqa: E402
 def sources():
     """The files of tmb_virtual_memory, packages first."""
     rtl = ROOT / "rtl"
-    packages = [rtl / "lib" / "tmb_pkg.sv", rtl / "translate" / "tmb_translate_pkg.sv"]
+    packages = [rtl / "lib" / "tmb_pkg.sv", rtl / "axi" / "tmb_guard_pkg.sv",
+                rtl / "translate" / "tmb_translate_pkg.sv"]
     folders = [rtl / name for name in ("lib", "axi", "translate")]
     modules = [file for folder in folders for file in sorted(folder.glob("*.sv"))]
     return packages + [file for file in modules if file not in packages]

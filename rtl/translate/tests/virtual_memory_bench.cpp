@@ -524,7 +524,9 @@ class Bench {
       burst.blocks.push_back(block);
     }
     const uint64_t sparse = chance(50) ? ~0ull : random();
-    for (unsigned beat = 0; beat <= burst.len; ++beat) {
+    // An early WLAST ends the burst.
+    const unsigned end = burst.last_beat < 0 ? burst.len : std::min<unsigned>(burst.last_beat, burst.len);
+    for (unsigned beat = 0; beat <= end; ++beat) {
       Row row;
       for (int i = 0; i < 8; ++i) {
         const uint64_t word = random();
@@ -613,7 +615,7 @@ class Bench {
       if (kernel.w_valid && top.w_ready_o[p]) {
         Burst& burst = kernel.w_queue.front();
         kernel.w_valid = false;
-        if (burst.done++ == burst.len) {
+        if (++burst.done == burst.rows.size()) {
           if (!burst.error) kernel.rows_written += burst.len + 1;
           kernel.w_queue.pop_front();
         }
@@ -1077,7 +1079,6 @@ class Bench {
   // from memory.
   void reset_port(int p) {
     Kernel& kernel = kernels[p];
-    top.port_reset_i[p] = 1;
     drop_faults[p] = true;
     kernel.enabled = false;
     kernel.ar_valid = kernel.aw_valid = kernel.w_valid = false;
@@ -1091,6 +1092,12 @@ class Bench {
     kernel.ar_queue.clear();
     kernel.aw_queue.clear();
     kernel.w_queue.clear();
+    // A guard closes the port first, perhaps.
+    if (chance(50)) {
+      top.port_closed_i[p] = 1;
+      steps(static_cast<int>(below(60)));
+    }
+    top.port_reset_i[p] = 1;
     steps(2);
     until("port_idle_o", [&] { return top.port_idle_o[p]; }, 5000);
     for (int c = 0; c < kChannels; ++c)
@@ -1111,6 +1118,7 @@ class Bench {
       answered_write(p, burst);
     }
     top.port_reset_i[p] = 0;
+    top.port_closed_i[p] = 0;
     drop_faults[p] = false;
     kernel.enabled = true;
     steps(2);

@@ -59,6 +59,8 @@ module virtual_memory_bench_top
   input  logic [3:0]   port_asid_i [NumPorts],
   input  logic         port_reset_i [NumPorts],
   output logic         port_idle_o [NumPorts],
+  input  logic         port_closed_i [NumPorts],
+  output logic         port_violation_o [NumPorts],
   // spaces
   input  logic         space_enable_i [NumSpaces],
   input  logic [36:0]  space_base_i [NumSpaces],
@@ -161,6 +163,7 @@ module virtual_memory_bench_top
   logic unused_walk_read;
   axi_req_t port_req [NumPorts];
   axi_rsp_t port_rsp [NumPorts];
+  tmb_guard_pkg::guard_status_t unused_guard [NumPorts];
   space_cfg_t space_cfg [NumSpaces];
   mem_req_t read_req [NumReaders];
   mem_read_rsp_t read_rsp [NumReaders];
@@ -264,6 +267,9 @@ module virtual_memory_bench_top
     .port_asid_i        (port_asid_i),
     .port_reset_i       (port_reset_i),
     .port_idle_o        (port_idle_o),
+    .port_closed_i      (port_closed_i),
+    .port_violation_o   (port_violation_o),
+    .port_guard_o       (unused_guard),
     .space_cfg_i        (space_cfg),
     .table_cmd_valid_i  (table_cmd_valid_i),
     .table_cmd_ready_o  (table_cmd_ready_o),

@@ -7,6 +7,7 @@ use super::schedule::Schedule;
 use super::table::{permits, Space};
 use crate::command::FaultToken;
 use crate::event::{Event, Fault, FaultCause};
+use crate::guard::{Channel, Rule, Violation};
 use crate::{ChannelStatistics, StreamStatistics};
 use std::collections::VecDeque;
 use units::{Asid, CardAddr, PageEntry, Stripe, VirtAddr};
@@ -99,8 +100,10 @@ pub(super) struct PortMemory<'a> {
     pub(super) l1: Option<&'a HostFilledL1>,
     /// False: addresses are card addresses.
     pub(super) translated: bool,
-    /// The rule that the kernel broke.
+    /// What the model did that no kernel can do.
     pub(super) broken_rule: Option<String>,
+    /// The rule of the boundary that the kernel broke, and the port.
+    pub(super) violation: Option<(usize, Violation)>,
 }
 
 impl VirtualMemory for PortMemory<'_> {
@@ -175,14 +178,19 @@ impl PortMemory<'_> {
             self.broke(format!("it has no port {port}"));
             return Err(Access::Failed);
         }
-        if bytes == 0 || address % BLOCK + bytes as u64 > BLOCK {
+        if bytes == 0 {
             self.broke(format!(
-                "port {port} {direction} {bytes} bytes at 0x{address:x}: a burst is not empty and \
-                 stays in one 4 KiB block"
+                "port {port} {direction} nothing at 0x{address:x}: a burst is not empty"
             ));
             return Err(Access::Failed);
         }
-        let address = VirtAddr::truncated(address);
+        let Some(start) = VirtAddr::new(address) else {
+            return Err(self.violates(port, write, Rule::Address, address, bytes));
+        };
+        if address % BLOCK + bytes as u64 > BLOCK {
+            return Err(self.violates(port, write, Rule::Block, address, bytes));
+        }
+        let address = start;
         if self.streams[number].parked.is_empty() {
             self.streams[number].statistics.bursts += 1;
             self.streams[number].statistics.rows += rows(address.get(), bytes);
@@ -293,6 +301,28 @@ impl PortMemory<'_> {
                 reported += 1;
             }
         }
+    }
+
+    /// The access of a kernel whose slot the guard closes.
+    fn violates(
+        &mut self,
+        port: usize,
+        write: bool,
+        rule: Rule,
+        address: u64,
+        bytes: usize,
+    ) -> Access {
+        let violation = Violation {
+            rule,
+            channel: if write { Channel::Aw } else { Channel::Ar },
+            address,
+            beats: rows(address, bytes) as u32,
+            beat_bytes: units::ROW_BYTES as u32,
+            burst: 1,
+            beat: 1,
+        };
+        self.violation.get_or_insert((port, violation));
+        Access::Failed
     }
 
     fn broke(&mut self, rule: String) {

@@ -43,6 +43,7 @@ pub use kernel::{Access, Arguments, FunctionalKernel, KernelModel, Registry, Ste
 
 use crate::command::{Command, FaultToken, Operation};
 use crate::event::{CommandStatus, Event};
+use crate::guard::{PortStatus, SlotStatus};
 use crate::kernel::{KernelError, KernelPackage};
 use crate::memory::HostMemory;
 use crate::registers;
@@ -306,6 +307,7 @@ impl FunctionalCard {
             l1: self.l1s.get(usize::from(slot.asid.get())),
             translated: self.description.translated,
             broken_rule: None,
+            violation: None,
         };
         let arguments = Arguments {
             manifest: &loaded.manifest,
@@ -315,6 +317,11 @@ impl FunctionalCard {
         if let Some(reason) = ports.broken_rule {
             slot.failed = true;
             self.events.push(Event::KernelFailed { slot: id, reason });
+            return;
+        }
+        if let Some(violation) = ports.violation {
+            slot.violation = Some(violation);
+            self.events.push(Event::SlotClosed(id));
             return;
         }
         match step {
@@ -449,11 +456,27 @@ impl Card for FunctionalCard {
         self.check_space(asid)?;
         let slot = self.slot(slot)?;
         slot.asid = asid;
+        if run && !slot.run {
+            slot.violation = None;
+        }
         slot.run = run;
         if !run {
             slot.reset();
         }
         Ok(())
+    }
+
+    fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {
+        let slot = self.slot(slot)?;
+        let mut status = SlotStatus {
+            closed: slot.violation.is_some() && slot.run,
+            unanswered: None,
+            ports: vec![PortStatus::default(); slot.streams.len() / 2],
+        };
+        if let Some((port, violation)) = slot.violation {
+            status.ports[port].violation = Some(violation);
+        }
+        Ok(status)
     }
 
     fn control_space(

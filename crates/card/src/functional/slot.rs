@@ -3,6 +3,7 @@
 use super::access::Stream;
 use super::control::ControlRegisters;
 use super::kernel::{FunctionalKernel, KernelModel};
+use crate::guard::Violation;
 use crate::kernel::Manifest;
 use units::Asid;
 
@@ -14,8 +15,11 @@ pub(super) struct Slot {
     pub(super) streams: Vec<Stream>,
     /// All of the kernel's accesses wait for the host.
     pub(super) blocked: bool,
-    /// The kernel broke a rule; it stands still until the slot is reset.
+    /// The model did what no kernel can do; it stands still until the slot is reset.
     pub(super) failed: bool,
+    /// The rule that the kernel broke since the slot left reset, and the port. The slot is closed:
+    /// the kernel stands still, its registers answer.
+    pub(super) violation: Option<(usize, Violation)>,
 }
 
 /// A kernel in a slot.
@@ -46,13 +50,15 @@ impl Slot {
             streams: vec![Stream::default(); 2 * ports],
             blocked: false,
             failed: false,
+            violation: None,
         }
     }
 
     /// Whether a step of the kernel could do something.
     pub(super) fn is_runnable(&self) -> bool {
         let started = |loaded: &Loaded| loaded.registers.wants_to_run();
-        self.run && !self.blocked && !self.failed && self.kernel.as_ref().is_some_and(started)
+        let stands = self.blocked || self.failed || self.violation.is_some();
+        self.run && !stands && self.kernel.as_ref().is_some_and(started)
     }
 
     /// What the reset of a slot does.

@@ -12,6 +12,7 @@ use super::slot::KernelSlot;
 use super::store::Store;
 use crate::command::Command;
 use crate::event::Event;
+use crate::guard::SlotStatus;
 use crate::kernel::KernelPackage;
 use crate::memory::HostMemory;
 use crate::registers as reg;
@@ -309,10 +310,18 @@ impl SimCard {
             self.engine.host.make_visible(now);
             let first = self.events.len();
             self.records.drain(&mut self.events)?;
+            let mut interrupted = Vec::new();
             for event in &self.events[first..] {
-                if let Event::Completed { id, .. } = event {
-                    self.commands.completed(*id);
+                match event {
+                    Event::Completed { id, .. } => self.commands.completed(*id),
+                    Event::Interrupt(slot) => interrupted.push(*slot),
+                    _ => {}
                 }
+            }
+            // Seen: the next one may come.
+            for slot in interrupted {
+                let address = reg::SLOT.at(slot.0.into()) + reg::slot::INTERRUPT;
+                self.post_register(address, reg::slot::interrupt::REARM.put(1));
             }
             // An interrupt that is still on its way announces records that are too.
             let later = self.last_interrupt > now;
@@ -531,6 +540,7 @@ impl Card for SimCard {
             HostWork::PageCacheCopy { bytes } => model.page_cache_copy(now, bytes),
             HostWork::StorageRead { bytes } => model.storage_read(now, bytes),
             HostWork::StorageWrite { bytes } => model.storage_write(now, bytes),
+            HostWork::Reconfigure => model.reconfigure(now),
         };
         let id = WorkId(self.next_work);
         self.next_work += 1;
@@ -569,6 +579,14 @@ impl Card for SimCard {
             "slot {} does not come to rest",
             slot.0
         )));
+        self.note(result)
+    }
+
+    fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {
+        self.check_alive()?;
+        self.check_slot(slot)?;
+        let ports = self.description.ports_per_slot.into();
+        let result = SlotStatus::read(slot.0.into(), ports, |address| self.read(address));
         self.note(result)
     }
 

@@ -6,6 +6,7 @@ use tombolo_card::event::Event;
 use tombolo_card::functional::{
     Arguments, FunctionalConfig, FunctionalKernel, KernelModel, Registry, Step, VirtualMemory,
 };
+use tombolo_card::guard::Rule;
 use tombolo_card::kernel::{KernelError, KernelPackage};
 use tombolo_card::registers::{self, SLOT_CONTROL};
 use tombolo_card::{Card, CardError, SlotId};
@@ -137,6 +138,16 @@ impl FunctionalKernel for Trespasser {
     }
 }
 
+/// Reads across the end of a 4 KiB block.
+struct Crosser;
+
+impl FunctionalKernel for Crosser {
+    fn step(&mut self, _: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
+        memory.read(1, 0xfc0, &mut [0; 128]);
+        Step::Working
+    }
+}
+
 /// Never ends.
 struct Spinner;
 
@@ -153,6 +164,12 @@ fn with_models() -> FunctionalConfig {
         arguments: &[],
         ports: 0,
         create: || Box::new(Trespasser),
+    });
+    kernels.register(KernelModel {
+        name: "crosser",
+        arguments: &[],
+        ports: 0,
+        create: || Box::new(Crosser),
     });
     kernels.register(KernelModel {
         name: "spinner",
@@ -179,6 +196,31 @@ fn a_kernel_that_breaks_a_rule_fails_alone() {
     assert_eq!(reason, "it has no port 7");
     assert!(bench.card.read_register(SLOT_CONTROL.at(0)).is_err());
     assert!(bench.card.is_quiescent());
+}
+
+#[test]
+fn a_broken_rule_closes_the_slot_until_its_reset() {
+    let mut bench = Bench::new(with_models());
+    let card = &mut bench.card;
+    card.load(SLOT, &bare("crosser", "")).unwrap();
+    for _ in 0..2 {
+        card.control_slot(SLOT, asid(), true).unwrap();
+        assert_eq!(card.slot_status(SLOT).unwrap().violation(), None);
+        card.write_register(SLOT_CONTROL.at(0), 1).unwrap();
+        assert_eq!(card.wait(None).unwrap(), [Event::SlotClosed(SLOT)]);
+        let status = card.slot_status(SLOT).unwrap();
+        assert!(status.closed);
+        let (port, violation) = status.violation().unwrap();
+        assert_eq!((port, violation.rule), (1, Rule::Block));
+        assert_eq!(
+            violation.to_string(),
+            "asked for a read burst of 2 beats of 64 bytes at 0xfc0, which crosses a 4 KiB boundary"
+        );
+        assert!(card.read_register(SLOT_CONTROL.at(0)).is_ok());
+        card.control_slot(SLOT, asid(), false).unwrap();
+        let status = card.slot_status(SLOT).unwrap();
+        assert!(!status.closed && status.violation().is_some());
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod determinism;
 mod direct;
 mod fault;
 mod formal;
+mod isolation;
 mod oversubscription;
 mod pager;
 mod protocol;
@@ -72,6 +73,14 @@ pub const ALL: &[Bar] = &[
             "sim.kernel_mb_per_s",
         ],
         measure: speed::measure,
+    },
+    Bar {
+        names: &["isolation.attacks", "isolation.attacks_tried"],
+        measure: isolation::measure_attacks,
+    },
+    Bar {
+        names: &["isolation.others_slowdown"],
+        measure: isolation::measure_slowdown,
     },
     Bar {
         names: &["slots.shapes"],

@@ -31,6 +31,7 @@ pub struct HostModel {
     storage_slots: Vec<Picoseconds>,
     /// When the storage device has moved all data asked of it.
     storage_free: Picoseconds,
+    reconfiguration_free: Picoseconds,
     service_busy: Picoseconds,
     copy_busy: Picoseconds,
     storage_busy: Picoseconds,
@@ -45,6 +46,7 @@ impl HostModel {
             copy_free: vec![Picoseconds::ZERO; figures.copy_threads as usize],
             storage_slots: vec![Picoseconds::ZERO; figures.storage_queue as usize],
             storage_free: Picoseconds::ZERO,
+            reconfiguration_free: Picoseconds::ZERO,
             service_busy: Picoseconds::ZERO,
             copy_busy: Picoseconds::ZERO,
             storage_busy: Picoseconds::ZERO,
@@ -93,6 +95,12 @@ impl Host for HostModel {
         let rate = self.figures.storage_write_bytes_per_second;
         let latency = self.figures.storage_write_ps;
         self.storage(now, latency, Picoseconds::for_bytes(bytes, rate))
+    }
+
+    fn reconfigure(&mut self, now: Picoseconds) -> Picoseconds {
+        self.reconfiguration_free =
+            now.max(self.reconfiguration_free) + self.figures.reconfigure_ps;
+        self.reconfiguration_free
     }
 
     fn wake(&mut self, now: Picoseconds) -> Picoseconds {

@@ -189,6 +189,9 @@ pub struct HostFigures {
     pub storage_write_ps: Picoseconds,
     /// Storage: requests in flight.
     pub storage_queue: u32,
+    /// Partial reconfiguration: putting another kernel into a slot. Zero where there is no figure.
+    #[serde(default)]
+    pub reconfigure_ps: Picoseconds,
 }
 
 /// Longest time that a figure may name: one second. Keeps every sum far from overflow.
@@ -510,6 +513,7 @@ impl HostFigures {
         )?;
         time("host.storage_read_ps", self.storage_read_ps)?;
         time("host.storage_write_ps", self.storage_write_ps)?;
+        time("host.reconfigure_ps", self.reconfigure_ps)?;
         range(
             "host.storage_queue",
             u64::from(self.storage_queue),

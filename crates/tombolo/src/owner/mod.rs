@@ -3,7 +3,9 @@
 //! Single-threaded and event-driven. Nothing that a client or a kernel does ends it.
 
 mod files;
+mod guard;
 mod pump;
+mod service;
 mod slots;
 mod translate;
 
@@ -22,6 +24,7 @@ use pager::{
     Success,
 };
 use pump::Work;
+use service::ServiceQueue;
 use slots::SlotState;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
@@ -81,6 +84,11 @@ pub struct Owner {
     slots: Vec<SlotState>,
     spaces: Vec<bool>,
     work: BTreeMap<WorkId, Work>,
+    /// Events that wait for the service thread, and whether it is busy.
+    service: ServiceQueue,
+    serving: bool,
+    /// A slot is being reconfigured.
+    reconfiguring: bool,
     outgoing: VecDeque<Command>,
     completed: BTreeMap<RequestId, Result<Success, PagerError>>,
     /// The last failed write of each place, until it is told.
@@ -156,6 +164,9 @@ impl Owner {
             buffer_bytes,
             files: Files::default(),
             work: BTreeMap::new(),
+            service: ServiceQueue::default(),
+            serving: false,
+            reconfiguring: false,
             outgoing: VecDeque::new(),
             completed: BTreeMap::new(),
             write_back_errors: BTreeMap::new(),
@@ -254,6 +265,7 @@ impl Owner {
             }
             Request::Start { slot } => self.start(slot).map(|()| Reply::Done),
             Request::Poll { slot, slice } => self.poll(slot, slice),
+            Request::Expire { slot } => self.expire(slot),
             Request::Stop { slot } => self.stop(slot).map(|()| Reply::Done),
             Request::Report => Ok(Reply::Report(Box::new(self.report()?))),
         }

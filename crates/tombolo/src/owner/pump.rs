@@ -21,6 +21,8 @@ pub(super) enum Work {
     Service(Vec<CardEvent>),
     /// The model's time of a file transfer; its bytes are waited for when the time is over.
     Transfer(Pending),
+    /// A slot gets another kernel.
+    Reconfiguration,
 }
 
 /// A file transfer, as the pager and messages need it.
@@ -74,37 +76,51 @@ impl Owner {
     /// Waits once and handles what came.
     pub(super) fn pump(&mut self, deadline: Option<Picoseconds>) -> Result<(), Error> {
         let events = self.card.wait(deadline)?;
-        let mut to_serve = Vec::new();
         for event in events {
             match event {
                 CardEvent::HostWorkDone(id) => match self.work.remove(&id) {
-                    Some(Work::Service(events)) => self.serve(events)?,
+                    Some(Work::Service(events)) => {
+                        self.serving = false;
+                        self.serve(events)?;
+                    }
                     Some(Work::Transfer(pending)) => self.finish_transfer(pending)?,
+                    Some(Work::Reconfiguration) => self.reconfiguring = false,
                     None => return Err(Error::Internal(format!("unknown host work {}", id.0))),
                 },
-                CardEvent::KernelFailed { slot, reason } => self.kernel_failed(slot, reason),
+                CardEvent::KernelFailed { slot, reason } => self.kernel_ended(slot, reason),
                 CardEvent::Fault(fault) => {
                     self.fault_arrived(fault.token);
-                    to_serve.push(CardEvent::Fault(fault));
+                    self.service.push(CardEvent::Fault(fault));
                 }
-                event @ (CardEvent::Completed { .. } | CardEvent::Interrupt(_)) => {
-                    to_serve.push(event);
-                }
+                event @ (CardEvent::Completed { .. }
+                | CardEvent::Interrupt(_)
+                | CardEvent::SlotClosed(_)) => self.service.push(event),
             }
         }
-        if !to_serve.is_empty() {
-            let id = self
-                .card
-                .host_work(HostWork::ServeEvents(to_serve.len() as u32));
-            self.work.insert(id, Work::Service(to_serve));
-        }
+        self.serve_next();
         self.send_commands()
     }
 
+    /// Gives the service thread its next batch, if it is free.
+    fn serve_next(&mut self) {
+        if self.serving {
+            return;
+        }
+        let batch = self.service.batch();
+        if !batch.is_empty() {
+            let work = HostWork::ServeEvents(batch.len() as u32);
+            let id = self.card.host_work(work);
+            self.work.insert(id, Work::Service(batch));
+            self.serving = true;
+        }
+    }
+
     fn serve(&mut self, events: Vec<CardEvent>) -> Result<(), Error> {
+        let mut drained = false;
         for event in events {
             match event {
-                CardEvent::Completed { id: BARRIER, .. } => self.draining = None,
+                // What was reported before it is in this batch or still queued.
+                CardEvent::Completed { id: BARRIER, .. } => drained = true,
                 CardEvent::Fault(fault) if self.is_gone(fault.token) => {}
                 CardEvent::Completed {
                     id,
@@ -123,7 +139,13 @@ impl Owner {
                 }
                 CardEvent::Fault(fault) => self.tell(translate::fault(fault))?,
                 CardEvent::Interrupt(slot) => self.interrupted(slot)?,
+                CardEvent::SlotClosed(slot) => self.slot_closed(slot)?,
                 CardEvent::HostWorkDone(_) | CardEvent::KernelFailed { .. } => {}
+            }
+        }
+        if drained {
+            if let Some(streams) = self.draining.take() {
+                self.service.forget(&streams);
             }
         }
         Ok(())
@@ -230,7 +252,7 @@ impl Owner {
                 nearest,
                 ..
             } => {
-                self.access_failed(token, address, write, &reason, nearest);
+                self.access_failed(token, address, write, &reason, nearest)?;
             }
             Action::WriteBackFailed { error } => {
                 tracing::warn!(%error, "a page could not be written back and stays on the card");

@@ -1,11 +1,13 @@
 //! Slots: loading, registers, start, done, failures.
 
+use super::guard::IDLE_INTERRUPTS;
+use super::pump::Work;
 use super::Owner;
 use crate::error::{AccessError, Error};
 use crate::message::Reply;
 use crate::report::RunReport;
-use card::kernel::{ControlProtocol, KernelPackage};
-use card::SlotId;
+use card::kernel::{ControlProtocol, KernelPackage, Manifest};
+use card::{HostWork, SlotId};
 use pager::{Event, MappingInfo};
 use units::{Asid, Picoseconds, VirtAddr};
 
@@ -26,11 +28,24 @@ mod register {
 
 /// A kernel in a slot.
 #[derive(Debug)]
-struct Loaded {
+pub(super) struct Loaded {
     kernel: KernelPackage,
     space: Asid,
     /// Not in reset.
     released: bool,
+    /// The kernel ended itself: the slot is empty until it is loaded again.
+    gone: bool,
+}
+
+impl Loaded {
+    pub(super) fn space(&self) -> Asid {
+        self.space
+    }
+
+    /// The slot is in reset now.
+    pub(super) fn hold(&mut self) {
+        self.released = false;
+    }
 }
 
 /// A run under way.
@@ -43,10 +58,15 @@ struct Running {
 #[derive(Debug, Default)]
 pub(super) struct SlotState {
     loaded: Option<Loaded>,
+    /// Name of the kernel that the slot was last configured with.
+    configured: Option<String>,
     running: Option<Running>,
-    done: bool,
-    failed_access: Option<AccessError>,
-    failure: Option<String>,
+    /// When the host learned that the run was over.
+    done: Option<Picoseconds>,
+    /// Interrupts of the run that announced nothing.
+    idle_interrupts: u32,
+    /// The first thing that went wrong in the run.
+    failure: Option<Error>,
 }
 
 impl SlotState {
@@ -65,12 +85,23 @@ impl Owner {
         state.ok_or_else(|| card::CardError::NoSuchSlot { slot, card, last }.into())
     }
 
-    fn loaded(&mut self, slot: SlotId) -> Result<&mut Loaded, Error> {
+    pub(super) fn loaded(&mut self, slot: SlotId) -> Result<&mut Loaded, Error> {
         let rule = "has no kernel; load one first";
         self.slot(slot)?
             .loaded
             .as_mut()
             .ok_or(Error::SlotState { slot, rule })
+    }
+
+    pub(super) fn manifest(&self, slot: SlotId) -> Option<&Manifest> {
+        let state = self.slots.get(usize::from(slot.0))?;
+        Some(&state.loaded.as_ref()?.kernel.manifest)
+    }
+
+    /// The first and the last stream of a slot.
+    pub(super) fn streams(&self, slot: SlotId) -> (u8, u8) {
+        let streams = self.card.description().ports_per_slot * 2;
+        (slot.0 * streams, slot.0 * streams + (streams - 1))
     }
 
     fn kernel_name(&mut self, slot: SlotId) -> String {
@@ -88,22 +119,48 @@ impl Owner {
             self.unload(slot)?;
         }
         self.card.load(slot, &kernel)?;
+        self.reconfigure(slot, &kernel)?;
         self.card.control_slot(slot, space, true)?;
         let loaded = Loaded {
             kernel,
             space,
             released: true,
+            gone: false,
         };
-        *self.slot(slot)? = SlotState {
+        let state = self.slot(slot)?;
+        *state = SlotState {
             loaded: Some(loaded),
+            configured: state.configured.take(),
             ..SlotState::default()
         };
         Ok(Reply::Done)
     }
 
+    /// Lets pass the time that it takes to put another kernel into a slot; other slots work meanwhile. A
+    /// card comes up with the first kernel of each slot in place.
+    fn reconfigure(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), Error> {
+        let name = &kernel.manifest.name;
+        let state = self.slot(slot)?;
+        let before = state.configured.replace(name.clone());
+        if before.is_none_or(|before| before == *name) {
+            return Ok(());
+        }
+        let work = self.card.host_work(HostWork::Reconfigure);
+        self.work.insert(work, Work::Reconfiguration);
+        self.reconfiguring = true;
+        while self.reconfiguring {
+            self.pump(None)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn unload(&mut self, slot: SlotId) -> Result<Reply, Error> {
         self.stop(slot)?;
-        *self.slot(slot)? = SlotState::default();
+        let state = self.slot(slot)?;
+        *state = SlotState {
+            configured: state.configured.take(),
+            ..SlotState::default()
+        };
         Ok(Reply::Done)
     }
 
@@ -117,9 +174,7 @@ impl Owner {
         let space = loaded.space;
         loaded.released = false;
         self.card.control_slot(slot, space, false)?;
-        let streams = self.card.description().ports_per_slot * 2;
-        let first_stream = slot.0 * streams;
-        let last_stream = first_stream + (streams - 1);
+        let (first_stream, last_stream) = self.streams(slot);
         self.drain(first_stream..=last_stream)?;
         self.tell(Event::SlotStopped {
             first_stream,
@@ -168,6 +223,10 @@ impl Owner {
         if !loaded.released {
             let space = loaded.space;
             loaded.released = true;
+            if std::mem::take(&mut loaded.gone) {
+                let kernel = loaded.kernel.clone();
+                self.card.load(slot, &kernel)?;
+            }
             self.card.control_slot(slot, space, true)?;
         }
         if interrupt {
@@ -176,36 +235,57 @@ impl Owner {
         let since = self.card.now();
         let state = self.slot(slot)?;
         state.running = Some(Running { since });
-        state.done = false;
-        state.failed_access = None;
+        state.done = None;
+        state.idle_interrupts = 0;
         state.failure = None;
         self.write_registers(slot, register::CONTROL, &[register::START])
     }
 
     /// An interrupt of the kernel: acknowledge it, and see whether the run is over.
     pub(super) fn interrupted(&mut self, slot: SlotId) -> Result<(), Error> {
-        if self.loaded(slot).is_err() {
+        // One that was on its way when the slot was put in reset.
+        if !self.loaded(slot).is_ok_and(|loaded| loaded.released) {
             return Ok(());
         }
-        let status = self.read_register(slot, register::INTERRUPT_STATUS)?;
-        self.write_registers(slot, register::INTERRUPT_STATUS, &[status])?;
-        self.look_for_done(slot)
+        let status = self.read_register(slot, register::INTERRUPT_STATUS);
+        if let Some(status) = Self::unless_hung(status)? {
+            self.write_registers(slot, register::INTERRUPT_STATUS, &[status])?;
+            if self.look_for_done(slot)? {
+                return Ok(());
+            }
+        }
+        let kernel = self.kernel_name(slot);
+        let state = self.slot(slot)?;
+        state.idle_interrupts += 1;
+        let count = state.idle_interrupts;
+        if count < IDLE_INTERRUPTS {
+            return Ok(());
+        }
+        let error = Error::InterruptStorm {
+            slot,
+            kernel,
+            count,
+        };
+        self.quarantine(slot, error)
     }
 
-    fn look_for_done(&mut self, slot: SlotId) -> Result<(), Error> {
+    /// Whether the kernel has finished a run since the last look.
+    fn look_for_done(&mut self, slot: SlotId) -> Result<bool, Error> {
         debug_assert_eq!(
             register::INTERRUPT_ENABLE,
             register::GLOBAL_INTERRUPT_ENABLE + 4
         );
-        let control = self.read_register(slot, register::CONTROL)?;
+        let control = self.read_register(slot, register::CONTROL);
+        let control = Self::unless_hung(control)?.unwrap_or_default();
         if control & register::DONE == 0 {
-            return Ok(());
+            return Ok(false);
         }
         if self.loaded(slot)?.kernel.manifest.control == ControlProtocol::ApCtrlChain {
             self.write_registers(slot, register::CONTROL, &[register::CONTINUE])?;
         }
-        self.slot(slot)?.done = true;
-        Ok(())
+        let now = self.card.now();
+        self.slot(slot)?.done = Some(now);
+        Ok(true)
     }
 
     pub(super) fn poll(&mut self, slot: SlotId, slice: Picoseconds) -> Result<Reply, Error> {
@@ -219,21 +299,13 @@ impl Owner {
                     rule: "is not running; start it first",
                 });
             };
-            if let Some(reason) = state.failure.take() {
+            if let Some(error) = state.failure.take() {
                 self.stop(slot)?;
-                return Err(Error::KernelFailed {
-                    slot,
-                    kernel,
-                    reason,
-                });
+                return Err(error);
             }
-            if let Some(access) = state.failed_access.take() {
-                self.stop(slot)?;
-                return Err(access.into());
-            }
-            if state.done {
+            if let Some(done) = state.done {
                 state.running = None;
-                self.finished(slot, kernel, running);
+                self.finished(slot, kernel, done - running.since);
                 return Ok(Reply::Finished(self.progress()));
             }
             if self.card.now() >= until {
@@ -243,8 +315,7 @@ impl Owner {
         }
     }
 
-    fn finished(&mut self, slot: SlotId, kernel: String, running: Running) {
-        let time = self.card.now() - running.since;
+    fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) {
         let period = self.card.description().clock_period.get().max(1);
         self.runs.push(RunReport {
             kernel,
@@ -262,23 +333,69 @@ impl Owner {
     ) -> Result<Reply, Error> {
         if !self.loaded(slot)?.kernel.manifest.interrupt {
             self.look_for_done(slot)?;
-        } else if !self.slot(slot)?.done && self.work.is_empty() && self.card.is_quiescent() {
-            let elapsed = self.card.now() - running.since;
-            let waiting = "; it waits for something that will never come".to_owned();
-            self.stop(slot)?;
-            return Err(Error::Deadline {
+        } else if self.slot(slot)?.done.is_none()
+            && self.work.is_empty()
+            && self.card.is_quiescent()
+        {
+            return Err(self.not_done(
                 slot,
                 kernel,
-                elapsed,
-                waiting,
-            });
+                running,
+                "what it waits for will never come; ",
+            )?);
         }
         Ok(Reply::Running(self.progress()))
     }
 
+    /// Stops a kernel that was not done in time.
+    pub(super) fn expire(&mut self, slot: SlotId) -> Result<Reply, Error> {
+        let kernel = self.kernel_name(slot);
+        match self.slot(slot)?.running {
+            Some(running) => Err(self.not_done(slot, kernel, running, "")?),
+            None => Ok(Reply::Done),
+        }
+    }
+
+    fn not_done(
+        &mut self,
+        slot: SlotId,
+        kernel: String,
+        running: Running,
+        why: &str,
+    ) -> Result<Error, Error> {
+        let elapsed = self.card.now() - running.since;
+        let waiting = format!("{why}{}", self.waits_of(slot)?);
+        self.stop(slot)?;
+        Ok(Error::Deadline {
+            slot,
+            kernel,
+            elapsed,
+            waiting,
+        })
+    }
+
+    /// The kernel ended itself.
+    pub(super) fn kernel_ended(&mut self, slot: SlotId, reason: String) {
+        if let Ok(loaded) = self.loaded(slot) {
+            loaded.gone = true;
+        }
+        self.kernel_failed(slot, reason);
+    }
+
     pub(super) fn kernel_failed(&mut self, slot: SlotId, reason: String) {
+        let kernel = self.kernel_name(slot);
+        let error = Error::KernelFailed {
+            slot,
+            kernel,
+            reason,
+        };
+        self.failed(slot, error);
+    }
+
+    /// Keeps the first thing that went wrong in a run.
+    pub(super) fn failed(&mut self, slot: SlotId, error: Error) {
         if let Ok(state) = self.slot(slot) {
-            state.failure.get_or_insert(reason);
+            state.failure.get_or_insert(error);
         }
     }
 
@@ -289,7 +406,7 @@ impl Owner {
         write: bool,
         reason: &pager::AccessError,
         nearest: Option<MappingInfo>,
-    ) {
+    ) -> Result<(), Error> {
         let ports = self.card.description().ports_per_slot.max(1);
         let port = token.stream / 2;
         let slot = SlotId(port / ports);
@@ -306,7 +423,7 @@ impl Owner {
             },
         );
         let Ok(loaded) = self.loaded(slot) else {
-            return;
+            return Ok(());
         };
         let manifest = &loaded.kernel.manifest;
         let port = usize::from(port % ports);
@@ -324,8 +441,9 @@ impl Owner {
             address,
             reason,
         };
-        if let Ok(state) = self.slot(slot) {
-            state.failed_access.get_or_insert(error);
+        match self.loaded(slot).is_ok_and(|loaded| loaded.released) {
+            true => self.quarantine(slot, error.into()),
+            false => Ok(()),
         }
     }
 }

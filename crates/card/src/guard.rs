@@ -1,0 +1,413 @@
+//! What the guard of a slot says: the rule that a kernel broke, and what its ports wait for.
+//!
+//! The guard closes a slot ([`Event::SlotClosed`](crate::event::Event::SlotClosed)) and keeps why;
+//! [`Card::slot_status`](crate::Card::slot_status) reads it. Texts here have no subject, so that
+//! whoever knows names can put kernel and port before them.
+
+use crate::registers::{self as reg, port};
+use std::fmt;
+
+/// An AXI4 channel on which the kernel speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// Read addresses.
+    Ar,
+    /// Write addresses.
+    Aw,
+    /// Write data.
+    W,
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ar => "AR",
+            Self::Aw => "AW",
+            Self::W => "W",
+        })
+    }
+}
+
+/// A rule of the slot boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Bursts are INCR.
+    BurstType,
+    /// A beat is not wider than the port.
+    BeatSize,
+    /// A burst stays in a block of 4 KiB.
+    Block,
+    /// Addresses have 48 bits.
+    Address,
+    /// WLAST comes with the last beat, not before.
+    LastEarly,
+    /// WLAST comes with the last beat.
+    LastMissing,
+    /// VALID stays until READY.
+    Withdrawn,
+    /// The payload stays while VALID waits for READY.
+    Changed,
+}
+
+/// The first rule that a port's kernel broke since its reset, and the burst that broke it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The rule.
+    pub rule: Rule,
+    /// Where.
+    pub channel: Channel,
+    /// Address of the burst; of none if W came without one.
+    pub address: u64,
+    /// Beats of the burst.
+    pub beats: u32,
+    /// Bytes of a beat, as `AxSIZE` says.
+    pub beat_bytes: u32,
+    /// `AxBURST`.
+    pub burst: u8,
+    /// The beat, from 1 ([`Rule::LastEarly`], [`Rule::LastMissing`]).
+    pub beat: u32,
+}
+
+impl Violation {
+    /// Reads the registers of a port.
+    pub(crate) fn decode(word: u32, address: u64) -> Option<Self> {
+        let rule = match port::violation::RULE.get(word) {
+            1 => Rule::BurstType,
+            2 => Rule::BeatSize,
+            3 => Rule::Block,
+            4 => Rule::Address,
+            5 => Rule::LastEarly,
+            6 => Rule::LastMissing,
+            7 => Rule::Withdrawn,
+            8 => Rule::Changed,
+            _ => return None,
+        };
+        Some(Self {
+            rule,
+            channel: match port::violation::CHANNEL.get(word) {
+                0 => Channel::Ar,
+                1 => Channel::Aw,
+                _ => Channel::W,
+            },
+            address,
+            beats: port::violation::LEN.get(word) + 1,
+            beat_bytes: 1 << port::violation::SIZE.get(word),
+            burst: port::violation::BURST.get(word) as u8,
+            beat: port::violation::BEAT.get(word) + 1,
+        })
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            channel,
+            address,
+            beats,
+            beat_bytes,
+            beat,
+            ..
+        } = *self;
+        let verb = match channel {
+            Channel::Ar => "read",
+            Channel::Aw | Channel::W => "write",
+        };
+        match self.rule {
+            Rule::BurstType => {
+                let kind = match self.burst {
+                    0 => "FIXED",
+                    2 => "WRAP",
+                    _ => "reserved",
+                };
+                write!(
+                    f,
+                    "asked for a {verb} burst of type {kind} with {beats} beats at 0x{address:x}; \
+                     only INCR is served"
+                )
+            }
+            Rule::BeatSize => write!(
+                f,
+                "asked for a {verb} burst with beats of {beat_bytes} bytes at 0x{address:x}; a port \
+                 has 64"
+            ),
+            Rule::Block => write!(
+                f,
+                "asked for a {verb} burst of {beats} beats of {beat_bytes} bytes at 0x{address:x}, \
+                 which crosses a 4 KiB boundary"
+            ),
+            Rule::Address => write!(
+                f,
+                "asked for a {verb} at 0x{address:x}; addresses have 48 bits"
+            ),
+            Rule::LastEarly => write!(
+                f,
+                "sent WLAST at beat {beat} of a burst of {beats} at 0x{address:x}"
+            ),
+            Rule::LastMissing => write!(
+                f,
+                "sent beat {beat} of a burst of {beats} at 0x{address:x} without WLAST"
+            ),
+            Rule::Withdrawn => write!(
+                f,
+                "withdrew {channel}VALID before {channel}READY came ({verb} burst at 0x{address:x})"
+            ),
+            Rule::Changed => write!(
+                f,
+                "changed {channel} while {channel}READY was awaited ({verb} burst at 0x{address:x})"
+            ),
+        }
+    }
+}
+
+/// A write burst of which beats are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collection {
+    /// Its address.
+    pub address: u64,
+    /// Beats that have come.
+    pub taken: u32,
+    /// Beats that it has.
+    pub beats: u32,
+}
+
+/// What one direction of a port waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Bursts without their (last) response.
+    pub outstanding: u32,
+    /// The kernel offers an address that the shell does not take.
+    pub address_offered: bool,
+    /// The shell offers a response that the kernel does not take.
+    pub response_offered: bool,
+    /// Cycles that the shell has waited for the kernel, as far as it counts.
+    pub kernel_wait: u32,
+}
+
+/// The greatest [`Waiting::kernel_wait`].
+pub const LONGEST_KERNEL_WAIT: u32 =
+    port::reads::KERNEL_WAIT.mask() >> port::reads::KERNEL_WAIT.lsb;
+
+/// One port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortStatus {
+    /// The first rule that was broken.
+    pub violation: Option<Violation>,
+    /// Reads.
+    pub reads: Waiting,
+    /// Writes.
+    pub writes: Waiting,
+    /// The write burst whose next beat the kernel does not send.
+    pub starved: Option<Collection>,
+    /// The kernel offers data that the shell does not take.
+    pub data_offered: bool,
+}
+
+impl PortStatus {
+    /// Reads the registers of a port; `read` gets offsets in it.
+    pub(crate) fn read<E>(mut read: impl FnMut(u32) -> Result<u32, E>) -> Result<Self, E> {
+        let word = read(port::VIOLATION)?;
+        let mut address = 0;
+        if port::violation::RULE.get(word) != 0 {
+            let low = u64::from(read(port::ADDRESS_LO)?);
+            address = u64::from(read(port::ADDRESS_HI)?) << 32 | low;
+        }
+        let violation = Violation::decode(word, address);
+        let reads = read(port::READS)?;
+        let writes = read(port::WRITES)?;
+        let mut starved = None;
+        if port::writes::DATA_AWAITED.get(writes) == 1 {
+            let word = read(port::WRITE_BEAT)?;
+            let low = u64::from(read(port::WRITE_ADDRESS_LO)?);
+            starved = Some(Collection {
+                address: u64::from(read(port::WRITE_ADDRESS_HI)?) << 32 | low,
+                taken: port::write_beat::BEATS.get(word),
+                beats: port::write_beat::LEN.get(word) + 1,
+            });
+        }
+        let waiting = |word| Waiting {
+            outstanding: port::reads::OUTSTANDING.get(word),
+            address_offered: port::reads::ADDRESS_OFFERED.get(word) == 1,
+            response_offered: port::reads::RESPONSE_OFFERED.get(word) == 1,
+            kernel_wait: port::reads::KERNEL_WAIT.get(word),
+        };
+        Ok(Self {
+            violation,
+            reads: waiting(reads),
+            writes: waiting(writes),
+            starved,
+            data_offered: port::writes::DATA_OFFERED.get(writes) == 1,
+        })
+    }
+
+    /// What the port waits for, a sentence part each; nothing if nothing is under way.
+    pub fn waits(&self) -> Vec<String> {
+        let mut parts = Vec::new();
+        for (name, response, direction) in
+            [("reads", "R", &self.reads), ("writes", "B", &self.writes)]
+        {
+            let mut part = match direction.outstanding {
+                0 => String::new(),
+                1 => format!("{name}: 1 burst outstanding"),
+                count => format!("{name}: {count} bursts outstanding"),
+            };
+            let mut add = |text: String| {
+                part += if part.is_empty() { name } else { "" };
+                part += if part.ends_with(name) { ": " } else { ", " };
+                part += &text;
+            };
+            let cycles = Cycles(direction.kernel_wait);
+            if direction.response_offered {
+                add(format!("{response} not taken for {cycles}"));
+            }
+            if let (Some(burst), "writes") = (self.starved, name) {
+                add(format!(
+                    "beat {} of {} of the burst at 0x{:x} not sent for {cycles}",
+                    burst.taken + 1,
+                    burst.beats,
+                    burst.address
+                ));
+            } else if self.data_offered && name == "writes" {
+                add("W offered and not taken by the shell".to_owned());
+            }
+            if direction.address_offered {
+                add("an address offered and not taken by the shell".to_owned());
+            }
+            if !part.is_empty() {
+                parts.push(part);
+            }
+        }
+        parts
+    }
+}
+
+/// Cycles on a counter that stops at its greatest value.
+struct Cycles(u32);
+
+impl fmt::Display for Cycles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            LONGEST_KERNEL_WAIT => write!(f, "at least {LONGEST_KERNEL_WAIT} cycles"),
+            count => write!(f, "{count} cycles"),
+        }
+    }
+}
+
+/// A control access that the kernel left unanswered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// Offset in the control window.
+    pub offset: u32,
+    /// A write.
+    pub write: bool,
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = if self.write { "write" } else { "read" };
+        write!(
+            f,
+            "left a {verb} of its control register 0x{:x} unanswered",
+            self.offset
+        )
+    }
+}
+
+/// A slot, as its guard sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SlotStatus {
+    /// The guard has closed it.
+    pub closed: bool,
+    /// Its kernel does not answer control accesses.
+    pub unanswered: Option<Unanswered>,
+    /// Its ports, in the kernel's order.
+    pub ports: Vec<PortStatus>,
+}
+
+impl SlotStatus {
+    /// Reads the status of a slot from its registers.
+    pub(crate) fn read<E>(
+        slot: u32,
+        ports_per_slot: u32,
+        mut read: impl FnMut(u32) -> Result<u32, E>,
+    ) -> Result<Self, E> {
+        let base = reg::SLOT.at(slot);
+        let status = read(base + reg::slot::STATUS)?;
+        let mut unanswered = None;
+        if reg::slot::status::HUNG.get(status) == 1 {
+            let word = read(base + reg::slot::UNANSWERED)?;
+            unanswered = Some(Unanswered {
+                offset: reg::slot::unanswered::OFFSET.get(word),
+                write: reg::slot::unanswered::WRITE.get(word) == 1,
+            });
+        }
+        let ports = (0..ports_per_slot)
+            .map(|port| {
+                let base = reg::PORT.at(slot * ports_per_slot + port);
+                PortStatus::read(|offset| read(base + offset))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            closed: reg::slot::status::CLOSED.get(status) == 1,
+            unanswered,
+            ports,
+        })
+    }
+
+    /// The first violation, with the number of its port.
+    pub fn violation(&self) -> Option<(usize, Violation)> {
+        let mut ports = self.ports.iter().enumerate();
+        ports.find_map(|(number, port)| Some((number, port.violation?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(words: &[(u32, u32)]) -> PortStatus {
+        let read = |offset| {
+            let found = words.iter().find(|(at, _)| *at == offset);
+            Ok::<_, ()>(found.map_or(0, |(_, word)| *word))
+        };
+        PortStatus::read(read).unwrap()
+    }
+
+    #[test]
+    fn a_violation_names_beat_and_burst() {
+        let word = 5 | 2 << 4 | 2 << 16 | 15 << 24;
+        let words = [
+            (port::VIOLATION, word),
+            (port::ADDRESS_LO, 0x1000),
+            (port::ADDRESS_HI, 7),
+        ];
+        let violation = status(&words).violation.unwrap();
+        assert_eq!(
+            violation.to_string(),
+            "sent WLAST at beat 3 of a burst of 16 at 0x700001000"
+        );
+    }
+
+    #[test]
+    fn a_port_says_what_it_waits_for() {
+        let words = [
+            (port::READS, 3 | 1 << 13 | 1023 << 22),
+            (port::WRITES, 1 | 1 << 14 | 40 << 22),
+            (port::WRITE_BEAT, 4 | 15 << 8 | 1 << 16),
+            (port::WRITE_ADDRESS_LO, 0x40),
+        ];
+        assert_eq!(
+            status(&words).waits(),
+            [
+                "reads: 3 bursts outstanding, R not taken for at least 1023 cycles",
+                "writes: 1 burst outstanding, beat 5 of 16 of the burst at 0x40 not sent for 40 \
+                 cycles"
+            ]
+        );
+        let offered = status(&[(port::READS, 1 << 12)]).waits();
+        assert_eq!(
+            offered,
+            ["reads: an address offered and not taken by the shell"]
+        );
+        assert!(status(&[]).waits().is_empty());
+    }
+}
