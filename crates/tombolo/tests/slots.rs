@@ -37,6 +37,9 @@ fn functional(shape: Shape) -> Card {
         ports_per_slot: shape.1,
         channels: shape.2,
         spaces: shape.0.max(4),
+        // 32 of them fill the card's address space.
+        channel_bytes_log2: 32,
+        channel_bytes: 1 << 32,
         ..FunctionalConfig::default()
     };
     Card::functional(FunctionalCard::new(config)).unwrap()

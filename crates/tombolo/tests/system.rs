@@ -238,7 +238,8 @@ fn the_place_of_a_space_changes_no_byte() {
         Box::new(FunctionalCard::new(functional)),
         simulated(Some(MEMORY)),
     ];
-    let content = bytes((5 << 20) + 1);
+    // Of the largest granule, each channel gets three.
+    let content = bytes((6 << 20) + 1);
     for raw in cards {
         let name = raw.description().name.clone();
         let card = Card::new(raw, OwnerOptions::default()).unwrap();
