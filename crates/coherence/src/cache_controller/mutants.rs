@@ -57,7 +57,7 @@ pub const MUTANTS: [Mutation; 12] = [
         what: "other accesses of the card do not respect a hold",
         file: PIPELINE,
         from: "((here_held && !commit_q.held && commit_q.access != AccessLoad)",
-        to: "((1'b0",
+        to: "((1'b0)",
     },
     Mutation {
         what: "a line is acquired again before the home had it",
