@@ -228,8 +228,10 @@ pub struct Statistics {
 /// What one stream (a port in one direction) did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamStatistics {
-    /// Rows (64 bytes) over the slot boundary.
+    /// Beats over the slot boundary: rows of 64 bytes at ports of 512 bits.
     pub rows: u64,
+    /// Bytes of the accepted bursts: beats × 2^AxSIZE.
+    pub bytes: u64,
     /// Bursts over the slot boundary.
     pub bursts: u64,
     /// Cycles in which the kernel offered a burst and the shell did not take it.

@@ -154,18 +154,6 @@ fn a_manifest_that_does_not_match_names_signal_and_rule() {
 }
 
 #[test]
-fn narrow_ports_are_refused_for_now() {
-    let error = refusal(|manifest, _| {
-        manifest.push_str(
-            "\n[[port]]\nname = \"m_axi_gmem\"\nkind = \"axi4\"\ndata_width = 128\n\
-             access = \"read\"\n",
-        );
-    });
-    assert!(matches!(error, BuildError::Unsupported { .. }), "{error}");
-    assert!(error.to_string().contains("128 data bits"), "{error}");
-}
-
-#[test]
 fn rtl_that_does_not_compile_shows_the_line() {
     let error = refusal(|_, source| replace(source, "respond_q <= 1'b1", "responded <= 1'b1"));
     let text = error.to_string();

@@ -1,6 +1,7 @@
 //! The `tombolo` command.
 
 mod arguments;
+mod kernel;
 mod progress;
 mod protocol;
 mod run;
@@ -19,6 +20,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Run),
+    Kernel(kernel::Kernel),
     Protocol(protocol::Protocol),
 }
 
@@ -37,6 +39,13 @@ fn main() -> ExitCode {
                 failures.iter().for_each(|failure| say(failure));
                 let interrupted = failures.iter().any(run::Failure::is_interruption);
                 ExitCode::from(if interrupted { INTERRUPTED } else { 1 })
+            }
+        },
+        Command::Kernel(kernel) => match kernel.run() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                say(&error);
+                ExitCode::FAILURE
             }
         },
         Command::Protocol(protocol) => match protocol.run() {

@@ -104,16 +104,16 @@ impl Report {
 
     /// Payload bytes that crossed the slot boundary, (read, written).
     pub fn kernel_bytes(&self) -> (u64, u64) {
-        let rows = |parity: usize| -> u64 {
+        let bytes = |parity: usize| -> u64 {
             self.statistics
                 .streams
                 .iter()
                 .skip(parity)
                 .step_by(2)
-                .map(|stream| stream.rows)
+                .map(|stream| stream.bytes)
                 .sum()
         };
-        (rows(0) * units::ROW_BYTES, rows(1) * units::ROW_BYTES)
+        (bytes(0), bytes(1))
     }
 
     fn run_time(&self) -> Picoseconds {
@@ -209,7 +209,7 @@ impl fmt::Display for Report {
             }
             writeln!(
                 f,
-                "port {} {}: {} bursts, {} rows; cycles stalled: {} by the shell, {} by the kernel",
+                "port {} {}: {} bursts, {} beats; cycles stalled: {} by the shell, {} by the kernel",
                 number / 2,
                 if number % 2 == 0 { "reads" } else { "writes" },
                 stream.bursts,

@@ -193,7 +193,9 @@ impl PortMemory<'_> {
         let address = start;
         if self.streams[number].parked.is_empty() {
             self.streams[number].statistics.bursts += 1;
-            self.streams[number].statistics.rows += rows(address.get(), bytes);
+            let rows = rows(address.get(), bytes);
+            self.streams[number].statistics.rows += rows;
+            self.streams[number].statistics.bytes += rows * units::ROW_BYTES;
             self.streams[number].park(address);
         }
         let first = self.streams[number].parked[0];

@@ -3,10 +3,10 @@
 use super::build::{top, BuildError, Builder, Design, Progress};
 use super::config::Translator;
 use super::engine::{ClockDomain, Engine, Notice, Parts, Stop};
-use super::interface::KernelInterface;
+use super::kernel_model::{build_for_slot, SlotDesign};
 use super::memory_port::MemoryPort;
 use super::model::{Instance, Model};
-use super::options::{kernel_design, kernel_file_set, SimOptions};
+use super::options::SimOptions;
 use super::rings::{CommandRing, EventRing, COMMANDS_LOG2, EVENTS_LOG2};
 use super::slot::KernelSlot;
 use super::store::Store;
@@ -21,6 +21,7 @@ use crate::{
     StreamStatistics, WorkId,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use timing::dram::Controller;
 use timing::host::{Host, HostModel};
@@ -43,6 +44,7 @@ pub type ProgressCallback = Box<dyn FnMut(Progress) + Send>;
 pub struct SimCard {
     description: CardDescription,
     builder: Builder,
+    home: PathBuf,
     progress: ProgressCallback,
     engine: Engine,
     host_model: HostModel,
@@ -152,6 +154,7 @@ impl SimCard {
         let mut card = Self {
             description,
             builder,
+            home: options.home,
             progress: Box::new(progress),
             engine,
             host_model: HostModel::new(options.platform.host()),
@@ -419,15 +422,28 @@ fn monolithic_design(
     builder: &Builder,
     kernel: &KernelPackage,
 ) -> Result<Design, BuildError> {
-    let info = builder.inspect(&kernel_design(kernel)?)?;
-    let interface = KernelInterface::of(&kernel.manifest, &info)?;
+    let slot = SlotDesign::new(builder, kernel, &options.home)?;
+    let info = builder.inspect(&slot.design)?;
+    let interface = slot.interface(kernel, &info)?;
     fits(kernel, options.shell.ports_per_slot)?;
-    let text = top::monolithic_top(&options.shell, &kernel.manifest.top, &interface);
+    let mut text = slot.design.generated.clone().unwrap_or_default();
+    text += &top::monolithic_top(&options.shell, &slot.design.top, &interface);
+    let mut shell_files = options.shell_file_set()?;
+    let mut file_sets = slot.design.file_sets;
+    // A wrapper's files may be the shell's too.
+    for set in file_sets
+        .iter_mut()
+        .filter(|set| set.base == shell_files.base)
+    {
+        set.files.retain(|file| !shell_files.files.contains(file));
+        shell_files.files.append(&mut set.files);
+    }
+    file_sets.insert(0, shell_files);
     Ok(Design {
         name: format!("shell with {}", kernel.manifest.name),
         top: top::CARD_TOP.to_owned(),
         clock: "clk_i".to_owned(),
-        file_sets: vec![options.shell_file_set()?, kernel_file_set(kernel)?],
+        file_sets,
         generated: Some(text),
     })
 }
@@ -471,10 +487,8 @@ impl Card for SimCard {
             };
         }
         fits(kernel, self.description.ports_per_slot)?;
-        let design = kernel_design(kernel)?;
-        let check = |info: &_| KernelInterface::of(&kernel.manifest, info).map(|_| ());
-        let built = self.builder.build(&design, &check, &mut self.progress)?;
-        let interface = KernelInterface::of(&kernel.manifest, &built.info)?;
+        let (built, interface) =
+            build_for_slot(&self.builder, kernel, &self.home, &mut self.progress)?;
         let instance = Instance::new(&Model::load(&built)?)?;
         let place = self.engine.place(slot);
         let joined = KernelSlot::new(self.engine.shell(), place, instance, &interface)?;

@@ -7,10 +7,12 @@ use std::collections::HashSet;
 
 /// The clock of every kernel.
 pub(crate) const CLOCK: &str = "ap_clk";
-const RESET: &str = "ap_rst_n";
+/// The reset of a kernel that has one.
+pub(crate) const RESET: &str = "ap_rst_n";
 const INTERRUPT: &str = "interrupt";
 const CONTROL_PREFIX: &str = "s_axi_control";
-const DATA_WIDTH: u32 = 512;
+/// Data bits of a slot's port.
+pub(crate) const DATA_WIDTH: u32 = 512;
 
 /// A signal of a bus with the kernel's port for it, if it has one.
 pub(crate) type Bound = (&'static Signal, Option<ModelPort>);
@@ -190,28 +192,19 @@ impl<'a> Matcher<'a> {
         data_width: u32,
         access: AccessMode,
     ) -> Result<Vec<Bound>, BuildError> {
-        if data_width != DATA_WIDTH {
-            return Err(BuildError::Unsupported {
-                kernel: self.kernel.to_owned(),
-                rule: format!(
-                    "port {name} has {data_width} data bits; this shell connects ports of \
-                     {DATA_WIDTH} bits only (no width adaptation yet): export the kernel with \
-                     {DATA_WIDTH}-bit ports"
-                ),
-            });
-        }
         let mut bound = Vec::with_capacity(AXI4.len());
         for signal in AXI4 {
             let full = format!("{name}_{}", signal.name);
             let port = self.take(&full);
             if let Some(port) = port {
+                let widest = signal.width_at(data_width);
                 let narrowest = if signal.name.ends_with("id") {
                     1
                 } else {
-                    signal.width
+                    widest
                 };
                 let direction = direction_at_kernel(signal.manager);
-                self.check(port, narrowest..=signal.width, direction)?;
+                self.check(port, narrowest..=widest, direction)?;
             } else {
                 let needed = match signal.need {
                     Need::Bus => true,
@@ -262,7 +255,8 @@ impl<'a> Matcher<'a> {
     }
 }
 
-fn direction_at_kernel(driven_by_kernel: bool) -> Direction {
+/// The direction of a signal at the kernel.
+pub(crate) fn direction_at_kernel(driven_by_kernel: bool) -> Direction {
     match driven_by_kernel {
         true => Direction::Output,
         false => Direction::Input,

@@ -15,6 +15,7 @@ mod config;
 mod engine;
 mod host_port;
 mod interface;
+mod kernel_model;
 mod memory_port;
 mod model;
 mod observer;
@@ -26,5 +27,6 @@ mod store;
 
 pub use card::{ProgressCallback, SimCard};
 pub use config::{L1Config, ShellConfig, Translator};
+pub use kernel_model::{build_kernel, check_kernel, kernel_ports};
 pub use model::{Instance, Model, ModelFailure};
 pub use options::{home, platform_directories, SimOptions};

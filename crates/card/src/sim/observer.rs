@@ -10,11 +10,13 @@ pub(crate) struct PortObserver {
     arvalid: Pin<u8>,
     arready: Pin<u8>,
     arlen: Pin<u8>,
+    arsize: Pin<u8>,
     rvalid: Pin<u8>,
     rready: Pin<u8>,
     awvalid: Pin<u8>,
     awready: Pin<u8>,
     awlen: Pin<u8>,
+    awsize: Pin<u8>,
     wvalid: Pin<u8>,
     wready: Pin<u8>,
     /// Rows of accepted bursts that have not crossed. Data of a write may come before its address.
@@ -35,11 +37,13 @@ impl PortObserver {
             arvalid: find.pin("arvalid_i")?,
             arready: find.pin("arready_o")?,
             arlen: find.pin("arlen_i")?,
+            arsize: find.pin("arsize_i")?,
             rvalid: find.pin("rvalid_o")?,
             rready: find.pin("rready_i")?,
             awvalid: find.pin("awvalid_i")?,
             awready: find.pin("awready_o")?,
             awlen: find.pin("awlen_i")?,
+            awsize: find.pin("awsize_i")?,
             wvalid: find.pin("wvalid_i")?,
             wready: find.pin("wready_o")?,
             reads_open: 0,
@@ -72,7 +76,9 @@ impl PortObserver {
         if self.arvalid.high() {
             if self.arready.high() {
                 self.read.bursts += 1;
-                self.reads_open += u64::from(self.arlen.get()) + 1;
+                let beats = u64::from(self.arlen.get()) + 1;
+                self.reads_open += beats;
+                self.read.bytes += beats << self.arsize.get();
             } else {
                 self.read.address_stall_cycles += edges;
             }
@@ -93,7 +99,9 @@ impl PortObserver {
         if self.awvalid.high() {
             if self.awready.high() {
                 self.write.bursts += 1;
-                self.writes_open += i64::from(self.awlen.get()) + 1;
+                let beats = i64::from(self.awlen.get()) + 1;
+                self.writes_open += beats;
+                self.write.bytes += (beats as u64) << self.awsize.get();
             } else {
                 self.write.address_stall_cycles += edges;
             }

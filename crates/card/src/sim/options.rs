@@ -1,8 +1,7 @@
 //! What a simulated card is made of.
 
-use super::build::{BuildError, Builder, Design, FileSet};
+use super::build::{BuildError, Builder, FileSet};
 use super::config::ShellConfig;
-use super::interface::CLOCK;
 use crate::kernel::KernelPackage;
 use crate::CardError;
 use std::path::{Path, PathBuf};
@@ -121,17 +120,6 @@ pub(crate) fn kernel_file_set(kernel: &KernelPackage) -> Result<FileSet, BuildEr
         base: std::fs::canonicalize(folder).map_err(BuildError::io(folder))?,
         files: kernel.sources().map(relative).collect(),
         include: kernel.include_directories().map(relative).collect(),
-    })
-}
-
-/// A kernel as a model of its own.
-pub(crate) fn kernel_design(kernel: &KernelPackage) -> Result<Design, BuildError> {
-    Ok(Design {
-        name: kernel.manifest.name.clone(),
-        top: kernel.manifest.top.clone(),
-        clock: CLOCK.to_owned(),
-        file_sets: vec![kernel_file_set(kernel)?],
-        generated: None,
     })
 }
 

@@ -15,6 +15,22 @@ pub(crate) struct Signal {
     pub(crate) need: Need,
 }
 
+impl Signal {
+    /// Whether it belongs to AR or R.
+    pub(crate) fn is_of_reads(&self) -> bool {
+        self.name.starts_with("ar") || self.name.starts_with('r')
+    }
+
+    /// Bits at a port of so many data bits.
+    pub(crate) fn width_at(&self, data_width: u32) -> u32 {
+        match self.name {
+            "rdata" | "wdata" => data_width,
+            "wstrb" => data_width / 8,
+            _ => self.width,
+        }
+    }
+}
+
 /// Whether a kernel must have a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {

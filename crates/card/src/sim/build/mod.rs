@@ -12,6 +12,7 @@ mod ports;
 mod toolchain;
 pub(crate) mod top;
 mod verilate;
+pub(crate) mod wrapper;
 
 pub use design::{Design, FileSet};
 pub use error::BuildError;
@@ -212,14 +213,25 @@ impl Builder {
         Ok(folder)
     }
 
-    /// The ports of a design, without compiling it.
+    /// The ports of a design, without compiling it. Cached as models are.
     ///
     /// # Errors
     /// [`BuildError`].
     pub fn inspect(&self, design: &Design) -> Result<ModelInfo, BuildError> {
+        let hash = design.hash(&self.environment())?;
+        let folder = self.models.join(format!("ports-{hash}"));
+        if let Some(inspected) = read_built(&folder)? {
+            return Ok(inspected.info);
+        }
         std::fs::create_dir_all(&self.models).map_err(BuildError::io(&self.models))?;
-        let scratch = Scratch::create(&self.models.join("inspect"))?;
-        Ok(verilate::verilate(&self.tools, design, &scratch.0)?.info)
+        let _lock = lock(&folder.with_extension("lock"), &mut || {})?;
+        if let Some(inspected) = read_built(&folder)? {
+            return Ok(inspected.info);
+        }
+        let scratch = Scratch::create(&folder)?;
+        let info = verilate::verilate(&self.tools, design, &scratch.0)?.info;
+        scratch.finish_model(&info, &folder)?;
+        Ok(info)
     }
 }
 

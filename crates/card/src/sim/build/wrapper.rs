@@ -1,0 +1,251 @@
+//! The module made around a kernel with narrow ports: the kernel, and a `tmb_port_widener` for each
+//! port below the slot's width. It belongs to the slot boundary, and is one model with the kernel.
+
+use super::design::FileSet;
+use super::ports::{Direction, ModelPort};
+use crate::kernel::Manifest;
+use crate::sim::interface::{
+    direction_at_kernel, Bound, KernelInterface, CLOCK, DATA_WIDTH, RESET,
+};
+use crate::sim::signals::Signal;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Name of the module.
+pub(crate) const WRAPPER: &str = "tmb_kernel_wrapper";
+
+/// Signals that go through a widener: its pins are `narrow_…` and `wide_…`.
+const WIDENED: [&str; 11] = [
+    "arsize", "arvalid", "arready", "rdata", "awsize", "awvalid", "awready", "wdata", "wstrb",
+    "wvalid", "wready",
+];
+
+/// Signals that pass beside a widener, which looks at them.
+const OBSERVED: [&str; 6] = ["araddr", "rvalid", "rready", "rlast", "awaddr", "awlen"];
+
+/// A kernel whose ports all have the slot's width.
+pub(crate) struct Wrapper {
+    /// SystemVerilog of the module.
+    pub(crate) text: String,
+    /// Its ports.
+    pub(crate) interface: KernelInterface,
+}
+
+/// Whether a kernel needs a wrapper.
+pub(crate) fn is_needed(manifest: &Manifest) -> bool {
+    manifest
+        .ports
+        .iter()
+        .any(|port| port.data_width != DATA_WIDTH)
+}
+
+/// The RTL that the wrapper uses.
+pub(crate) fn file_set(home: &Path) -> FileSet {
+    FileSet {
+        base: home.to_owned(),
+        files: vec![
+            PathBuf::from("rtl/lib/tmb_fifo.sv"),
+            PathBuf::from("rtl/axi/tmb_port_widener.sv"),
+        ],
+        include: vec![PathBuf::from("rtl/lib")],
+    }
+}
+
+impl Wrapper {
+    /// The wrapper of a kernel whose RTL has this interface.
+    pub(crate) fn new(manifest: &Manifest, kernel: &KernelInterface) -> Self {
+        let mut module = Module::default();
+        module.connect(CLOCK, CLOCK);
+        let clock = port(CLOCK, 1, Direction::Input);
+        module.declare(&clock);
+        // Wideners have a reset even if the kernel has none.
+        let reset = port(RESET, 1, Direction::Input);
+        module.declare(&reset);
+        if let Some(inner) = &kernel.reset {
+            module.connect(&inner.name, RESET);
+        }
+        let interrupt = kernel.interrupt.as_ref().map(|inner| {
+            let outer = port("kernel_interrupt", 1, Direction::Output);
+            module.pass(inner, &outer);
+            outer
+        });
+        let control = kernel.control.as_ref().map(|control| {
+            let prefix = "s_axi_control";
+            control
+                .iter()
+                .map(|bound| module.pass_bound(prefix, bound))
+                .collect()
+        });
+        let ports = manifest
+            .ports
+            .iter()
+            .zip(&kernel.ports)
+            .map(|(described, bound)| match described.data_width {
+                DATA_WIDTH => bound
+                    .iter()
+                    .map(|bound| module.pass_bound(&described.name, bound))
+                    .collect(),
+                width => module.widen(&described.name, width, bound),
+            })
+            .collect();
+        Self {
+            text: module.text(&manifest.top),
+            interface: KernelInterface {
+                ports,
+                control,
+                reset: Some(reset),
+                interrupt,
+            },
+        }
+    }
+}
+
+fn port(name: &str, width: u32, direction: Direction) -> ModelPort {
+    ModelPort {
+        name: name.to_owned(),
+        member: name.to_owned(),
+        direction,
+        width,
+        elements: 1,
+        array: false,
+    }
+}
+
+/// The module under construction.
+#[derive(Default)]
+struct Module {
+    ports: Vec<String>,
+    connections: Vec<String>,
+    body: String,
+}
+
+impl Module {
+    fn declare(&mut self, port: &ModelPort) {
+        let direction = match port.direction {
+            Direction::Input => "input ",
+            _ => "output",
+        };
+        let (width, name) = (port.width - 1, &port.name);
+        self.ports
+            .push(format!("{direction} logic [{width}:0] {name}"));
+    }
+
+    fn connect(&mut self, pin: &str, net: &str) {
+        self.connections.push(format!(".{pin}({net})"));
+    }
+
+    fn pass(&mut self, inner: &ModelPort, outer: &ModelPort) {
+        self.declare(outer);
+        self.connect(&inner.name, &outer.name);
+    }
+
+    /// Brings a signal out as it is, if the kernel has it.
+    fn pass_bound(&mut self, prefix: &str, (signal, inner): &Bound) -> Bound {
+        let outer = inner.as_ref().map(|inner| {
+            let name = format!("{prefix}_{}", signal.name);
+            let outer = port(&name, inner.width, inner.direction);
+            self.pass(inner, &outer);
+            outer
+        });
+        (signal, outer)
+    }
+
+    /// A port behind a widener.
+    fn widen(&mut self, name: &str, width: u32, kernel: &[Bound]) -> Vec<Bound> {
+        let has = |signal: &str| {
+            let bound = kernel.iter().find(|bound| bound.0.name == signal);
+            bound.is_some_and(|bound| bound.1.is_some())
+        };
+        let (reads, writes) = (has("arvalid"), has("awvalid"));
+        let mut pins = vec![format!(".clk_i({CLOCK})"), format!(".rst_ni({RESET})")];
+        let outside = kernel
+            .iter()
+            .map(|bound| {
+                let (signal, inner) = bound;
+                let widened = WIDENED.contains(&signal.name);
+                if !widened && !OBSERVED.contains(&signal.name) {
+                    return self.pass_bound(name, bound);
+                }
+                let (into, out) = match signal.manager {
+                    true => ("i", "o"),
+                    false => ("o", "i"),
+                };
+                if !(if signal.is_of_reads() { reads } else { writes }) {
+                    let mut unused = |pin: String, input: bool| {
+                        pins.push(format!(".{pin}({})", if input { "'0" } else { "" }));
+                    };
+                    if widened {
+                        unused(format!("narrow_{}_{into}", signal.name), signal.manager);
+                        unused(format!("wide_{}_{out}", signal.name), !signal.manager);
+                    } else {
+                        unused(format!("{}_i", signal.name), true);
+                    }
+                    return (*signal, None);
+                }
+                let direction = direction_at_kernel(signal.manager);
+                let outer = port(&format!("{name}_{}", signal.name), signal.width, direction);
+                self.declare(&outer);
+                if widened {
+                    let net = format!("narrow_{name}_{}", signal.name);
+                    self.inside(&net, signal, inner.as_ref(), width);
+                    pins.push(format!(".narrow_{}_{into}({net})", signal.name));
+                    pins.push(format!(".wide_{}_{out}({})", signal.name, outer.name));
+                } else {
+                    if let Some(inner) = inner {
+                        self.connect(&inner.name, &outer.name);
+                    }
+                    let low = if signal.width == 64 { "[5:0]" } else { "" };
+                    pins.push(format!(".{}_i({}{low})", signal.name, outer.name));
+                }
+                (*signal, Some(outer))
+            })
+            .collect();
+        let _ = writeln!(
+            self.body,
+            "  tmb_port_widener #(\n    .DataWidth({width})\n  ) u_widener_{name} (\n    {}\n  );",
+            pins.join(",\n    ")
+        );
+        outside
+    }
+
+    /// The net between the kernel and a widener.
+    fn inside(&mut self, net: &str, signal: &Signal, inner: Option<&ModelPort>, width: u32) {
+        let bits = signal.width_at(width);
+        let _ = writeln!(self.body, "  logic [{}:0] {net};", bits - 1);
+        match inner {
+            Some(inner) => self.connect(&inner.name, net),
+            None if signal.manager => {
+                let value = match signal.name {
+                    "arsize" | "awsize" => (width / 8).ilog2().to_string(),
+                    _ if signal.absent == u64::MAX => "'1".to_owned(),
+                    _ => signal.absent.to_string(),
+                };
+                let _ = writeln!(self.body, "  assign {net} = {value};");
+            }
+            None => {}
+        }
+    }
+
+    fn text(&self, kernel: &str) -> String {
+        format!(
+            "// Generated by the card crate (sim/build/wrapper.rs).\n\n\
+             module {WRAPPER} (\n  {}\n);\n\n{}\n  {kernel} u_kernel (\n    {}\n  );\n\nendmodule\n",
+            self.ports.join(",\n  "),
+            self.body,
+            self.connections.join(",\n    ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::signals::AXI4;
+
+    #[test]
+    fn every_widened_signal_is_one_of_axi4() {
+        for name in WIDENED.into_iter().chain(OBSERVED) {
+            assert!(AXI4.iter().any(|signal| signal.name == name), "{name}");
+        }
+    }
+}

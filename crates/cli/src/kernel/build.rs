@@ -1,0 +1,98 @@
+//! `tombolo kernel check` and `tombolo kernel build`
+
+use super::Failure;
+use crate::progress;
+use card::kernel::{ControlProtocol, KernelPackage, Manifest};
+use card::sim::build::Builder;
+use card::sim::{build_kernel, check_kernel, home};
+use clap::Args;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Holds a kernel's manifest against its RTL.
+///
+/// Says what is wrong with kernel.toml (file, line, key, rule), with the RTL (file and line), or
+/// which signal of which port is missing, has another width, or is not described. Compiles nothing.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tombolo kernel check kernels/vadd
+  tombolo kernel check .")]
+pub struct Check {
+    /// The kernel's folder.
+    folder: PathBuf,
+}
+
+/// Builds a kernel's model and keeps it in the cache, where `tombolo run` finds it.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tombolo kernel build kernels/vadd
+  TOMBOLO_CACHE=/scratch/models tombolo kernel build .")]
+pub struct Build {
+    /// The kernel's folder.
+    folder: PathBuf,
+}
+
+impl Check {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let kernel = KernelPackage::open(&self.folder)?;
+        let spinner = progress::spinner();
+        spinner.set_message(format!("{}: reading the RTL", kernel.manifest.name));
+        let checked = check_kernel(&Builder::locate()?, &kernel);
+        spinner.finish_and_clear();
+        checked?;
+        print!("{}", summary(&kernel.manifest));
+        Ok(())
+    }
+}
+
+impl Build {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let kernel = KernelPackage::open(&self.folder)?;
+        let builder = Builder::locate()?;
+        let spinner = progress::spinner();
+        let mut last = String::new();
+        let built = build_kernel(&builder, &kernel, &home(), &mut |step| {
+            last = step.to_string();
+            spinner.set_message(last.clone());
+        });
+        spinner.finish_and_clear();
+        let built = built?;
+        println!("{last}: {}", built.library().display());
+        Ok(())
+    }
+}
+
+/// What a kernel is, for people.
+pub(super) fn summary(manifest: &Manifest) -> String {
+    let control = match manifest.control {
+        ControlProtocol::ApCtrlHs => "ap_ctrl_hs",
+        ControlProtocol::ApCtrlChain => "ap_ctrl_chain",
+        ControlProtocol::ApCtrlNone => "ap_ctrl_none",
+        ControlProtocol::UserManaged => "user_managed",
+    };
+    let mut text = format!("kernel {}: manifest and RTL agree\n", manifest.name);
+    let interrupt = if manifest.interrupt { "" } else { "no " };
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "  control {control}, {interrupt}interrupt");
+    for (number, port) in manifest.ports.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "  port {number} {}: {} bits, {}",
+            port.name,
+            port.data_width,
+            port.access.as_str()
+        );
+    }
+    for argument in &manifest.arguments {
+        let kind = match argument.port {
+            Some(port) => format!("pointer, port {port}, {}", argument.access.as_str()),
+            None => "scalar".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "  argument {} at 0x{:02x}: {} bytes, {kind}",
+            argument.name, argument.offset, argument.bytes
+        );
+    }
+    text
+}

@@ -1,0 +1,404 @@
+//! `kernel.xml`: what a vendor's tools say of a kernel.
+
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// Why a foreign kernel is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// A file could not be read.
+    #[error("{path}: {source}", path = .path.display())]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Not XML, or not the XML of a kernel.
+    #[error("{path}: {reason}", path = .path.display())]
+    Xml {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An attribute that breaks a rule.
+    #[error("{path}:{line}: {element} `{name}`: {rule}", path = .path.display())]
+    Element {
+        /// Which file.
+        path: PathBuf,
+        /// Line, from 1; of an archive, of the kernel.xml in it.
+        line: usize,
+        /// `kernel`, `port` or `arg`.
+        element: &'static str,
+        /// Its name.
+        name: String,
+        /// The rule it breaks.
+        rule: String,
+    },
+    /// A damaged or hostile archive.
+    #[error("{path}: {reason}", path = .path.display())]
+    Archive {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// More than is sensible.
+    #[error("{what}: more than {limit}; refused")]
+    TooMuch {
+        /// Of what.
+        what: String,
+        /// The limit.
+        limit: String,
+    },
+    /// A kernel.xml alone.
+    #[error("a kernel.xml comes without RTL; name the folder of the Verilog files with --rtl")]
+    NoRtlFolder,
+    /// No Verilog.
+    #[error(
+        "{path} has no Verilog file (.v or .sv); let the tool export Verilog, not VHDL or a netlist",
+        path = .0.display()
+    )]
+    NoVerilog(PathBuf),
+}
+
+/// Bytes of a kernel.xml, at most.
+pub const XML_LIMIT: u64 = 1 << 20;
+/// Ports and arguments, at most.
+const LIST_LIMIT: usize = 256;
+
+/// A kernel as described, checked for what the manifest's reader does not check.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Name, and top module.
+    pub name: String,
+    /// Where it comes from, for people.
+    pub origin: String,
+    /// Word for `kernel.control`.
+    pub control: &'static str,
+    /// Memory ports.
+    pub ports: Vec<MemoryPort>,
+    /// Arguments.
+    pub arguments: Vec<Argument>,
+}
+
+/// A memory port.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MemoryPort {
+    /// Name in lower case.
+    pub name: String,
+    /// Data bits.
+    pub data_width: u64,
+}
+
+/// An argument.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Name.
+    pub name: String,
+    /// Type in the kernel's language, for people.
+    pub kind: String,
+    /// Offset.
+    pub offset: u64,
+    /// Bytes, a multiple of 4.
+    pub bytes: u64,
+    /// Index of the port, for pointers.
+    pub port: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Root {
+    #[serde(default)]
+    kernel: Vec<Kernel>,
+}
+
+#[derive(Deserialize)]
+struct Kernel {
+    #[serde(rename = "@name")]
+    name: String,
+    #[serde(rename = "@vlnv", default)]
+    vlnv: String,
+    #[serde(rename = "@hwControlProtocol")]
+    control: Option<String>,
+    #[serde(default)]
+    ports: Ports,
+    #[serde(default)]
+    args: Arguments,
+}
+
+#[derive(Default, Deserialize)]
+struct Ports {
+    #[serde(default)]
+    port: Vec<Port>,
+}
+
+#[derive(Deserialize)]
+struct Port {
+    #[serde(rename = "@name")]
+    name: String,
+    #[serde(rename = "@mode", default)]
+    mode: String,
+    #[serde(rename = "@portType", default)]
+    kind: String,
+    #[serde(rename = "@dataWidth", default)]
+    data_width: String,
+}
+
+#[derive(Default, Deserialize)]
+struct Arguments {
+    #[serde(default)]
+    arg: Vec<Arg>,
+}
+
+#[derive(Deserialize)]
+struct Arg {
+    #[serde(rename = "@name")]
+    name: String,
+    #[serde(rename = "@addressQualifier", default)]
+    qualifier: String,
+    #[serde(rename = "@port", default)]
+    port: String,
+    #[serde(rename = "@size", default)]
+    size: String,
+    #[serde(rename = "@offset", default)]
+    offset: String,
+    #[serde(rename = "@type", default)]
+    kind: String,
+}
+
+/// Knows where things stand in the text, for errors.
+struct Reader<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl Description {
+    /// Reads a kernel.xml; `path` names it in errors.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, ImportError> {
+        let reader = Reader { path, text };
+        let root = reader.root()?;
+        let kernel = match <[Kernel; 1]>::try_from(root.kernel) {
+            Ok([kernel]) => kernel,
+            Err(kernels) => {
+                let count = kernels.len();
+                return Err(reader.xml(format!("it describes {count} kernels, not one")));
+            }
+        };
+        reader.kernel(kernel)
+    }
+}
+
+impl Reader<'_> {
+    fn xml(&self, reason: String) -> ImportError {
+        ImportError::Xml {
+            path: self.path.to_owned(),
+            reason,
+        }
+    }
+
+    fn root(&self) -> Result<Root, ImportError> {
+        // Entities of a document's own are how small files become large ones.
+        if self.text.contains("<!DOCTYPE") || self.text.contains("<!ENTITY") {
+            return Err(self.xml("it has a document type; a kernel.xml has none".to_owned()));
+        }
+        quick_xml::de::from_str(self.text).map_err(|error| self.xml(error.to_string()))
+    }
+
+    fn broken(&self, element: &'static str, name: &str, rule: String) -> ImportError {
+        let mark = format!("name=\"{name}\"");
+        let at = self
+            .text
+            .match_indices(&format!("<{element}"))
+            .map(|(at, _)| at)
+            .find(|&at| {
+                let rest = &self.text[at..];
+                rest[..rest.find('>').unwrap_or(rest.len())].contains(&mark)
+            });
+        let before = &self.text[..at.unwrap_or(0)];
+        ImportError::Element {
+            path: self.path.to_owned(),
+            line: 1 + before.matches('\n').count(),
+            element,
+            name: name.chars().take(64).collect(),
+            rule,
+        }
+    }
+
+    fn kernel(&self, kernel: Kernel) -> Result<Description, ImportError> {
+        let broken = |rule| Err(self.broken("kernel", &kernel.name, rule));
+        if !super::super::is_identifier(&kernel.name) {
+            return broken("the name is not an identifier of up to 64 characters".to_owned());
+        }
+        let control = match kernel.control.as_deref() {
+            None | Some("ap_ctrl_hs") => "ap_ctrl_hs",
+            Some("ap_ctrl_chain") => "ap_ctrl_chain",
+            Some("ap_ctrl_none") => "ap_ctrl_none",
+            Some("user_managed") => "user_managed",
+            Some(other) => {
+                return broken(format!(
+                    "hwControlProtocol=\"{other}\"; known are ap_ctrl_hs, ap_ctrl_chain, \
+                     ap_ctrl_none and user_managed"
+                ))
+            }
+        };
+        if kernel.ports.port.len().max(kernel.args.arg.len()) > LIST_LIMIT {
+            return broken(format!("more than {LIST_LIMIT} ports or arguments"));
+        }
+        let mut ports = Vec::new();
+        for port in &kernel.ports.port {
+            ports.extend(self.port(port)?);
+        }
+        let arguments = kernel
+            .args
+            .arg
+            .iter()
+            .map(|arg| self.argument(arg, &ports))
+            .collect::<Result<_, _>>()?;
+        Ok(Description {
+            name: kernel.name,
+            origin: kernel.vlnv,
+            control,
+            ports,
+            arguments,
+        })
+    }
+
+    /// A memory port; `None` for the control port.
+    fn port(&self, port: &Port) -> Result<Option<MemoryPort>, ImportError> {
+        let broken = |rule: String| Err(self.broken("port", &port.name, rule));
+        let name = port.name.to_ascii_lowercase();
+        let stream = port.kind == "stream" || port.mode.ends_with("_only");
+        match port.mode.as_str() {
+            _ if stream => {
+                broken("a stream; this version connects memory ports and registers only".to_owned())
+            }
+            "slave" if name == "s_axi_control" => Ok(None),
+            "slave" => broken("the only slave port that a slot drives is s_axi_control".to_owned()),
+            "master" => match number(&port.data_width) {
+                Some(data_width) => Ok(Some(MemoryPort { name, data_width })),
+                None => broken(format!("dataWidth=\"{}\" is no number", port.data_width)),
+            },
+            other => broken(format!("mode=\"{other}\"; known are master and slave")),
+        }
+    }
+
+    fn argument(&self, arg: &Arg, ports: &[MemoryPort]) -> Result<Argument, ImportError> {
+        let broken = |rule: String| Err(self.broken("arg", &arg.name, rule));
+        let (Some(offset), Some(size)) = (number(&arg.offset), number(&arg.size)) else {
+            return broken(format!(
+                "offset=\"{}\" size=\"{}\": both must be numbers",
+                arg.offset, arg.size
+            ));
+        };
+        let port = match arg.qualifier.as_str() {
+            "0" => None,
+            "1" | "2" => {
+                let wanted = arg.port.to_ascii_lowercase();
+                let Some(index) = ports.iter().position(|port| port.name == wanted) else {
+                    return broken(format!("there is no memory port `{}`", arg.port));
+                };
+                Some(index)
+            }
+            "4" => return broken("a stream; this version connects none".to_owned()),
+            other => {
+                return broken(format!(
+                    "addressQualifier=\"{other}\"; known are 0 (value), 1 and 2 (memory)"
+                ))
+            }
+        };
+        let Some(bytes) = size.checked_next_multiple_of(4).filter(|&bytes| bytes > 0) else {
+            return broken(format!("size=\"{}\": an argument has bytes", arg.size));
+        };
+        Ok(Argument {
+            name: arg.name.clone(),
+            kind: arg.kind.chars().take(200).collect(),
+            offset,
+            bytes,
+            port,
+        })
+    }
+}
+
+/// `0x10` or `16`.
+fn number(text: &str) -> Option<u64> {
+    let text = text.trim();
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GOOD: &str = include_str!("../../../../../docs/tutorials/hls-export/kernel.xml");
+
+    fn parse(text: &str) -> Result<Description, ImportError> {
+        Description::parse(Path::new("kernel.xml"), text)
+    }
+
+    #[test]
+    fn a_good_description_is_understood() {
+        let description = parse(GOOD).unwrap();
+        assert_eq!(description.name, "prefix_sum");
+        assert_eq!(description.control, "ap_ctrl_chain");
+        let ports: Vec<_> = description
+            .ports
+            .iter()
+            .map(|port| (port.name.as_str(), port.data_width))
+            .collect();
+        assert_eq!(ports, [("m_axi_gmem0", 32), ("m_axi_gmem1", 128)]);
+        let arguments: Vec<_> = description
+            .arguments
+            .iter()
+            .map(|a| (a.name.as_str(), a.offset, a.bytes, a.port))
+            .collect();
+        let expected = [
+            ("values", 0x10, 8, Some(0)),
+            ("sums", 0x18, 8, Some(1)),
+            ("count", 0x20, 4, None),
+        ];
+        assert_eq!(arguments, expected);
+        assert_eq!(description.arguments[1].kind, "ap_uint<128>*");
+    }
+
+    #[test]
+    fn what_breaks_a_rule_is_named_with_its_line() {
+        for (from, to, words) in [
+            ("dataWidth=\"32\"", "dataWidth=\"wide\"", "kernel.xml:5: port `M_AXI_GMEM0`: dataWidth"),
+            ("mode=\"slave\"", "mode=\"read_only\"", "kernel.xml:7: port `S_AXI_CONTROL`: a stream"),
+            ("ap_ctrl_chain", "ap_ctrl_new", "kernel.xml:3: kernel `prefix_sum`: hwControlProtocol"),
+            ("port=\"M_AXI_GMEM1\"", "port=\"M_AXI_X\"", "arg `sums`: there is no memory port `M_AXI_X`"),
+            ("offset=\"0x20\"", "offset=\"\"", "arg `count`: offset=\"\""),
+            ("size=\"0x4\"", "size=\"0\"", "arg `count`: size"),
+            ("size=\"0x4\"", "size=\"0xffffffffffffffff\"", "arg `count`: size"),
+            ("name=\"prefix_sum\"", "name=\"../up\"", "not an identifier"),
+            ("<root ", "<!DOCTYPE r><root ", "document type"),
+            ("</kernel>", "", "kernel.xml: "),
+            ("</kernel>", "</kernel><kernel name=\"b\"/>", "2 kernels"),
+        ] {
+            assert!(GOOD.contains(from), "{from}");
+            let text = parse(&GOOD.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(text.contains(words), "{to}: {text}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn no_text_is_fatal(at in 0..GOOD.len(), cut in 0usize..80, put in "[ -~]{0,20}") {
+            let end = (at + cut).min(GOOD.len());
+            let _ = parse(&format!("{}{put}{}", &GOOD[..at], &GOOD[end..]));
+            let _ = parse(&put);
+        }
+
+        #[test]
+        fn no_depth_is_fatal(depth in 1usize..20_000) {
+            let _ = parse(&format!("<root>{}", "<kernel name=\"k\"><ports>".repeat(depth)));
+            let _ = parse(&format!("<root>{}", "<x>".repeat(depth)));
+        }
+    }
+}

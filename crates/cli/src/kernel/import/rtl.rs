@@ -1,0 +1,321 @@
+//! The RTL of a foreign kernel: from an archive or a folder, with bounds on everything.
+
+use super::description::{ImportError, XML_LIMIT};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A file that belongs to a kernel's RTL.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RtlFile {
+    /// Relative, with `/`; every part is letters, digits, `_`, `-` and `.`, and is not hidden.
+    pub name: String,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+impl RtlFile {
+    /// Whether it is compiled by itself, rather than read by others.
+    pub fn is_source(&self) -> bool {
+        matches!(kind(&self.name), Some("v" | "sv"))
+    }
+}
+
+/// What Verilator may want to see.
+const KINDS: [&str; 7] = ["v", "sv", "vh", "svh", "dat", "mem", "hex"];
+const ENTRIES: usize = 10_000;
+const FILE_BYTES: u64 = 32 << 20;
+const ALL_BYTES: u64 = 256 << 20;
+const DEPTH: usize = 16;
+
+fn kind(name: &str) -> Option<&str> {
+    let (_, extension) = name.rsplit_once('.')?;
+    KINDS.into_iter().find(|kind| *kind == extension)
+}
+
+/// A relative name of plain parts, or why it is refused.
+fn plain_name(name: &str) -> Result<String, String> {
+    let plain = |part: &&str| {
+        let characters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        part.chars().all(characters) && !part.starts_with(['.', '-'])
+    };
+    let parts: Vec<&str> = name.split('/').collect();
+    if name.len() > 512 || parts.len() > DEPTH {
+        return Err("is too long or too deep".to_owned());
+    }
+    if parts.iter().all(|part| !part.is_empty() && plain(part)) {
+        return Ok(parts.join("/"));
+    }
+    Err("is no plain relative name".to_owned())
+}
+
+fn io(path: &Path) -> impl FnOnce(std::io::Error) -> ImportError + '_ {
+    |source| ImportError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Reads at most `limit` bytes; `None` if there are more.
+fn read_bounded(from: impl Read, limit: u64) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    from.take(limit + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= limit).then_some(bytes))
+}
+
+/// Reads a kernel.xml.
+pub fn read_text(path: &Path) -> Result<String, ImportError> {
+    let file = File::open(path).map_err(io(path))?;
+    let bytes = read_bounded(file, XML_LIMIT).map_err(io(path))?;
+    text(path, bytes)
+}
+
+fn text(path: &Path, bytes: Option<Vec<u8>>) -> Result<String, ImportError> {
+    let Some(bytes) = bytes else {
+        return Err(ImportError::TooMuch {
+            what: format!("{}: the kernel.xml", path.display()),
+            limit: format!("{XML_LIMIT} bytes"),
+        });
+    };
+    String::from_utf8(bytes).map_err(|_| ImportError::Xml {
+        path: path.to_owned(),
+        reason: "it is not UTF-8".to_owned(),
+    })
+}
+
+/// Takes files and keeps count.
+struct Collection<'a> {
+    path: &'a Path,
+    files: Vec<RtlFile>,
+    names: BTreeSet<String>,
+    room: u64,
+}
+
+impl<'a> Collection<'a> {
+    fn new(path: &'a Path) -> Self {
+        Self {
+            path,
+            files: Vec::new(),
+            names: BTreeSet::new(),
+            room: ALL_BYTES,
+        }
+    }
+
+    fn too_much(&self, what: &str, limit: impl ToString) -> ImportError {
+        ImportError::TooMuch {
+            what: format!("{}: {what}", self.path.display()),
+            limit: limit.to_string(),
+        }
+    }
+
+    fn refused(&self, reason: String) -> ImportError {
+        ImportError::Archive {
+            path: self.path.to_owned(),
+            reason,
+        }
+    }
+
+    fn add(&mut self, name: &str, from: impl Read) -> Result<(), ImportError> {
+        let name = plain_name(name)
+            .map_err(|rule| self.refused(format!("the name {name:?} {rule}; refused")))?;
+        let bytes = read_bounded(from, FILE_BYTES.min(self.room))
+            .map_err(|error| self.refused(format!("{name}: {error}")))?;
+        let Some(bytes) = bytes else {
+            let limit = format!("{FILE_BYTES} bytes a file, {ALL_BYTES} in all");
+            return Err(self.too_much(&name, limit));
+        };
+        self.room -= bytes.len() as u64;
+        if !self.names.insert(name.to_ascii_lowercase()) {
+            return Err(self.refused(format!("{name} is there twice")));
+        }
+        self.files.push(RtlFile { name, bytes });
+        Ok(())
+    }
+
+    /// The files below the folder that they all share.
+    fn finish(mut self) -> Result<Vec<RtlFile>, ImportError> {
+        if !self.files.iter().any(RtlFile::is_source) {
+            return Err(ImportError::NoVerilog(self.path.to_owned()));
+        }
+        while let Some(first) = self.files[0].name.split_once('/').map(|(first, _)| first) {
+            let prefix = format!("{first}/");
+            if !self.files.iter().all(|file| file.name.starts_with(&prefix)) {
+                break;
+            }
+            for file in &mut self.files {
+                file.name.drain(..prefix.len());
+            }
+        }
+        self.files.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(self.files)
+    }
+}
+
+/// The kernel.xml and the RTL of an .xo file.
+pub fn read_archive(path: &Path) -> Result<(String, Vec<RtlFile>), ImportError> {
+    let mut files = Collection::new(path);
+    let damaged = |error: zip::result::ZipError| ImportError::Archive {
+        path: path.to_owned(),
+        reason: format!("not a good .xo (zip) file: {error}"),
+    };
+    let mut archive =
+        zip::ZipArchive::new(File::open(path).map_err(io(path))?).map_err(damaged)?;
+    if archive.len() > ENTRIES {
+        return Err(files.too_much("the archive", format!("{ENTRIES} files")));
+    }
+    let mut xml = None;
+    for index in 0..archive.len() {
+        let entry = archive.by_index(index).map_err(damaged)?;
+        let name = entry.name().to_owned();
+        // A name that leads out is hostile even where nothing would be made of the file.
+        if entry.enclosed_name().is_none() || entry.is_symlink() {
+            let reason = format!("{name:?} leads out of the archive, or is a link; refused");
+            return Err(files.refused(reason));
+        }
+        if name == "kernel.xml" || name.ends_with("/kernel.xml") {
+            let bytes = read_bounded(entry, XML_LIMIT)
+                .map_err(|error| files.refused(format!("{name}: {error}")))?;
+            if xml.replace(text(path, bytes)?).is_some() {
+                return Err(files.refused("it has more than one kernel.xml".to_owned()));
+            }
+        } else if entry.is_file() && kind(&name).is_some() {
+            files.add(&name, entry)?;
+        }
+    }
+    match xml {
+        Some(xml) => Ok((xml, files.finish()?)),
+        None => Err(files.refused("it has no kernel.xml".to_owned())),
+    }
+}
+
+/// The RTL below a folder; links are not followed.
+pub fn read_folder(folder: &Path) -> Result<Vec<RtlFile>, ImportError> {
+    let mut files = Collection::new(folder);
+    let mut open: Vec<(PathBuf, String)> = vec![(folder.to_owned(), String::new())];
+    let mut seen = 0;
+    while let Some((path, prefix)) = open.pop() {
+        for entry in std::fs::read_dir(&path).map_err(io(&path))? {
+            let entry = entry.map_err(io(&path))?;
+            seen += 1;
+            if seen > ENTRIES {
+                return Err(files.too_much("the folder", format!("{ENTRIES} files")));
+            }
+            let path = entry.path();
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let what = entry.file_type().map_err(io(&path))?;
+            if what.is_dir() && name.matches('/').count() < DEPTH {
+                open.push((path, format!("{name}/")));
+            } else if what.is_file() && kind(&name).is_some() {
+                files.add(&name, File::open(&path).map_err(io(&path))?)?;
+            }
+        }
+    }
+    files.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::{Cursor, Write};
+    use zip::write::SimpleFileOptions;
+
+    const XML: &str = include_str!("../../../../../docs/tutorials/hls-export/kernel.xml");
+
+    fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, bytes) in entries {
+            let options = SimpleFileOptions::default();
+            writer.start_file(*name, options).unwrap();
+            writer.write_all(bytes).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    }
+
+    fn read(bytes: &[u8]) -> Result<(String, Vec<RtlFile>), ImportError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.xo");
+        std::fs::write(&path, bytes).unwrap();
+        read_archive(&path)
+    }
+
+    fn good() -> Vec<u8> {
+        archive(&[
+            ("k/kernel.xml", XML.as_bytes()),
+            ("ip_repo/k/hdl/verilog/b.v", b"module b; endmodule"),
+            ("ip_repo/k/hdl/verilog/rom/a.dat", b"00"),
+            ("ip_repo/k/hdl/vhdl/b.vhd", b"entity"),
+        ])
+    }
+
+    #[test]
+    fn an_archive_gives_its_description_and_its_verilog() {
+        let (xml, files) = read(&good()).unwrap();
+        assert_eq!(xml, XML);
+        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["b.v", "rom/a.dat"]);
+        assert_eq!(files[0].bytes, b"module b; endmodule");
+    }
+
+    #[test]
+    fn hostile_archives_are_refused() {
+        let xml: (&str, &[u8]) = ("kernel.xml", XML.as_bytes());
+        let zeroes = vec![0; FILE_BYTES as usize + 1];
+        let huge = vec![b' '; XML_LIMIT as usize + 1];
+        let cases: [(&[(&str, &[u8])], &str); 10] = [
+            (&[xml, ("../up.v", b"")], "leads out"),
+            (&[xml, ("a/../../up.txt", b"")], "leads out"),
+            (&[xml, ("/etc/x.v", b"")], "refused"),
+            (&[xml, ("a b.v", b"")], "no plain relative name"),
+            (&[xml, (".hidden/a.v", b"")], "no plain relative name"),
+            (&[xml, ("a.v", b""), ("A.v", b"")], "twice"),
+            (&[xml, ("bomb.v", &zeroes)], "more than"),
+            (&[("kernel.xml", &huge), ("a.v", b"")], "more than"),
+            (&[xml, ("a.vhd", b"")], "no Verilog"),
+            (&[("a.v", b"")], "no kernel.xml"),
+        ];
+        for (entries, words) in cases {
+            let error = read(&archive(entries)).unwrap_err().to_string();
+            assert!(error.contains(words), "{:?}: {error}", entries[0].0);
+        }
+        let two = archive(&[xml, ("b/kernel.xml", b"<root/>"), ("a.v", b"")]);
+        assert!(read(&two).unwrap_err().to_string().contains("more than one"));
+    }
+
+    #[test]
+    fn a_bomb_of_many_files_is_refused() {
+        let names: Vec<String> = (0..=ENTRIES).map(|n| format!("{n}.v")).collect();
+        let entries: Vec<(&str, &[u8])> = names.iter().map(|n| (n.as_str(), &b""[..])).collect();
+        assert!(matches!(
+            read(&archive(&entries)),
+            Err(ImportError::TooMuch { .. })
+        ));
+    }
+
+    #[test]
+    fn a_link_in_an_archive_is_refused() {
+        let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        let options = SimpleFileOptions::default();
+        writer.add_symlink("a.v", "/etc/passwd", options).unwrap();
+        let bytes = writer.finish().unwrap().into_inner();
+        assert!(read(&bytes).unwrap_err().to_string().contains("link"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn no_damage_is_fatal(changes in proptest::collection::vec((0usize..2000, any::<u8>()), 1..8)) {
+            let mut bytes = good();
+            for (at, value) in changes {
+                let at = at % bytes.len();
+                bytes[at] = value;
+            }
+            if let Ok((_, files)) = read(&bytes) {
+                for file in files {
+                    prop_assert!(plain_name(&file.name).is_ok());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `tombolo kernel`: what authors of kernels need.
+
+mod build;
+mod create;
+mod import;
+
+use card::kernel::KernelError;
+use card::sim::build::BuildError;
+use clap::{Args, Subcommand};
+use std::path::{Path, PathBuf};
+
+/// Makes, checks, builds and imports kernels.
+#[derive(Args)]
+pub struct Kernel {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    New(create::New),
+    Check(build::Check),
+    Build(build::Build),
+    Import(import::Import),
+}
+
+/// Why nothing came of it.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A file or folder.
+    #[error("{path}: {source}", path = .path.display())]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The kernel's manifest.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// The kernel's RTL.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A name that cannot be a kernel's.
+    #[error("`{0}` cannot be a kernel's name: up to 64 letters, digits and `_`, no digit first")]
+    Name(String),
+    /// Something is there already.
+    #[error("{path} exists already; name another place with --into", path = .0.display())]
+    Exists(PathBuf),
+    /// The description of a foreign kernel.
+    #[error(transparent)]
+    Import(#[from] import::ImportError),
+}
+
+impl Failure {
+    fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+impl Kernel {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        match self.command {
+            Command::New(new) => new.run(),
+            Command::Check(check) => check.run(),
+            Command::Build(build) => build.run(),
+            Command::Import(import) => import.run(),
+        }
+    }
+}
+
+/// Whether a kernel can have this name.
+fn is_identifier(name: &str) -> bool {
+    let head = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let rest = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    head && rest && name.len() <= 64
+}
+
+/// Makes a folder that is not there yet, fills it, and removes it again if that fails.
+fn fill_new_folder(
+    folder: &Path,
+    fill: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if folder.exists() {
+        return Err(Failure::Exists(folder.to_owned()));
+    }
+    std::fs::create_dir_all(folder).map_err(Failure::io(folder))?;
+    let result = fill();
+    if result.is_err() {
+        // It is ours, and new: nothing of the user's can be in it.
+        let _ = std::fs::remove_dir_all(folder);
+    }
+    result
+}
+
+fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(Failure::io(folder))?;
+    }
+    std::fs::write(path, text).map_err(Failure::io(path))
+}
