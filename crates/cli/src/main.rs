@@ -5,6 +5,7 @@ mod kernel;
 mod progress;
 mod protocol;
 mod run;
+mod shell;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ struct Arguments {
 enum Command {
     Run(run::Run),
     Kernel(kernel::Kernel),
+    Shell(shell::Shell),
     Protocol(protocol::Protocol),
 }
 
@@ -42,6 +44,13 @@ fn main() -> ExitCode {
             }
         },
         Command::Kernel(kernel) => match kernel.run() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                say(&error);
+                ExitCode::FAILURE
+            }
+        },
+        Command::Shell(shell) => match shell.run() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 say(&error);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use tombolo::{
     AddressSpace, Card, Continue, Error, FileState, FunctionalCard, FunctionalConfig, MapOptions,
-    Mapping, OwnerOptions, Picoseconds, Report, SimOptions, Slot, SlotId,
+    Mapping, OwnerOptions, Picoseconds, Report, SimOptions, Slot, SlotId, Timeline,
 };
 
 /// Runs a kernel on mapped files.
@@ -65,6 +65,10 @@ pub struct Run {
     #[arg(long)]
     no_idle_skipping: bool,
 
+    /// Writes a timeline of everything that happens, for <https://ui.perfetto.dev>.
+    #[arg(long, value_name = "FILE", conflicts_with = "functional")]
+    trace: Option<PathBuf>,
+
     /// Writes the report as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -83,7 +87,7 @@ pub enum Failure {
     /// Arguments that do not fit the kernel.
     #[error("{0}")]
     Arguments(String),
-    /// The report could not be written.
+    /// The report, or another output, could not be written.
     #[error("{path}: {source}", path = .path.display())]
     Report {
         /// Where to.
@@ -94,6 +98,14 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// For `map_err`: a file that could not be written.
+    fn writing(path: &Path) -> impl Fn(std::io::Error) -> Self + '_ {
+        |source| Self::Report {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
     /// The user's Ctrl-C.
     pub fn is_interruption(&self) -> bool {
         matches!(self, Self::Library(Error::Interrupted))
@@ -120,7 +132,8 @@ impl Run {
             .map_err(|error| one(Error::from(error).into()))?
             .manifest;
         self.check(&manifest).map_err(one)?;
-        let card = self.open_card().map_err(one)?;
+        let timeline = self.create_timeline().map_err(one)?;
+        let card = self.open_card(timeline.as_ref()).map_err(one)?;
         let space = card.create_space().map_err(|error| one(error.into()))?;
         let mappings = self.map_files(&manifest, &space).map_err(one)?;
         let total = mappings.values().map(Mapping::bytes).sum();
@@ -133,6 +146,9 @@ impl Run {
             if let Err(error) = mapping.unmap() {
                 failures.push(error.into());
             }
+        }
+        if let (Some(timeline), Some(path)) = (timeline, &self.trace) {
+            failures.extend(timeline.finish().err().map(Failure::writing(path)));
         }
         if failures.is_empty() {
             self.report(&card).map_err(one)?;
@@ -182,7 +198,12 @@ impl Run {
         Ok(())
     }
 
-    fn open_card(&self) -> Result<Card, Failure> {
+    fn create_timeline(&self) -> Result<Option<Timeline>, Failure> {
+        let create = |path: &PathBuf| Timeline::create(path).map_err(Failure::writing(path));
+        self.trace.as_ref().map(create).transpose()
+    }
+
+    fn open_card(&self, timeline: Option<&Timeline>) -> Result<Card, Failure> {
         if self.functional {
             return Ok(Card::functional(FunctionalCard::new(
                 FunctionalConfig::default(),
@@ -193,6 +214,7 @@ impl Run {
             .card_memory
             .map(|bytes| bytes / u64::from(options.shell.channels.max(1)));
         options.idle_skipping = !self.no_idle_skipping;
+        options.timeline = timeline.cloned();
         let file_state = if self.cold {
             FileState::Cold
         } else {
@@ -287,10 +309,7 @@ impl Run {
             let json = serde_json::to_string_pretty(&report)
                 .map_err(std::io::Error::other)
                 .and_then(|json| std::fs::write(path, json + "\n"));
-            json.map_err(|source| Failure::Report {
-                path: path.clone(),
-                source,
-            })?;
+            json.map_err(Failure::writing(path))?;
         }
         Ok(())
     }

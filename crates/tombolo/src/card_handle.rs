@@ -59,6 +59,7 @@ impl Card {
         let owner = OwnerOptions {
             platform: options.platform.name().to_owned(),
             platform_hash: options.platform.hash().to_owned(),
+            timeline: options.timeline.clone().or(owner.timeline),
             ..owner
         };
         Self::new(Box::new(SimCard::open(options, progress)?), owner)

@@ -44,4 +44,5 @@ pub use pager::placement::SpacePlacement;
 pub use report::Report;
 pub use slot::{Continue, Slot};
 pub use space::{AddressSpace, MapOptions, Mapping};
+pub use timeline::Timeline;
 pub use units::{Picoseconds, Stripe, VirtAddr};

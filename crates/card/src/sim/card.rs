@@ -10,6 +10,7 @@ use super::options::SimOptions;
 use super::rings::{CommandRing, EventRing, COMMANDS_LOG2, EVENTS_LOG2};
 use super::slot::KernelSlot;
 use super::store::Store;
+use super::trace::{HostTrace, Probe};
 use crate::command::Command;
 use crate::event::Event;
 use crate::guard::SlotStatus;
@@ -63,6 +64,7 @@ pub struct SimCard {
     stripes: Vec<Stripe>,
     monolithic: Option<KernelPackage>,
     counters: Counters,
+    trace: Option<HostTrace>,
     register_reads: u64,
     register_writes: u64,
     /// Set when the card is broken: everything fails from then on.
@@ -126,6 +128,10 @@ impl SimCard {
             let model = Controller::new(options.platform.memory());
             memories.push(MemoryPort::new(&shell, channel, store, Box::new(model))?);
         }
+        let probes = match &options.timeline {
+            Some(timeline) => Probe::all(timeline, &shell, config)?,
+            None => Vec::new(),
+        };
         let clock = options.platform.clock();
         let engine = Engine::new(Parts {
             clock: ClockDomain {
@@ -136,6 +142,7 @@ impl SimCard {
             slots: config.slots.into(),
             ports_per_slot: config.ports_per_slot.into(),
             memories,
+            probes,
             link: Box::new(PcieLink::new(options.platform.pcie())),
             idle_skipping: options.idle_skipping,
             monolithic: options.monolithic.is_some(),
@@ -171,6 +178,7 @@ impl SimCard {
             stripes: vec![Stripe::NONE; config.spaces.into()],
             monolithic: options.monolithic,
             counters: Counters::default(),
+            trace: options.timeline.map(HostTrace::new),
             register_reads: 0,
             register_writes: 0,
             broken: None,
@@ -286,6 +294,9 @@ impl SimCard {
         for notice in notices.drain(..) {
             match notice {
                 Notice::Interrupt(arrives) => {
+                    if let Some(trace) = &mut self.trace {
+                        trace.interrupt(arrives);
+                    }
                     self.interrupts += 1;
                     self.last_interrupt = arrives;
                     if self.wakes_at.is_none() {
@@ -293,7 +304,11 @@ impl SimCard {
                     }
                 }
                 Notice::KernelFailed(slot, reason) => {
-                    self.events.push(Event::KernelFailed { slot, reason });
+                    let event = Event::KernelFailed { slot, reason };
+                    if let Some(trace) = &mut self.trace {
+                        trace.event(self.engine.now(), &event);
+                    }
+                    self.events.push(event);
                 }
             }
         }
@@ -315,6 +330,9 @@ impl SimCard {
             self.records.drain(&mut self.events)?;
             let mut interrupted = Vec::new();
             for event in &self.events[first..] {
+                if let Some(trace) = &mut self.trace {
+                    trace.event(now, event);
+                }
                 match event {
                     Event::Completed { id, .. } => self.commands.completed(*id),
                     Event::Interrupt(slot) => interrupted.push(*slot),
@@ -539,6 +557,9 @@ impl Card for SimCard {
                 limit: CommandRing::size(),
             });
         }
+        if let Some(trace) = &mut self.trace {
+            trace.submitted(self.engine.now(), &command);
+        }
         self.commands.push(&command)
     }
 
@@ -556,6 +577,9 @@ impl Card for SimCard {
             HostWork::StorageWrite { bytes } => model.storage_write(now, bytes),
             HostWork::Reconfigure => model.reconfigure(now),
         };
+        if let Some(trace) = &mut self.trace {
+            trace.host_work(now, ends, work);
+        }
         let id = WorkId(self.next_work);
         self.next_work += 1;
         self.works.insert((ends, id.0), id);

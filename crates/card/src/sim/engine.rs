@@ -15,6 +15,7 @@ use super::memory_port::MemoryPort;
 use super::model::{Instance, ModelFailure, Pin};
 use super::observer::PortObserver;
 use super::slot::{quieten, KernelSlot, SlotPlace};
+use super::trace::Probe;
 use crate::{CardError, SlotId};
 use timing::pcie::Link;
 use units::Picoseconds;
@@ -73,6 +74,7 @@ pub(crate) struct Engine {
     ports_per_slot: u32,
     memories: Vec<MemoryPort>,
     observers: Vec<PortObserver>,
+    probes: Vec<Probe>,
     pub(crate) host: HostPort,
     pub(crate) bar: BarPort,
     pub(crate) link: Box<dyn Link + Send>,
@@ -87,6 +89,8 @@ pub(crate) struct Parts {
     pub(crate) slots: u32,
     pub(crate) ports_per_slot: u32,
     pub(crate) memories: Vec<MemoryPort>,
+    /// For a timeline; else none.
+    pub(crate) probes: Vec<Probe>,
     pub(crate) link: Box<dyn Link + Send>,
     pub(crate) idle_skipping: bool,
     /// The kernel is part of the shell's model.
@@ -139,6 +143,7 @@ impl Engine {
             ports_per_slot,
             memories: parts.memories,
             observers,
+            probes: parts.probes,
             host: HostPort::new(&shell)?,
             bar: BarPort::new(&shell)?,
             shell: Clocked::new(shell),
@@ -226,6 +231,9 @@ impl Engine {
         let first = usize::from(slot.0) * ports;
         for observer in &mut self.observers[first..first + ports] {
             observer.forget();
+        }
+        for probe in &mut self.probes {
+            probe.forget(slot);
         }
     }
 
@@ -315,6 +323,9 @@ impl Engine {
         active |= self.bar.sample(at);
         for observer in &mut self.observers {
             observer.observe(1);
+        }
+        for probe in &mut self.probes {
+            probe.sample(at);
         }
         if active {
             self.shell.moved();

@@ -24,6 +24,7 @@ mod rings;
 mod signals;
 mod slot;
 mod store;
+mod trace;
 
 pub use card::{ProgressCallback, SimCard};
 pub use config::{L1Config, ShellConfig, Translator};

@@ -5,6 +5,7 @@ use super::config::ShellConfig;
 use crate::kernel::KernelPackage;
 use crate::CardError;
 use std::path::{Path, PathBuf};
+use timeline::Timeline;
 use timing::platform::Platform;
 
 /// What a simulated card is made of.
@@ -24,6 +25,8 @@ pub struct SimOptions {
     pub home: PathBuf,
     /// The shell's list of files, relative to `home`.
     pub shell_files: PathBuf,
+    /// Where to write what happens, edge for edge; see crate `timeline`. Changes no result.
+    pub timeline: Option<Timeline>,
     /// Builds models; the default uses the machine's tools and the user's cache.
     pub builder: Option<Builder>,
 }
@@ -55,6 +58,7 @@ impl SimOptions {
             monolithic: None,
             home: home(),
             shell_files: PathBuf::from("rtl/shell/tmb_shell_sim.f"),
+            timeline: None,
             builder: None,
         }
     }

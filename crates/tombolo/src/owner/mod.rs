@@ -7,6 +7,7 @@ mod guard;
 mod pump;
 mod service;
 mod slots;
+mod trace;
 mod translate;
 
 use crate::error::Error;
@@ -29,6 +30,7 @@ use slots::SlotState;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use timeline::Timeline;
 use units::{Asid, CardAddr, Picoseconds};
 
 /// Whether files count as being in the host's page cache, for the cost of reading them.
@@ -57,6 +59,8 @@ pub struct OwnerOptions {
     pub platform: String,
     /// Hash of the platform's file, for reports.
     pub platform_hash: String,
+    /// Where to write what happens; a simulated card's own, if it has one.
+    pub timeline: Option<Timeline>,
 }
 
 impl Default for OwnerOptions {
@@ -68,6 +72,7 @@ impl Default for OwnerOptions {
             file_state: FileState::Warm,
             platform: String::new(),
             platform_hash: String::new(),
+            timeline: None,
         }
     }
 }

@@ -66,7 +66,9 @@ impl Owner {
     /// Gives the pager an event and carries out what it says.
     pub(super) fn tell(&mut self, event: Event) -> Result<(), Error> {
         let mut actions = Vec::new();
+        let evictions = self.pager.statistics().evictions;
         self.pager.handle(event, &mut actions);
+        self.trace_evictions(self.pager.statistics().evictions - evictions);
         for action in actions {
             self.perform(action)?;
         }

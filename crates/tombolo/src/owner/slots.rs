@@ -316,6 +316,7 @@ impl Owner {
     }
 
     fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) {
+        self.trace_run(slot, &kernel, time);
         let period = self.card.description().clock_period.get().max(1);
         self.runs.push(RunReport {
             kernel,

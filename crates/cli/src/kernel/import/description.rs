@@ -368,13 +368,33 @@ mod tests {
     #[test]
     fn what_breaks_a_rule_is_named_with_its_line() {
         for (from, to, words) in [
-            ("dataWidth=\"32\"", "dataWidth=\"wide\"", "kernel.xml:5: port `M_AXI_GMEM0`: dataWidth"),
-            ("mode=\"slave\"", "mode=\"read_only\"", "kernel.xml:7: port `S_AXI_CONTROL`: a stream"),
-            ("ap_ctrl_chain", "ap_ctrl_new", "kernel.xml:3: kernel `prefix_sum`: hwControlProtocol"),
-            ("port=\"M_AXI_GMEM1\"", "port=\"M_AXI_X\"", "arg `sums`: there is no memory port `M_AXI_X`"),
+            (
+                "dataWidth=\"32\"",
+                "dataWidth=\"wide\"",
+                "kernel.xml:5: port `M_AXI_GMEM0`: dataWidth",
+            ),
+            (
+                "mode=\"slave\"",
+                "mode=\"read_only\"",
+                "kernel.xml:7: port `S_AXI_CONTROL`: a stream",
+            ),
+            (
+                "ap_ctrl_chain",
+                "ap_ctrl_new",
+                "kernel.xml:3: kernel `prefix_sum`: hwControlProtocol",
+            ),
+            (
+                "port=\"M_AXI_GMEM1\"",
+                "port=\"M_AXI_X\"",
+                "arg `sums`: there is no memory port `M_AXI_X`",
+            ),
             ("offset=\"0x20\"", "offset=\"\"", "arg `count`: offset=\"\""),
             ("size=\"0x4\"", "size=\"0\"", "arg `count`: size"),
-            ("size=\"0x4\"", "size=\"0xffffffffffffffff\"", "arg `count`: size"),
+            (
+                "size=\"0x4\"",
+                "size=\"0xffffffffffffffff\"",
+                "arg `count`: size",
+            ),
             ("name=\"prefix_sum\"", "name=\"../up\"", "not an identifier"),
             ("<root ", "<!DOCTYPE r><root ", "document type"),
             ("</kernel>", "", "kernel.xml: "),

@@ -159,8 +159,7 @@ pub fn read_archive(path: &Path) -> Result<(String, Vec<RtlFile>), ImportError> 
         path: path.to_owned(),
         reason: format!("not a good .xo (zip) file: {error}"),
     };
-    let mut archive =
-        zip::ZipArchive::new(File::open(path).map_err(io(path))?).map_err(damaged)?;
+    let mut archive = zip::ZipArchive::new(File::open(path).map_err(io(path))?).map_err(damaged)?;
     if archive.len() > ENTRIES {
         return Err(files.too_much("the archive", format!("{ENTRIES} files")));
     }
@@ -280,7 +279,10 @@ mod tests {
             assert!(error.contains(words), "{:?}: {error}", entries[0].0);
         }
         let two = archive(&[xml, ("b/kernel.xml", b"<root/>"), ("a.v", b"")]);
-        assert!(read(&two).unwrap_err().to_string().contains("more than one"));
+        assert!(read(&two)
+            .unwrap_err()
+            .to_string()
+            .contains("more than one"));
     }
 
     #[test]

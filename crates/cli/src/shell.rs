@@ -1,0 +1,427 @@
+//! `tombolo shell`: what the shell of a card is made of.
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use std::fmt::{self, Write as _};
+use std::io::{ErrorKind, Write as _};
+use tombolo::{ShellConfig, SimOptions};
+
+/// Shows what the shell is made of.
+#[derive(Args)]
+pub struct Shell {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Show(Show),
+}
+
+/// Shows configuration, address map, registers, ports, channels, and the platform's figures.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tombolo shell show
+  tombolo shell show --platform u280
+  tombolo shell show --json | python3 -m json.tool")]
+struct Show {
+    /// The platform: a name in platforms/, or a file.
+    #[arg(long, default_value = "f1")]
+    platform: String,
+
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Why nothing is shown.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The platform.
+    #[error(transparent)]
+    Card(#[from] card::CardError),
+    /// The output, or the platform's file.
+    #[error("{0}: {1}")]
+    Io(String, std::io::Error),
+}
+
+/// Everything that is shown.
+#[derive(Debug, Serialize)]
+struct Shown {
+    configuration: ShellConfig,
+    address_map: Vec<Range>,
+    ports: Vec<Port>,
+    channels: Vec<Channel>,
+    registers: Vec<RegisterGroup>,
+    platform: Platform,
+}
+
+/// A range of the BAR or of the card's addresses.
+#[derive(Debug, Serialize)]
+struct Range {
+    space: &'static str,
+    first: u64,
+    bytes: u64,
+    what: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Port {
+    port: u32,
+    slot: u32,
+    port_of_slot: u32,
+    data_bits: u32,
+    read_stream: u32,
+    write_stream: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct Channel {
+    channel: u32,
+    kind: String,
+    bytes: u64,
+    /// What its pins carry, without refresh, turns of the bus and misses.
+    pin_bytes_per_second: f64,
+    /// What a row a cycle of the shell's clock gives.
+    shell_bytes_per_second: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct RegisterGroup {
+    title: String,
+    place: String,
+    registers: Vec<Register>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Register {
+    offset: u32,
+    name: String,
+    access: String,
+    meaning: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Platform {
+    name: String,
+    description: String,
+    hash: String,
+    file: String,
+    clock_period_ps: u64,
+    figures: Vec<Figure>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Figure {
+    key: String,
+    value: String,
+    source: String,
+}
+
+impl Shell {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        let Command::Show(show) = self.command;
+        let shown = Shown::of(&SimOptions::named(&show.platform)?)?;
+        let text = match show.json {
+            // Numbers, strings and lists always serialize.
+            true => serde_json::to_string_pretty(&shown).unwrap_or_default() + "\n",
+            false => shown.to_string(),
+        };
+        match std::io::stdout().write_all(text.as_bytes()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(Failure::Io("standard output".to_owned(), error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Shown {
+    fn of(options: &SimOptions) -> Result<Self, Failure> {
+        let platform = &options.platform;
+        let memory = platform.memory();
+        let shell = &options.shell;
+        let path = platform.path();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::Io(path.display().to_string(), error))?;
+        let period = platform.clock().period_ps;
+        let channel_bytes = memory.channel_bytes.min(1 << shell.channel_bytes_log2);
+        Ok(Self {
+            address_map: address_map(shell, channel_bytes),
+            ports: (0..shell.ports())
+                .map(|port| Port {
+                    port,
+                    slot: port / u32::from(shell.ports_per_slot),
+                    port_of_slot: port % u32::from(shell.ports_per_slot),
+                    data_bits: 512,
+                    read_stream: 2 * port,
+                    write_stream: 2 * port + 1,
+                })
+                .collect(),
+            channels: (0..u32::from(shell.channels))
+                .map(|channel| Channel {
+                    channel,
+                    kind: format!("{:?}", memory.kind).to_uppercase(),
+                    bytes: channel_bytes,
+                    pin_bytes_per_second: memory.pin_bytes_per_second(),
+                    shell_bytes_per_second: units::ROW_BYTES as f64 / period.as_seconds(),
+                })
+                .collect(),
+            registers: registers(include_str!("../../../docs/registers.md")),
+            platform: Platform {
+                name: platform.name().to_owned(),
+                description: platform.description().to_owned(),
+                hash: platform.hash().to_owned(),
+                file: path.display().to_string(),
+                clock_period_ps: period.get(),
+                figures: figures(&text),
+            },
+            configuration: shell.clone(),
+        })
+    }
+}
+
+fn address_map(shell: &ShellConfig, channel_bytes: u64) -> Vec<Range> {
+    use card::registers as reg;
+    let mut map = vec![Range {
+        space: "BAR",
+        first: 0,
+        bytes: reg::SLOT_CONTROL.base.into(),
+        what: "shell registers".to_owned(),
+    }];
+    map.extend((0..u32::from(shell.slots)).map(|slot| Range {
+        space: "BAR",
+        first: reg::SLOT_CONTROL.at(slot).into(),
+        bytes: reg::SLOT_CONTROL.stride.into(),
+        what: format!("s_axi_control of slot {slot}"),
+    }));
+    map.extend((0..u64::from(shell.channels)).map(|channel| Range {
+        space: "card",
+        first: channel << shell.channel_bytes_log2,
+        bytes: channel_bytes,
+        what: format!("memory channel {channel}"),
+    }));
+    map.push(Range {
+        space: "virtual",
+        first: 0,
+        bytes: 1 << 48,
+        what: format!("each of {} address spaces", shell.spaces),
+    });
+    map
+}
+
+/// The groups of the page that is generated with the registers.
+fn registers(page: &str) -> Vec<RegisterGroup> {
+    let mut groups: Vec<RegisterGroup> = Vec::new();
+    for line in page.lines() {
+        let title = line.strip_prefix("## ").or(line.strip_prefix("# "));
+        if let Some(title) = title {
+            groups.push(RegisterGroup {
+                title: title.replace("Registers", "Shell"),
+                place: String::new(),
+                registers: Vec::new(),
+            });
+            continue;
+        }
+        let Some(group) = groups.last_mut() else {
+            continue;
+        };
+        if line.contains(" is at `") {
+            group.place = line
+                .split_once('.')
+                .map_or(line, |(place, _)| place)
+                .replace('`', "");
+        }
+        group.registers.extend(register(line));
+    }
+    groups
+}
+
+/// A row of a table of registers.
+fn register(line: &str) -> Option<Register> {
+    let mut cells = line.strip_prefix("| `0x")?.splitn(4, " | ");
+    let offset = u32::from_str_radix(cells.next()?.trim_end_matches('`'), 16).ok()?;
+    let (name, access) = (cells.next()?.to_owned(), cells.next()?.to_owned());
+    let meaning = cells.next()?.trim_end_matches(" |");
+    Some(Register {
+        offset,
+        name,
+        access,
+        meaning: meaning.replace("<br>", "\n").replace(['`', '*'], ""),
+    })
+}
+
+/// Every figure of a platform's file with what its author wrote beside it.
+fn figures(text: &str) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let mut table = String::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.split(']').next().unwrap_or("").trim_start_matches('[');
+            table = format!("{name}.");
+        } else if let Some((key, rest)) = line.split_once('=').filter(|_| !line.starts_with('#')) {
+            // No string of a platform has a number sign.
+            let (value, source) = rest.split_once('#').unwrap_or((rest, ""));
+            figures.push(Figure {
+                key: format!("{table}{}", key.trim()),
+                value: value.trim().to_owned(),
+                source: source.trim().to_owned(),
+            });
+        }
+    }
+    figures
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shell = &self.configuration;
+        writeln!(f, "configuration")?;
+        let reach = 1u64 << (u32::from(shell.l1_page_bits) + u32::from(shell.l1_sets_log2));
+        for (what, value) in [
+            ("slots", shell.slots.to_string()),
+            ("ports a slot", shell.ports_per_slot.to_string()),
+            ("channels", shell.channels.to_string()),
+            ("address spaces", shell.spaces.to_string()),
+            (
+                "translator",
+                format!("{:?}", shell.translator).to_lowercase(),
+            ),
+            (
+                "L1 TLB",
+                format!(
+                    "{} ways x {} sets of {} pages, reach {}",
+                    shell.l1_ways,
+                    1u64 << shell.l1_sets_log2,
+                    size(1 << shell.l1_page_bits),
+                    size(reach * u64::from(shell.l1_ways))
+                ),
+            ),
+            ("bursts parked a stream", shell.park_depth.to_string()),
+            ("walks in flight", shell.max_walks.to_string()),
+            ("look-ahead faults", shell.look_ahead.to_string()),
+            (
+                "buffers of a port",
+                format!(
+                    "{} rows read, {} rows written",
+                    shell.read_buffer_rows, shell.write_buffer_rows
+                ),
+            ),
+        ] {
+            writeln!(f, "  {what:<24}{value}")?;
+        }
+        writeln!(f, "address map")?;
+        for range in &self.address_map {
+            let last = range.first + range.bytes - 1;
+            let (space, what) = (range.space, &range.what);
+            writeln!(
+                f,
+                "  {space:<8}0x{:012x} - 0x{last:012x}  {what}",
+                range.first
+            )?;
+        }
+        writeln!(f, "ports (512 bits)")?;
+        for port in &self.ports {
+            writeln!(
+                f,
+                "  port {}: slot {}, port {}; streams {} (reads), {} (writes)",
+                port.port, port.slot, port.port_of_slot, port.read_stream, port.write_stream
+            )?;
+        }
+        writeln!(f, "channels")?;
+        for channel in &self.channels {
+            writeln!(
+                f,
+                "  channel {}: {}, {}, pins {:.1} GB/s, shell {:.1} GB/s",
+                channel.channel,
+                channel.kind,
+                size(channel.bytes),
+                channel.pin_bytes_per_second * 1e-9,
+                channel.shell_bytes_per_second * 1e-9
+            )?;
+        }
+        for group in self
+            .registers
+            .iter()
+            .filter(|group| !group.registers.is_empty())
+        {
+            writeln!(f, "registers: {}", group.title.to_lowercase())?;
+            if !group.place.is_empty() {
+                writeln!(f, "  {}", group.place)?;
+            }
+            for register in &group.registers {
+                f.write_str(&register.text())?;
+            }
+        }
+        let platform = &self.platform;
+        writeln!(f, "platform {}: {}", platform.name, platform.description)?;
+        writeln!(f, "  {}, sha256 {}", platform.file, platform.hash)?;
+        for figure in &platform.figures {
+            let (key, value, source) = (&figure.key, &figure.value, &figure.source);
+            let line = format!("  {key:<36}{value:<16}{source}");
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+impl Register {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (number, line) in self.meaning.lines().enumerate() {
+            // Writing to a string cannot fail.
+            let _ = match number {
+                0 => writeln!(
+                    text,
+                    "  0x{:03x}  {:<3}{:<20}{line}",
+                    self.offset, self.access, self.name
+                ),
+                _ => writeln!(text, "  {:30}{line}", ""),
+            };
+        }
+        text
+    }
+}
+
+fn size(bytes: u64) -> String {
+    tombolo::report::bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_register_and_figure_is_shown() {
+        use card::registers as reg;
+        let shown = Shown::of(&SimOptions::named("f1").unwrap()).unwrap();
+        let find = |name: &str, offset: u32| {
+            let mut all = shown.registers.iter().flat_map(|group| &group.registers);
+            all.any(|register| register.name == name && register.offset == offset)
+        };
+        assert!(find("ID", reg::ID) && find("EVENT_HEAD", reg::EVENT_HEAD));
+        assert!(find("LOOKUP_HIT", reg::stream::LOOKUP_HIT));
+        let slots = shown
+            .registers
+            .iter()
+            .find(|group| group.title == "Slots")
+            .unwrap();
+        assert!(slots.place.contains("0x2000 + k × 0x10"), "{}", slots.place);
+        let clock = &shown.platform.figures;
+        let clock = clock
+            .iter()
+            .find(|figure| figure.key == "clock.period_ps")
+            .unwrap();
+        assert_eq!(clock.value, "4000");
+        assert!(clock.source.contains("[FSRF §6]"));
+        let text = shown.to_string();
+        for words in [
+            "s_axi_control of slot 0",
+            "channel 1: DDR4",
+            "pcie.max_payload",
+            "0x04c",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+}

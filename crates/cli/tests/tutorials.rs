@@ -1,0 +1,72 @@
+//! Do the commands of the tutorials work, as printed?
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn home() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The blocks of a page that are marked as `sh`, one after another.
+fn commands(page: &str) -> String {
+    let text = std::fs::read_to_string(home().join("docs/tutorials").join(page)).unwrap();
+    let mut script = String::new();
+    for block in text.split("\n```sh\n").skip(1) {
+        let (commands, _) = block.split_once("\n```").unwrap();
+        script.push_str(commands);
+        script.push('\n');
+    }
+    script
+}
+
+/// Runs a page's commands in a new folder; what they said.
+fn follow(page: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let tombolo = Path::new(env!("CARGO_BIN_EXE_tombolo"));
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", tombolo.parent().unwrap().display());
+    let output = Command::new("bash")
+        .args(["-eu", "-o", "pipefail", "-c", &commands(page)])
+        .current_dir(folder.path())
+        .env("PATH", path)
+        .env("TOMBOLO_HOME", home().canonicalize().unwrap())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let wrong = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{page}: {said}\n{wrong}");
+    (folder, said)
+}
+
+#[test]
+fn the_first_kernel() {
+    let (folder, said) = follow("first-kernel.md");
+    assert!(said.contains("manifest and RTL agree"), "{said}");
+    assert_eq!(said.matches("maximum: all right").count(), 2, "{said}");
+    let read = |name: &str| std::fs::read(folder.path().join("maximum").join(name)).unwrap();
+    let words = |bytes: Vec<u8>| -> Vec<u32> {
+        let word = |part: &[u8]| u32::from_le_bytes(part.try_into().unwrap());
+        bytes.chunks(4).map(word).collect()
+    };
+    let (a, b, c) = (
+        words(read("a.bin")),
+        words(read("b.bin")),
+        words(read("c.bin")),
+    );
+    let larger: Vec<u32> = a.iter().zip(&b).map(|(a, b)| *a.max(b)).collect();
+    assert!(c == larger);
+    let report: serde_json::Value = serde_json::from_slice(&read("report.json")).unwrap();
+    assert_eq!(report["runs"][0]["kernel"], "maximum");
+}
+
+#[test]
+fn a_kernel_from_an_hls_tool() {
+    let (folder, said) = follow("hls-kernel.md");
+    assert!(said.contains("control ap_ctrl_chain, interrupt"), "{said}");
+    assert!(said.contains("port 1 m_axi_gmem1: 128 bits"), "{said}");
+    assert!(said.contains("10001 running sums are right"), "{said}");
+    let manifest = folder.path().join("prefix_sum/kernel.toml");
+    assert!(std::fs::read_to_string(manifest)
+        .unwrap()
+        .contains("access = \"read\""));
+}

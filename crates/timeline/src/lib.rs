@@ -1,0 +1,460 @@
+//! Timelines of virtual time as Perfetto reads them (<https://ui.perfetto.dev>).
+//!
+//! ```
+//! use tombolo_timeline::Timeline;
+//! use units::Picoseconds;
+//!
+//! # fn main() -> std::io::Result<()> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("t.pftrace");
+//! let timeline = Timeline::create(&path)?;
+//! let card = timeline.group("card", None);
+//! let bursts = timeline.lanes("port 0 reads", Some(card));
+//! let (from, to) = (Picoseconds::from_nanos(10), Picoseconds::from_nanos(250));
+//! timeline.slice(bursts, "read", from, to, &[("address", 0x1000.into())]);
+//! timeline.finish()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A track that slices of different lengths share has as many lanes as overlap. Perfetto counts
+//! nanoseconds: picoseconds are cut off.
+
+mod packet;
+
+use packet::{debug_annotation, event_type, DebugAnnotation, Trace, TracePacket, TrackDescriptor};
+use packet::{CounterDescriptor, TrackEvent};
+use prost::Message;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard};
+use units::Picoseconds;
+
+/// All packets are of one sequence.
+const SEQUENCE: u32 = 1;
+
+/// A place for events, or for further tracks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Track(usize);
+
+/// A value beside an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(u64),
+    /// An address; shown in hexadecimal.
+    Address(u64),
+    /// A text.
+    Text(String),
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+/// A timeline that is being written. Clones write to the same file.
+#[derive(Clone)]
+pub struct Timeline {
+    writer: Arc<Mutex<Writer>>,
+}
+
+impl fmt::Debug for Timeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Timeline")
+    }
+}
+
+struct Writer {
+    sink: BufWriter<File>,
+    /// The first thing that went wrong; nothing is written after it.
+    failed: Option<io::Error>,
+    tracks: Vec<Lanes>,
+    next_uuid: u64,
+    buffer: Vec<u8>,
+}
+
+/// A track as its users see it: one lane, or as many as overlap.
+struct Lanes {
+    name: String,
+    parent: Option<u64>,
+    /// Lanes, and when the last slice of each ends.
+    lanes: Vec<(u64, Picoseconds)>,
+}
+
+impl Timeline {
+    /// Makes the file.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            writer: Arc::new(Mutex::new(Writer {
+                sink: BufWriter::with_capacity(1 << 18, File::create(path)?),
+                failed: None,
+                tracks: Vec::new(),
+                next_uuid: 1,
+                buffer: Vec::new(),
+            })),
+        })
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        // A writer that panicked has written whole packets only.
+        self.writer
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// A track that holds others, or instants. The same name and parent is the same track.
+    pub fn group(&self, name: &str, parent: Option<Track>) -> Track {
+        let mut writer = self.writer();
+        let track = writer.track(name, parent);
+        writer.lane(track, Picoseconds::ZERO);
+        track
+    }
+
+    /// A track for slices that may overlap: it gets lanes when they are needed.
+    pub fn lanes(&self, name: &str, parent: Option<Track>) -> Track {
+        self.writer().track(name, parent)
+    }
+
+    /// A track for values over time.
+    pub fn counter(&self, name: &str, parent: Option<Track>) -> Track {
+        let mut writer = self.writer();
+        let track = writer.track(name, parent);
+        let uuid = writer.describe(track.0, true);
+        writer.tracks[track.0].lanes.push((uuid, Picoseconds::ZERO));
+        track
+    }
+
+    /// Something that lasted from one time to another. Slices of a track come in the order of their
+    /// ends.
+    pub fn slice(
+        &self,
+        track: Track,
+        name: &str,
+        from: Picoseconds,
+        to: Picoseconds,
+        values: &[(&str, Value)],
+    ) {
+        let mut writer = self.writer();
+        let uuid = writer.lane(track, from);
+        writer.busy_until(track, uuid, to);
+        writer.event(
+            from,
+            TrackEvent::new(event_type::SLICE_BEGIN, uuid, name, values),
+        );
+        writer.event(to, TrackEvent::new(event_type::SLICE_END, uuid, "", &[]));
+    }
+
+    /// Something that happened at a time.
+    pub fn instant(&self, track: Track, name: &str, at: Picoseconds, values: &[(&str, Value)]) {
+        let mut writer = self.writer();
+        let uuid = writer.lane(track, Picoseconds::MAX);
+        writer.event(at, TrackEvent::new(event_type::INSTANT, uuid, name, values));
+    }
+
+    /// The value of a counter from a time on.
+    pub fn count(&self, track: Track, at: Picoseconds, value: i64) {
+        let mut writer = self.writer();
+        let uuid = writer.lane(track, Picoseconds::MAX);
+        let mut event = TrackEvent::new(event_type::COUNTER, uuid, "", &[]);
+        event.counter_value = Some(value);
+        writer.event(at, event);
+    }
+
+    /// Writes out what is buffered.
+    ///
+    /// # Errors
+    /// The first error of any write.
+    pub fn finish(&self) -> io::Result<()> {
+        let mut writer = self.writer();
+        match writer.failed.take() {
+            Some(error) => Err(error),
+            None => writer.sink.flush(),
+        }
+    }
+}
+
+impl Writer {
+    fn track(&mut self, name: &str, parent: Option<Track>) -> Track {
+        let parent = parent.map(|parent| self.lane(parent, Picoseconds::MAX));
+        let known = |lanes: &Lanes| lanes.parent == parent && lanes.name == name;
+        if let Some(track) = self.tracks.iter().position(known) {
+            return Track(track);
+        }
+        self.tracks.push(Lanes {
+            name: name.to_owned(),
+            parent,
+            lanes: Vec::new(),
+        });
+        Track(self.tracks.len() - 1)
+    }
+
+    /// Writes the description of a lane and returns its identity.
+    fn describe(&mut self, track: usize, counter: bool) -> u64 {
+        let uuid = self.next_uuid;
+        self.next_uuid += 1;
+        let lanes = &self.tracks[track];
+        let descriptor = TrackDescriptor {
+            uuid: Some(uuid),
+            name: Some(lanes.name.clone()),
+            parent_uuid: lanes.parent,
+            counter: counter.then(CounterDescriptor::default),
+        };
+        self.packet(TracePacket {
+            track_descriptor: Some(descriptor),
+            ..TracePacket::default()
+        });
+        uuid
+    }
+
+    /// A lane without a slice at `from` or later, the first if any.
+    fn lane(&mut self, track: Track, from: Picoseconds) -> u64 {
+        let free = self.tracks[track.0]
+            .lanes
+            .iter()
+            .find(|lane| lane.1 <= from);
+        if let Some((uuid, _)) = free {
+            return *uuid;
+        }
+        let uuid = self.describe(track.0, false);
+        self.tracks[track.0].lanes.push((uuid, Picoseconds::ZERO));
+        uuid
+    }
+
+    fn busy_until(&mut self, track: Track, uuid: u64, to: Picoseconds) {
+        let lanes = &mut self.tracks[track.0].lanes;
+        if let Some(lane) = lanes.iter_mut().find(|lane| lane.0 == uuid) {
+            lane.1 = to;
+        }
+    }
+
+    fn event(&mut self, at: Picoseconds, event: TrackEvent) {
+        self.packet(TracePacket {
+            timestamp: Some(at.get() / 1000),
+            track_event: Some(event),
+            ..TracePacket::default()
+        });
+    }
+
+    fn packet(&mut self, packet: TracePacket) {
+        if self.failed.is_some() {
+            return;
+        }
+        // Traces one after another are one trace.
+        let trace = Trace {
+            packet: vec![TracePacket {
+                trusted_packet_sequence_id: Some(SEQUENCE),
+                ..packet
+            }],
+        };
+        self.buffer.clear();
+        let written = trace
+            .encode(&mut self.buffer)
+            .map_err(io::Error::other)
+            .and_then(|()| self.sink.write_all(&self.buffer));
+        self.failed = written.err();
+    }
+}
+
+impl TrackEvent {
+    fn new(kind: i32, uuid: u64, name: &str, values: &[(&str, Value)]) -> Self {
+        Self {
+            kind: Some(kind),
+            track_uuid: Some(uuid),
+            name: (!name.is_empty()).then(|| name.to_owned()),
+            debug_annotations: values
+                .iter()
+                .map(|(name, value)| DebugAnnotation {
+                    name: Some((*name).to_owned()),
+                    value: Some(match value {
+                        Value::Number(number) => debug_annotation::Value::Uint(*number),
+                        Value::Address(address) => debug_annotation::Value::Pointer(*address),
+                        Value::Text(text) => debug_annotation::Value::String(text.clone()),
+                    }),
+                })
+                .collect(),
+            counter_value: None,
+        }
+    }
+}
+
+/// What a file says, for tests and tools: slices and instants with their tracks.
+pub mod read {
+    use super::packet::{debug_annotation, event_type, Trace};
+    use prost::Message;
+    use std::collections::BTreeMap;
+
+    /// An event with everything that belongs to it.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Event {
+        /// Names of the track and those that it is in, the outermost first, joined with `/`.
+        pub track: String,
+        /// The track's identity.
+        pub lane: u64,
+        /// Name.
+        pub name: String,
+        /// When, in nanoseconds.
+        pub from: u64,
+        /// When it ended; as `from` for instants and counters.
+        pub to: u64,
+        /// Values; addresses as `0x…`.
+        pub values: BTreeMap<String, String>,
+    }
+
+    /// Reads a trace: its events in the order of their ends.
+    ///
+    /// # Errors
+    /// What is wrong with it: no protocol buffer, a track without description, slices that overlap on
+    /// a track, an end without a beginning.
+    pub fn events(bytes: &[u8]) -> Result<Vec<Event>, String> {
+        let trace = Trace::decode(bytes).map_err(|error| error.to_string())?;
+        let mut tracks: BTreeMap<u64, String> = BTreeMap::new();
+        let mut open: BTreeMap<u64, Event> = BTreeMap::new();
+        let mut ended: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut events = Vec::new();
+        for packet in trace.packet {
+            if let Some(track) = packet.track_descriptor {
+                let name = track.name.unwrap_or_default();
+                let name = match track.parent_uuid {
+                    None => name,
+                    Some(parent) => match tracks.get(&parent) {
+                        Some(parent) => format!("{parent}/{name}"),
+                        None => return Err(format!("{name}: its parent comes later")),
+                    },
+                };
+                tracks.insert(track.uuid.unwrap_or(0), name);
+            }
+            let (Some(event), Some(at)) = (packet.track_event, packet.timestamp) else {
+                continue;
+            };
+            let lane = event.track_uuid.unwrap_or(0);
+            let Some(track) = tracks.get(&lane) else {
+                return Err(format!("track {lane} has no description"));
+            };
+            let mut this = Event {
+                track: track.clone(),
+                lane,
+                name: event.name.unwrap_or_default(),
+                from: at,
+                to: at,
+                values: event
+                    .debug_annotations
+                    .into_iter()
+                    .map(|value| (value.name.unwrap_or_default(), text(value.value)))
+                    .collect(),
+            };
+            match event.kind {
+                Some(event_type::SLICE_BEGIN) => {
+                    if ended.get(&lane).is_some_and(|end| *end > at) || open.contains_key(&lane) {
+                        return Err(format!("{track}: slices overlap at {at} ns"));
+                    }
+                    open.insert(lane, this);
+                }
+                Some(event_type::SLICE_END) => {
+                    let begun = open.remove(&lane);
+                    this = begun.ok_or(format!("{track}: an end at {at} ns without beginning"))?;
+                    if at < this.from {
+                        return Err(format!("{track}: ends at {at} ns before it begins"));
+                    }
+                    this.to = at;
+                    ended.insert(lane, at);
+                    events.push(this);
+                }
+                _ => {
+                    if let Some(value) = event.counter_value {
+                        this.values.insert("value".to_owned(), value.to_string());
+                    }
+                    events.push(this);
+                }
+            }
+        }
+        match open.into_values().next() {
+            Some(event) => Err(format!("{}: {} never ends", event.track, event.name)),
+            None => Ok(events),
+        }
+    }
+
+    fn text(value: Option<debug_annotation::Value>) -> String {
+        match value {
+            None => String::new(),
+            Some(debug_annotation::Value::Uint(number)) => number.to_string(),
+            Some(debug_annotation::Value::String(text)) => text,
+            Some(debug_annotation::Value::Pointer(address)) => format!("0x{address:x}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.pftrace");
+        let timeline = Timeline::create(&path).unwrap();
+        let ns = Picoseconds::from_nanos;
+        let card = timeline.group("card", None);
+        let reads = timeline.lanes("reads", Some(card));
+        timeline.slice(
+            reads,
+            "first",
+            ns(10),
+            ns(30),
+            &[("address", Value::Address(16))],
+        );
+        timeline.slice(reads, "second", ns(20), ns(40), &[("bytes", 64.into())]);
+        timeline.slice(reads, "third", ns(30), ns(40), &[("why", "later".into())]);
+        timeline.instant(card, "interrupt", ns(50), &[]);
+        let counter = timeline.counter("parked", Some(card));
+        timeline.count(counter, ns(60), -3);
+        timeline.finish().unwrap();
+        let events = read::events(&std::fs::read(&path).unwrap()).unwrap();
+        let seen: Vec<_> = events
+            .iter()
+            .map(|e| (e.track.as_str(), e.name.as_str(), e.from, e.to))
+            .collect();
+        let expected = [
+            ("card/reads", "first", 10, 30),
+            ("card/reads", "second", 20, 40),
+            ("card/reads", "third", 30, 40),
+            ("card", "interrupt", 50, 50),
+            ("card/parked", "", 60, 60),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(events[0].values["address"], "0x10");
+        assert_eq!(events[4].values["value"], "-3");
+        // The third begins where the first ended; the second needs a lane of its own.
+        assert_eq!(events[0].lane, events[2].lane);
+        assert_ne!(events[0].lane, events[1].lane);
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_at_the_end() {
+        let Ok(timeline) = Timeline::create(Path::new("/dev/full")) else {
+            return;
+        };
+        let track = timeline.group("card", None);
+        for n in 0..100_000 {
+            timeline.instant(track, "again", Picoseconds::from_nanos(n), &[]);
+        }
+        assert!(timeline.finish().is_err());
+    }
+
+    #[test]
+    fn damaged_traces_are_refused() {
+        assert!(read::events(&[0xff; 40]).is_err());
+    }
+}
