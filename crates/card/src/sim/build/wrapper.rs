@@ -125,9 +125,12 @@ impl Module {
             Direction::Input => "input ",
             _ => "output",
         };
-        let (width, name) = (port.width - 1, &port.name);
-        self.ports
-            .push(format!("{direction} logic [{width}:0] {name}"));
+        let range = match port.width {
+            1 => String::new(),
+            width => format!(" [{}:0]", width - 1),
+        };
+        let name = &port.name;
+        self.ports.push(format!("{direction} logic{range} {name}"));
     }
 
     fn connect(&mut self, pin: &str, net: &str) {
@@ -210,8 +213,8 @@ impl Module {
 
     /// The net between the kernel and a widener.
     fn inside(&mut self, net: &str, signal: &Signal, inner: Option<&ModelPort>, width: u32) {
-        let bits = signal.width_at(width);
-        let _ = writeln!(self.body, "  logic [{}:0] {net};", bits - 1);
+        let high = signal.width_at(width) - 1;
+        let _ = writeln!(self.body, "  logic [{high}:0] {net};");
         match inner {
             Some(inner) => self.connect(&inner.name, net),
             None if signal.manager => {
