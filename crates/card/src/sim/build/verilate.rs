@@ -6,6 +6,7 @@ use super::ports::{parse_header, ModelPort};
 use super::toolchain::Toolchain;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Flags that decide how a model behaves or how fast it is.
 pub(crate) const FLAGS: [&str; 18] = [
@@ -111,9 +112,15 @@ pub(crate) fn verilate(
         std::fs::write(&path, text).map_err(BuildError::io(&path))?;
         command.arg(path);
     }
-    let output = command.output().map_err(BuildError::io(
-        tools.verilator_root.join("bin/verilator_bin"),
-    ))?;
+    let run = |command: &mut Command| {
+        let program = tools.verilator_root.join("bin/verilator_bin");
+        command.output().map_err(BuildError::io(program))
+    };
+    let mut output = run(&mut command)?;
+    // Verilator 5.48 fails on some queues with constant inputs when it looks for equal gates.
+    if !output.status.success() && fails_on_equal_gates(&output.stderr) {
+        output = run(command.arg("-fno-dedup"))?;
+    }
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         return Err(BuildError::Rtl {
@@ -125,6 +132,12 @@ pub(crate) fn verilate(
         tracing::debug!(design = design.name, "{}", said.trim());
     }
     read_generated(design, folder)
+}
+
+/// Whether Verilator ended with an error of its own in that pass.
+fn fails_on_equal_gates(said: &[u8]) -> bool {
+    let said = String::from_utf8_lossy(said);
+    said.contains("Internal Error") && said.contains("V3Gate.cpp")
 }
 
 /// Verilator's errors with the lines that show the place, without warnings and advice.
