@@ -1,5 +1,6 @@
 //! `tombolo shell`: what the shell of a card is made of.
 
+use card::sim::L1Config;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::fmt::{self, Write as _};
@@ -277,7 +278,6 @@ impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shell = &self.configuration;
         writeln!(f, "configuration")?;
-        let reach = 1u64 << (u32::from(shell.l1_page_bits) + u32::from(shell.l1_sets_log2));
         for (what, value) in [
             ("slots", shell.slots.to_string()),
             ("ports a slot", shell.ports_per_slot.to_string()),
@@ -287,16 +287,7 @@ impl fmt::Display for Shown {
                 "translator",
                 format!("{:?}", shell.translator).to_lowercase(),
             ),
-            (
-                "L1 TLB",
-                format!(
-                    "{} ways x {} sets of {} pages, reach {}",
-                    shell.l1_ways,
-                    1u64 << shell.l1_sets_log2,
-                    size(1 << shell.l1_page_bits),
-                    size(reach * u64::from(shell.l1_ways))
-                ),
-            ),
+            ("L1 TLBs", l1_tlbs(shell)),
             ("bursts parked a stream", shell.park_depth.to_string()),
             ("walks in flight", shell.max_walks.to_string()),
             ("look-ahead faults", shell.look_ahead.to_string()),
@@ -381,6 +372,23 @@ impl Register {
         }
         text
     }
+}
+
+fn l1_tlbs(shell: &ShellConfig) -> String {
+    if shell.l1.is_empty() {
+        return "none: the walker alone".to_owned();
+    }
+    let tlb = |l1: &L1Config| {
+        let entries = u64::from(l1.ways) << l1.sets_log2;
+        format!(
+            "{} ways x {} sets of {} pages (reach {})",
+            l1.ways,
+            1u64 << l1.sets_log2,
+            size(1 << l1.page_bits),
+            size(entries << l1.page_bits)
+        )
+    };
+    shell.l1.iter().map(tlb).collect::<Vec<_>>().join("; ")
 }
 
 fn size(bytes: u64) -> String {

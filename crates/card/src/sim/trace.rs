@@ -342,6 +342,11 @@ fn describe(operation: &Operation) -> (&'static str, &'static str, Values) {
         Operation::Invalidate { asid, address, .. } => table("invalidate", asid, address),
         Operation::Protect { asid, address, .. } => table("protect", asid, address),
         Operation::ReadClear { asid, address, .. } => table("read and clear", asid, address),
+        Operation::Grow { asid, .. } => (
+            "page table",
+            "grow",
+            vec![("space", u64::from(asid.get()).into())],
+        ),
         Operation::FaultReply { token, .. } => {
             let values = vec![("stream", u64::from(token.stream).into())];
             ("fault replies", "reply", values)
