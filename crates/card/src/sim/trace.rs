@@ -293,6 +293,10 @@ impl HostTrace {
                 let values = [("reason", reason.as_str().into())];
                 self.timeline.instant(group, "kernel failed", now, &values);
             }
+            Event::SlotClosed(slot) => {
+                let group = slot_group(&self.timeline, *slot);
+                self.timeline.instant(group, "closed", now, &[]);
+            }
             Event::HostWorkDone(_) => {}
         }
     }

@@ -305,6 +305,7 @@ impl Owner {
             }
             if let Some(done) = state.done {
                 state.running = None;
+                self.trace_run(slot, &kernel, running.since, done);
                 self.finished(slot, kernel, done - running.since);
                 return Ok(Reply::Finished(self.progress()));
             }
@@ -316,7 +317,6 @@ impl Owner {
     }
 
     fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) {
-        self.trace_run(slot, &kernel, time);
         let period = self.card.description().clock_period.get().max(1);
         self.runs.push(RunReport {
             kernel,

@@ -10,13 +10,18 @@ impl Owner {
         self.options.timeline.as_ref()
     }
 
-    /// A run that is over and took so long.
-    pub(super) fn trace_run(&self, slot: SlotId, name: &str, time: Picoseconds) {
+    /// A run that is over.
+    pub(super) fn trace_run(
+        &self,
+        slot: SlotId,
+        name: &str,
+        since: Picoseconds,
+        done: Picoseconds,
+    ) {
         if let Some(timeline) = self.timeline() {
             let group = timeline.group(&format!("slot {}", slot.0), None);
             let runs = timeline.lanes("runs", Some(group));
-            let now = self.card.now();
-            timeline.slice(runs, name, now - time, now, &[]);
+            timeline.slice(runs, name, since, done, &[]);
         }
     }
 
