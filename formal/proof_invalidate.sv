@@ -26,7 +26,6 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
   // the page
   input asid_t   asid_i,
   input block_t  block_i,
-  input logic    large_i,  // of 16 KiB, not 4
   // surroundings
   input logic    remove_i,
   input logic [2**AsidWidth-1:0] space_enable_i,
@@ -48,10 +47,9 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
   input logic [1:0] answered_i
 );
 
-  // An L1 TLB for pages of 4 KiB and one for pages of 16 KiB, with two sets each.
+  // One L1 TLB for blocks of 4 KiB, with two sets.
   localparam l1_cfgs_t L1 = '{
       0: '{PageBits: 12, SetsLog2: 1, Ways: 1},
-      1: '{PageBits: 14, SetsLog2: 1, Ways: 1},
       default: NoL1
   };
 
@@ -85,7 +83,6 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
   logic epoch_q;
   asid_t asid_q;
   block_t block_q;
-  logic large_q;
   // A kill in the two stages of the lane; whether it is one for the page.
   logic [1:0] kills_q, kills_page_q;
 
@@ -102,12 +99,11 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
   assign to_result = passes && (walk_ends || reply_ends || compare_q);
   assign kill_page = kill_valid && in_region('{asid: region.asid, block: kill_block,
       mask: region.mask}, asid_i, block_i)
-      && (large_i ? kill_block[2] == block_i[2] : kill_block[0] == block_i[0]);
+      && kill_block[0] == block_i[0];
 
   always_ff @(posedge clk_i) begin
     asid_q <= asid_i;
     block_q <= block_i;
-    large_q <= large_i;
     epoch_q <= epoch;
     if (!rst_n) begin
       removed_q <= 1'b0;
@@ -151,12 +147,11 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
 
   always_comb begin
     // Which page does not change.
-    assume (!started_q || (asid_i == asid_q && block_i == block_q && large_i == large_q));
-    // Regions are pages of 4 KiB or 16 KiB here, aligned; entries never overlap.
+    assume (!started_q || (asid_i == asid_q && block_i == block_q));
+    // Regions are pages of 4 KiB or 16 KiB here, aligned.
     assume (start_i.mask == block_t'(0) || start_i.mask == block_t'(3));
     assume ((start_i.block & start_i.mask) == '0);
-    assume (!(starts && in_region(start_i, asid_i, block_i))
-        || (removed_q && start_i.mask == (large_i ? block_t'(3) : block_t'(0))));
+    assume (!(starts && in_region(start_i, asid_i, block_i)) || removed_q);
     // Only what is there can end; a walk's end and a reply's never meet at the end of a lane with a
     // lookup (they may here, which is more).
     for (int unsigned e = 0; e < 2; e++) begin

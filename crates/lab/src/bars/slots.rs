@@ -25,7 +25,7 @@ fn copies_in(shape: (u8, u8, u8), folder: &Path) -> Result<bool, Failure> {
     let mut jobs = Vec::new();
     for number in 0..slots {
         let content: Vec<u8> = (0..BYTES)
-            .map(|place| (place * (2 * usize::from(number) + 3) >> 3) as u8)
+            .map(|place| ((place * (2 * usize::from(number) + 3)) >> 3) as u8)
             .collect();
         let from = folder.join(format!("{number}.in"));
         let to = folder.join(format!("{number}.out"));
