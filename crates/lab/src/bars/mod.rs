@@ -1,6 +1,7 @@
 //! The bars, a file an idea.
 
 mod aes;
+mod axi;
 mod cache_controller;
 mod demo;
 mod determinism;
@@ -8,6 +9,7 @@ mod direct;
 mod fault;
 mod formal;
 mod isolation;
+mod memory_model;
 mod oversubscription;
 mod pager;
 mod protocol;
@@ -15,6 +17,7 @@ mod slots;
 mod speed;
 mod split;
 mod stream;
+mod synthesis;
 mod walk;
 
 use crate::row::Row;
@@ -101,6 +104,71 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["walk.reads_per_walk"],
         measure: walk::reads_per_walk,
+    },
+    Bar {
+        names: &[
+            "axi.random_mismatches",
+            "axi.random_bursts",
+            "axi.random_faults",
+            "axi.random_evictions",
+            "axi.functional_mismatches",
+        ],
+        measure: axi::measure,
+    },
+    Bar {
+        names: &[
+            "memory.model_error.f1",
+            "memory.model_error.u280",
+            "memory.model_error",
+        ],
+        measure: memory_model::measure,
+    },
+    Bar {
+        names: &[
+            "synth.port.lut",
+            "synth.port.ff",
+            "synth.port.bram36",
+            "synth.port.levels",
+            "synth.park.lut",
+            "synth.park.ff",
+            "synth.park.bram36",
+            "synth.park.levels",
+            "synth.l1_tlb.lut",
+            "synth.l1_tlb.ff",
+            "synth.l1_tlb.bram36",
+            "synth.l1_tlb.levels",
+            "synth.lane.lut",
+            "synth.lane.ff",
+            "synth.lane.bram36",
+            "synth.lane.levels",
+            "synth.walker.lut",
+            "synth.walker.ff",
+            "synth.walker.bram36",
+            "synth.walker.levels",
+            "synth.table_engine.lut",
+            "synth.table_engine.ff",
+            "synth.table_engine.bram36",
+            "synth.table_engine.levels",
+            "synth.invalidate.lut",
+            "synth.invalidate.ff",
+            "synth.invalidate.bram36",
+            "synth.invalidate.levels",
+            "synth.dma.lut",
+            "synth.dma.ff",
+            "synth.dma.bram36",
+            "synth.dma.levels",
+            "synth.fabric.lut",
+            "synth.fabric.ff",
+            "synth.fabric.bram36",
+            "synth.fabric.levels",
+            "synth.shell.lut",
+            "synth.shell.ff",
+            "synth.shell.bram36",
+            "synth.shell.levels",
+            "synth.latches",
+            "synth.warnings",
+        ],
+        measure: synthesis::measure,
     },
     Bar {
         names: &["pager.random_events"],

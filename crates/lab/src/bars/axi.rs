@@ -1,0 +1,153 @@
+//! Random bursts through a slot's port, on the simulated shell and on the functional card, while pages
+//! come and go: every response and every byte is compared with a model that knows neither card.
+//!
+//! `program` draws the bursts and says what must come of them; `host` is a small pager of its own that
+//! evicts at random, far more often than a sensible one; `player` is the functional card's model of
+//! the kernel.
+
+mod host;
+mod player;
+mod program;
+
+use super::Failure;
+use crate::row::{Row, Target};
+use card::functional::{FunctionalCard, FunctionalConfig, Registry};
+use card::kernel::KernelPackage;
+use card::sim::{SimCard, SimOptions};
+use card::Card;
+use host::Host;
+use program::{Model, PAGES, PAGE_BYTES};
+
+/// Bursts of one run of the kernel: list and results fit one page of 2 MiB.
+const RUN: u64 = 8192;
+const BURSTS: u64 = 102_400;
+/// Frames for the pages: fewer than half.
+const FRAMES: usize = 22;
+
+/// What became of the bursts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Outcome {
+    bursts: u64,
+    mismatches: u64,
+    faults: u64,
+    /// Invalidations with write-back where due, and downgrades.
+    evictions: u64,
+    protections: u64,
+}
+
+fn kernel() -> Result<KernelPackage, Failure> {
+    Ok(KernelPackage::open(
+        &card::sim::home().join("kernels/burst_player"),
+    )?)
+}
+
+/// Plays `bursts` random bursts.
+fn play(card: impl Card, bursts: u64, seed: u64) -> Result<Outcome, Failure> {
+    let mut model = Model::new(seed);
+    let mut host = Host::new(card, &kernel()?, model.memory(), FRAMES, seed)?;
+    let mut outcome = Outcome::default();
+    while outcome.bursts < bursts {
+        let count = RUN.min(bursts - outcome.bursts);
+        let (list, expected) = model.draw(count);
+        let results = host.run(&list)?;
+        outcome.mismatches += program::compare(&expected, &results);
+        outcome.bursts += count;
+    }
+    let memory = host.memory()?;
+    let wrong = memory.iter().zip(model.memory()).filter(|(a, b)| a != b);
+    outcome.mismatches += wrong.count() as u64;
+    assert_eq!(memory.len() as u64, PAGES * PAGE_BYTES);
+    outcome.faults = host.faults;
+    outcome.evictions = host.evictions;
+    outcome.protections = host.protections;
+    Ok(outcome)
+}
+
+fn simulated(bursts: u64, seed: u64) -> Result<Outcome, Failure> {
+    play(
+        SimCard::open(SimOptions::named("f1")?, |_| {})?,
+        bursts,
+        seed,
+    )
+}
+
+fn functional(bursts: u64, seed: u64) -> Result<Outcome, Failure> {
+    let mut kernels = Registry::default();
+    kernels.register(player::MODEL);
+    let config = FunctionalConfig {
+        kernels,
+        seed: Some(seed),
+        ..FunctionalConfig::default()
+    };
+    play(FunctionalCard::new(config), bursts, seed)
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let shell = simulated(BURSTS, 1)?;
+    eprintln!("axi, simulated shell: {shell:?}");
+    let functional = functional(BURSTS, 1)?;
+    eprintln!("axi, functional card: {functional:?}");
+    let count = |name: &str, value: u64, target| Row::new(name, value as f64, "", target);
+    Ok(vec![
+        count(
+            "axi.random_mismatches",
+            shell.mismatches,
+            Target::Exactly(0.0),
+        ),
+        count(
+            "axi.random_bursts",
+            shell.bursts,
+            Target::AtLeast(100_000.0),
+        ),
+        count("axi.random_faults", shell.faults, Target::AtLeast(1.0)),
+        count(
+            "axi.random_evictions",
+            shell.evictions,
+            Target::AtLeast(1.0),
+        ),
+        count(
+            "axi.functional_mismatches",
+            functional.mismatches,
+            Target::Exactly(0.0),
+        ),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_bursts_on_the_simulated_shell_agree_with_the_model() {
+        let outcome = simulated(2_000, 7).unwrap();
+        assert_eq!(outcome.mismatches, 0, "{outcome:?}");
+        assert!(outcome.evictions > 100, "{outcome:?}");
+    }
+
+    #[test]
+    fn random_bursts_on_the_functional_card_agree_with_the_model() {
+        for seed in 0..3 {
+            let outcome = functional(4_000, seed).unwrap();
+            assert_eq!(outcome.mismatches, 0, "{outcome:?}");
+            assert!(outcome.evictions > 100, "{outcome:?}");
+        }
+    }
+
+    /// The judge sees a page that is lost: the last dirty page is not written back.
+    #[test]
+    fn a_lost_page_is_a_mismatch() {
+        let mut model = Model::new(3);
+        let mut kernels = Registry::default();
+        kernels.register(player::MODEL);
+        let card = FunctionalCard::new(FunctionalConfig {
+            kernels,
+            ..FunctionalConfig::default()
+        });
+        let mut host = Host::new(card, &kernel().unwrap(), model.memory(), FRAMES, 3).unwrap();
+        host.lose_one = true;
+        let (list, expected) = model.draw(4_000);
+        let results = host.run(&list).unwrap();
+        let memory = host.memory().unwrap();
+        assert!(program::compare(&expected, &results) > 0 || memory != model.memory());
+    }
+}

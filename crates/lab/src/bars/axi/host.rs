@@ -1,0 +1,372 @@
+//! A host that gives a kernel its pages, and takes them away at random.
+
+use super::super::Failure;
+use super::program::{Random, FIRST, PAGES, PAGE_BYTES, ROW};
+use card::command::{Command, CommandId, Operation};
+use card::event::{CommandStatus, Event, Fault};
+use card::kernel::KernelPackage;
+use card::memory::HostMemory;
+use card::registers::SLOT_CONTROL;
+use card::{Card, SlotId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use units::{
+    Asid, CardAddr, FrameNumber, HostAddr, PageEntry, PageSize, Picoseconds, TableGeometry, Target,
+    VirtAddr,
+};
+
+const SLOT: SlotId = SlotId(0);
+/// List and results: one page of 2 MiB, always there.
+const LIST: u64 = 0x1_0000_0000;
+const RESULTS: u64 = LIST + (1 << 20);
+const LIST_FRAME: u64 = 2 << 20;
+/// Behind it, in turn on both channels.
+const FIRST_FRAME: u64 = 4 << 20;
+
+/// A page that has a frame.
+#[derive(Clone, Copy)]
+struct Resident {
+    frame: CardAddr,
+    writable: bool,
+}
+
+/// See the module.
+pub struct Host<C> {
+    card: C,
+    asid: Asid,
+    /// The pages, then list and results.
+    memory: Arc<HostMemory>,
+    at: HostAddr,
+    pages: Vec<Option<Resident>>,
+    free: Vec<CardAddr>,
+    random: Random,
+    events: VecDeque<Event>,
+    next_id: u32,
+    kernel: KernelPackage,
+    /// Faults served.
+    pub faults: u64,
+    /// Pages taken away.
+    pub evictions: u64,
+    /// Pages made read-only.
+    pub protections: u64,
+    /// Forget to write back once.
+    #[cfg(test)]
+    pub lose_one: bool,
+}
+
+impl<C: Card> Host<C> {
+    pub fn new(
+        card: C,
+        kernel: &KernelPackage,
+        data: &[u8],
+        frames: usize,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let bytes = data.len() + (2 << 20);
+        let memory = Arc::new(HostMemory::allocate(bytes)?);
+        memory.write(0, data)?;
+        let channel = 1u64 << card.description().channel_bytes_log2;
+        let free = (0..frames as u64).map(|n| {
+            let address = n % 2 * channel + FIRST_FRAME + n / 2 * PAGE_BYTES;
+            CardAddr::new(address).ok_or("frame")
+        });
+        let mut host = Self {
+            asid: Asid::new(1).ok_or("space")?,
+            at: HostAddr::new(0),
+            pages: vec![None; PAGES as usize],
+            free: free.collect::<Result<_, _>>()?,
+            random: Random(seed),
+            events: VecDeque::new(),
+            next_id: 0,
+            kernel: kernel.clone(),
+            faults: 0,
+            evictions: 0,
+            protections: 0,
+            #[cfg(test)]
+            lose_one: false,
+            card,
+            memory,
+        };
+        host.at = host.card.map_host(host.memory.clone())?;
+        let table = CardAddr::new(0).and_then(|base| TableGeometry::new(base, 10));
+        let table = table.ok_or("table")?;
+        host.done(Operation::Zero {
+            to: table.base(),
+            bytes: table.bytes(),
+        })?;
+        let classes = 1 << PageSize::KIB_4.class() | 1 << PageSize::MIB_2.class();
+        host.card.control_space(host.asid, Some((table, classes)))?;
+        let frame = CardAddr::new(LIST_FRAME).ok_or("frame")?;
+        let entry = entry(frame, PageSize::MIB_2, true, true)?;
+        host.install(LIST, entry)?;
+        host.card.load(SLOT, kernel)?;
+        host.card.control_slot(SLOT, host.asid, true)?;
+        Ok(host)
+    }
+
+    /// Runs the kernel over a list; the rows of its results.
+    pub fn run(&mut self, list: &[u8]) -> Result<Vec<u8>, Failure> {
+        let place = PAGES * PAGE_BYTES;
+        self.memory.write(place as usize, list)?;
+        let frame = CardAddr::new(LIST_FRAME).ok_or("frame")?;
+        let results = CardAddr::new(LIST_FRAME + (RESULTS - LIST)).ok_or("frame")?;
+        let bytes = list.len() as u64;
+        let from = self.at.offset(place);
+        self.done(Operation::CopyIn {
+            from,
+            to: frame,
+            bytes,
+        })?;
+        self.set("program", LIST)?;
+        self.set("results", RESULTS)?;
+        self.set("bursts", (list.len() / ROW) as u64)?;
+        for (offset, value) in [(4, 1), (8, 1), (0, 1)] {
+            self.write(offset, value)?;
+        }
+        self.serve()?;
+        // Interrupt and done are cleared.
+        self.write(0x0c, 1)?;
+        self.card.read_register(control(0))?;
+        self.done(Operation::CopyOut {
+            from: results,
+            to: from,
+            bytes,
+        })?;
+        let mut rows = vec![0; list.len()];
+        self.memory.read(place as usize, &mut rows)?;
+        Ok(rows)
+    }
+
+    /// All pages, taken back.
+    pub fn memory(&mut self) -> Result<Vec<u8>, Failure> {
+        for page in 0..PAGES as usize {
+            self.evict(page)?;
+        }
+        let mut bytes = vec![0; (PAGES * PAGE_BYTES) as usize];
+        self.memory.read(0, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Serves faults, and disturbs, until the kernel is done.
+    fn serve(&mut self) -> Result<(), Failure> {
+        loop {
+            if self.events.is_empty() {
+                let pause = Picoseconds::from_nanos(500 + self.random.below(20_000));
+                let deadline = self.card.now() + pause;
+                let events = self.card.wait(Some(deadline))?;
+                if events.is_empty() {
+                    self.disturb()?;
+                }
+                self.events.extend(events);
+            }
+            match self.events.pop_front() {
+                None => {}
+                Some(Event::Fault(fault)) => {
+                    self.answer(fault)?;
+                    if self.random.below(4) == 0 {
+                        self.disturb()?;
+                    }
+                }
+                Some(Event::Interrupt(SLOT)) => return Ok(()),
+                Some(other) => return Err(format!("unexpected event {other:?}").into()),
+            }
+        }
+    }
+
+    fn answer(&mut self, fault: Fault) -> Result<(), Failure> {
+        self.faults += 1;
+        let offset = fault.address.get().wrapping_sub(FIRST);
+        let page = (offset / PAGE_BYTES) as usize;
+        if page >= self.pages.len() {
+            return Err(format!("a fault outside: {fault:?}").into());
+        }
+        let (frame, writable) = match self.pages[page] {
+            Some(there) => (there.frame, there.writable || fault.write),
+            None => {
+                let frame = self.frame()?;
+                let bytes = PAGE_BYTES;
+                let from = self.at.offset(page as u64 * PAGE_BYTES);
+                self.done(Operation::CopyIn {
+                    from,
+                    to: frame,
+                    bytes,
+                })?;
+                (frame, fault.write || self.random.below(2) == 0)
+            }
+        };
+        // Nothing is written before the table says that it is.
+        let entry = entry(frame, PageSize::KIB_4, writable, fault.write)?;
+        let known = self.pages[page].is_some_and(|there| there.writable == writable);
+        if !known || fault.write {
+            self.install(FIRST + page as u64 * PAGE_BYTES, entry)?;
+        }
+        self.pages[page] = Some(Resident { frame, writable });
+        self.submit(
+            Operation::FaultReply {
+                token: fault.token,
+                entry: Some(entry),
+            },
+            false,
+        )?;
+        Ok(())
+    }
+
+    /// A free frame; somebody goes for it if there is none.
+    fn frame(&mut self) -> Result<CardAddr, Failure> {
+        while self.free.is_empty() {
+            let victim = self.random.below(PAGES) as usize;
+            self.evict(victim)?;
+        }
+        self.free.pop().ok_or_else(|| "no frame".into())
+    }
+
+    /// Something that a pager may do at any time.
+    fn disturb(&mut self) -> Result<(), Failure> {
+        let page = self.random.below(PAGES) as usize;
+        match self.random.below(4) {
+            0 | 1 => self.evict(page),
+            2 => self.protect(page),
+            _ => self
+                .table(page, |asid, address| Operation::ReadClear {
+                    asid,
+                    address,
+                    size: PageSize::KIB_4,
+                })
+                .map(|_| ()),
+        }
+    }
+
+    fn evict(&mut self, page: usize) -> Result<(), Failure> {
+        let invalidate = |asid, address| Operation::Invalidate {
+            asid,
+            address,
+            size: PageSize::KIB_4,
+        };
+        if let Some((there, dirty)) = self.table(page, invalidate)? {
+            #[cfg(test)]
+            let dirty = dirty && !std::mem::take(&mut self.lose_one);
+            self.write_back(page, there.frame, dirty)?;
+            self.free.push(there.frame);
+            self.pages[page] = None;
+            self.evictions += 1;
+        }
+        Ok(())
+    }
+
+    fn protect(&mut self, page: usize) -> Result<(), Failure> {
+        let protect = |asid, address| Operation::Protect {
+            asid,
+            address,
+            size: PageSize::KIB_4,
+        };
+        if let Some((there, dirty)) = self.table(page, protect)? {
+            self.write_back(page, there.frame, dirty)?;
+            self.pages[page] = Some(Resident {
+                writable: false,
+                ..there
+            });
+            self.protections += 1;
+        }
+        Ok(())
+    }
+
+    fn write_back(&mut self, page: usize, from: CardAddr, dirty: bool) -> Result<(), Failure> {
+        if !dirty {
+            return Ok(());
+        }
+        let to = self.at.offset(page as u64 * PAGE_BYTES);
+        self.done(Operation::CopyOut {
+            from,
+            to,
+            bytes: PAGE_BYTES,
+        })?;
+        Ok(())
+    }
+
+    /// A table command for a page, if it has a frame: its place, and whether it was dirty.
+    fn table(
+        &mut self,
+        page: usize,
+        operation: impl Fn(Asid, VirtAddr) -> Operation,
+    ) -> Result<Option<(Resident, bool)>, Failure> {
+        let Some(there) = self.pages[page] else {
+            return Ok(None);
+        };
+        let address = VirtAddr::new(FIRST + page as u64 * PAGE_BYTES).ok_or("address")?;
+        let dirty = self.done(operation(self.asid, address))?;
+        Ok(Some((there, dirty)))
+    }
+
+    fn install(&mut self, address: u64, entry: PageEntry) -> Result<(), Failure> {
+        let address = VirtAddr::new(address).ok_or("address")?;
+        self.done(Operation::Install {
+            asid: self.asid,
+            address,
+            entry,
+        })?;
+        Ok(())
+    }
+
+    fn submit(&mut self, operation: Operation, notify: bool) -> Result<CommandId, Failure> {
+        self.next_id = self.next_id.wrapping_add(1);
+        let id = CommandId(self.next_id);
+        self.card.submit(Command {
+            id,
+            operation,
+            fence: true,
+            notify,
+            ..Command::default()
+        })?;
+        Ok(id)
+    }
+
+    /// Runs a command to its end; whether the entry that it touched was dirty. Other events wait.
+    fn done(&mut self, operation: Operation) -> Result<bool, Failure> {
+        let id = self.submit(operation, true)?;
+        let mut found = None;
+        while found.is_none() {
+            for event in self.card.wait(None)? {
+                match event {
+                    Event::Completed {
+                        id: ended,
+                        status: CommandStatus::Ok,
+                        dirty,
+                        ..
+                    } if ended == id => found = Some(dirty),
+                    Event::Completed { .. } => {
+                        return Err(format!("{operation:?} ended with {event:?}").into())
+                    }
+                    other => self.events.push_back(other),
+                }
+            }
+        }
+        Ok(found == Some(true))
+    }
+
+    fn set(&mut self, argument: &str, value: u64) -> Result<(), Failure> {
+        let found = self.kernel.manifest.argument(argument);
+        let offset = found.ok_or("no such argument")?.offset;
+        self.write(offset, value as u32)?;
+        self.write(offset + 4, (value >> 32) as u32)
+    }
+
+    fn write(&mut self, offset: u32, value: u32) -> Result<(), Failure> {
+        Ok(self.card.write_register(control(offset), value)?)
+    }
+}
+
+fn control(offset: u32) -> u32 {
+    SLOT_CONTROL.at(SLOT.0.into()) + offset
+}
+
+fn entry(frame: CardAddr, size: PageSize, write: bool, dirty: bool) -> Result<PageEntry, Failure> {
+    Ok(PageEntry {
+        frame: FrameNumber::at(frame).ok_or("frame")?,
+        size,
+        target: Target::Card,
+        read: true,
+        write,
+        accessed: false,
+        dirty,
+    })
+}

@@ -1,0 +1,161 @@
+//! The memory models against closed forms that follow from the timing parameters alone.
+//!
+//! Model and forms share nothing but the platform's figures; docs/blocks/timing.md derives the forms.
+//! Nothing is fitted: a form that is off stays off, and its error is a row.
+
+mod forms;
+mod traffic;
+
+use super::Failure;
+use crate::row::{Row, Target};
+use forms::Forms;
+use timing::platform::{Memory, Platform};
+use traffic::{Places, Traffic};
+
+/// The models: DDR4 and one pseudo-channel of HBM2.
+const PLATFORMS: [&str; 2] = ["f1", "u280"];
+
+/// AMD states ±5 % for the best of its own models; ours is to agree as well with its own figures.
+const TOLERANCE: f64 = 5.0;
+
+/// A figure of the model, and what it should be. Both in the same unit.
+struct Case {
+    name: &'static str,
+    model: f64,
+    form: f64,
+}
+
+fn cases(memory: &Memory) -> Vec<Case> {
+    let form = Forms(memory);
+    let places = Places(memory);
+    let traffic = Traffic(memory);
+    let mut cases = Vec::new();
+    let mut case = |name, model, form| cases.push(Case { name, model, form });
+
+    // Bandwidths, in rows a clock.
+    let rows = 40_000;
+    case(
+        "sequential reads",
+        traffic.rate(&places.sequential(rows), false),
+        form.sequential(),
+    );
+    case(
+        "sequential writes",
+        traffic.rate(&places.sequential(rows), true),
+        form.sequential(),
+    );
+    case(
+        "stride: one bank, reads",
+        traffic.rate(&places.one_bank(rows / 4), false),
+        form.one_bank(false),
+    );
+    case(
+        "stride: one bank, writes",
+        traffic.rate(&places.one_bank(rows / 4), true),
+        form.one_bank(true),
+    );
+    case(
+        "stride: one bank group",
+        traffic.rate(&places.one_group(rows), false),
+        form.one_group(),
+    );
+    case(
+        "stride: a DRAM row each",
+        traffic.rate(&places.all_banks(rows), false),
+        form.all_banks(),
+    );
+    case(
+        "random reads",
+        traffic.rate(&places.random(rows, 1), false),
+        form.random(),
+    );
+    case(
+        "half reads, half writes",
+        traffic.mixed_rate(&places.sequential(rows), &places.other_bank(rows)),
+        form.mixed(),
+    );
+
+    // Loaded latencies of reads, in clocks.
+    case(
+        "latency, sequential, saturated",
+        traffic.saturated_latency(&places.sequential(rows)),
+        form.saturated_latency(),
+    );
+    for (name, load) in [
+        ("latency, sequential, 25 % load", 0.25),
+        ("latency, sequential, 50 % load", 0.50),
+        ("latency, sequential, 75 % load", 0.75),
+    ] {
+        let interval = 1.0 / (load * form.sequential_peak());
+        case(
+            name,
+            traffic.open_latency(&places.sequential(rows), interval, None),
+            form.sequential_latency(load),
+        );
+    }
+    for (name, load) in [
+        ("latency, random, 10 % load", 0.10),
+        ("latency, random, 25 % load", 0.25),
+        ("latency, random, 50 % load", 0.50),
+    ] {
+        let interval = 1.0 / (load * form.activation_peak());
+        case(
+            name,
+            traffic.open_latency(&places.random(rows, 2), interval, Some(3)),
+            form.random_latency(interval),
+        );
+    }
+    cases
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let directories = card::sim::platform_directories(&card::sim::home());
+    let mut rows = Vec::new();
+    let mut worst: f64 = 0.0;
+    for name in PLATFORMS {
+        let platform = Platform::named(name, &directories)?;
+        let mut largest: f64 = 0.0;
+        eprintln!("{name:<34}     model      form     error");
+        for case in cases(platform.memory()) {
+            let error = (case.model / case.form - 1.0) * 100.0;
+            eprintln!(
+                "  {:<32}{:>10.4}{:>10.4}{error:>+8.2} %",
+                case.name, case.model, case.form
+            );
+            largest = largest.max(error.abs());
+        }
+        let row = format!("memory.model_error.{name}");
+        rows.push(Row::new(&row, largest, "%", Target::AtMost(TOLERANCE)));
+        worst = worst.max(largest);
+    }
+    let name = "memory.model_error";
+    rows.push(Row::new(name, worst, "%", Target::AtMost(TOLERANCE)));
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a form is exact but for rounding, the model meets it; the others are for the bar.
+    #[test]
+    fn traffic_without_chance_is_as_fast_as_its_form_says() {
+        let directories = card::sim::platform_directories(&card::sim::home());
+        {
+            // The bar says how far off U280 is.
+            let name = "f1";
+            let platform = Platform::named(name, &directories).unwrap();
+            for case in cases(platform.memory()) {
+                let error = (case.model / case.form - 1.0) * 100.0;
+                println!("{name}: {}: {error:+.2} %", case.name);
+                assert!(
+                    case.name.contains("random") || error.abs() <= TOLERANCE,
+                    "{name}: {}: model {}, form {}",
+                    case.name,
+                    case.model,
+                    case.form
+                );
+            }
+        }
+    }
+}

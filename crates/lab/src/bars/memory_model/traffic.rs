@@ -1,0 +1,200 @@
+//! Traffic for a memory model, and what is seen of it.
+
+use timing::dram::{Access, Controller, MemoryChannel};
+use timing::platform::Memory;
+use units::Picoseconds;
+
+/// Addresses with a known place in the devices.
+pub struct Places<'a>(pub &'a Memory);
+
+impl Places<'_> {
+    /// Byte offset of a column (in rows of 64 bytes), as docs/blocks/timing.md maps addresses: from
+    /// the lowest bit group, column, bank XOR folded DRAM row, DRAM row.
+    fn encode(&self, group: u64, bank: u64, row: u64, column: u64) -> u64 {
+        let map = &self.0.address;
+        let (groups, banks) = (u64::from(map.bank_groups), u64::from(map.banks_per_group));
+        let columns = u64::from(map.page_bytes) / 64;
+        let width = banks.trailing_zeros();
+        let (mut folded, mut rest) = (0, row);
+        while rest != 0 && width > 0 {
+            folded ^= rest & (banks - 1);
+            rest >>= width;
+        }
+        (((row * banks + (bank ^ folded)) * columns + column) * groups + group) * 64
+    }
+
+    fn columns(&self) -> u64 {
+        u64::from(self.0.address.page_bytes) / 64
+    }
+
+    pub fn sequential(&self, count: u64) -> Vec<u64> {
+        (0..count).map(|index| index * 64).collect()
+    }
+
+    /// Sequential, and never in a bank that `sequential` of the same index is in.
+    pub fn other_bank(&self, count: u64) -> Vec<u64> {
+        let distance = self.encode(0, 1, 1 << 8, 0);
+        (0..count).map(|index| distance + index * 64).collect()
+    }
+
+    /// A new DRAM row of the same bank each.
+    pub fn one_bank(&self, count: u64) -> Vec<u64> {
+        let column = |index| index % self.columns();
+        (0..count)
+            .map(|index| self.encode(0, 1, index, column(index)))
+            .collect()
+    }
+
+    /// Every column of a DRAM row, then the next row of the same bank.
+    pub fn one_group(&self, count: u64) -> Vec<u64> {
+        let columns = self.columns();
+        (0..count)
+            .map(|index| self.encode(1, 2, index / columns, index % columns))
+            .collect()
+    }
+
+    /// A new DRAM row each, over all banks in turn.
+    pub fn all_banks(&self, count: u64) -> Vec<u64> {
+        let map = &self.0.address;
+        let (groups, banks) = (u64::from(map.bank_groups), u64::from(map.banks_per_group));
+        (0..count)
+            .map(|i| self.encode(i % groups, i / groups % banks, i / (groups * banks), 0))
+            .collect()
+    }
+
+    pub fn random(&self, count: u64, seed: u64) -> Vec<u64> {
+        let mut random = Random(seed);
+        let rows = self.0.channel_bytes / 64;
+        (0..count).map(|_| random.next() % rows * 64).collect()
+    }
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Exponentially distributed, mean 1.
+    fn exponential(&mut self) -> f64 {
+        let unit = ((self.next() >> 11) as f64 + 1.0) / (1u64 << 53) as f64;
+        -unit.ln()
+    }
+}
+
+/// Users of one channel. Single rows; a step of time is a clock of the devices.
+pub struct Traffic<'a>(pub &'a Memory);
+
+impl Traffic<'_> {
+    fn clock(&self) -> Picoseconds {
+        self.0.timing.clock_ps
+    }
+
+    fn clocks(&self, time: Picoseconds) -> f64 {
+        time.get() as f64 / self.clock().get() as f64
+    }
+
+    fn access(&self, token: usize, offset: u64, write: bool) -> Access {
+        Access {
+            token: token as u32,
+            offset,
+            rows: 1,
+            write,
+        }
+    }
+
+    /// Rows a clock when reads and writes are pushed as early as they are taken.
+    fn saturate(&self, reads: &[u64], writes: &[u64]) -> f64 {
+        let mut channel = Controller::new(self.0);
+        let (mut read, mut write, mut left) = (0, 0, reads.len() + writes.len());
+        let total = left as f64;
+        let mut now = Picoseconds::ZERO;
+        let mut finished = now;
+        while left > 0 {
+            while channel.pop_read(now).is_some() || channel.pop_write(now).is_some() {
+                left -= 1;
+                finished = now;
+            }
+            if read < reads.len() && channel.can_accept(false) {
+                channel.push(now, self.access(read, reads[read], false));
+                read += 1;
+            }
+            if write < writes.len() && channel.can_accept(true) {
+                channel.push(now, self.access(write, writes[write], true));
+                write += 1;
+            }
+            now += self.clock();
+        }
+        total / self.clocks(finished)
+    }
+
+    pub fn rate(&self, offsets: &[u64], write: bool) -> f64 {
+        match write {
+            false => self.saturate(offsets, &[]),
+            true => self.saturate(&[], offsets),
+        }
+    }
+
+    pub fn mixed_rate(&self, reads: &[u64], writes: &[u64]) -> f64 {
+        self.saturate(reads, writes)
+    }
+
+    /// Mean clocks from push to row with as many reads outstanding as may be.
+    pub fn saturated_latency(&self, offsets: &[u64]) -> f64 {
+        let mut channel = Controller::new(self.0);
+        let mut pushed = vec![Picoseconds::ZERO; offsets.len()];
+        let (mut next, mut done) = (0, 0);
+        let mut sum = 0.0;
+        let mut now = Picoseconds::ZERO;
+        while done < offsets.len() {
+            while let Some(row) = channel.pop_read(now) {
+                sum += self.clocks(now - pushed[row.token as usize]);
+                done += 1;
+            }
+            while next < offsets.len() && channel.can_accept(false) {
+                channel.push(now, self.access(next, offsets[next], false));
+                pushed[next] = now;
+                next += 1;
+            }
+            now += self.clock();
+        }
+        sum / offsets.len() as f64
+    }
+
+    /// Mean clocks from arrival to row when reads arrive every `interval` clocks, or at random times
+    /// with that mean.
+    pub fn open_latency(&self, offsets: &[u64], interval: f64, seed: Option<u64>) -> f64 {
+        let mut random = seed.map(Random);
+        let mut at = 0.0;
+        let arrivals: Vec<Picoseconds> = offsets
+            .iter()
+            .map(|_| {
+                at += interval * random.as_mut().map_or(1.0, Random::exponential);
+                Picoseconds::new((at * self.clock().get() as f64) as u64)
+            })
+            .collect();
+        let mut channel = Controller::new(self.0);
+        let (mut next, mut done) = (0, 0);
+        let mut sum = 0.0;
+        let mut now = Picoseconds::ZERO;
+        while done < offsets.len() {
+            while let Some(row) = channel.pop_read(now) {
+                sum += self.clocks(row.at - arrivals[row.token as usize]);
+                done += 1;
+            }
+            // Pushed at its own time, which lies between this step and the one before.
+            while next < offsets.len() && arrivals[next] <= now && channel.can_accept(false) {
+                channel.push(now, self.access(next, offsets[next], false));
+                next += 1;
+            }
+            now += self.clock();
+        }
+        sum / offsets.len() as f64
+    }
+}

@@ -1,0 +1,127 @@
+//! What the blocks of the shell cost, mapped by Yosys to an UltraScale+ device (`tools/synthesis`).
+
+use super::{speed, Failure};
+use crate::row::{Row, Target};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// LUT levels between two registers that a block may have.
+const LEVELS: f64 = 10.0;
+
+/// A block, with the parameters that its module has by default: those of the default shell.
+struct Block {
+    name: &'static str,
+    top: &'static str,
+    /// LUT and FF of what comes nearest in FSRF, table 3.
+    paper: Option<(f64, f64)>,
+    /// Modules that are mapped once for all their instances.
+    once: &'static [&'static str],
+}
+
+const fn block(name: &'static str, top: &'static str) -> Block {
+    Block {
+        name,
+        top,
+        paper: None,
+        once: &[],
+    }
+}
+
+const BLOCKS: [Block; 10] = [
+    block("port", "tmb_port"),
+    block("park", "tmb_park"),
+    Block {
+        // The paper's: 4-way × 1024 and 2-way × 64.
+        paper: Some((1402.0, 247.0)),
+        ..block("l1_tlb", "tmb_l1_tlb")
+    },
+    block("lane", "tmb_translate_lane"),
+    Block {
+        // The paper's DRAM TLB reads the table, and marks and changes it: walker and table engine.
+        paper: Some((3310.0, 1150.0)),
+        ..block("walker", "tmb_walker")
+    },
+    block("table_engine", "tmb_table_engine"),
+    block("invalidate", "tmb_invalidate"),
+    Block {
+        paper: Some((4629.0, 1263.0)),
+        ..block("dma", "tmb_dma")
+    },
+    Block {
+        // The paper's crossbar has four channels, this fabric two.
+        paper: Some((17455.0, 968.0)),
+        ..block("fabric", "tmb_fabric")
+    },
+    Block {
+        once: &["tmb_port", "tmb_park"],
+        ..block("shell", "tmb_shell")
+    },
+];
+
+/// What `tools/synthesis` says.
+#[derive(serde::Deserialize)]
+struct Report {
+    lut: f64,
+    ff: f64,
+    bram36: f64,
+    latches: f64,
+    warnings: Vec<String>,
+    longest_path: Longest,
+}
+
+#[derive(serde::Deserialize)]
+struct Longest {
+    levels: f64,
+    from: String,
+    to: String,
+}
+
+fn synthesise(home: &Path, block: &Block) -> Result<Report, Failure> {
+    let mut command = Command::new(speed::python(home));
+    command
+        .arg(home.join("tools/synthesis"))
+        .args(["--top", block.top, "-f", "rtl/shell/tmb_shell.f"])
+        .stderr(Stdio::inherit());
+    for module in block.once {
+        command.args(["--once", module]);
+    }
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(format!("tools/synthesis --top {} failed", block.top).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let home = card::sim::home();
+    let mut rows = Vec::new();
+    let (mut latches, mut warnings) = (0.0, 0);
+    for block in &BLOCKS {
+        let report = synthesise(&home, block)?;
+        eprintln!(
+            "synth {}: longest path from {} to {}",
+            block.name, report.longest_path.from, report.longest_path.to
+        );
+        latches += report.latches;
+        warnings += report.warnings.len();
+        let row = |what: &str, value, target| {
+            Row::new(&format!("synth.{}.{what}", block.name), value, "", target)
+        };
+        let paper = |value: Option<f64>| value.map_or(Target::Shown, Target::Beside);
+        rows.extend([
+            row("lut", report.lut, paper(block.paper.map(|p| p.0))),
+            row("ff", report.ff, paper(block.paper.map(|p| p.1))),
+            row("bram36", report.bram36, Target::Shown),
+            row("levels", report.longest_path.levels, Target::AtMost(LEVELS)),
+        ]);
+    }
+    let none = Target::Exactly(0.0);
+    rows.push(Row::new("synth.latches", latches, "", none));
+    rows.push(Row::new(
+        "synth.warnings",
+        f64::from(warnings as u32),
+        "",
+        none,
+    ));
+    Ok(rows)
+}
