@@ -8,6 +8,7 @@ rtl/lib/tmb_ram_1r1w.sv
 rtl/directory/protocol/tmb_mesi_protocol_pkg.sv
 rtl/directory/protocol/tmb_mesi_home_rom.sv
 rtl/directory/tmb_directory_pkg.sv
+rtl/directory/tmb_directory_sink_queue.sv
 rtl/directory/tmb_directory_retry_queue.sv
 rtl/directory/tmb_directory_gather.sv
 rtl/directory/tmb_directory_pool.sv

@@ -2,10 +2,11 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gathers what many units offer into one stream: groups of eight into a register, then the groups.
+// Gathers what many units offer into one stream: groups of eight into a spill register, then the
+// groups. The spill registers keep the two choices apart: none sees the other's outcome in its cycle.
 //
 // Throughput: one word a cycle. Latency: one cycle. Fair: round robin in a group, round robin among
-// groups. Back-pressure: a register that is not taken keeps its group waiting.
+// groups. Back-pressure: a group whose two registers are full keeps its members waiting.
 // No deadlock: a word at the output depends on nothing but out_ready_i.
 
 module tmb_directory_gather #(
@@ -24,11 +25,10 @@ module tmb_directory_gather #(
 
   localparam int unsigned GroupSize = NumInputs < 8 ? NumInputs : 8;
   localparam int unsigned NumGroups = (NumInputs + GroupSize - 1) / GroupSize;
-  localparam int unsigned MemberWidth = GroupSize > 1 ? $clog2(GroupSize) : 1;
-  localparam int unsigned GroupWidth = NumGroups > 1 ? $clog2(NumGroups) : 1;
+  localparam int unsigned GroupIndexWidth = NumGroups > 1 ? $clog2(NumGroups) : 1;
 
-  logic [NumGroups-1:0] group_valid_q, group_ready;
-  T group_q [NumGroups];
+  logic [NumGroups-1:0] group_valid, group_ready;
+  T groups [NumGroups];
 
   for (genvar g = 0; g < NumGroups; g++) begin : gen_group
     localparam int unsigned First = g * GroupSize;
@@ -36,11 +36,10 @@ module tmb_directory_gather #(
         (NumInputs - First) < GroupSize ? NumInputs - First : GroupSize;
 
     logic [GroupSize-1:0] request, grant;
-    logic [MemberWidth-1:0] index;
-    logic valid, take;
+    logic valid, room;
+    logic [$clog2(GroupSize)-1:0] unused_index;
     assign request = GroupSize'(in_valid_i[First+:Members]);
-    assign take = valid && (!group_valid_q[g] || group_ready[g]);
-    assign in_ready_o[First+:Members] = take ? grant[Members-1:0] : '0;
+    assign in_ready_o[First+:Members] = room ? grant[Members-1:0] : '0;
 
     tmb_round_robin_arbiter #(
       .NumRequests(GroupSize)
@@ -48,44 +47,53 @@ module tmb_directory_gather #(
       .clk_i,
       .rst_ni,
       .request_i(request),
-      .accept_i(take),
+      .accept_i(room),
       .valid_o(valid),
       .grant_o(grant),
-      .index_o(index)
+      .index_o(unused_index)
     );
 
-    T members [GroupSize];
-    for (genvar m = 0; m < GroupSize; m++) begin : gen_member
-      if (m < Members) begin : gen_used
-        assign members[m] = in_data_i[First+m];
-      end else begin : gen_unused
-        assign members[m] = '0;
+    T chosen;
+    always_comb begin
+      chosen = '0;
+      for (int unsigned m = 0; m < Members; m++) begin
+        chosen |= {$bits(T){grant[m]}} & in_data_i[First+m];
       end
     end
 
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) group_valid_q[g] <= 1'b0;
-      else if (!group_valid_q[g] || group_ready[g]) group_valid_q[g] <= valid;
-    end
-    always_ff @(posedge clk_i) begin
-      if (take) group_q[g] <= members[index];
-    end
+    tmb_spill_register #(
+      .T(T)
+    ) u_group (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i(valid),
+      .in_ready_o(room),
+      .in_data_i(chosen),
+      .out_valid_o(group_valid[g]),
+      .out_ready_i(group_ready[g]),
+      .out_data_o(groups[g])
+    );
   end
 
   logic [NumGroups-1:0] group_grant;
-  logic [GroupWidth-1:0] group_index;
+  logic [GroupIndexWidth-1:0] unused_group_index;
   tmb_round_robin_arbiter #(
     .NumRequests(NumGroups)
   ) u_group_arbiter (
     .clk_i,
     .rst_ni,
-    .request_i(group_valid_q),
+    .request_i(group_valid),
     .accept_i(out_ready_i),
     .valid_o(out_valid_o),
     .grant_o(group_grant),
-    .index_o(group_index)
+    .index_o(unused_group_index)
   );
   assign group_ready = out_ready_i ? group_grant : '0;
-  assign out_data_o = group_q[group_index];
+  always_comb begin
+    out_data_o = '0;
+    for (int unsigned g = 0; g < NumGroups; g++) begin
+      out_data_o |= {$bits(T){group_grant[g]}} & groups[g];
+    end
+  end
 
 endmodule

@@ -5,13 +5,15 @@
 // Queue of what may have to try again: requests and operations of one unit.
 //
 // An entry that is taken is either retired (retire_i) or comes back (again_i, with its data), in the
-// order of taking. Entries that came back are tried again only after wake_i, each once, so a queue
-// that waits does not toggle. Between taking and outcome the entry keeps its place.
+// order of taking. Entries that came back are tried again only after wake_i or a new entry, each once,
+// so a queue that waits does not toggle. Between taking and outcome the entry keeps its place.
 //
 // Depth   entries, those under way included
 //
 // Throughput: one in and one out a cycle. Latency: one cycle. Ordering: none (the link keeps none).
-// Back-pressure: in_ready_o falls when all places are taken, or while an entry comes back.
+// Back-pressure: in_ready_o, a register, falls while the outcome of an entry is due, which may come
+// back, and the cycle after all places were taken. Whoever uses the queue never has more than Depth
+// entries in it; should it, one more is accepted and takes the place of another.
 // No deadlock: an entry that comes back always has its place.
 
 `include "tmb_assert.svh"
@@ -28,6 +30,7 @@ module tmb_directory_retry_queue #(
   output logic out_valid_o,
   input  logic out_take_i,
   output T     out_data_o,
+  input  logic outcome_i,    // retire_i or again_i comes in the next cycle
   input  logic retire_i,
   input  logic again_i,
   input  T     again_data_i,
@@ -44,22 +47,26 @@ module tmb_directory_retry_queue #(
   index_t write_q, read_q;
   count_t stored_q;           // in the memory
   count_t places_q, places_d; // and under way
-  count_t tries_q, tries_d;   // entries to try since the last wake
+  count_t tries_q, tries_d;   // entries to try
 
-  logic push, store;
-  assign in_ready_o = places_q != count_t'(Depth) && !again_i;
-  assign push = in_valid_i && in_ready_o;
+  logic ready_q, outcome_q, push, store;
+  assign in_ready_o = ready_q;
+  assign push = in_valid_i && ready_q;
   assign store = push || again_i;
 
-  always_comb begin
-    places_d = places_q;
-    if (push) places_d = places_d + 1'b1;
-    if (retire_i) places_d = places_d - 1'b1;
-    tries_d = tries_q;
-    if (push && tries_q != count_t'(Depth)) tries_d = tries_d + 1'b1;
-    if (out_take_i) tries_d = tries_d - 1'b1;
-    if (wake_i) tries_d = places_d;
-  end
+  // What comes in comes late in the cycle: it only chooses between sums.
+  count_t stored_d, stored_less, stored_more, places_less, places_more;
+  count_t tries_less, tries_waiting;
+  assign stored_less = stored_q - count_t'(out_take_i);
+  assign stored_more = out_take_i ? stored_q : stored_q + 1'b1;
+  assign stored_d = store ? stored_more : stored_less;
+  assign places_less = places_q - count_t'(retire_i);
+  assign places_more = retire_i ? places_q : places_q + 1'b1;
+  assign places_d = push ? places_more : places_less;
+  assign tries_less = tries_q - count_t'(out_take_i);
+  assign tries_waiting = wake_i ? places_less : tries_less;
+  // A new entry is behind those that wait: to reach it, all are tried.
+  assign tries_d = push ? places_more : tries_waiting;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -68,13 +75,16 @@ module tmb_directory_retry_queue #(
       stored_q <= '0;
       places_q <= '0;
       tries_q <= '0;
+      ready_q <= 1'b0;
+      outcome_q <= 1'b0;
     end else begin
       if (store) write_q <= write_q + 1'b1;
       if (out_take_i) read_q <= read_q + 1'b1;
-      if (store && !out_take_i) stored_q <= stored_q + 1'b1;
-      if (!store && out_take_i) stored_q <= stored_q - 1'b1;
+      stored_q <= stored_d;
       places_q <= places_d;
       tries_q <= tries_d;
+      ready_q <= places_q < count_t'(Depth) && !outcome_i;
+      outcome_q <= outcome_i;
     end
   end
 
@@ -88,7 +98,9 @@ module tmb_directory_retry_queue #(
 
   `TMB_ASSERT_INIT(DepthIsPowerOfTwo, Depth >= 2 && (Depth & (Depth - 1)) == 0)
   `TMB_ASSERT(TakesWhatIsThere, !out_take_i || out_valid_o)
+  `TMB_ASSERT(OutcomeAsAnnounced, outcome_q == (retire_i || again_i))
   `TMB_ASSERT(OneOutcome, !(retire_i && again_i))
+  `TMB_ASSERT(EntriesFit, places_q <= count_t'(Depth))
   `TMB_ASSERT(EveryEntryHasAPlace, stored_q <= places_q)
   `TMB_ASSERT(TriesInRange, tries_q <= count_t'(Depth))
 

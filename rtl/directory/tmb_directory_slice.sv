@@ -161,8 +161,7 @@ module tmb_directory_slice
 
   logic read_index_valid, read_index_free;
   payload_index_t read_index, read_free_index;
-  logic read_last_valid, read_taken, read_last_taken, write_taken;
-  assign read_last_valid = axi_rsp_i.r_valid && axi_rsp_i.r.last && read_index_valid;
+  logic read_taken, read_last_taken, write_taken;
   assign read_taken = axi_rsp_i.r_valid && read_index_valid
       && (!axi_rsp_i.r.last || read_last_taken);
 
@@ -199,9 +198,7 @@ module tmb_directory_slice
 
   logic writeback_index_valid, writeback_index_free;
   payload_index_t writeback_index, writeback_free_index;
-  logic response_data_last_valid, response_data_taken, response_data_last_taken, response_taken;
-  assign response_data_last_valid = response_data_valid_i && response_data_i.last
-      && writeback_index_valid;
+  logic response_data_taken, response_data_last_taken, response_taken;
   assign response_data_taken = response_data_valid_i && writeback_index_valid
       && (!response_data_i.last || response_data_last_taken);
   assign response_data_ready_o = response_data_taken;
@@ -232,60 +229,79 @@ module tmb_directory_slice
   // One event a cycle that sinks: link or memory
   // ---------------------------------------------------------------------------------------------
 
-  logic [3:0] sink_request, sink_grant;
-  logic [1:0] sink_choice;
-  logic sink_valid, sink_taken;
+  // Only a source whose unit has room takes part, so that room is looked up while nothing is chosen
+  // yet, and no source waits behind another's unit.
+  typedef enum logic [1:0] {
+    SinkResponse = 2'd0,
+    SinkResponseData = 2'd1,
+    SinkRead = 2'd2,
+    SinkWrite = 2'd3
+  } sink_source_e;
+  localparam int unsigned NumSinkSources = 4;
+
+  logic [Units-1:0] sink_readys;
+  unit_t sink_units [NumSinkSources];
+  logic [NumSinkSources-1:0] sink_offer, sink_request, sink_grant;
+  logic unused_sink_valid;
+  logic [1:0] unused_sink_index;
+  sink_t sinks [NumSinkSources];
   sink_t sink;
-  unit_t sink_unit;
-  assign sink_request = {axi_rsp_i.b_valid, read_last_valid, response_data_last_valid,
-                         response_valid_i};
+  assign sink_units[SinkResponse] = unit_of(line_at(response_i.addr));
+  assign sink_units[SinkResponseData] = unit_of(line_at(response_data_i.header.addr));
+  assign sink_units[SinkRead] = unit_of_id(axi_rsp_i.r.id);
+  assign sink_units[SinkWrite] = unit_of_id(axi_rsp_i.b.id);
+  assign sink_offer[SinkResponse] = response_valid_i;
+  assign sink_offer[SinkResponseData] = response_data_valid_i && response_data_i.last
+      && writeback_index_valid;
+  assign sink_offer[SinkRead] = axi_rsp_i.r_valid && axi_rsp_i.r.last && read_index_valid;
+  assign sink_offer[SinkWrite] = axi_rsp_i.b_valid;
+  for (genvar i = 0; i < NumSinkSources; i++) begin : gen_sink_source
+    assign sink_request[i] = sink_offer[i] && sink_readys[sink_units[i]];
+  end
 
   tmb_round_robin_arbiter #(
-    .NumRequests(4)
+    .NumRequests(NumSinkSources)
   ) u_sink_arbiter (
     .clk_i,
     .rst_ni,
     .request_i(sink_request),
-    .accept_i(sink_taken),
-    .valid_o(sink_valid),
+    .accept_i(1'b1),
+    .valid_o(unused_sink_valid),
     .grant_o(sink_grant),
-    .index_o(sink_choice)
+    .index_o(unused_sink_index)
   );
 
+  assign sinks[SinkResponse] = arrival(response_i.message, line_at(response_i.addr), '0);
+  assign sinks[SinkResponseData] = arrival(response_data_i.header.message,
+      line_at(response_data_i.header.addr), writeback_index);
+  assign sinks[SinkRead] = completion(HomeEvReadDone, axi_rsp_i.r.id, read_index);
+  assign sinks[SinkWrite] = completion(HomeEvWriteDone, axi_rsp_i.b.id, '0);
   always_comb begin
-    case (sink_choice)
-      2'd0: begin
-        sink = arrival(response_i.message, line_at(response_i.addr), '0);
-        sink_unit = unit_of(line_at(response_i.addr));
-      end
-      2'd1: begin
-        sink = arrival(response_data_i.header.message, line_at(response_data_i.header.addr),
-                       writeback_index);
-        sink_unit = unit_of(line_at(response_data_i.header.addr));
-      end
-      2'd2: begin
-        sink = completion(HomeEvReadDone, axi_rsp_i.r.id, read_index);
-        sink_unit = unit_of_id(axi_rsp_i.r.id);
-      end
-      default: begin
-        sink = completion(HomeEvWriteDone, axi_rsp_i.b.id, '0);
-        sink_unit = unit_of_id(axi_rsp_i.b.id);
-      end
-    endcase
+    sink = '0;
+    for (int unsigned i = 0; i < NumSinkSources; i++) begin
+      sink |= {$bits(sink_t){sink_grant[i]}} & sinks[i];
+    end
   end
-  assign {write_taken, read_last_taken, response_data_last_taken, response_taken} =
-      sink_taken ? sink_grant : 4'b0;
+  assign response_taken = sink_grant[SinkResponse];
+  assign response_data_last_taken = sink_grant[SinkResponseData];
+  assign read_last_taken = sink_grant[SinkRead];
+  assign write_taken = sink_grant[SinkWrite];
 
   // ---------------------------------------------------------------------------------------------
   // One request of the CPU a cycle
   // ---------------------------------------------------------------------------------------------
 
+  logic [Units-1:0] request_readys;
+  unit_t request_units [2];
   logic [1:0] request_offer, request_grant;
-  logic request_choice, request_valid, request_taken;
+  logic request_choice, request_taken;
   link_header_t request_header;
   start_t request;
-  unit_t request_unit;
-  assign request_offer = {request_data_valid_i && request_data_i.last, request_valid_i};
+  assign request_units[0] = unit_of(line_at(request_i.addr));
+  assign request_units[1] = unit_of(line_at(request_data_i.header.addr));
+  assign request_offer[0] = request_valid_i && request_readys[request_units[0]];
+  assign request_offer[1] = request_data_valid_i && request_data_i.last
+      && request_readys[request_units[1]];
 
   tmb_round_robin_arbiter #(
     .NumRequests(2)
@@ -293,31 +309,32 @@ module tmb_directory_slice
     .clk_i,
     .rst_ni,
     .request_i(request_offer),
-    .accept_i(request_taken),
-    .valid_o(request_valid),
+    .accept_i(1'b1),
+    .valid_o(request_taken),
     .grant_o(request_grant),
     .index_o(request_choice)
   );
 
   assign request_header = request_choice ? request_data_i.header : request_i;
-  assign request_unit = unit_of(line_at(request_header.addr));
   assign request = '{kind: home_event_of(request_header.message),
                      line: local_of(line_at(request_header.addr)),
                      label: operation_tag_t'(request_header.id)};
-  assign request_ready_o = request_taken && request_grant[0];
-  assign request_data_ready_o = !request_data_i.last || (request_taken && request_grant[1]);
+  assign request_ready_o = request_grant[0];
+  assign request_data_ready_o = !request_data_i.last || request_grant[1];
 
   // ---------------------------------------------------------------------------------------------
   // One operation a cycle
   // ---------------------------------------------------------------------------------------------
 
-  logic operation_valid, operation_taken;
+  logic [Units-1:0] operation_readys;
+  logic operation_taken;
   line_t operation_line;
   start_t operation;
   unit_t operation_unit;
   assign operation_line = fold_line(operation_i.line);
   assign operation_unit = unit_of(operation_line);
-  assign operation_valid = operation_valid_i && operation_i.last;
+  assign operation_taken = operation_valid_i && operation_i.last
+      && operation_readys[operation_unit];
   assign operation = '{kind: event_of_operation(operation_i.operation),
                        line: local_of(operation_line),
                        label: operation_i.tag};
@@ -327,18 +344,23 @@ module tmb_directory_slice
   // Units
   // ---------------------------------------------------------------------------------------------
 
-  logic [Units-1:0] sink_valids, sink_readys, request_valids, request_readys;
-  logic [Units-1:0] operation_valids, operation_readys;
+  logic [Units-1:0] sink_valids, request_valids, operation_valids;
   logic [Units-1:0] first_valids, first_readys, last_valids, last_readys, error_valids;
   unit_action_t actions [Units];
   error_t errors [Units];
 
-  assign sink_valids = sink_valid ? Units'(1) << sink_unit : '0;
-  assign request_valids = request_valid ? Units'(1) << request_unit : '0;
-  assign operation_valids = operation_valid ? Units'(1) << operation_unit : '0;
-  assign sink_taken = (sink_valids & sink_readys) != '0;
-  assign request_taken = (request_valids & request_readys) != '0;
-  assign operation_taken = (operation_valids & operation_readys) != '0;
+  // Decoded before the choice: a choice comes late in the cycle.
+  always_comb begin
+    sink_valids = '0;
+    for (int unsigned i = 0; i < NumSinkSources; i++) begin
+      sink_valids |= {Units{sink_grant[i]}} & (Units'(1) << sink_units[i]);
+    end
+    request_valids = '0;
+    for (int unsigned i = 0; i < 2; i++) begin
+      request_valids |= {Units{request_grant[i]}} & (Units'(1) << request_units[i]);
+    end
+    operation_valids = {Units{operation_taken}} & (Units'(1) << operation_unit);
+  end
 
   for (genvar u = 0; u < Units; u++) begin : gen_unit
     action_t action;
@@ -709,21 +731,62 @@ module tmb_directory_slice
     .late_index_o(operation_late_index)
   );
 
-  // One error a cycle; of several at once, one is reported.
-  logic memory_error, some_error, error_valid_q;
-  error_t some_error_info, error_q;
-  assign memory_error = (read_taken && axi_rsp_i.r.resp[1])
-      || (write_taken && axi_rsp_i.b.resp[1]);
-  assign some_error = |error_valids || memory_error || request_late || operation_late;
-  always_comb begin
-    some_error_info = '{cause: ErrorTimeout, info: 16'({operation_late, operation_late_index})};
-    if (request_late) some_error_info.info = 16'(request_late_index);
-    if (memory_error) begin
-      some_error_info = '{cause: ErrorMemory,
-                          info: 16'(write_taken ? axi_rsp_i.b.id : axi_rsp_i.r.id)};
+  // One error a cycle; of several at once, one is reported. The path is long, so it is registered twice:
+  // units by groups and what the slice finds itself, then all of these.
+  localparam int unsigned ErrorGroupSize = Units < 8 ? Units : 8;
+  localparam int unsigned NumErrorGroups = Units / ErrorGroupSize;
+  logic [NumErrorGroups-1:0] group_error_valid_q;
+  error_t group_error_q [NumErrorGroups];
+  for (genvar g = 0; g < NumErrorGroups; g++) begin : gen_error_group
+    error_t group_error;
+    always_comb begin
+      group_error = '0;
+      for (int unsigned u = g * ErrorGroupSize; u < (g + 1) * ErrorGroupSize; u++) begin
+        if (error_valids[u]) group_error = errors[u];
+      end
     end
-    for (int unsigned u = 0; u < Units; u++) begin
-      if (error_valids[u]) some_error_info = errors[u];
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) group_error_valid_q[g] <= 1'b0;
+      else group_error_valid_q[g] <= |error_valids[g*ErrorGroupSize+:ErrorGroupSize];
+    end
+    always_ff @(posedge clk_i) begin
+      if (|error_valids[g*ErrorGroupSize+:ErrorGroupSize]) group_error_q[g] <= group_error;
+    end
+  end
+
+  logic read_error_q, write_error_q, own_error_valid_q;
+  axi_id_t read_error_id_q, write_error_id_q;
+  error_t own_error, own_error_q;
+  always_comb begin
+    own_error = '{cause: ErrorTimeout, info: 16'({operation_late, operation_late_index})};
+    if (request_late) own_error.info = 16'(request_late_index);
+    if (read_error_q) own_error = '{cause: ErrorMemory, info: 16'(read_error_id_q)};
+    if (write_error_q) own_error = '{cause: ErrorMemory, info: 16'(write_error_id_q)};
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      read_error_q <= 1'b0;
+      write_error_q <= 1'b0;
+      own_error_valid_q <= 1'b0;
+    end else begin
+      read_error_q <= read_taken && axi_rsp_i.r.resp[1];
+      write_error_q <= write_taken && axi_rsp_i.b.resp[1];
+      own_error_valid_q <= read_error_q || write_error_q || request_late || operation_late;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (axi_rsp_i.r_valid && axi_rsp_i.r.resp[1]) read_error_id_q <= axi_rsp_i.r.id;
+    if (axi_rsp_i.b_valid && axi_rsp_i.b.resp[1]) write_error_id_q <= axi_rsp_i.b.id;
+    if (read_error_q || write_error_q || request_late || operation_late) own_error_q <= own_error;
+  end
+
+  logic some_error, error_valid_q;
+  error_t some_error_info, error_q;
+  assign some_error = (group_error_valid_q != '0) || own_error_valid_q;
+  always_comb begin
+    some_error_info = own_error_q;
+    for (int unsigned g = 0; g < NumErrorGroups; g++) begin
+      if (group_error_valid_q[g]) some_error_info = group_error_q[g];
     end
   end
 

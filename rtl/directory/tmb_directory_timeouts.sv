@@ -9,7 +9,8 @@
 // one to two periods. It is reported then, and again every period. The counter stands still while
 // nothing is under way.
 //
-// Latency: a report comes one cycle after the look, one item a cycle. No back-pressure.
+// Latency: starts and ends count from the next cycle on; a report comes one cycle after the look, one
+// item a cycle. No back-pressure.
 
 module tmb_directory_timeouts #(
   parameter int unsigned NumItems = 32,
@@ -32,9 +33,26 @@ module tmb_directory_timeouts #(
   logic [31:0] count_q;
   logic look;
 
-  assign started = start_i ? items_t'(1) << start_index_i : '0;
-  assign ended = end_i ? items_t'(1) << end_index_i : '0;
-  assign busy_o = under_way_q != '0;
+  // Starts and ends come late in their cycle.
+  logic start_q, end_q;
+  logic [IndexWidth-1:0] start_index_q, end_index_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      start_q <= 1'b0;
+      end_q <= 1'b0;
+    end else begin
+      start_q <= start_i;
+      end_q <= end_i;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (start_i) start_index_q <= start_index_i;
+    if (end_i) end_index_q <= end_index_i;
+  end
+
+  assign started = start_q ? items_t'(1) << start_index_q : '0;
+  assign ended = end_q ? items_t'(1) << end_index_q : '0;
+  assign busy_o = under_way_q != '0 || start_q;
   assign look = count_q == 32'd1;
   assign chosen = late_q & (~late_q + items_t'(1));
 

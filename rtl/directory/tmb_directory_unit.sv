@@ -136,24 +136,26 @@ module tmb_directory_unit
   // Input queues
   // ---------------------------------------------------------------------------------------------
 
+  // The stages of the pipeline.
+  logic match_valid_q, choose_valid_q, lookup_valid_q, commit_valid_q;
+  event_t match_q, choose_q, lookup_q, commit_q;
+
   sink_t sink_head;
   start_t request_head, operation_head;
   logic sink_waits, request_waits, operation_waits;
   logic sink_take, request_take, operation_take;
-  logic sink_room, request_room, operation_room;
   logic request_retire, request_again, operation_retire, operation_again;
   start_t again_data;
   logic wake;
   logic request_empty, operation_empty;
 
-  tmb_fifo #(
-    .T(sink_t),
-    .Depth(4)
+  tmb_directory_sink_queue #(
+    .T(sink_t)
   ) u_sink_queue (
     .clk_i,
     .rst_ni,
-    .in_valid_i(sink_valid_i && ready_q),
-    .in_ready_o(sink_room),
+    .in_valid_i(sink_valid_i),
+    .in_ready_o(sink_ready_o),
     .in_data_i(sink_i),
     .out_valid_o(sink_waits),
     .out_ready_i(sink_take),
@@ -166,12 +168,13 @@ module tmb_directory_unit
   ) u_request_queue (
     .clk_i,
     .rst_ni,
-    .in_valid_i(request_valid_i && ready_q),
-    .in_ready_o(request_room),
+    .in_valid_i(request_valid_i),
+    .in_ready_o(request_ready_o),
     .in_data_i(request_i),
     .out_valid_o(request_waits),
     .out_take_i(request_take),
     .out_data_o(request_head),
+    .outcome_i(lookup_valid_q && lookup_q.source == FromRequest),
     .retire_i(request_retire),
     .again_i(request_again),
     .again_data_i(again_data),
@@ -185,12 +188,13 @@ module tmb_directory_unit
   ) u_operation_queue (
     .clk_i,
     .rst_ni,
-    .in_valid_i(operation_valid_i && ready_q),
-    .in_ready_o(operation_room),
+    .in_valid_i(operation_valid_i),
+    .in_ready_o(operation_ready_o),
     .in_data_i(operation_i),
     .out_valid_o(operation_waits),
     .out_take_i(operation_take),
     .out_data_o(operation_head),
+    .outcome_i(lookup_valid_q && lookup_q.source == FromOperation),
     .retire_i(operation_retire),
     .again_i(operation_again),
     .again_data_i(again_data),
@@ -198,16 +202,9 @@ module tmb_directory_unit
     .empty_o(operation_empty)
   );
 
-  assign sink_ready_o = sink_room && ready_q;
-  assign request_ready_o = request_room && ready_q;
-  assign operation_ready_o = operation_room && ready_q;
-
   // ---------------------------------------------------------------------------------------------
   // Issue
   // ---------------------------------------------------------------------------------------------
-
-  logic match_valid_q, choose_valid_q, lookup_valid_q, commit_valid_q;
-  event_t match_q, choose_q, lookup_q, commit_q;
 
   event_t from_sink, from_request, from_operation, issued;
   always_comb begin
@@ -248,10 +245,11 @@ module tmb_directory_unit
   assign operation_free = operation_waits && !in_pipeline(from_operation.set, stages_valid,
       match_q.set, choose_q.set, lookup_q.set, commit_q.set);
 
-  // Room for the actions of everything in the pipeline and one more.
+  // Room for the actions of everything in the pipeline and one more. Nothing before the directory is
+  // cleared.
   logic [ActionCountWidth-1:0] reserved_q;
-  logic issue, action_room, no_action, action_pop;
-  assign action_room = reserved_q != ActionCountWidth'(ActionDepth);
+  logic issue, action_room, no_action, action_pop, action_popped_q;
+  assign action_room = ready_q && reserved_q != ActionCountWidth'(ActionDepth);
 
   // Requests and operations take turns.
   logic prefer_request_q;
@@ -278,9 +276,11 @@ module tmb_directory_unit
     if (!rst_ni) begin
       prefer_request_q <= 1'b0;
       reserved_q <= '0;
+      action_popped_q <= 1'b0;
     end else begin
       if (request_take || operation_take) prefer_request_q <= operation_take;
-      reserved_q <= reserved_q + ActionCountWidth'(issue) - ActionCountWidth'(action_pop)
+      action_popped_q <= action_pop;
+      reserved_q <= reserved_q + ActionCountWidth'(issue) - ActionCountWidth'(action_popped_q)
           - ActionCountWidth'(no_action);
     end
   end
@@ -310,10 +310,13 @@ module tmb_directory_unit
     .read_data_o(places)
   );
 
-  ways_t match_hits, match_idle;
+  // A line can be recalled when it has no transaction under way and is not locked.
+  ways_t match_hits, match_idle, match_recallable;
   always_comb begin
     for (int unsigned w = 0; w < Ways; w++) begin
       match_idle[w] = home_is_idle(home_state_e'(places[w].state));
+      match_recallable[w] = home_is_stable(home_state_e'(places[w].state))
+          && !home_is_locked(home_state_e'(places[w].state)) && !match_idle[w];
       match_hits[w] = places[w].tag == match_q.tag && !match_idle[w];
       if (match_q.by_way) match_hits[w] = match_q.way == way_t'(w);
     end
@@ -331,7 +334,7 @@ module tmb_directory_unit
   // Choose
   // ---------------------------------------------------------------------------------------------
 
-  ways_t hits_q, idle_q;
+  ways_t hits_q, idle_q, recallable_q;
   place_t [Ways-1:0] places_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) choose_valid_q <= 1'b0;
@@ -342,13 +345,15 @@ module tmb_directory_unit
       choose_q <= match_q;
       hits_q <= match_hits;
       idle_q <= match_idle;
+      recallable_q <= match_recallable;
       places_q <= places;
     end
   end
 
-  // Recall: a request or an operation needs a way, has waited long enough, and no recall is under way.
+  // Recall: a request or an operation needs a way, has waited long enough, no recall is under way, and a
+  // line of the set can be recalled. Victims are taken in turn, beginning with these ways.
   logic recall_allowed_q, recall_under_way_q;
-  way_t victim_q;
+  ways_t victims_q;
 
   // A message that is not for a home (it decodes as a completion of memory) meets the idle state,
   // where the ROM refuses it.
@@ -356,7 +361,7 @@ module tmb_directory_unit
   assign foreign = choose_q.kind == HomeEvWriteDone && !choose_q.by_way;
 
   logic hit, has_idle, needs_no_place, full;
-  ways_t chosen_ways;
+  ways_t chosen_ways, next_victims, first_next, first_victim;
   way_t chosen_way;
   place_t chosen_place;
   assign hit = |hits_q;
@@ -365,9 +370,13 @@ module tmb_directory_unit
       && (choose_q.source == FromSink || foreign || idle_stays_idle(choose_q.kind));
   assign full = !hit && !has_idle && !needs_no_place;
 
+  assign next_victims = recallable_q & victims_q;
+  assign first_next = next_victims & (~next_victims + ways_t'(1));
+  assign first_victim = recallable_q & (~recallable_q + ways_t'(1));
+
   always_comb begin
     if (hit) chosen_ways = hits_q;
-    else if (full) chosen_ways = ways_t'(1) << victim_q;
+    else if (full) chosen_ways = (next_victims != '0) ? first_next : first_victim;
     else chosen_ways = idle_q & (~idle_q + ways_t'(1));
     chosen_way = '0;
     chosen_place = '0;
@@ -404,7 +413,8 @@ module tmb_directory_unit
       lookup_q <= choose_q;
       lookup_choice_q.way <= chosen_way;
       lookup_choice_q.full <= full;
-      lookup_choice_q.recall <= full && recall_allowed_q && !recall_under_way_q;
+      lookup_choice_q.recall <= full && recall_allowed_q && !recall_under_way_q
+          && recallable_q != '0;
       lookup_choice_q.no_place <= needs_no_place;
       lookup_choice_q.tag <= full ? chosen_place.tag : choose_q.tag;
       lookup_state_q <= ((hit && !foreign) || full) ? home_state_e'(chosen_place.state)
@@ -567,7 +577,7 @@ module tmb_directory_unit
       patience_q <= '0;
       recall_allowed_q <= 1'b0;
       recall_under_way_q <= 1'b0;
-      victim_q <= '0;
+      victims_q <= '0;
     end else begin
       if (request_empty && operation_empty) patience_q <= '0;
       else if (counting) patience_q <= patience_q - 1'b1;
@@ -579,13 +589,14 @@ module tmb_directory_unit
       if (go && !own) recall_under_way_q <= !entry.done;
       else if (recall_ends) recall_under_way_q <= 1'b0;
 
-      // A victim that is busy: the next one, next time.
-      if (commit_valid_q && !own && commit_choice_q.recall) victim_q <= victim_q + 1'b1;
+      // Next time, a later way.
+      if (go && !own) victims_q <= ~((ways_t'(2) << commit_choice_q.way) - ways_t'(1));
     end
   end
 
-  // Waiting events are tried again after every step, after a busy victim, and when patience ends.
-  assign wake = go || patience_ends || (commit_valid_q && commit_choice_q.recall);
+  // Waiting events are tried again after every step and when patience ends. Nothing else can make room
+  // for them: a line that cannot be recalled now is freed by a step (an unlock, an answer).
+  assign wake = go || patience_ends;
 
   // ---------------------------------------------------------------------------------------------
   // Actions
@@ -654,6 +665,7 @@ module tmb_directory_unit
   `TMB_ASSERT_INIT(SetsArePowerOfTwo, Sets >= 2 && (Sets & (Sets - 1)) == 0)
   `TMB_ASSERT_INIT(WaysArePowerOfTwo, Ways >= 2 && (Ways & (Ways - 1)) == 0)
   `TMB_ASSERT(ResponsesNeverStall, !(stalled && commit_q.source == FromSink))
+  `TMB_ASSERT(RecallsGo, !(commit_valid_q && commit_choice_q.recall) || go)
   `TMB_ASSERT(ActionsHaveRoom, !action_push || action_room_left)
   `TMB_ASSERT(DataFromReads, !(go && entry.send && entry.with_data) || action_in.with_data)
   `TMB_ASSERT(OnePlaceALine, !choose_valid_q || $onehot0(hits_q))

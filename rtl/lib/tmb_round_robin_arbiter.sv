@@ -35,13 +35,18 @@ module tmb_round_robin_arbiter #(
     logic unused_ok;
     assign unused_ok = &{1'b0, clk_i, rst_ni, accept_i};
   end else begin : gen_round_robin
-    // Requests at or above the start of the search. When there is none, the search wraps round.
-    logic [NumRequests-1:0] mask_q, mask_d, above, candidates;
+    // Requests at or above the start of the search. When there is none, the search wraps round: both
+    // searches run side by side, so that the choice is few levels deep.
+    logic [NumRequests-1:0] mask_q, mask_d, above, first_above, first_of_all;
     assign above = request_i & mask_q;
-    assign candidates = (above != '0) ? above : request_i;
-
-    // Lowest candidate.
-    assign grant_o = candidates & (~candidates + NumRequests'(1));
+    always_comb begin
+      for (int unsigned i = 0; i < NumRequests; i++) begin
+        first_above[i] = above[i] && (above & ((NumRequests'(1) << i) - NumRequests'(1))) == '0;
+        first_of_all[i] =
+            request_i[i] && (request_i & ((NumRequests'(1) << i) - NumRequests'(1))) == '0;
+      end
+    end
+    assign grant_o = (above != '0) ? first_above : first_of_all;
     always_comb begin
       index_o = '0;
       for (int unsigned i = 0; i < NumRequests; i++) begin
@@ -49,9 +54,13 @@ module tmb_round_robin_arbiter #(
       end
     end
 
-    // ~(grant - 1) has the bits from the choice upwards.
+    // The bits from the choice upwards.
     logic [NumRequests-1:0] from_choice;
-    assign from_choice = ~(grant_o - NumRequests'(1));
+    always_comb begin
+      for (int unsigned i = 0; i < NumRequests; i++) begin
+        from_choice[i] = (grant_o & (NumRequests'(2) << i) - NumRequests'(1)) != '0;
+      end
+    end
     assign mask_d = accept_i ? (from_choice & ~grant_o) : from_choice;
 
     always_ff @(posedge clk_i) begin

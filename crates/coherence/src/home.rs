@@ -1,6 +1,7 @@
 //! The home of the card's lines: the Verilated directory, memory behind it, the application beside.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::Path;
 
 use protocol::spec::Spec;
 
@@ -201,7 +202,21 @@ impl Directory {
         surroundings: Surroundings,
         seed: u64,
     ) -> Result<Self, HomeError> {
-        let model = Model::load(&build(geometry)?)?;
+        Self::from_library(&build(geometry)?, geometry, spec, surroundings, seed)
+    }
+
+    /// The same with a model of this geometry that was built before.
+    ///
+    /// # Errors
+    /// [`HomeError`].
+    pub fn from_library(
+        library: &Path,
+        geometry: Geometry,
+        spec: &Spec,
+        surroundings: Surroundings,
+        seed: u64,
+    ) -> Result<Self, HomeError> {
+        let model = Model::load(library)?;
         let slices = model.slices();
         let mut directory = Self {
             model,

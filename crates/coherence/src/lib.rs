@@ -21,6 +21,7 @@ pub mod line;
 pub mod link;
 pub mod message;
 pub mod model;
+pub mod mutants;
 pub mod oracle;
 pub mod platform;
 pub mod random;

@@ -1,7 +1,11 @@
 //! One direction of the link: latency, bandwidth, credits, and no order.
+//!
+//! Every lane has credits of its own: a message takes one when it leaves, the receiver returns it when
+//! it takes the message, and it is back one way later. Credits travel in the link layer's own words,
+//! which the payload rate already leaves out.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use crate::line::BYTES;
 use crate::message::Message;
@@ -9,7 +13,7 @@ use crate::platform::LinkFigures;
 use crate::random::Random;
 
 /// Bytes of a message without data.
-const HEADER_BYTES: u64 = 8;
+pub const HEADER_BYTES: u64 = 8;
 
 #[derive(Debug)]
 struct Flight {
@@ -39,6 +43,22 @@ impl Ord for Flight {
 struct Lane {
     flights: BinaryHeap<Reverse<Flight>>,
     credits: usize,
+    /// When returned credits are back, earliest first.
+    returning: VecDeque<u64>,
+}
+
+impl Lane {
+    fn has_credit(&self, now: u64) -> bool {
+        self.credits > 0 || self.returning.front().is_some_and(|&back| back <= now)
+    }
+
+    fn take_credit(&mut self, now: u64) {
+        while self.returning.front().is_some_and(|&back| back <= now) {
+            self.returning.pop_front();
+            self.credits += 1;
+        }
+        self.credits -= 1;
+    }
 }
 
 /// A direction with its lanes (one for each class and slice).
@@ -77,6 +97,7 @@ impl Link {
                 .map(|data| Lane {
                     flights: BinaryHeap::new(),
                     credits: credits(data),
+                    returning: VecDeque::new(),
                 })
                 .collect(),
             latency: figures.round_trip_ps / 2,
@@ -94,7 +115,7 @@ impl Link {
     /// Whether a message of this lane can start in the clock that begins at `now`.
     #[must_use]
     pub fn can_send(&self, lane: usize, now: u64) -> bool {
-        self.lanes[lane].credits > 0 && self.busy < now + self.ahead
+        self.lanes[lane].has_credit(now) && self.busy < now + self.ahead
     }
 
     /// Sends a message; the caller asked [`can_send`](Self::can_send).
@@ -113,7 +134,7 @@ impl Link {
             message,
         };
         let lane = &mut self.lanes[lane];
-        lane.credits -= 1;
+        lane.take_credit(now);
         lane.flights.push(Reverse(flight));
     }
 
@@ -124,11 +145,12 @@ impl Link {
         (flight.arrival <= now).then_some(&flight.message)
     }
 
-    /// Takes that message; its credit is back at once (the return path is not what is studied).
+    /// Takes that message and sends its credit back.
     pub fn take(&mut self, lane: usize, now: u64) -> Option<Message> {
         self.head(lane, now)?;
         let Reverse(flight) = self.lanes[lane].flights.pop()?;
-        self.lanes[lane].credits += 1;
+        let back = now + self.latency;
+        self.lanes[lane].returning.push_back(back);
         self.delivered += u64::from(flight.message.data.is_some());
         Some(flight.message)
     }
@@ -149,5 +171,80 @@ impl Link {
     #[must_use]
     pub fn lanes(&self) -> usize {
         self.lanes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::{FoldedLine, WORDS};
+    use protocol::spec::MsgId;
+
+    fn figures(data_credits: usize) -> LinkFigures {
+        LinkFigures {
+            round_trip_ps: 200_000,
+            payload_bytes_per_second: 128_000_000_000,
+            header_bytes_per_second: 128_000_000_000,
+            header_credits: 4,
+            data_credits,
+            transmit_ps: 10_000,
+            jitter_ps: 0,
+        }
+    }
+
+    fn message() -> Message {
+        Message {
+            id: MsgId(0),
+            request: 0,
+            parts: 0xf,
+            line: FoldedLine(0),
+            data: Some(Box::new([0; WORDS])),
+        }
+    }
+
+    #[test]
+    fn a_credit_is_back_one_way_after_its_message_is_taken() {
+        let mut link = Link::new(&figures(2), &[true], 1_000, 1);
+        for _ in 0..2 {
+            assert!(link.can_send(0, 0));
+            link.send(0, 0, message());
+        }
+        assert!(!link.can_send(0, 500_000), "two of two are under way");
+        assert!(link.take(0, 500_000).is_some());
+        assert!(!link.can_send(0, 599_999));
+        assert!(link.can_send(0, 600_000));
+        link.send(0, 600_000, message());
+        assert!(
+            !link.can_send(0, 700_000),
+            "one is not taken, one under way"
+        );
+    }
+
+    /// Messages a microsecond of a sender and a receiver that never wait.
+    fn rate(data_credits: usize) -> u64 {
+        let mut link = Link::new(&figures(data_credits), &[true], 1_000, 1);
+        for now in (0..10_000_000).step_by(1_000) {
+            while link.take(0, now).is_some() {}
+            if link.can_send(0, now) {
+                link.send(0, now, message());
+            }
+        }
+        link.delivered() / 10
+    }
+
+    #[test]
+    fn few_credits_bound_the_rate() {
+        // The wire carries a message a nanosecond, a round trip is 200 ns and 1 ns on the wire.
+        assert!((9..=10).contains(&rate(2)), "{}", rate(2));
+        assert!((95..=100).contains(&rate(20)), "{}", rate(20));
+        assert!(rate(400) > 950, "{}", rate(400));
+    }
+
+    #[test]
+    fn lanes_do_not_share_credits() {
+        let mut link = Link::new(&figures(1), &[true, false], 1_000, 1);
+        link.send(0, 0, message());
+        assert!(!link.can_send(0, 0));
+        assert!(link.can_send(1, 0));
     }
 }

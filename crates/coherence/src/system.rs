@@ -85,6 +85,8 @@ pub struct System<H> {
     down: Link,
     period: u64,
     cycle: u64,
+    /// The CPU's lane that may send next.
+    turn: usize,
 }
 
 impl<H: Home> System<H> {
@@ -111,6 +113,7 @@ impl<H: Home> System<H> {
             down,
             period,
             cycle: 0,
+            turn: 0,
         }
     }
 
@@ -125,16 +128,28 @@ impl<H: Home> System<H> {
                 self.cache.receive(message)?;
             }
         }
-        for (lane, queue) in self.cache.out.iter_mut().enumerate() {
-            while !queue.is_empty() && self.up.can_send(lane, now) {
-                if let Some(message) = queue.pop_front() {
-                    self.up.send(lane, now, message);
-                }
-            }
-        }
+        self.send_up(now);
         self.home.cycle(now, &mut self.up, &mut self.down)?;
         self.cycle += 1;
         Ok(())
+    }
+
+    /// The CPU's lanes take turns at the wire, a message each.
+    fn send_up(&mut self, now: u64) {
+        let lanes = self.cache.out.len();
+        let mut refused = 0;
+        while refused < lanes {
+            let lane = self.turn;
+            self.turn = (self.turn + 1) % lanes;
+            refused += 1;
+            if !self.up.can_send(lane, now) {
+                continue;
+            }
+            if let Some(message) = self.cache.out[lane].pop_front() {
+                self.up.send(lane, now, message);
+                refused = 0;
+            }
+        }
     }
 
     /// Virtual time.

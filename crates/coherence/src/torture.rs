@@ -1,11 +1,12 @@
 //! Random coherent operations from both sides on few lines, under the eyes of the [`oracle`](crate::oracle).
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use crate::cache::{Access, Cache, Outcome};
-use crate::home::{Acknowledge, Directory, Operation, OperationKind, Surroundings};
+use crate::home::{Acknowledge, Directory, HomeError, Operation, OperationKind, Surroundings};
 use crate::line::{write_parts, Data, PlainLine, PARTS, WORDS};
-use crate::model::Geometry;
+use crate::model::{build, Geometry};
 use crate::oracle::{Oracle, Violation};
 use crate::platform::LinkFigures;
 use crate::random::Random;
@@ -90,6 +91,15 @@ struct Torture {
 /// # Errors
 /// [`SystemError`] if the directory reports an error, stops, or gets stuck.
 pub fn run(plan: &Plan, link: &LinkFigures) -> Result<Report, SystemError> {
+    let library = build(plan.geometry).map_err(HomeError::from)?;
+    run_on(&library, plan, link)
+}
+
+/// The same on a model of the plan's geometry that was built before.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(library: &Path, plan: &Plan, link: &LinkFigures) -> Result<Report, SystemError> {
     let protocol = mesi()?;
     let surroundings = Surroundings {
         memory_latency: 2,
@@ -97,7 +107,8 @@ pub fn run(plan: &Plan, link: &LinkFigures) -> Result<Report, SystemError> {
         disorder: true,
     };
     let geometry = plan.geometry;
-    let home = Directory::new(geometry, &protocol.spec, surroundings, plan.seed)?;
+    let rules = &protocol.spec;
+    let home = Directory::from_library(library, geometry, rules, surroundings, plan.seed)?;
     let cache = Cache::new(
         protocol,
         geometry.total_sets(),

@@ -89,6 +89,19 @@ fn random_operations_are_explained() {
 }
 
 #[test]
+fn one_credit_a_lane_is_enough_to_get_on() {
+    let mut link = Platform::enzian().expect("platform").link;
+    link.header_credits = 1;
+    link.data_credits = 1;
+    let plan = Plan {
+        operations: 5_000,
+        ..plan(4)
+    };
+    let report = torture::run(&plan, &link).expect("run");
+    assert_eq!(report.unexplained, 0, "{:?}", report.first);
+}
+
+#[test]
 fn sets_that_overflow_are_recalled() {
     // Many more lines than places, all from few sets.
     let platform = Platform::enzian().expect("platform");
@@ -149,20 +162,68 @@ fn a_locked_line_waits_and_the_rest_of_its_unit_does_not() {
         system.cache.completed.is_empty(),
         "the locked line was handed out"
     );
+    // One at a time: each has to get past the request that waits.
     for (token, &line) in (20..).zip(&lines[1..4]) {
         assert_eq!(
             system.cache.access(line.fold(), Access::Load, token),
             Outcome::Started
         );
+        until(&mut system, "a load of the same unit", |s| {
+            s.cache.completed.last().is_some_and(|c| c.token == token)
+        });
     }
-    until(&mut system, "loads of the same unit", |s| {
-        s.cache.completed.len() == 3
-    });
     operate(&mut system, OperationKind::Unlock, lines[0], 1);
     until(&mut system, "the load after the unlock", |s| {
         s.cache.completed.len() == 4
     });
     assert_eq!(system.cache.completed[3].token, 10);
+}
+
+/// Two full sets of a unit, each with a locked line and one that can be recalled, in different ways: an
+/// operation on a third line of each must find the one that can go. When all are locked, it waits.
+#[test]
+fn a_recall_finds_the_line_that_can_go() {
+    let mut system = system();
+    let sets = |line: &PlainLine| line.fold().0 >> 2 & 3;
+    let unit = lines_of_unit(&system, 0, 0);
+    let of_set = |set: u64| -> Vec<PlainLine> {
+        let here = unit.iter().filter(|line| sets(line) == set);
+        here.take(3).copied().collect()
+    };
+    let (a, b) = (of_set(0), of_set(1));
+    let load = |system: &mut System<Directory>, line: PlainLine| {
+        let outcome = system.cache.access(line.fold(), Access::Load, 0);
+        assert_eq!(outcome, Outcome::Started);
+        until(system, "a load", |s| !s.cache.completed.is_empty());
+        system.cache.completed.clear();
+    };
+    let lock = |system: &mut System<Directory>, line: PlainLine| {
+        operate(system, OperationKind::Lock, line, 0);
+        until(system, "a lock", |s| !s.home.acknowledged.is_empty());
+        system.home.acknowledged.clear();
+    };
+    lock(&mut system, a[0]);
+    load(&mut system, a[1]);
+    load(&mut system, b[0]);
+    lock(&mut system, b[1]);
+    operate(&mut system, OperationKind::Lock, a[2], 1);
+    operate(&mut system, OperationKind::Lock, b[2], 2);
+    until(&mut system, "locks behind recalls", |s| {
+        s.home.acknowledged.len() == 2
+    });
+    system.home.acknowledged.clear();
+    assert!(!system.cache.has_copy(a[1].fold()) && !system.cache.has_copy(b[0].fold()));
+    // Now both sets hold nothing but locked lines.
+    operate(&mut system, OperationKind::Lock, a[1], 3);
+    for _ in 0..2_000 {
+        system.cycle().expect("cycle");
+    }
+    assert!(system.home.acknowledged.is_empty());
+    operate(&mut system, OperationKind::Unlock, a[0], 4);
+    until(&mut system, "the lock after the unlock", |s| {
+        s.home.acknowledged.len() == 2
+    });
+    assert_eq!(system.home.acknowledged[1].tag, 3);
 }
 
 /// The known deadlock: the application does not answer a read of the CPU before an invalidation in

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use card::sim::build::BuildError;
 
-use super::library::Recipe;
+use super::library::{Mutation, Recipe};
 
 /// Size of a directory: the parameters of `tmb_directory`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,15 @@ impl Geometry {
         slices: 2,
         units: 2,
         sets: 4,
+        ways: 2,
+        patience: 63,
+    };
+
+    /// The paper's units with few lines each.
+    pub const WIDE: Self = Self {
+        slices: 2,
+        units: 32,
+        sets: 2,
         ways: 2,
         patience: 63,
     };
@@ -106,6 +115,17 @@ pub enum ModelError {
 /// # Errors
 /// [`ModelError`] names the tool and what it said.
 pub fn build(geometry: Geometry) -> Result<PathBuf, ModelError> {
+    build_changed(geometry, None)
+}
+
+/// The same with a change of the RTL.
+///
+/// # Errors
+/// [`ModelError`] names the tool and what it said, or the mutation that does not fit.
+pub fn build_changed(
+    geometry: Geometry,
+    mutation: Option<Mutation>,
+) -> Result<PathBuf, ModelError> {
     Recipe {
         name: "directory",
         rtl: "rtl/directory/tmb_directory.f",
@@ -121,7 +141,7 @@ pub fn build(geometry: Geometry) -> Result<PathBuf, ModelError> {
         ],
         defines: vec![format!("NUM_SLICES={}", geometry.slices)],
         assertions: true,
-        mutation: None,
+        mutation,
     }
     .build()
 }

@@ -4,7 +4,7 @@ mod build;
 mod ffi;
 mod library;
 
-pub use build::{build, Geometry, ModelError};
+pub use build::{build, build_changed, Geometry, ModelError};
 pub use ffi::{Model, Registers, Row, SliceInputs, SliceOutputs};
 pub use library::Mutation;
 pub(crate) use library::Recipe;

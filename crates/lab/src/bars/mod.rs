@@ -7,6 +7,7 @@ mod demo;
 mod determinism;
 mod direct;
 mod fault;
+mod directory;
 mod formal;
 mod isolation;
 mod memory_model;
@@ -251,6 +252,73 @@ pub const ALL: &[Bar] = &[
             "cache_controller.mutants_survived",
         ],
         measure: cache_controller::mutants,
+    },
+    Bar {
+        names: &[
+            "directory.latency_ns",
+            "directory.read_ns",
+            "directory.two_cpus_read_ns",
+            "directory.vs_two_cpus",
+        ],
+        measure: directory::latencies,
+    },
+    Bar {
+        names: &[
+            "directory.seq_read.share_of_link",
+            "directory.rand_read.share_of_link",
+            "directory.seq_write.share_of_link",
+            "directory.rand_write.share_of_link",
+            "directory.write.most_of_link",
+        ],
+        measure: directory::streams,
+    },
+    Bar {
+        names: &[
+            "directory.model.no_evict_ahead.rand_read",
+            "directory.model.no_evict_ahead.rand_write",
+            "directory.model.no_jitter.rand_read",
+            "directory.model.no_jitter.rand_write",
+            "directory.model.jitter_60_ns.rand_read",
+            "directory.model.jitter_60_ns.rand_write",
+            "directory.model.transmit_one_line.rand_read",
+            "directory.model.transmit_one_line.rand_write",
+            "directory.model.half_credits.rand_read",
+            "directory.model.half_credits.rand_write",
+        ],
+        measure: directory::choices,
+    },
+    Bar {
+        names: &[
+            "directory.clean_invalidate_mlines_s",
+            "directory.clean_invalidate_shared_lines",
+            "directory.clean_invalidate_dirty.share_of_link",
+            "directory.clean_invalidate_ns",
+        ],
+        measure: directory::invalidations,
+    },
+    Bar {
+        names: &[
+            "directory.random_ops",
+            "directory.random_ops_64_units",
+            "directory.random_ops_unexplained",
+        ],
+        measure: directory::random_operations,
+    },
+    Bar {
+        names: &["directory.rtl_mutants", "directory.rtl_mutants_survived"],
+        measure: directory::mutants,
+    },
+    Bar {
+        names: &[
+            "synth.directory.lut",
+            "synth.directory.lut_percent_of_vu9p",
+            "synth.directory.ff",
+            "synth.directory.bram36",
+            "synth.directory.path_levels",
+            "synth.directory.latches",
+            "synth.directory.warnings",
+        ],
+        measure: directory::synthesis,
     },
     Bar {
         names: &["demo.identical", "demo.wall_s"],

@@ -256,8 +256,9 @@ pub fn systemverilog_rom(protocol: &Protocol, agent: Agent) -> String {
     let _ = write!(
         text,
         "  localparam int unsigned AddrWidth = {prefix}StateWidth + {prefix}EventWidth;\n  \
-         localparam int unsigned Depth = 2 ** AddrWidth;\n\n  // By {{state, event}}.\n  \
-         localparam logic [{prefix}EntryWidth-1:0] Rom [Depth] = '{{\n"
+         localparam int unsigned Depth = 2 ** AddrWidth;\n\n  \
+         // By {{state, event}}. A memory with contents, not a constant: tools keep it a memory.\n  \
+         logic [{prefix}EntryWidth-1:0] rom_q [Depth];\n  initial rom_q = '{{\n"
     );
     for row in &listing.rows {
         let (address, word) = (packer.address(row), packer.word(&row.outcome));
@@ -273,7 +274,7 @@ pub fn systemverilog_rom(protocol: &Protocol, agent: Agent) -> String {
         text,
         "    default: '0\n  }};\n\n  logic [AddrWidth-1:0] addr;\n  \
          logic [{prefix}EntryWidth-1:0] entry_q;\n\n  assign addr = {{state_i, event_i}};\n\n  \
-         always_ff @(posedge clk_i) begin\n    if (en_i) begin\n      entry_q <= Rom[addr];\n    \
+         always_ff @(posedge clk_i) begin\n    if (en_i) begin\n      entry_q <= rom_q[addr];\n    \
          end\n  end\n\n  assign entry_o = {short}_entry_t'(entry_q);\n\nendmodule\n"
     );
     text
