@@ -186,7 +186,7 @@ impl Copy {
     ) -> Result<Self, Failure> {
         let name = format!("copy{}", slot.0);
         let (from, to) = (folder.join(format!("{name}.in")), folder.join(name));
-        let content: Vec<u8> = (0..BYTES).map(|n| (n * n >> 7) as u8).collect();
+        let content: Vec<u8> = (0..BYTES).map(|n| ((n * n) >> 7) as u8).collect();
         fs::write(&from, content)?;
         let input = space.map_file(&from, MapOptions::read_only())?;
         let output = space.map_file(&to, MapOptions::create(BYTES))?;
