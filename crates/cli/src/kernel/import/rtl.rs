@@ -259,10 +259,11 @@ mod tests {
 
     #[test]
     fn hostile_archives_are_refused() {
+        type Files<'a> = &'a [(&'a str, &'a [u8])];
         let xml: (&str, &[u8]) = ("kernel.xml", XML.as_bytes());
         let zeroes = vec![0; FILE_BYTES as usize + 1];
         let huge = vec![b' '; XML_LIMIT as usize + 1];
-        let cases: [(&[(&str, &[u8])], &str); 10] = [
+        let cases: [(Files, &str); 10] = [
             (&[xml, ("../up.v", b"")], "leads out"),
             (&[xml, ("a/../../up.txt", b"")], "leads out"),
             (&[xml, ("/etc/x.v", b"")], "refused"),
