@@ -2,8 +2,9 @@
 //!
 //! The attacker is one kernel with a mode (`crates/tombolo/tests/kernels/attacker`), in slot 0; an
 //! honest copy kernel works beside it in slot 1. An attack does harm if the honest kernel fails, copies
-//! other bytes or takes more than [`TOLERATED`] of the time that it takes beside an idle slot, if the
-//! attacker's owner is told something else than what happened, or if slot 0 cannot be used again.
+//! other bytes or takes more than [`TOLERATED`] of the time that it takes beside a kernel that keeps the
+//! rules and faults on its own page (link and host are everybody's), if the attacker's owner is told
+//! something else than what happened, or if slot 0 cannot be used again.
 
 use super::Failure;
 use crate::row::{Row, Target};
@@ -36,6 +37,12 @@ const fn attack(name: &'static str, mode: u64, told: &'static str) -> Attack {
         unmaps: false,
     }
 }
+
+/// What a neighbour may cost: honest reads, or writes, of its own mapping.
+const NEIGHBOURS: [Attack; 2] = [
+    attack("an honest reader", 9, ""),
+    attack("an honest writer", WRITE + 9, ""),
+];
 
 const WRITE: u64 = 32;
 const OTHER: u64 = 64;
@@ -262,12 +269,12 @@ fn run(attack: Option<&Attack>) -> Result<Outcome, Failure> {
 }
 
 /// The harm that an attack did, if any.
-fn harm(attack: &Attack, alone: u64) -> Option<String> {
+fn harm(attack: &Attack, allowed: u64) -> Option<String> {
     let outcome = match run(Some(attack)) {
         Ok(outcome) => outcome,
         Err(failure) => return Some(failure.to_string()),
     };
-    let share = outcome.cycles as f64 / alone as f64;
+    let share = outcome.cycles as f64 / allowed as f64;
     eprintln!(
         "{:<30} {share:.3}  {}",
         attack.name,
@@ -289,9 +296,16 @@ fn harm(attack: &Attack, alone: u64) -> Option<String> {
 
 fn harmful<'a>(attacks: impl Iterator<Item = &'a Attack>) -> Result<usize, Failure> {
     let alone = run(None)?.cycles;
+    let mut allowed = alone;
+    for neighbour in &NEIGHBOURS {
+        allowed = allowed.max(run(Some(neighbour))?.cycles);
+    }
+    eprintln!(
+        "the honest kernel takes {alone} cycles alone, {allowed} beside one that keeps the rules"
+    );
     let mut count = 0;
     for attack in attacks {
-        if let Some(harm) = harm(attack, alone) {
+        if let Some(harm) = harm(attack, allowed) {
             eprintln!("{}: {harm}", attack.name);
             count += 1;
         }
