@@ -17,8 +17,9 @@ module tmb_esi_home_rom
   localparam int unsigned AddrWidth = HomeStateWidth + HomeEventWidth;
   localparam int unsigned Depth = 2 ** AddrWidth;
 
-  // By {state, event}.
-  localparam logic [HomeEntryWidth-1:0] Rom [Depth] = '{
+  // By {state, event}. A memory with contents, not a constant: tools keep it a memory.
+  logic [HomeEntryWidth-1:0] rom_q [Depth];
+  initial rom_q = '{
     0: 21'h101002,  // I Get
     1: 21'h102002,  // I GetForWriting
     2: 21'h102002,  // I UpgradeForWriting
@@ -359,7 +360,7 @@ module tmb_esi_home_rom
 
   always_ff @(posedge clk_i) begin
     if (en_i) begin
-      entry_q <= Rom[addr];
+      entry_q <= rom_q[addr];
     end
   end
 

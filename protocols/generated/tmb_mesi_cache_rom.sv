@@ -17,8 +17,9 @@ module tmb_mesi_cache_rom
   localparam int unsigned AddrWidth = CacheStateWidth + CacheEventWidth;
   localparam int unsigned Depth = 2 ** AddrWidth;
 
-  // By {state, event}.
-  localparam logic [CacheEntryWidth-1:0] Rom [Depth] = '{
+  // By {state, event}. A memory with contents, not a constant: tools keep it a memory.
+  logic [CacheEntryWidth-1:0] rom_q [Depth];
+  initial rom_q = '{
     0: 17'h10c00,  // I Load_to_S
     1: 17'h11420,  // I Prefetch_to_E
     2: 17'h11c20,  // I Store_to_M
@@ -118,7 +119,7 @@ module tmb_mesi_cache_rom
 
   always_ff @(posedge clk_i) begin
     if (en_i) begin
-      entry_q <= Rom[addr];
+      entry_q <= rom_q[addr];
     end
   end
 

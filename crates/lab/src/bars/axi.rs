@@ -144,9 +144,9 @@ mod tests {
             ..FunctionalConfig::default()
         });
         let mut host = Host::new(card, &kernel().unwrap(), model.memory(), FRAMES, 3).unwrap();
-        host.lose_one = true;
         let (list, expected) = model.draw(4_000);
         let results = host.run(&list).unwrap();
+        host.lose_one = true;
         let memory = host.memory().unwrap();
         assert!(program::compare(&expected, &results) > 0 || memory != model.memory());
     }

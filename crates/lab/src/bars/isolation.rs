@@ -116,7 +116,7 @@ const ATTACKS: &[Attack] = &[
     attack(
         "interrupts without end",
         OTHER,
-        "raised its interrupt 64 times",
+        "raised its interrupt 16 times",
     ),
     attack("an interrupt that stays", OTHER + 1, "was not done after"),
     attack(
