@@ -1,13 +1,12 @@
 //! Driving a card without the pager: data and table entries are put there by hand, so that only the
 //! card's own speed is measured.
 
+use super::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, INTERRUPT_STATUS, START};
 use super::Failure;
-use card::command::{Command, CommandId, Operation};
-use card::event::{CommandStatus, Event};
+use card::command::Operation;
 use card::kernel::KernelPackage;
 use card::sim::{SimCard, SimOptions};
 use card::{Card, SlotId};
-use std::collections::BTreeSet;
 use units::{
     Asid, CardAddr, FrameNumber, PageEntry, PageSize, Picoseconds, TableGeometry, Target, VirtAddr,
 };
@@ -49,12 +48,10 @@ impl Lane {
 
 /// A kernel between two buffers, in one or several slots.
 pub struct Bench {
-    /// The card.
-    pub card: SimCard,
+    driver: Driver<SimCard>,
     kernel: KernelPackage,
     lanes: Vec<Lane>,
     bytes: u64,
-    next_command: u32,
 }
 
 impl Bench {
@@ -76,20 +73,19 @@ impl Bench {
         let card = SimCard::open(options, |_| {})?;
         let kernel = KernelPackage::open(&card::sim::home().join("kernels").join(kernel))?;
         let mut bench = Self {
-            card,
+            driver: Driver::new(card),
             kernel,
             lanes,
             bytes,
-            next_command: 0,
         };
         for number in 0..bench.lanes.len() as u8 {
             let asid = Asid::new(number).ok_or("space")?;
-            if bench.card.description().translated {
+            if bench.card().description().translated {
                 bench.install_pages(asid, bench.lanes[usize::from(number)])?;
             }
             let package = bench.kernel.clone();
-            bench.card.load(SlotId(number), &package)?;
-            bench.card.control_slot(SlotId(number), asid, true)?;
+            bench.card().load(SlotId(number), &package)?;
+            bench.card().control_slot(SlotId(number), asid, true)?;
         }
         Ok(bench)
     }
@@ -97,12 +93,12 @@ impl Bench {
     fn install_pages(&mut self, asid: Asid, lane: Lane) -> Result<(), Failure> {
         let table = CardAddr::new(lane.table).and_then(|base| TableGeometry::new(base, 12));
         let table = table.ok_or("table geometry")?;
-        self.command(Operation::Zero {
+        self.driver.command(Operation::Zero {
             to: table.base(),
             bytes: table.bytes(),
         })?;
         let size = PageSize::MIB_2;
-        self.card
+        self.card()
             .control_space(asid, Some((table, 1 << size.class())))?;
         for base in [lane.input, lane.output] {
             for page in 0..self.bytes.div_ceil(size.bytes()) {
@@ -120,7 +116,7 @@ impl Bench {
                     accessed: true,
                     dirty: true,
                 };
-                self.command(Operation::Install {
+                self.driver.command(Operation::Install {
                     asid,
                     address,
                     entry,
@@ -130,92 +126,47 @@ impl Bench {
         Ok(())
     }
 
-    fn command(&mut self, operation: Operation) -> Result<(), Failure> {
-        self.next_command += 1;
-        let id = CommandId(self.next_command);
-        self.card.submit(Command {
-            id,
-            operation,
-            fence: true,
-            notify: true,
-            ..Command::default()
-        })?;
-        self.wait_for(|event| {
-            matches!(event, Event::Completed { id: done, status: CommandStatus::Ok, .. } if *done == id)
-        })
-    }
-
-    /// Waits for one kind of event; any other is a failure.
-    fn wait_for(&mut self, wanted: impl Fn(&Event) -> bool) -> Result<(), Failure> {
-        let mut events = Vec::new();
-        while events.is_empty() {
-            events = self.card.wait(None)?;
-        }
-        match events.iter().find(|event| !wanted(event)) {
-            Some(other) => Err(format!("unexpected event {other:?}").into()),
-            None => Ok(()),
-        }
-    }
-
-    fn set(&mut self, slot: u8, argument: &str, value: &[u8]) -> Result<(), Failure> {
-        let arguments = &self.kernel.manifest.arguments;
-        let found = arguments
-            .iter()
-            .find(|a| a.name == argument)
-            .ok_or("no such argument")?;
-        let offset = register(slot, found.offset);
-        for (number, word) in value.chunks_exact(4).enumerate() {
-            let word = u32::from_le_bytes(word.try_into()?);
-            self.card.write_register(offset + 4 * number as u32, word)?;
-        }
-        Ok(())
+    /// The card.
+    pub fn card(&mut self) -> &mut SimCard {
+        &mut self.driver.card
     }
 
     /// Sets further arguments than input, output and bytes, of every slot.
     pub fn set_argument(&mut self, argument: &str, value: &[u8]) -> Result<(), Failure> {
-        (0..self.lanes.len() as u8).try_for_each(|slot| self.set(slot, argument, value))
+        self.slots()
+            .try_for_each(|slot| self.driver.set(slot, &self.kernel, argument, value))
     }
 
     /// Runs the kernels over all bytes once; virtual time from the first write of ap_start to the last
     /// interrupt.
     pub fn run(&mut self) -> Result<Picoseconds, Failure> {
-        let slots = self.lanes.len() as u8;
-        for slot in 0..slots {
-            let lane = self.lanes[usize::from(slot)];
+        for (slot, lane) in self.slots().zip(&self.lanes) {
             for (name, value) in [
                 ("input", lane.input),
                 ("output", lane.output),
                 ("bytes", self.bytes),
             ] {
-                self.set(slot, name, &value.to_le_bytes())?;
+                let value = value.to_le_bytes();
+                self.driver.set(slot, &self.kernel, name, &value)?;
             }
-            self.card.write_register(register(slot, 0x04), 1)?;
-            self.card.write_register(register(slot, 0x08), 1)?;
+            self.driver.write(slot, GLOBAL_INTERRUPT, 1)?;
+            self.driver.write(slot, INTERRUPT_ENABLE, 1)?;
         }
-        let start = self.card.now();
-        for slot in 0..slots {
-            self.card.write_register(register(slot, 0), 1)?;
+        let start = self.driver.card.now();
+        for slot in self.slots() {
+            self.driver.write(slot, START, 1)?;
         }
-        let mut running: BTreeSet<SlotId> = (0..slots).map(SlotId).collect();
-        while !running.is_empty() {
-            for event in self.card.wait(None)? {
-                match event {
-                    Event::Interrupt(slot) if running.remove(&slot) => {}
-                    other => return Err(format!("unexpected event {other:?}").into()),
-                }
-            }
-        }
-        let time = self.card.now() - start;
-        for slot in 0..slots {
-            let status = self.card.read_register(register(slot, 0x0c))?;
-            self.card.write_register(register(slot, 0x0c), status)?;
-            self.card.read_register(register(slot, 0))?;
+        self.driver.interrupts(self.slots())?;
+        let time = self.driver.card.now() - start;
+        for slot in self.slots() {
+            let status = self.driver.read(slot, INTERRUPT_STATUS)?;
+            self.driver.write(slot, INTERRUPT_STATUS, status)?;
+            self.driver.read(slot, START)?;
         }
         Ok(time)
     }
-}
 
-/// BAR address of a register of a slot's kernel.
-fn register(slot: u8, offset: u32) -> u32 {
-    card::registers::SLOT_CONTROL.at(slot.into()) + offset
+    fn slots(&self) -> impl Iterator<Item = SlotId> {
+        (0..self.lanes.len() as u8).map(SlotId)
+    }
 }

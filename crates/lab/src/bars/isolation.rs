@@ -29,6 +29,14 @@ struct Attack {
     unmaps: bool,
 }
 
+/// An attack whose mapping the host ends meanwhile.
+const fn attack_unmapped(name: &'static str, mode: u64, told: &'static str) -> Attack {
+    Attack {
+        unmaps: true,
+        ..attack(name, mode, told)
+    }
+}
+
 const fn attack(name: &'static str, mode: u64, told: &'static str) -> Attack {
     Attack {
         name,
@@ -113,6 +121,12 @@ const ATTACKS: &[Attack] = &[
     attack("W withdrawn", WRITE + 23, "withdrew WVALID"),
     attack("W changed", WRITE + 24, "changed W"),
     attack("writes without strobes", WRITE + 25, ""),
+    attack_unmapped("reads after the mapping ended", 14, "a read at 0x"),
+    attack_unmapped(
+        "writes after the mapping ended",
+        WRITE + 14,
+        "a write at 0x",
+    ),
     attack(
         "interrupts without end",
         OTHER,

@@ -7,6 +7,7 @@ mod demo;
 mod determinism;
 mod direct;
 mod directory;
+mod driver;
 mod fault;
 mod formal;
 mod isolation;

@@ -15,7 +15,7 @@ const BYTES: u64 = 32 << 20;
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let mut bench = Bench::open(SimOptions::named("f1")?, "copy", BYTES)?;
     bench.run()?;
-    let period = bench.card.description().clock_period.get().max(1);
+    let period = bench.card().description().clock_period.get().max(1);
     let start = Instant::now();
     let time = bench.run()?;
     let wall = start.elapsed().as_secs_f64();
@@ -55,7 +55,7 @@ pub fn measure_four() -> Result<Vec<Row>, Failure> {
         .collect();
     let mut bench = Bench::open_lanes(options, "copy", BYTES_OF_FOUR, lanes)?;
     bench.run()?;
-    let period = bench.card.description().clock_period.get().max(1);
+    let period = bench.card().description().clock_period.get().max(1);
     let start = Instant::now();
     let time = bench.run()?;
     let wall = start.elapsed().as_secs_f64();

@@ -1,10 +1,10 @@
 //! Translations that all need the page table: random reads of 64 bytes from 4 KiB pages, against what
 //! the same memory could do with two reads an access; and how many sets a walk reads.
 
+use super::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, START};
 use super::Failure;
 use crate::row::{Row, Target};
-use card::command::{Command, CommandId, Operation};
-use card::event::{CommandStatus, Event};
+use card::command::Operation;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::registers;
@@ -13,12 +13,11 @@ use card::{Card, SlotId};
 use std::sync::Arc;
 use timing::dram::{Access, Controller, MemoryChannel};
 use units::{
-    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Picoseconds, Stripe,
-    TableGeometry, Target as Place, VirtAddr,
+    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Picoseconds, TableGeometry,
+    Target as Place, VirtAddr,
 };
 
 const SLOT: SlotId = SlotId(0);
-const CONTROL: u32 = 0x10_0000;
 /// Entries of the only L1 TLB.
 const L1_ENTRIES: u64 = 16;
 /// log2(bytes) of what is read: 1024 times the L1's reach.
@@ -74,9 +73,8 @@ fn content(row: u64, word: u64) -> u64 {
 
 /// A card with `random_read`, driven by hand.
 struct Bench {
-    card: SimCard,
+    driver: Driver<SimCard>,
     kernel: KernelPackage,
-    next_command: u32,
     unanswered: u64,
 }
 
@@ -92,33 +90,22 @@ impl Bench {
         let kernel = KernelPackage::open(&card::sim::home().join("kernels/random_read"))?;
         card.load(SLOT, &kernel)?;
         Ok(Self {
-            card,
+            driver: Driver::new(card),
             kernel,
-            next_command: 0,
             unanswered: 0,
         })
     }
 
     /// Queues a command; every so often waits until all are done.
     fn command(&mut self, operation: Operation) -> Result<(), Failure> {
-        self.next_command += 1;
         self.unanswered += 1;
-        let last = self.unanswered == BATCH;
-        let id = CommandId(self.next_command);
-        self.card.submit(Command {
-            id,
-            operation,
-            fence: last,
-            notify: last,
-            stripe: Stripe::NONE,
-        })?;
-        if last {
+        if self.unanswered == BATCH {
             self.unanswered = 0;
-            self.wait_for(|event| {
-                matches!(event, Event::Completed { id: done, status: CommandStatus::Ok, .. } if *done == id)
-            })?;
+            self.driver.command(operation)
+        } else {
+            self.driver.submit(operation, false)?;
+            Ok(())
         }
-        Ok(())
     }
 
     fn finish_commands(&mut self) -> Result<(), Failure> {
@@ -126,17 +113,6 @@ impl Bench {
             self.command(Operation::Nop)?;
         }
         Ok(())
-    }
-
-    fn wait_for(&mut self, wanted: impl Fn(&Event) -> bool) -> Result<(), Failure> {
-        let mut events = Vec::new();
-        while events.is_empty() {
-            events = self.card.wait(None)?;
-        }
-        match events.iter().find(|event| !wanted(event)) {
-            Some(other) => Err(format!("unexpected event {other:?}").into()),
-            None => Ok(()),
-        }
     }
 
     fn open_space(&mut self, sets_log2: u8, sizes: &[PageSize]) -> Result<TableGeometry, Failure> {
@@ -147,8 +123,10 @@ impl Bench {
         self.finish_commands()?;
         let classes = sizes.iter().map(|size| 1 << size.class()).sum();
         let asid = Asid::default();
-        self.card.control_space(asid, Some((table, classes)))?;
-        self.card.control_slot(SLOT, asid, true)?;
+        self.driver
+            .card
+            .control_space(asid, Some((table, classes)))?;
+        self.driver.card.control_slot(SLOT, asid, true)?;
         Ok(table)
     }
 
@@ -169,14 +147,6 @@ impl Bench {
         })
     }
 
-    fn set(&mut self, argument: &str, value: u64) -> Result<(), Failure> {
-        let found = self.kernel.manifest.argument(argument);
-        let offset = CONTROL + found.ok_or("no such argument")?.offset;
-        self.card.write_register(offset, value as u32)?;
-        self.card.write_register(offset + 4, (value >> 32) as u32)?;
-        Ok(())
-    }
-
     /// From the write of ap_start to the interrupt.
     fn run(&mut self, rows_log2: u32, reads: u64) -> Result<Picoseconds, Failure> {
         for (name, value) in [
@@ -186,19 +156,20 @@ impl Bench {
             ("rows_log2", rows_log2.into()),
             ("seed", SEED),
         ] {
-            self.set(name, value)?;
+            let value = value.to_le_bytes();
+            self.driver.set(SLOT, &self.kernel, name, &value)?;
         }
-        self.card.write_register(CONTROL + 0x04, 1)?;
-        self.card.write_register(CONTROL + 0x08, 1)?;
-        let start = self.card.now();
-        self.card.write_register(CONTROL, 1)?;
-        self.wait_for(|event| matches!(event, Event::Interrupt(SLOT)))?;
-        Ok(self.card.now() - start)
+        self.driver.write(SLOT, GLOBAL_INTERRUPT, 1)?;
+        self.driver.write(SLOT, INTERRUPT_ENABLE, 1)?;
+        let start = self.driver.card.now();
+        self.driver.write(SLOT, START, 1)?;
+        self.driver.interrupts([SLOT].into_iter())?;
+        Ok(self.driver.card.now() - start)
     }
 
     fn walk_reads(&mut self) -> Result<u64, Failure> {
-        let low = self.card.read_register(registers::WALK_READS_LO)?;
-        let high = self.card.read_register(registers::WALK_READS_HI)?;
+        let low = self.driver.card.read_register(registers::WALK_READS_LO)?;
+        let high = self.driver.card.read_register(registers::WALK_READS_HI)?;
         Ok(u64::from(high) << 32 | u64::from(low))
     }
 }
@@ -206,11 +177,11 @@ impl Bench {
 /// Accesses a second with real walks.
 fn with_walks(pages: Pages) -> Result<f64, Failure> {
     let mut bench = Bench::open()?;
-    let channel_bytes_log2 = bench.card.description().channel_bytes_log2;
+    let channel_bytes_log2 = bench.driver.card.description().channel_bytes_log2;
     let frame = |page| pages.frame(page, channel_bytes_log2);
     bench.open_space(SETS_LOG2, &[PageSize::KIB_4])?;
     let host = Arc::new(HostMemory::allocate((BATCH * 4096) as usize)?);
-    let host_at = bench.card.map_host(host.clone())?;
+    let host_at = bench.driver.card.map_host(host.clone())?;
     let mut data = vec![0; 4096];
     for page in 0..PAGES {
         for (index, word) in data.chunks_exact_mut(8).enumerate() {
@@ -338,7 +309,7 @@ pub fn reads_per_walk() -> Result<Vec<Row>, Failure> {
     let before = bench.walk_reads()?;
     bench.run((REGIONS << 15).ilog2(), READS)?;
     let reads = bench.walk_reads()? - before;
-    let statistics = bench.card.statistics()?;
+    let statistics = bench.driver.card.statistics()?;
     let walks: u64 = statistics
         .streams
         .iter()

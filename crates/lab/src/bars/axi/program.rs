@@ -1,5 +1,7 @@
 //! Random bursts, and what must come of them.
 
+use crate::random::Random;
+
 /// Bytes of a page, and pages that the bursts touch.
 pub const PAGE_BYTES: u64 = 4096;
 /// Pages that the bursts touch.
@@ -13,23 +15,6 @@ const WRITE: u16 = 1;
 const BARRIER: u16 = 2;
 /// Bursts of a batch go to pages near each other.
 const WINDOW: u64 = 5;
-
-/// SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-}
 
 /// A burst of the list.
 #[derive(Clone, Debug)]

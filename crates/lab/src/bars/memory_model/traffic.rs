@@ -1,5 +1,6 @@
 //! Traffic for a memory model, and what is seen of it.
 
+use crate::random::Random;
 use timing::dram::{Access, Controller, MemoryChannel};
 use timing::platform::Memory;
 use units::Picoseconds;
@@ -66,25 +67,6 @@ impl Places<'_> {
         let mut random = Random(seed);
         let rows = self.0.channel_bytes / 64;
         (0..count).map(|_| random.next() % rows * 64).collect()
-    }
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Exponentially distributed, mean 1.
-    fn exponential(&mut self) -> f64 {
-        let unit = ((self.next() >> 11) as f64 + 1.0) / (1u64 << 53) as f64;
-        -unit.ln()
     }
 }
 

@@ -1,0 +1,126 @@
+//! A card driven by hand, without pager or library: one command or one register at a time.
+
+use super::Failure;
+use card::command::{Command, CommandId, Operation};
+use card::event::{CommandStatus, Event};
+use card::kernel::KernelPackage;
+use card::{Card, SlotId};
+
+/// Registers of every kernel's control interface.
+pub const START: u32 = 0x00;
+pub const GLOBAL_INTERRUPT: u32 = 0x04;
+pub const INTERRUPT_ENABLE: u32 = 0x08;
+pub const INTERRUPT_STATUS: u32 = 0x0c;
+
+/// A card, and the number of the last command that it was given.
+pub struct Driver<C> {
+    pub card: C,
+    last: u32,
+}
+
+impl<C: Card> Driver<C> {
+    pub fn new(card: C) -> Self {
+        Self { card, last: 0 }
+    }
+
+    /// Queues a command. One that is `awaited` waits for those before it, and tells when it is done.
+    pub fn submit(&mut self, operation: Operation, awaited: bool) -> Result<CommandId, Failure> {
+        self.last = self.last.wrapping_add(1);
+        let id = CommandId(self.last);
+        self.card.submit(Command {
+            id,
+            operation,
+            fence: awaited,
+            notify: awaited,
+            ..Command::default()
+        })?;
+        Ok(id)
+    }
+
+    /// Runs a command to its end; whether the entry that it touched was dirty. `others` gets the events
+    /// that are not its completion.
+    pub fn command_beside(
+        &mut self,
+        operation: Operation,
+        mut others: impl FnMut(Event) -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
+        let id = self.submit(operation, true)?;
+        let mut found = None;
+        while found.is_none() {
+            for event in self.card.wait(None)? {
+                match event {
+                    Event::Completed {
+                        id: ended,
+                        status: CommandStatus::Ok,
+                        dirty,
+                        ..
+                    } if ended == id => found = Some(dirty),
+                    Event::Completed { .. } => {
+                        return Err(format!("{operation:?} ended with {event:?}").into())
+                    }
+                    other => others(other)?,
+                }
+            }
+        }
+        Ok(found == Some(true))
+    }
+
+    /// Runs a command to its end; nothing else may happen.
+    pub fn command(&mut self, operation: Operation) -> Result<(), Failure> {
+        self.command_beside(operation, |other| Err(unexpected(&other)))?;
+        Ok(())
+    }
+
+    /// Waits for these slots' interrupts; nothing else may happen.
+    pub fn interrupts(&mut self, slots: impl Iterator<Item = SlotId>) -> Result<(), Failure> {
+        let mut running: std::collections::BTreeSet<SlotId> = slots.collect();
+        while !running.is_empty() {
+            for event in self.card.wait(None)? {
+                match event {
+                    Event::Interrupt(slot) if running.remove(&slot) => {}
+                    other => return Err(unexpected(&other)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets an argument of the kernel in a slot; `value` is a multiple of 4 bytes.
+    pub fn set(
+        &mut self,
+        slot: SlotId,
+        kernel: &KernelPackage,
+        argument: &str,
+        value: &[u8],
+    ) -> Result<(), Failure> {
+        let found = kernel.manifest.argument(argument);
+        let offset = found.ok_or("no such argument")?.offset;
+        for (number, word) in (0..).zip(value.chunks_exact(4)) {
+            self.write(
+                slot,
+                offset + 4 * number,
+                u32::from_le_bytes(word.try_into()?),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Writes a control register of the kernel in a slot.
+    pub fn write(&mut self, slot: SlotId, offset: u32, value: u32) -> Result<(), Failure> {
+        Ok(self.card.write_register(control(slot, offset), value)?)
+    }
+
+    /// Reads a control register of the kernel in a slot.
+    pub fn read(&mut self, slot: SlotId, offset: u32) -> Result<u32, Failure> {
+        Ok(self.card.read_register(control(slot, offset))?)
+    }
+}
+
+fn unexpected(event: &Event) -> Failure {
+    format!("unexpected event {event:?}").into()
+}
+
+/// BAR address of a control register of the kernel in a slot.
+fn control(slot: SlotId, offset: u32) -> u32 {
+    card::registers::SLOT_CONTROL.at(slot.0.into()) + offset
+}
