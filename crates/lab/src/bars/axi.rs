@@ -133,9 +133,11 @@ mod tests {
         }
     }
 
-    /// The judge sees that what was written to a page is lost, in mid-run or at the end.
+    /// The judge sees that what was written to a page is lost, at the end or in mid-run, unless all of
+    /// it is written over.
     #[test]
     fn a_lost_page_is_a_mismatch() {
+        let mut noticed = 0;
         for seed in 0..24 {
             let mut model = Model::new(seed);
             let mut kernels = Registry::default();
@@ -146,16 +148,22 @@ mod tests {
             });
             let (kernel, memory) = (kernel().unwrap(), model.memory());
             let mut host = Host::new(card, &kernel, memory, FRAMES, seed).unwrap();
-            // Few enough that nobody writes over all that was lost.
             let (list, expected) = model.draw(300);
-            host.lose_one = seed % 2 == 0;
+            let at_the_end = seed % 4 == 0;
+            host.lose_one = !at_the_end;
             let results = host.run(&list).unwrap();
-            assert!(!host.lose_one, "seed {seed}: nothing was lost");
-            host.lose_one = seed % 2 == 1;
+            host.lose_one |= at_the_end;
             let memory = host.memory().unwrap();
             assert!(!host.lose_one, "seed {seed}: nothing was lost");
-            let noticed = program::compare(&expected, &results) > 0 || memory != model.memory();
-            assert!(noticed, "seed {seed}");
+            if program::compare(&expected, &results) > 0 || memory != model.memory() {
+                noticed += 1;
+            } else {
+                assert!(!at_the_end, "seed {seed}");
+                // Nothing that was lost is there.
+                let there = host.lost.iter().filter(|(at, lost)| memory[*at] == *lost);
+                assert!(there.count() * 16 < host.lost.len().max(32), "seed {seed}");
+            }
         }
+        assert!(noticed >= 16, "{noticed} of 24");
     }
 }

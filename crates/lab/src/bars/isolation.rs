@@ -163,6 +163,8 @@ const SELECTION: &[&str] = &[
     "R never taken",
     "write faults without end",
     "WLAST early",
+    "W changed",
+    "writes after the mapping ended",
     "interrupts without end",
     "deaf to control reads",
 ];
@@ -347,7 +349,7 @@ pub fn measure_attacks() -> Result<Vec<Row>, Failure> {
 
 /// Bytes that the honest kernel copies again and again.
 const HOT_BYTES: u64 = 2 << 20;
-const HOT_RUNS: usize = 4;
+const HOT_RUNS: usize = 8;
 /// Reads a row of every page of a file that does not fit.
 const THRASH: u64 = 26;
 const THRASHED_BYTES: u64 = 64 << 20;

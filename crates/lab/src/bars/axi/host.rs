@@ -52,6 +52,9 @@ pub struct Host<C> {
     /// Forget to write back once.
     #[cfg(test)]
     pub lose_one: bool,
+    /// What was forgotten: where, and the byte.
+    #[cfg(test)]
+    pub lost: Vec<(usize, u8)>,
 }
 
 impl<C: Card> Host<C> {
@@ -83,6 +86,8 @@ impl<C: Card> Host<C> {
             protections: 0,
             #[cfg(test)]
             lose_one: false,
+            #[cfg(test)]
+            lost: Vec::new(),
             driver: Driver::new(card),
             memory,
         };
@@ -266,9 +271,15 @@ impl<C: Card> Host<C> {
         let to = self.at.offset(aside);
         self.done(Operation::CopyOut { from, to, bytes })?;
         let (mut old, mut new) = (vec![0; bytes as usize], vec![0; bytes as usize]);
-        self.memory.read(page * bytes as usize, &mut old)?;
+        let start = page * bytes as usize;
+        self.memory.read(start, &mut old)?;
         self.memory.read(aside as usize, &mut new)?;
-        self.lose_one = old == new;
+        let changed = (start..).zip(new.into_iter().zip(old));
+        self.lost = changed
+            .filter(|(_, (new, old))| new != old)
+            .map(|(at, (new, _))| (at, new))
+            .collect();
+        self.lose_one = self.lost.is_empty();
         Ok(!self.lose_one)
     }
 
