@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use tombolo::{
     AddressSpace, Card, Continue, Error, FileState, FunctionalCard, FunctionalConfig, MapOptions,
-    Mapping, OwnerOptions, Picoseconds, Report, SimOptions, Slot, SlotId, Timeline,
+    Mapping, OwnerOptions, Picoseconds, Report, SimOptions, Slot, SlotId, Timeline, Waves,
 };
 
 /// Runs a kernel on mapped files.
@@ -28,7 +28,10 @@ use tombolo::{
       --set length=1000 --deadline 10ms --json report.json
   A card memory smaller than the data:
     tombolo run copy --card-memory 16MiB --map input=big --map output=big2:new \\
-      --set 'bytes=size(input)'")]
+      --set 'bytes=size(input)'
+  See what happened, on a timeline and cycle for cycle:
+    tombolo run copy --map input=a --map output=b:new --set 'bytes=size(input)' \\
+      --trace run.pftrace --wave run.fst --wave-from 50us --wave-for 5us")]
 pub struct Run {
     /// A kernel's folder, or the name of one in `kernels/`.
     kernel: String,
@@ -69,6 +72,22 @@ pub struct Run {
     #[arg(long, value_name = "FILE", conflicts_with = "functional")]
     trace: Option<PathBuf>,
 
+    /// Writes waveforms: waves.fst gives waves.kernel-0.fst and, if asked for, waves.shell.fst.
+    #[arg(long, value_name = "FILE.fst", conflicts_with = "functional")]
+    wave: Option<PathBuf>,
+
+    /// Whose waveforms. The shell's model is built for them, which takes minutes the first time.
+    #[arg(long, value_enum, default_value_t = WaveOf::Kernel, requires = "wave")]
+    wave_of: WaveOf,
+
+    /// Waveforms begin at this virtual time.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "0ns", requires = "wave")]
+    wave_from: Picoseconds,
+
+    /// Waveforms last so long; files grow with it.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "1ms", requires = "wave")]
+    wave_for: Picoseconds,
+
     /// Writes the report as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -76,6 +95,17 @@ pub struct Run {
     /// Prints no report.
     #[arg(long, short)]
     quiet: bool,
+}
+
+/// Whose waveforms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum WaveOf {
+    /// The kernel's.
+    Kernel,
+    /// The shell's.
+    Shell,
+    /// Both.
+    Both,
 }
 
 /// What ends a run badly.
@@ -215,6 +245,13 @@ impl Run {
             .map(|bytes| bytes / u64::from(options.shell.channels.max(1)));
         options.idle_skipping = !self.no_idle_skipping;
         options.timeline = timeline.cloned();
+        options.waves = self.wave.as_ref().map(|path| Waves {
+            path: path.clone(),
+            from: self.wave_from,
+            span: self.wave_for,
+            shell: self.wave_of != WaveOf::Kernel,
+            kernels: self.wave_of != WaveOf::Shell,
+        });
         let file_state = if self.cold {
             FileState::Cold
         } else {

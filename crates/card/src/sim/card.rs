@@ -6,7 +6,7 @@ use super::engine::{ClockDomain, Engine, Notice, Parts, Stop};
 use super::kernel_model::{build_for_slot, SlotDesign};
 use super::memory_port::MemoryPort;
 use super::model::{Instance, Model};
-use super::options::SimOptions;
+use super::options::{SimOptions, Waves};
 use super::rings::{CommandRing, EventRing, COMMANDS_LOG2, EVENTS_LOG2};
 use super::slot::KernelSlot;
 use super::store::Store;
@@ -46,6 +46,7 @@ pub struct SimCard {
     description: CardDescription,
     builder: Builder,
     home: PathBuf,
+    waves: Option<Waves>,
     progress: ProgressCallback,
     engine: Engine,
     host_model: HostModel,
@@ -113,8 +114,14 @@ impl SimCard {
             Some(kernel) => monolithic_design(&options, &builder, kernel)?,
             None => shell_design(&options)?,
         };
-        let built = builder.build(&design, &|_| Ok(()), &mut progress)?;
-        let shell = Instance::new(&Model::load(&built)?)?;
+        let period = options.platform.clock().period_ps;
+        let waves = options.waves.as_ref().filter(|waves| waves.shell);
+        let shell_builder = waves.map_or_else(|| builder.clone(), |_| builder.with_waves());
+        let built = shell_builder.build(&design, &|_| Ok(()), &mut progress)?;
+        let mut shell = Instance::new(&Model::load(&built)?)?;
+        if let Some(waves) = waves {
+            shell.open_waves(&waves.wave_file("shell", period))?;
+        }
 
         let config = &options.shell;
         let mut memories = Vec::new();
@@ -162,6 +169,7 @@ impl SimCard {
             description,
             builder,
             home: options.home,
+            waves: options.waves,
             progress: Box::new(progress),
             engine,
             host_model: HostModel::new(options.platform.host()),
@@ -505,9 +513,14 @@ impl Card for SimCard {
             };
         }
         fits(kernel, self.description.ports_per_slot)?;
-        let (built, interface) =
-            build_for_slot(&self.builder, kernel, &self.home, &mut self.progress)?;
-        let instance = Instance::new(&Model::load(&built)?)?;
+        let waves = self.waves.as_ref().filter(|waves| waves.kernels);
+        let builder = waves.map_or_else(|| self.builder.clone(), |_| self.builder.with_waves());
+        let (built, interface) = build_for_slot(&builder, kernel, &self.home, &mut self.progress)?;
+        let mut instance = Instance::new(&Model::load(&built)?)?;
+        if let Some(waves) = waves {
+            let what = format!("kernel-{}", slot.0);
+            instance.open_waves(&waves.wave_file(&what, self.description.clock_period))?;
+        }
         let place = self.engine.place(slot);
         let joined = KernelSlot::new(self.engine.shell(), place, instance, &interface)?;
         let result = self.engine.set_kernel(slot, Some(joined));

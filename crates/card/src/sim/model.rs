@@ -7,11 +7,22 @@
 
 use super::build::{BuildError, BuiltModel, ModelInfo, ModelPort, ABI};
 use libloading::Library;
-use std::ffi::{c_char, c_int, c_void};
+use std::cell::Cell;
+use std::ffi::{c_char, c_int, c_void, CString};
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use units::Picoseconds;
+
+/// Waveforms of one model: where to, and of which stretch of virtual time.
+#[derive(Clone, Debug)]
+pub(crate) struct WaveFile {
+    pub(crate) path: PathBuf,
+    pub(crate) from: Picoseconds,
+    pub(crate) to: Picoseconds,
+    pub(crate) half_period: Picoseconds,
+}
 
 /// Bytes of a row on a 512-bit port.
 pub(crate) type Row = [u8; 64];
@@ -34,6 +45,15 @@ struct Interface {
     clear_text: unsafe extern "C" fn(*mut c_void),
     state: unsafe extern "C" fn(*mut c_void, *mut u64) -> *mut c_void,
     ports: unsafe extern "C" fn(*mut c_void, *mut *mut c_void, *mut u64, u32) -> u32,
+    waves: Option<WavesInterface>,
+}
+
+/// The C functions of `waves.cpp`, in models that can write waveforms.
+#[derive(Clone, Copy)]
+struct WavesInterface {
+    open: unsafe extern "C" fn(*mut c_void, *const c_char, u64, u64, u64) -> *mut c_void,
+    edge: unsafe extern "C" fn(*mut c_void, u64),
+    close: unsafe extern "C" fn(*mut c_void),
 }
 
 /// A loaded library: the code of a model, from which instances are made.
@@ -76,6 +96,21 @@ impl Model {
                 "its interface is version {found}, not {ABI}"
             )));
         }
+        // SAFETY: as above, with the signatures of `waves.cpp`.
+        let waves = unsafe {
+            match (
+                library.get(b"tmb_waves_open\0"),
+                library.get(b"tmb_waves_edge\0"),
+                library.get(b"tmb_waves_close\0"),
+            ) {
+                (Ok(open), Ok(edge), Ok(close)) => Some(WavesInterface {
+                    open: *open,
+                    edge: *edge,
+                    close: *close,
+                }),
+                _ => None,
+            }
+        };
         let interface = Interface {
             create: symbol!(b"tmb_create\0"),
             free: symbol!(b"tmb_free\0"),
@@ -86,6 +121,7 @@ impl Model {
             clear_text: symbol!(b"tmb_clear_text\0"),
             state: symbol!(b"tmb_state\0"),
             ports: symbol!(b"tmb_ports\0"),
+            waves,
         };
         Ok(Rc::new(Self {
             info: built.info.clone(),
@@ -105,10 +141,15 @@ impl Model {
 struct Memory {
     handle: NonNull<c_void>,
     model: Rc<Model>,
+    waves: Cell<Option<(WavesInterface, NonNull<c_void>)>>,
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if let Some((waves, file)) = self.waves.take() {
+            // SAFETY: the file came from `open` for this instance, which is still alive.
+            unsafe { (waves.close)(file.as_ptr()) };
+        }
         // SAFETY: the handle came from `create` of the same library, and no pin is left.
         unsafe { (self.model.interface.free)(self.handle.as_ptr()) };
     }
@@ -138,6 +179,7 @@ impl Instance {
         let memory = Rc::new(Memory {
             handle,
             model: model.clone(),
+            waves: Cell::new(None),
         });
         let described = &model.info.ports;
         let mut addresses = vec![std::ptr::null_mut(); described.len()];
@@ -183,6 +225,36 @@ impl Instance {
         &self.memory.model.info
     }
 
+    /// From now on, edges inside the window write waveforms. Comes before [`start`](Self::start).
+    ///
+    /// # Errors
+    /// The file cannot be made, or the model was built without waveforms.
+    pub(crate) fn open_waves(&mut self, waves: &WaveFile) -> Result<(), BuildError> {
+        let failed = |reason: &str| BuildError::Io {
+            path: waves.path.clone(),
+            source: std::io::Error::other(reason),
+        };
+        std::fs::File::create(&waves.path).map_err(BuildError::io(&waves.path))?;
+        let Some(interface) = self.memory.model.interface.waves else {
+            return Err(failed("the model was built without waveforms"));
+        };
+        let path = CString::new(waves.path.as_os_str().as_encoded_bytes())
+            .map_err(|_| failed("the name has a zero byte"))?;
+        // SAFETY: the handle is alive; the path outlives the call.
+        let file = unsafe {
+            (interface.open)(
+                self.memory.handle.as_ptr(),
+                path.as_ptr(),
+                waves.from.get(),
+                waves.to.get(),
+                waves.half_period.get(),
+            )
+        };
+        let file = NonNull::new(file).ok_or_else(|| failed("no waveforms can be written there"))?;
+        self.memory.waves.set(Some((interface, file)));
+        Ok(())
+    }
+
     /// The first evaluation: initial values, and outputs that follow the inputs. Comes before every
     /// other.
     ///
@@ -199,6 +271,10 @@ impl Instance {
     /// # Errors
     /// As [`start`](Self::start).
     pub fn edge(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
+        if let Some((waves, file)) = self.memory.waves.get() {
+            // SAFETY: the file came from `open` for this instance; nobody evaluates it now.
+            unsafe { (waves.edge)(file.as_ptr(), now.get()) };
+        }
         // SAFETY: the handle is alive, `&mut self` and the types being neither Send nor Sync mean
         // that nobody else evaluates it or touches its pins now.
         let code =

@@ -2,11 +2,13 @@
 
 use super::build::{BuildError, Builder, FileSet};
 use super::config::ShellConfig;
+use super::model::WaveFile;
 use crate::kernel::KernelPackage;
 use crate::CardError;
 use std::path::{Path, PathBuf};
 use timeline::Timeline;
 use timing::platform::Platform;
+use units::Picoseconds;
 
 /// What a simulated card is made of.
 #[derive(Clone, Debug)]
@@ -27,8 +29,42 @@ pub struct SimOptions {
     pub shell_files: PathBuf,
     /// Where to write what happens, edge for edge; see crate `timeline`. Changes no result.
     pub timeline: Option<Timeline>,
+    /// Write waveforms. Changes no result.
+    pub waves: Option<Waves>,
     /// Builds models; the default uses the machine's tools and the user's cache.
     pub builder: Option<Builder>,
+}
+
+/// Which models write waveforms (FST), and when.
+#[derive(Clone, Debug)]
+pub struct Waves {
+    /// Files are named after this one: `waves.fst` gives `waves.shell.fst` and `waves.kernel-0.fst`,
+    /// the number being the slot's.
+    pub path: PathBuf,
+    /// From this virtual time on.
+    pub from: Picoseconds,
+    /// For so long.
+    pub span: Picoseconds,
+    /// The shell's model; it is built for this, which takes minutes.
+    pub shell: bool,
+    /// Kernels' models.
+    pub kernels: bool,
+}
+
+impl Waves {
+    /// The file of one model.
+    pub fn file(&self, what: &str) -> PathBuf {
+        self.path.with_extension(format!("{what}.fst"))
+    }
+
+    pub(crate) fn wave_file(&self, what: &str, period: Picoseconds) -> WaveFile {
+        WaveFile {
+            path: self.file(what),
+            from: self.from,
+            to: self.from.saturating_add(self.span),
+            half_period: Picoseconds::new(period.get() / 2),
+        }
+    }
 }
 
 impl SimOptions {
@@ -59,6 +95,7 @@ impl SimOptions {
             home: home(),
             shell_files: PathBuf::from("rtl/shell/tmb_shell_sim.f"),
             timeline: None,
+            waves: None,
             builder: None,
         }
     }

@@ -12,6 +12,7 @@ use std::sync::Mutex;
 pub(crate) const ABI: u32 = 2;
 
 pub(crate) const GLUE: &str = include_str!("glue.cpp");
+pub(crate) const WAVES: &str = include_str!("waves.cpp");
 pub(crate) const RUNTIME_HEADER: &str = include_str!("runtime.h");
 
 /// Flags of every compilation: hidden symbols, so that models cannot see one another.
@@ -30,6 +31,9 @@ pub(crate) const COMMON_FLAGS: [&str; 12] = [
     "-pthread",
 ];
 
+/// More of them, for models that write waveforms.
+pub(crate) const WAVE_FLAGS: [&str; 3] = ["-UVM_TRACE", "-DVM_TRACE=1", "-DVM_TRACE_FST=1"];
+
 /// What runs every cycle.
 pub(crate) const FAST_FLAGS: [&str; 3] = ["-O3", "-march=native", "-fno-strict-aliasing"];
 
@@ -39,30 +43,41 @@ pub(crate) const SLOW_FLAGS: [&str; 1] = ["-O1"];
 /// Verilator's own files, which generated code calls.
 const RUNTIME_SOURCES: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
 
-/// Objects of Verilator's own files in a folder that `compile_runtime` filled.
-pub(crate) fn runtime_objects(folder: &Path) -> Vec<PathBuf> {
+/// More of them, for waveforms.
+const WAVE_SOURCE: &str = "verilated_fst_c.cpp";
+
+fn runtime_sources(waves: bool) -> impl Iterator<Item = &'static str> {
     RUNTIME_SOURCES
-        .iter()
+        .into_iter()
+        .chain(waves.then_some(WAVE_SOURCE))
+}
+
+/// Objects of Verilator's own files in a folder that `compile_runtime` filled.
+fn runtime_objects(folder: &Path, waves: bool) -> Vec<PathBuf> {
+    runtime_sources(waves)
         .map(|name| folder.join(name).with_extension("o"))
         .collect()
 }
 
 /// Compiles Verilator's own files, which are the same for every model.
-pub(crate) fn compile_runtime(tools: &Toolchain, folder: &Path) -> Result<(), BuildError> {
+pub(crate) fn compile_runtime(
+    tools: &Toolchain,
+    waves: bool,
+    folder: &Path,
+) -> Result<(), BuildError> {
+    if waves {
+        tools.check_header("lz4.h", "liblz4-dev")?;
+        tools.check_header("zlib.h", "zlib1g-dev")?;
+    }
     let header = write_runtime_header(folder)?;
     let include = tools.verilator_root.join("include");
-    let commands = RUNTIME_SOURCES
-        .iter()
-        .zip(runtime_objects(folder))
+    let commands = runtime_sources(waves)
+        .zip(runtime_objects(folder, waves))
         .map(|(name, object)| {
-            unit(
-                tools,
-                folder,
-                &header,
-                &SLOW_FLAGS,
-                &include.join(name),
-                &object,
-            )
+            let source = include.join(name);
+            let mut command = unit(tools, folder, &header, &SLOW_FLAGS, &source, &object);
+            command.args(wave_flags(waves));
+            command
         })
         .collect();
     run_all("the Verilator runtime", commands, &mut |_, _| {})
@@ -72,6 +87,7 @@ pub(crate) fn compile_runtime(tools: &Toolchain, folder: &Path) -> Result<(), Bu
 pub(crate) fn compile(
     tools: &Toolchain,
     generated: &Generated,
+    waves: bool,
     runtime: &Path,
     folder: &Path,
     step: &mut dyn FnMut(usize, usize),
@@ -80,6 +96,9 @@ pub(crate) fn compile(
     let header = write_runtime_header(folder)?;
     let mut fast = definitions(generated);
     fast.push_str(GLUE);
+    if waves {
+        fast.push_str(WAVES);
+    }
     append_includes(&mut fast, &generated.fast);
     let mut slow = String::new();
     append_includes(&mut slow, &generated.slow);
@@ -93,7 +112,9 @@ pub(crate) fn compile(
         let source = folder.join(format!("{part}.cpp"));
         let object = folder.join(format!("{part}.o"));
         std::fs::write(&source, text).map_err(BuildError::io(&source))?;
-        commands.push(unit(tools, folder, &header, flags, &source, &object));
+        let mut command = unit(tools, folder, &header, flags, &source, &object);
+        command.args(wave_flags(waves));
+        commands.push(command);
         objects.push(object);
     }
     run_all(name, commands, step)?;
@@ -108,8 +129,19 @@ pub(crate) fn compile(
     ]);
     link.arg(folder.join("model.so"))
         .args(&objects)
-        .args(runtime_objects(runtime));
+        .args(runtime_objects(runtime, waves));
+    if waves {
+        link.args(["-llz4", "-lz"]);
+    }
     run(name, link)
+}
+
+fn wave_flags(waves: bool) -> &'static [&'static str] {
+    if waves {
+        &WAVE_FLAGS
+    } else {
+        &[]
+    }
 }
 
 fn write_runtime_header(folder: &Path) -> Result<PathBuf, BuildError> {

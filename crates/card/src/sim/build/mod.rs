@@ -99,6 +99,7 @@ impl BuiltModel {
 pub struct Builder {
     tools: Toolchain,
     models: PathBuf,
+    waves: bool,
 }
 
 impl Builder {
@@ -115,13 +116,31 @@ impl Builder {
         Self {
             tools,
             models: cache.join("models"),
+            waves: false,
+        }
+    }
+
+    /// A builder of models that can write waveforms; they are slower, and other models.
+    pub fn with_waves(&self) -> Self {
+        Self {
+            waves: true,
+            ..self.clone()
         }
     }
 
     /// Everything but the design that decides what a model is.
     fn environment(&self) -> String {
+        let waves = match self.waves {
+            true => format!(
+                "{:?} {:?} {}",
+                verilate::WAVE_FLAGS,
+                compile::WAVE_FLAGS,
+                compile::WAVES
+            ),
+            false => String::new(),
+        };
         format!(
-            "{}\n{:?} {:?} {:?} {:?} {} {}\n{}\n{}",
+            "{}{waves}\n{:?} {:?} {:?} {:?} {} {}\n{}\n{}",
             self.tools.identity,
             verilate::FLAGS,
             compile::COMMON_FLAGS,
@@ -171,12 +190,13 @@ impl Builder {
         progress(Progress::Verilating {
             design: design.name.clone(),
         });
-        let generated = verilate::verilate(&self.tools, design, &building.0)?;
+        let generated = verilate::verilate(&self.tools, design, self.waves, &building.0)?;
         check(&generated.info)?;
         let runtime = self.runtime()?;
         compile::compile(
             &self.tools,
             &generated,
+            self.waves,
             &runtime,
             &building.0,
             &mut |done, of| {
@@ -207,7 +227,7 @@ impl Builder {
         let _lock = lock(&folder.with_extension("lock"), &mut || {})?;
         if !folder.exists() {
             let building = Scratch::create(&folder)?;
-            compile::compile_runtime(&self.tools, &building.0)?;
+            compile::compile_runtime(&self.tools, self.waves, &building.0)?;
             building.finish(&folder)?;
         }
         Ok(folder)
@@ -229,7 +249,7 @@ impl Builder {
             return Ok(inspected.info);
         }
         let scratch = Scratch::create(&folder)?;
-        let info = verilate::verilate(&self.tools, design, &scratch.0)?.info;
+        let info = verilate::verilate(&self.tools, design, self.waves, &scratch.0)?.info;
         scratch.finish_model(&info, &folder)?;
         Ok(info)
     }

@@ -67,6 +67,35 @@ impl Toolchain {
     }
 }
 
+impl Toolchain {
+    /// Whether the compiler finds a header.
+    pub(crate) fn check_header(
+        &self,
+        header: &'static str,
+        package: &'static str,
+    ) -> Result<(), BuildError> {
+        let include = format!("#include <{header}>");
+        let script = r#"printf '%s\n' "$2" | "$1" -fsyntax-only -x c++ -"#;
+        let found = Command::new("sh")
+            .args(["-c", script, "sh"])
+            .arg(&self.compiler)
+            .arg(include)
+            .output()
+            .map_err(BuildError::io("sh"))?;
+        match found.status.success() {
+            true => Ok(()),
+            false => Err(BuildError::MissingTool {
+                tool: header,
+                looked: format!("{} does not find it", self.compiler.display()),
+                remedy: match package {
+                    "zlib1g-dev" => "waveforms need it: `apt-get install zlib1g-dev`",
+                    _ => "waveforms need it: `apt-get install liblz4-dev`",
+                },
+            }),
+        }
+    }
+}
+
 fn find_verilator_root() -> Result<PathBuf, BuildError> {
     let is_root = |path: &Path| {
         path.join("bin/verilator_bin").is_file() && path.join("include/verilated.cpp").is_file()

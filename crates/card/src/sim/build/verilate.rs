@@ -32,6 +32,9 @@ pub(crate) const FLAGS: [&str; 18] = [
     "-Wno-SYMRSVDWORD",
 ];
 
+/// More of them, for models that write waveforms.
+pub(crate) const WAVE_FLAGS: [&str; 1] = ["--trace-fst"];
+
 /// Prefix of the generated classes.
 const PREFIX: &str = "Vmodel";
 
@@ -84,11 +87,15 @@ pub(crate) struct Generated {
 pub(crate) fn verilate(
     tools: &Toolchain,
     design: &Design,
+    waves: bool,
     folder: &Path,
 ) -> Result<Generated, BuildError> {
     design.refuse_inline_code()?;
     let mut command = tools.verilator();
     command.args(FLAGS);
+    if waves {
+        command.args(WAVE_FLAGS);
+    }
     command.args(["--prefix", PREFIX, "--top-module", &design.top, "--Mdir"]);
     command.arg(folder);
     // With one file set, run in its folder, so that messages name files as its author does.

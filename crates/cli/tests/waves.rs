@@ -1,0 +1,159 @@
+//! Do waveforms show the kernel's signals, edge for edge, and change nothing?
+
+use fst_reader::{FstFilter, FstHierarchyEntry, FstReader, FstSignalHandle, FstSignalValue};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::process::Command;
+
+fn run(folder: &Path, words: &[&str]) -> serde_json::Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_tombolo"))
+        .current_dir(folder)
+        .args([
+            "run",
+            "copy",
+            "--map",
+            "input=in",
+            "--set",
+            "bytes=size(input)",
+        ])
+        .args(["--quiet", "--json", "report.json"])
+        .args(words)
+        .output()
+        .unwrap();
+    let wrong = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{wrong}");
+    serde_json::from_slice(&std::fs::read(folder.join("report.json")).unwrap()).unwrap()
+}
+
+/// Changes of some signals of the top module, in the order of time.
+fn changes(path: &Path, names: &[&'static str]) -> BTreeMap<u64, Vec<(&'static str, bool)>> {
+    let file = BufReader::new(File::open(path).unwrap());
+    let mut reader = FstReader::open(file).unwrap();
+    let mut found: Vec<(FstSignalHandle, &'static str)> = Vec::new();
+    reader
+        .read_hierarchy(|entry| {
+            if let FstHierarchyEntry::Var { name, handle, .. } = entry {
+                if let Some(wanted) = names.iter().find(|wanted| **wanted == name) {
+                    if !found.iter().any(|(_, known)| known == wanted) {
+                        found.push((handle, wanted));
+                    }
+                }
+            }
+        })
+        .unwrap();
+    assert_eq!(found.len(), names.len(), "{names:?} are in the file");
+    let handles = found
+        .iter()
+        .map(|(handle, _)| FstSignalHandle::from_index(handle.get_index()))
+        .collect();
+    let mut changes: BTreeMap<u64, Vec<(&'static str, bool)>> = BTreeMap::new();
+    reader
+        .read_signals(
+            &FstFilter::filter_signals(handles),
+            |time, handle, value| {
+                let FstSignalValue::String(value) = value else {
+                    return Ok::<(), std::convert::Infallible>(());
+                };
+                for (_, name) in found.iter().filter(|(known, _)| *known == handle) {
+                    changes.entry(time).or_default().push((name, value == b"1"));
+                }
+                Ok(())
+            },
+        )
+        .unwrap();
+    changes
+}
+
+/// Edges of the clock after which all of the others are high, and the time of the first and the last
+/// edge.
+fn edges_with(path: &Path, names: &[&'static str]) -> (u64, u64, u64) {
+    let mut values: BTreeMap<&str, bool> = BTreeMap::new();
+    let (mut count, mut first, mut last) = (0, u64::MAX, 0);
+    for (time, changes) in changes(path, names) {
+        let rises = changes.contains(&("ap_clk", true));
+        values.extend(changes);
+        if rises {
+            first = first.min(time);
+            last = time;
+            count += u64::from(names.iter().all(|name| values.get(name) == Some(&true)));
+        }
+    }
+    (count, first, last)
+}
+
+const READS: [&str; 3] = ["ap_clk", "m_axi_gmem0_arvalid", "m_axi_gmem0_arready"];
+const ROWS: [&str; 3] = ["ap_clk", "m_axi_gmem1_wvalid", "m_axi_gmem1_wready"];
+
+#[test]
+fn waveforms_have_every_handshake_and_change_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in"), vec![7; 50_000]).unwrap();
+    let plain = run(folder.path(), &["--map", "output=a:new"]);
+    let words = [
+        "--map",
+        "output=b:new",
+        "--wave",
+        "w.fst",
+        "--wave-for",
+        "1s",
+    ];
+    let waved = run(folder.path(), &words);
+    assert_eq!(
+        plain["statistics"]["streams"],
+        waved["statistics"]["streams"]
+    );
+    assert_eq!(plain["runs"], waved["runs"]);
+
+    let path = folder.path().join("w.kernel-0.fst");
+    let streams = &waved["statistics"]["streams"];
+    let (bursts, ..) = edges_with(&path, &READS);
+    assert_eq!(bursts, streams[0]["bytes"].as_u64().unwrap().div_ceil(4096));
+    assert_eq!(bursts, streams[0]["bursts"].as_u64().unwrap());
+    let (rows, first, last) = edges_with(&path, &ROWS);
+    assert_eq!(rows, streams[3]["rows"].as_u64().unwrap());
+
+    // A window of it, in picoseconds.
+    let (from, span) = (first + (last - first) / 2, 400_000);
+    let (from_ns, span_ns) = (format!("{}ns", from / 1000), format!("{}ns", span / 1000));
+    let words = [
+        "--map",
+        "output=c:new",
+        "--wave",
+        "v.fst",
+        "--wave-from",
+        &from_ns,
+    ];
+    run(
+        folder.path(),
+        &[&words[..], &["--wave-for", &span_ns]].concat(),
+    );
+    let (_, first, last) = edges_with(&folder.path().join("v.kernel-0.fst"), &ROWS);
+    assert!(
+        first >= from / 1000 * 1000 && last < from + span,
+        "{first} to {last}"
+    );
+}
+
+#[test]
+fn a_place_without_room_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in"), vec![7; 5000]).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_tombolo"))
+        .current_dir(folder.path())
+        .args([
+            "run",
+            "copy",
+            "--map",
+            "input=in",
+            "--set",
+            "bytes=size(input)",
+        ])
+        .args(["--map", "output=a:new", "--wave", "nowhere/w.fst"])
+        .output()
+        .unwrap();
+    let wrong = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(wrong.contains("nowhere/w.kernel-0.fst"), "{wrong}");
+}
