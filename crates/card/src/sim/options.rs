@@ -61,7 +61,7 @@ impl Waves {
         WaveFile {
             path: self.file(what),
             from: self.from,
-            to: self.from.saturating_add(self.span),
+            to: self.from.saturating_add(self.span.max(Picoseconds::new(1))),
             half_period: Picoseconds::new(period.get() / 2),
         }
     }

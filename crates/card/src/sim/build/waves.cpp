@@ -2,6 +2,7 @@
 
 #include "verilated_fst_c.h"
 
+#include <limits>
 #include <memory>
 
 namespace {
@@ -16,14 +17,20 @@ struct Waves {
   std::uint64_t edge = 0;
 };
 
-// Writes the values as they are after the last edge and all that followed from it.
-void write_values(Waves& waves) {
+// Writes the values as they are after the last edge and all that followed from it, until the next one.
+void write_values(Waves& waves, std::uint64_t next) {
   Instance& instance = *waves.instance;
   const std::uint64_t at = waves.edge;
-  if (at < waves.from || at >= waves.to) return;
+  if (at >= waves.to || next <= waves.from) return;
   Verilated::threadContextp(&instance.context);
   auto* const symbols = instance.model.rootp->vlSymsp;
   symbols->__Vm_activity = true;
+  if (at < waves.from) {
+    // What the window begins with: so no file is without values, which readers do not expect.
+    instance.model.TMB_CLOCK = 0;
+    waves.file.dump(waves.from);
+    return;
+  }
   instance.model.TMB_CLOCK = 1;
   waves.file.dump(at);
   // The clock falls for those who look; nothing in the model does.
@@ -58,13 +65,13 @@ TMB_EXPORT void* tmb_waves_open(Instance* instance, const char* path, std::uint6
 // Before every edge, at this time.
 TMB_EXPORT void tmb_waves_edge(void* handle, std::uint64_t picoseconds) {
   Waves& waves = *static_cast<Waves*>(handle);
-  write_values(waves);
+  write_values(waves, picoseconds);
   waves.edge = picoseconds;
 }
 
 // Before the instance is freed.
 TMB_EXPORT void tmb_waves_close(void* handle) {
   std::unique_ptr<Waves> waves{static_cast<Waves*>(handle)};
-  write_values(*waves);
+  write_values(*waves, std::numeric_limits<std::uint64_t>::max());
   waves->file.close();
 }
