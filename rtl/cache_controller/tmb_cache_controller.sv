@@ -96,9 +96,11 @@ module tmb_cache_controller
   output logic          response_data_ready_o,
   input  link_data_t    response_data_i,
 
+  // Control and status.
+  input  logic [31:0]   timeout_period_i,  // see tmb_directory_timeouts; 0: off
   output cache_events_t events_o,
-  output logic          error_valid_o,  // one cycle
-  output cache_error_t  error_o
+  output logic          error_valid_o,     // one cycle
+  output error_t        error_o
 );
 
   localparam int unsigned SliceWidth = $clog2(NumSlices);
@@ -273,6 +275,8 @@ module tmb_cache_controller
   // Pipeline
   // ---------------------------------------------------------------------------------------------
 
+  logic unexpected_valid;
+  cache_error_t unexpected;
   logic request_push, response_push, response_pop, line_push, line_pop, answer_push;
   link_header_t request, response;
   link_line_t line;
@@ -319,8 +323,8 @@ module tmb_cache_controller
     .answer_push_o(answer_push),
     .answer_o(answer),
     .events_o,
-    .error_valid_o,
-    .error_o
+    .error_valid_o(unexpected_valid),
+    .error_o(unexpected)
   );
 
   // ---------------------------------------------------------------------------------------------
@@ -386,6 +390,32 @@ module tmb_cache_controller
     .out_ready_i(answer_ready_i),
     .out_data_o(answer_o)
   );
+
+  // ---------------------------------------------------------------------------------------------
+  // Timeouts and errors
+  // ---------------------------------------------------------------------------------------------
+
+  logic unused_busy, access_late;
+  access_tag_t access_late_tag;
+  tmb_directory_timeouts #(
+    .NumItems(NumAccessTags)
+  ) u_timeouts (
+    .clk_i,
+    .rst_ni,
+    .period_i(timeout_period_i),
+    .start_i(access_valid_i && access_ready_o),
+    .start_index_i(access_i.tag),
+    .end_i(answer_push),
+    .end_index_i(answer.tag),
+    .busy_o(unused_busy),
+    .late_valid_o(access_late),
+    .late_index_o(access_late_tag)
+  );
+
+  // An access that is still late is reported again, so the rarer error goes first.
+  assign error_valid_o = unexpected_valid || access_late;
+  assign error_o = unexpected_valid ? '{cause: ErrorUnexpected, info: 16'(unexpected)}
+                                    : '{cause: ErrorTimeout, info: 16'(access_late_tag)};
 
   // Room that is proven by counting.
   logic unused_ok;

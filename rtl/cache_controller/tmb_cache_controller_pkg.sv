@@ -75,7 +75,7 @@ package tmb_cache_controller_pkg;
     line_rows_t   rows;
   } link_line_t;
 
-  // An error: the protocol does not know this message in the line's state.
+  // What an unexpected event (ErrorUnexpected) is about.
   typedef struct packed {
     cache_state_e state;
     cache_event_e kind;

@@ -17,5 +17,8 @@ rtl/directory/tmb_directory_writer.sv
 rtl/directory/tmb_directory_timeouts.sv
 rtl/directory/tmb_directory_unit.sv
 rtl/directory/tmb_directory_slice.sv
+rtl/directory/registers/tmb_directory_regblock.vlt
+rtl/directory/registers/tmb_directory_regblock_pkg.sv
+rtl/directory/registers/tmb_directory_regblock.sv
 rtl/directory/tmb_directory_registers.sv
 rtl/directory/tmb_directory.sv

@@ -67,21 +67,24 @@ module tmb_directory
   output axi_req_t       axi_req_o [NumSlices],
   input  axi_rsp_t       axi_rsp_i [NumSlices],
 
-  // Registers (tmb_directory_registers), AXI4-Lite.
+  // Registers (docs/directory_registers.md), AXI4-Lite.
   input  logic           awvalid_i,
   output logic           awready_o,
   input  logic [7:0]     awaddr_i,
   input  logic           wvalid_i,
   output logic           wready_o,
   input  logic [31:0]    wdata_i,
+  input  logic [3:0]     wstrb_i,
   output logic           bvalid_o,
   input  logic           bready_i,
+  output logic [1:0]     bresp_o,
   input  logic           arvalid_i,
   output logic           arready_o,
   input  logic [7:0]     araddr_i,
   output logic           rvalid_o,
   input  logic           rready_i,
   output logic [31:0]    rdata_o,
+  output logic [1:0]     rresp_o,
   output logic           interrupt_o
 );
 
@@ -153,14 +156,17 @@ module tmb_directory
     .wvalid_i,
     .wready_o,
     .wdata_i,
+    .wstrb_i,
     .bvalid_o,
     .bready_i,
+    .bresp_o,
     .arvalid_i,
     .arready_o,
     .araddr_i,
     .rvalid_o,
     .rready_i,
     .rdata_o,
+    .rresp_o,
     .timeout_period_o(timeout_period),
     .busy_i(busy),
     .events_i(events),

@@ -168,16 +168,16 @@ package tmb_directory_pkg;
              len: 8'(LineRows - 1), size: 3'(RowOffsetWidth), burst: 2'b01};
   endfunction
 
-  // Errors that a slice reports.
+  // Errors that a slice, or a cache controller, reports.
   typedef enum logic [1:0] {
     ErrorUnexpected = 2'd0,  // the protocol does not know this event in the line's state
-    ErrorTimeout = 2'd1,     // a request or an operation takes too long
+    ErrorTimeout = 2'd1,     // a request, an operation or an access takes too long
     ErrorMemory = 2'd2       // memory answered with an error
   } error_cause_e;
 
   typedef struct packed {
     error_cause_e cause;
-    logic [15:0]  info;  // Unexpected: state and event. Timeout: operation?, ID or tag.
+    logic [15:0]  info;  // Unexpected: state and event. Timeout: operation?, ID or tag
   } error_t;
 
   // What the registers count.

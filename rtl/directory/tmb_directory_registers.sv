@@ -2,21 +2,15 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Registers of the directory, over AXI4-Lite. 32-bit words:
+// Registers of the directory, over AXI4-Lite: the block generated from registers/tmb_directory.rdl
+// (docs/directory_registers.md), and what the slices report summed up for it. An error while none is
+// held is kept, and raises the interrupt until it is cleared.
 //
-//   0x00 R   geometry: [7:0] slices, [15:8] units a slice, [23:16] log2 sets, [31:24] ways
-//   0x04 RW  timeout period in cycles, 0 = off (reset: 1 ms at 322 MHz)
-//   0x08 R   [0] something is under way, [1] an error is held
-//   0x0C R   first error: [31:24] slice, [17:16] cause, [15:0] info; W: forget it
-//   0x10 R   errors
-//   0x14 R   requests of the CPU      0x18 R  operations of the application
-//   0x1C R   forwards to the CPU      0x20 R  reads of memory      0x24 R  writes to memory
-//
-// Counters wrap and stand still while nothing happens. Other addresses read 0 and ignore writes.
-//
-// Throughput: one access in three cycles. Latency: one cycle. Ordering: reads and writes on their own.
-// Back-pressure: one access of each kind at a time. No deadlock: needs nothing but the manager's
-// readiness to take the response.
+// Throughput: one access a cycle at best, two under way. Latency: two cycles. Ordering: reads and
+// writes take turns; each kind in order. Back-pressure: a response that is not taken holds the port.
+// No deadlock: needs nothing but the manager's readiness to take the response.
+
+`include "tmb_assert.svh"
 
 module tmb_directory_registers
   import tmb_directory_pkg::*;
@@ -35,14 +29,17 @@ module tmb_directory_registers
   input  logic          wvalid_i,
   output logic          wready_o,
   input  logic [31:0]   wdata_i,
+  input  logic [3:0]    wstrb_i,
   output logic          bvalid_o,
   input  logic          bready_i,
+  output logic [1:0]    bresp_o,
   input  logic          arvalid_i,
   output logic          arready_o,
   input  logic [7:0]    araddr_i,
   output logic          rvalid_o,
   input  logic          rready_i,
   output logic [31:0]   rdata_o,
+  output logic [1:0]    rresp_o,
 
   output logic [31:0]   timeout_period_o,
   input  logic          busy_i [NumSlices],
@@ -52,124 +49,105 @@ module tmb_directory_registers
   output logic          interrupt_o      // an error is held
 );
 
-  localparam logic [31:0] ResetPeriod = 32'd322_000;
+  // Sums over the slices, registered; as wide as the counters' increments.
+  typedef logic [3:0] sum_t;
+  typedef struct packed {
+    sum_t errors;
+    sum_t requests;
+    sum_t operations;
+    sum_t forwards;
+    sum_t reads;
+    sum_t writes;
+  } sums_t;
 
-  // Sums over the slices.
-  localparam int unsigned SumWidth = $clog2(NumSlices + 1);
-  typedef logic [SumWidth-1:0] sum_t;
-  typedef enum logic [2:0] {
-    CountErrors = 3'd0,
-    CountRequests = 3'd1,
-    CountOperations = 3'd2,
-    CountForwards = 3'd3,
-    CountReads = 3'd4,
-    CountWrites = 3'd5
-  } count_e;
-  localparam int unsigned NumCounts = 6;
-
-  sum_t sums_d [NumCounts], sums_q [NumCounts];
-  logic [31:0] counts_q [NumCounts];
+  sums_t sums_d, sums_q;
   logic busy, error_valid;
-  logic [25:0] error_info;
+  logic [7:0] error_slice;
+  error_t error;
   always_comb begin
-    for (int unsigned c = 0; c < NumCounts; c++) sums_d[c] = '0;
+    sums_d = '0;
     busy = 1'b0;
     error_valid = 1'b0;
-    error_info = '0;
+    error_slice = '0;
+    error = '0;
     for (int unsigned s = 0; s < NumSlices; s++) begin
-      sums_d[CountErrors] += sum_t'(error_valid_i[s]);
-      sums_d[CountRequests] += sum_t'(events_i[s].request);
-      sums_d[CountOperations] += sum_t'(events_i[s].operation);
-      sums_d[CountForwards] += sum_t'(events_i[s].forward);
-      sums_d[CountReads] += sum_t'(events_i[s].read);
-      sums_d[CountWrites] += sum_t'(events_i[s].write);
+      sums_d.errors += sum_t'(error_valid_i[s]);
+      sums_d.requests += sum_t'(events_i[s].request);
+      sums_d.operations += sum_t'(events_i[s].operation);
+      sums_d.forwards += sum_t'(events_i[s].forward);
+      sums_d.reads += sum_t'(events_i[s].read);
+      sums_d.writes += sum_t'(events_i[s].write);
       busy |= busy_i[s];
       if (error_valid_i[s]) begin
         error_valid = 1'b1;
-        error_info = {8'(s), error_i[s].cause, error_i[s].info};
+        error_slice = 8'(s);
+        error = error_i[s];
       end
     end
   end
-
-  for (genvar c = 0; c < NumCounts; c++) begin : gen_count
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) begin
-        sums_q[c] <= '0;
-        counts_q[c] <= '0;
-      end else begin
-        sums_q[c] <= sums_d[c];
-        if (sums_q[c] != '0) counts_q[c] <= counts_q[c] + 32'(sums_q[c]);
-      end
-    end
-  end
-
-  // Write: address and data together.
-  logic write, response_q;
-  logic [5:0] write_word;
-  assign write = awvalid_i && wvalid_i && !response_q;
-  assign write_word = awaddr_i[7:2];
-  assign awready_o = write;
-  assign wready_o = write;
-  assign bvalid_o = response_q;
-
-  logic [31:0] period_q;
-  logic error_held_q;
-  logic [25:0] first_error_q;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      response_q <= 1'b0;
-      period_q <= ResetPeriod;
-      error_held_q <= 1'b0;
-      first_error_q <= '0;
-    end else begin
-      if (write) response_q <= 1'b1;
-      else if (bready_i) response_q <= 1'b0;
-      if (write && write_word == 6'd1) period_q <= wdata_i;
-      if (error_valid && !error_held_q) begin
-        error_held_q <= 1'b1;
-        first_error_q <= error_info;
-      end else if (write && write_word == 6'd3) begin
-        error_held_q <= 1'b0;
-      end
-    end
-  end
-  assign timeout_period_o = period_q;
-  assign interrupt_o = error_held_q;
-
-  // Read.
-  logic read, data_valid_q;
-  logic [5:0] read_word;
-  logic [31:0] data_q;
-  assign read = arvalid_i && !data_valid_q;
-  assign read_word = araddr_i[7:2];
-  assign arready_o = read;
-  assign rvalid_o = data_valid_q;
-  assign rdata_o = data_q;
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) data_valid_q <= 1'b0;
-    else if (read) data_valid_q <= 1'b1;
-    else if (rready_i) data_valid_q <= 1'b0;
-  end
-  always_ff @(posedge clk_i) begin
-    if (read) begin
-      case (read_word)
-        6'd0: data_q <= {8'(Ways), 8'($clog2(Sets)), 8'(Units), 8'(NumSlices)};
-        6'd1: data_q <= period_q;
-        6'd2: data_q <= 32'({error_held_q, busy});
-        6'd3: data_q <= {first_error_q[25:18], 6'd0, first_error_q[17:0]};
-        6'd4: data_q <= counts_q[CountErrors];
-        6'd5: data_q <= counts_q[CountRequests];
-        6'd6: data_q <= counts_q[CountOperations];
-        6'd7: data_q <= counts_q[CountForwards];
-        6'd8: data_q <= counts_q[CountReads];
-        6'd9: data_q <= counts_q[CountWrites];
-        default: data_q <= '0;
-      endcase
-    end
+    if (!rst_ni) sums_q <= '0;
+    else sums_q <= sums_d;
   end
 
-  logic unused_ok;
-  assign unused_ok = &{1'b0, awaddr_i[1:0], araddr_i[1:0]};
+  tmb_directory_regblock_pkg::tmb_directory__in_t to_block;
+  tmb_directory_regblock_pkg::tmb_directory__out_t from_block;
+  logic keep_error;
+  assign keep_error = error_valid && !from_block.STATUS.ERROR.value;
+
+  assign to_block.GEOMETRY.SLICES.next = 8'(NumSlices);
+  assign to_block.GEOMETRY.UNITS.next = 8'(Units);
+  assign to_block.GEOMETRY.SETS_LOG2.next = 8'($clog2(Sets));
+  assign to_block.GEOMETRY.WAYS.next = 8'(Ways);
+  assign to_block.STATUS.BUSY.next = busy;
+  assign to_block.STATUS.ERROR.hwset = keep_error;
+  assign to_block.ERROR.INFO.next = error.info;
+  assign to_block.ERROR.INFO.we = keep_error;
+  assign to_block.ERROR.CAUSE.next = error.cause;
+  assign to_block.ERROR.CAUSE.we = keep_error;
+  assign to_block.ERROR.SLICE.next = error_slice;
+  assign to_block.ERROR.SLICE.we = keep_error;
+  assign to_block.ERRORS.VALUE.incr = sums_q.errors != '0;
+  assign to_block.ERRORS.VALUE.incrvalue = sums_q.errors;
+  assign to_block.REQUESTS.VALUE.incr = sums_q.requests != '0;
+  assign to_block.REQUESTS.VALUE.incrvalue = sums_q.requests;
+  assign to_block.OPERATIONS.VALUE.incr = sums_q.operations != '0;
+  assign to_block.OPERATIONS.VALUE.incrvalue = sums_q.operations;
+  assign to_block.FORWARDS.VALUE.incr = sums_q.forwards != '0;
+  assign to_block.FORWARDS.VALUE.incrvalue = sums_q.forwards;
+  assign to_block.READS.VALUE.incr = sums_q.reads != '0;
+  assign to_block.READS.VALUE.incrvalue = sums_q.reads;
+  assign to_block.WRITES.VALUE.incr = sums_q.writes != '0;
+  assign to_block.WRITES.VALUE.incrvalue = sums_q.writes;
+  assign timeout_period_o = from_block.TIMEOUT.VALUE.value;
+  assign interrupt_o = from_block.STATUS.ERROR.value;
+
+  tmb_directory_regblock u_block (
+    .clk(clk_i),
+    .rst_n(rst_ni),
+    .s_axil_awready(awready_o),
+    .s_axil_awvalid(awvalid_i),
+    .s_axil_awaddr(awaddr_i),
+    .s_axil_awprot('0),
+    .s_axil_wready(wready_o),
+    .s_axil_wvalid(wvalid_i),
+    .s_axil_wdata(wdata_i),
+    .s_axil_wstrb(wstrb_i),
+    .s_axil_bready(bready_i),
+    .s_axil_bvalid(bvalid_o),
+    .s_axil_bresp(bresp_o),
+    .s_axil_arready(arready_o),
+    .s_axil_arvalid(arvalid_i),
+    .s_axil_araddr(araddr_i),
+    .s_axil_arprot('0),
+    .s_axil_rready(rready_i),
+    .s_axil_rvalid(rvalid_o),
+    .s_axil_rdata(rdata_o),
+    .s_axil_rresp(rresp_o),
+    .hwif_in(to_block),
+    .hwif_out(from_block)
+  );
+
+  `TMB_ASSERT_INIT(SumsFit, NumSlices < 16)
 
 endmodule

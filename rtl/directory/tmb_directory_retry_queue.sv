@@ -45,7 +45,7 @@ module tmb_directory_retry_queue #(
 
   T mem_q [Depth];
   index_t write_q, read_q;
-  count_t stored_q;           // in the memory
+  logic waits_q;              // something is in the memory
   count_t places_q, places_d; // and under way
   count_t tries_q, tries_d;   // entries to try
 
@@ -54,12 +54,14 @@ module tmb_directory_retry_queue #(
   assign push = in_valid_i && ready_q;
   assign store = push || again_i;
 
-  // What comes in comes late in the cycle: it only chooses between sums.
-  count_t stored_d, stored_less, stored_more, places_less, places_more;
+  // What comes in comes late in the cycle: it only chooses between sums. (A count of what is in the
+  // memory would not stay one: synthesis makes one adder behind the choice of the two.)
+  index_t read_next;
+  count_t places_less, places_more;
   count_t tries_less, tries_waiting;
-  assign stored_less = stored_q - count_t'(out_take_i);
-  assign stored_more = out_take_i ? stored_q : stored_q + 1'b1;
-  assign stored_d = store ? stored_more : stored_less;
+  logic waits_less;
+  assign read_next = read_q + 1'b1;
+  assign waits_less = out_take_i ? write_q != read_next : waits_q;
   assign places_less = places_q - count_t'(retire_i);
   assign places_more = retire_i ? places_q : places_q + 1'b1;
   assign places_d = push ? places_more : places_less;
@@ -72,15 +74,15 @@ module tmb_directory_retry_queue #(
     if (!rst_ni) begin
       write_q <= '0;
       read_q <= '0;
-      stored_q <= '0;
+      waits_q <= 1'b0;
       places_q <= '0;
       tries_q <= '0;
       ready_q <= 1'b0;
       outcome_q <= 1'b0;
     end else begin
       if (store) write_q <= write_q + 1'b1;
-      if (out_take_i) read_q <= read_q + 1'b1;
-      stored_q <= stored_d;
+      if (out_take_i) read_q <= read_next;
+      waits_q <= store || waits_less;
       places_q <= places_d;
       tries_q <= tries_d;
       ready_q <= places_q < count_t'(Depth) && !outcome_i;
@@ -92,7 +94,7 @@ module tmb_directory_retry_queue #(
     if (store) mem_q[write_q] <= again_i ? again_data_i : in_data_i;
   end
 
-  assign out_valid_o = stored_q != '0 && tries_q != '0;
+  assign out_valid_o = waits_q && tries_q != '0;
   assign out_data_o = mem_q[read_q];
   assign empty_o = places_q == '0;
 
@@ -101,7 +103,8 @@ module tmb_directory_retry_queue #(
   `TMB_ASSERT(OutcomeAsAnnounced, outcome_q == (retire_i || again_i))
   `TMB_ASSERT(OneOutcome, !(retire_i && again_i))
   `TMB_ASSERT(EntriesFit, places_q <= count_t'(Depth))
-  `TMB_ASSERT(EveryEntryHasAPlace, stored_q <= places_q)
+  `TMB_ASSERT(EveryEntryHasAPlace, !waits_q || places_q != '0)
+  `TMB_ASSERT(IndicesAgree, waits_q || write_q == read_q)
   `TMB_ASSERT(TriesInRange, tries_q <= count_t'(Depth))
 
 endmodule

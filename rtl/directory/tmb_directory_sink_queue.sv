@@ -28,32 +28,31 @@ module tmb_directory_sink_queue #(
 );
 
   localparam int unsigned IndexWidth = $clog2(Depth);
-  localparam int unsigned CountWidth = $clog2(Depth + 1);
   typedef logic [IndexWidth-1:0] index_t;
-  typedef logic [CountWidth-1:0] count_t;
 
   T mem_q [Depth];
   index_t write_q, read_q;
-  count_t count_q, count_less, count_more;
   logic ready_q, push, pop;
   assign push = in_valid_i && ready_q;
   assign pop = out_valid_o && out_ready_i;
 
-  // What comes in comes late in the cycle: it only chooses between sums.
-  assign count_less = count_q - count_t'(pop);
-  assign count_more = pop ? count_q : count_q + 1'b1;
+  // Bit n: more than n words. What comes in comes late in the cycle, and an adder behind it would be
+  // long: the bits move by one.
+  logic [Depth-1:0] fill_q, fill_less, fill_more;
+  assign fill_less = pop ? {1'b0, fill_q[Depth-1:1]} : fill_q;
+  assign fill_more = pop ? fill_q : {fill_q[Depth-2:0], 1'b1};
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       write_q <= '0;
       read_q <= '0;
-      count_q <= '0;
+      fill_q <= '0;
       ready_q <= 1'b0;
     end else begin
       if (push) write_q <= write_q + 1'b1;
       if (pop) read_q <= read_q + 1'b1;
-      count_q <= push ? count_more : count_less;
-      ready_q <= count_q <= count_t'(Depth - 2);
+      fill_q <= push ? fill_more : fill_less;
+      ready_q <= !fill_q[Depth-2];
     end
   end
 
@@ -62,10 +61,11 @@ module tmb_directory_sink_queue #(
   end
 
   assign in_ready_o = ready_q;
-  assign out_valid_o = count_q != '0;
+  assign out_valid_o = fill_q[0];
   assign out_data_o = mem_q[read_q];
 
   `TMB_ASSERT_INIT(DepthIsPowerOfTwo, Depth >= 4 && (Depth & (Depth - 1)) == 0)
-  `TMB_ASSERT(CountInRange, count_q <= count_t'(Depth))
+  `TMB_ASSERT(NoGaps, (fill_q & (fill_q + 1'b1)) == '0)
+  `TMB_ASSERT(HasRoom, !push || pop || !fill_q[Depth-1])
 
 endmodule

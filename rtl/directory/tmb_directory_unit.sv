@@ -602,18 +602,38 @@ module tmb_directory_unit
   // Actions
   // ---------------------------------------------------------------------------------------------
 
-  action_t action_head;
+  // The two parts of an action that are still to leave. They stand beside the queue, the head's in
+  // registers, since the choice among all units begins with them.
+  typedef struct packed {
+    logic first;
+    logic last;
+  } pending_t;
+  pending_t pending_in, pending_left;
+  pending_t [ActionDepth:0] pending_q;  // one more, always empty
+  pending_t [ActionDepth-1:0] pending_d;
   logic action_room_left;  // always: see reserved_q
-  logic action_valid, first_done_q, last_done_q;
-  logic first_pending, last_pending, first_taken, last_taken;
-  assign first_pending = (action_head.forward || action_head.access) && !first_done_q;
-  assign last_pending = (action_head.answer || action_head.acknowledge) && !last_done_q;
-  assign first_valid_o = action_valid && first_pending;
-  assign last_valid_o = action_valid && last_pending;
-  assign first_taken = !first_pending || first_ready_i;
-  assign last_taken = !last_pending || last_ready_i;
-  assign action_pop = action_valid && first_taken && last_taken;
-  assign action_o = action_head;
+  logic action_valid;
+  assign pending_in = '{first: has_forward || has_memory, last: has_answer || has_acknowledge};
+  assign pending_left = pending_q[0] & ~pending_t'{first: first_ready_i, last: last_ready_i};
+  assign action_pop = pending_q[0] != '0 && pending_left == '0;
+  assign first_valid_o = pending_q[0].first;
+  assign last_valid_o = pending_q[0].last;
+
+  always_comb begin
+    for (int unsigned i = 0; i < ActionDepth; i++) begin
+      if (action_pop) begin
+        pending_d[i] = pending_q[i+1];
+        if (pending_q[i] != '0 && pending_q[i+1] == '0) pending_d[i] = pending_in;
+      end else begin
+        pending_d[i] = (i == 0) ? pending_left : pending_q[i];
+        if (pending_q[i] == '0 && (i == 0 || pending_q[i-1] != '0)) pending_d[i] = pending_in;
+      end
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) pending_q <= '0;
+    else pending_q[ActionDepth-1:0] <= pending_d;
+  end
 
   tmb_fifo #(
     .T(action_t),
@@ -625,19 +645,9 @@ module tmb_directory_unit
     .in_ready_o(action_room_left),
     .in_data_i(action_in),
     .out_valid_o(action_valid),
-    .out_ready_i(first_taken && last_taken),
-    .out_data_o(action_head)
+    .out_ready_i(action_pop),
+    .out_data_o(action_o)
   );
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      first_done_q <= 1'b0;
-      last_done_q <= 1'b0;
-    end else if (action_valid) begin
-      first_done_q <= !action_pop && (first_done_q || (first_pending && first_ready_i));
-      last_done_q <= !action_pop && (last_done_q || (last_pending && last_ready_i));
-    end
-  end
 
   // ---------------------------------------------------------------------------------------------
   // Errors
@@ -666,6 +676,7 @@ module tmb_directory_unit
   `TMB_ASSERT_INIT(WaysArePowerOfTwo, Ways >= 2 && (Ways & (Ways - 1)) == 0)
   `TMB_ASSERT(ResponsesNeverStall, !(stalled && commit_q.source == FromSink))
   `TMB_ASSERT(RecallsGo, !(commit_valid_q && commit_choice_q.recall) || go)
+  `TMB_ASSERT(PendingBesideAction, (pending_q[0] != '0) == action_valid)
   `TMB_ASSERT(ActionsHaveRoom, !action_push || action_room_left)
   `TMB_ASSERT(DataFromReads, !(go && entry.send && entry.with_data) || action_in.with_data)
   `TMB_ASSERT(OnePlaceALine, !choose_valid_q || $onehot0(hits_q))

@@ -1,13 +1,13 @@
-//! Random coherent operations from both sides on few lines, under the eyes of the [`oracle`](crate::oracle).
+//! Random coherent operations from both sides on few lines, under the eyes of the [`judge`](crate::judge).
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use crate::cache::{Access, Cache, Outcome};
 use crate::home::{Acknowledge, Directory, HomeError, Operation, OperationKind, Surroundings};
-use crate::line::{write_parts, Data, PlainLine, PARTS, WORDS};
+use crate::judge::Judge;
+use crate::line::{write_parts, Data, PlainLine, WORDS};
 use crate::model::{build, Geometry};
-use crate::oracle::{Oracle, Violation};
 use crate::platform::LinkFigures;
 use crate::random::Random;
 use crate::system::{mesi, System, SystemError};
@@ -75,7 +75,7 @@ struct CardOperation {
 
 struct Torture {
     system: System<Directory>,
-    oracle: Oracle,
+    judge: Judge,
     random: Random,
     lines: Vec<PlainLine>,
     locks: HashMap<PlainLine, Lock>,
@@ -126,7 +126,7 @@ pub fn run_on(library: &Path, plan: &Plan, link: &LinkFigures) -> Result<Report,
         .collect();
     let mut torture = Torture {
         system: System::new(cache, home, &link, 3106, geometry.slices, plan.seed),
-        oracle: Oracle::new(),
+        judge: Judge::default(),
         random,
         lines,
         locks: HashMap::new(),
@@ -197,10 +197,7 @@ impl Torture {
             self.check_progress(since)?;
         }
         self.report.cycles = self.system.cycles();
-        self.report.unexplained += self.oracle.violations();
-        if self.report.first.is_none() {
-            self.report.first = self.oracle.first().map(Violation::to_string);
-        }
+        (self.report.unexplained, self.report.first) = self.judge.verdict();
         Ok(())
     }
 
@@ -250,14 +247,14 @@ impl Torture {
         if outcome == Outcome::Busy {
             return;
         }
-        let start = self.oracle.begin();
+        let start = self.judge.begin();
         let begun = CpuAccess {
             line,
             access,
             start,
         };
         if let Access::Store { parts, stamp } | Access::UncachedWrite { parts, stamp } = access {
-            self.write_begins(line, parts, stamp, start);
+            self.judge.write_begins(line, parts, stamp, start);
         }
         match outcome {
             Outcome::Hit(data) => self.cpu_done(begun, &data),
@@ -267,48 +264,20 @@ impl Torture {
         }
     }
 
-    fn write_begins(&mut self, line: PlainLine, parts: u8, stamp: u64, start: u64) {
-        for part in places(parts) {
-            self.oracle.write_begins((line.0, part), stamp, start);
-        }
-    }
-
-    fn write_ends(&mut self, line: PlainLine, parts: u8, stamp: u64) {
-        for part in places(parts) {
-            self.oracle.write_ends((line.0, part), stamp);
-        }
-    }
-
-    fn reads(&mut self, line: PlainLine, parts: u8, data: &Data, start: u64) {
-        for part in places(parts) {
-            let words = &data[usize::from(part) * WORDS / PARTS..][..WORDS / PARTS];
-            if words.iter().any(|word| *word != words[0]) {
-                self.complain(format!(
-                    "line {:#x} part {part} is torn: {words:x?}",
-                    line.0
-                ));
-            }
-            self.oracle.read((line.0, part), words[0], start);
-        }
-    }
-
-    fn complain(&mut self, what: String) {
-        tracing::error!("{what}");
-        self.report.unexplained += 1;
-        self.report.first.get_or_insert(what);
-    }
-
     fn cpu_done(&mut self, begun: CpuAccess, data: &Data) {
         self.report.cpu += 1;
         match begun.access {
             Access::Store { parts, stamp } => {
-                self.write_ends(begun.line, parts, stamp);
-                self.reads(begun.line, 0xf & !parts, data, begun.start);
+                self.judge.write_ends(begun.line, parts, stamp);
+                self.judge
+                    .reads(begun.line, 0xf & !parts, data, begun.start);
             }
-            Access::UncachedWrite { parts, stamp } => self.write_ends(begun.line, parts, stamp),
-            _ => self.reads(begun.line, 0xf, data, begun.start),
+            Access::UncachedWrite { parts, stamp } => {
+                self.judge.write_ends(begun.line, parts, stamp)
+            }
+            _ => self.judge.reads(begun.line, 0xf, data, begun.start),
         }
-        self.oracle.end(begun.start);
+        self.judge.end(begun.start);
     }
 
     fn card_operation(&mut self) {
@@ -349,13 +318,13 @@ impl Torture {
             }
             _ => {}
         }
-        let start = self.oracle.begin();
+        let start = self.judge.begin();
         let stamp = self.stamp();
         let parts = self.parts();
         let mut data = Box::new([0; WORDS]);
         write_parts(&mut data, parts, stamp);
         if kind == OperationKind::Write {
-            self.write_begins(line, parts, stamp, start);
+            self.judge.write_begins(line, parts, stamp, start);
         }
         self.card[slice][tag] = Some(CardOperation {
             line,
@@ -377,7 +346,7 @@ impl Torture {
 
     fn check_locked(&mut self, line: PlainLine) {
         if self.system.cache.has_copy(line.fold()) {
-            self.complain(format!(
+            self.judge.complain(format!(
                 "the CPU has a copy of line {:#x}, which is locked",
                 line.0
             ));
@@ -388,7 +357,7 @@ impl Torture {
         let Acknowledge { slice, tag, data } = acknowledge;
         let slot = self.card[slice].get_mut(usize::from(tag));
         let Some(operation) = slot.and_then(Option::take) else {
-            self.complain(format!(
+            self.judge.complain(format!(
                 "an acknowledgement nobody waits for: slice {slice} tag {tag}"
             ));
             return;
@@ -403,10 +372,12 @@ impl Torture {
         } = operation;
         match kind {
             OperationKind::Read => match data {
-                Some(data) => self.reads(line, 0xf, &data, start),
-                None => self.complain("a read was acknowledged without data".to_owned()),
+                Some(data) => self.judge.reads(line, 0xf, &data, start),
+                None => self
+                    .judge
+                    .complain("a read was acknowledged without data".to_owned()),
             },
-            OperationKind::Write => self.write_ends(line, parts, stamp),
+            OperationKind::Write => self.judge.write_ends(line, parts, stamp),
             OperationKind::Lock => {
                 self.check_locked(line);
                 self.locks.insert(line, Lock::Held);
@@ -417,10 +388,10 @@ impl Torture {
             OperationKind::Clean | OperationKind::CleanInvalidate => {
                 // Memory is up to date: what it holds now was the line's value meanwhile.
                 let memory = self.system.home.memory(line);
-                self.reads(line, 0xf, &memory, start);
+                self.judge.reads(line, 0xf, &memory, start);
             }
         }
-        self.oracle.end(start);
+        self.judge.end(start);
     }
 
     fn cycle(&mut self) -> Result<(), SystemError> {
@@ -435,8 +406,4 @@ impl Torture {
         }
         Ok(())
     }
-}
-
-fn places(parts: u8) -> impl Iterator<Item = u8> {
-    (0..PARTS as u8).filter(move |part| parts >> part & 1 == 1)
 }

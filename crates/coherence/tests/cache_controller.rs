@@ -1,10 +1,12 @@
 //! The Verilated cache controller, small: is what the card sees of the CPU's memory coherent, and
 //! does nothing wait for ever?
 
-use coherence::cache_controller::controller::{Access, AccessKind, Answer, Status, ROW_WORDS};
+use coherence::cache_controller::controller::{
+    Access, AccessKind, Answer, ControllerError, Status, ROW_WORDS,
+};
 use coherence::cache_controller::cpu::{CpuAccess, CpuFigures};
 use coherence::cache_controller::model::{build, Geometry};
-use coherence::cache_controller::system::CardSystem;
+use coherence::cache_controller::system::{CardError, CardSystem};
 use coherence::cache_controller::torture::{self, Plan};
 use coherence::line::PlainLine;
 use coherence::platform::Platform;
@@ -233,4 +235,30 @@ fn forwards_and_hits_do_not_wait_behind_requests() {
     }
     run(&mut system, 4 * SOON);
     assert_eq!(system.card.answers.len(), kept.len());
+}
+
+#[test]
+fn an_access_that_waits_too_long_is_reported() {
+    let mut system = system();
+    system.card.set_timeout(2 * SOON as u32);
+    ask(&mut system, AccessKind::Load, 5, 7, None, 0);
+    assert_eq!(answer(&mut system).status, Status::Ok);
+    // The CPU has another line to itself, and keeps it.
+    let store = CpuAccess::Store {
+        parts: 0xf,
+        stamp: 1,
+    };
+    system.cpu.access(PlainLine(8), store, 1);
+    run(&mut system, SOON);
+    ask(&mut system, AccessKind::Load, 6, 8, None, 0);
+    let error = (0..8 * SOON)
+        .find_map(|_| system.cycle().err())
+        .expect("a report");
+    assert!(
+        matches!(
+            error,
+            CardError::Controller(ControllerError::Late { tag: 6 })
+        ),
+        "{error}"
+    );
 }

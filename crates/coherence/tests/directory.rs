@@ -5,6 +5,7 @@ use coherence::home::{Directory, HomeError, Operation, OperationKind, Surroundin
 use coherence::line::{write_parts, PlainLine, WORDS};
 use coherence::model::Geometry;
 use coherence::platform::Platform;
+use coherence::registers;
 use coherence::system::{mesi, System, SystemError};
 use coherence::torture::{self, Plan};
 
@@ -275,8 +276,17 @@ fn a_read_may_wait_for_an_invalidation_in_the_same_unit() {
 #[test]
 fn a_read_that_memory_never_answers_is_reported() {
     let mut system = system();
-    system.home.write_register(0x04, 1_000).expect("register");
-    assert_eq!(system.home.read_register(0x04).expect("register"), 1_000);
+    system
+        .home
+        .write_register(registers::TIMEOUT, 1_000)
+        .expect("register");
+    assert_eq!(
+        system
+            .home
+            .read_register(registers::TIMEOUT)
+            .expect("register"),
+        1_000
+    );
     let line = PlainLine(99);
     system.home.held.insert(line);
     assert_eq!(
@@ -307,10 +317,31 @@ fn counters_count() {
     }
     system.drain(10_000).expect("drain");
     assert_eq!(
-        system.home.read_register(0x00).expect("register"),
+        system
+            .home
+            .read_register(registers::GEOMETRY)
+            .expect("register"),
         0x0202_0202
     );
-    assert_eq!(system.home.read_register(0x10).expect("register"), 0);
-    assert_eq!(system.home.read_register(0x14).expect("register"), 8);
-    assert_eq!(system.home.read_register(0x20).expect("register"), 8);
+    assert_eq!(
+        system
+            .home
+            .read_register(registers::ERRORS)
+            .expect("register"),
+        0
+    );
+    assert_eq!(
+        system
+            .home
+            .read_register(registers::REQUESTS)
+            .expect("register"),
+        8
+    );
+    assert_eq!(
+        system
+            .home
+            .read_register(registers::READS)
+            .expect("register"),
+        8
+    );
 }

@@ -92,6 +92,12 @@ pub enum ControllerError {
         /// Number of the event.
         event: u16,
     },
+    /// An access takes too long.
+    #[error("the cache controller reports that access {tag} takes too long")]
+    Late {
+        /// Its tag.
+        tag: u16,
+    },
     /// It sent a message that the protocol does not have.
     #[error("the cache controller sent message {0}, which the protocol does not have")]
     Message(u8),
@@ -211,6 +217,11 @@ impl Controller {
         Ok(controller)
     }
 
+    /// Reports accesses that take longer than this; 0: off, as at first.
+    pub fn set_timeout(&mut self, cycles: u32) {
+        self.inputs.timeout_period = cycles;
+    }
+
     fn tick(&mut self) -> Result<(), ControllerError> {
         self.model.cycle(&self.inputs, &mut self.outputs)?;
         self.cycle += 1;
@@ -285,8 +296,13 @@ impl Controller {
         let cycle = self.cycle - 1;
         let (pins, out) = (self.inputs, self.outputs);
         if out.error_valid == 1 {
-            let (state, event) = (out.error >> 5, out.error & 0x1f);
-            return Err(ControllerError::Unexpected { state, event });
+            let info = out.error_info;
+            return Err(if out.error_cause == 1 {
+                ControllerError::Late { tag: info }
+            } else {
+                let (state, event) = (info >> 5, info & 0x1f);
+                ControllerError::Unexpected { state, event }
+            });
         }
         let counts = &mut self.counts;
         for (bit, count) in [

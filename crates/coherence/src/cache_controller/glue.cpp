@@ -2,21 +2,19 @@
 // below are its `Inputs` and `Outputs`, field by field.
 
 #include "Vcache_controller.h"
-#include "verilated.h"
-
-#include <cstdint>
-#include <cstring>
+#include "glue.hpp"
 
 namespace {
 
 struct Inputs {
-  uint32_t access_row[16];
-  uint32_t response_data_row[16];
+  Words access_row;
+  Words response_data_row;
   uint64_t access_strobe;
   uint64_t access_line;
   uint64_t forward;
   uint64_t response;
   uint64_t response_data_header;
+  uint32_t timeout_period;
   uint8_t access_valid;
   uint8_t access_kind;
   uint8_t access_held;
@@ -36,12 +34,12 @@ struct Inputs {
 };
 
 struct Outputs {
-  uint32_t answer_row[16];
-  uint32_t response_data_row[16];
+  Words answer_row;
+  Words response_data_row;
   uint64_t request;
   uint64_t response;
   uint64_t response_data_header;
-  uint16_t error;
+  uint16_t error_info;
   uint8_t access_ready;
   uint8_t answer_valid;
   uint8_t answer_tag;
@@ -56,40 +54,17 @@ struct Outputs {
   uint8_t response_data_ready;
   uint8_t events;
   uint8_t error_valid;
+  uint8_t error_cause;
 };
-
-struct Instance {
-  VerilatedContext context;
-  Vcache_controller model;
-  Instance() : context{}, model{&context, "TOP"} {}
-};
-
-template <typename Wide>
-void put(Wide& to, const uint32_t (&from)[16]) {
-  std::memcpy(to.data(), from, sizeof from);
-}
-
-template <typename Wide>
-void get(uint32_t (&to)[16], const Wide& from) {
-  std::memcpy(to, from.data(), sizeof to);
-}
 
 }  // namespace
 
-extern "C" {
-
-void* cache_controller_create() { return new Instance; }
-
-void cache_controller_free(void* handle) { delete static_cast<Instance*>(handle); }
-
-uint32_t cache_controller_bytes(uint32_t what) {
-  return what == 0 ? sizeof(Inputs) : sizeof(Outputs);
-}
+MODEL(Vcache_controller, sizeof(Inputs), sizeof(Outputs))
 
 // One cycle: inputs in, outputs of this cycle out, then the rising edge. Returns 1 if the model ended
 // itself (a failed assertion).
-int cache_controller_cycle(void* handle, const Inputs* inputs, Outputs* outputs) {
-  auto* instance = static_cast<Instance*>(handle);
+extern "C" int model_cycle(void* handle, const Inputs* inputs, Outputs* outputs) {
+  auto* instance = static_cast<Instance<Vcache_controller>*>(handle);
   Vcache_controller& m = instance->model;
   const Inputs& in = *inputs;
   Outputs& out = *outputs;
@@ -114,6 +89,7 @@ int cache_controller_cycle(void* handle, const Inputs* inputs, Outputs* outputs)
   m.response_valid_i = in.response_valid;
   m.response_data_valid_i = in.response_data_valid;
   m.response_data_last_i = in.response_data_last;
+  m.timeout_period_i = in.timeout_period;
   m.rst_ni = in.reset_n;
   m.clk_i = 0;
   m.eval();
@@ -136,10 +112,9 @@ int cache_controller_cycle(void* handle, const Inputs* inputs, Outputs* outputs)
   out.request = m.request_o;
   out.response = m.response_o;
   out.response_data_header = m.response_data_header_o;
-  out.error = m.error_o;
+  out.error_cause = m.error_cause_o;
+  out.error_info = m.error_info_o;
   m.clk_i = 1;
   m.eval();
   return instance->context.gotFinish() ? 1 : 0;
 }
-
-}  // extern "C"

@@ -55,8 +55,10 @@ module tmb_cache_controller_harness
   input  logic         response_data_last_i,
   output logic         response_data_ready_o,
   output logic [4:0]   events_o,
+  input  logic [31:0]  timeout_period_i,
   output logic         error_valid_o,
-  output logic [9:0]   error_o
+  output logic [1:0]   error_cause_o,
+  output logic [15:0]  error_info_o
 );
 
   access_req_t access;
@@ -106,9 +108,10 @@ module tmb_cache_controller_harness
     .response_data_valid_i,
     .response_data_ready_o,
     .response_data_i(down_line),
+    .timeout_period_i,
     .events_o,
     .error_valid_o,
-    .error_o
+    .error_o({error_cause_o, error_info_o})
   );
 
 endmodule

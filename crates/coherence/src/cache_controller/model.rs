@@ -1,14 +1,11 @@
-//! The Verilated cache controller as an object: the room of the foreign-function interface.
+//! The Verilated cache controller as an object.
 //!
 //! The structures are those of `glue.cpp`, field by field; sizes are compared when a model is loaded.
 
 use std::ffi::{c_int, c_void};
 use std::path::{Path, PathBuf};
-use std::ptr::NonNull;
 
-use libloading::Library;
-
-use crate::model::{ModelError, Mutation, Recipe, Row};
+use crate::model::{outcome, Loaded, ModelError, Mutation, Recipe, Row};
 
 /// Size of a cache controller: its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +69,7 @@ pub struct Inputs {
     pub forward: u64,
     pub response: u64,
     pub response_data_header: u64,
+    pub timeout_period: u32,
     pub access_valid: u8,
     pub access_kind: u8,
     pub access_held: u8,
@@ -100,7 +98,7 @@ pub struct Outputs {
     pub request: u64,
     pub response: u64,
     pub response_data_header: u64,
-    pub error: u16,
+    pub error_info: u16,
     pub access_ready: u8,
     pub answer_valid: u8,
     pub answer_tag: u8,
@@ -115,21 +113,13 @@ pub struct Outputs {
     pub response_data_ready: u8,
     pub events: u8,
     pub error_valid: u8,
+    pub error_cause: u8,
 }
 
-type Create = unsafe extern "C" fn() -> *mut c_void;
-type Free = unsafe extern "C" fn(*mut c_void);
-type Bytes = unsafe extern "C" fn(u32) -> u32;
 type Cycle = unsafe extern "C" fn(*mut c_void, *const Inputs, *mut Outputs) -> c_int;
 
 /// One cache controller.
-pub struct Model {
-    handle: NonNull<c_void>,
-    cycle: Cycle,
-    free: Free,
-    /// Unloaded after `drop` freed the model.
-    _library: Library,
-}
+pub struct Model(Loaded<Cycle>);
 
 impl Model {
     /// Loads a library that [`build`] made, and makes a model.
@@ -137,41 +127,9 @@ impl Model {
     /// # Errors
     /// [`ModelError::Load`].
     pub fn load(path: &Path) -> Result<Self, ModelError> {
-        let wrong = |reason: String| ModelError::Load {
-            path: path.to_owned(),
-            reason,
-        };
-        // SAFETY: the library was built from Verilator's output and glue.cpp; its initialisers fill
-        // tables of the Verilated runtime and nothing else.
-        let library = unsafe { Library::new(path) }.map_err(|e| wrong(e.to_string()))?;
-        macro_rules! symbol {
-            ($name:literal, $kind:ty) => {
-                // SAFETY: glue.cpp defines the symbol with this signature.
-                *unsafe { library.get::<$kind>($name) }.map_err(|e| wrong(e.to_string()))?
-            };
-        }
-        let create = symbol!(b"cache_controller_create\0", Create);
-        let free = symbol!(b"cache_controller_free\0", Free);
-        let bytes = symbol!(b"cache_controller_bytes\0", Bytes);
-        let cycle = symbol!(b"cache_controller_cycle\0", Cycle);
-        for (what, expected) in (0..).zip([size_of::<Inputs>(), size_of::<Outputs>()]) {
-            // SAFETY: a function of a number that returns a constant.
-            let found = unsafe { bytes(what) } as usize;
-            if found != expected {
-                return Err(wrong(format!(
-                    "structure {what} has {found} bytes, not {expected}"
-                )));
-            }
-        }
-        // SAFETY: no arguments; the result is checked.
-        let handle =
-            NonNull::new(unsafe { create() }).ok_or_else(|| wrong("no model".to_owned()))?;
-        Ok(Self {
-            handle,
-            cycle,
-            free,
-            _library: library,
-        })
+        let shape = [size_of::<Inputs>(), size_of::<Outputs>()];
+        // SAFETY: `Cycle` is the signature in glue.cpp.
+        Ok(Self(unsafe { Loaded::load(path, &shape) }?))
     }
 
     /// One clock cycle: the outputs are those of the cycle, given the inputs; the edge follows.
@@ -179,19 +137,8 @@ impl Model {
     /// # Errors
     /// [`ModelError::Stopped`] when an assertion failed.
     pub fn cycle(&mut self, inputs: &Inputs, outputs: &mut Outputs) -> Result<(), ModelError> {
-        // SAFETY: the handle is alive, and `&mut self` excludes every other use.
-        let code = unsafe { (self.cycle)(self.handle.as_ptr(), inputs, outputs) };
-        if code == 0 {
-            Ok(())
-        } else {
-            Err(ModelError::Stopped)
-        }
-    }
-}
-
-impl Drop for Model {
-    fn drop(&mut self) {
-        // SAFETY: the handle came from `create` of the same library.
-        unsafe { (self.free)(self.handle.as_ptr()) };
+        let (cycle, model) = self.0.parts();
+        // SAFETY: the model is alive, and `&mut self` excludes every other use.
+        outcome(unsafe { cycle(model, inputs, outputs) })
     }
 }

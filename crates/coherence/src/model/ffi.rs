@@ -1,14 +1,12 @@
-//! The Verilated directory as an object: the room of the foreign-function interface.
+//! The Verilated directory as an object.
 //!
 //! The structures are those of `glue.cpp`, field by field; sizes are compared when a model is loaded.
 
 use std::ffi::{c_int, c_void};
 use std::path::Path;
-use std::ptr::NonNull;
-
-use libloading::Library;
 
 use super::build::ModelError;
+use super::loaded::{outcome, Loaded};
 
 /// One row of 64 bytes, as words.
 pub type Row = [u32; 16];
@@ -107,10 +105,6 @@ pub struct Registers {
     pub reserved: u8,
 }
 
-type Create = unsafe extern "C" fn() -> *mut c_void;
-type Free = unsafe extern "C" fn(*mut c_void);
-type Number = unsafe extern "C" fn() -> u32;
-type Bytes = unsafe extern "C" fn(u32) -> u32;
 type Cycle = unsafe extern "C" fn(
     *mut c_void,
     *const SliceInputs,
@@ -120,68 +114,25 @@ type Cycle = unsafe extern "C" fn(
 
 /// One directory controller.
 pub struct Model {
-    handle: NonNull<c_void>,
-    cycle: Cycle,
-    free: Free,
+    loaded: Loaded<Cycle>,
     slices: usize,
-    /// Unloaded after `drop` freed the model.
-    _library: Library,
 }
 
 impl Model {
-    /// Loads a library that [`super::build()`] made, and makes a model.
+    /// Loads a library that [`super::build()`] made for this many slices, and makes a model.
     ///
     /// # Errors
     /// [`ModelError::Load`].
-    pub fn load(path: &Path) -> Result<Self, ModelError> {
-        let wrong = |reason: String| ModelError::Load {
-            path: path.to_owned(),
-            reason,
-        };
-        // SAFETY: the library was built from Verilator's output and glue.cpp; its initialisers fill
-        // tables of the Verilated runtime and nothing else.
-        let library = unsafe { Library::new(path) }.map_err(|e| wrong(e.to_string()))?;
-        macro_rules! symbol {
-            ($name:literal, $kind:ty) => {
-                // SAFETY: glue.cpp defines the symbol with this signature.
-                *unsafe { library.get::<$kind>($name) }.map_err(|e| wrong(e.to_string()))?
-            };
-        }
-        let create = symbol!(b"directory_create\0", Create);
-        let free = symbol!(b"directory_free\0", Free);
-        let slices = symbol!(b"directory_slices\0", Number);
-        let bytes = symbol!(b"directory_bytes\0", Bytes);
-        let cycle = symbol!(b"directory_cycle\0", Cycle);
-        let expected = [
+    pub fn load(path: &Path, slices: usize) -> Result<Self, ModelError> {
+        let shape = [
             size_of::<SliceInputs>(),
             size_of::<SliceOutputs>(),
             size_of::<Registers>(),
-        ];
-        for (what, expected) in (0..).zip(expected) {
-            // SAFETY: a function of a number that returns a constant.
-            let found = unsafe { bytes(what) } as usize;
-            if found != expected {
-                return Err(wrong(format!(
-                    "structure {what} has {found} bytes, not {expected}"
-                )));
-            }
-        }
-        // SAFETY: no arguments; the results are checked.
-        let (handle, slices) = unsafe { (create(), slices() as usize) };
-        let handle = NonNull::new(handle).ok_or_else(|| wrong("no model".to_owned()))?;
-        Ok(Self {
-            handle,
-            cycle,
-            free,
             slices,
-            _library: library,
-        })
-    }
-
-    /// Number of slices.
-    #[must_use]
-    pub fn slices(&self) -> usize {
-        self.slices
+        ];
+        // SAFETY: `Cycle` is the signature in glue.cpp.
+        let loaded = unsafe { Loaded::load(path, &shape) }?;
+        Ok(Self { loaded, slices })
     }
 
     /// One clock cycle: the outputs are those of the cycle, given the inputs; the edge follows.
@@ -198,27 +149,9 @@ impl Model {
         registers: &mut Registers,
     ) -> Result<(), ModelError> {
         assert!(inputs.len() == self.slices && outputs.len() == self.slices);
-        // SAFETY: the handle is alive, the arrays have as many elements as the model has slices, and
+        let (cycle, model) = self.loaded.parts();
+        // SAFETY: the model is alive, the arrays have as many elements as it has slices, and
         // `&mut self` excludes every other use.
-        let code = unsafe {
-            (self.cycle)(
-                self.handle.as_ptr(),
-                inputs.as_ptr(),
-                outputs.as_mut_ptr(),
-                registers,
-            )
-        };
-        if code == 0 {
-            Ok(())
-        } else {
-            Err(ModelError::Stopped)
-        }
-    }
-}
-
-impl Drop for Model {
-    fn drop(&mut self) {
-        // SAFETY: the handle came from `create` of the same library.
-        unsafe { (self.free)(self.handle.as_ptr()) };
+        outcome(unsafe { cycle(model, inputs.as_ptr(), outputs.as_mut_ptr(), registers) })
     }
 }

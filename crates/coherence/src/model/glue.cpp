@@ -2,10 +2,7 @@
 // its `SliceInputs` and `SliceOutputs`, field by field.
 
 #include "Vdirectory.h"
-#include "verilated.h"
-
-#include <cstdint>
-#include <cstring>
+#include "glue.hpp"
 
 #ifndef NUM_SLICES
 #error "NUM_SLICES must be the model's parameter NumSlices"
@@ -14,10 +11,10 @@
 namespace {
 
 struct SliceInputs {
-  uint32_t request_data_row[16];
-  uint32_t response_data_row[16];
-  uint32_t operation_row[16];
-  uint32_t r_row[16];
+  Words request_data_row;
+  Words response_data_row;
+  Words operation_row;
+  Words r_row;
   uint64_t request;
   uint64_t request_data_header;
   uint64_t response;
@@ -51,9 +48,9 @@ struct SliceInputs {
 };
 
 struct SliceOutputs {
-  uint32_t response_data_row[16];
-  uint32_t operation_row[16];
-  uint32_t w_row[16];
+  Words response_data_row;
+  Words operation_row;
+  Words w_row;
   uint64_t forward;
   uint64_t response;
   uint64_t response_data_header;
@@ -95,41 +92,15 @@ struct Registers {
   uint8_t reserved;
 };
 
-struct Instance {
-  VerilatedContext context;
-  Vdirectory model;
-  Instance() : context{}, model{&context, "TOP"} {}
-};
-
-template <typename Wide>
-void put(Wide& to, const uint32_t (&from)[16]) {
-  std::memcpy(to.data(), from, sizeof from);
-}
-
-template <typename Wide>
-void get(uint32_t (&to)[16], const Wide& from) {
-  std::memcpy(to, from.data(), sizeof to);
-}
-
 }  // namespace
 
-extern "C" {
-
-void* directory_create() { return new Instance; }
-
-void directory_free(void* handle) { delete static_cast<Instance*>(handle); }
-
-uint32_t directory_slices() { return NUM_SLICES; }
-
-uint32_t directory_bytes(uint32_t what) {
-  return what == 0 ? sizeof(SliceInputs) : what == 1 ? sizeof(SliceOutputs) : sizeof(Registers);
-}
+MODEL(Vdirectory, sizeof(SliceInputs), sizeof(SliceOutputs), sizeof(Registers), NUM_SLICES)
 
 // One cycle: inputs in, outputs of this cycle out, then the rising edge. Returns 1 if the model ended
 // itself (a failed assertion).
-int directory_cycle(void* handle, const SliceInputs* inputs, SliceOutputs* outputs,
-                    Registers* registers) {
-  auto* instance = static_cast<Instance*>(handle);
+extern "C" int model_cycle(void* handle, const SliceInputs* inputs, SliceOutputs* outputs,
+                           Registers* registers) {
+  auto* instance = static_cast<Instance<Vdirectory>*>(handle);
   Vdirectory& m = instance->model;
   m.rst_ni = registers->reset_n;
   m.reg_write_i = registers->write;
@@ -215,5 +186,3 @@ int directory_cycle(void* handle, const SliceInputs* inputs, SliceOutputs* outpu
   m.eval();
   return instance->context.gotFinish() ? 1 : 0;
 }
-
-}  // extern "C"

@@ -178,14 +178,17 @@ module tmb_directory_harness
     .wvalid_i(reg_write_i),
     .wready_o(),
     .wdata_i(reg_write_data_i),
+    .wstrb_i('1),
     .bvalid_o(),
     .bready_i(1'b1),
+    .bresp_o(),
     .arvalid_i(reg_read_i),
     .arready_o(),
     .araddr_i(reg_read_addr_i),
     .rvalid_o(reg_read_valid_o),
     .rready_i(1'b1),
     .rdata_o(reg_read_data_o),
+    .rresp_o(),
     .interrupt_o
   );
 

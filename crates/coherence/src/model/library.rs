@@ -34,6 +34,9 @@ const COMPILER_FLAGS: [&str; 10] = [
     "-DVM_TRACE=0",
 ];
 
+/// What the C interfaces share.
+const SHARED_GLUE: &str = include_str!("glue.hpp");
+
 /// A change of the RTL, to see whether the tests find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mutation {
@@ -92,7 +95,7 @@ impl Recipe {
             ..
         } = self;
         let environment = format!(
-            "{}\n{parameters:?}{defines:?}{assertions}{mutation:?}\n{glue}\n{VERILATOR_FLAGS:?}{COMPILER_FLAGS:?}",
+            "{}\n{parameters:?}{defines:?}{assertions}{mutation:?}\n{SHARED_GLUE}\n{glue}\n{VERILATOR_FLAGS:?}{COMPILER_FLAGS:?}",
             tools.identity
         );
         let folder = cache_root()
@@ -138,7 +141,11 @@ impl Recipe {
             std::fs::write(&changed, text).map_err(io(&changed))?;
             sources[place] = changed;
         }
-        for (name, text) in [("harness.sv", self.harness), ("glue.cpp", self.glue)] {
+        for (name, text) in [
+            ("harness.sv", self.harness),
+            ("glue.hpp", SHARED_GLUE),
+            ("glue.cpp", self.glue),
+        ] {
             let path = work.join(name);
             std::fs::write(&path, text).map_err(io(&path))?;
         }

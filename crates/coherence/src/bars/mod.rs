@@ -1,0 +1,183 @@
+//! The bars of the directory: what is measured, against what, and how.
+
+mod invalidations;
+mod latencies;
+mod random;
+mod streams;
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::cache::{Access, Cache, Outcome};
+use crate::home::{Directory, Surroundings};
+use crate::line::{PlainLine, BYTES};
+use crate::model::Geometry;
+use crate::platform::Platform;
+use crate::system::{mesi, Home, System, SystemError};
+use crate::two_cpus::SecondCpu;
+
+pub use invalidations::invalidations;
+pub use latencies::latencies;
+pub use random::{mutants, random_operations};
+pub use streams::{choices, streams};
+
+/// Lines of the region that streams run over: 1 GiB, as in the paper.
+const REGION: u64 = (1 << 30) / BYTES;
+/// Accesses that the cores offer together: one each.
+const WINDOW: usize = 48;
+/// A measurement that takes longer is stuck.
+const MOST_CYCLES: u64 = 20_000_000;
+
+/// A figure and what it should be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bar {
+    /// Name.
+    pub name: String,
+    /// The figure.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What it should be, in words.
+    pub target: String,
+    /// Whether it is.
+    pub met: bool,
+}
+
+impl Bar {
+    fn at_least(name: impl Into<String>, value: f64, unit: &'static str, bound: f64) -> Self {
+        let target = format!("≥ {bound}");
+        Self {
+            name: name.into(),
+            value,
+            unit,
+            target,
+            met: value >= bound,
+        }
+    }
+
+    fn at_most(name: impl Into<String>, value: f64, unit: &'static str, bound: f64) -> Self {
+        let target = format!("≤ {bound}");
+        Self {
+            name: name.into(),
+            value,
+            unit,
+            target,
+            met: value <= bound,
+        }
+    }
+
+    fn shown(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
+        Self {
+            name: name.into(),
+            value,
+            unit,
+            target: "shown".to_owned(),
+            met: true,
+        }
+    }
+}
+
+impl fmt::Display for Bar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let met = if self.met { "met" } else { "MISSED" };
+        let Self {
+            name,
+            value,
+            unit,
+            target,
+            ..
+        } = self;
+        write!(f, "{name:<40}{value:>12.4} {unit:<10} {target:<10}{met}")
+    }
+}
+
+fn directory(platform: &Platform, geometry: Geometry) -> Result<System<Directory>, SystemError> {
+    let protocol = mesi()?;
+    let surroundings = Surroundings {
+        memory_latency: platform.memory.latency_cycles,
+        stalls: 0,
+        disorder: false,
+    };
+    let home = Directory::new(geometry, &protocol.spec, surroundings, 1)?;
+    let sets = (platform.cache.bytes / BYTES) as usize / platform.cache.ways;
+    let mut cache = Cache::new(protocol, sets, platform.cache.ways, geometry.slices);
+    cache.evict_ahead = platform.cache.evict_ahead;
+    Ok(System::new(
+        cache,
+        home,
+        &platform.link,
+        platform.clock_ps,
+        geometry.slices,
+        1,
+    ))
+}
+
+fn baseline(platform: &Platform) -> Result<System<SecondCpu>, SystemError> {
+    let protocol = mesi()?;
+    let home = SecondCpu::new(protocol.clone(), 2, platform.two_cpus.home_ps);
+    let sets = (platform.cache.bytes / BYTES) as usize / platform.cache.ways;
+    let cache = Cache::new(protocol, sets, platform.cache.ways, 2);
+    Ok(System::new(
+        cache,
+        home,
+        &platform.two_cpu_link(),
+        platform.clock_ps,
+        2,
+        1,
+    ))
+}
+
+/// Cores that have many accesses under way.
+struct Cores<F> {
+    next: F,
+    window: Vec<Option<PlainLine>>,
+    per_cycle: usize,
+}
+
+impl<F: FnMut() -> Option<PlainLine>> Cores<F> {
+    fn new(platform: &Platform, next: F) -> Self {
+        let per_cycle = platform.cache.accesses_per_cycle;
+        Self {
+            next,
+            window: vec![None; WINDOW],
+            per_cycle,
+        }
+    }
+
+    /// One clock; false when there is nothing left to start.
+    fn cycle<H: Home>(
+        &mut self,
+        system: &mut System<H>,
+        access: Access,
+    ) -> Result<bool, SystemError> {
+        let mut started = 0;
+        for slot in &mut self.window {
+            if slot.is_none() {
+                *slot = (self.next)();
+            }
+            let Some(line) = *slot else { continue };
+            if started < self.per_cycle
+                && system.cache.access(line.fold(), access, 0) != Outcome::Busy
+            {
+                *slot = None;
+                started += 1;
+            }
+        }
+        system.cycle()?;
+        system.cache.completed.clear();
+        Ok(self.window.iter().any(Option::is_some))
+    }
+}
+
+/// Accesses `lines` lines and waits for the end.
+fn touch<H: Home>(
+    system: &mut System<H>,
+    platform: &Platform,
+    access: Access,
+    mut lines: impl Iterator<Item = PlainLine>,
+) -> Result<(), SystemError> {
+    let mut cores = Cores::new(platform, || lines.next());
+    while cores.cycle(system, access)? {}
+    system.drain(MOST_CYCLES)
+}

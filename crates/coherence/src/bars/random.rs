@@ -1,0 +1,84 @@
+//! The random test at length, and whether it sees faults of the RTL.
+
+use super::Bar;
+use crate::model::Geometry;
+use crate::mutants::{try_mutant, Fate, MUTANTS};
+use crate::platform::Platform;
+use crate::system::SystemError;
+use crate::torture::{self, Plan};
+
+/// What the random test runs, of every hundred operations: geometry, lines, jitter, share, seeds.
+const RANDOM: [(Geometry, u64, u64, u64, &[u64]); 3] = [
+    (Geometry::SMALL, 48, 200_000, 15, &[42, 43, 44, 45]),
+    // More lines than places: recalls.
+    (Geometry::SMALL, 400, 200_000, 10, &[46, 47]),
+    // Every unit of the paper's directory, and arrivals spread over ten round trips.
+    (Geometry::WIDE, 400, 400_000, 10, &[48, 49]),
+];
+
+/// `directory.random_ops_unexplained`.
+///
+/// # Errors
+/// [`SystemError`].
+pub fn random_operations(platform: &Platform, operations: u64) -> Result<Vec<Bar>, SystemError> {
+    let (mut done, mut unexplained, mut wide) = (0, 0, 0);
+    for (geometry, lines, jitter_ps, share, seeds) in RANDOM {
+        for &seed in seeds {
+            let plan = Plan {
+                geometry,
+                operations: operations * share / 100,
+                lines,
+                card_operations: 24,
+                round_trip_ps: 40_000,
+                jitter_ps,
+                seed,
+            };
+            let report = torture::run(&plan, &platform.link)?;
+            if let Some(first) = &report.first {
+                tracing::error!("seed {seed}: {first}");
+            }
+            done += report.cpu + report.card;
+            unexplained += report.unexplained;
+            if geometry == Geometry::WIDE {
+                wide += report.cpu + report.card;
+            }
+        }
+    }
+    let name = "directory.random_ops_unexplained";
+    Ok(vec![
+        Bar::shown("directory.random_ops", done as f64, "operations"),
+        Bar::shown("directory.random_ops_64_units", wide as f64, "operations"),
+        Bar::at_most(name, unexplained as f64, "", 0.0),
+    ])
+}
+
+/// `directory.rtl_mutants_survived`.
+///
+/// # Errors
+/// [`SystemError`].
+pub fn mutants(platform: &Platform) -> Result<Vec<Bar>, SystemError> {
+    let mut survived = 0;
+    for mutant in MUTANTS {
+        let plan = Plan {
+            geometry: Geometry::SMALL,
+            operations: 60_000,
+            lines: 48,
+            card_operations: 24,
+            round_trip_ps: 40_000,
+            jitter_ps: 200_000,
+            seed: 1,
+        };
+        match try_mutant(mutant, &plan, &platform.link)? {
+            Fate::Found(how) => tracing::info!("{}: {how}", mutant.what),
+            Fate::Survived => {
+                tracing::error!("nobody noticed: {}", mutant.what);
+                survived += 1;
+            }
+        }
+    }
+    let (tried, name) = (MUTANTS.len() as f64, "directory.rtl_mutants_survived");
+    Ok(vec![
+        Bar::shown("directory.rtl_mutants", tried, "mutants"),
+        Bar::at_most(name, f64::from(survived), "mutants", 0.0),
+    ])
+}

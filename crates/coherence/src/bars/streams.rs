@@ -1,0 +1,149 @@
+//! How much of the link streams of reads and writes have, and what the model's choices have to do
+//! with it.
+
+use super::{directory, Bar, Cores, MOST_CYCLES, REGION};
+use crate::cache::Access;
+use crate::home::Directory;
+use crate::line::{PlainLine, BYTES};
+use crate::link::HEADER_BYTES;
+use crate::model::Geometry;
+use crate::platform::Platform;
+use crate::random::Random;
+use crate::system::{System, SystemError};
+
+/// Lines a second of a stream in its steady state.
+fn stream(
+    system: &mut System<Directory>,
+    platform: &Platform,
+    access: Access,
+    next: impl FnMut() -> PlainLine,
+    lines: u64,
+) -> Result<f64, SystemError> {
+    let writes = matches!(access, Access::Store { .. });
+    let count = |system: &System<Directory>| {
+        let (down, up) = system.delivered();
+        if writes {
+            up
+        } else {
+            down
+        }
+    };
+    let mut next = next;
+    let mut cores = Cores::new(platform, || Some(next()));
+    // The cache is full of such lines, so that each new one evicts one.
+    let capacity = platform.cache.bytes / BYTES;
+    let target = system.delivered().0 + capacity + capacity / 4;
+    while system.delivered().0 < target {
+        cores.cycle(system, access)?;
+    }
+    let (from, start) = (count(system), system.now_ps());
+    while count(system) < from + lines {
+        cores.cycle(system, access)?;
+    }
+    let seconds = (system.now_ps() - start) as f64 * 1e-12;
+    let lines = count(system) - from;
+    system.drain(MOST_CYCLES)?;
+    Ok(lines as f64 / seconds)
+}
+
+/// Order of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Sequential,
+    Random,
+}
+
+impl Order {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Sequential => "seq",
+            Self::Random => "rand",
+        }
+    }
+}
+
+const READ: (&str, Access) = ("read", Access::Load);
+const WRITE: (&str, Access) = (
+    "write",
+    Access::Store {
+        parts: 0xf,
+        stamp: 1,
+    },
+);
+
+/// Rate of a stream, as a share of the link's payload rate.
+fn share_of_link(
+    platform: &Platform,
+    geometry: Geometry,
+    access: Access,
+    order: Order,
+) -> Result<f64, SystemError> {
+    let mut system = directory(platform, geometry)?;
+    let mut random = Random::new(7);
+    let mut count = 0;
+    let next = || {
+        count += 1;
+        PlainLine(match order {
+            Order::Sequential => count % REGION,
+            Order::Random => random.below(REGION),
+        })
+    };
+    let rate = stream(&mut system, platform, access, next, 60_000)?;
+    Ok(rate / platform.lines_per_second())
+}
+
+/// `directory.{seq,rand}_{read,write}.share_of_link`.
+///
+/// # Errors
+/// [`SystemError`].
+pub fn streams(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, SystemError> {
+    let mut bars = Vec::new();
+    for (kind, access) in [READ, WRITE] {
+        for order in [Order::Sequential, Order::Random] {
+            let share = share_of_link(platform, geometry, access, order)?;
+            let name = format!("directory.{}_{kind}.share_of_link", order.name());
+            bars.push(Bar::at_least(name, share, "", 0.95));
+        }
+    }
+    // What the wire leaves: each line written back shares its direction with a request.
+    let link = &platform.link;
+    let payload = BYTES as f64 / link.payload_bytes_per_second as f64;
+    let request = HEADER_BYTES as f64 / link.header_bytes_per_second as f64;
+    let name = "directory.write.most_of_link";
+    bars.push(Bar::shown(name, payload / (payload + request), ""));
+    Ok(bars)
+}
+
+/// Streams with one choice of the model changed, of those for which there is no published source.
+///
+/// # Errors
+/// [`SystemError`].
+pub fn choices(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, SystemError> {
+    let changed = |change: fn(&mut Platform)| {
+        let mut platform = platform.clone();
+        change(&mut platform);
+        platform
+    };
+    let variants = [
+        ("no_evict_ahead", changed(|p| p.cache.evict_ahead = 0)),
+        ("no_jitter", changed(|p| p.link.jitter_ps = 0)),
+        ("jitter_60_ns", changed(|p| p.link.jitter_ps = 60_000)),
+        ("transmit_one_line", changed(|p| p.link.transmit_ps = 6_000)),
+        (
+            "half_credits",
+            changed(|p| {
+                p.link.header_credits /= 2;
+                p.link.data_credits /= 2;
+            }),
+        ),
+    ];
+    let mut bars = Vec::new();
+    for (name, platform) in &variants {
+        for (kind, access) in [READ, WRITE] {
+            let share = share_of_link(platform, geometry, access, Order::Random)?;
+            let name = format!("directory.model.{name}.rand_{kind}");
+            bars.push(Bar::shown(name, share, ""));
+        }
+    }
+    Ok(bars)
+}
