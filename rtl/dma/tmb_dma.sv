@@ -4,16 +4,17 @@
 //
 // DMA engine: runs the host's commands and tells it what happens.
 //
-// Cfg   geometry of the shell: card memory, spaces, streams, slots
+// Cfg   geometry of the shell: card memory, spaces, streams, slots, queues
 //
-//   command ring ─► queue (fetch, check) ─► dispatch ─┬─► copy in ──┐
-//                                                     ├─► zero ─────┴─► card writer ─► fabric
-//                                                     ├─► copy out ◄── fabric
-//                                                     └─► table ─► virtual memory
+//   command rings ─► queues ─► dispatch ─┬─ share ─► copy in ──┐
+//   (fetch, decode)  (one each)          ├─ share ─► zero ─────┴─► card writer ─► fabric
+//                                        ├─ share ─► copy out ◄── fabric
+//                                        └─────────► table ─► virtual memory
 //   completions, faults, interrupts, closed slots ─► events ─► event ring, irq
 //
-// Commands start in ring order; copies and zeroes then run side by side, table commands and fault
-// replies one after the other. "Complete" is the last write response at the memory (CopyIn, Zero),
+// Queues are independent: each has its ring, its order and its fences, and they take turns, burst by
+// burst. Within a queue commands start in ring order; copies and zeroes then run side by side, table
+// commands and fault replies one after the other. "Complete" is the last write response at the memory (CopyIn, Zero),
 // the host's acceptance of the last posted write (CopyOut), the table engine's answer, or the
 // acceptance of a fault reply: never earlier.
 //
@@ -36,8 +37,8 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
 
   // Registers.
   input  logic        enable_i,
-  input  ring_t       command_ring_i,
-  output logic [31:0] command_head_o,
+  input  ring_t       command_ring_i [Cfg.NumQueues],
+  output logic [31:0] command_head_o [Cfg.NumQueues],
   input  ring_t       event_ring_i,
   output logic [31:0] event_tail_o,
   output logic        idle_o,
@@ -108,70 +109,133 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
   // Commands
   // ---------------------------------------------------------------------------------------------
 
+  localparam int unsigned NumQueues = Cfg.NumQueues;
+
   logic command_ar_valid, command_ar_ready, command_r_valid;
   host_ax_t command_ar;
   host_r_t host_r;
-  logic command_valid, command_ready, queue_busy;
-  command_t command;
+  logic fetch_valid [NumQueues];
+  logic fetch_ready [NumQueues];
+  host_ax_t fetch [NumQueues];
+  queue_t arrived_queue;
+  logic [NumQueues-1:0] arrived_valid;
+  command_t arrived;
 
-  tmb_dma_queue #(
-    .Cfg(Cfg)
-  ) u_queue (
+  tmb_dma_fetch #(
+    .NumQueues(NumQueues)
+  ) u_fetch (
     .clk_i,
     .rst_ni,
-    .enable_i,
-    .ring_i(command_ring_i),
-    .head_o(command_head_o),
+    .queue_ar_valid_i(fetch_valid),
+    .queue_ar_ready_o(fetch_ready),
+    .queue_ar_i(fetch),
     .host_ar_valid_o(command_ar_valid),
     .host_ar_ready_i(command_ar_ready),
     .host_ar_o(command_ar),
     .host_r_valid_i(command_r_valid),
-    .host_r_i(host_r),
-    .command_valid_o(command_valid),
-    .command_ready_i(command_ready),
-    .command_o(command),
-    .busy_o(queue_busy)
+    .host_r_last_i(host_r.last),
+    .queue_o(arrived_queue),
+    .arrived_o(arrived_valid)
   );
 
+  tmb_dma_decode #(
+    .Cfg(Cfg)
+  ) u_decode (
+    .row_i(host_r.row),
+    .error_i(host_r.error),
+    .queue_i(arrived_queue),
+    .command_o(arrived)
+  );
+
+  // Completions: those of the units, then those of the queues' dispatchers.
   typedef enum int unsigned {
-    DoneDispatch = 0,
-    DoneCopyIn = 1,
-    DoneCopyOut = 2,
-    DoneZero = 3,
-    DoneTable = 4
+    DoneCopyIn = 0,
+    DoneCopyOut = 1,
+    DoneZero = 2,
+    DoneTable = 3,
+    DoneDispatch = 4
   } done_e;
-  localparam int unsigned NumDone = 5;
+  localparam int unsigned NumUnits = 4;
+  localparam int unsigned NumDone = NumUnits + NumQueues;
 
   logic [NumDone-1:0] done_valid, done_ready;
   completion_t done [NumDone];
 
-  copy_t copy;
-  logic copy_in_valid, copy_in_ready, copy_in_busy;
-  logic copy_out_valid, copy_out_ready, copy_out_busy;
-  logic zero_valid, zero_ready, zero_busy;
-  logic table_valid, table_ready, table_busy;
-  logic units_busy;
+  // A command of a queue is complete.
+  logic [NumUnits-1:0] retired_valid;
+  queue_t retired_queue [NumUnits];
 
-  assign units_busy = copy_in_busy || copy_out_busy || zero_busy || table_busy;
+  copy_t copy [NumQueues];
+  command_t command [NumQueues];
+  logic copy_in_valid [NumQueues];
+  logic copy_in_ready [NumQueues];
+  logic copy_out_valid [NumQueues];
+  logic copy_out_ready [NumQueues];
+  logic zero_valid [NumQueues];
+  logic zero_ready [NumQueues];
+  logic [NumQueues-1:0] table_valid, table_grant, queue_busy;
+  logic table_ready;
 
-  tmb_dma_dispatch u_dispatch (
-    .command_valid_i(command_valid),
-    .command_ready_o(command_ready),
-    .command_i(command),
-    .units_busy_i(units_busy),
-    .copy_o(copy),
-    .copy_in_valid_o(copy_in_valid),
-    .copy_in_ready_i(copy_in_ready),
-    .copy_out_valid_o(copy_out_valid),
-    .copy_out_ready_i(copy_out_ready),
-    .zero_valid_o(zero_valid),
-    .zero_ready_i(zero_ready),
-    .table_valid_o(table_valid),
-    .table_ready_i(table_ready),
-    .completion_valid_o(done_valid[DoneDispatch]),
-    .completion_ready_i(done_ready[DoneDispatch]),
-    .completion_o(done[DoneDispatch])
-  );
+  // Commands of a queue in the units: at most a burst each in three trackers, and what waits.
+  localparam int unsigned CountWidth = $clog2(3 * MaxBursts + 64);
+  typedef logic [CountWidth-1:0] count_t;
+
+  for (genvar q = 0; q < NumQueues; q++) begin : gen_queue
+    logic command_valid, command_ready, started, fetching;
+    logic [NumUnits-1:0] retired;
+    count_t running_q;
+
+    tmb_dma_queue u_queue (
+      .clk_i,
+      .rst_ni,
+      .enable_i,
+      .ring_i(command_ring_i[q]),
+      .head_o(command_head_o[q]),
+      .host_ar_valid_o(fetch_valid[q]),
+      .host_ar_ready_i(fetch_ready[q]),
+      .host_ar_o(fetch[q]),
+      .arrived_valid_i(arrived_valid[q]),
+      .arrived_i(arrived),
+      .command_valid_o(command_valid),
+      .command_ready_i(command_ready),
+      .command_o(command[q]),
+      .busy_o(fetching)
+    );
+
+    tmb_dma_dispatch u_dispatch (
+      .command_valid_i(command_valid),
+      .command_ready_o(command_ready),
+      .command_i(command[q]),
+      .busy_i(running_q != '0),
+      .started_o(started),
+      .copy_o(copy[q]),
+      .copy_in_valid_o(copy_in_valid[q]),
+      .copy_in_ready_i(copy_in_ready[q]),
+      .copy_out_valid_o(copy_out_valid[q]),
+      .copy_out_ready_i(copy_out_ready[q]),
+      .zero_valid_o(zero_valid[q]),
+      .zero_ready_i(zero_ready[q]),
+      .table_valid_o(table_valid[q]),
+      .table_ready_i(table_ready && table_grant[q]),
+      .completion_valid_o(done_valid[DoneDispatch+q]),
+      .completion_ready_i(done_ready[DoneDispatch+q]),
+      .completion_o(done[DoneDispatch+q])
+    );
+
+    for (genvar u = 0; u < NumUnits; u++) begin : gen_retired
+      assign retired[u] = retired_valid[u] && retired_queue[u] == queue_t'(q);
+    end
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) running_q <= '0;
+      else if (started || retired != '0) begin
+        running_q <= running_q + count_t'(started) - count_t'($countones(retired));
+      end
+    end
+
+    assign queue_busy[q] = fetching || running_q != '0;
+
+    `TMB_ASSERT(OnlyRunningCommandsRetire, retired == '0 || running_q != '0)
+  end
 
   // ---------------------------------------------------------------------------------------------
   // Units
@@ -191,12 +255,31 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
   logic copy_in_ar_valid, copy_in_ar_ready, copy_in_r_valid;
   host_ax_t copy_in_ar;
 
-  tmb_dma_copy_in u_copy_in (
+  logic copy_in_chunk_valid, copy_in_chunk_ready, copy_in_waiting, copy_in_busy;
+  chunk_t copy_in_chunk;
+
+  tmb_dma_share #(
+    .NumQueues(NumQueues)
+  ) u_copy_in_share (
     .clk_i,
     .rst_ni,
     .copy_valid_i(copy_in_valid),
     .copy_ready_o(copy_in_ready),
     .copy_i(copy),
+    .chunk_valid_o(copy_in_chunk_valid),
+    .chunk_ready_i(copy_in_chunk_ready),
+    .chunk_o(copy_in_chunk),
+    .busy_o(copy_in_waiting)
+  );
+
+  tmb_dma_copy_in #(
+    .NumQueues(NumQueues)
+  ) u_copy_in (
+    .clk_i,
+    .rst_ni,
+    .chunk_valid_i(copy_in_chunk_valid),
+    .chunk_ready_o(copy_in_chunk_ready),
+    .chunk_i(copy_in_chunk),
     .host_ar_valid_o(copy_in_ar_valid),
     .host_ar_ready_i(copy_in_ar_ready),
     .host_ar_o(copy_in_ar),
@@ -213,16 +296,49 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .completion_valid_o(done_valid[DoneCopyIn]),
     .completion_ready_i(done_ready[DoneCopyIn]),
     .completion_o(done[DoneCopyIn]),
+    .retired_valid_o(retired_valid[DoneCopyIn]),
+    .retired_queue_o(retired_queue[DoneCopyIn]),
     .busy_o(copy_in_busy),
     .row_done_o(row_in_o)
   );
 
-  tmb_dma_zero u_zero (
+  // No host side: let it run along with the card address, then it never cuts a burst.
+  copy_t zero_copy [NumQueues];
+  for (genvar q = 0; q < NumQueues; q++) begin : gen_zero_copy
+    assign zero_copy[q] = '{
+        note: copy[q].note,
+        card_addr: copy[q].card_addr,
+        stripe: copy[q].stripe,
+        host_addr: host_addr_t'(copy[q].card_addr),
+        rows: copy[q].rows
+    };
+  end
+
+  logic zero_chunk_valid, zero_chunk_ready, zero_waiting, zero_busy;
+  chunk_t zero_chunk;
+
+  tmb_dma_share #(
+    .NumQueues(NumQueues)
+  ) u_zero_share (
     .clk_i,
     .rst_ni,
     .copy_valid_i(zero_valid),
     .copy_ready_o(zero_ready),
-    .copy_i(copy),
+    .copy_i(zero_copy),
+    .chunk_valid_o(zero_chunk_valid),
+    .chunk_ready_i(zero_chunk_ready),
+    .chunk_o(zero_chunk),
+    .busy_o(zero_waiting)
+  );
+
+  tmb_dma_zero #(
+    .NumQueues(NumQueues)
+  ) u_zero (
+    .clk_i,
+    .rst_ni,
+    .chunk_valid_i(zero_chunk_valid),
+    .chunk_ready_o(zero_chunk_ready),
+    .chunk_i(zero_chunk),
     .write_req_valid_o(source_req_valid[1]),
     .write_req_ready_i(source_req_ready[1]),
     .write_req_o(source_req[1]),
@@ -234,6 +350,8 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .completion_valid_o(done_valid[DoneZero]),
     .completion_ready_i(done_ready[DoneZero]),
     .completion_o(done[DoneZero]),
+    .retired_valid_o(retired_valid[DoneZero]),
+    .retired_queue_o(retired_queue[DoneZero]),
     .busy_o(zero_busy),
     .row_done_o(row_zeroed_o)
   );
@@ -265,12 +383,31 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
   host_ax_t copy_out_aw;
   host_w_t copy_out_w;
 
-  tmb_dma_copy_out u_copy_out (
+  logic copy_out_chunk_valid, copy_out_chunk_ready, copy_out_waiting, copy_out_busy;
+  chunk_t copy_out_chunk;
+
+  tmb_dma_share #(
+    .NumQueues(NumQueues)
+  ) u_copy_out_share (
     .clk_i,
     .rst_ni,
     .copy_valid_i(copy_out_valid),
     .copy_ready_o(copy_out_ready),
     .copy_i(copy),
+    .chunk_valid_o(copy_out_chunk_valid),
+    .chunk_ready_i(copy_out_chunk_ready),
+    .chunk_o(copy_out_chunk),
+    .busy_o(copy_out_waiting)
+  );
+
+  tmb_dma_copy_out #(
+    .NumQueues(NumQueues)
+  ) u_copy_out (
+    .clk_i,
+    .rst_ni,
+    .chunk_valid_i(copy_out_chunk_valid),
+    .chunk_ready_o(copy_out_chunk_ready),
+    .chunk_i(copy_out_chunk),
     .read_req_valid_o,
     .read_req_ready_i,
     .read_req_o(card_read),
@@ -287,6 +424,8 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .completion_valid_o(done_valid[DoneCopyOut]),
     .completion_ready_i(done_ready[DoneCopyOut]),
     .completion_o(done[DoneCopyOut]),
+    .retired_valid_o(retired_valid[DoneCopyOut]),
+    .retired_queue_o(retired_queue[DoneCopyOut]),
     .busy_o(copy_out_busy),
     .row_done_o(row_out_o)
   );
@@ -296,12 +435,29 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign write_req_o = card_write.req;
   assign write_stripe_o = card_write.stripe;
 
+  // Table commands and fault replies of the queues take turns.
+  localparam int unsigned QueueIndexWidth = NumQueues > 1 ? $clog2(NumQueues) : 1;
+  logic table_any, table_busy;
+  logic [QueueIndexWidth-1:0] table_queue;
+
+  tmb_round_robin_arbiter #(
+    .NumRequests(NumQueues)
+  ) u_table_arbiter (
+    .clk_i,
+    .rst_ni,
+    .request_i(table_valid),
+    .accept_i(table_ready),
+    .valid_o(table_any),
+    .grant_o(table_grant),
+    .index_o(table_queue)
+  );
+
   tmb_dma_table u_table (
     .clk_i,
     .rst_ni,
-    .command_valid_i(table_valid),
+    .command_valid_i(table_any),
     .command_ready_o(table_ready),
-    .command_i(command),
+    .command_i(command[table_queue]),
     .table_cmd_valid_o,
     .table_cmd_ready_i,
     .table_cmd_o,
@@ -314,6 +470,8 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .completion_valid_o(done_valid[DoneTable]),
     .completion_ready_i(done_ready[DoneTable]),
     .completion_o(done[DoneTable]),
+    .retired_valid_o(retired_valid[DoneTable]),
+    .retired_queue_o(retired_queue[DoneTable]),
     .busy_o(table_busy)
   );
 
@@ -384,7 +542,8 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .busy_o(events_busy)
   );
 
-  assign idle_o = !(queue_busy || units_busy || completion_valid || events_busy);
+  assign idle_o = !((|queue_busy) || copy_in_waiting || copy_in_busy || copy_out_waiting ||
+      copy_out_busy || zero_waiting || zero_busy || table_busy || completion_valid || events_busy);
 
   // ---------------------------------------------------------------------------------------------
   // Host bus
@@ -438,6 +597,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .host_b_id_i
   );
 
+  `TMB_ASSERT_INIT(QueuesFit, NumQueues >= 1 && NumQueues <= 17)
   `TMB_ASSERT_INIT(StreamsFitToken, 2 * Cfg.NumSlots * Cfg.PortsPerSlot <= (1 << StreamIdWidth))
 
 endmodule

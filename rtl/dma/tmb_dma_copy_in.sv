@@ -4,9 +4,10 @@
 //
 // CopyIn: host memory -> card memory.
 //
+// NumQueues    command queues
 // BufferRows   rows reserved for read data on its way from the host
 //
-// A copy is cut into bursts (tmb_dma_splitter). Each reserves its rows, is read from the host, and
+// Copies come cut into bursts (tmb_dma_share). Each reserves its rows, is read from the host, and
 // when its last row is there leaves for the card as one write. The tracker waits for the write
 // response at the memory: that, and nothing earlier, completes a command.
 //
@@ -15,9 +16,9 @@
 // at the 12 GB/s of a Gen3 x16 link, 5.4 us. Half of it would just do at 2 us and would fall short
 // as soon as card memory is busy; FPGA cost is 16 BRAM36.
 //
-// Throughput: one row a cycle. Ordering: bursts are written in the order of the copy; commands
-// complete in order. Error: a failed read or write makes the command's status "bus error"; the card
-// range is undefined then.
+// Throughput: one row a cycle. Ordering: bursts are written in the order of the copy; commands of a
+// queue complete in order. Error: a failed read or write makes the command's status "bus error"; the
+// card range is undefined then.
 // Back-pressure: a burst is asked for only with room for it and a place in the tracker, so the host
 // is never held. No deadlock: data from the host always has its place; writes need only the memory.
 //
@@ -26,15 +27,15 @@
 `include "tmb_assert.svh"
 
 module tmb_dma_copy_in import tmb_pkg::*; import tmb_dma_pkg::*; #(
-  parameter int unsigned QueueDepth = 4,
+  parameter int unsigned NumQueues = 1,
   parameter int unsigned BufferRows = 1024
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
 
-  input  logic            copy_valid_i,
-  output logic            copy_ready_o,
-  input  copy_t           copy_i,
+  input  logic            chunk_valid_i,
+  output logic            chunk_ready_o,
+  input  chunk_t          chunk_i,
 
   // Reads from the host; rows come in order and are always taken.
   output logic            host_ar_valid_o,
@@ -56,6 +57,8 @@ module tmb_dma_copy_in import tmb_pkg::*; import tmb_dma_pkg::*; #(
   output logic            completion_valid_o,
   input  logic            completion_ready_i,
   output completion_t     completion_o,
+  output logic            retired_valid_o,  // a command of this queue is complete
+  output queue_t          retired_queue_o,
 
   output logic            busy_o,
   output logic            row_done_o  // a row has left for the card (counted)
@@ -72,49 +75,20 @@ module tmb_dma_copy_in import tmb_pkg::*; import tmb_dma_pkg::*; #(
   } pending_t;
 
   // ---------------------------------------------------------------------------------------------
-  // Commands to bursts
+  // Bursts
   // ---------------------------------------------------------------------------------------------
-
-  logic copy_valid, copy_ready, chunk_valid, chunk_ready;
-  copy_t copy;
-  chunk_t chunk;
-
-  tmb_fifo #(
-    .T(copy_t),
-    .Depth(QueueDepth)
-  ) u_queue (
-    .clk_i,
-    .rst_ni,
-    .in_valid_i(copy_valid_i),
-    .in_ready_o(copy_ready_o),
-    .in_data_i(copy_i),
-    .out_valid_o(copy_valid),
-    .out_ready_i(copy_ready),
-    .out_data_o(copy)
-  );
-
-  tmb_dma_splitter u_splitter (
-    .clk_i,
-    .rst_ni,
-    .copy_valid_i(copy_valid),
-    .copy_ready_o(copy_ready),
-    .copy_i(copy),
-    .chunk_valid_o(chunk_valid),
-    .chunk_ready_i(chunk_ready),
-    .chunk_o(chunk)
-  );
 
   // A burst starts when all that it needs is there; each ready is independent of the valids.
   logic [IndexWidth:0] room;
-  logic tracker_ready, enough_room, start, tracker_busy;
+  logic tracker_ready, enough_room, start;
   burst_index_t burst_index;
 
-  assign enough_room = room > (IndexWidth + 1)'(chunk.len);
-  assign chunk_ready = host_ar_ready_i && tracker_ready && enough_room;
-  assign start = chunk_valid && chunk_ready;
+  assign enough_room = room > (IndexWidth + 1)'(chunk_i.len);
+  assign chunk_ready_o = host_ar_ready_i && tracker_ready && enough_room;
+  assign start = chunk_valid_i && chunk_ready_o;
 
-  assign host_ar_valid_o = chunk_valid && tracker_ready && enough_room;
-  assign host_ar_o = '{addr: chunk.host_addr, len: chunk.len};
+  assign host_ar_valid_o = chunk_valid_i && tracker_ready && enough_room;
+  assign host_ar_o = '{addr: chunk_i.host_addr, len: chunk_i.len};
 
   logic pending_ready, pending_valid, arrived_ready, arrived_valid, arrived_error, send;
   pending_t pending;
@@ -128,9 +102,9 @@ module tmb_dma_copy_in import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .in_valid_i(start),
     .in_ready_o(pending_ready),
     .in_data_i('{
-        card_addr: chunk.card_addr,
-        stripe: chunk.stripe,
-        len: chunk.len,
+        card_addr: chunk_i.card_addr,
+        stripe: chunk_i.stripe,
+        len: chunk_i.len,
         index: burst_index
     }),
     .out_valid_o(pending_valid),
@@ -199,7 +173,7 @@ module tmb_dma_copy_in import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .room_o(room),
     .reserve_index_o(reserve_index),
     .reserve_valid_i(start),
-    .reserve_len_i(chunk.len),
+    .reserve_len_i(chunk_i.len),
     .write_valid_i(host_r_valid_i),
     .write_index_i(arrive_index_q),
     .write_row_i(host_r_i.row),
@@ -212,13 +186,15 @@ module tmb_dma_copy_in import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .row_last_o(row_last)
   );
 
-  tmb_dma_tracker u_tracker (
+  tmb_dma_tracker #(
+    .NumQueues(NumQueues)
+  ) u_tracker (
     .clk_i,
     .rst_ni,
     .burst_valid_i(start),
     .burst_ready_o(tracker_ready),
-    .burst_last_i(chunk.last),
-    .burst_note_i(chunk.note),
+    .burst_last_i(chunk_i.last),
+    .burst_note_i(chunk_i.note),
     .burst_index_o(burst_index),
     .done_valid_i(write_rsp_valid_i),
     .done_index_i(write_rsp_i.tag[BurstIndexWidth-1:0]),
@@ -226,10 +202,10 @@ module tmb_dma_copy_in import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .completion_valid_o,
     .completion_ready_i,
     .completion_o,
-    .busy_o(tracker_busy)
+    .retired_valid_o,
+    .retired_queue_o,
+    .busy_o
   );
-
-  assign busy_o = copy_valid || !copy_ready || tracker_busy;
 
   // The tracker has as many places as these queues.
   `TMB_ASSERT(PendingHasRoom, !start || pending_ready)

@@ -4,9 +4,10 @@
 //
 // CopyOut: card memory -> host memory.
 //
+// NumQueues    command queues
 // BufferRows   rows reserved for read data on its way from the card
 //
-// A copy is cut into bursts (tmb_dma_splitter). Each reserves its rows and is read from the card;
+// Copies come cut into bursts (tmb_dma_share). Each reserves its rows and is read from the card;
 // bursts of several channels may arrive in any order, so a row's tag carries its place. When a burst
 // is there as a whole and is the oldest, it leaves for the host as one posted write. The tracker
 // waits for the host's acceptance of the last one: that completes a command.
@@ -27,15 +28,15 @@
 `include "tmb_assert.svh"
 
 module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
-  parameter int unsigned QueueDepth = 4,
+  parameter int unsigned NumQueues = 1,
   parameter int unsigned BufferRows = 512
 ) (
   input  logic          clk_i,
   input  logic          rst_ni,
 
-  input  logic          copy_valid_i,
-  output logic          copy_ready_o,
-  input  copy_t         copy_i,
+  input  logic          chunk_valid_i,
+  output logic          chunk_ready_o,
+  input  chunk_t        chunk_i,
 
   // Reads from the card; tags hold {place of the first row, burst index}; rows are always taken.
   output logic          read_req_valid_o,
@@ -57,6 +58,8 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
   output logic          completion_valid_o,
   input  logic          completion_ready_i,
   output completion_t   completion_o,
+  output logic          retired_valid_o,  // a command of this queue is complete
+  output queue_t        retired_queue_o,
 
   output logic          busy_o,
   output logic          row_done_o  // a row has left for the host (counted)
@@ -76,55 +79,26 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
   } sent_t;
 
   // ---------------------------------------------------------------------------------------------
-  // Commands to bursts
+  // Bursts
   // ---------------------------------------------------------------------------------------------
-
-  logic copy_valid, copy_ready, chunk_valid, chunk_ready;
-  copy_t copy;
-  chunk_t chunk;
-
-  tmb_fifo #(
-    .T(copy_t),
-    .Depth(QueueDepth)
-  ) u_queue (
-    .clk_i,
-    .rst_ni,
-    .in_valid_i(copy_valid_i),
-    .in_ready_o(copy_ready_o),
-    .in_data_i(copy_i),
-    .out_valid_o(copy_valid),
-    .out_ready_i(copy_ready),
-    .out_data_o(copy)
-  );
-
-  tmb_dma_splitter u_splitter (
-    .clk_i,
-    .rst_ni,
-    .copy_valid_i(copy_valid),
-    .copy_ready_o(copy_ready),
-    .copy_i(copy),
-    .chunk_valid_o(chunk_valid),
-    .chunk_ready_i(chunk_ready),
-    .chunk_o(chunk)
-  );
 
   // A burst starts when all that it needs is there.
   logic [IndexWidth:0] room;
   logic [IndexWidth-1:0] reserve_index;
-  logic tracker_ready, request_ready, enough_room, start, tracker_busy;
+  logic tracker_ready, request_ready, enough_room, start;
   burst_index_t burst_index;
   card_req_t request;
 
-  assign enough_room = room > (IndexWidth + 1)'(chunk.len);
-  assign chunk_ready = request_ready && tracker_ready && enough_room;
-  assign start = chunk_valid && chunk_ready;
+  assign enough_room = room > (IndexWidth + 1)'(chunk_i.len);
+  assign chunk_ready_o = request_ready && tracker_ready && enough_room;
+  assign start = chunk_valid_i && chunk_ready_o;
   assign request = '{
       req: '{
-          addr: chunk.card_addr,
-          len: chunk.len,
+          addr: chunk_i.card_addr,
+          len: chunk_i.len,
           tag: mem_tag_t'({reserve_index, burst_index})
       },
-      stripe: chunk.stripe
+      stripe: chunk_i.stripe
   };
 
   tmb_spill_register #(
@@ -132,7 +106,7 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
   ) u_request (
     .clk_i,
     .rst_ni,
-    .in_valid_i(chunk_valid && tracker_ready && enough_room),
+    .in_valid_i(chunk_valid_i && tracker_ready && enough_room),
     .in_ready_o(request_ready),
     .in_data_i(request),
     .out_valid_o(read_req_valid_o),
@@ -151,7 +125,7 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .rst_ni,
     .in_valid_i(start),
     .in_ready_o(pending_ready),
-    .in_data_i('{host_addr: chunk.host_addr, len: chunk.len, index: burst_index}),
+    .in_data_i('{host_addr: chunk_i.host_addr, len: chunk_i.len, index: burst_index}),
     .out_valid_o(pending_valid),
     .out_ready_i(send),
     .out_data_o(pending)
@@ -204,7 +178,7 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .room_o(room),
     .reserve_index_o(reserve_index),
     .reserve_valid_i(start),
-    .reserve_len_i(chunk.len),
+    .reserve_len_i(chunk_i.len),
     .write_valid_i(read_rsp_valid_i),
     .write_index_i(arrive_row),
     .write_row_i(read_rsp_i.row),
@@ -232,13 +206,15 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .out_data_o(sent)
   );
 
-  tmb_dma_tracker u_tracker (
+  tmb_dma_tracker #(
+    .NumQueues(NumQueues)
+  ) u_tracker (
     .clk_i,
     .rst_ni,
     .burst_valid_i(start),
     .burst_ready_o(tracker_ready),
-    .burst_last_i(chunk.last),
-    .burst_note_i(chunk.note),
+    .burst_last_i(chunk_i.last),
+    .burst_note_i(chunk_i.note),
     .burst_index_o(burst_index),
     .done_valid_i(host_b_valid_i),
     .done_index_i(sent.index),
@@ -246,10 +222,10 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .completion_valid_o,
     .completion_ready_i,
     .completion_o,
-    .busy_o(tracker_busy)
+    .retired_valid_o,
+    .retired_queue_o,
+    .busy_o
   );
-
-  assign busy_o = copy_valid || !copy_ready || tracker_busy;
 
   // The tracker has as many places as these queues.
   `TMB_ASSERT(PendingHasRoom, !start || pending_ready)

@@ -4,8 +4,8 @@
 //
 // Starts commands in order: hands each to the unit that does it, or answers it at once.
 //
-// A command with a fence waits until no unit is busy, which is when all earlier commands are
-// complete. Nops complete at once; a command with a status other than ok is answered with it and
+// One for each queue. A command with a fence waits until the queue has none in the units, which is
+// when all its earlier commands are complete; other queues go on. Nops complete at once; a command with a status other than ok is answered with it and
 // not started. The others wait only for a place in their unit's queue.
 //
 // Throughput: one command a cycle. Latency: combinational between the command queue and the units'
@@ -17,7 +17,8 @@ module tmb_dma_dispatch import tmb_pkg::*; import tmb_dma_pkg::*; (
   output logic        command_ready_o,
   input  command_t    command_i,
 
-  input  logic        units_busy_i,  // some unit has a command that is not complete
+  input  logic        busy_i,     // a unit has a command of this queue that is not complete
+  output logic        started_o,  // a command has gone to a unit
 
   output copy_t       copy_o,  // for the copy units
   output logic        copy_in_valid_o,
@@ -36,7 +37,7 @@ module tmb_dma_dispatch import tmb_pkg::*; import tmb_dma_pkg::*; (
 
   logic may_start, healthy, announce;
 
-  assign may_start = command_valid_i && !(command_i.fence && units_busy_i);
+  assign may_start = command_valid_i && !(command_i.fence && busy_i);
   assign healthy = command_i.status == StatusOk;
   assign announce = !healthy || (command_i.unit == UnitNone && command_i.note.notify);
 
@@ -59,6 +60,8 @@ module tmb_dma_dispatch import tmb_pkg::*; import tmb_dma_pkg::*; (
       endcase
     end
   end
+
+  assign started_o = command_ready_o && healthy && command_i.unit != UnitNone;
 
   assign copy_o = '{
       note: command_i.note,

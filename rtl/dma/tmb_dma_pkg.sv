@@ -99,8 +99,13 @@ package tmb_dma_pkg;
     StatusBusError = 8'd4
   } status_e;
 
+  // Command queues, at most 17: one a slot, and one for what belongs to none.
+  localparam int unsigned QueueWidth = 5;
+  typedef logic [QueueWidth-1:0] queue_t;
+
   // What is kept of a command until it completes.
   typedef struct packed {
+    queue_t      queue_id;
     logic        notify;
     logic [31:0] id;
   } note_t;

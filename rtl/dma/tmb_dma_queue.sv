@@ -2,28 +2,23 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Command queue: fetches commands from their ring in host memory and checks them.
+// Command queue: fetches commands from their ring in host memory.
 //
 // FetchDepth   commands fetched ahead; also the longest fetch
 //
-// When the host has moved COMMAND_TAIL, commands are read in bursts as long as the ring's end, the
+// When the host has moved the tail, commands are read in bursts as long as the ring's end, the
 // end of the 4 KiB block and the room here allow; several bursts may be on their way, so the next
-// doorbell need not wait for the last one's commands. A command is checked as it arrives; one that
-// is malformed, or could not be read, carries its status along and is answered in its turn.
+// doorbell need not wait for the last one's commands. Commands arrive decoded (tmb_dma_decode).
 //
 // Throughput: one command a cycle arrives; a fetch starts every three cycles. Ordering: ring order.
 // Back-pressure: fetches reserve room, so the host is never held.
 // No deadlock: room comes back as commands are dispatched.
-//
-// One queue serves the card today. Several (FSRF: one an application) are several of these with an
-// arbiter in front of tmb_dma_dispatch and a queue number in note_t; nothing else changes.
 //
 // Source: FSRF section 5.4; docs/architecture.md, Command ring.
 
 `include "tmb_assert.svh"
 
 module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
-  parameter shell_cfg_t Cfg = DefaultShellCfg,
   parameter int unsigned FetchDepth = 16
 ) (
   input  logic        clk_i,
@@ -36,8 +31,8 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
   output logic        host_ar_valid_o,
   input  logic        host_ar_ready_i,
   output host_ax_t    host_ar_o,
-  input  logic        host_r_valid_i,
-  input  host_r_t     host_r_i,
+  input  logic        arrived_valid_i,  // always taken: a fetch reserves room
+  input  command_t    arrived_i,
 
   output logic        command_valid_o,
   input  logic        command_ready_i,
@@ -47,8 +42,6 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
 );
 
   localparam int unsigned CountWidth = $clog2(FetchDepth + 1);
-  localparam int unsigned CardBytesLog2 = Cfg.ChannelBytesLog2 + $clog2(Cfg.NumChannels);
-  localparam int unsigned NumStreams = 2 * Cfg.NumSlots * Cfg.PortsPerSlot;
 
   typedef logic [CountWidth-1:0] count_t;
 
@@ -101,7 +94,7 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
       if (!enable_i) fetch_q <= '0;
       else if (start) fetch_q <= fetch_q + 32'(burst_q);
       if (!enable_i) head_q <= '0;
-      else if (host_r_valid_i) head_q <= head_q + 1'b1;
+      else if (arrived_valid_i) head_q <= head_q + 1'b1;
       if (start || pop) room_q <= room_q - (start ? burst_q : '0) + count_t'(pop);
     end
   end
@@ -122,89 +115,6 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign head_o = head_q;
 
   // ---------------------------------------------------------------------------------------------
-  // Check
-  // ---------------------------------------------------------------------------------------------
-
-  command_row_t raw;
-  command_t command;
-  logic copy_ok, table_ok, grow_ok, reply_ok;
-  logic [CardAddrWidth:0] copy_end;
-
-  assign raw = command_row_t'(host_r_i.row);
-  assign copy_end = (CardAddrWidth + 1)'(raw.addr[CardAddrWidth-1:0]) +
-      (CardAddrWidth + 1)'(raw.length[MaxCopyBytesLog2:0]);
-
-  // Every legal stripe is a bijection of card memory, so a range inside stays inside.
-  logic stripe_ok;
-  assign stripe_ok = raw.stripe.channels_log2 == '0 ||
-      (32'(raw.stripe.channels_log2) <= $clog2(Cfg.NumChannels) &&
-       32'(raw.stripe.granule_log2) >= MinGranuleLog2 &&
-       32'(raw.stripe.granule_log2) <= Cfg.ChannelBytesLog2);
-
-  // Aligned, 64 .. 2^30 bytes, inside card memory.
-  assign copy_ok = raw.addr[RowOffsetWidth-1:0] == '0 && raw.operand[RowOffsetWidth-1:0] == '0 &&
-      raw.length[RowOffsetWidth-1:0] == '0 && raw.length != '0 &&
-      raw.length <= 64'd1 << MaxCopyBytesLog2 && raw.addr[63:CardAddrWidth] == '0 &&
-      copy_end <= (CardAddrWidth + 1)'(1) << CardBytesLog2 && stripe_ok;
-
-  assign table_ok = 32'(raw.asid) < Cfg.NumSpaces && raw.addr[63:VirtAddrWidth] == '0;
-  // Inside card memory: a table that is aligned to its size (the table engine checks that) and no
-  // larger than card memory ends where it may if it begins there.
-  assign grow_ok = 32'(raw.asid) < Cfg.NumSpaces && (raw.addr >> CardBytesLog2) == '0 &&
-      raw.length <= 64'(CardBytesLog2 - RowOffsetWidth);
-  assign reply_ok = 32'(raw.stream) < NumStreams && 32'(raw.index) < Cfg.ParkDepth;
-
-  always_comb begin
-    command = '{
-        status: StatusRefused,
-        unit: UnitNone,
-        fence: raw.fence,
-        note: '{notify: raw.notify, id: raw.id},
-        opcode: OpNop,
-        asid: raw.asid,
-        addr: raw.addr[VirtAddrWidth-1:0],
-        operand: raw.operand,
-        rows: row_count_t'(raw.length >> RowOffsetWidth),
-        stripe: raw.stripe,
-        sets_log2: raw.length[4:0],
-        token: '{stream: raw.stream, index: raw.index},
-        fail: raw.fail
-    };
-    unique case (raw.opcode)
-      OpNop: command.status = StatusOk;
-      OpCopyIn: begin
-        command.unit = UnitCopyIn;
-        if (copy_ok) command.status = StatusOk;
-      end
-      OpCopyOut: begin
-        command.unit = UnitCopyOut;
-        if (copy_ok) command.status = StatusOk;
-      end
-      OpZero: begin
-        command.unit = UnitZero;
-        if (copy_ok) command.status = StatusOk;
-      end
-      OpInstall, OpInvalidate, OpProtect, OpReadClear: begin
-        command.unit = UnitTable;
-        command.opcode = opcode_e'(raw.opcode);
-        if (table_ok) command.status = StatusOk;
-      end
-      OpGrow: begin
-        command.unit = UnitTable;
-        command.opcode = OpGrow;
-        if (grow_ok) command.status = StatusOk;
-      end
-      OpFaultReply: begin
-        command.unit = UnitTable;
-        command.opcode = OpFaultReply;
-        if (reply_ok) command.status = StatusOk;
-      end
-      default: command.status = StatusRefused;
-    endcase
-    if (host_r_i.error) command.status = StatusBusError;
-  end
-
-  // ---------------------------------------------------------------------------------------------
   // Commands in wait
   // ---------------------------------------------------------------------------------------------
 
@@ -216,9 +126,9 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
   ) u_commands (
     .clk_i,
     .rst_ni,
-    .in_valid_i(host_r_valid_i),
+    .in_valid_i(arrived_valid_i),
     .in_ready_o(fifo_ready),
-    .in_data_i(command),
+    .in_data_i(arrived_i),
     .out_valid_o(command_valid_o),
     .out_ready_i(command_ready_i),
     .out_data_o(command_o)
@@ -229,11 +139,10 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
       (enable_i && waiting != '0);
 
   `TMB_ASSERT_INIT(FetchFitsBurst, FetchDepth <= MaxBurstRows)
-  `TMB_ASSERT(FetchHasRoom, !host_r_valid_i || fifo_ready)
+  `TMB_ASSERT(FetchHasRoom, !arrived_valid_i || fifo_ready)
   `TMB_ASSERT(RingIsAligned, !start || ring_i.base[MinPageBits-1:0] == '0)
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, fifo_ready, host_r_i.last, raw.reserved1, raw.reserved2,
-                       raw.reserved3, raw.reserved4, raw.reserved5, raw.reserved6};
+  assign unused_ok = &{1'b0, fifo_ready};
 
 endmodule

@@ -34,6 +34,8 @@ module tmb_dma_table import tmb_pkg::*; import tmb_dma_pkg::*; #(
   output logic         completion_valid_o,
   input  logic         completion_ready_i,
   output completion_t  completion_o,
+  output logic         retired_valid_o,  // a command of this queue is complete
+  output queue_t       retired_queue_o,
 
   output logic         busy_o
 );
@@ -155,6 +157,8 @@ module tmb_dma_table import tmb_pkg::*; import tmb_dma_pkg::*; #(
       accessed: answer_q.accessed,
       dirty: answer_q.dirty
   };
+  assign retired_valid_o = state_q == StComplete && (!announce || completion_ready_i);
+  assign retired_queue_o = current_q.note.queue_id;
   assign busy_o = next_valid || state_q != StIdle;
 
   logic unused_ok;

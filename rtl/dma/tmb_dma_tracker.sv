@@ -7,7 +7,7 @@
 // A ring of MaxBursts entries: a burst gets the next entry when it starts, is marked done in any
 // order, and leaves in order. When the last burst of a command leaves, the command is complete; its
 // status collects the errors of all its bursts. So completion needs no counter per command, and
-// commands of a unit complete in order.
+// commands of a queue complete in order in a unit.
 //
 // A completion is offered when the command asked for it or failed; otherwise it passes silently.
 //
@@ -17,7 +17,9 @@
 
 `include "tmb_assert.svh"
 
-module tmb_dma_tracker import tmb_dma_pkg::*; (
+module tmb_dma_tracker import tmb_dma_pkg::*; #(
+  parameter int unsigned NumQueues = 1
+) (
   input  logic         clk_i,
   input  logic         rst_ni,
 
@@ -37,8 +39,13 @@ module tmb_dma_tracker import tmb_dma_pkg::*; (
   input  logic         completion_ready_i,
   output completion_t  completion_o,
 
+  output logic         retired_valid_o,  // a command of this queue is complete
+  output queue_t       retired_queue_o,
+
   output logic         busy_o  // bursts are followed
 );
+
+  localparam int unsigned QueueIndexWidth = NumQueues > 1 ? $clog2(NumQueues) : 1;
 
   typedef struct packed {
     logic  last;
@@ -49,14 +56,18 @@ module tmb_dma_tracker import tmb_dma_pkg::*; (
   logic [MaxBursts-1:0] done_q, error_q;
   burst_index_t tail_q, head_q;
   logic [BurstIndexWidth:0] count_q;
-  logic failed_q;  // an earlier burst of the command at the head failed
+  // By queue: an earlier burst of the command that its oldest burst belongs to failed. Bursts of
+  // several queues alternate, those of one are in order.
+  logic [NumQueues-1:0] failed_q;
+  logic [QueueIndexWidth-1:0] source;
 
   logic start, leave, head_done, head_failed, announce;
   entry_t head;
 
   assign head = entry_q[head_q];
   assign head_done = done_q[head_q];
-  assign head_failed = failed_q || error_q[head_q];
+  assign source = QueueIndexWidth'(head.note.queue_id);
+  assign head_failed = failed_q[source] || error_q[head_q];
   assign announce = head_done && head.last && (head.note.notify || head_failed);
 
   assign burst_ready_o = count_q != (BurstIndexWidth + 1)'(MaxBursts);
@@ -71,6 +82,8 @@ module tmb_dma_tracker import tmb_dma_pkg::*; (
       accessed: 1'b0,
       dirty: 1'b0
   };
+  assign retired_valid_o = leave && head.last;
+  assign retired_queue_o = head.note.queue_id;
   assign busy_o = count_q != '0;
 
   always_ff @(posedge clk_i) begin
@@ -80,7 +93,7 @@ module tmb_dma_tracker import tmb_dma_pkg::*; (
       tail_q <= '0;
       head_q <= '0;
       count_q <= '0;
-      failed_q <= 1'b0;
+      failed_q <= '0;
     end else begin
       if (start) tail_q <= burst_index_t'(tail_q + 1'b1);
       if (start != leave) begin
@@ -94,7 +107,7 @@ module tmb_dma_tracker import tmb_dma_pkg::*; (
       if (leave) begin
         done_q[head_q] <= 1'b0;
         head_q <= burst_index_t'(head_q + 1'b1);
-        failed_q <= head_failed && !head.last;
+        failed_q[source] <= head_failed && !head.last;
       end
     end
   end

@@ -10,14 +10,14 @@
 // No deadlock: a burst's rows are always ready; writes need only the memory.
 
 module tmb_dma_zero import tmb_pkg::*; import tmb_dma_pkg::*; #(
-  parameter int unsigned QueueDepth = 4
+  parameter int unsigned NumQueues = 1
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
 
-  input  logic            copy_valid_i,
-  output logic            copy_ready_o,
-  input  copy_t           copy_i,  // host address ignored
+  input  logic            chunk_valid_i,
+  output logic            chunk_ready_o,
+  input  chunk_t          chunk_i,
 
   // Writes to the card; tags hold the burst index.
   output logic            write_req_valid_o,
@@ -32,6 +32,8 @@ module tmb_dma_zero import tmb_pkg::*; import tmb_dma_pkg::*; #(
   output logic            completion_valid_o,
   input  logic            completion_ready_i,
   output completion_t     completion_o,
+  output logic            retired_valid_o,  // a command of this queue is complete
+  output queue_t          retired_queue_o,
 
   output logic            busy_o,
   output logic            row_done_o  // a row has left for the card (counted)
@@ -40,50 +42,16 @@ module tmb_dma_zero import tmb_pkg::*; import tmb_dma_pkg::*; #(
   // Bursts requested ahead of the one whose rows leave.
   localparam int unsigned RequestDepth = 4;
 
-  logic copy_valid, copy_ready, chunk_valid, chunk_ready;
-  copy_t copy, card_copy;
-  chunk_t chunk;
 
-  tmb_fifo #(
-    .T(copy_t),
-    .Depth(QueueDepth)
-  ) u_queue (
-    .clk_i,
-    .rst_ni,
-    .in_valid_i(copy_valid_i),
-    .in_ready_o(copy_ready_o),
-    .in_data_i(copy_i),
-    .out_valid_o(copy_valid),
-    .out_ready_i(copy_ready),
-    .out_data_o(copy)
-  );
-
-  // No host side: let it run along with the card address, then it never cuts a burst.
-  always_comb begin
-    card_copy = copy;
-    card_copy.host_addr = host_addr_t'(copy.card_addr);
-  end
-
-  tmb_dma_splitter u_splitter (
-    .clk_i,
-    .rst_ni,
-    .copy_valid_i(copy_valid),
-    .copy_ready_o(copy_ready),
-    .copy_i(card_copy),
-    .chunk_valid_o(chunk_valid),
-    .chunk_ready_i(chunk_ready),
-    .chunk_o(chunk)
-  );
-
-  logic tracker_ready, tracker_busy, rows_ready, start;
+  logic tracker_ready,  rows_ready, start;
   burst_index_t burst_index;
 
-  assign write_req_valid_o = chunk_valid && tracker_ready && rows_ready;
-  assign chunk_ready = write_req_ready_i && tracker_ready && rows_ready;
-  assign start = chunk_valid && chunk_ready;
+  assign write_req_valid_o = chunk_valid_i && tracker_ready && rows_ready;
+  assign chunk_ready_o = write_req_ready_i && tracker_ready && rows_ready;
+  assign start = chunk_valid_i && chunk_ready_o;
   assign write_req_o = '{
-      req: '{addr: chunk.card_addr, len: chunk.len, tag: mem_tag_t'(burst_index)},
-      stripe: chunk.stripe
+      req: '{addr: chunk_i.card_addr, len: chunk_i.len, tag: mem_tag_t'(burst_index)},
+      stripe: chunk_i.stripe
   };
 
   burst_len_t rows_len, sent_q;
@@ -97,7 +65,7 @@ module tmb_dma_zero import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .rst_ni,
     .in_valid_i(start),
     .in_ready_o(rows_ready),
-    .in_data_i(chunk.len),
+    .in_data_i(chunk_i.len),
     .out_valid_o(write_data_valid_o),
     .out_ready_i(write_data_ready_i && last_row),
     .out_data_o(rows_len)
@@ -112,13 +80,15 @@ module tmb_dma_zero import tmb_pkg::*; import tmb_dma_pkg::*; #(
     else if (row_done_o) sent_q <= last_row ? '0 : burst_len_t'(sent_q + 1'b1);
   end
 
-  tmb_dma_tracker u_tracker (
+  tmb_dma_tracker #(
+    .NumQueues(NumQueues)
+  ) u_tracker (
     .clk_i,
     .rst_ni,
     .burst_valid_i(start),
     .burst_ready_o(tracker_ready),
-    .burst_last_i(chunk.last),
-    .burst_note_i(chunk.note),
+    .burst_last_i(chunk_i.last),
+    .burst_note_i(chunk_i.note),
     .burst_index_o(burst_index),
     .done_valid_i(write_rsp_valid_i),
     .done_index_i(write_rsp_i.tag[BurstIndexWidth-1:0]),
@@ -126,12 +96,12 @@ module tmb_dma_zero import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .completion_valid_o,
     .completion_ready_i,
     .completion_o,
-    .busy_o(tracker_busy)
+    .retired_valid_o,
+    .retired_queue_o,
+    .busy_o
   );
 
-  assign busy_o = copy_valid || !copy_ready || tracker_busy;
-
   logic unused_ok;
-  assign unused_ok = &{1'b0, copy.host_addr, chunk.host_addr, write_rsp_i.tag};
+  assign unused_ok = &{1'b0, chunk_i.host_addr, write_rsp_i.tag};
 
 endmodule

@@ -6,6 +6,7 @@
 //
 // NumReaders, NumWriters            requesters of the fabric
 // PreferredReader, PreferredWriter  the DMA engine among them
+// Policy, PreferredShare            who goes first (tmb_arbiter)
 // MaxReads, MaxWrites               bursts outstanding at the controller
 //
 // All requests leave with one ID, so the controller answers in order, and a short queue of "who
@@ -31,6 +32,8 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   parameter int unsigned NumWriters = 2,
   parameter int unsigned PreferredReader = 0,
   parameter int unsigned PreferredWriter = 0,
+  parameter arbiter_policy_e Policy = ArbiterPreferred,
+  parameter int unsigned PreferredShare = 4,
   parameter int unsigned ChannelBytesLog2 = 34,
   parameter int unsigned MaxReads = 32,
   parameter int unsigned MaxWrites = 32,
@@ -109,9 +112,11 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   reader_t read_winner;
   logic [NumReaders-1:0] read_grant;
 
-  tmb_arbiter_dma_first #(
+  tmb_arbiter #(
     .NumRequests(NumReaders),
-    .Preferred(PreferredReader)
+    .Policy(Policy),
+    .Preferred(PreferredReader),
+    .Share(PreferredShare)
   ) u_read_arbiter (
     .clk_i,
     .rst_ni,
@@ -205,9 +210,11 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   writer_t write_winner;
   logic [NumWriters-1:0] write_grant;
 
-  tmb_arbiter_dma_first #(
+  tmb_arbiter #(
     .NumRequests(NumWriters),
-    .Preferred(PreferredWriter)
+    .Policy(Policy),
+    .Preferred(PreferredWriter),
+    .Share(PreferredShare)
   ) u_write_arbiter (
     .clk_i,
     .rst_ni,

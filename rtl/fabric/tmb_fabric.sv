@@ -4,13 +4,13 @@
 //
 // Fabric: N readers and M writers share C memory channels.
 //
-// Cfg                               geometry: NumChannels, ChannelBytesLog2
+// Cfg                               NumChannels, ChannelBytesLog2, ChannelPolicy, DmaShare
 // NumReaders, NumWriters            requesters
 // PreferredReader, PreferredWriter  the DMA engine among them
 //
 // Parts, each with a clean seam: stripe stages (bursts become pieces on one channel), router (which
 // channel), one tmb_channel each (arbiter, order, AXI4), return networks (rows and write responses to
-// their requesters). A scheduler replaces the arbiter in tmb_channel and nothing else.
+// their requesters). A scheduler is a policy of tmb_arbiter and nothing else.
 //
 // StripedReaders, StripedWriters    requesters whose addresses may be striped; the others' requests
 //                                   pass without the stripe stage's cycle
@@ -332,6 +332,8 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
       .NumWriters(NumWriters),
       .PreferredReader(PreferredReader),
       .PreferredWriter(PreferredWriter),
+      .Policy(Cfg.ChannelPolicy),
+      .PreferredShare(Cfg.DmaShare),
       .ChannelBytesLog2(Cfg.ChannelBytesLog2)
     ) u_channel (
       .clk_i,

@@ -57,12 +57,10 @@ module tmb_fabric_stripe import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   logic first, last;
 
   // Rows of a granule minus one, where a granule is smaller than 4 KiB.
-  always_comb begin
-    in_granule = '1;
-    for (int unsigned b = 0; b < BurstLenWidth; b++) begin
-      in_granule[b] = stripe_i.channels_log2 == '0 || 32'(stripe_i.granule_log2) > b + RowOffsetWidth;
-    end
-  end
+  logic [31:0] granule_rows;
+  assign granule_rows = 32'd1 << (stripe_i.granule_log2 - 5'(RowOffsetWidth));
+  assign in_granule = (stripe_i.channels_log2 == '0 || stripe_i.granule_log2 >= 5'(MinPageBits))
+      ? '1 : burst_len_t'(granule_rows - 32'd1);
 
   assign row = req_i.addr[MinPageBits-1:RowOffsetWidth] + index_q;
   assign to_end = ~row & in_granule;
@@ -75,24 +73,20 @@ module tmb_fabric_stripe import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   // Rotation
   // ---------------------------------------------------------------------------------------------
 
-  card_addr_t addr, shifted, rotated;
-  logic [4:0] channel;
+  // Masks: below the granule; the offset in a channel; the channel's bits that the stripe sets.
+  localparam card_addr_t OffsetMask = card_addr_t'((64'd1 << ChannelBytesLog2) - 64'd1);
 
-  always_comb begin
-    addr = {req_i.addr[CardAddrWidth-1:MinPageBits], row, req_i.addr[RowOffsetWidth-1:0]};
-    shifted = addr >> stripe_i.channels_log2;
-    channel = 5'(addr >> stripe_i.granule_log2);
-    rotated = addr;
-    for (int unsigned b = 0; b < CardAddrWidth; b++) begin
-      if (b < ChannelBytesLog2) begin
-        if (32'(stripe_i.granule_log2) <= b) rotated[b] = shifted[b];
-      end else if (b - ChannelBytesLog2 < MaxChannelsLog2) begin
-        if (32'(stripe_i.channels_log2) > b - ChannelBytesLog2) begin
-          rotated[b] = channel[b-ChannelBytesLog2];
-        end
-      end
-    end
-  end
+  card_addr_t addr, below, offset_bits, channel_bits, channel, rotated;
+
+  assign addr = {req_i.addr[CardAddrWidth-1:MinPageBits], row, req_i.addr[RowOffsetWidth-1:0]};
+  assign below = ~('1 << stripe_i.granule_log2);
+  assign offset_bits = OffsetMask & ~below;
+  assign channel_bits = ~('1 << stripe_i.channels_log2) << ChannelBytesLog2;
+  assign channel = (addr >> stripe_i.granule_log2) << ChannelBytesLog2;
+
+  // Not striped: the shift is none, and no bit is the channel's.
+  assign rotated = (addr & ~offset_bits & ~channel_bits) |
+      ((addr >> stripe_i.channels_log2) & offset_bits) | (channel & channel_bits);
 
   // ---------------------------------------------------------------------------------------------
   // Numbers of cut bursts

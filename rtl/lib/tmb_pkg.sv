@@ -244,12 +244,22 @@ package tmb_pkg;
   // Those that exist come first, smallest pages first.
   typedef l1_cfg_t [MaxL1s-1:0] l1_cfgs_t;
 
+  // How a shared resource chooses (tmb_arbiter).
+  typedef enum logic [1:0] {
+    ArbiterPreferred = 2'd0,   // one first, but bounded
+    ArbiterWeighted = 2'd1,    // turns by weight
+    ArbiterRoundRobin = 2'd2
+  } arbiter_policy_e;
+
   typedef struct packed {
     int unsigned NumSlots;
     int unsigned PortsPerSlot;
     int unsigned NumChannels;       // a power of two
     int unsigned ChannelBytesLog2;  // card memory of one channel
     int unsigned NumSpaces;         // ASIDs 0 .. NumSpaces-1
+    int unsigned NumQueues;         // command queues, 1 .. 17
+    arbiter_policy_e ChannelPolicy; // of memory channels; the DMA engine is the preferred one
+    int unsigned DmaShare;          // its grants in a row, or in a round
     translator_e Translator;
     l1_cfgs_t    L1;                // L1 TLBs of a lane; none: the walker alone (DRAM TLB)
     int unsigned ParkDepth;         // bursts a stream may hold, at most 64
@@ -266,6 +276,9 @@ package tmb_pkg;
       NumChannels: 2,
       ChannelBytesLog2: 34,
       NumSpaces: 4,
+      NumQueues: 2,
+      ChannelPolicy: ArbiterPreferred,
+      DmaShare: 4,
       Translator: TranslatorPaged,
       L1: '{
           0: '{PageBits: 12, SetsLog2: 8, Ways: 4},

@@ -23,8 +23,8 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   output access_rsp_t  rsp_o,
 
   output logic         enable_o,
-  output ring_t        command_ring_o,
-  input  logic [31:0]  command_head_i,
+  output ring_t        command_ring_o [Cfg.NumQueues],
+  input  logic [31:0]  command_head_i [Cfg.NumQueues],
   output ring_t        event_ring_o,
   input  logic [31:0]  event_tail_i,
   input  logic         idle_i,
@@ -73,7 +73,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
 
   tmb_shell_registers_pkg::tmb_shell__in_t hwif_in;
   tmb_shell_registers_pkg::tmb_shell__out_t hwif_out;
-  array_rsp_t spaces_rsp, slots_rsp, ports_rsp, streams_rsp;
+  array_rsp_t spaces_rsp, slots_rsp, ports_rsp, queues_rsp, streams_rsp;
   logic read_ack, write_ack, read_error, write_error, stall_write, stall_read;
   logic [31:0] write_mask;
 
@@ -86,6 +86,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.GEOMETRY.PORTS_PER_SLOT.next = 8'(Cfg.PortsPerSlot);
     hwif_in.GEOMETRY.SPACES.next = 8'(Cfg.NumSpaces);
     hwif_in.GEOMETRY.TRANSLATOR.next = Cfg.Translator;
+    hwif_in.GEOMETRY.QUEUES.next = 5'(Cfg.NumQueues);
     hwif_in.MEMORY.CHANNELS.next = 8'(Cfg.NumChannels);
     hwif_in.MEMORY.CHANNEL_BYTES_LOG2.next = 6'(Cfg.ChannelBytesLog2);
     hwif_in.TRANSLATION.MAX_WALKS.next = 16'(Cfg.MaxWalks);
@@ -104,7 +105,6 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.TRANSLATION.PARK_DEPTH.next = 8'(Cfg.ParkDepth);
     hwif_in.TRANSLATION.LOOK_AHEAD.next = 8'(Cfg.LookAhead);
     hwif_in.STATUS.IDLE.next = idle_i;
-    hwif_in.COMMAND_HEAD.VALUE.next = command_head_i;
     hwif_in.EVENT_TAIL.VALUE.next = event_tail_i;
     hwif_in.ROWS_IN_LO.VALUE.next = rows_in_q[31:0];
     hwif_in.ROWS_IN_HI.VALUE.next = rows_in_q[63:32];
@@ -123,6 +123,9 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.PORTS.rd_ack = ports_rsp.read_ack;
     hwif_in.PORTS.rd_data = ports_rsp.data;
     hwif_in.PORTS.wr_ack = ports_rsp.write_ack;
+    hwif_in.QUEUES.rd_ack = queues_rsp.read_ack;
+    hwif_in.QUEUES.rd_data = queues_rsp.data;
+    hwif_in.QUEUES.wr_ack = queues_rsp.write_ack;
     hwif_in.STREAMS.rd_ack = streams_rsp.read_ack;
     hwif_in.STREAMS.rd_data = streams_rsp.data;
     hwif_in.STREAMS.wr_ack = streams_rsp.write_ack;
@@ -151,11 +154,6 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   assign rsp_o.error = read_ack ? read_error : write_error;
 
   assign enable_o = hwif_out.CONTROL.ENABLE.value;
-  assign command_ring_o = '{
-      base: {hwif_out.COMMAND_BASE_HI.VALUE.value, hwif_out.COMMAND_BASE_LO.VALUE.value},
-      size_log2: hwif_out.COMMAND_SIZE_LOG2.VALUE.value,
-      host_count: hwif_out.COMMAND_TAIL.VALUE.value
-  };
   assign event_ring_o = '{
       base: {hwif_out.EVENT_BASE_HI.VALUE.value, hwif_out.EVENT_BASE_LO.VALUE.value},
       size_log2: hwif_out.EVENT_SIZE_LOG2.VALUE.value,
@@ -222,6 +220,23 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     }),
     .rsp_o(ports_rsp),
     .status_i(guard_i)
+  );
+
+  tmb_queue_registers #(
+    .NumQueues(Cfg.NumQueues)
+  ) u_queues (
+    .clk_i,
+    .rst_ni,
+    .req_i('{
+        valid: hwif_out.QUEUES.req,
+        write: hwif_out.QUEUES.req_is_wr,
+        addr: 13'(hwif_out.QUEUES.addr),
+        data: hwif_out.QUEUES.wr_data,
+        mask: hwif_out.QUEUES.wr_biten
+    }),
+    .rsp_o(queues_rsp),
+    .ring_o(command_ring_o),
+    .head_i(command_head_i)
   );
 
   tmb_stream_counters #(

@@ -26,6 +26,8 @@ rtl/translate/tmb_translate_identity.sv
 rtl/translate/tmb_virtual_memory.sv
 rtl/fabric/tmb_fabric_pkg.sv
 rtl/fabric/tmb_arbiter_dma_first.sv
+rtl/fabric/tmb_weighted_arbiter.sv
+rtl/fabric/tmb_arbiter.sv
 rtl/fabric/tmb_fabric_router.sv
 rtl/fabric/tmb_fabric_return.sv
 rtl/fabric/tmb_fabric_stripe.sv
@@ -33,6 +35,7 @@ rtl/fabric/tmb_channel.sv
 rtl/fabric/tmb_fabric.sv
 rtl/dma/tmb_dma_pkg.sv
 rtl/dma/tmb_dma_splitter.sv
+rtl/dma/tmb_dma_share.sv
 rtl/dma/tmb_dma_tracker.sv
 rtl/dma/tmb_dma_row_buffer.sv
 rtl/dma/tmb_dma_copy_in.sv
@@ -42,6 +45,8 @@ rtl/dma/tmb_dma_card_writer.sv
 rtl/dma/tmb_dma_table.sv
 rtl/dma/tmb_dma_events.sv
 rtl/dma/tmb_dma_host.sv
+rtl/dma/tmb_dma_decode.sv
+rtl/dma/tmb_dma_fetch.sv
 rtl/dma/tmb_dma_queue.sv
 rtl/dma/tmb_dma_dispatch.sv
 rtl/dma/tmb_dma.sv
@@ -51,6 +56,7 @@ rtl/shell/registers/tmb_shell_registers_pkg.sv
 rtl/shell/registers/tmb_shell_registers.sv
 rtl/shell/tmb_shell_pkg.sv
 rtl/shell/tmb_space_registers.sv
+rtl/shell/tmb_queue_registers.sv
 rtl/shell/tmb_slot_registers.sv
 rtl/shell/tmb_guard_registers.sv
 rtl/shell/tmb_stream_counters.sv

@@ -213,8 +213,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   );
 
   logic enable, dma_idle, row_in, row_out, row_zeroed;
-  ring_t command_ring, event_ring;
-  logic [31:0] command_head, event_tail;
+  ring_t command_ring [Cfg.NumQueues];
+  logic [31:0] command_head [Cfg.NumQueues];
+  ring_t event_ring;
+  logic [31:0] event_tail;
   space_cfg_t space_cfg [Cfg.NumSpaces];
   stripe_t space_stripe [Cfg.NumSpaces];
   table_switch_t table_switch;

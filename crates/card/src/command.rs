@@ -6,6 +6,11 @@ use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, Stripe, TableGeometry
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u32);
 
+/// One of the card's command queues. They are independent of each other: order and fences hold within
+/// a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(pub u8);
+
 /// Names one parked burst of a kernel. Opaque above the card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FaultToken {
@@ -102,11 +107,13 @@ pub enum Operation {
 /// An operation with its name and its place in the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// Comes back in the completion.
+    /// Comes back in the completion. Unfinished commands have different names, whatever their queues.
     pub id: CommandId,
+    /// In which queue.
+    pub queue: QueueId,
     /// What to do.
     pub operation: Operation,
-    /// Start only when every earlier command is complete.
+    /// Start only when every earlier command of the queue is complete.
     pub fence: bool,
     /// Send a completion event (failures always send one).
     pub notify: bool,
@@ -214,6 +221,7 @@ mod tests {
             },
             fence: true,
             notify: false,
+            queue: QueueId(1),
             stripe: Stripe::new(2 << 20, 4).unwrap(),
         };
         assert_eq!(

@@ -12,7 +12,7 @@ pub mod memory;
 pub mod registers;
 pub mod sim;
 
-use command::Command;
+use command::{Command, QueueId};
 use event::Event;
 use guard::SlotStatus;
 use kernel::KernelPackage;
@@ -45,6 +45,8 @@ pub struct CardDescription {
     pub channel_bytes: u64,
     /// Address spaces (ASIDs 0 to n − 1).
     pub spaces: u8,
+    /// Command queues.
+    pub queues: u8,
     /// False for the identity translator: addresses of kernels are card addresses.
     pub translated: bool,
     /// Period of the shell's clock; zero on a card without time.
@@ -141,15 +143,17 @@ pub trait Card: Send {
     /// [`CardError::HostMemory`] when nothing is mapped there.
     fn unmap_host(&mut self, address: HostAddr) -> Result<(), CardError>;
 
-    /// Queues a command; its completion comes as [`Event::Completed`]. Commands start in order;
+    /// Queues a command; its completion comes as [`Event::Completed`]. Commands of a queue start in
+    /// order; queues take turns;
     /// `docs/architecture.md` ("Command ring") says what runs beside what.
     ///
     /// # Errors
-    /// [`CardError::QueueFull`] when as many commands as the ring holds are unfinished.
+    /// [`CardError::QueueFull`] when as many commands as the queue's ring holds are unfinished;
+    /// [`CardError::NoSuchQueue`].
     fn submit(&mut self, command: Command) -> Result<(), CardError>;
 
-    /// Commands that [`submit`](Card::submit) still takes before it answers `QueueFull`.
-    fn queue_room(&self) -> usize;
+    /// Commands that [`submit`](Card::submit) still takes for a queue before it answers `QueueFull`.
+    fn queue_room(&self, queue: QueueId) -> usize;
 
     /// Starts work of the host; its end comes as [`Event::HostWorkDone`].
     fn host_work(&mut self, work: HostWork) -> WorkId;
@@ -365,6 +369,14 @@ pub enum CardError {
     QueueFull {
         /// Commands that the ring holds.
         limit: usize,
+    },
+    /// The queue does not exist.
+    #[error("command queue {queue} does not exist: the card has {queues}", queue = .queue.0)]
+    NoSuchQueue {
+        /// The queue asked for.
+        queue: QueueId,
+        /// Number of queues.
+        queues: u8,
     },
     /// Waiting would never end.
     #[error("nothing is under way that could bring an event, and no deadline was given")]

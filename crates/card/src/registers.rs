@@ -64,17 +64,6 @@ pub const TRANSLATION: u32 = 0x10;
 pub const CONTROL: u32 = 0x20;
 /// Shell status.
 pub const STATUS: u32 = 0x24;
-/// Command ring, low half of its host address. Aligned to 4 KiB.
-pub const COMMAND_BASE_LO: u32 = 0x40;
-/// Command ring, high half of its host address.
-pub const COMMAND_BASE_HI: u32 = 0x44;
-/// Command ring, log2(commands).
-pub const COMMAND_SIZE_LOG2: u32 = 0x48;
-/// Commands written (doorbell). Free-running count of commands that the host has put into the ring.
-pub const COMMAND_TAIL: u32 = 0x4c;
-/// Commands fetched. Free-running count of commands that the shell has read; their ring entries may
-/// be reused.
-pub const COMMAND_HEAD: u32 = 0x50;
 /// Event ring, low half of its host address. Aligned to 64 bytes.
 pub const EVENT_BASE_LO: u32 = 0x60;
 /// Event ring, high half of its host address.
@@ -113,9 +102,9 @@ pub const L1_3: u32 = 0xac;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.
-pub const VERSION_MINOR: u32 = 0x1;
+pub const VERSION_MINOR: u32 = 0x0;
 /// What `VERSION` holds in field `MAJOR`.
-pub const VERSION_MAJOR: u32 = 0x1;
+pub const VERSION_MAJOR: u32 = 0x2;
 /// Address space: one block each.
 pub const SPACE: Array = Array {
     base: 0x1000,
@@ -140,6 +129,12 @@ pub const STREAM: Array = Array {
     stride: 0x20,
     count: 256,
 };
+/// Command queue: one block each.
+pub const QUEUE: Array = Array {
+    base: 0x6000,
+    stride: 0x20,
+    count: 32,
+};
 /// Slot control windows. Forwarded to the slot's s_axi_control.
 pub const SLOT_CONTROL: Array = Array {
     base: 0x100000,
@@ -161,10 +156,10 @@ pub mod version {
     use super::Field;
 
     /// Compatible additions.
-    /// Value in this version: 0x1.
+    /// Value in this version: 0x0.
     pub const MINOR: Field = Field { lsb: 0, width: 16 };
     /// Changes that break a driver.
-    /// Value in this version: 0x1.
+    /// Value in this version: 0x2.
     pub const MAJOR: Field = Field { lsb: 16, width: 16 };
 }
 
@@ -180,6 +175,8 @@ pub mod geometry {
     pub const SPACES: Field = Field { lsb: 16, width: 8 };
     /// 0 paged, 1 identity.
     pub const TRANSLATOR: Field = Field { lsb: 24, width: 2 };
+    /// Command queues.
+    pub const QUEUES: Field = Field { lsb: 26, width: 5 };
 }
 
 /// Fields of `MEMORY`.
@@ -208,8 +205,8 @@ pub mod translation {
 pub mod control {
     use super::Field;
 
-    /// 1: commands are fetched and events written. While 0 the counts COMMAND_HEAD and EVENT_TAIL
-    /// are zero. Clear only while STATUS.IDLE is 1.
+    /// 1: commands are fetched and events written. While 0 the counts HEAD of the command queues
+    /// and EVENT_TAIL are zero. Clear only while STATUS.IDLE is 1.
     pub const ENABLE: Field = Field { lsb: 0, width: 1 };
 }
 
@@ -473,4 +470,18 @@ pub mod stream {
     pub const FAULT: u32 = 0x10;
     /// Lookups repeated.
     pub const RETRY: u32 = 0x14;
+}
+
+/// Registers of one element of [`QUEUE`].
+pub mod queue {
+    /// Command ring, low half of its host address.
+    pub const BASE_LO: u32 = 0x0;
+    /// Command ring, high half of its host address.
+    pub const BASE_HI: u32 = 0x4;
+    /// Command ring, log2(commands).
+    pub const SIZE_LOG2: u32 = 0x8;
+    /// Commands written (doorbell).
+    pub const TAIL: u32 = 0xc;
+    /// Commands fetched.
+    pub const HEAD: u32 = 0x10;
 }

@@ -3,8 +3,9 @@
 mod sim;
 
 use sim::{card_address, open, options, pattern, run_copy, run_copy_striped, Driver};
-use tombolo_card::command::Operation;
-use tombolo_card::event::CommandStatus;
+use tombolo_card::command::{Command, CommandId, Operation, QueueId};
+use tombolo_card::event::{CommandStatus, Event};
+use tombolo_card::sim::SimOptions;
 use tombolo_card::{Card, CardError};
 use units::{CardAddr, HostAddr, Stripe};
 
@@ -171,4 +172,98 @@ fn a_stripe_that_the_card_cannot_have_is_refused() {
     assert_eq!(driver.command(copy), CommandStatus::Refused);
     driver.stripe = Stripe::new(4096, 2).unwrap();
     assert_eq!(driver.command(copy), CommandStatus::Ok);
+}
+
+/// An HBM card with all its pseudo-channels: each is where it should be, and a stripe goes over all.
+#[test]
+fn thirty_two_channels_work() {
+    const CHANNEL_BYTES_LOG2: u8 = 28;
+    let mut hbm = SimOptions::named("u280").unwrap();
+    hbm.shell.ports_per_slot = 1;
+    hbm.shell.channels = 32;
+    hbm.shell.channel_bytes_log2 = CHANNEL_BYTES_LOG2;
+    let mut driver = Driver::new(open(hbm));
+    let (memory, host) = driver.map(1 << 16);
+    let bytes = pattern(1 << 15);
+    memory.write(0, &bytes).unwrap();
+    let size = bytes.len() as u64;
+    driver.stripe = Stripe::new(64, 32).unwrap();
+    let start = CardAddr::new(0x40_0fc0).unwrap();
+    let into = Operation::CopyIn {
+        from: host,
+        to: start,
+        bytes: size,
+    };
+    assert_eq!(driver.command(into), CommandStatus::Ok);
+    let back = host.offset(size);
+    let out = Operation::CopyOut {
+        from: start,
+        to: back,
+        bytes: size,
+    };
+    assert_eq!(driver.command(out), CommandStatus::Ok);
+    let mut seen = vec![0; bytes.len()];
+    memory.read(bytes.len(), &mut seen).unwrap();
+    assert!(seen == bytes);
+    // 512 rows over 32 channels, from the last one of a round on.
+    let statistics = driver.card.statistics().unwrap();
+    assert!(statistics
+        .channels
+        .iter()
+        .all(|c| c.rows_written == 16 && c.rows_read == 16));
+
+    let stripe = std::mem::take(&mut driver.stripe);
+    for (place, range) in stripe.pieces(start, 32 * 64, CHANNEL_BYTES_LOG2) {
+        let row = Operation::CopyOut {
+            from: place,
+            to: back,
+            bytes: 64,
+        };
+        assert_eq!(driver.command(row), CommandStatus::Ok);
+        let mut seen = vec![0; 64];
+        memory.read(bytes.len(), &mut seen).unwrap();
+        assert!(
+            seen == bytes[range.start as usize..range.end as usize],
+            "{place}"
+        );
+    }
+}
+
+/// A fence in one queue does not hold another.
+#[test]
+fn a_page_overtakes_a_long_copy_of_another_queue() {
+    let mut driver = Driver::new(open(options()));
+    let (_memory, host) = driver.map(1 << 20);
+    let to = |address| CardAddr::new(address).unwrap();
+    let copy = |address, bytes| Operation::CopyIn {
+        from: host,
+        to: to(address),
+        bytes,
+    };
+    let commands = [
+        (0, 1, copy(0, 1 << 20), false),
+        (0, 2, Operation::Nop, true),
+        (1, 3, copy(1 << 24, 4096), false),
+        (1, 4, Operation::Nop, true),
+    ];
+    for (queue, id, operation, fence) in commands {
+        let command = Command {
+            id: CommandId(id),
+            queue: QueueId(queue),
+            operation,
+            fence,
+            notify: true,
+            ..Command::default()
+        };
+        driver.card.submit(command).unwrap();
+    }
+    let mut order = Vec::new();
+    while order.len() < 4 {
+        for event in driver.card.wait(None).unwrap() {
+            if let Event::Completed { id, .. } = event {
+                order.push(id.0);
+            }
+        }
+    }
+    assert_eq!(order, [3, 4, 1, 2]);
 }

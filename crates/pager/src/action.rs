@@ -90,6 +90,23 @@ pub enum Operation {
     },
 }
 
+impl Operation {
+    /// The space whose table the operation is about.
+    pub const fn table(&self) -> Option<Asid> {
+        match self {
+            Self::Install { asid, .. }
+            | Self::Invalidate { asid, .. }
+            | Self::Protect { asid, .. }
+            | Self::ReadClear { asid, .. }
+            | Self::Grow { asid, .. } => Some(*asid),
+            Self::CopyIn { .. }
+            | Self::CopyOut { .. }
+            | Self::Zero { .. }
+            | Self::FaultReply { .. } => None,
+        }
+    }
+}
+
 /// A mapping, for answers and messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MappingInfo {
@@ -119,12 +136,16 @@ pub enum Success {
 /// Something the owner has to do. Actions are to be carried out in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Queue a command at the card, in this order.
+    /// Queue a command at the card. Commands of one space keep their order; with
+    /// [`InstallOrder::OnCompletion`](crate::InstallOrder) those of different spaces may take different
+    /// queues.
     Command {
         /// Comes back in [`Event::OperationDone`](crate::Event::OperationDone).
         id: OperationId,
         /// What to do.
         operation: Operation,
+        /// For which space; `None`: for none in particular.
+        space: Option<Asid>,
         /// Start only when every earlier command is complete.
         fence: bool,
         /// A completion is wanted (failures always send one).

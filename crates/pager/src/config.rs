@@ -19,7 +19,7 @@ pub struct ChannelMemory {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InstallOrder {
     /// In one go, behind a fence in the command ring: one trip to the host a page less, but later
-    /// copies wait for this one.
+    /// copies wait for this one. Needs all commands in one queue.
     #[default]
     Fenced,
     /// When the completion of the data has come back: copies of several pages overlap, and a failed

@@ -205,7 +205,7 @@ impl Pager {
                 token: access.token,
                 entry: Some(entry),
             };
-            steps.push(Step::new(reply, None));
+            steps.push(Step::new(reply, None).of(Some(asid)));
         }
         if let Some(page) = self.pages.get_mut(&key) {
             // The access goes on with the reply, whatever becomes of the entry: count it now.
@@ -298,7 +298,8 @@ impl Pager {
             token: access.token,
             entry: None,
         };
-        self.issued.command(Step::new(reply, None), out);
+        self.issued
+            .command(Step::new(reply, None).of(Some(waiter.asid)), out);
         out.push(Action::AccessFailed {
             token: access.token,
             asid: waiter.asid,

@@ -107,11 +107,12 @@ impl Pager {
         };
         let wanted = page.wants_entry();
         let fenced = self.install_order == InstallOrder::Fenced && wanted;
-        let stripe = page.stripe;
+        let (stripe, charged) = (page.stripe, page.charged);
         let copies = self.copies(key, (frame, stripe), part);
         let meaning = (!fenced).then_some(Meaning::Loaded(key));
         for &operation in &copies {
-            self.issued.command(Step::new(operation, meaning), out);
+            let step = Step::new(operation, meaning).of(charged);
+            self.issued.command(step, out);
         }
         if fenced {
             self.begin_install(key, part, true, out);

@@ -43,15 +43,23 @@ impl Meaning {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) operation: Operation,
+    /// For which space, where the operation does not say it.
+    pub(crate) space: Option<Asid>,
     pub(crate) fence: bool,
     /// What its completion means; `None`: only a failure is of interest.
     pub(crate) meaning: Option<Meaning>,
 }
 
 impl Step {
+    /// The same for a space.
+    pub(crate) fn of(self, space: Option<Asid>) -> Self {
+        Self { space, ..self }
+    }
+
     pub(crate) fn new(operation: Operation, meaning: Option<Meaning>) -> Self {
         Self {
             operation,
+            space: operation.table(),
             fence: false,
             meaning,
         }
@@ -81,6 +89,7 @@ impl Issued {
         out.push(Action::Command {
             id,
             operation: step.operation,
+            space: step.space,
             fence: step.fence,
             notify: step.meaning.is_some(),
         });

@@ -209,8 +209,8 @@ impl Pager {
             bytes,
             stripe: page.stripe,
         };
-        let meaning = Some(Meaning::CopiedOut(key));
-        self.issued.command(Step::new(operation, meaning), out);
+        let step = Step::new(operation, Some(Meaning::CopiedOut(key))).of(page.charged);
+        self.issued.command(step, out);
         if early {
             self.give_frame_back(key);
         }

@@ -106,14 +106,18 @@ class Memory:
 
 
 class CommandHost:
-    """Writes commands, takes events. `set_tail` and `set_head` reach the two doorbells."""
+    """Writes commands, takes events. `set_tail(queue, count)` and `set_head(count)` reach the doorbells.
+    The ring of queue q lies 4 KiB x q behind that of queue 0."""
 
-    def __init__(self, dut, memory, command_ring, event_ring, set_tail, set_head):
+    def __init__(self, dut, memory, command_ring, event_ring, set_tail, set_head,
+                 queues=1):
         self.dut, self.memory = dut, memory
         self.command_base, self.command_size = command_ring
         self.event_base, self.event_size = event_ring
         self.set_tail, self.set_head = set_tail, set_head
-        self.tail = self.head = 0
+        self.tails = [0] * queues
+        self.told = [0] * queues
+        self.head = 0
         self.room = True  # give room back as events are taken
         self.events = []
         self.completions = {}
@@ -122,19 +126,27 @@ class CommandHost:
         start_soon(self._count_interrupts())
         start_soon(self._take_events())
 
-    def put(self, opcode, addr=0, operand=0, length=0, token=0, fence=False, notify=True, asid=0):
-        """Writes one command into the ring; returns its id. `doorbell` tells the card."""
+    def put(self, opcode, addr=0, operand=0, length=0, token=0, fence=False, notify=True, asid=0,
+            queue=0):
+        """Writes one command into the queue's ring; returns its id. `doorbell` tells the card."""
         self.next_id += 1
         word0 = opcode | fence << 8 | notify << 9 | asid << 16 | self.next_id << 32
         words = [word0, addr, operand, length, token, 0, 0, 0]
-        place = self.command_base + self.tail % self.command_size * ROW
+        place = self.place(queue)
         self.memory[place:place + ROW] = b"".join(w.to_bytes(8, "little") for w in words)
-        self.tail += 1
+        self.tails[queue] += 1
         return self.next_id
+
+    def place(self, queue):
+        """Where the next command of a queue goes."""
+        return self.command_base + queue * 4096 + self.tails[queue] % self.command_size * ROW
 
     async def doorbell(self):
         """Tells the card of the commands that have been put."""
-        await self.set_tail(self.tail & 0xFFFFFFFF)
+        for queue, tail in enumerate(self.tails):
+            if tail != self.told[queue]:
+                await self.set_tail(queue, tail & 0xFFFFFFFF)
+                self.told[queue] = tail
 
     async def run(self, opcode, *args, **kwargs):
         """One command, from ring to completion; returns (status, accessed, dirty)."""

@@ -10,10 +10,11 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   input  logic rst_ni,
 
   input  logic        enable_i,
+  // Three queues; ring q lies 4 KiB x q behind the base.
   input  logic [63:0] command_base_i,
   input  logic [4:0]  command_size_log2_i,
-  input  logic [31:0] command_tail_i,
-  output logic [31:0] command_head_o,
+  input  logic [2:0][31:0] command_tail_i,
+  output logic [2:0][31:0] command_head_o,
   input  logic [63:0] event_base_i,
   input  logic [4:0]  event_size_log2_i,
   input  logic [31:0] event_head_i,
@@ -149,6 +150,7 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
     shell_cfg_t cfg;
     cfg = DefaultShellCfg;
     cfg.NumSlots = 2;
+    cfg.NumQueues = 3;
     cfg.ChannelBytesLog2 = 20;
     return cfg;
   endfunction
@@ -193,18 +195,25 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   assign fault_reply_fail_o = fault_reply.fail;
   assign fault_reply_entry_o = fault_reply.entry;
 
+  ring_t command_ring [3];
+  logic [31:0] command_head [3];
+  for (genvar q = 0; q < 3; q++) begin : gen_ring
+    assign command_ring[q] = '{
+        base: command_base_i + 64'(q) * 64'd4096,
+        size_log2: command_size_log2_i,
+        host_count: command_tail_i[q]
+    };
+    assign command_head_o[q] = command_head[q];
+  end
+
   tmb_dma #(
     .Cfg(Cfg)
   ) u_dma (
     .clk_i,
     .rst_ni,
     .enable_i,
-    .command_ring_i('{
-        base: command_base_i,
-        size_log2: command_size_log2_i,
-        host_count: command_tail_i
-    }),
-    .command_head_o,
+    .command_ring_i(command_ring),
+    .command_head_o(command_head),
     .event_ring_i('{
         base: event_base_i,
         size_log2: event_size_log2_i,

@@ -16,6 +16,7 @@ CHANNEL = 1 << 20
 CARD = 2 * CHANNEL
 HOST = 1 << 21
 COMMANDS, EVENTS, DATA = 0x0, 0x4000, 0x8000
+QUEUES = 3
 
 
 class Bench:
@@ -43,14 +44,17 @@ class Bench:
         self.card = [Memory(dut, f"mem{c}", CHANNEL, self.card_bytes[c], card_latency)
                      for c in range(2)]
 
-        async def set_tail(value):
-            dut.command_tail_i.value = value
+        tails = [0] * QUEUES
+
+        async def set_tail(queue, value):
+            tails[queue] = value
+            dut.command_tail_i.value = sum(tail << 32 * q for q, tail in enumerate(tails))
 
         async def set_head(value):
             dut.event_head_i.value = value
 
         self.commands = CommandHost(dut, self.host_bytes, (COMMANDS, 1 << command_log2),
-                                    (EVENTS, 1 << event_log2), set_tail, set_head)
+                                    (EVENTS, 1 << event_log2), set_tail, set_head, QUEUES)
         self.rows = {"in": 0, "out": 0, "zeroed": 0}
         cocotb.start_soon(self._count_rows())
         await ClockCycles(dut.clk_i, 4)
@@ -99,7 +103,7 @@ def places(generator, total, count, longest):
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalled=[0.0, 0.4], granule=[0, ROW, 512, 8192])
+@cocotb.parametrize(stalled=[0.0, 0.4], granule=[0, 4 * ROW, 8192])
 async def random_copies(dut, stalled, granule):
     """Copies and zeroes of any length and alignment, all at once, in a card that is striped over both
     channels (or not: granule 0): right bytes, none beside."""
@@ -131,16 +135,19 @@ async def random_copies(dut, stalled, granule):
         else:
             card[card_at:card_at + length] = bytes(length)
             expected_rows["zeroed"] += length // ROW
-        numbers.append(commands.put(opcode, card_at, host_at, length, token))
+        queue = bench.random.randrange(QUEUES)
+        numbers.append(commands.put(opcode, card_at, host_at, length, token, queue=queue))
+    await commands.doorbell()
+    for number in numbers:
+        assert await commands.completion(number, 60000) == (OK, 0, 0)
     # One copy over the border of the two channels.
     border = CHANNEL - 100 * ROW
     length = 200 * ROW
-    last = commands.put(COPY_OUT, border, HOST - length, length, token, fence=True)
+    last = commands.put(COPY_OUT, border, HOST - length, length, token)
     host[HOST - length:HOST] = card[border:border + length]
     expected_rows["out"] += length // ROW
     await commands.doorbell()
-    for number in [*numbers, last]:
-        assert await commands.completion(number, 60000) == (OK, 0, 0)
+    assert await commands.completion(last) == (OK, 0, 0)
     await bench.idle()
     lies = bench.card_read(0, CARD)
     for at in range(0, CARD, step):
@@ -168,6 +175,63 @@ async def fences_order_copies(dut):
     assert bench.host_bytes[zeroes:zeroes + length] == bytes(length)
     # Without notify and without error there was no other event.
     assert len(commands.events) == 1
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def a_fence_holds_only_its_own_queue(dut):
+    """A long copy with a fence behind it in one queue, a short one in another: the short is over long
+    before, and within each queue the fence holds."""
+    bench = Bench(dut, seed=11)
+    commands = await bench.start()
+    order = []
+    long = [commands.put(COPY_IN, 0, DATA, 4096 * ROW, queue=1),
+            commands.put(NOP, fence=True, queue=1)]
+    short = [commands.put(ZERO, CHANNEL, 0, 4 * ROW, queue=2),
+             commands.put(NOP, fence=True, queue=2)]
+    await commands.doorbell()
+    while len(order) < 4:
+        await RisingEdge(dut.clk_i)
+        order += [n for n in commands.completions if n not in order]
+    assert order == short + long
+    assert bench.card_read(0, 4096 * ROW) == bench.host_bytes[DATA:DATA + 4096 * ROW]
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(opcode=[COPY_IN, COPY_OUT, ZERO])
+async def queues_take_turns_burst_by_burst(dut, opcode):
+    """A page behind a long copy of another queue waits for as many of its bursts as it has itself, and
+    for what was under way."""
+    bench = Bench(dut, seed=12)
+    commands = await bench.start()
+    name = {COPY_IN: "in", COPY_OUT: "out", ZERO: "zeroed"}[opcode]
+    long, page = 6400 * ROW, 8 * 64 * ROW
+    commands.put(opcode, 0, DATA, long, queue=0)
+    await commands.doorbell()
+    await commands.until(lambda: bench.rows[name] > 640)
+    before = bench.rows[name]
+    behind = commands.put(opcode, CHANNEL, DATA + long, page, queue=1)
+    await commands.doorbell()
+    assert await commands.completion(behind) == (OK, 0, 0)
+    # Under way: the buffers (at most 16 bursts), and what left while the command was fetched.
+    assert bench.rows[name] - before <= 2 * page // ROW + 26 * 64, bench.rows[name] - before
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def a_failed_copy_is_its_own_queues_matter(dut):
+    """Copies of three queues, burst by burst in turns; one meets bus errors."""
+    bench = Bench(dut, seed=13)
+    commands = await bench.start()
+    length = 640 * ROW
+    bench.host.read.failing = range(DATA + length, DATA + length + 64)
+    numbers = [commands.put(COPY_IN, q * length, DATA + q * length, length, queue=q)
+               for q in range(QUEUES)]
+    after = [commands.put(COPY_IN, q * length, DATA, ROW, queue=q, fence=True)
+             for q in range(QUEUES)]
+    await commands.doorbell()
+    status = [await commands.completion(number) for number in numbers]
+    assert status == [(OK, 0, 0), (BUS_ERROR, 0, 0), (OK, 0, 0)]
+    for number in after:
+        assert await commands.completion(number) == (OK, 0, 0)
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
@@ -203,7 +267,7 @@ async def rings_wrap(dut):
     bench.stall(5, 0.3)
     sent, numbers = 0, []
     while sent < 90:
-        free = 8 - (commands.tail - int(dut.command_head_o.value))
+        free = 8 - (commands.tails[0] - (int(dut.command_head_o.value) & 0xFFFFFFFF))
         for _ in range(bench.random.randint(0, free)):
             numbers.append(commands.put(NOP))
             sent += 1
@@ -213,7 +277,7 @@ async def rings_wrap(dut):
         assert await commands.completion(number) == (OK, 0, 0)
     # Nops complete in ring order.
     assert [words[1] for words in commands.events] == numbers
-    assert dut.command_head_o.value == commands.tail
+    assert int(dut.command_head_o.value) & 0xFFFFFFFF == commands.tails[0]
     await bench.idle()
     assert dut.event_tail_o.value == commands.head == len(numbers)
 
@@ -316,7 +380,7 @@ async def bus_errors_are_reported(dut):
         memory.failing = range(0)
         assert await commands.run(opcode, 0, DATA, length) == (OK, 0, 0)
     # A command that cannot be read is answered as well.
-    place = COMMANDS + commands.tail % commands.command_size * ROW
+    place = commands.place(0)
     bench.host.read.failing = range(place, place + ROW)
     commands.put(NOP)
     await commands.doorbell()

@@ -75,6 +75,14 @@ package tmb_register_map_pkg;
   localparam int unsigned StreamFault = 32'h10;
   localparam int unsigned StreamRetry = 32'h14;
 
+  // Command queue
+  localparam int unsigned QueueStride = 32'h20;
+  localparam int unsigned QueueBaseLo = 32'h0;
+  localparam int unsigned QueueBaseHi = 32'h4;
+  localparam int unsigned QueueSizeLog2 = 32'h8;
+  localparam int unsigned QueueTail = 32'hc;
+  localparam int unsigned QueueHead = 32'h10;
+
   // Slot control windows
   localparam int unsigned SlotControlBase = 32'h100000;
   localparam int unsigned SlotControlStride = 32'h10000;

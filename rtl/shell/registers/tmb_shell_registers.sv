@@ -75,11 +75,6 @@ module tmb_shell_registers (
         logic TRANSLATION;
         logic CONTROL;
         logic STATUS;
-        logic COMMAND_BASE_LO;
-        logic COMMAND_BASE_HI;
-        logic COMMAND_SIZE_LOG2;
-        logic COMMAND_TAIL;
-        logic COMMAND_HEAD;
         logic EVENT_BASE_LO;
         logic EVENT_BASE_HI;
         logic EVENT_SIZE_LOG2;
@@ -101,6 +96,7 @@ module tmb_shell_registers (
         logic SLOTS;
         logic PORTS;
         logic STREAMS;
+        logic QUEUES;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -126,11 +122,6 @@ module tmb_shell_registers (
         decoded_reg_strb.TRANSLATION = cpuif_req_masked & (cpuif_addr == 15'h10) & !cpuif_req_is_wr;
         decoded_reg_strb.CONTROL = cpuif_req_masked & (cpuif_addr == 15'h20);
         decoded_reg_strb.STATUS = cpuif_req_masked & (cpuif_addr == 15'h24) & !cpuif_req_is_wr;
-        decoded_reg_strb.COMMAND_BASE_LO = cpuif_req_masked & (cpuif_addr == 15'h40);
-        decoded_reg_strb.COMMAND_BASE_HI = cpuif_req_masked & (cpuif_addr == 15'h44);
-        decoded_reg_strb.COMMAND_SIZE_LOG2 = cpuif_req_masked & (cpuif_addr == 15'h48);
-        decoded_reg_strb.COMMAND_TAIL = cpuif_req_masked & (cpuif_addr == 15'h4c);
-        decoded_reg_strb.COMMAND_HEAD = cpuif_req_masked & (cpuif_addr == 15'h50) & !cpuif_req_is_wr;
         decoded_reg_strb.EVENT_BASE_LO = cpuif_req_masked & (cpuif_addr == 15'h60);
         decoded_reg_strb.EVENT_BASE_HI = cpuif_req_masked & (cpuif_addr == 15'h64);
         decoded_reg_strb.EVENT_SIZE_LOG2 = cpuif_req_masked & (cpuif_addr == 15'h68);
@@ -160,6 +151,9 @@ module tmb_shell_registers (
         decoded_reg_strb.STREAMS = cpuif_req_masked & (cpuif_addr >= 15'h4000) & (cpuif_addr <= 15'h4000 + 15'h1fff);
         is_external |= cpuif_req_masked & (cpuif_addr >= 15'h4000) & (cpuif_addr <= 15'h4000 + 15'h1fff);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h4000) & (cpuif_addr <= 15'h4000 + 15'h1fff);
+        decoded_reg_strb.QUEUES = cpuif_req_masked & (cpuif_addr >= 15'h6000) & (cpuif_addr <= 15'h6000 + 15'h3ff);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 15'h6000) & (cpuif_addr <= 15'h6000 + 15'h3ff);
+        is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h6000) & (cpuif_addr <= 15'h6000 + 15'h3ff);
         decoded_err = '0;
         decoded_req_is_external = is_external;
     end
@@ -202,30 +196,6 @@ module tmb_shell_registers (
                 logic [31:0] next;
                 logic load_next;
             } VALUE;
-        } COMMAND_BASE_LO;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-            } VALUE;
-        } COMMAND_BASE_HI;
-        struct {
-            struct {
-                logic [4:0] next;
-                logic load_next;
-            } VALUE;
-        } COMMAND_SIZE_LOG2;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-            } VALUE;
-        } COMMAND_TAIL;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-            } VALUE;
         } EVENT_BASE_LO;
         struct {
             struct {
@@ -254,26 +224,6 @@ module tmb_shell_registers (
                 logic value;
             } ENABLE;
         } CONTROL;
-        struct {
-            struct {
-                logic [31:0] value;
-            } VALUE;
-        } COMMAND_BASE_LO;
-        struct {
-            struct {
-                logic [31:0] value;
-            } VALUE;
-        } COMMAND_BASE_HI;
-        struct {
-            struct {
-                logic [4:0] value;
-            } VALUE;
-        } COMMAND_SIZE_LOG2;
-        struct {
-            struct {
-                logic [31:0] value;
-            } VALUE;
-        } COMMAND_TAIL;
         struct {
             struct {
                 logic [31:0] value;
@@ -320,98 +270,6 @@ module tmb_shell_registers (
         end
     end
     assign hwif_out.CONTROL.ENABLE.value = field_storage.CONTROL.ENABLE.value;
-    // Field: tmb_shell.COMMAND_BASE_LO.VALUE
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.COMMAND_BASE_LO.VALUE.value;
-        load_next_c = '0;
-        if(decoded_reg_strb.COMMAND_BASE_LO && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.COMMAND_BASE_LO.VALUE.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-            load_next_c = '1;
-        end
-        field_combo.COMMAND_BASE_LO.VALUE.next = next_c;
-        field_combo.COMMAND_BASE_LO.VALUE.load_next = load_next_c;
-    end
-    always_ff @(posedge clk) begin
-        if(~rst_n) begin
-            field_storage.COMMAND_BASE_LO.VALUE.value <= 32'h0;
-        end else begin
-            if(field_combo.COMMAND_BASE_LO.VALUE.load_next) begin
-                field_storage.COMMAND_BASE_LO.VALUE.value <= field_combo.COMMAND_BASE_LO.VALUE.next;
-            end
-        end
-    end
-    assign hwif_out.COMMAND_BASE_LO.VALUE.value = field_storage.COMMAND_BASE_LO.VALUE.value;
-    // Field: tmb_shell.COMMAND_BASE_HI.VALUE
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.COMMAND_BASE_HI.VALUE.value;
-        load_next_c = '0;
-        if(decoded_reg_strb.COMMAND_BASE_HI && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.COMMAND_BASE_HI.VALUE.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-            load_next_c = '1;
-        end
-        field_combo.COMMAND_BASE_HI.VALUE.next = next_c;
-        field_combo.COMMAND_BASE_HI.VALUE.load_next = load_next_c;
-    end
-    always_ff @(posedge clk) begin
-        if(~rst_n) begin
-            field_storage.COMMAND_BASE_HI.VALUE.value <= 32'h0;
-        end else begin
-            if(field_combo.COMMAND_BASE_HI.VALUE.load_next) begin
-                field_storage.COMMAND_BASE_HI.VALUE.value <= field_combo.COMMAND_BASE_HI.VALUE.next;
-            end
-        end
-    end
-    assign hwif_out.COMMAND_BASE_HI.VALUE.value = field_storage.COMMAND_BASE_HI.VALUE.value;
-    // Field: tmb_shell.COMMAND_SIZE_LOG2.VALUE
-    always_comb begin
-        automatic logic [4:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.COMMAND_SIZE_LOG2.VALUE.value;
-        load_next_c = '0;
-        if(decoded_reg_strb.COMMAND_SIZE_LOG2 && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.COMMAND_SIZE_LOG2.VALUE.value & ~decoded_wr_biten[4:0]) | (decoded_wr_data[4:0] & decoded_wr_biten[4:0]);
-            load_next_c = '1;
-        end
-        field_combo.COMMAND_SIZE_LOG2.VALUE.next = next_c;
-        field_combo.COMMAND_SIZE_LOG2.VALUE.load_next = load_next_c;
-    end
-    always_ff @(posedge clk) begin
-        if(~rst_n) begin
-            field_storage.COMMAND_SIZE_LOG2.VALUE.value <= 5'h0;
-        end else begin
-            if(field_combo.COMMAND_SIZE_LOG2.VALUE.load_next) begin
-                field_storage.COMMAND_SIZE_LOG2.VALUE.value <= field_combo.COMMAND_SIZE_LOG2.VALUE.next;
-            end
-        end
-    end
-    assign hwif_out.COMMAND_SIZE_LOG2.VALUE.value = field_storage.COMMAND_SIZE_LOG2.VALUE.value;
-    // Field: tmb_shell.COMMAND_TAIL.VALUE
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.COMMAND_TAIL.VALUE.value;
-        load_next_c = '0;
-        if(decoded_reg_strb.COMMAND_TAIL && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.COMMAND_TAIL.VALUE.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
-            load_next_c = '1;
-        end
-        field_combo.COMMAND_TAIL.VALUE.next = next_c;
-        field_combo.COMMAND_TAIL.VALUE.load_next = load_next_c;
-    end
-    always_ff @(posedge clk) begin
-        if(~rst_n) begin
-            field_storage.COMMAND_TAIL.VALUE.value <= 32'h0;
-        end else begin
-            if(field_combo.COMMAND_TAIL.VALUE.load_next) begin
-                field_storage.COMMAND_TAIL.VALUE.value <= field_combo.COMMAND_TAIL.VALUE.next;
-            end
-        end
-    end
-    assign hwif_out.COMMAND_TAIL.VALUE.value = field_storage.COMMAND_TAIL.VALUE.value;
     // Field: tmb_shell.EVENT_BASE_LO.VALUE
     always_comb begin
         automatic logic [31:0] next_c;
@@ -528,6 +386,12 @@ module tmb_shell_registers (
     assign hwif_out.STREAMS.req_is_wr = decoded_req_is_wr;
     assign hwif_out.STREAMS.wr_data = decoded_wr_data;
     assign hwif_out.STREAMS.wr_biten = decoded_wr_biten;
+    // External region: tmb_shell.QUEUES
+    assign hwif_out.QUEUES.req = decoded_reg_strb.QUEUES;
+    assign hwif_out.QUEUES.addr = decoded_addr[9:0];
+    assign hwif_out.QUEUES.req_is_wr = decoded_req_is_wr;
+    assign hwif_out.QUEUES.wr_data = decoded_wr_data;
+    assign hwif_out.QUEUES.wr_biten = decoded_wr_biten;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -539,6 +403,7 @@ module tmb_shell_registers (
         wr_ack |= hwif_in.SLOTS.wr_ack;
         wr_ack |= hwif_in.PORTS.wr_ack;
         wr_ack |= hwif_in.STREAMS.wr_ack;
+        wr_ack |= hwif_in.QUEUES.wr_ack;
         external_wr_ack = wr_ack;
     end
     assign cpuif_wr_ack = external_wr_ack | (decoded_req & decoded_req_is_wr & ~decoded_req_is_external);
@@ -556,6 +421,7 @@ module tmb_shell_registers (
         rd_ack |= hwif_in.SLOTS.rd_ack;
         rd_ack |= hwif_in.PORTS.rd_ack;
         rd_ack |= hwif_in.STREAMS.rd_ack;
+        rd_ack |= hwif_in.QUEUES.rd_ack;
         readback_external_rd_ack_c = rd_ack;
     end
 
@@ -585,14 +451,15 @@ module tmb_shell_registers (
             readback_data_var[31:0] = 32'h424d4f54;
         end
         if(rd_mux_addr == 15'h4) begin
-            readback_data_var[15:0] = 16'h1;
-            readback_data_var[31:16] = 16'h1;
+            readback_data_var[15:0] = 16'h0;
+            readback_data_var[31:16] = 16'h2;
         end
         if(rd_mux_addr == 15'h8) begin
             readback_data_var[7:0] = hwif_in.GEOMETRY.SLOTS.next;
             readback_data_var[15:8] = hwif_in.GEOMETRY.PORTS_PER_SLOT.next;
             readback_data_var[23:16] = hwif_in.GEOMETRY.SPACES.next;
             readback_data_var[25:24] = hwif_in.GEOMETRY.TRANSLATOR.next;
+            readback_data_var[30:26] = hwif_in.GEOMETRY.QUEUES.next;
         end
         if(rd_mux_addr == 15'hc) begin
             readback_data_var[7:0] = hwif_in.MEMORY.CHANNELS.next;
@@ -608,21 +475,6 @@ module tmb_shell_registers (
         end
         if(rd_mux_addr == 15'h24) begin
             readback_data_var[0] = hwif_in.STATUS.IDLE.next;
-        end
-        if(rd_mux_addr == 15'h40) begin
-            readback_data_var[31:0] = field_storage.COMMAND_BASE_LO.VALUE.value;
-        end
-        if(rd_mux_addr == 15'h44) begin
-            readback_data_var[31:0] = field_storage.COMMAND_BASE_HI.VALUE.value;
-        end
-        if(rd_mux_addr == 15'h48) begin
-            readback_data_var[4:0] = field_storage.COMMAND_SIZE_LOG2.VALUE.value;
-        end
-        if(rd_mux_addr == 15'h4c) begin
-            readback_data_var[31:0] = field_storage.COMMAND_TAIL.VALUE.value;
-        end
-        if(rd_mux_addr == 15'h50) begin
-            readback_data_var[31:0] = hwif_in.COMMAND_HEAD.VALUE.next;
         end
         if(rd_mux_addr == 15'h60) begin
             readback_data_var[31:0] = field_storage.EVENT_BASE_LO.VALUE.value;
@@ -694,6 +546,9 @@ module tmb_shell_registers (
         end
         if((rd_mux_addr >= 15'h4000) && (rd_mux_addr <= 15'h4000 + 15'h1fff)) begin
             readback_data_var = hwif_in.STREAMS.rd_data;
+        end
+        if((rd_mux_addr >= 15'h6000) && (rd_mux_addr <= 15'h6000 + 15'h3ff)) begin
+            readback_data_var = hwif_in.QUEUES.rd_data;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr & ~decoded_req_is_external;

@@ -5,7 +5,7 @@ package tmb_shell_registers_pkg;
 
     localparam TMB_SHELL_REGISTERS_DATA_WIDTH = 32;
     localparam TMB_SHELL_REGISTERS_MIN_ADDR_WIDTH = 15;
-    localparam TMB_SHELL_REGISTERS_SIZE = 'h6000;
+    localparam TMB_SHELL_REGISTERS_SIZE = 'h6400;
 
     typedef struct {
         logic [7:0] next;
@@ -24,10 +24,15 @@ package tmb_shell_registers_pkg;
     } tmb_shell__GEOMETRY__TRANSLATOR__in_t;
 
     typedef struct {
+        logic [4:0] next;
+    } tmb_shell__GEOMETRY__QUEUES__in_t;
+
+    typedef struct {
         tmb_shell__GEOMETRY__SLOTS__in_t SLOTS;
         tmb_shell__GEOMETRY__PORTS_PER_SLOT__in_t PORTS_PER_SLOT;
         tmb_shell__GEOMETRY__SPACES__in_t SPACES;
         tmb_shell__GEOMETRY__TRANSLATOR__in_t TRANSLATOR;
+        tmb_shell__GEOMETRY__QUEUES__in_t QUEUES;
     } tmb_shell__GEOMETRY__in_t;
 
     typedef struct {
@@ -68,14 +73,6 @@ package tmb_shell_registers_pkg;
     typedef struct {
         tmb_shell__STATUS__IDLE__in_t IDLE;
     } tmb_shell__STATUS__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } tmb_shell__COMMAND_HEAD__VALUE__in_t;
-
-    typedef struct {
-        tmb_shell__COMMAND_HEAD__VALUE__in_t VALUE;
-    } tmb_shell__COMMAND_HEAD__in_t;
 
     typedef struct {
         logic [31:0] next;
@@ -246,11 +243,16 @@ package tmb_shell_registers_pkg;
     } tmb_shell__STREAMS__in_t;
 
     typedef struct {
+        logic rd_ack;
+        logic [31:0] rd_data;
+        logic wr_ack;
+    } tmb_shell__QUEUES__in_t;
+
+    typedef struct {
         tmb_shell__GEOMETRY__in_t GEOMETRY;
         tmb_shell__MEMORY__in_t MEMORY;
         tmb_shell__TRANSLATION__in_t TRANSLATION;
         tmb_shell__STATUS__in_t STATUS;
-        tmb_shell__COMMAND_HEAD__in_t COMMAND_HEAD;
         tmb_shell__EVENT_TAIL__in_t EVENT_TAIL;
         tmb_shell__ROWS_IN_LO__in_t ROWS_IN_LO;
         tmb_shell__ROWS_IN_HI__in_t ROWS_IN_HI;
@@ -268,6 +270,7 @@ package tmb_shell_registers_pkg;
         tmb_shell__SLOTS__in_t SLOTS;
         tmb_shell__PORTS__in_t PORTS;
         tmb_shell__STREAMS__in_t STREAMS;
+        tmb_shell__QUEUES__in_t QUEUES;
     } tmb_shell__in_t;
 
     typedef struct {
@@ -277,38 +280,6 @@ package tmb_shell_registers_pkg;
     typedef struct {
         tmb_shell__CONTROL__ENABLE__out_t ENABLE;
     } tmb_shell__CONTROL__out_t;
-
-    typedef struct {
-        logic [31:0] value;
-    } tmb_shell__COMMAND_BASE_LO__VALUE__out_t;
-
-    typedef struct {
-        tmb_shell__COMMAND_BASE_LO__VALUE__out_t VALUE;
-    } tmb_shell__COMMAND_BASE_LO__out_t;
-
-    typedef struct {
-        logic [31:0] value;
-    } tmb_shell__COMMAND_BASE_HI__VALUE__out_t;
-
-    typedef struct {
-        tmb_shell__COMMAND_BASE_HI__VALUE__out_t VALUE;
-    } tmb_shell__COMMAND_BASE_HI__out_t;
-
-    typedef struct {
-        logic [4:0] value;
-    } tmb_shell__COMMAND_SIZE_LOG2__VALUE__out_t;
-
-    typedef struct {
-        tmb_shell__COMMAND_SIZE_LOG2__VALUE__out_t VALUE;
-    } tmb_shell__COMMAND_SIZE_LOG2__out_t;
-
-    typedef struct {
-        logic [31:0] value;
-    } tmb_shell__COMMAND_TAIL__VALUE__out_t;
-
-    typedef struct {
-        tmb_shell__COMMAND_TAIL__VALUE__out_t VALUE;
-    } tmb_shell__COMMAND_TAIL__out_t;
 
     typedef struct {
         logic [31:0] value;
@@ -375,11 +346,15 @@ package tmb_shell_registers_pkg;
     } tmb_shell__STREAMS__out_t;
 
     typedef struct {
+        logic req;
+        logic [9:0] addr;
+        logic req_is_wr;
+        logic [31:0] wr_data;
+        logic [31:0] wr_biten;
+    } tmb_shell__QUEUES__out_t;
+
+    typedef struct {
         tmb_shell__CONTROL__out_t CONTROL;
-        tmb_shell__COMMAND_BASE_LO__out_t COMMAND_BASE_LO;
-        tmb_shell__COMMAND_BASE_HI__out_t COMMAND_BASE_HI;
-        tmb_shell__COMMAND_SIZE_LOG2__out_t COMMAND_SIZE_LOG2;
-        tmb_shell__COMMAND_TAIL__out_t COMMAND_TAIL;
         tmb_shell__EVENT_BASE_LO__out_t EVENT_BASE_LO;
         tmb_shell__EVENT_BASE_HI__out_t EVENT_BASE_HI;
         tmb_shell__EVENT_SIZE_LOG2__out_t EVENT_SIZE_LOG2;
@@ -388,5 +363,6 @@ package tmb_shell_registers_pkg;
         tmb_shell__SLOTS__out_t SLOTS;
         tmb_shell__PORTS__out_t PORTS;
         tmb_shell__STREAMS__out_t STREAMS;
+        tmb_shell__QUEUES__out_t QUEUES;
     } tmb_shell__out_t;
 endpackage

@@ -15,7 +15,7 @@ from command_host import (ABSENT, COPY_IN, COPY_OUT, FAULT, FAULT_REPLY, GROW, I
 # Register offsets: docs/registers.md.
 ID, VERSION, GEOMETRY, MEMORY = 0x00, 0x04, 0x08, 0x0C
 CONTROL, STATUS = 0x20, 0x24
-COMMAND_BASE, COMMAND_SIZE, COMMAND_TAIL, COMMAND_HEAD = 0x40, 0x48, 0x4C, 0x50
+COMMAND_BASE, COMMAND_SIZE, COMMAND_TAIL, COMMAND_HEAD = 0x3000, 0x3008, 0x300C, 0x3010
 EVENT_BASE, EVENT_SIZE, EVENT_HEAD, EVENT_TAIL = 0x60, 0x68, 0x6C, 0x70
 ROWS_IN, ROWS_OUT, ROWS_ZEROED = 0x80, 0x88, 0x90
 SPACE, SLOT, STREAM = 0x1000, 0x2000, 0x4000
@@ -81,7 +81,7 @@ class Bench:
         await self.register(EVENT_SIZE, 6)
         self.commands = CommandHost(
             dut, self.host_bytes, (COMMANDS, 64), (EVENTS, 64),
-            lambda value: self.register(COMMAND_TAIL, value),
+            lambda queue, value: self.register(COMMAND_TAIL + 32 * queue, value),
             lambda value: self.register(EVENT_HEAD, value))
         await self.register(CONTROL, 1)
         assert await self.commands.run(ZERO, 0, 0, 64 << SETS_LOG2) == (OK, 0, 0)
@@ -114,8 +114,8 @@ async def registers(dut):
     bench = Bench(dut, 1)
     await bench.start()
     assert await bench.register(ID) == 0x424D4F54
-    assert await bench.register(VERSION) == 0x00010001
-    assert await bench.register(GEOMETRY) == 1 | 2 << 8 | 4 << 16
+    assert await bench.register(VERSION) == 0x00020000
+    assert await bench.register(GEOMETRY) == 1 | 2 << 8 | 4 << 16 | 2 << 26
     assert await bench.register(MEMORY) == 2 | 22 << 8
     assert await bench.register(L1_0) == 12 | 5 << 8 | 2 << 16
     assert await bench.register(L1_0 + 4) >> 16 == 0
@@ -190,7 +190,7 @@ async def copies_through_the_bar(dut):
     assert bench.host_bytes[0x80000:0x80000 + length] == bench.host_bytes[DATA:DATA + length]
     assert await bench.register(ROWS_IN) == 96 and await bench.register(ROWS_OUT) == 96
     assert await bench.register(ROWS_ZEROED) == 1 << SETS_LOG2
-    assert await bench.register(COMMAND_HEAD) == commands.tail
+    assert await bench.register(COMMAND_HEAD) == commands.tails[0]
     assert await bench.register(EVENT_TAIL) == commands.head
     dut.slot_interrupt_i.value = 1
     await commands.until(lambda: any(words[0] == INTERRUPT for words in commands.events))

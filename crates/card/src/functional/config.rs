@@ -19,7 +19,9 @@ pub struct FunctionalConfig {
     pub spaces: u8,
     /// False: addresses of kernels are card addresses.
     pub translated: bool,
-    /// Commands that may be unfinished.
+    /// Command queues.
+    pub queues: u8,
+    /// Commands that may be unfinished in each.
     pub queue: usize,
     /// Everything happens in the order of the calls without a seed. A seed picks one of the other
     /// orders that the contract allows: copies overlap and complete out of order, faults and
@@ -39,6 +41,7 @@ impl Default for FunctionalConfig {
             channel_bytes: 1 << 34,
             spaces: 4,
             translated: true,
+            queues: 2,
             queue: 256,
             seed: None,
             kernels: Registry::default(),

@@ -41,7 +41,7 @@ mod table;
 pub use config::FunctionalConfig;
 pub use kernel::{Access, Arguments, FunctionalKernel, KernelModel, Registry, Step, VirtualMemory};
 
-use crate::command::{Command, FaultToken, Operation};
+use crate::command::{Command, FaultToken, Operation, QueueId};
 use crate::event::{CommandStatus, Event};
 use crate::guard::{PortStatus, SlotStatus};
 use crate::kernel::{KernelError, KernelPackage};
@@ -78,7 +78,8 @@ pub struct FunctionalCard {
     slots: Vec<Slot>,
     /// The slot whose turn it is when everything goes in order.
     next_slot: usize,
-    commands: CommandQueue,
+    /// By queue.
+    commands: Vec<CommandQueue>,
     work: VecDeque<WorkId>,
     next_work: u64,
     events: Vec<Event>,
@@ -89,9 +90,12 @@ pub struct FunctionalCard {
 /// Something that can happen next.
 #[derive(Clone, Copy)]
 enum Move {
-    StartTransfer,
-    Immediate,
-    Transfer(usize),
+    /// The transfer at the head of a queue begins.
+    StartTransfer(usize),
+    /// The command at the head of a queue is done.
+    Immediate(usize),
+    /// A transfer of a queue moves.
+    Transfer(usize, usize),
     HostWork(usize),
     Kernel(usize),
 }
@@ -114,6 +118,7 @@ impl FunctionalCard {
                 channel_bytes_log2: config.channel_bytes_log2,
                 channel_bytes: config.channel_bytes,
                 spaces: config.spaces,
+                queues: config.queues,
                 translated: config.translated,
                 clock_period: Picoseconds::ZERO,
             },
@@ -132,7 +137,9 @@ impl FunctionalCard {
             l1s: vec![HostFilledL1::default(); usize::from(config.spaces)],
             slots: (0..config.slots).map(|_| Slot::new(ports)).collect(),
             next_slot: 0,
-            commands: CommandQueue::default(),
+            commands: (0..config.queues)
+                .map(|_| CommandQueue::default())
+                .collect(),
             work: VecDeque::new(),
             next_work: 0,
             events: Vec::new(),
@@ -170,12 +177,16 @@ impl FunctionalCard {
     /// work before kernels, which take turns.
     fn moves(&self) -> Vec<Move> {
         let mut moves = Vec::new();
-        match self.commands.head() {
-            Head::Idle => {}
-            Head::Transfer => moves.push(Move::StartTransfer),
-            Head::Immediate => moves.push(Move::Immediate),
+        for (queue, commands) in self.commands.iter().enumerate() {
+            match commands.head() {
+                Head::Idle => {}
+                Head::Transfer => moves.push(Move::StartTransfer(queue)),
+                Head::Immediate => moves.push(Move::Immediate(queue)),
+            }
         }
-        moves.extend((0..self.commands.running()).map(Move::Transfer));
+        for (queue, commands) in self.commands.iter().enumerate() {
+            moves.extend((0..commands.running()).map(|index| Move::Transfer(queue, index)));
+        }
         moves.extend((0..self.work.len()).map(Move::HostWork));
         let turns = (0..self.slots.len()).map(|i| (self.next_slot + i) % self.slots.len());
         moves.extend(
@@ -194,9 +205,11 @@ impl FunctionalCard {
         }
         self.now += Self::STEP;
         match moves[self.schedule.pick(moves.len())] {
-            Move::StartTransfer => self.commands.start_transfer(&self.memory, &mut self.events),
-            Move::Immediate => self.do_immediate(),
-            Move::Transfer(index) => self.commands.move_bytes(
+            Move::StartTransfer(queue) => {
+                self.commands[queue].start_transfer(&self.memory, &mut self.events);
+            }
+            Move::Immediate(queue) => self.do_immediate(queue),
+            Move::Transfer(queue, index) => self.commands[queue].move_bytes(
                 index,
                 &mut self.memory,
                 &self.host,
@@ -213,8 +226,8 @@ impl FunctionalCard {
         true
     }
 
-    fn do_immediate(&mut self) {
-        let Some(command) = self.commands.take_head() else {
+    fn do_immediate(&mut self, queue: usize) {
+        let Some(command) = self.commands[queue].take_head() else {
             return;
         };
         let answer = match command.operation {
@@ -431,17 +444,27 @@ impl Card for FunctionalCard {
     }
 
     fn submit(&mut self, command: Command) -> Result<(), CardError> {
-        if self.queue_room() == 0 {
+        let queue = command.queue;
+        if queue.0 >= self.description.queues {
+            return Err(CardError::NoSuchQueue {
+                queue,
+                queues: self.description.queues,
+            });
+        }
+        if self.queue_room(queue) == 0 {
             return Err(CardError::QueueFull {
                 limit: self.queue_limit,
             });
         }
-        self.commands.push(command);
+        self.commands[usize::from(queue.0)].push(command);
         Ok(())
     }
 
-    fn queue_room(&self) -> usize {
-        self.queue_limit.saturating_sub(self.commands.len())
+    fn queue_room(&self, queue: QueueId) -> usize {
+        let commands = self.commands.get(usize::from(queue.0));
+        commands.map_or(0, |commands| {
+            self.queue_limit.saturating_sub(commands.len())
+        })
     }
 
     fn host_work(&mut self, _work: HostWork) -> WorkId {

@@ -11,7 +11,7 @@ use super::rings::{CommandRing, EventRing, COMMANDS_LOG2, EVENTS_LOG2};
 use super::slot::KernelSlot;
 use super::store::Store;
 use super::trace::{HostTrace, Probe};
-use crate::command::Command;
+use crate::command::{Command, QueueId};
 use crate::event::Event;
 use crate::guard::SlotStatus;
 use crate::kernel::KernelPackage;
@@ -50,7 +50,8 @@ pub struct SimCard {
     progress: ProgressCallback,
     engine: Engine,
     host_model: HostModel,
-    commands: CommandRing,
+    /// By queue.
+    commands: Vec<CommandRing>,
     records: EventRing,
     events: Vec<Event>,
     notices: Vec<Notice>,
@@ -162,6 +163,7 @@ impl SimCard {
             channel_bytes_log2: config.channel_bytes_log2,
             channel_bytes,
             spaces: config.spaces,
+            queues: config.queues,
             translated: config.translator == Translator::Paged,
             clock_period: clock.period_ps,
         };
@@ -173,7 +175,9 @@ impl SimCard {
             progress: Box::new(progress),
             engine,
             host_model: HostModel::new(options.platform.host()),
-            commands: CommandRing::new()?,
+            commands: (0..config.queues)
+                .map(|_| CommandRing::new())
+                .collect::<Result<_, _>>()?,
             records: EventRing::new()?,
             events: Vec::new(),
             notices: Vec::new(),
@@ -206,12 +210,19 @@ impl SimCard {
                  version"
             )));
         }
-        let commands = self.map_host(self.commands.memory().clone())?.get();
+        for queue in 0..self.commands.len() {
+            let ring = self.map_host(self.commands[queue].memory().clone())?.get();
+            let base = reg::QUEUE.at(queue as u32);
+            for (offset, value) in [
+                (reg::queue::BASE_LO, ring as u32),
+                (reg::queue::BASE_HI, (ring >> 32) as u32),
+                (reg::queue::SIZE_LOG2, COMMANDS_LOG2),
+            ] {
+                self.write_register(base + offset, value)?;
+            }
+        }
         let records = self.map_host(self.records.memory().clone())?.get();
         for (address, value) in [
-            (reg::COMMAND_BASE_LO, commands as u32),
-            (reg::COMMAND_BASE_HI, (commands >> 32) as u32),
-            (reg::COMMAND_SIZE_LOG2, COMMANDS_LOG2),
             (reg::EVENT_BASE_LO, records as u32),
             (reg::EVENT_BASE_HI, (records >> 32) as u32),
             (reg::EVENT_SIZE_LOG2, EVENTS_LOG2),
@@ -262,8 +273,11 @@ impl SimCard {
 
     /// Tells the shell of commands that it does not know of.
     fn ring_doorbell(&mut self) {
-        if let Some(tail) = self.commands.ring() {
-            self.post_register(reg::COMMAND_TAIL, tail);
+        for queue in 0..self.commands.len() {
+            if let Some(tail) = self.commands[queue].ring() {
+                let base = reg::QUEUE.at(queue as u32);
+                self.post_register(base + reg::queue::TAIL, tail);
+            }
         }
     }
 
@@ -342,7 +356,11 @@ impl SimCard {
                     trace.event(now, event);
                 }
                 match event {
-                    Event::Completed { id, .. } => self.commands.completed(*id),
+                    Event::Completed { id, .. } => {
+                        for ring in &mut self.commands {
+                            ring.completed(*id);
+                        }
+                    }
                     Event::Interrupt(slot) => interrupted.push(*slot),
                     _ => {}
                 }
@@ -395,9 +413,12 @@ impl SimCard {
     }
 
     fn refresh_room(&mut self) -> Result<(), CardError> {
-        if self.commands.room() < LOW_ROOM {
-            let head = self.read(reg::COMMAND_HEAD)?;
-            self.commands.fetched(head);
+        for queue in 0..self.commands.len() {
+            if self.commands[queue].room() < LOW_ROOM {
+                let base = reg::QUEUE.at(queue as u32);
+                let head = self.read(base + reg::queue::HEAD)?;
+                self.commands[queue].fetched(head);
+            }
         }
         Ok(())
     }
@@ -561,11 +582,18 @@ impl Card for SimCard {
 
     fn submit(&mut self, command: Command) -> Result<(), CardError> {
         self.check_alive()?;
-        if self.commands.room() == 0 {
+        let queue = command.queue;
+        if queue.0 >= self.description.queues {
+            return Err(CardError::NoSuchQueue {
+                queue,
+                queues: self.description.queues,
+            });
+        }
+        if self.queue_room(queue) == 0 {
             let result = self.refresh_room();
             self.note(result)?;
         }
-        if self.commands.room() == 0 {
+        if self.queue_room(queue) == 0 {
             return Err(CardError::QueueFull {
                 limit: CommandRing::size(),
             });
@@ -573,11 +601,12 @@ impl Card for SimCard {
         if let Some(trace) = &mut self.trace {
             trace.submitted(self.engine.now(), &command);
         }
-        self.commands.push(&command)
+        self.commands[usize::from(queue.0)].push(&command)
     }
 
-    fn queue_room(&self) -> usize {
-        self.commands.room()
+    fn queue_room(&self, queue: QueueId) -> usize {
+        let ring = self.commands.get(usize::from(queue.0));
+        ring.map_or(0, CommandRing::room)
     }
 
     fn host_work(&mut self, work: HostWork) -> WorkId {
@@ -691,7 +720,7 @@ impl Card for SimCard {
 
     fn is_quiescent(&mut self) -> bool {
         self.events.is_empty()
-            && !self.commands.is_busy()
+            && !self.commands.iter().any(CommandRing::is_busy)
             && self.next_host_event().is_none()
             && self.engine.is_idle()
     }

@@ -25,6 +25,19 @@ pub struct L1Config {
     pub ways: u8,
 }
 
+/// Who goes first at a memory channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChannelPolicy {
+    /// The DMA engine, at most `dma_share` times in a row while others wait; they take turns.
+    #[default]
+    Preferred,
+    /// Turns; the DMA engine has `dma_share` in a round, the others one each.
+    Weighted,
+    /// Turns.
+    RoundRobin,
+}
+
 /// Mirror of `shell_cfg_t`; the defaults are those of `DefaultShellCfg`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -39,6 +52,12 @@ pub struct ShellConfig {
     pub channel_bytes_log2: u8,
     /// Address spaces.
     pub spaces: u8,
+    /// Command queues: one, or one a slot (or space) and one for what belongs to none.
+    pub queues: u8,
+    /// Policy of the memory channels' arbiters.
+    pub channel_policy: ChannelPolicy,
+    /// Grants of the DMA engine in a row, or in a round: 1 to 15.
+    pub dma_share: u8,
     /// Kind of translation.
     pub translator: Translator,
     /// L1 TLBs, smallest pages first, at most four. None: the walker alone (FSRF's DRAM TLB).
@@ -65,6 +84,9 @@ impl Default for ShellConfig {
             channels: 2,
             channel_bytes_log2: 34,
             spaces: 4,
+            queues: 2,
+            channel_policy: ChannelPolicy::Preferred,
+            dma_share: 4,
             translator: Translator::Paged,
             l1: vec![
                 L1Config {
@@ -117,6 +139,13 @@ impl ShellConfig {
             ))
         } else if self.spaces == 0 || self.spaces > 16 {
             Some(format!("spaces = {}: 1 to 16 are possible", self.spaces))
+        } else if self.queues == 0 || self.queues > 17 {
+            Some(format!("queues = {}: 1 to 17 are possible", self.queues))
+        } else if self.dma_share == 0 || self.dma_share > 15 {
+            Some(format!(
+                "dma_share = {}: 1 to 15 are possible",
+                self.dma_share
+            ))
         } else {
             self.broken_rule_of_translation()
         }
@@ -171,12 +200,20 @@ impl ShellConfig {
             Translator::Paged => "tmb_pkg::TranslatorPaged",
             Translator::Identity => "tmb_pkg::TranslatorIdentity",
         };
+        let policy = match self.channel_policy {
+            ChannelPolicy::Preferred => "tmb_pkg::ArbiterPreferred",
+            ChannelPolicy::Weighted => "tmb_pkg::ArbiterWeighted",
+            ChannelPolicy::RoundRobin => "tmb_pkg::ArbiterRoundRobin",
+        };
         let fields = [
             ("NumSlots", self.slots.to_string()),
             ("PortsPerSlot", self.ports_per_slot.to_string()),
             ("NumChannels", self.channels.to_string()),
             ("ChannelBytesLog2", self.channel_bytes_log2.to_string()),
             ("NumSpaces", self.spaces.to_string()),
+            ("NumQueues", self.queues.to_string()),
+            ("ChannelPolicy", policy.to_owned()),
+            ("DmaShare", self.dma_share.to_string()),
             ("Translator", translator.to_owned()),
             ("L1", self.l1_to_system_verilog()),
             ("ParkDepth", self.park_depth.to_string()),

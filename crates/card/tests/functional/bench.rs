@@ -123,6 +123,7 @@ impl Bench {
             fence,
             notify,
             stripe: self.stripe,
+            ..Command::default()
         };
         self.card.submit(command).unwrap();
         id

@@ -2,7 +2,7 @@
 
 use crate::bench::{asid, at, card_at, config, entry, Bench, CHANNEL_BYTES, HOST_BYTES};
 use proptest::prelude::*;
-use tombolo_card::command::{Command, CommandId, FaultToken, Operation};
+use tombolo_card::command::{Command, CommandId, FaultToken, Operation, QueueId};
 use tombolo_card::event::{CommandStatus, Event};
 use tombolo_card::{Card, CardError, HostWork};
 use units::{Asid, HostAddr, PageSize, Picoseconds, Stripe, TableGeometry, VirtAddr};
@@ -256,7 +256,7 @@ fn the_queue_has_an_end() {
         ..Command::default()
     };
     bench.card.submit(nop(0)).unwrap();
-    assert_eq!(bench.card.queue_room(), 1);
+    assert_eq!(bench.card.queue_room(QueueId(0)), 1);
     bench.card.submit(nop(1)).unwrap();
     assert!(matches!(
         bench.card.submit(nop(2)),
@@ -376,4 +376,54 @@ fn stripes_over_channels_that_are_not_there_are_refused() {
         bytes: 4096,
     };
     assert_eq!(bench.status(zero), CommandStatus::Refused);
+}
+
+/// A fence waits for its own queue and for no other.
+#[test]
+fn queues_are_independent() {
+    let in_queue = |queue, id, operation, fence| Command {
+        id: CommandId(id),
+        queue: QueueId(queue),
+        operation,
+        fence,
+        notify: true,
+        ..Command::default()
+    };
+    let order = |seed| {
+        let mut bench = Bench::new(config(Some(seed)));
+        let from = bench.host_at;
+        let commands = [
+            in_queue(0, 0, copy_in(from, 0x10_0000, 1 << 20), false),
+            in_queue(0, 1, Operation::Nop, true),
+            in_queue(1, 2, copy_in(from, 0x30_0000, 64), false),
+            in_queue(1, 3, Operation::Nop, true),
+        ];
+        for command in commands {
+            bench.card.submit(command).unwrap();
+        }
+        let mut order = Vec::new();
+        while order.len() < 4 {
+            for event in bench.card.wait(None).unwrap() {
+                if let Event::Completed { id, .. } = event {
+                    order.push(id.0);
+                }
+            }
+        }
+        order
+    };
+    let place = |order: &[u32], id| order.iter().position(|&done| done == id).unwrap();
+    let mut overtaken = 0;
+    for seed in 0..20 {
+        let order = order(seed);
+        assert!(place(&order, 0) < place(&order, 1), "{order:?}");
+        assert!(place(&order, 2) < place(&order, 3), "{order:?}");
+        overtaken += u32::from(place(&order, 3) < place(&order, 0));
+    }
+    assert!(overtaken > 0);
+    let mut bench = Bench::new(config(None));
+    let nowhere = in_queue(2, 0, Operation::Nop, false);
+    assert!(matches!(
+        bench.card.submit(nowhere),
+        Err(CardError::NoSuchQueue { queues: 2, .. })
+    ));
 }

@@ -75,6 +75,7 @@ impl Driver {
                 fence: false,
                 notify: true,
                 stripe: self.stripe,
+                ..Command::default()
             })
             .unwrap();
         self.completion(id)

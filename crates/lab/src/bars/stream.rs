@@ -53,6 +53,7 @@ pub fn four_slots() -> Result<SimOptions, Failure> {
     let mut options = SimOptions::named("f1")?;
     options.shell.slots = 4;
     options.shell.channels = 4;
+    options.shell.queues = 5;
     Ok(options)
 }
 

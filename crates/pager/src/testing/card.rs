@@ -108,7 +108,8 @@ pub(super) struct Card {
     page_size: PageSize,
     channels: Vec<ChannelMemory>,
     memory: Vec<Vec<u64>>,
-    ring: VecDeque<Queued>,
+    /// One queue a space (by ASID, behind the one of no space), or one for all.
+    rings: Vec<VecDeque<Queued>>,
     copies: Vec<Running>,
     table_queue: VecDeque<Queued>,
     draining: Option<Draining>,
@@ -129,13 +130,18 @@ pub(super) struct Card {
 const STREAM_DEPTH: usize = 4;
 
 impl Card {
-    pub(super) fn new(channels: &[ChannelMemory], page_size: PageSize, streams: Vec<Asid>) -> Self {
+    pub(super) fn new(
+        channels: &[ChannelMemory],
+        page_size: PageSize,
+        streams: Vec<Asid>,
+        queues: usize,
+    ) -> Self {
         let rows = |channel: &ChannelMemory| vec![POISON; (channel.bytes / ROW) as usize];
         Self {
             page_size,
             channels: channels.to_vec(),
             memory: channels.iter().map(rows).collect(),
-            ring: VecDeque::new(),
+            rings: vec![VecDeque::new(); queues],
             copies: Vec::new(),
             table_queue: VecDeque::new(),
             draining: None,
@@ -202,17 +208,20 @@ impl Card {
         if let Action::Command {
             id,
             operation,
+            space,
             fence,
             notify,
         } = *action
         {
-            self.ring.push_back(Queued {
+            let queue = space.map_or(0, |asid| 1 + usize::from(asid.get())) % self.rings.len();
+            let command = Queued {
                 id,
                 operation: self.as_it_lies(operation),
                 fence,
                 notify,
                 shows,
-            });
+            };
+            self.rings[queue].push_back(command);
         }
     }
 
@@ -259,7 +268,7 @@ impl Card {
 
     /// Nothing of the ring is unfinished.
     pub(super) fn ring_is_empty(&self) -> bool {
-        self.ring.is_empty()
+        self.rings.iter().all(VecDeque::is_empty)
             && self.copies.is_empty()
             && self.table_queue.is_empty()
             && self.draining.is_none()
@@ -268,7 +277,7 @@ impl Card {
     /// A copy to the card that is not over reads these bytes of a buffer.
     pub(super) fn reads_buffer(&self, start: u64, bytes: u64) -> bool {
         let running = self.copies.iter().map(|copy| &copy.command);
-        self.ring.iter().chain(running).any(|command| {
+        self.rings.iter().flatten().chain(running).any(|command| {
             matches!(command.operation, Operation::CopyIn { from, bytes: length, .. }
                 if from.get() < start + bytes && start < from.get() + length)
         })
@@ -292,15 +301,22 @@ impl Card {
         }
     }
 
-    /// Starts the next command of the ring, if it may start.
-    pub(super) fn start_next(&mut self) -> Verdict<bool> {
+    /// Starts the next command of a queue, if it may start. Only one queue has fences.
+    pub(super) fn start_next(&mut self, rng: &mut Rng) -> Verdict<bool> {
         let idle = self.copies.is_empty() && self.table_queue.is_empty() && self.draining.is_none();
-        match self.ring.front() {
+        let waiting: Vec<usize> = (0..self.rings.len())
+            .filter(|&queue| !self.rings[queue].is_empty())
+            .collect();
+        if waiting.is_empty() {
+            return Ok(false);
+        }
+        let ring = rng.pick(&waiting);
+        match self.rings[ring].front() {
             None => return Ok(false),
             Some(next) if next.fence && !idle => return Ok(false),
             Some(_) => {}
         }
-        let Some(command) = self.ring.pop_front() else {
+        let Some(command) = self.rings[ring].pop_front() else {
             return Ok(false);
         };
         match command.operation {

@@ -100,6 +100,10 @@ impl World {
                 InstallOrder::OnCompletion
             },
         };
+        let queues = match config.install_order {
+            InstallOrder::Fenced => 1,
+            InstallOrder::OnCompletion => 1 + rng.below(4),
+        };
         let mut policies = Policies::default();
         if rng.percent(50) {
             policies.eviction = Box::<SecondChance>::default();
@@ -123,7 +127,7 @@ impl World {
         Ok(Self {
             free_at_first: pager.free_frames(),
             pager,
-            card: Card::new(&channels, page_size, streams),
+            card: Card::new(&channels, page_size, streams, queues),
             host: Host::new(buffers, config.buffer_bytes),
             model: Model {
                 page: page_size,
@@ -195,7 +199,7 @@ impl World {
             0..=24 => self.card.translate(&mut self.rng)?,
             25..=34 => self.card.leave(&mut self.rng),
             35..=46 => self.access_arrives()?,
-            47..=56 => self.card.start_next()?,
+            47..=56 => self.card.start_next(&mut self.rng)?,
             57..=68 => self.card.step_copy(&mut self.host, &mut self.rng)?,
             69..=78 => self.card.step_table()?,
             79..=90 => match self.card.events.pop_front() {

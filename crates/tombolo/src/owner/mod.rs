@@ -94,7 +94,8 @@ pub struct Owner {
     serving: bool,
     /// A slot is being reconfigured.
     reconfiguring: bool,
-    outgoing: VecDeque<Command>,
+    /// Commands for which the card had no room yet, by queue.
+    outgoing: Vec<VecDeque<Command>>,
     completed: BTreeMap<RequestId, Result<Success, PagerError>>,
     /// The last failed write of each place, until it is told.
     write_back_errors: BTreeMap<(ObjectId, u64), Error>,
@@ -172,7 +173,7 @@ impl Owner {
             service: ServiceQueue::default(),
             serving: false,
             reconfiguring: false,
-            outgoing: VecDeque::new(),
+            outgoing: vec![VecDeque::new(); usize::from(description.queues)],
             completed: BTreeMap::new(),
             write_back_errors: BTreeMap::new(),
             next_request: 0,

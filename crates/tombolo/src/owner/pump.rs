@@ -3,13 +3,13 @@
 use super::{translate, FileState, Owner};
 use crate::error::Error;
 use crate::io::{Direction, Transfer, TransferId};
-use card::command::{Command, CommandId, FaultToken, Operation};
+use card::command::{Command, CommandId, FaultToken, Operation, QueueId};
 use card::event::Event as CardEvent;
 use card::{HostWork, SlotId};
 use pager::{Action, Event, IoError, IoId, RequestId, Success};
 use std::io;
 use std::ops::RangeInclusive;
-use units::Picoseconds;
+use units::{Asid, Picoseconds};
 
 /// The owner's own command; the pager counts its up from zero.
 const BARRIER: CommandId = CommandId(u32::MAX);
@@ -171,11 +171,14 @@ impl Owner {
     /// After a slot was put in reset: drops its faults that are still on their way, and lets every
     /// reply that was sent reach the shell, so that none can meet an access of the slot's next run.
     ///
-    /// A no-op behind a fence does it: events come in order, and its own is the last.
-    pub(super) fn drain(&mut self, streams: RangeInclusive<u8>) -> Result<(), Error> {
+    /// A no-op behind a fence does it: events come in order, and its own is the last. It goes into the
+    /// queue of the slot's space, where all replies to the slot are, and waits for no other queue.
+    pub(super) fn drain(&mut self, space: Asid, streams: RangeInclusive<u8>) -> Result<(), Error> {
         self.draining = Some(streams.clone());
-        self.outgoing.push_back(Command {
+        let queue = self.queue_of(Some(space));
+        self.outgoing[usize::from(queue.0)].push_back(Command {
             id: BARRIER,
+            queue,
             operation: Operation::Nop,
             fence: true,
             notify: true,
@@ -197,19 +200,33 @@ impl Owner {
             .is_some_and(|streams| streams.contains(&token.stream))
     }
 
+    /// A queue a space, as far as the card has them; queue 0 for what belongs to no space.
+    fn queue_of(&self, space: Option<Asid>) -> QueueId {
+        let queues = self.outgoing.len() as u8;
+        match space {
+            Some(asid) if queues > 1 => QueueId(1 + asid.get() % (queues - 1)),
+            _ => QueueId(0),
+        }
+    }
+
     fn perform(&mut self, action: Action) -> Result<(), Error> {
         match action {
             Action::Command {
                 id,
                 operation,
+                space,
                 fence,
                 notify,
             } => {
                 if let pager::Operation::FaultReply { token, .. } = operation {
                     self.faults_answered(|waiting| waiting == translate::token(token));
                 }
-                self.outgoing
-                    .push_back(translate::command(id, operation, fence, notify));
+                let queue = self.queue_of(space);
+                let command = Command {
+                    queue,
+                    ..translate::command(id, operation, fence, notify)
+                };
+                self.outgoing[usize::from(queue.0)].push_back(command);
             }
             Action::ReadObject {
                 io,
@@ -271,11 +288,13 @@ impl Owner {
 
     /// Hands commands to the card as far as its ring takes them.
     fn send_commands(&mut self) -> Result<(), Error> {
-        while self.card.queue_room() > 0 {
-            let Some(command) = self.outgoing.pop_front() else {
-                break;
-            };
-            self.card.submit(command)?;
+        for (queue, commands) in (0..).zip(&mut self.outgoing) {
+            while self.card.queue_room(QueueId(queue)) > 0 {
+                let Some(command) = commands.pop_front() else {
+                    break;
+                };
+                self.card.submit(command)?;
+            }
         }
         Ok(())
     }

@@ -175,7 +175,7 @@ impl Owner {
         loaded.released = false;
         self.card.control_slot(slot, space, false)?;
         let (first_stream, last_stream) = self.streams(slot);
-        self.drain(first_stream..=last_stream)?;
+        self.drain(space, first_stream..=last_stream)?;
         self.tell(Event::SlotStopped {
             first_stream,
             last_stream,

@@ -73,6 +73,7 @@ pub(super) fn command(
         fence,
         notify,
         stripe,
+        ..Command::default()
     }
 }
 

@@ -737,6 +737,7 @@ impl Whole {
                 operation,
                 fence,
                 notify,
+                ..
             } => world.commands.push(Command {
                 id,
                 operation,
