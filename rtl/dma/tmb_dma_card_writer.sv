@@ -4,14 +4,19 @@
 //
 // The DMA engine's one writer at the fabric, shared by CopyIn and Zero.
 //
-// Requests are taken in turns; each source's rows follow in the order in which its requests were
-// taken, without a bubble between bursts. The top bit of a tag says whose it is.
+// Copies come first, but bounded: while both ask, Zero has one burst in CopyShare + 1. A copy comes
+// over the link, whose time is dear; zeroes cost nothing to make, and would else take half of a slow
+// memory from the copies. Each source's rows follow in the order in which its requests were taken,
+// without a bubble between bursts. The top bit of a tag says whose it is.
+//
+// CopyShare   bursts of CopyIn in a row while Zero waits
 //
 // Throughput: one request and one row a cycle. Latency: request 1 cycle, rows 0 (they come from
 // registers). Back-pressure: a request is taken only while its turn can be queued.
 // No deadlock: a source asks only with all rows ready, so the one whose turn it is always streams.
 
 module tmb_dma_card_writer import tmb_pkg::*; import tmb_dma_pkg::*; #(
+  parameter int unsigned CopyShare = 4,
   localparam int unsigned NumSources = 2
 ) (
   input  logic            clk_i,
@@ -46,8 +51,11 @@ module tmb_dma_card_writer import tmb_pkg::*; import tmb_dma_pkg::*; #(
   logic [NumSources-1:0] grant;
   card_req_t won;
 
-  tmb_round_robin_arbiter #(
-    .NumRequests(NumSources)
+  tmb_arbiter #(
+    .NumRequests(NumSources),
+    .Policy(ArbiterPreferred),
+    .Preferred(0),
+    .Share(CopyShare)
   ) u_arbiter (
     .clk_i,
     .rst_ni,

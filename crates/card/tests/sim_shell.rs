@@ -7,7 +7,7 @@ use tombolo_card::command::{Command, CommandId, Operation, QueueId};
 use tombolo_card::event::{CommandStatus, Event};
 use tombolo_card::sim::SimOptions;
 use tombolo_card::{Card, CardError};
-use units::{CardAddr, HostAddr, Stripe};
+use units::{CardAddr, HostAddr, Picoseconds, Stripe};
 
 #[test]
 fn bytes_go_in_and_come_out() {
@@ -266,4 +266,88 @@ fn a_page_overtakes_a_long_copy_of_another_queue() {
         }
     }
     assert_eq!(order, [3, 4, 1, 2]);
+}
+
+/// Commands of the test below.
+struct Queues(Driver);
+
+impl Queues {
+    fn submit(&mut self, queue: u8, id: u32, operation: Operation) -> Result<(), CardError> {
+        self.0.card.submit(Command {
+            id: CommandId(id),
+            queue: QueueId(queue),
+            operation,
+            fence: operation == Operation::Nop,
+            notify: true,
+            ..Command::default()
+        })
+    }
+
+    /// Time of a command that is alone in queue 1.
+    fn time(&mut self, id: u32, operation: Operation) -> Picoseconds {
+        let since = self.0.card.now();
+        self.submit(1, id, operation).unwrap();
+        loop {
+            for event in self.0.card.wait(None).unwrap() {
+                if let Event::Completed {
+                    id: done, status, ..
+                } = event
+                {
+                    assert_eq!((done, status), (CommandId(id), CommandStatus::Ok));
+                    return self.0.card.now() - since;
+                }
+            }
+        }
+    }
+}
+
+/// A queue that is full, of long copies and a ring of commands behind them, delays a page of another by
+/// the bound of docs/blocks/dma.md: the page has half of the unit's bursts; with all units busy on its
+/// memory channel, half of that channel's rows, and of those that are written four in five. And it
+/// waits for 26 bursts that are under way.
+#[test]
+fn a_full_queue_delays_a_page_of_another_by_the_bound() {
+    const PAGE: u64 = 1 << 20;
+    const LONG: u64 = 64 << 20;
+    for (units, most) in [(1, 2.0), (3, 2.0 * 2.0 * 1.25)] {
+        let mut driver = Driver::new(open(options()));
+        let (_memory, host) = driver.map(2 * LONG as usize);
+        let at = |address| CardAddr::new(address).unwrap();
+        let page = Operation::CopyIn {
+            from: host,
+            to: at(1 << 30),
+            bytes: PAGE,
+        };
+        let mut queues = Queues(driver);
+        let alone = queues.time(1, page);
+        let long = [
+            Operation::CopyIn {
+                from: host,
+                to: at(0),
+                bytes: LONG,
+            },
+            Operation::CopyOut {
+                from: at(LONG),
+                to: host.offset(LONG),
+                bytes: LONG,
+            },
+            Operation::Zero {
+                to: at(2 * LONG),
+                bytes: LONG,
+            },
+        ];
+        for (id, &operation) in (100..).zip(&long[..units]) {
+            queues.submit(0, id, operation).unwrap();
+        }
+        let full = (200..).find_map(|id| queues.submit(0, id, Operation::Nop).err());
+        assert!(matches!(full, Some(CardError::QueueFull { .. })));
+        let soon = queues.0.card.now() + Picoseconds::from_micros(20);
+        queues.0.card.wait(Some(soon)).unwrap();
+
+        let beside = queues.time(2, page).as_seconds() / alone.as_seconds();
+        let under_way = 26.0 * 4096.0 / PAGE as f64;
+        eprintln!("{units} busy units: a page takes {beside:.2} times as long");
+        assert!(beside > 1.5, "nothing was busy: {beside}");
+        assert!(beside <= most * (1.0 + under_way), "{beside}");
+    }
 }

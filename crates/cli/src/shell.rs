@@ -1,6 +1,6 @@
 //! `tombolo shell`: what the shell of a card is made of.
 
-use card::sim::L1Config;
+use card::sim::{ChannelPolicy, L1Config};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::fmt::{self, Write as _};
@@ -283,6 +283,8 @@ impl fmt::Display for Shown {
             ("ports a slot", shell.ports_per_slot.to_string()),
             ("channels", shell.channels.to_string()),
             ("address spaces", shell.spaces.to_string()),
+            ("command queues", shell.queues.to_string()),
+            ("first at a channel", channel_policy(shell)),
             (
                 "translator",
                 format!("{:?}", shell.translator).to_lowercase(),
@@ -371,6 +373,15 @@ impl Register {
             };
         }
         text
+    }
+}
+
+fn channel_policy(shell: &ShellConfig) -> String {
+    let share = shell.dma_share;
+    match shell.channel_policy {
+        ChannelPolicy::Preferred => format!("the DMA engine, at most {share} times in a row"),
+        ChannelPolicy::Weighted => format!("turns, {share} of a round for the DMA engine"),
+        ChannelPolicy::RoundRobin => "turns".to_owned(),
     }
 }
 

@@ -25,6 +25,7 @@ fn simulated_on(platform: &str, shape: Shape) -> Card {
         ports_per_slot: shape.1,
         channels: shape.2,
         spaces: shape.0.max(4),
+        queues: shape.0 + 1,
         ..ShellConfig::default()
     };
     let card = Box::new(SimCard::open(options, |_| {}).unwrap());
@@ -37,6 +38,7 @@ fn functional(shape: Shape) -> Card {
         ports_per_slot: shape.1,
         channels: shape.2,
         spaces: shape.0.max(4),
+        queues: shape.0 + 1,
         // 32 of them fill the card's address space.
         channel_bytes_log2: 32,
         channel_bytes: 1 << 32,

@@ -10,7 +10,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from command_host import (ABSENT, BUS_ERROR, COMPLETION, COPY_IN, COPY_OUT, FAULT, FAULT_REPLY,
                           GROW, INSTALL, INTERRUPT, INVALIDATE, NOP, OK, PROTECT, READ_CLEAR, REFUSED,
-                          ROW, SET_FULL, SLOT_CLOSED, ZERO, CommandHost, Memory)
+                          ROW, SET_FULL, SLOT_CLOSED, ZERO, CommandHost, Memory, stalls)
 
 CHANNEL = 1 << 20
 CARD = 2 * CHANNEL
@@ -199,13 +199,15 @@ async def a_fence_holds_only_its_own_queue(dut):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(opcode=[COPY_IN, COPY_OUT, ZERO])
 async def queues_take_turns_burst_by_burst(dut, opcode):
-    """A page behind a long copy of another queue waits for as many of its bursts as it has itself, and
-    for what was under way."""
+    """Behind long copies of the other queues, which have all that they can hold, a page waits for as
+    many bursts of each as it has itself, and for what was under way."""
     bench = Bench(dut, seed=12)
     commands = await bench.start()
     name = {COPY_IN: "in", COPY_OUT: "out", ZERO: "zeroed"}[opcode]
     long, page = 6400 * ROW, 8 * 64 * ROW
-    commands.put(opcode, 0, DATA, long, queue=0)
+    for _ in range(32):
+        for queue in [0, 2]:
+            commands.put(opcode, 0, DATA, long, queue=queue)
     await commands.doorbell()
     await commands.until(lambda: bench.rows[name] > 640)
     before = bench.rows[name]
@@ -213,7 +215,33 @@ async def queues_take_turns_burst_by_burst(dut, opcode):
     await commands.doorbell()
     assert await commands.completion(behind) == (OK, 0, 0)
     # Under way: the buffers (at most 16 bursts), and what left while the command was fetched.
-    assert bench.rows[name] - before <= 2 * page // ROW + 26 * 64, bench.rows[name] - before
+    assert bench.rows[name] - before <= QUEUES * page // ROW + 26 * 64, bench.rows[name] - before
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(behind=[COPY_IN, ZERO])
+async def zeroing_leaves_the_memory_to_copies(dut, behind):
+    """Where memory is the narrow place, a copy behind a long zeroing of another queue has four of five
+    bursts, and a zeroing behind a long copy has the fifth."""
+    bench = Bench(dut, seed=14)
+    commands = await bench.start()
+    for number, card in enumerate(bench.card):
+        card.write.w_channel.set_pause_generator(stalls(number, 0.5))
+    bursts = {COPY_IN: 40, ZERO: 10}
+    first, other = {COPY_IN: (ZERO, "zeroed"), ZERO: (COPY_IN, "in")}[behind]
+    share = {COPY_IN: 1 / 4, ZERO: 4}[behind]
+    commands.put(first, 0, DATA, 10000 * ROW, queue=0)
+    await commands.doorbell()
+    await commands.until(lambda: bench.rows[other] > 640)
+    before = bench.rows[other]
+    number = commands.put(behind, CHANNEL, DATA, bursts[behind] * 64 * ROW, queue=1)
+    await commands.doorbell()
+    assert await commands.completion(number, 60000) == (OK, 0, 0)
+    waited = (bench.rows[other] - before) / 64
+    # Under way: what the writer has taken, and what left while the command and its first burst came.
+    assert waited <= bursts[behind] * share + 14, waited
+    if behind == ZERO:
+        assert waited >= bursts[behind] * share - 4, waited
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")

@@ -27,7 +27,7 @@ mod store;
 mod trace;
 
 pub use card::{ProgressCallback, SimCard};
-pub use config::{L1Config, ShellConfig, Translator};
+pub use config::{ChannelPolicy, L1Config, ShellConfig, Translator};
 pub use kernel_model::{build_kernel, check_kernel, kernel_ports};
 pub use model::{Instance, Model, ModelFailure};
 pub use options::{home, platform_directories, SimOptions, Waves};

@@ -182,6 +182,7 @@ fn options() -> Result<SimOptions, Failure> {
     options.shell = ShellConfig {
         slots: 4,
         channels: 4,
+        queues: 5,
         ..ShellConfig::default()
     };
     Ok(options)

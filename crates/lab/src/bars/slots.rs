@@ -18,6 +18,7 @@ fn copies_in(shape: (u8, u8, u8), folder: &Path) -> Result<bool, Failure> {
         ports_per_slot,
         channels,
         spaces: slots.max(4),
+        queues: slots + 1,
         ..ShellConfig::default()
     };
     let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
