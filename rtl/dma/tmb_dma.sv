@@ -14,9 +14,9 @@
 //
 // Queues are independent: each has its ring, its order and its fences, and they take turns, burst by
 // burst. Within a queue commands start in ring order; copies and zeroes then run side by side, table
-// commands and fault replies one after the other. "Complete" is the last write response at the memory (CopyIn, Zero),
-// the host's acceptance of the last posted write (CopyOut), the table engine's answer, or the
-// acceptance of a fault reply: never earlier.
+// commands and fault replies one after the other. "Complete" is the last write response at the
+// memory (CopyIn, Zero), the host's acceptance of the last posted write (CopyOut), the table engine's
+// answer, or the acceptance of a fault reply: never earlier.
 //
 // Throughput: one row a cycle from the host and one to it, at the same time. Latency: doorbell to
 // fetch 3 cycles; command to first burst 4 cycles.

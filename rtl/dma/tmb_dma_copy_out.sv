@@ -15,8 +15,8 @@
 // BufferRows = 512 (32 KiB) holds 8 bursts of 4 KiB: one leaves, one gathers, and six cover 380
 // cycles of card latency, which is what a channel needs that serves other requesters in between.
 //
-// Throughput: one row a cycle. Ordering: bursts are written in the order of the copy; commands
-// complete in order. Error: a failed read or write makes the command's status "bus error"; the host
+// Throughput: one row a cycle. Ordering: bursts are written in the order of the copy; commands of a
+// queue complete in order. Error: a failed read or write makes the command's status "bus error"; the host
 // range is undefined then.
 // Back-pressure: a burst is asked for only with room for it and a place in the tracker, so the card
 // is never held; a host that does not take writes stops new reads. No deadlock: rows from the card

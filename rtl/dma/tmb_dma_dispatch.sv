@@ -5,8 +5,9 @@
 // Starts commands in order: hands each to the unit that does it, or answers it at once.
 //
 // One for each queue. A command with a fence waits until the queue has none in the units, which is
-// when all its earlier commands are complete; other queues go on. Nops complete at once; a command with a status other than ok is answered with it and
-// not started. The others wait only for a place in their unit's queue.
+// when all its earlier commands are complete; other queues go on. Nops complete at once; a command
+// with a status other than ok is answered with it and not started. The others wait only for a place
+// in their unit's queue.
 //
 // Throughput: one command a cycle. Latency: combinational between the command queue and the units'
 // queues. Back-pressure: the first command that cannot start holds those behind it (order is the

@@ -4,6 +4,8 @@
 //
 // Follows the bursts of a copy unit and says when a command is complete.
 //
+// NumQueues    command queues
+//
 // A ring of MaxBursts entries: a burst gets the next entry when it starts, is marked done in any
 // order, and leaves in order. When the last burst of a command leaves, the command is complete; its
 // status collects the errors of all its bursts. So completion needs no counter per command, and

@@ -4,8 +4,10 @@
 //
 // Zero: card memory := 0.
 //
+// NumQueues    command queues
+//
 // Throughput: one row a cycle (bursts of 64 rows need no more than two cycles to prepare).
-// Ordering: bursts in address order; commands complete in order, with the last write response at
+// Ordering: bursts in address order; commands of a queue complete in order, with the last write response at
 // the memory. Back-pressure: as the card's write path allows.
 // No deadlock: a burst's rows are always ready; writes need only the memory.
 
@@ -42,8 +44,7 @@ module tmb_dma_zero import tmb_pkg::*; import tmb_dma_pkg::*; #(
   // Bursts requested ahead of the one whose rows leave.
   localparam int unsigned RequestDepth = 4;
 
-
-  logic tracker_ready,  rows_ready, start;
+  logic tracker_ready, rows_ready, start;
   burst_index_t burst_index;
 
   assign write_req_valid_o = chunk_valid_i && tracker_ready && rows_ready;
