@@ -85,70 +85,55 @@ module tmb_axi_read_assert import tmb_axi_assert_pkg::*; #(
   );
   assign broken_o = reported_q || (offer_broken != '0);
 
-  ax_t ar;
-  assign ar = '{id: arid_i, offset: araddr_i[11:0], len: arlen_i, size: arsize_i, burst: arburst_i};
-
   // A list of bursts that are due: one over all IDs, or one an ID.
   due_t due_q [NumLists*MaxBursts];
   pointer_t in_q [NumLists];
   pointer_t out_q [NumLists];
   logic [7:0] beat_q [NumLists];
 
-  logic ar_taken, r_taken, last;
-  list_t ar_list, r_list;
-  due_t due;
-  assign ar_taken = arvalid_i && arready_i;
-  assign r_taken = rvalid_i && rready_i;
-  assign ar_list = InOrder ? '0 : list_t'(arid_i);
-  assign r_list = InOrder ? '0 : list_t'(rid_i);
-  assign due = due_q[32'(r_list) * MaxBursts + 32'(IndexWidth'(out_q[r_list]))];
-  assign last = beat_q[r_list] == due.len;
-
+  // One process, which a bus at rest leaves at once: simulations run it every cycle on every bus.
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       reported_q <= 1'b0;
+      for (int unsigned i = 0; i < NumLists; i++) begin
+        in_q[i] <= '0;
+        out_q[i] <= '0;
+        beat_q[i] <= '0;
+      end
     end else begin
-      if (ar_taken) begin
+      if (arvalid_i && arready_i) begin
+        automatic ax_t ar = '{id: arid_i, offset: araddr_i[11:0], len: arlen_i, size: arsize_i,
+                              burst: arburst_i};
+        automatic list_t list = InOrder ? '0 : list_t'(arid_i);
         `TMB_BUS_RULE(ManagerOurs, arburst_i != BurstReserved, "ARBURST is reserved")
         `TMB_BUS_RULE(ManagerOurs, arsize_i <= 3'd6, "ARSIZE is wider than the bus")
         `TMB_BUS_RULE(ManagerOurs, legal_length(ar), "ARLEN is illegal for ARBURST")
         `TMB_BUS_RULE(ManagerOurs, legal_alignment(ar), "a WRAP burst of reads is unaligned")
         `TMB_BUS_RULE(ManagerOurs, inside_block(ar), "a burst of reads crosses 4 KiB")
         `TMB_BUS_RULE(ManagerOurs, (32'(arid_i) >> IdWidth) == '0, "ARID is wider than announced")
-        `TMB_BUS_RULE(1'b1, in_q[ar_list] - out_q[ar_list] != pointer_t'(MaxBursts),
+        `TMB_BUS_RULE(1'b1, in_q[list] - out_q[list] != pointer_t'(MaxBursts),
                       "more reads are under way than the assertion can count")
+        due_q[32'(list) * MaxBursts + 32'(IndexWidth'(in_q[list]))] <= '{id: arid_i, len: arlen_i};
+        in_q[list] <= in_q[list] + pointer_t'(1);
       end
-      if (rvalid_i && !confused_i) begin
-        `TMB_BUS_RULE(SubordinateOurs, in_q[r_list] != out_q[r_list], "RVALID without a read")
-        else begin
-          `TMB_BUS_RULE(SubordinateOurs, due.id == rid_i, "RID of no read that is due")
-          `TMB_BUS_RULE(SubordinateOurs, !rlast_i || last, "RLAST before the last beat")
-          `TMB_BUS_RULE(SubordinateOurs, rlast_i || !last, "the last beat without RLAST")
+      if (rvalid_i) begin
+        automatic list_t list = InOrder ? '0 : list_t'(rid_i);
+        automatic due_t due = due_q[32'(list) * MaxBursts + 32'(IndexWidth'(out_q[list]))];
+        automatic logic last = beat_q[list] == due.len;
+        if (!confused_i) begin
+          `TMB_BUS_RULE(SubordinateOurs, in_q[list] != out_q[list], "RVALID without a read")
+          else begin
+            `TMB_BUS_RULE(SubordinateOurs, due.id == rid_i, "RID of no read that is due")
+            `TMB_BUS_RULE(SubordinateOurs, !rlast_i || last, "RLAST before the last beat")
+            `TMB_BUS_RULE(SubordinateOurs, rlast_i || !last, "the last beat without RLAST")
+          end
+          `TMB_BUS_RULE(SubordinateOurs, rresp_i != ExOkay, "RRESP is EXOKAY for a plain read")
         end
-        `TMB_BUS_RULE(SubordinateOurs, rresp_i != ExOkay, "RRESP is EXOKAY for a plain read")
-      end
-    end
-  end
-
-  for (genvar i = 0; i < NumLists; i++) begin : gen_list
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) begin
-        in_q[i] <= '0;
-        out_q[i] <= '0;
-        beat_q[i] <= '0;
-      end else begin
-        if (ar_taken && ar_list == list_t'(i)) in_q[i] <= in_q[i] + pointer_t'(1);
-        if (r_taken && r_list == list_t'(i)) begin
-          beat_q[i] <= last ? '0 : beat_q[i] + 8'd1;
-          if (last) out_q[i] <= out_q[i] + pointer_t'(1);
+        if (rready_i) begin
+          beat_q[list] <= last ? '0 : beat_q[list] + 8'd1;
+          if (last) out_q[list] <= out_q[list] + pointer_t'(1);
         end
       end
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (ar_taken) begin
-      due_q[32'(ar_list) * MaxBursts + 32'(IndexWidth'(in_q[ar_list]))] <= '{id: arid_i, len: arlen_i};
     end
   end
 

@@ -100,9 +100,6 @@ module tmb_axi_write_assert import tmb_axi_assert_pkg::*; #(
   );
   assign broken_o = reported_q || (offer_broken != '0);
 
-  ax_t aw;
-  assign aw = '{id: awid_i, offset: awaddr_i[11:0], len: awlen_i, size: awsize_i, burst: awburst_i};
-
   // Bursts in the order of their addresses: [response, data) have all their data and no response,
   // [data, address) wait for data.
   ax_t bursts_q [MaxBursts];
@@ -111,48 +108,41 @@ module tmb_axi_write_assert import tmb_axi_assert_pkg::*; #(
   // Complete bursts of data whose addresses have not come.
   logic [8:0] early_q [MaxEarly];
   early_t early_in_q, early_out_q;
-  logic aw_taken, w_taken, b_taken, waiting, early, known, ends, finished;
-  ax_t current;
-  assign aw_taken = awvalid_i && awready_i;
-  assign w_taken = wvalid_i && wready_i;
-  assign b_taken = bvalid_i && bready_i;
-  assign waiting = address_q != data_q;
-  assign early = early_in_q != early_out_q;
-  // The burst that the next beat of data belongs to, if its address is here.
-  assign known = !early && (waiting || aw_taken);
-  assign current = waiting ? bursts_q[IndexWidth'(data_q)] : aw;
-  assign ends = known ? beat_q == 9'(current.len) : wlast_i;
-  // A burst has its address and all its data at this edge. (Early data: nothing waits, so that
-  // `current` is the address that comes.)
-  assign finished = early ? aw_taken : (known && w_taken && ends);
+  // Bursts of an ID with all their data and no response; looked at only where IDs are not in order.
+  localparam int unsigned NumIds = InOrder ? 1 : 2 ** IdWidth;
+  pointer_t done_q [NumIds];
 
-  logic answered_at_all, answer_is_due;
-  if (InOrder) begin : gen_in_order
-    assign answered_at_all = response_q != data_q;
-    assign answer_is_due = bursts_q[IndexWidth'(response_q)].id == bid_i;
-  end else begin : gen_by_id
-    localparam int unsigned NumIds = 2 ** IdWidth;
-    typedef logic [IdWidth-1:0] id_t;
-    // Bursts with all their data and no response.
-    pointer_t done_q [NumIds];
-    assign answered_at_all = done_q[id_t'(bid_i)] != '0;
-    assign answer_is_due = (32'(bid_i) >> IdWidth) == '0;
+  function automatic int unsigned list_of(logic [15:0] id);
+    return InOrder ? 0 : 32'(id) % NumIds;
+  endfunction
 
-    for (genvar i = 0; i < NumIds; i++) begin : gen_id
-      logic more, less;
-      assign more = finished && id_t'(current.id) == id_t'(i);
-      assign less = b_taken && id_t'(bid_i) == id_t'(i);
-      always_ff @(posedge clk_i) begin
-        if (!rst_ni) done_q[i] <= '0;
-        else if (more != less) done_q[i] <= more ? done_q[i] + 1'b1 : done_q[i] - 1'b1;
-      end
-    end
-  end
-
+  // One process, which a bus at rest leaves at once: simulations run it every cycle on every bus.
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       reported_q <= 1'b0;
-    end else begin
+      address_q <= '0;
+      data_q <= '0;
+      response_q <= '0;
+      beat_q <= '0;
+      early_in_q <= '0;
+      early_out_q <= '0;
+      for (int unsigned i = 0; i < NumIds; i++) done_q[i] <= '0;
+    end else if (awvalid_i || wvalid_i || bvalid_i) begin
+      automatic logic aw_taken = awvalid_i && awready_i;
+      automatic logic w_taken = wvalid_i && wready_i;
+      automatic logic b_taken = bvalid_i && bready_i;
+      automatic logic waiting = address_q != data_q;
+      automatic logic early = early_in_q != early_out_q;
+      // The burst that the next beat of data belongs to, if its address is here.
+      automatic logic known = !early && (waiting || aw_taken);
+      automatic ax_t aw = '{id: awid_i, offset: awaddr_i[11:0], len: awlen_i, size: awsize_i,
+                            burst: awburst_i};
+      automatic ax_t current = waiting ? bursts_q[IndexWidth'(data_q)] : aw;
+      automatic logic ends = known ? beat_q == 9'(current.len) : wlast_i;
+      // A burst has its address and all its data at this edge. (Early data: nothing waits, so that
+      // `current` is the address that comes.)
+      automatic logic finished = early ? aw_taken : (known && w_taken && ends);
+
       if (aw_taken) begin
         `TMB_BUS_RULE(ManagerOurs, awburst_i != BurstReserved, "AWBURST is reserved")
         `TMB_BUS_RULE(ManagerOurs, awsize_i <= 3'd6, "AWSIZE is wider than the bus")
@@ -164,46 +154,46 @@ module tmb_axi_write_assert import tmb_axi_assert_pkg::*; #(
                       "AWLEN is not the number of beats that came before it")
         `TMB_BUS_RULE(1'b1, address_q - response_q != pointer_t'(MaxBursts),
                       "more writes are under way than the assertion can count")
+        bursts_q[IndexWidth'(address_q)] <= aw;
+        address_q <= address_q + pointer_t'(1);
+        if (early) early_out_q <= early_out_q + early_t'(1);
       end
-      if (w_taken && known) begin
-        `TMB_BUS_RULE(ManagerOurs, beat_q <= 9'(current.len), "more beats of data than AWLEN says")
-        `TMB_BUS_RULE(ManagerOurs, !wlast_i || ends, "WLAST before the last beat")
-        `TMB_BUS_RULE(ManagerOurs, wlast_i || !ends, "the last beat without WLAST")
-        `TMB_BUS_RULE(ManagerOurs, (wstrb_i & ~lanes(current, 8'(beat_q))) == '0,
-                      "WSTRB on a lane that is not part of the beat")
+      if (w_taken) begin
+        if (known) begin
+          `TMB_BUS_RULE(ManagerOurs, beat_q <= 9'(current.len), "more beats of data than AWLEN says")
+          `TMB_BUS_RULE(ManagerOurs, !wlast_i || ends, "WLAST before the last beat")
+          `TMB_BUS_RULE(ManagerOurs, wlast_i || !ends, "the last beat without WLAST")
+          `TMB_BUS_RULE(ManagerOurs, (wstrb_i & ~lanes(current, 8'(beat_q))) == '0,
+                        "WSTRB on a lane that is not part of the beat")
+        end else begin
+          `TMB_BUS_RULE(ManagerOurs, beat_q < 9'd256, "more than 256 beats of data without WLAST")
+          if (ends) begin
+            early_q[EarlyWidth'(early_in_q)] <= beat_q;
+            early_in_q <= early_in_q + early_t'(1);
+          end
+        end
+        beat_q <= ends ? '0 : beat_q + 9'd1;
       end
-      if (w_taken && !known) begin
-        `TMB_BUS_RULE(ManagerOurs, beat_q < 9'd256, "more than 256 beats of data without WLAST")
-      end
+      if (finished) data_q <= data_q + pointer_t'(1);
       if (bvalid_i && !confused_i) begin
-        `TMB_BUS_RULE(SubordinateOurs, answered_at_all, "BVALID without a complete write")
-        else `TMB_BUS_RULE(SubordinateOurs, answer_is_due, "BID of no write that is due")
+        if (InOrder) begin
+          `TMB_BUS_RULE(SubordinateOurs, response_q != data_q, "BVALID without a complete write")
+          else `TMB_BUS_RULE(SubordinateOurs, bursts_q[IndexWidth'(response_q)].id == bid_i,
+                             "BID of no write that is due")
+        end else begin
+          `TMB_BUS_RULE(SubordinateOurs, done_q[list_of(bid_i)] != '0,
+                        "BVALID without a complete write")
+          else `TMB_BUS_RULE(SubordinateOurs, (32'(bid_i) >> IdWidth) == '0,
+                             "BID of no write that is due")
+        end
         `TMB_BUS_RULE(SubordinateOurs, bresp_i != ExOkay, "BRESP is EXOKAY for a plain write")
       end
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      address_q <= '0;
-      data_q <= '0;
-      response_q <= '0;
-      beat_q <= '0;
-      early_in_q <= '0;
-      early_out_q <= '0;
-    end else begin
-      if (aw_taken) address_q <= address_q + pointer_t'(1);
-      if (finished) data_q <= data_q + pointer_t'(1);
       if (b_taken) response_q <= response_q + pointer_t'(1);
-      if (w_taken) beat_q <= ends ? '0 : beat_q + 9'd1;
-      if (w_taken && !known && ends) early_in_q <= early_in_q + early_t'(1);
-      if (early && aw_taken) early_out_q <= early_out_q + early_t'(1);
+      if (!(finished && b_taken && list_of(current.id) == list_of(bid_i))) begin
+        if (finished) done_q[list_of(current.id)] <= done_q[list_of(current.id)] + pointer_t'(1);
+        if (b_taken) done_q[list_of(bid_i)] <= done_q[list_of(bid_i)] - pointer_t'(1);
+      end
     end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (aw_taken) bursts_q[IndexWidth'(address_q)] <= aw;
-    if (w_taken && !known && ends) early_q[EarlyWidth'(early_in_q)] <= beat_q;
   end
 
   `TMB_ASSERT_INIT(BurstsPowerOfTwo, (MaxBursts & (MaxBursts - 1)) == 0)
