@@ -11,7 +11,8 @@
 //                 responses   departures   table reads and writes
 //                    │  └─► fabric ◄─────────┘
 //
-// Streams: port p reads as stream 2p and writes as stream 2p+1.
+// Streams: port p reads as stream 2p and writes as stream 2p+1. Stream s has address lane s mod
+// NumLanes. One lane gives a translation a cycle, which is enough for a burst of one row a cycle.
 // Fabric readers: the ports, then the walker, then the table engine. Writers: the ports, then the
 // table engine.
 //
@@ -36,6 +37,7 @@ module tmb_virtual_memory
   import tmb_guard_pkg::*;
 #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
+  parameter int unsigned NumLanes = 1,
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
   localparam int unsigned NumStreams = 2 * NumPorts,
   localparam int unsigned NumReaders = NumPorts + 2,
@@ -88,10 +90,6 @@ module tmb_virtual_memory
   output port_events_t port_events_o [NumStreams],
   output logic         walk_read_o
 );
-
-  // Address lanes. One serves a translation a cycle, which is enough for a burst of one row a
-  // cycle.
-  localparam int unsigned NumLanes = 1;
 
   logic lookup_valid [NumStreams];
   logic lookup_ready [NumStreams];

@@ -12,6 +12,7 @@ module virtual_memory_bench_top
   parameter int unsigned ChannelBytesLog2 = 26,
   // 0: two L1 TLBs, of 4 and 16 KiB pages. 1: one, of 16 KiB pages. 2: none. 3: three.
   parameter int unsigned L1Kind = 0,
+  parameter int unsigned NumLanes = 1,
   parameter int unsigned ParkDepth = 16,
   parameter int unsigned MaxWalks = 32,
   parameter int unsigned FilterLog2 = 8,
@@ -261,7 +262,8 @@ module virtual_memory_bench_top
                    entry: page_entry_t'(reply_entry_i)};
 
   tmb_virtual_memory #(
-    .Cfg(Cfg)
+    .Cfg(Cfg),
+    .NumLanes(NumLanes)
   ) i_dut (
     .clk_i              (clk_i),
     .rst_ni             (rst_ni),
