@@ -13,6 +13,8 @@
 //   reply_q     a reply of the host with the old entry, on its way to the end of its lane
 //   l1_q        an L1 TLB
 //   compare_q   a lookup that has read the L1 TLB and is at the end of its lane now
+//   early_q     a result that waits in its lane for those of walks, since before the hold
+//   late_q      the same, since the hold began (it met it)
 //   result_q    a result on its way to a park
 //   parked_q    a parked burst that may leave
 //   left_q[e]   a burst that has left in epoch e and has no response yet
@@ -42,6 +44,9 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
   input logic       reply_ends_i,
   input logic       lookup_i,      // reads the L1 TLB
   input logic       lost_i,        // the L1 TLB loses the page by itself
+  input logic       queue_enters_i,
+  input logic [1:0] queue_leaves_i,
+  input logic [1:0] queue_stays_i,  // another one is left
   input logic       leaves_i,
   input logic       last_leaves_i,
   input logic [1:0] answered_i
@@ -78,7 +83,7 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
   // ---------------------------------------------------------------------------------------------
 
   logic removed_q, covered_q, acknowledged_q, enable_q, flushing_q, started_q;
-  logic reply_q, l1_q, compare_q, result_q, parked_q;
+  logic reply_q, l1_q, compare_q, early_q, late_q, result_q, parked_q;
   logic [1:0] walk_q, left_q, bursts_q, walks_q;
   logic epoch_q;
   asid_t asid_q;
@@ -90,13 +95,17 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
   assign enabled = space_enable_i[asid_i];
   assign held = (hold_valid && in_region(region, asid_i, block_i)) || flushing[asid_i];
   assign passes = enabled && !held;
-  assign kill_busy = kills_q != '0;
+  assign kill_busy = kills_q != '0 || early_q;
   assign starts = start_valid_i && start_ready;
 
-  logic walk_ends, reply_ends, kill_page;
+  logic walk_ends, reply_ends, kill_page, to_queue;
+  logic [1:0] queue_stay;
   assign walk_ends = (walk_ends_i & walk_q) != '0;
   assign reply_ends = reply_ends_i && reply_q;
-  assign to_result = passes && (walk_ends || reply_ends || compare_q);
+  assign to_queue = passes && compare_q && queue_enters_i;
+  assign queue_stay = {late_q, early_q} & (~queue_leaves_i | queue_stays_i);
+  assign to_result = (passes && (walk_ends || reply_ends || (compare_q && !queue_enters_i)))
+      || ({late_q, early_q} & queue_leaves_i) != '0;
   assign kill_page = kill_valid && in_region('{asid: region.asid, block: kill_block,
       mask: region.mask}, asid_i, block_i)
       && kill_block[0] == block_i[0];
@@ -112,7 +121,7 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
       enable_q <= 1'b0;
       flushing_q <= 1'b0;
       started_q <= 1'b0;
-      {reply_q, l1_q, compare_q, result_q, parked_q} <= '0;
+      {reply_q, l1_q, compare_q, early_q, late_q, result_q, parked_q} <= '0;
       {walk_q, left_q, bursts_q, walks_q, kills_q, kills_page_q} <= '0;
     end else begin
       started_q <= 1'b1;
@@ -139,6 +148,8 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
           || ((walk_ends || reply_ends) && passes);
       // The read is not told of a kill or fill at the end of the lane: worse than the RTL.
       compare_q <= lookup_i && l1_q;
+      early_q <= hold_valid ? queue_stay[0] : (queue_stay != '0 || to_queue);
+      late_q <= hold_valid && (queue_stay[1] || to_queue);
       result_q <= to_result;
       parked_q <= (parked_q && !(leaves_i && last_leaves_i)
           && !(flash_valid && region.asid == asid_i)) || result_q;
@@ -152,8 +163,7 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
     assume (start_i.mask == block_t'(0) || start_i.mask == block_t'(3));
     assume ((start_i.block & start_i.mask) == '0);
     assume (!(starts && in_region(start_i, asid_i, block_i)) || removed_q);
-    // Only what is there can end; a walk's end and a reply's never meet at the end of a lane with a
-    // lookup (they may here, which is more).
+    // Only what is there can end.
     for (int unsigned e = 0; e < 2; e++) begin
       assume (!walk_q[e] || walks_i[e]);
       assume (!left_q[e] || bursts_i[e]);
@@ -166,7 +176,7 @@ module proof_invalidate import tmb_pkg::*; import tmb_translate_pkg::*; (
       assert (!l1_q);
       assert (walk_q == '0);
       assert (!reply_q);
-      assert (!compare_q && !result_q && !parked_q);
+      assert (!compare_q && !early_q && !late_q && !result_q && !parked_q);
       assert (left_q == '0);
     end
   end

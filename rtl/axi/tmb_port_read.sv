@@ -140,21 +140,20 @@ module tmb_port_read
   order_t order_in, order;
   logic order_in_ready, order_valid, order_pop;
   logic admit, room;
-  row_pointer_t reserved_q, read_q, free_rows;
+  logic [RowWidth+1:0] left;  // negative: too few
+  row_pointer_t free_q, released_q, read_q;
 
-  assign free_rows = row_pointer_t'(BufferRows) - (reserved_q - read_q);
-  assign room = ask.burst.refused || (free_rows > row_pointer_t'(ask.burst.len));
+  // The rows that are free are counted, one cycle late: few levels from here to the park and back.
+  assign left = {1'b0, free_q} - (RowWidth+2)'(ask.burst.len) - (RowWidth+2)'(1);
+  assign room = ask.burst.refused || !left[RowWidth+1];
   assign burst_valid_o = ask_valid && room && order_in_ready;
   assign burst_o = ask.burst;
   assign admit = burst_valid_o && burst_ready_i;
   assign ask_ready = room && order_in_ready && burst_ready_i;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      reserved_q <= '0;
-    end else if (admit && !ask.burst.refused) begin
-      reserved_q <= reserved_q + row_pointer_t'(ask.burst.len) + row_pointer_t'(1);
-    end
+    if (!rst_ni) free_q <= row_pointer_t'(BufferRows);
+    else free_q <= ((admit && !ask.burst.refused) ? row_pointer_t'(left) : free_q) + released_q;
   end
 
   assign order_in = '{
@@ -260,6 +259,7 @@ module tmb_port_read
   logic [RowOffsetWidth-1:0] offset_q, offset;
   beat_end_t next_offset;
   logic failed, step, last_beat, row_done, stage_valid_q, stage_ready;
+  row_pointer_t released;
   row_index_t read_row;
 
   assign read_row = row_index_t'(read_q);
@@ -279,16 +279,22 @@ module tmb_port_read
       beat_q <= '0;
       retire_slot_q <= '0;
       read_q <= '0;
+      released_q <= '0;
       stage_valid_q <= 1'b0;
     end else begin
+      released_q <= released;
+      read_q <= read_q + released;
       if (stage_ready) stage_valid_q <= step;
       if (step) beat_q <= last_beat ? '0 : beat_q + 8'd1;
       if (order_pop) retire_slot_q <= retire_slot_q + slot_t'(1);
-      if (step && !failed && row_done) begin
-        read_q <= read_q + row_pointer_t'(1);
-      end else if (order_pop && failed && !order.refused) begin
-        read_q <= read_q + row_pointer_t'(order.rows) + row_pointer_t'(1);
-      end
+    end
+  end
+
+  always_comb begin
+    released = '0;
+    if (step && !failed && row_done) released = row_pointer_t'(1);
+    else if (order_pop && failed && !order.refused) begin
+      released = row_pointer_t'(order.rows) + row_pointer_t'(1);
     end
   end
 
@@ -353,6 +359,7 @@ module tmb_port_read
   `TMB_ASSERT_INIT(RowsHoldOneBurst, BufferRows >= MaxBurstRows)
   `TMB_ASSERT_INIT(OrderPowerOfTwo, (OrderDepth & (OrderDepth - 1)) == 0)
   `TMB_ASSERT_INIT(TagFits, RowWidth + 1 <= MemTagWidth)
+  `TMB_ASSERT(FreeRowsFit, free_q + released_q <= row_pointer_t'(BufferRows))
   `TMB_ASSERT(ResponseIsExpected, read_rsp_valid_i |-> busy_o[rsp_epoch])
   `TMB_ASSERT(RowIsFree, read_rsp_valid_i |-> !arrived_q[rsp_row])
 

@@ -142,7 +142,7 @@ module tmb_port_write
   assign offset = (beat_q == '0) ? ask.burst.addr[RowOffsetWidth-1:0] : offset_q;
   assign next_offset = beat_end(offset, ask.size);
   assign row_done = ends || next_offset[RowOffsetWidth];
-  assign row_room = ask.burst.refused || (write_q - read_q != row_pointer_t'(BufferRows));
+  assign row_room = ask.burst.refused || ((write_q ^ read_q) != row_pointer_t'(BufferRows));
 
   assign beat_ready = ask_valid && row_room && !port_reset_i
       && (!ends || (order_ready && burst_ready_i));

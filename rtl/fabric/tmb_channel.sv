@@ -7,7 +7,13 @@
 // NumReaders, NumWriters            requesters of the fabric
 // PreferredReader, PreferredWriter  the DMA engine among them
 // Policy, PreferredShare            who goes first (tmb_arbiter)
-// MaxReads, MaxWrites               bursts outstanding at the controller
+// MaxReads, MaxWrites               bursts outstanding: more than a controller takes, so that those on
+//                                   their way back leave no place of its queue empty
+// MaxReadRows                       reads leave while no more rows than this are outstanding
+//
+// A controller answers in order, so what is asked waits for all rows asked before. MaxReadRows keeps
+// that short without letting the memory idle: what does not fit waits before the arbiter, where a
+// walk of the page table, or another slot, goes in turn and not at the end.
 //
 // All requests leave with one ID, so the controller answers in order, and a short queue of "who
 // asked" routes the answers: {reader, tag, place} a read, {writer, tag} a write. Requesters get answers of
@@ -35,8 +41,9 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   parameter arbiter_policy_e Policy = ArbiterPreferred,
   parameter int unsigned PreferredShare = 4,
   parameter int unsigned ChannelBytesLog2 = 34,
-  parameter int unsigned MaxReads = 32,
+  parameter int unsigned MaxReads = 64,
   parameter int unsigned MaxWrites = 32,
+  parameter int unsigned MaxReadRows = 128,
   localparam int unsigned ReaderWidth = NumReaders > 1 ? $clog2(NumReaders) : 1,
   localparam int unsigned WriterWidth = NumWriters > 1 ? $clog2(NumWriters) : 1
 ) (
@@ -108,7 +115,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   // Reads
   // ---------------------------------------------------------------------------------------------
 
-  logic read_any, read_accept, read_order_ready, ar_ready;
+  logic read_any, read_accept, read_room, read_order_ready, ar_ready;
   reader_t read_winner;
   logic [NumReaders-1:0] read_grant;
 
@@ -127,7 +134,10 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     .index_o(read_winner)
   );
 
-  assign read_accept = ar_ready && read_order_ready;
+  logic rows_left_q, granted;
+  assign read_room = read_order_ready && rows_left_q;
+  assign read_accept = ar_ready && read_room;
+  assign granted = read_any && read_accept;
   assign read_req_ready_o = read_accept ? read_grant : '0;
 
   piece_t read_won;
@@ -138,7 +148,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   ) u_ar (
     .clk_i,
     .rst_ni,
-    .in_valid_i(read_any && read_order_ready),
+    .in_valid_i(read_any && read_room),
     .in_ready_o(ar_ready),
     .in_data_i('{addr: 64'(read_won.addr[ChannelBytesLog2-1:0]), len: 8'(read_won.len)}),
     .out_valid_o(mem_ar_valid_o),
@@ -157,7 +167,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   ) u_read_order (
     .clk_i,
     .rst_ni,
-    .in_valid_i(read_any && ar_ready),
+    .in_valid_i(granted),
     .in_ready_o(read_order_ready),
     .in_data_i('{
         reader: read_winner,
@@ -186,6 +196,34 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni) row_index_q <= '0;
     else if (r_valid && r_ready) row_index_q <= r.last ? '0 : burst_len_t'(row_index_q + 1'b1);
+  end
+
+  // Rows asked for and not returned: at most MaxReadRows and a burst. They are added a cycle after
+  // the grant, which until then counts as the longest burst: its length comes late.
+  localparam int unsigned RowsWidth = $clog2(MaxReadRows + MaxBurstRows + 1);
+  typedef logic [RowsWidth-1:0] rows_t;
+  rows_t rows_q, rows_d;
+  logic granted_q;
+  burst_len_t granted_len_q;
+
+  always_comb begin
+    rows_d = rows_q;
+    if (granted_q) rows_d = rows_d + rows_t'(granted_len_q) + rows_t'(1);
+    if (r_valid && r_ready) rows_d = rows_d - rows_t'(1);
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      rows_q <= '0;
+      rows_left_q <= 1'b1;
+      granted_q <= 1'b0;
+    end else begin
+      rows_q <= rows_d;
+      rows_left_q <= rows_d < (granted ? rows_t'(MaxReadRows - MaxBurstRows) : rows_t'(MaxReadRows));
+      granted_q <= granted;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (granted) granted_len_q <= read_won.len;
   end
 
   assign r_ready = read_rsp_ready_i;
@@ -320,6 +358,8 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   `TMB_ASSERT(RowWasAskedFor, !r_valid || read_order_valid)
   `TMB_ASSERT(ResponseWasAskedFor, !b_valid || write_order_valid)
   `TMB_ASSERT(RowsEndInTime, !(r_valid && r_ready && row_index_q == '1) || r.last)
+  `TMB_ASSERT(ReadRowsAreCounted, !r_valid || rows_q != '0)
+  `TMB_ASSERT_INIT(RowsForTwoBursts, MaxReadRows >= 2 * MaxBurstRows)
   `TMB_ASSERT_INIT(OffsetFitsAddress, ChannelBytesLog2 <= CardAddrWidth)
 
   logic unused_ok;

@@ -4,20 +4,24 @@
 //
 // L1 TLB of one page size: a set-associative SRAM, tagged with the ASID.
 //
-// Two stages. In the first, read_i reads the set of read_block_i. In the next cycle the caller
-// gives the same block (and its ASID) to the second stage, which compares, and may fill or kill. A
-// fill whose page is present overwrites it. Otherwise it takes a free way, or the ways of a set in
-// turn. The entries are translations to card memory only: other targets never fill.
+// Two ports of two stages each: lookups, and updates, which fill or kill. In the first stage a port
+// reads a set. In the next cycle the caller gives the same block (and its ASID) to the second stage,
+// which compares. A fill whose page is present overwrites it. Otherwise it takes a free way, or the
+// ways of a set in turn. The entries are translations to card memory only: other targets never fill.
+//
+// The set is a fold of the whole page number and the ASID: programs lay out their buffers alike, at
+// round addresses, and the low bits alone would put the same page of each of them into one set.
 //
 // PageBits     log2(bytes of a page)
 // SetsLog2     log2(sets)
 // Ways         at least 1
 //
-// Everything, valid bits too, is in memories, so that size costs no flip-flops. They are cleared set
-// by set after reset; until that is over nothing hits and nothing is filled.
+// Everything, valid bits too, is in memories, one copy for each port, so that size costs no flip-flops.
+// They are cleared set by set after reset; until that is over nothing hits and nothing is filled.
 //
-// Throughput: one operation a cycle. Latency: hit_o in the cycle after read_i. Ordering: an
-// operation sees everything that the operations before it wrote. What it found is zero on a miss.
+// Throughput: one lookup and one update a cycle. Latency: hit_o in the cycle after look_read_i.
+// Ordering: who reads a set sees what was written up to the cycle of the read, that one too. What a
+// lookup found is zero on a miss.
 // No deadlock: nothing waits.
 //
 // FSRF section 5.2 (SRAM TLB), figure 2.
@@ -34,24 +38,30 @@ module tmb_l1_tlb
 ) (
   input  logic   clk_i,
   input  logic   rst_ni,
-  // first stage
-  input  logic   read_i,
-  input  block_t read_block_i,
-  // second stage
-  input  asid_t  asid_i,
-  input  block_t block_i,
+  // lookups: first stage, second stage
+  input  logic   look_read_i,
+  input  asid_t  look_read_asid_i,
+  input  block_t look_read_block_i,
+  input  asid_t  look_asid_i,
+  input  block_t look_block_i,
   output logic   hit_o,  // the page is here; its rights are the caller's business
   output frame_t frame_o,  // of the block
   output logic   page_read_o,
   output logic   page_write_o,
   output logic   page_dirty_o,
+  // updates: first stage, second stage
+  input  logic   update_read_i,
+  input  asid_t  update_read_asid_i,
+  input  block_t update_read_block_i,
+  input  asid_t  update_asid_i,
+  input  block_t update_block_i,
   input  logic   fill_i,
   input  frame_t fill_frame_i,  // of the block
   input  logic   fill_read_i,
   input  logic   fill_write_i,
   input  logic   fill_dirty_i,
   input  logic   kill_i,
-  input  block_t kill_mask_i  // kills the pages of this set that agree with block_i where this is 0
+  input  block_t kill_mask_i  // kills the pages of the set that agree with the block where this is 0
 );
 
   // Blocks in a page, and where the tag starts in a block number.
@@ -76,8 +86,17 @@ module tmb_l1_tlb
     logic                         page_dirty;
   } entry_t;
 
-  function automatic set_t set_of(block_t block);
-    return set_t'((block >> InPage) & block_t'(LastSet));
+  // For given upper bits and ASID a bijection of the low bits, so that consecutive pages visit all
+  // sets (a kill counts on it) and the tag needs the upper bits only. The ASID enters from the top:
+  // spaces are numbered from 0, pages are used in order, and the two should stay apart.
+  function automatic set_t set_of(asid_t asid, block_t block);
+    page_number_t page;
+    set_t set;
+    page = block >> InPage;
+    set = '0;
+    for (int unsigned b = 0; b < PageNumberWidth - InPage; b++) set[b%SetWidth] ^= page[b];
+    for (int unsigned b = 0; b < AsidWidth; b++) set[(SetWidth-1)-(b%SetWidth)] ^= asid[b];
+    return set & set_t'(LastSet);
   endfunction
 
   // ---------------------------------------------------------------------------------------------
@@ -101,21 +120,33 @@ module tmb_l1_tlb
   // Memories
   // ---------------------------------------------------------------------------------------------
 
-  set_t set, write_set;
+  set_t set_q, write_set;
   tag_t tag, tag_ignore;
-  assign set = set_of(block_i);
-  assign write_set = clear_q ? clear_set_q : set;
-  assign tag = tag_t'(block_i >> TagStart);
+  assign write_set = clear_q ? clear_set_q : set_q;
+  assign tag = tag_t'(update_block_i >> TagStart);
   assign tag_ignore = tag_t'(kill_mask_i >> TagStart);
 
-  logic [Ways-1:0] valid, match, doomed, fill_way, write_way;
+  // Port 0: lookups. Port 1: updates.
+  localparam int unsigned Look = 0;
+  localparam int unsigned Update = 1;
+  logic read [2];
+  set_t read_set [2];
+  assign read[Look] = look_read_i;
+  assign read[Update] = update_read_i;
+  assign read_set[Look] = set_of(look_read_asid_i, look_read_block_i);
+  assign read_set[Update] = set_of(update_read_asid_i, update_read_block_i);
+  always_ff @(posedge clk_i) begin
+    if (update_read_i) set_q <= read_set[Update];
+  end
+
+  logic [Ways-1:0] valid, match, look_match, doomed, fill_way, write_way;
   entry_t write_entry, match_entry;
-  entry_t read_entry [Ways];
+  entry_t read_entry [2][Ways];
 
   always_comb begin
     write_entry = '{
         valid: 1'b1,
-        asid: asid_i,
+        asid: update_asid_i,
         tag: tag,
         frame: fill_frame_i[FrameWidth-1:InPage],
         page_read: fill_read_i,
@@ -131,52 +162,61 @@ module tmb_l1_tlb
     else write_way = fill_i ? fill_way : '0;
   end
 
-  // The set that is read is the one that is written in the same cycle.
-  logic same_set;
-  assign same_set = set_of(read_block_i) == write_set;
-
-  for (genvar w = 0; w < Ways; w++) begin : gen_way
-    entry_t stored, bypass_q;
-    logic bypassed_q;
-
-    tmb_ram_1r1w #(
-      .Width($bits(entry_t)),
-      .Depth(NumSets)
-    ) i_entries (
-      .clk_i         (clk_i),
-      .write_enable_i(write_way[w]),
-      .write_addr_i  (write_set),
-      .write_strobe_i(1'b1),
-      .write_data_i  (write_entry),
-      .read_enable_i (read_i),
-      .read_addr_i   (set_of(read_block_i)),
-      .read_data_o   (stored)
-    );
-
+  for (genvar p = 0; p < 2; p++) begin : gen_port
+    // The set that is read is the one that is written in the same cycle.
+    logic same_set;
+    entry_t bypass_q;
+    assign same_set = read_set[p] == write_set;
     always_ff @(posedge clk_i) begin
-      if (read_i) begin
-        bypassed_q <= write_way[w] && same_set;
-        bypass_q <= write_entry;
-      end
+      if (read[p]) bypass_q <= write_entry;
     end
 
-    assign read_entry[w] = bypassed_q ? bypass_q : stored;
-    assign valid[w] = read_entry[w].valid && !clear_q;
-    assign match[w] = valid[w] && (read_entry[w].asid == asid_i) && (read_entry[w].tag == tag);
-    assign doomed[w] = valid[w] && (read_entry[w].asid == asid_i)
-        && (((read_entry[w].tag ^ tag) & ~tag_ignore) == '0);
+    for (genvar w = 0; w < Ways; w++) begin : gen_way
+      entry_t stored;
+      logic bypassed_q;
+
+      tmb_ram_1r1w #(
+        .Width($bits(entry_t)),
+        .Depth(NumSets)
+      ) i_entries (
+        .clk_i         (clk_i),
+        .write_enable_i(write_way[w]),
+        .write_addr_i  (write_set),
+        .write_strobe_i(1'b1),
+        .write_data_i  (write_entry),
+        .read_enable_i (read[p]),
+        .read_addr_i   (read_set[p]),
+        .read_data_o   (stored)
+      );
+
+      always_ff @(posedge clk_i) begin
+        if (read[p]) bypassed_q <= write_way[w] && same_set;
+      end
+      assign read_entry[p][w] = bypassed_q ? bypass_q : stored;
+    end
+  end
+
+  for (genvar w = 0; w < Ways; w++) begin : gen_match
+    assign look_match[w] = read_entry[Look][w].valid && !clear_q
+        && (read_entry[Look][w].asid == look_asid_i)
+        && (read_entry[Look][w].tag == tag_t'(look_block_i >> TagStart));
+    assign valid[w] = read_entry[Update][w].valid && !clear_q;
+    assign match[w] = valid[w] && (read_entry[Update][w].asid == update_asid_i)
+        && (read_entry[Update][w].tag == tag);
+    assign doomed[w] = valid[w] && (read_entry[Update][w].asid == update_asid_i)
+        && (((read_entry[Update][w].tag ^ tag) & ~tag_ignore) == '0);
   end
 
   always_comb begin
     match_entry = '0;
     for (int unsigned w = 0; w < Ways; w++) begin
-      if (match[w]) match_entry |= read_entry[w];
+      if (look_match[w]) match_entry |= read_entry[Look][w];
     end
   end
 
-  assign hit_o = |match;
+  assign hit_o = |look_match;
   assign frame_o = (frame_t'(match_entry.frame) << InPage)
-      | (hit_o ? (frame_t'(block_i) & frame_t'((32'd1 << InPage) - 32'd1)) : '0);
+      | (hit_o ? (frame_t'(look_block_i) & frame_t'((32'd1 << InPage) - 32'd1)) : '0);
   assign page_read_o = match_entry.page_read;
   assign page_write_o = match_entry.page_write;
   assign page_dirty_o = match_entry.page_dirty;
@@ -188,7 +228,7 @@ module tmb_l1_tlb
   logic [Ways-1:0] free, victim_way;
   assign free = ~valid & (valid + Ways'(1));  // lowest way that is not valid
   always_comb begin
-    if (hit_o) fill_way = match;
+    if (match != '0) fill_way = match;
     else if (free != '0) fill_way = free;
     else fill_way = victim_way;
   end
@@ -197,7 +237,7 @@ module tmb_l1_tlb
     way_t stored, victim, next, bypass_q;
     logic bypassed_q, replaces;
 
-    assign replaces = fill_i && !hit_o && (free == '0) && !clear_q;
+    assign replaces = fill_i && (match == '0) && (free == '0) && !clear_q;
     assign next = (clear_q || victim == way_t'(Ways - 1)) ? '0 : victim + way_t'(1);
 
     tmb_ram_1r1w #(
@@ -209,14 +249,14 @@ module tmb_l1_tlb
       .write_addr_i  (write_set),
       .write_strobe_i(1'b1),
       .write_data_i  (next),
-      .read_enable_i (read_i),
-      .read_addr_i   (set_of(read_block_i)),
+      .read_enable_i (update_read_i),
+      .read_addr_i   (read_set[Update]),
       .read_data_o   (stored)
     );
 
     always_ff @(posedge clk_i) begin
-      if (read_i) begin
-        bypassed_q <= (replaces || clear_q) && same_set;
+      if (update_read_i) begin
+        bypassed_q <= (replaces || clear_q) && (read_set[Update] == write_set);
         bypass_q <= next;
       end
     end
@@ -232,7 +272,9 @@ module tmb_l1_tlb
                        match_entry.tag};
 
   `TMB_ASSERT_INIT(SomeWay, Ways >= 1)
-  `TMB_ASSERT(OneCopy, $onehot0(match))
+  `TMB_ASSERT(SameBlock, (fill_i || kill_i) |->
+      (set_q == set_of(update_asid_i, update_block_i)))
+  `TMB_ASSERT(OneCopy, $onehot0(look_match))
   `TMB_ASSERT_INIT(PageNotSmallerThanBlock, PageBits >= MinPageBits && PageBits < CardAddrWidth)
   `TMB_ASSERT_INIT(TagNotEmpty, PageBits + SetsLog2 < VirtAddrWidth)
 

@@ -194,11 +194,11 @@ module tmb_park
   logic flash, faulted, is_head, reported, report_room, report, again;
   report_t report_place;
   index_t result_index;
-  block_t page_blocks;
+  block_t page_blocks_q;
+  always_ff @(posedge clk_i) page_blocks_q <= page_mask(page_class_i);
   assign flash = flash_valid_i && (flash_asid_i == asid_i);
   assign result_index = index_t'(result_i.index);
   assign is_head = result_index == head;
-  assign page_blocks = page_mask(page_class_i);
   assign faulted = result_valid_i && (result_i.outcome == OutcomeFault) && !port_reset_i;
 
   // Is the page reported, and which place is free for this burst (the lowest)?
@@ -210,7 +210,7 @@ module tmb_park
       report_room = is_head && !report_valid_q[0];
       for (int unsigned i = 0; i < NumReports; i++) begin
         if (report_valid_q[i]
-            && (((report_block_q[i] ^ result_i.block) & ~page_blocks) == '0)) begin
+            && (((report_block_q[i] ^ result_i.block) & ~page_blocks_q) == '0)) begin
           reported = 1'b1;
         end
         if (!report_valid_q[i] && i != 0 && !is_head && !report_room) begin
@@ -351,7 +351,7 @@ module tmb_park
   assign by_walk = result_valid_i && (result_i.source == SourceWalk);
   assign events_d = '{
       lookup_hit: by_lookup && (result_i.outcome == OutcomeReady),
-      lookup_miss: by_lookup && (result_i.outcome inside {OutcomeMiss, OutcomeFault}),
+      lookup_miss: by_walk || (by_lookup && (result_i.outcome == OutcomeFault)),
       walk_hit: by_walk && (result_i.outcome == OutcomeReady),
       walk_miss: by_walk && (result_i.outcome == OutcomeFault),
       fault: report,

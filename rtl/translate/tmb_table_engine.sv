@@ -97,9 +97,7 @@ module tmb_table_engine
     StateGrown
   } state_e;
 
-  localparam int unsigned WayWidth = $clog2(TableWays);
   localparam int unsigned EntryBytes = RowBytes / TableWays;
-  typedef logic [WayWidth-1:0] way_t;
 
   state_e state_q, state_d;
 
@@ -173,27 +171,14 @@ module tmb_table_engine
   // Find
   // ---------------------------------------------------------------------------------------------
 
-  logic [TableWays-1:0] match, free, chosen;
-  page_entry_t match_entry;
-  way_t chosen_way;
+  find_t find;
+  logic [TableWays-1:0] free, chosen;
 
+  assign find = find_entry(set_q, tag_q, given_q.size_class);
   always_comb begin
-    match_entry = '0;
-    for (int unsigned w = 0; w < TableWays; w++) begin
-      match[w] = set_q[w].valid && (set_q[w].tag == tag_q)
-          && (set_q[w].size_class == given_q.size_class);
-      free[w] = !set_q[w].valid;
-      if (match[w]) match_entry |= set_q[w];
-    end
+    for (int unsigned w = 0; w < TableWays; w++) free[w] = !set_q[w].valid;
   end
-
-  assign chosen = (match != '0) ? match : (free & (~free + TableWays'(1)));
-  always_comb begin
-    chosen_way = '0;
-    for (int unsigned w = 0; w < TableWays; w++) begin
-      if (chosen[w]) chosen_way |= way_t'(w);
-    end
-  end
+  assign chosen = (find.match != '0) ? find.match : (free & (~free + TableWays'(1)));
 
   // ---------------------------------------------------------------------------------------------
   // Decide
@@ -485,10 +470,10 @@ module tmb_table_engine
         end
       end
       StateFind: begin
-        found_q <= match_entry;
-        hit_q <= match != '0;
+        found_q <= find.entry;
+        hit_q <= find.match != '0;
         free_q <= free != '0;
-        way_q <= chosen_way;
+        way_q <= way_index(chosen);
       end
       StateDecide: entry_q <= entry;
       default: ;
@@ -543,7 +528,10 @@ module tmb_table_engine
   logic unused_ok;
   assign unused_ok = &{1'b0, read_rsp_i, write_rsp_i, space};
 
-  `TMB_ASSERT(OneMatch, (state_q == StateFind) |-> $onehot0(match))
+  `TMB_ASSERT(OneMatch, (state_q == StateFind) |-> $onehot0(find.match))
   `TMB_ASSERT_STABLE(AnswerHeld, table_rsp_valid_o, table_rsp_ready_i, table_rsp_o)
+  `TMB_ASSERT_STABLE(ReadHeld, read_req_valid_o, read_req_ready_i, read_req_o)
+  `TMB_ASSERT_STABLE(WriteHeld, write_req_valid_o, write_req_ready_i, write_req_o)
+  `TMB_ASSERT_STABLE(RowHeld, write_data_valid_o, write_data_ready_i, write_data_o)
 
 endmodule

@@ -62,12 +62,10 @@ module tmb_table_marks
 );
 
   localparam int unsigned SlotWidth = $clog2(NumMarks);
-  localparam int unsigned WayWidth = $clog2(TableWays);
   localparam int unsigned EntryBytes = RowBytes / TableWays;
   localparam int unsigned RecentWidth = $clog2(NumRecent);
   typedef logic [SlotWidth-1:0] slot_t;
   typedef logic [NumMarks-1:0] slots_t;
-  typedef logic [WayWidth-1:0] way_t;
 
   function automatic slot_t index_of(slots_t one_hot);
     slot_t result;
@@ -99,8 +97,8 @@ module tmb_table_marks
     logic [TableTagWidth-1:0] tag;
   } place_t;
 
-  logic number_valid_q, index_valid_q, index_legal_q, front_moves, begins, begins_done;
-  mark_t number_q, index_q;
+  logic front_ready, number_valid, index_valid_q, index_legal_q, front_moves, begins, begins_done;
+  mark_t number, index_q;
   place_t index_place;
   recent_t recent_q [NumRecent];
   logic [NumRecent-1:0] recent_valid_q, recent_match;
@@ -112,24 +110,32 @@ module tmb_table_marks
   page_number_t number_page;
   space_cfg_t number_space;
 
-  assign mark_ready_o = allow_i && front_moves;
+  assign mark_ready_o = allow_i && front_ready;
   assign front_moves = !index_valid_q || begins;
-  assign number_page = number_q.block >> number_q.size_class;
-  assign number_space = space_i[number_q.asid];
+  assign number_page = number.block >> number.size_class;
+  assign number_space = space_i[number.asid];
+
+  // Cuts the path from the compares below to the walker.
+  tmb_spill_register #(
+    .T(mark_t)
+  ) i_front (
+    .clk_i      (clk_i),
+    .rst_ni     (rst_ni),
+    .in_valid_i (mark_valid_i && allow_i),
+    .in_ready_o (front_ready),
+    .in_data_i  (mark_i),
+    .out_valid_o(number_valid),
+    .out_ready_i(front_moves),
+    .out_data_o (number)
+  );
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      number_valid_q <= 1'b0;
-      index_valid_q <= 1'b0;
-    end else if (front_moves) begin
-      number_valid_q <= mark_valid_i && allow_i;
-      index_valid_q <= number_valid_q;
-    end
+    if (!rst_ni) index_valid_q <= 1'b0;
+    else if (front_moves) index_valid_q <= number_valid;
   end
   always_ff @(posedge clk_i) begin
-    if (front_moves && mark_valid_i && allow_i) number_q <= mark_i;
-    if (front_moves && number_valid_q) begin
-      index_q <= number_q;
+    if (front_moves && number_valid) begin
+      index_q <= number;
       index_legal_q <= number_space.enable;
       index_addr_q <= number_space.table_base
           | {table_set(number_page, number_space.table_sets_log2), RowOffsetWidth'(0)};
@@ -156,8 +162,8 @@ module tmb_table_marks
   // Places
   // ---------------------------------------------------------------------------------------------
 
-  // Used: until its result is taken. To read, to write, done: what is to be done next; a place with
-  // none of these waits for memory.
+  // Used: until its result is in the output register. To read, to write, done: what is to be done
+  // next; a place with none of these waits for memory.
   slots_t used_q, to_read_q, to_write_q, done_q, same_set, free, taken;
   place_t place_q [NumMarks];
   page_entry_t entry_q [NumMarks];
@@ -175,26 +181,15 @@ module tmb_table_marks
   // Response: find the entry, decide.
   page_set_t set_q;
   slot_t set_slot_q, found_slot_q;
-  logic set_valid_q, set_error_q, found_valid_q, found_hit_q;
-  page_entry_t match_entry, found_q, marked;
-  logic [TableWays-1:0] match;
-  way_t match_way, found_way_q;
-  place_t set_place;
-  logic found_write, usable, writes;
+  logic set_valid_q, set_error_q, found_valid_q, found_hit_q, found_write_q;
+  page_entry_t found_q, marked;
+  find_t find;
+  way_t found_way_q;
+  place_t set_place, set_place_q;
+  logic usable, writes;
 
-  assign set_place = place_q[set_slot_q];
-  always_comb begin
-    match_entry = '0;
-    match_way = '0;
-    for (int unsigned w = 0; w < TableWays; w++) begin
-      match[w] = set_q[w].valid && (set_q[w].tag == set_place.tag)
-          && (set_q[w].size_class == set_place.mark.size_class);
-      if (match[w]) begin
-        match_entry |= set_q[w];
-        match_way |= way_t'(w);
-      end
-    end
-  end
+  assign set_place = place_q[slot_t'(read_rsp_i.tag)];
+  assign find = find_entry(set_q, set_place_q.tag, set_place_q.mark.size_class);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -209,41 +204,85 @@ module tmb_table_marks
     if (read_rsp_valid_i) begin
       set_q <= read_rsp_i.row;
       set_slot_q <= slot_t'(read_rsp_i.tag);
+      set_place_q <= set_place;
       set_error_q <= read_rsp_i.error;
     end
     if (set_valid_q) begin
-      found_q <= match_entry;
-      found_way_q <= match_way;
-      found_hit_q <= (match != '0) && !set_error_q;
+      found_q <= find.entry;
+      found_way_q <= way_index(find.match);
+      found_hit_q <= (find.match != '0) && !set_error_q;
       found_slot_q <= set_slot_q;
+      found_write_q <= set_place_q.mark.write;
     end
   end
 
-  assign found_write = place_q[found_slot_q].mark.write;
   assign usable = found_hit_q && (found_q.target == TargetCard)
-      && (found_write ? found_q.write : found_q.read);
+      && (found_write_q ? found_q.write : found_q.read);
   always_comb begin
     marked = found_q;
     marked.accessed = 1'b1;
-    marked.dirty = found_q.dirty || found_write;
+    marked.dirty = found_q.dirty || found_write_q;
   end
   assign writes = usable && (marked != found_q);
 
-  // Requests, the lowest place first: a place gives way until it has been served.
+  // What leaves is in a register each for reads, writes and results, which take the lowest place: a
+  // request does not change while it waits, and a write's row is that of its request.
   slots_t read_next, write_next, done_next;
-  slot_t write_slot;
-  logic read_goes, write_goes, request_sent_q, data_sent_q, write_ends;
+  slot_t read_slot, write_slot, done_slot;
+  logic read_free, write_free, done_free;
+  logic read_valid_q, write_valid_q, done_valid_q, request_sent_q, data_sent_q, write_ends;
+  mem_req_t read_q, write_q;
+  page_entry_t write_entry_q;
+  way_t write_way_q;
+  mark_result_t done_out_q;
   slot_t write_end_slot;
+
   assign read_next = lowest(to_read_q);
-  assign read_goes = (to_read_q != '0) && read_req_ready_i;
+  assign read_slot = index_of(read_next);
+  assign read_free = !read_valid_q || read_req_ready_i;
   assign write_next = lowest(to_write_q);
   assign write_slot = index_of(write_next);
-  assign write_goes = (to_write_q != '0) && (request_sent_q || write_req_ready_i)
-      && (data_sent_q || write_data_ready_i);
+  assign write_free = !write_valid_q || ((request_sent_q || write_req_ready_i)
+      && (data_sent_q || write_data_ready_i));
   assign write_ends = write_rsp_valid_i;
   assign write_end_slot = slot_t'(write_rsp_i.tag);
   assign done_next = lowest(done_q);
-  assign taken = done_ready_i ? done_next : '0;
+  assign done_slot = index_of(done_next);
+  assign done_free = !done_valid_q || done_ready_i;
+  assign taken = done_free ? done_next : '0;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      read_valid_q <= 1'b0;
+      write_valid_q <= 1'b0;
+      done_valid_q <= 1'b0;
+      request_sent_q <= 1'b0;
+      data_sent_q <= 1'b0;
+    end else begin
+      if (read_free) read_valid_q <= to_read_q != '0;
+      if (write_free) write_valid_q <= to_write_q != '0;
+      if (done_free) done_valid_q <= done_q != '0;
+      request_sent_q <= !write_free && (request_sent_q || write_req_ready_i);
+      data_sent_q <= !write_free && (data_sent_q || write_data_ready_i);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (read_free) begin
+      read_q <= '{addr: place_q[read_slot].row_addr, len: '0, tag: mem_tag_t'(read_slot)};
+    end
+    if (write_free) begin
+      write_q <= '{addr: place_q[write_slot].row_addr, len: '0, tag: mem_tag_t'(write_slot)};
+      write_entry_q <= entry_q[write_slot];
+      write_way_q <= way_q[write_slot];
+    end
+    if (done_free) begin
+      done_out_q <= '{
+          slot: place_q[done_slot].mark.slot,
+          gone: gone_q[done_slot],
+          entry: entry_q[done_slot]
+      };
+    end
+  end
 
   slots_t found_bit, write_end_bit;
   assign found_bit = found_valid_q ? (slots_t'(1) << found_slot_q) : '0;
@@ -255,17 +294,13 @@ module tmb_table_marks
       to_read_q <= '0;
       to_write_q <= '0;
       done_q <= '0;
-      request_sent_q <= 1'b0;
-      data_sent_q <= 1'b0;
     end else begin
       used_q <= (used_q & ~taken) | (begins ? free : '0);
-      to_read_q <= (to_read_q & ~(read_goes ? read_next : '0))
+      to_read_q <= (to_read_q & ~(read_free ? read_next : '0))
           | ((begins && !begins_done) ? free : '0);
-      to_write_q <= (to_write_q & ~(write_goes ? write_next : '0)) | (writes ? found_bit : '0);
+      to_write_q <= (to_write_q & ~(write_free ? write_next : '0)) | (writes ? found_bit : '0);
       done_q <= (done_q & ~taken) | ((begins && begins_done) ? free : '0)
           | (writes ? '0 : found_bit) | write_end_bit;
-      request_sent_q <= (to_write_q != '0) && !write_goes && (request_sent_q || write_req_ready_i);
-      data_sent_q <= (to_write_q != '0) && !write_goes && (data_sent_q || write_data_ready_i);
     end
   end
   always_ff @(posedge clk_i) begin
@@ -306,41 +341,27 @@ module tmb_table_marks
     end
   end
 
-  slot_t read_slot, done_slot;
-  assign read_slot = index_of(read_next);
-  assign done_slot = index_of(done_next);
-  assign read_req_valid_o = to_read_q != '0;
-  assign read_req_o = '{
-      addr: place_q[read_slot].row_addr,
-      len: '0,
-      tag: mem_tag_t'(read_slot)
-  };
-  assign write_req_valid_o = (to_write_q != '0) && !request_sent_q;
-  assign write_req_o = '{
-      addr: place_q[write_slot].row_addr,
-      len: '0,
-      tag: mem_tag_t'(write_slot)
-  };
-  assign write_data_valid_o = (to_write_q != '0) && !data_sent_q;
+  assign read_req_valid_o = read_valid_q;
+  assign read_req_o = read_q;
+  assign write_req_valid_o = write_valid_q && !request_sent_q;
+  assign write_req_o = write_q;
+  assign write_data_valid_o = write_valid_q && !data_sent_q;
   // The entry in every way; the strobe picks one.
   assign write_data_o = '{
-      row: {TableWays{entry_q[write_slot]}},
-      strobe: row_strobe_t'({EntryBytes{1'b1}}) << (32'(way_q[write_slot]) * EntryBytes),
+      row: {TableWays{write_entry_q}},
+      strobe: row_strobe_t'({EntryBytes{1'b1}}) << (32'(write_way_q) * EntryBytes),
       last: 1'b1
   };
-  assign done_valid_o = done_q != '0;
-  assign done_o = '{
-      slot: place_q[done_slot].mark.slot,
-      gone: gone_q[done_slot],
-      entry: entry_q[done_slot]
-  };
-  logic unused_ok;
-  assign unused_ok = &{1'b0, read_rsp_i, write_rsp_i.tag, number_space, set_place};
+  assign done_valid_o = done_valid_q;
+  assign done_o = done_out_q;
 
-  assign busy_o = number_valid_q || index_valid_q || (used_q != '0);
+  logic unused_ok;
+  assign unused_ok = &{1'b0, read_rsp_i, write_rsp_i.tag, number_space, set_place_q};
+
+  assign busy_o = number_valid || index_valid_q || (used_q != '0) || done_valid_q;
 
   `TMB_ASSERT_INIT(MarksPowerOfTwo, NumMarks >= 2 && (NumMarks & (NumMarks - 1)) == 0)
   `TMB_ASSERT_INIT(RecentPowerOfTwo, NumRecent >= 2 && (NumRecent & (NumRecent - 1)) == 0)
-  `TMB_ASSERT(OneMatch, set_valid_q |-> $onehot0(match))
+  `TMB_ASSERT(OneMatch, set_valid_q |-> $onehot0(find.match))
 
 endmodule

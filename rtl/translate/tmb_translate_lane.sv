@@ -3,11 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One lane of the address network: arbitrates the lookups of its streams and translates one a cycle
-// in its L1 TLBs, all of them at once. The ends of walks and the replies of the host pass through the same pipeline, so
-// that one comparator at its end (the *hold* of an invalidation) sees every translation that a
-// stream may get, and every fill.
-//
-// Pipeline: choice | L1 read | compare, fill, hold | result.
+// in its L1 TLBs, all of them at once. Beside the lookups runs a second pipeline for what changes the
+// L1 TLBs: ends of walks, replies of the host and kills. A comparator at the end of each (the *hold* of
+// an invalidation) sees every translation that a stream may get, and every fill.
 //
 // L1    the L1 TLBs. A page goes to the one of the largest pages that are not larger than it, so a
 //       translation is in one of them at most.
@@ -15,12 +13,16 @@
 // With walker_off_i (by space) a miss is a fault, and the host's replies fill the L1 TLBs: the SRAM
 // TLB of Coyote and FSRF. With l1_off_i (by space) every lookup is a miss: FSRF's DRAM TLB.
 //
-// Priority of the choice: kill (an invalidation), end of a walk, then lookups and replies
-// round-robin. The first two are bounded by the lookups before them, so no stream starves.
+// Lookups: choice | L1 read | compare, hold | result, or the miss queue.
+// Updates: choice | L1 read | compare, hold, fill, kill | result.
 //
-// Throughput: one translation a cycle. Latency: 3 cycles from the lookup to its result. Ordering:
-// results come in the order of the choices. Back-pressure: results are always taken; a lookup is
-// chosen only when the miss queue has room for it.
+// Updates are kills (an invalidation), then ends of walks, then replies; their results go before
+// those of lookups, which wait in a short queue. Updates are bounded by the lookups before them, so
+// no stream starves.
+//
+// Throughput: one lookup and one update a cycle, one result a cycle; a miss is not a result. Latency:
+// 3 cycles from the lookup to its result. Ordering: none between lookups and updates.
+// Back-pressure: results are always taken; a lookup is chosen only when both queues have room for it.
 // No deadlock: a full miss queue empties as walks end, which needs only memory.
 //
 // FlexiMem's address lanes; FSRF section 5.2.
@@ -65,22 +67,29 @@ module tmb_translate_lane
   input  region_t    hold_i,
   input  logic       kill_valid_i,
   input  region_t    kill_i,       // its set is that of kill_i.block
-  output logic       kill_busy_o,   // a kill is in the pipeline
+  output logic       kill_busy_o,   // a kill is in the pipeline, or a result from before the hold
   output logic       reply_busy_o,  // a reply is in the pipeline
   input  logic       epoch_i,
   output logic [1:0] walks_o  // walks of each epoch have not ended
 );
 
   localparam int unsigned StreamWidth = NumStreams > 1 ? $clog2(NumStreams) : 1;
-  localparam int unsigned MissDepth = 8;
-  localparam int unsigned CreditWidth = $clog2(MissDepth + 1);
-  localparam int unsigned WalksWidth = $clog2(MaxWalks + MissDepth + 1);
+  localparam int unsigned QueueDepth = 8;  // of misses, and of results
+  localparam int unsigned CreditWidth = $clog2(QueueDepth + 1);
+  localparam int unsigned WalksWidth = $clog2(MaxWalks + QueueDepth + 1);
   typedef logic [StreamWidth-1:0] stream_t;
 
   typedef logic [MaxL1s-1:0] l1_set_t;
 
+  typedef struct packed {
+    stream_t     stream;
+    park_index_t index;
+    asid_t       asid;
+    logic        write;
+    block_t      block;
+  } look_t;
+
   typedef enum logic [1:0] {
-    OpLookup,
     OpReply,
     OpWalk,
     OpKill
@@ -91,7 +100,6 @@ module tmb_translate_lane
     stream_t      stream;
     park_index_t  index;
     asid_t        asid;
-    logic         write;
     block_t       block;
     block_t       mask;  // kill
     // what a walk or a reply found
@@ -103,7 +111,12 @@ module tmb_translate_lane
     logic         page_read;
     logic         page_write;
     logic         page_dirty;
-  } operation_t;
+  } update_t;
+
+  typedef struct packed {
+    stream_t stream;
+    result_t result;
+  } answer_t;
 
   function automatic stream_t local_stream(logic [StreamIdWidth-1:0] stream);
     return stream_t'(32'(stream) / NumLanes);
@@ -115,18 +128,20 @@ module tmb_translate_lane
 
   logic [NumStreams-1:0] request, grant;
   stream_t chosen;
-  logic requested, lookup_turn, lookup_taken;
+  logic requested, turn, look_taken, reply_taken, update_taken;
   logic [CreditWidth-1:0] credit_q;
   lookup_t lookup;
 
-  assign lookup_turn = !kill_valid_i && !walk_valid_i && (credit_q != '0);
-  assign lookup_taken = requested && lookup_turn;
+  assign turn = lookup.is_reply ? (!kill_valid_i && !walk_valid_i) : (credit_q != '0);
+  assign look_taken = requested && turn && !lookup.is_reply;
+  assign reply_taken = requested && turn && lookup.is_reply;
+  assign update_taken = kill_valid_i || walk_valid_i || reply_taken;
   assign walk_ready_o = !kill_valid_i;
 
   for (genvar s = 0; s < NumStreams; s++) begin : gen_request
     assign request[s] = lookup_valid_i[s]
         && !(skip_valid_i && !lookup_i[s].is_reply && lookup_i[s].asid == skip_asid_i);
-    assign lookup_ready_o[s] = grant[s] && lookup_turn;
+    assign lookup_ready_o[s] = grant[s] && turn;
   end
 
   tmb_round_robin_arbiter #(
@@ -135,7 +150,7 @@ module tmb_translate_lane
     .clk_i    (clk_i),
     .rst_ni   (rst_ni),
     .request_i(request),
-    .accept_i (lookup_turn),
+    .accept_i (turn),
     .valid_o  (requested),
     .grant_o  (grant),
     .index_o  (chosen)
@@ -143,16 +158,16 @@ module tmb_translate_lane
 
   assign lookup = lookup_i[chosen];
 
-  operation_t choice, read_q, compare_q;
-  logic read_valid_q, compare_valid_q;
+  look_t look_read_q, look_q;
+  update_t update, update_read_q, update_q;
+  logic look_read_valid_q, look_valid_q, update_read_valid_q, update_valid_q;
 
   always_comb begin
-    choice = '{
-        op: lookup.is_reply ? OpReply : OpLookup,
+    update = '{
+        op: OpReply,
         stream: chosen,
         index: lookup.token.index,
         asid: lookup.asid,
-        write: lookup.write,
         block: lookup.block,
         mask: '0,
         epoch: 1'b0,
@@ -165,17 +180,16 @@ module tmb_translate_lane
         page_dirty: lookup.page_dirty
     };
     if (kill_valid_i) begin
-      choice.op = OpKill;
-      choice.asid = kill_i.asid;
-      choice.block = kill_i.block;
-      choice.mask = kill_i.mask;
+      update.op = OpKill;
+      update.asid = kill_i.asid;
+      update.block = kill_i.block;
+      update.mask = kill_i.mask;
     end else if (walk_valid_i) begin
-      choice = '{
+      update = '{
           op: OpWalk,
           stream: local_stream(walk_i.token.stream),
           index: walk_i.token.index,
           asid: walk_i.asid,
-          write: walk_i.write,
           block: walk_i.block,
           mask: '0,
           epoch: walk_i.epoch,
@@ -192,62 +206,87 @@ module tmb_translate_lane
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      read_valid_q <= 1'b0;
-      compare_valid_q <= 1'b0;
+      look_read_valid_q <= 1'b0;
+      look_valid_q <= 1'b0;
+      update_read_valid_q <= 1'b0;
+      update_valid_q <= 1'b0;
     end else begin
-      read_valid_q <= kill_valid_i || walk_valid_i || lookup_taken;
-      compare_valid_q <= read_valid_q;
+      look_read_valid_q <= look_taken;
+      look_valid_q <= look_read_valid_q;
+      update_read_valid_q <= update_taken;
+      update_valid_q <= update_read_valid_q;
     end
   end
   always_ff @(posedge clk_i) begin
-    if (kill_valid_i || walk_valid_i || lookup_taken) read_q <= choice;
-    if (read_valid_q) compare_q <= read_q;
+    if (look_taken) begin
+      look_read_q <= '{
+          stream: chosen,
+          index: lookup.token.index,
+          asid: lookup.asid,
+          write: lookup.write,
+          block: lookup.block
+      };
+    end
+    if (look_read_valid_q) look_q <= look_read_q;
+    if (update_taken) update_read_q <= update;
+    if (update_read_valid_q) update_q <= update_read_q;
   end
 
   // ---------------------------------------------------------------------------------------------
   // Compare
   // ---------------------------------------------------------------------------------------------
 
-  logic held, hit, allowed, granted, page_read, page_write, page_dirty;
+  logic look_held, update_held, hit, granted, allowed, page_read, page_write, page_dirty;
   l1_set_t fill, hits;
   frame_t l1_frame;
-  logic is_lookup, is_walk, is_kill, missed;
-  result_t result, result_q;
+  logic is_walk, is_kill, missed;
+  answer_t look_answer, update_answer;
 
-  assign is_lookup = compare_valid_q && (compare_q.op == OpLookup);
-  assign is_walk = compare_valid_q && (compare_q.op == OpWalk);
-  assign is_kill = compare_valid_q && (compare_q.op == OpKill);
+  assign is_walk = update_valid_q && (update_q.op == OpWalk);
+  assign is_kill = update_valid_q && (update_q.op == OpKill);
 
-  assign held = (hold_valid_i && in_region(hold_i, compare_q.asid, compare_q.block))
-      || space_waits_i[compare_q.asid];
+  assign look_held = (hold_valid_i && in_region(hold_i, look_q.asid, look_q.block))
+      || space_waits_i[look_q.asid];
+  assign update_held = (hold_valid_i && in_region(hold_i, update_q.asid, update_q.block))
+      || space_waits_i[update_q.asid];
   // A write needs a page that is known to be dirty: otherwise a walk marks it first.
-  assign granted = compare_q.write ? page_write : page_read;
-  assign allowed = granted && (page_dirty || !compare_q.write);
+  assign granted = look_q.write ? page_write : page_read;
+  assign allowed = granted && (page_dirty || !look_q.write);
 
   always_comb begin
-    result = '{
-        index: compare_q.index,
-        block: compare_q.block,
+    look_answer.stream = look_q.stream;
+    look_answer.result = '{
+        index: look_q.index,
+        block: look_q.block,
         source: SourceLookup,
         outcome: (hit && allowed) ? OutcomeReady : OutcomeMiss,
-        cause: compare_q.cause,
+        cause: (hit && !granted) ? FaultPermission : FaultAbsent,
         frame: l1_frame
     };
-    if (compare_q.op != OpLookup) begin
-      result.source = (compare_q.op == OpWalk) ? SourceWalk : SourceReply;
-      result.outcome = compare_q.outcome;
-      result.frame = compare_q.frame;
-    end else if (walker_off_i[compare_q.asid] && !(hit && allowed)) begin
-      result.outcome = OutcomeFault;
-      result.cause = (hit && !granted) ? FaultPermission : FaultAbsent;
+    if (!space_enable_i[look_q.asid]) look_answer.result.outcome = OutcomeError;
+    else if (look_held) look_answer.result.outcome = OutcomeRetry;
+    else if (walker_off_i[look_q.asid] && !(hit && allowed)) begin
+      look_answer.result.outcome = OutcomeFault;
     end
-    if (!space_enable_i[compare_q.asid]) result.outcome = OutcomeError;
-    else if (held) result.outcome = OutcomeRetry;
   end
 
-  assign fill = (compare_valid_q && !is_lookup && !is_kill && (result.outcome == OutcomeReady)
-      && !l1_off_i[compare_q.asid]) ? compare_q.fill : '0;
-  assign missed = is_lookup && (result.outcome == OutcomeMiss);
+  always_comb begin
+    update_answer.stream = update_q.stream;
+    update_answer.result = '{
+        index: update_q.index,
+        block: update_q.block,
+        source: (update_q.op == OpWalk) ? SourceWalk : SourceReply,
+        outcome: update_q.outcome,
+        cause: update_q.cause,
+        frame: update_q.frame
+    };
+    if (!space_enable_i[update_q.asid]) update_answer.result.outcome = OutcomeError;
+    else if (update_held) update_answer.result.outcome = OutcomeRetry;
+  end
+
+  assign fill = (update_valid_q && !is_kill && (update_answer.result.outcome == OutcomeReady)
+      && !l1_off_i[update_q.asid]) ? update_q.fill : '0;
+  assign missed = look_valid_q && (look_answer.result.outcome == OutcomeMiss);
 
   // What each L1 TLB found; zeroes where there is none.
   frame_t found_frame [MaxL1s];
@@ -260,24 +299,30 @@ module tmb_translate_lane
         .SetsLog2(L1[i].SetsLog2),
         .Ways    (L1[i].Ways)
       ) i_l1_tlb (
-        .clk_i       (clk_i),
-        .rst_ni      (rst_ni),
-        .read_i      (read_valid_q),
-        .read_block_i(read_q.block),
-        .asid_i      (compare_q.asid),
-        .block_i     (compare_q.block),
-        .hit_o       (hits[i]),
-        .frame_o     (found_frame[i]),
-        .page_read_o (found_read[i]),
-        .page_write_o(found_write[i]),
-        .page_dirty_o(found_dirty[i]),
-        .fill_i      (fill[i]),
-        .fill_frame_i(compare_q.frame),
-        .fill_read_i (compare_q.page_read),
-        .fill_write_i(compare_q.page_write),
-        .fill_dirty_i(compare_q.page_dirty),
-        .kill_i      (is_kill),
-        .kill_mask_i (compare_q.mask)
+        .clk_i              (clk_i),
+        .rst_ni             (rst_ni),
+        .look_read_i        (look_read_valid_q),
+        .look_read_asid_i   (look_read_q.asid),
+        .look_read_block_i  (look_read_q.block),
+        .look_asid_i        (look_q.asid),
+        .look_block_i       (look_q.block),
+        .hit_o              (hits[i]),
+        .frame_o            (found_frame[i]),
+        .page_read_o        (found_read[i]),
+        .page_write_o       (found_write[i]),
+        .page_dirty_o       (found_dirty[i]),
+        .update_read_i      (update_read_valid_q),
+        .update_read_asid_i (update_read_q.asid),
+        .update_read_block_i(update_read_q.block),
+        .update_asid_i      (update_q.asid),
+        .update_block_i     (update_q.block),
+        .fill_i             (fill[i]),
+        .fill_frame_i       (update_q.frame),
+        .fill_read_i        (update_q.page_read),
+        .fill_write_i       (update_q.page_write),
+        .fill_dirty_i       (update_q.page_dirty),
+        .kill_i             (is_kill),
+        .kill_mask_i        (update_q.mask)
       );
     end else begin : gen_absent
       assign hits[i] = 1'b0;
@@ -295,28 +340,64 @@ module tmb_translate_lane
     l1_frame = '0;
     for (int unsigned i = 0; i < MaxL1s; i++) l1_frame |= found_frame[i];
   end
-  assign hit = (hits != '0) && !l1_off_i[compare_q.asid];
+  assign hit = (hits != '0) && !l1_off_i[look_q.asid];
   assign page_read = found_read != '0;
   assign page_write = found_write != '0;
   assign page_dirty = found_dirty != '0;
-
-  assign kill_busy_o = (read_valid_q && read_q.op == OpKill) || is_kill;
-  assign reply_busy_o = (read_valid_q && read_q.op == OpReply)
-      || (compare_valid_q && compare_q.op == OpReply);
 
   // ---------------------------------------------------------------------------------------------
   // Result
   // ---------------------------------------------------------------------------------------------
 
+  logic update_answers, look_waits, look_leaves, look_room;
+  answer_t look_oldest;
+  result_t result_q;
   logic [NumStreams-1:0] result_valid_q;
 
+  assign update_answers = update_valid_q && !is_kill;
+  assign look_leaves = look_waits && !update_answers;
+
+  // Results that were in the queue when the hold began have not met it, so they have to reach the
+  // parks before the flash; those behind them have.
+  logic look_answers;
+  logic [CreditWidth-1:0] queued_q, queued_d, unheld_q;
+  assign look_answers = look_valid_q && !missed;
+  assign queued_d = queued_q + CreditWidth'(look_answers) - CreditWidth'(look_leaves);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      queued_q <= '0;
+      unheld_q <= '0;
+    end else begin
+      queued_q <= queued_d;
+      if (!hold_valid_i) unheld_q <= queued_d;
+      else if (look_leaves && unheld_q != '0) unheld_q <= unheld_q - CreditWidth'(1);
+    end
+  end
+
+  tmb_fifo #(
+    .T          (answer_t),
+    .Depth      (QueueDepth),
+    .FallThrough(1'b1)
+  ) i_results (
+    .clk_i      (clk_i),
+    .rst_ni     (rst_ni),
+    .in_valid_i (look_answers),
+    .in_ready_o (look_room),
+    .in_data_i  (look_answer),
+    .out_valid_o(look_waits),
+    .out_ready_i(!update_answers),
+    .out_data_o (look_oldest)
+  );
+
+  answer_t answer;
+  assign answer = update_answers ? update_answer : look_oldest;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) result_valid_q <= '0;
-    else if (compare_valid_q && !is_kill) result_valid_q <= NumStreams'(1) << compare_q.stream;
+    else if (update_answers || look_waits) result_valid_q <= NumStreams'(1) << answer.stream;
     else result_valid_q <= '0;
   end
   always_ff @(posedge clk_i) begin
-    if (compare_valid_q && !is_kill) result_q <= result;
+    if (update_answers || look_waits) result_q <= answer.result;
   end
 
   for (genvar s = 0; s < NumStreams; s++) begin : gen_result
@@ -324,27 +405,32 @@ module tmb_translate_lane
   end
   assign result_o = result_q;
 
+  assign kill_busy_o = (update_read_valid_q && update_read_q.op == OpKill) || is_kill
+      || (unheld_q != '0);
+  assign reply_busy_o = (update_read_valid_q && update_read_q.op == OpReply)
+      || (update_valid_q && update_q.op == OpReply);
+
   // ---------------------------------------------------------------------------------------------
   // Misses
   // ---------------------------------------------------------------------------------------------
 
   miss_t miss;
-  logic miss_room, miss_leaves, credit_back;
+  logic miss_room, miss_leaves;
 
   assign miss = '{
       token: '{
-          stream: StreamIdWidth'(32'(compare_q.stream) * NumLanes + Lane),
-          index: compare_q.index
+          stream: StreamIdWidth'(32'(look_q.stream) * NumLanes + Lane),
+          index: look_q.index
       },
-      asid: compare_q.asid,
-      write: compare_q.write,
-      block: compare_q.block,
+      asid: look_q.asid,
+      write: look_q.write,
+      block: look_q.block,
       epoch: epoch_i
   };
 
   tmb_fifo #(
     .T    (miss_t),
-    .Depth(MissDepth)
+    .Depth(QueueDepth)
   ) i_misses (
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),
@@ -356,17 +442,16 @@ module tmb_translate_lane
     .out_data_o (miss_o)
   );
 
-  // A place in the miss queue is taken with the choice and comes back when the lookup does not miss
-  // or its miss leaves (both in one cycle: two places).
+  // A lookup takes a place in both queues with the choice, and gives it back when it leaves the one
+  // that it went to (one of each queue in one cycle: two places).
   assign miss_leaves = miss_valid_o && miss_ready_i;
-  assign credit_back = compare_valid_q && !is_kill && !is_walk && !missed;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      credit_q <= CreditWidth'(MissDepth);
-    end else if (lookup_taken || miss_leaves || credit_back) begin
-      credit_q <= credit_q - CreditWidth'(lookup_taken) + CreditWidth'(miss_leaves)
-          + CreditWidth'(credit_back);
+      credit_q <= CreditWidth'(QueueDepth);
+    end else if (look_taken || miss_leaves || look_leaves) begin
+      credit_q <= credit_q - CreditWidth'(look_taken) + CreditWidth'(miss_leaves)
+          + CreditWidth'(look_leaves);
     end
   end
 
@@ -375,7 +460,7 @@ module tmb_translate_lane
   for (genvar e = 0; e < 2; e++) begin : gen_walks
     logic begins, ends;
     assign begins = missed && (epoch_i == 1'(e));
-    assign ends = is_walk && (compare_q.epoch == 1'(e));
+    assign ends = is_walk && (update_q.epoch == 1'(e));
     assign walks_o[e] = walks_q[e] != '0;
 
     always_ff @(posedge clk_i) begin
@@ -386,8 +471,9 @@ module tmb_translate_lane
   end
 
   `TMB_ASSERT_INIT(L1sInOrder, l1_cfgs_legal(L1))
-  `TMB_ASSERT(OneHit, is_lookup |-> $onehot0(hits))
+  `TMB_ASSERT(OneHit, look_valid_q |-> $onehot0(hits))
+  `TMB_ASSERT(ResultHasRoom, look_answers |-> look_room)
   `TMB_ASSERT(MissHasRoom, missed |-> miss_room)
-  `TMB_ASSERT(WalkWasCounted, is_walk |-> walks_o[compare_q.epoch])
+  `TMB_ASSERT(WalkWasCounted, is_walk |-> walks_o[update_q.epoch])
 
 endmodule

@@ -66,7 +66,7 @@ package tmb_translate_pkg;
 
   typedef enum logic [2:0] {
     OutcomeReady = 3'd0,  // translated
-    OutcomeMiss = 3'd1,   // not in the L1 TLB: a walk has begun, another result will follow
+    OutcomeMiss = 3'd1,   // not in the L1 TLB: a walk begins; the end of the walk is the result
     OutcomeFault = 3'd2,  // the host is needed
     OutcomeError = 3'd3,  // refused: error response
     OutcomeRetry = 3'd4   // an invalidation was in the way: look up again
@@ -104,7 +104,6 @@ package tmb_translate_pkg;
   typedef struct packed {
     park_token_t  token;
     asid_t        asid;
-    logic         write;
     block_t       block;
     logic         epoch;
     outcome_e     outcome;
@@ -189,6 +188,34 @@ package tmb_translate_pkg;
     page_number_t fold;
     fold = number ^ (number >> 10) ^ (number >> 20) ^ (number >> 30);
     return table_set_t'(fold & ((page_number_t'(1) << sets_log2) - page_number_t'(1)));
+  endfunction
+
+  // The entry of a page in its set. Zeros if the set has none; at most one matches.
+  typedef struct packed {
+    logic [TableWays-1:0] match;
+    page_entry_t          entry;
+  } find_t;
+
+  function automatic find_t find_entry(page_set_t set, logic [TableTagWidth-1:0] tag,
+                                       size_class_t size_class);
+    find_t result;
+    result = '0;
+    for (int unsigned w = 0; w < TableWays; w++) begin
+      result.match[w] = set[w].valid && (set[w].tag == tag) && (set[w].size_class == size_class);
+      if (result.match[w]) result.entry |= set[w];
+    end
+    return result;
+  endfunction
+
+  typedef logic [$clog2(TableWays)-1:0] way_t;
+
+  function automatic way_t way_index(logic [TableWays-1:0] one_hot);
+    way_t result;
+    result = '0;
+    for (int unsigned w = 0; w < TableWays; w++) begin
+      if (one_hot[w]) result |= way_t'(w);
+    end
+    return result;
   endfunction
 
   // The largest size class of a mask (0 when the mask is empty).

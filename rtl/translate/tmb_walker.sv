@@ -305,21 +305,16 @@ module tmb_walker
   page_set_t set_q;
   slot_t set_slot_q, found_slot_q;
   logic set_valid_q, set_error_q, found_valid_q, found_error_q, found_hit_q;
-  page_entry_t found_q, match_entry;
-  logic [TableWays-1:0] match;
-  probe_t set_probe;
+  logic set_write_q, found_write_q, found_others_q;
+  page_entry_t found_q;
+  find_t find;
+  probe_t set_probe, set_probe_q;
+  miss_t set_walk;
 
   assign read_rsp_ready_o = 1'b1;
-  assign set_probe = probe_q[set_slot_q];
-
-  always_comb begin
-    match_entry = '0;
-    for (int unsigned w = 0; w < TableWays; w++) begin
-      match[w] = set_q[w].valid && (set_q[w].tag == set_probe.tag)
-          && (set_q[w].size_class == set_probe.size_class);
-      if (match[w]) match_entry |= set_q[w];
-    end
-  end
+  assign set_probe = probe_q[slot_t'(read_rsp_i.tag)];
+  assign set_walk = walk_q[slot_t'(read_rsp_i.tag)];
+  assign find = find_entry(set_q, set_probe_q.tag, set_probe_q.size_class);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -334,12 +329,16 @@ module tmb_walker
     if (read_rsp_valid_i) begin
       set_q <= read_rsp_i.row;
       set_slot_q <= slot_t'(read_rsp_i.tag);
+      set_probe_q <= set_probe;
+      set_write_q <= set_walk.write;
       set_error_q <= read_rsp_i.error;
     end
     if (set_valid_q) begin
-      found_q <= match_entry;
-      found_hit_q <= |match;
+      found_q <= find.entry;
+      found_hit_q <= |find.match;
       found_slot_q <= set_slot_q;
+      found_write_q <= set_write_q;
+      found_others_q <= set_probe_q.others != '0;
       found_error_q <= set_error_q;
     end
   end
@@ -352,11 +351,10 @@ module tmb_walker
   } end_t;
 
   end_t found_end, mark_end, finished;
-  logic found_write, found_right, found_marked, found_ends, to_mark, to_further;
+  logic found_right, found_marked, found_ends, to_mark, to_further;
 
-  assign found_write = walk_q[found_slot_q].write;
-  assign found_right = found_write ? found_q.write : found_q.read;
-  assign found_marked = found_q.accessed && (found_q.dirty || !found_write);
+  assign found_right = found_write_q ? found_q.write : found_q.read;
+  assign found_marked = found_q.accessed && (found_q.dirty || !found_write_q);
 
   always_comb begin
     found_end = '{
@@ -371,7 +369,7 @@ module tmb_walker
     if (found_error_q) begin
       found_end.outcome = OutcomeError;
     end else if (!found_hit_q) begin
-      to_further = found_valid_q && (probe_q[found_slot_q].others != '0);
+      to_further = found_valid_q && found_others_q;
       found_ends = found_valid_q && !to_further;
     end else if (!found_right) begin
       found_end.cause = FaultPermission;
@@ -478,7 +476,6 @@ module tmb_walker
       result_q <= '{
           token: end_walk.token,
           asid: end_walk.asid,
-          write: end_walk.write,
           block: end_walk.block,
           epoch: end_walk.epoch,
           outcome: finished.outcome,
@@ -500,12 +497,12 @@ module tmb_walker
   assign walk_o = result_q;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, read_rsp_i, set_probe, further_walk, mark_walk, finished, marked_i,
-                       unused_return_ready, unused_further_ready, unused_mark_ready,
+  assign unused_ok = &{1'b0, read_rsp_i, set_walk, further_walk, mark_walk, end_walk, finished,
+                       marked_i, unused_return_ready, unused_further_ready, unused_mark_ready,
                        unused_end_ready};
 
   `TMB_ASSERT_INIT(SlotFitsTag, SlotWidth <= MemTagWidth)
-  `TMB_ASSERT(OneMatch, set_valid_q |-> $onehot0(match))
+  `TMB_ASSERT(OneMatch, set_valid_q |-> $onehot0(find.match))
   `TMB_ASSERT(SlotReturns, ends |-> unused_return_ready)
   `TMB_ASSERT(FurtherFits, to_further |-> unused_further_ready)
   `TMB_ASSERT(MarkFits, to_mark |-> unused_mark_ready)

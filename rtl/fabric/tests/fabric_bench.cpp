@@ -322,7 +322,11 @@ class Bench {
         memory_rows_[c].push_back(word);
         if (counting) ++rows_written_[c];
       }
-      if (memory_reads_[c].size() > 34) fail(cycle_, "too many reads outstanding");
+      // MaxReads, and two that have left the order queue; MaxReadRows, and a burst.
+      if (memory_reads_[c].size() > 66) fail(cycle_, "too many reads outstanding");
+      unsigned rows = 0;
+      for (const Burst& burst : memory_reads_[c]) rows += burst.request.len + 1 - burst.done;
+      if (rows > 128 + 63) fail(cycle_, "too many rows outstanding");
       // Rows may run ahead of their address.
       while (!memory_writes_[c].empty() && !memory_rows_[c].empty()) store_row(c);
     }

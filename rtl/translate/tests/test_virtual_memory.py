@@ -32,6 +32,14 @@ def bench():
                      HERE / "virtual_memory_bench.cpp")
 
 
+@pytest.fixture(scope="module")
+def two_lanes():
+    """The same with two address lanes: reads in one, writes in the other."""
+    return build_cpp("virtual_memory_two_lanes", "virtual_memory_bench_top",
+                     [*sources(), HERE / "virtual_memory_bench_top.sv"],
+                     HERE / "virtual_memory_bench.cpp", {"NumLanes": 2})
+
+
 @pytest.mark.parametrize("seed", range(1, 5))
 @pytest.mark.parametrize("scenario", [
     "random", "random_resets", "random_shared_space", "random_unstalled", "random_busy_pager",
@@ -42,10 +50,23 @@ def test_random_traffic(bench, scenario, seed):
     run_cpp(bench, scenario, seed)
 
 
+@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("scenario", [
+    "random", "random_resets", "random_shared_space", "random_busy_pager", "random_slow_memory",
+    "random_grow", "random_modes"])
+def test_random_traffic_in_two_lanes(two_lanes, scenario, seed):
+    run_cpp(two_lanes, scenario, seed)
+
+
+def test_two_lanes_give_two_translations_a_cycle(two_lanes):
+    rates = [float(word) for word in run_cpp(two_lanes, "stream_single", 1)]
+    assert min(rates) >= 0.49, rates
+
+
 @pytest.mark.parametrize("scenario", [
     "look_ahead", "stream_isolation", "reply_without_entry", "permission", "table_commands",
     "replace_page", "dirty_exact", "reset_with_faults", "stuck_kernel", "memory_errors",
-    "disabled_space", "grow", "several_l1s", "walker_off",
+    "disabled_space", "grow", "several_l1s", "round_addresses", "walker_off",
     "size_filter", "marks"])
 def test_directed(bench, scenario):
     run_cpp(bench, scenario, 1)

@@ -1796,6 +1796,46 @@ void several_l1s(uint64_t seed) {
   std::printf("ok\n");
 }
 
+// Buffers at round addresses, and the same addresses in another space, do not fight for one set: the
+// L1 TLB of 4 KiB pages has four sets of three ways, so ten pages fit if they are spread.
+void round_addresses(uint64_t seed) {
+  Quiet b(seed, 1);
+  std::vector<std::pair<int, Page*>> pages;
+  for (int asid = 1; asid <= 2; ++asid)
+    for (uint64_t i = 0; i < 5; ++i)
+      pages.emplace_back(asid - 1,
+                         &b.add_page(asid, Quiet::kBase + ((i + 1) << 24), 0, false, false));
+  b.add_frames(0, pages.size());
+  for (auto& [port, page] : pages) b.install(*page, true, true, nullptr);
+  b.done();
+  uint64_t hits = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    if (turn == 2) hits = b.events[0][0] + b.events[2][0];
+    for (auto& [port, page] : pages) {
+      b.read(port, Quiet::at(page->addr));
+      b.answered(port);
+    }
+  }
+  hits = b.events[0][0] + b.events[2][0] - hits;
+  if (hits != pages.size()) fail("%d of %d hit", int(hits), int(pages.size()));
+  // An invalidation finds each of them.
+  for (auto& [port, page] : pages) {
+    b.invalidate(*page, nullptr);
+    b.done();
+    const uint64_t faults = b.faults_seen;
+    auto burst = Quiet::at(page->addr);
+    burst.error = true;
+    b.read(port, burst);
+    b.until("a fault", [&] { return !b.faults.empty(); });
+    b.reply(b.faults.front(), true, nullptr);
+    b.faults.pop_front();
+    b.done();
+    b.answered(port);
+    expect(b.faults_seen == faults + 1, "it faults");
+  }
+  std::printf("ok\n");
+}
+
 // A walk reads one set where a region has pages of one size only, and never misses a page because
 // the filter forgot it.
 void size_filter(uint64_t seed) {
@@ -1945,6 +1985,7 @@ int main(int argc, char** argv) {
       {"grow", [&] { grow(seed); }},
       {"marks", [&] { marks(seed); }},
       {"several_l1s", [&] { several_l1s(seed); }},
+      {"round_addresses", [&] { round_addresses(seed); }},
       {"size_filter", [&] { size_filter(seed); }},
       {"walker_off", [&] { walker_off(seed); }},
       {"look_ahead", [&] { look_ahead(seed); }},
