@@ -1,4 +1,5 @@
-//! What the blocks of the shell cost, mapped by Yosys to an UltraScale+ device (`tools/synthesis`).
+//! What the blocks of the shell cost, mapped by Yosys to an UltraScale+ device (`tools/synthesis`), and
+//! how fast two of them clock in an ECP5, placed and routed by nextpnr (`tools/fmax`).
 
 use super::{speed, Failure};
 use crate::row::{Row, Target};
@@ -58,6 +59,26 @@ const BLOCKS: [Block; 10] = [
     },
 ];
 
+/// Blocks that are placed and routed, and the top of each: one with memories and compares, one with
+/// adders and shifts, both small enough for the smaller devices.
+const ROUTED: [(&str, &str); 2] = [
+    ("l1_tlb", "tmb_l1_tlb"),
+    ("fabric_stripe", "tmb_fabric_stripe"),
+];
+
+/// What `tools/fmax` says.
+#[derive(serde::Deserialize)]
+struct Speed {
+    fmax_mhz: f64,
+    longest_path: SlowestPath,
+}
+
+#[derive(serde::Deserialize)]
+struct SlowestPath {
+    from: String,
+    to: String,
+}
+
 /// What `tools/synthesis` says.
 #[derive(serde::Deserialize)]
 struct Report {
@@ -76,18 +97,24 @@ struct Longest {
     to: String,
 }
 
-fn synthesise(home: &Path, block: &Block) -> Result<Report, Failure> {
+/// Runs a tool on a module of the shell.
+fn run<Said: serde::de::DeserializeOwned>(
+    home: &Path,
+    tool: &str,
+    top: &str,
+    once: &[&str],
+) -> Result<Said, Failure> {
     let mut command = Command::new(speed::python(home));
     command
-        .arg(home.join("tools/synthesis"))
-        .args(["--top", block.top, "-f", "rtl/shell/tmb_shell.f"])
+        .arg(home.join("tools").join(tool))
+        .args(["--top", top, "-f", "rtl/shell/tmb_shell.f"])
         .stderr(Stdio::inherit());
-    for module in block.once {
+    for module in once {
         command.args(["--once", module]);
     }
     let output = command.output()?;
     if !output.status.success() {
-        return Err(format!("tools/synthesis --top {} failed", block.top).into());
+        return Err(format!("tools/{tool} --top {top} failed").into());
     }
     Ok(serde_json::from_slice(&output.stdout)?)
 }
@@ -97,7 +124,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     let (mut latches, mut warnings) = (0.0, 0);
     for block in &BLOCKS {
-        let report = synthesise(&home, block)?;
+        let report: Report = run(&home, "synthesis", block.top, block.once)?;
         eprintln!(
             "synth {}: longest path from {} to {}",
             block.name, report.longest_path.from, report.longest_path.to
@@ -123,5 +150,18 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         "",
         none,
     ));
+    for (name, top) in ROUTED {
+        let speed: Speed = run(&home, "fmax", top, &[])?;
+        eprintln!(
+            "synth {name}: slowest path from {} to {}",
+            speed.longest_path.from, speed.longest_path.to
+        );
+        rows.push(Row::new(
+            &format!("synth.ecp5_fmax.{name}"),
+            speed.fmax_mhz,
+            "MHz",
+            Target::Shown,
+        ));
+    }
     Ok(rows)
 }
