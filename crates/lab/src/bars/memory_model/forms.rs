@@ -135,30 +135,74 @@ impl Forms<'_> {
         service * load / (2.0 * (1.0 - load))
     }
 
+    /// How long a refresh stops random reads. The last row that was opened stays open for tRAS, and the
+    /// time since is that of random arrivals.
+    fn random_stop(&self, interval: f64) -> f64 {
+        let t = &self.0.timing;
+        let ras = t.ras as f64;
+        let open = ras - interval * (1.0 - (-ras / interval).exp());
+        open + (t.rp + t.rfc) as f64
+    }
+
+    /// Mean wait of random reads for their bank, and then, as responses are in order, for older reads
+    /// of other banks.
+    ///
+    /// A read that waits `w` holds up one that comes `s` later and waits less than `w - s`. Reads come
+    /// at random, so the number that hold one up beyond `x` is Poisson with mean `E[(W - x)+] / interval`,
+    /// and that none does is its chance of zero.
+    fn ordered_wait(&self, interval: f64) -> f64 {
+        const STEP: f64 = 0.25;
+        let cycle = self.bank_cycle(false);
+        let banks = f64::from(self.0.address.banks());
+        // Beyond ten services nobody waits at these loads.
+        let steps = (10.0 * cycle / STEP) as usize;
+        let waits: Vec<f64> = (0..steps)
+            .map(|step| constant_service_wait(step as f64 * STEP, cycle, 1.0 / (interval * banks)))
+            .collect();
+        let (mut held, mut mean) = (0.0, 0.0);
+        for own in waits.iter().rev() {
+            held += (1.0 - own) * STEP / interval;
+            mean += (1.0 - own * (-held).exp()) * STEP;
+        }
+        mean
+    }
+
     /// Random reads at random times find another row open (or a bank closed by a refresh), wait for
-    /// their bank, for the activation window and for refreshes, and then for older reads of other
-    /// banks, as responses are in order.
+    /// their bank and for older reads, for the activation window, and for refreshes.
+    ///
+    /// What gathered behind a refresh is served as fast as random reads can be. While that lasts, reads
+    /// wait for banks and for older reads as at that rate.
     pub fn random_latency(&self, interval: f64) -> f64 {
         let t = &self.0.timing;
         let banks = f64::from(self.0.address.banks());
         let refi = t.refi as f64;
-        let cycle = self.bank_cycle(false);
-        let bank_load = cycle / (interval * banks);
         let window = 1.0 / self.activation_peak();
         // Banks that a refresh closed, and nobody has used since.
         let accesses = refi / interval;
         let closed = banks * (1.0 - (-accesses / banks).exp()) / accesses;
         let open = (t.rcd as f64) + (1.0 - closed) * t.rp as f64;
-        let stop = (t.rp + t.rfc) as f64;
-        // Older reads that wait for their bank longer than the time between: the second moment of
-        // the wait over twice the interval.
-        let wait = Self::random_wait(cycle, bank_load);
-        let second = 2.0 * wait * wait + cycle * cycle * bank_load / (3.0 * (1.0 - bank_load));
+        let fastest = self.up() / self.random();
+        let load = fastest / interval;
+        let stop = self.random_stop(interval);
+        let behind_refresh = stop / (refi * (1.0 - load));
+        let calm = self.ordered_wait(interval);
         self.idle_hit()
             + open
-            + wait
+            + calm
             + Self::random_wait(window, window / interval)
-            + second / (2.0 * interval)
-            + Self::fluid_wait(stop, refi, window / interval)
+            + Self::fluid_wait(stop, refi, load)
+            + behind_refresh * (self.ordered_wait(fastest) - calm)
     }
+}
+
+/// Chance that the wait in a queue of constant service and random arrivals is at most `wait` (Erlang).
+fn constant_service_wait(wait: f64, service: f64, rate: f64) -> f64 {
+    let mut sum = 0.0;
+    let mut factorial = 1.0;
+    for ahead in 0..=(wait / service) as i32 {
+        factorial *= f64::from(ahead.max(1));
+        let rest = rate * (wait - f64::from(ahead) * service);
+        sum += (-rest).powi(ahead) / factorial * rest.exp();
+    }
+    (1.0 - rate * service) * sum
 }

@@ -32,10 +32,27 @@ impl Places<'_> {
         (0..count).map(|index| index * 64).collect()
     }
 
-    /// Sequential, and never in a bank that `sequential` of the same index is in.
-    pub fn other_bank(&self, count: u64) -> Vec<u64> {
-        let distance = self.encode(0, 1, 1 << 8, 0);
-        (0..count).map(|index| distance + index * 64).collect()
+    /// Sequential within DRAM rows, over one half of the banks. Streams over different halves never
+    /// meet in a bank, however far one is ahead of the other.
+    pub fn half_of_banks(&self, count: u64, half: u64) -> Vec<u64> {
+        let map = &self.0.address;
+        let (groups, banks) = (
+            u64::from(map.bank_groups),
+            u64::from(map.banks_per_group) / 2,
+        );
+        let columns = self.columns();
+        (0..count)
+            .map(|index| {
+                let stripe = index / (groups * columns);
+                let bank = half * banks + stripe % banks;
+                self.encode(
+                    index % groups,
+                    bank,
+                    stripe / banks,
+                    index / groups % columns,
+                )
+            })
+            .collect()
     }
 
     /// A new DRAM row of the same bank each.
