@@ -5,7 +5,7 @@ use crate::ids::{BufferId, FaultToken, IoId, ObjectId, OperationId, RequestId};
 use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, Stripe, TableGeometry, VirtAddr};
 
 /// What the card shall do; each is one command of docs/architecture.md ("Command ring").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Host memory to card memory.
     CopyIn {
@@ -108,7 +108,7 @@ impl Operation {
 }
 
 /// A mapping, for answers and messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MappingInfo {
     /// First address.
     pub address: VirtAddr,

@@ -4,7 +4,7 @@ use crate::ids::BufferId;
 use units::HostAddr;
 
 /// A page's worth of a DMA buffer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Part {
     /// Which buffer.
     pub buffer: BufferId,
@@ -15,7 +15,7 @@ pub struct Part {
 }
 
 /// The parts that nobody uses. The one given back last is handed out first: it is warm.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct BufferPool {
     free: Vec<Part>,
     total: usize,

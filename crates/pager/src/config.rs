@@ -7,7 +7,7 @@ use units::{CardAddr, FrameNumber, HostAddr, PageSize, TableGeometry, ROW_BYTES}
 pub(crate) const MAX_SETS_LOG2: u8 = 24;
 
 /// Card memory of one channel that the pager may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChannelMemory {
     /// First byte; a multiple of 4 KiB.
     pub base: CardAddr,

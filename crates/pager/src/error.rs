@@ -8,7 +8,7 @@ use thiserror::Error;
 use units::{Asid, PageSize, Stripe, VirtAddr};
 
 /// Why I/O on an object failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Hash)]
 pub enum IoError {
     /// The system's error number.
     #[error("system error {0}")]
@@ -24,7 +24,7 @@ pub enum IoError {
 }
 
 /// A direction of I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the object to the card.
     Read,
@@ -50,7 +50,7 @@ fn name(asid: &Asid) -> u8 {
 }
 
 /// Why a request failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Hash)]
 pub enum PagerError {
     /// The name is taken.
     #[error("address space {} exists already: destroy it first or use a free ASID", name(.asid))]

@@ -67,7 +67,7 @@ pub enum FaultCause {
 
 /// Something that happened, or that somebody wants. Every event with a `request` is answered by
 /// exactly one [`Action::Complete`](crate::Action::Complete), at once or later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// Makes an address space: allocates its page table and zeroes it. Complete when
     /// [`Action::EnableSpace`](crate::Action::EnableSpace) has been emitted.

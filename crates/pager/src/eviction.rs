@@ -3,6 +3,7 @@
 use crate::page::ObjectPage;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
 
 /// What a policy wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,20 +66,18 @@ impl Line {
     }
 }
 
-/// First in, first out: FSRF's policy (§4.6).
-#[derive(Clone, Debug, Default)]
-pub struct Fifo {
-    line: Line,
+/// Equal order, equal hash: tickets only count up.
+impl Hash for Line {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.by_ticket.len().hash(hasher);
+        self.by_ticket.values().for_each(|page| page.hash(hasher));
+    }
 }
 
-impl Fifo {
-    /// Tickets count from zero again; the order stays.
-    #[cfg(feature = "testing")]
-    pub(crate) fn renumber(&mut self) {
-        for page in std::mem::take(&mut self.line).by_ticket.into_values() {
-            self.line.push(page);
-        }
-    }
+/// First in, first out: FSRF's policy (§4.6).
+#[derive(Clone, Debug, Default, Hash)]
+pub struct Fifo {
+    line: Line,
 }
 
 impl EvictionPolicy for Fifo {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A set of page numbers, stored as disjoint, non-adjacent ranges.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ExtentSet {
     /// Start to end of each range.
     ranges: BTreeMap<u64, u64>,

@@ -13,7 +13,7 @@ const UNIT_BITS: u8 = 12;
 
 /// Free blocks of a range. A block of order `k` is `2^k` units of 4 KiB, aligned to its size.
 /// The lowest block that fits is taken, so that equal histories give equal frames.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct Buddy {
     /// Free blocks by order.
     free: Vec<BTreeSet<u32>>,
@@ -119,7 +119,7 @@ fn share_order(stripe: Stripe, order: u8) -> u8 {
 }
 
 /// Free memory of all channels.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct FrameMemory {
     channel_bytes_log2: u8,
     ranges: Vec<ChannelMemory>,

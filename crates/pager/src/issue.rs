@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use units::Asid;
 
 /// What the completion of a command means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Meaning {
     /// A page table is zeroed.
     TableZeroed(Asid),
@@ -113,29 +113,6 @@ impl Issued {
 
     pub(crate) fn operations(&self) -> &BTreeMap<OperationId, Meaning> {
         &self.operations
-    }
-
-    /// Names count from zero again, in the same order. Returns old names with new ones.
-    #[cfg(feature = "testing")]
-    pub(crate) fn renumber(
-        &mut self,
-    ) -> (BTreeMap<OperationId, OperationId>, BTreeMap<IoId, IoId>) {
-        let operations = std::mem::take(&mut self.operations);
-        let io = std::mem::take(&mut self.io);
-        let (mut renamed, mut renamed_io) = (BTreeMap::new(), BTreeMap::new());
-        for (number, (old, meaning)) in operations.into_iter().enumerate() {
-            let new = OperationId(number as u32);
-            self.operations.insert(new, meaning);
-            renamed.insert(old, new);
-        }
-        for (number, (old, what)) in io.into_iter().enumerate() {
-            let new = IoId(number as u64);
-            self.io.insert(new, what);
-            renamed_io.insert(old, new);
-        }
-        self.next_operation = renamed.len() as u32;
-        self.next_io = renamed_io.len() as u64;
-        (renamed, renamed_io)
     }
 
     pub(crate) fn io_count(&self) -> usize {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use units::{Asid, PageSize, VirtAddr};
 
 /// A file, a range of one, or memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Object {
     pub(crate) bytes: u64,
     pub(crate) kind: ObjectKind,

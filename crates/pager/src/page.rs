@@ -16,7 +16,7 @@ pub struct ObjectPage {
 }
 
 /// Why a page is written back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// Sync: the page stays.
     Clean,
@@ -25,7 +25,7 @@ pub enum Purpose {
 }
 
 /// How far a write-back is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
     /// Entries are being protected or invalidated; the card drains what was under way.
     Draining,
@@ -39,7 +39,7 @@ pub enum Stage {
 
 /// Where a page is in its life. `docs/blocks/pager.md` has the diagram; [`State::may_become`] is the
 /// same as a table. A page without record is absent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// Wanted; no frame yet.
     Waiting,
@@ -153,7 +153,7 @@ impl State {
 }
 
 /// Somebody who wants the page in a space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Waiter {
     pub(crate) asid: Asid,
     /// First address of the page in that space.
@@ -162,7 +162,7 @@ pub(crate) struct Waiter {
 }
 
 /// What somebody wants of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Wish {
     /// An access waits.
     Access(Access),
@@ -173,7 +173,7 @@ pub(crate) enum Wish {
 }
 
 /// An access of a kernel that is parked in the card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Access {
     pub(crate) token: FaultToken,
     pub(crate) address: VirtAddr,
@@ -195,7 +195,7 @@ impl Waiter {
 }
 
 /// A page-table entry that shows the page: the reverse list of mappings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Entry {
     pub(crate) asid: Asid,
     pub(crate) address: VirtAddr,
@@ -203,7 +203,7 @@ pub(crate) struct Entry {
 }
 
 /// A page that is wanted or on the card.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Page {
     pub(crate) state: State,
     pub(crate) frame: Option<FrameNumber>,

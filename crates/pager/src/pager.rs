@@ -360,18 +360,16 @@ impl Pager {
         }
     }
 
-    /// Forgets how often things have happened; names keep only their order.
+    /// Hashes all that changes, but for what only counts, commands and I/O under way, and policies: those
+    /// are hashed by whoever carries them out.
     #[cfg(feature = "testing")]
-    pub(crate) fn renumber(
-        &mut self,
-    ) -> (
-        BTreeMap<OperationId, OperationId>,
-        BTreeMap<crate::IoId, crate::IoId>,
-    ) {
-        self.statistics = Statistics::default();
-        self.frame_queue.renumber();
-        self.buffer_queue.renumber();
-        self.issued.renumber()
+    pub(crate) fn hash_state(&self, hasher: &mut impl std::hash::Hasher) {
+        use std::hash::Hash;
+        let lists = (&self.spaces, &self.creating, &self.objects, &self.pages);
+        let queues = (&self.frame_queue, &self.buffer_queue);
+        let sets = (&self.releasing, &self.cleaning, &self.examined);
+        let rest = (&self.memory, &self.buffers, &self.requests);
+        (lists, queues, sets, rest).hash(hasher);
     }
 
     /// Plants a mistake.

@@ -2,9 +2,10 @@
 
 use crate::page::ObjectPage;
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 /// How urgent a page is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Urgency {
     /// A stream stands still for it, or it frees what such a page needs.
     Head,
@@ -64,17 +65,18 @@ impl PageQueue {
         self.order.is_empty()
     }
 
-    /// Places count from zero again; the order stays.
-    #[cfg(feature = "testing")]
-    pub(crate) fn renumber(&mut self) {
-        let order = std::mem::take(self);
-        for ((urgency, _), page) in order.order {
-            self.push(page, urgency);
-        }
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.order.len()
+    }
+}
+
+/// Equal order, equal hash: places only count up.
+impl Hash for PageQueue {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.order.len().hash(hasher);
+        for (&(urgency, _), page) in &self.order {
+            (urgency, page).hash(hasher);
+        }
     }
 }
 

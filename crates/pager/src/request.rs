@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use units::Asid;
 
 /// What is left to do when the pages are done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Last {
     /// Nothing.
     Answer,
@@ -19,7 +19,7 @@ pub(crate) enum Last {
     DestroySpace(Asid),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct Open {
     /// Pages that it waits for, and one while it is being set up.
     left: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Ended {
 }
 
 /// All requests under way.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Requests {
     open: BTreeMap<RequestId, Open>,
 }

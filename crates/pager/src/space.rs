@@ -13,7 +13,7 @@ use units::{FrameNumber, PageSize, VirtAddr};
 const FIRST_CHOICE: u64 = 256 << 20;
 
 /// A range of a space that shows a range of an object. Its address is the key it is stored under.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Mapping {
     pub(crate) pages: u64,
     pub(crate) object: ObjectId,
@@ -42,7 +42,7 @@ impl Mapping {
 }
 
 /// Where a space is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Phase {
     /// The table is being zeroed.
     Creating,
@@ -53,14 +53,14 @@ pub(crate) enum Phase {
 }
 
 /// A table on its way out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct OldTable {
     pub(crate) frame: FrameNumber,
     pub(crate) sets_log2: u8,
 }
 
 /// One address space.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Space {
     pub(crate) phase: Phase,
     pub(crate) table: TableImage,

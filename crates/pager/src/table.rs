@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use units::{PageNumber, PageSize, TableGeometry, VirtAddr};
 
 /// The image of one table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct TableImage {
     geometry: TableGeometry,
     page_size: PageSize,

@@ -21,6 +21,18 @@ fn every_order_of_two_pages_is_right() {
 }
 
 #[test]
+fn kernels_that_never_end_are_right_as_well() {
+    for install_order in [InstallOrder::Fenced, InstallOrder::OnCompletion] {
+        let found = right(Small {
+            install_order,
+            accesses: Small::ANY,
+            ..Small::ONE_FRAME
+        });
+        assert!(found.states > 400, "{found:?}");
+    }
+}
+
+#[test]
 fn every_order_of_two_pages_that_want_one_frame_is_right() {
     for (clean_ahead, failures) in [(0, 1), (1, 0)] {
         right(Small {

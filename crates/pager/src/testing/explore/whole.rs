@@ -13,8 +13,7 @@ use crate::pager::{Pager, Policies};
 use crate::placement::{SpacePlacement, Striped};
 use crate::testing::Verdict;
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt::Write as _;
-use std::hash::{DefaultHasher, Hasher};
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard};
 use units::{Asid, CardAddr, HostAddr, PageSize, VirtAddr};
 
@@ -24,10 +23,10 @@ const BUFFER: u64 = 1 << 32;
 
 /// A policy whose state can be copied from outside.
 #[derive(Clone, Debug, Default)]
-struct Shared(Arc<Mutex<Fifo>>);
+pub(super) struct Shared(Arc<Mutex<Fifo>>);
 
 impl Shared {
-    fn fifo(&self) -> MutexGuard<'_, Fifo> {
+    pub(super) fn fifo(&self) -> MutexGuard<'_, Fifo> {
         self.0
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -57,26 +56,26 @@ impl EvictionPolicy for Shared {
 }
 
 /// What a frame or buffer holds: the page (`None`: zeroes) and how many writes it has seen.
-type Content = Option<(Option<u64>, u8)>;
+pub(super) type Content = Option<(Option<u64>, u8)>;
 
-#[derive(Clone, Copy, Debug)]
-struct Command {
-    id: OperationId,
-    operation: Operation,
-    fence: bool,
-    notify: bool,
+#[derive(Clone, Copy, Debug, Hash)]
+pub(super) struct Command {
+    pub(super) id: OperationId,
+    pub(super) operation: Operation,
+    pub(super) fence: bool,
+    pub(super) notify: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Io {
-    id: IoId,
-    write: bool,
-    page: u64,
-    buffer: usize,
+#[derive(Clone, Copy, Debug, Hash)]
+pub(super) struct Io {
+    pub(super) id: IoId,
+    pub(super) write: bool,
+    pub(super) page: u64,
+    pub(super) buffer: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stream {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Stream {
     Idle,
     /// Waits for the host.
     Faulted {
@@ -93,50 +92,64 @@ enum Stream {
     Held,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    frame: u64,
-    write: bool,
-    dirty: bool,
-    accessed: bool,
+#[derive(Clone, Copy, Debug, Hash)]
+pub(super) struct Entry {
+    pub(super) frame: u64,
+    pub(super) write: bool,
+    pub(super) dirty: bool,
 }
 
 /// What a request promises: this many writes of each page are in storage. `None`: nothing.
 type Promise = Option<Vec<u8>>;
 
 /// Everything but the pager.
-#[derive(Clone, Debug)]
-struct World {
-    commands: Vec<Command>,
-    events: VecDeque<Event>,
-    io: Vec<Io>,
-    table: BTreeMap<(u8, u64), Entry>,
-    frames: BTreeMap<u64, Content>,
-    buffers: Vec<Content>,
-    disk: Vec<u8>,
-    latest: Vec<u8>,
-    streams: Vec<Stream>,
-    mapped: Vec<bool>,
-    requests: BTreeMap<RequestId, Promise>,
-    left: Budget,
-    failed: bool,
+#[derive(Clone, Debug, Hash)]
+pub(super) struct World {
+    pub(super) commands: Vec<Command>,
+    pub(super) events: VecDeque<Event>,
+    pub(super) io: Vec<Io>,
+    pub(super) table: BTreeMap<(u8, u64), Entry>,
+    pub(super) frames: BTreeMap<u64, Content>,
+    pub(super) buffers: Vec<Content>,
+    pub(super) disk: Vec<u8>,
+    pub(super) latest: Vec<u8>,
+    pub(super) streams: Vec<Stream>,
+    pub(super) mapped: Vec<bool>,
+    pub(super) requests: BTreeMap<RequestId, Promise>,
+    pub(super) left: Budget,
+    pub(super) failed: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Budget {
-    accesses: u8,
-    syncs: u8,
-    unmaps: u8,
-    hints: u8,
-    stops: u8,
-    failures: u8,
+#[derive(Clone, Copy, Debug, Hash)]
+pub(super) struct Budget {
+    pub(super) accesses: u8,
+    pub(super) syncs: u8,
+    pub(super) unmaps: u8,
+    pub(super) hints: u8,
+    pub(super) stops: u8,
+    pub(super) failures: u8,
 }
 
-/// A state of the whole.
+/// The pager, and the policy inside it.
+pub(super) struct Brain {
+    pub(super) pager: Pager,
+    pub(super) policy: Shared,
+}
+
+impl Brain {
+    fn fork(&self) -> Self {
+        let policy = self.policy.fork();
+        Self {
+            pager: self.pager.fork(Whole::policies(&policy)),
+            policy,
+        }
+    }
+}
+
+/// A state of the whole. States between which the pager was told nothing share it.
 pub(super) struct Whole {
-    pager: Pager,
-    policy: Shared,
-    world: World,
+    pub(super) brain: Rc<Brain>,
+    pub(super) world: World,
 }
 
 /// What can happen next.
@@ -164,6 +177,14 @@ fn address(page: u64) -> VirtAddr {
 
 fn page_at(address: VirtAddr) -> u64 {
     address.get() / PAGE - 16
+}
+
+pub(super) fn frame_of(address: CardAddr) -> u64 {
+    address.get() / PAGE
+}
+
+pub(super) fn buffer_of(address: HostAddr) -> usize {
+    ((address.get() - BUFFER) / PAGE) as usize
 }
 
 impl Whole {
@@ -201,8 +222,7 @@ impl Whole {
         pager.plant(small.sabotage);
         let pages = small.pages as usize;
         let mut whole = Self {
-            pager,
-            policy,
+            brain: Rc::new(Brain { pager, policy }),
             world: World {
                 commands: Vec::new(),
                 events: VecDeque::new(),
@@ -266,44 +286,10 @@ impl Whole {
     }
 
     pub(super) fn fork(&self) -> Self {
-        let policy = self.policy.fork();
         Self {
-            pager: self.pager.fork(Self::policies(&policy)),
-            policy,
+            brain: Rc::clone(&self.brain),
             world: self.world.clone(),
         }
-    }
-
-    /// Names that count up are replaced by their order, so that equal states look equal.
-    pub(super) fn normalise(&mut self) {
-        let (operations, io) = self.pager.renumber();
-        self.policy.fifo().renumber();
-        let rename = |id: OperationId| operations.get(&id).copied();
-        for command in &mut self.world.commands {
-            command.id = rename(command.id).unwrap_or(OperationId(u32::MAX));
-        }
-        for event in &mut self.world.events {
-            if let Event::OperationDone { id, .. } = event {
-                *id = rename(*id).unwrap_or(OperationId(u32::MAX));
-            }
-        }
-        for transfer in &mut self.world.io {
-            transfer.id = io.get(&transfer.id).copied().unwrap_or_default();
-        }
-        self.world.io.sort_by_key(|io| io.id);
-    }
-
-    pub(super) fn fingerprint(&self) -> u128 {
-        let mut text = String::new();
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{:?}{:?}", self.pager, self.world);
-        let half = |seed: u8| {
-            let mut hasher = DefaultHasher::new();
-            hasher.write_u8(seed);
-            hasher.write(text.as_bytes());
-            u128::from(hasher.finish())
-        };
-        half(1) << 64 | half(2)
     }
 
     /// At rest: only kernels and clients could begin something.
@@ -410,12 +396,13 @@ impl Whole {
         let world = &mut self.world;
         match step {
             Step::Access(space, page, write) => {
-                world.left.accesses -= 1;
+                if world.left.accesses != Small::ANY {
+                    world.left.accesses -= 1;
+                }
                 let entry = world.table.get_mut(&(space, page));
                 let stream = &mut world.streams[usize::from(space)];
                 let entry = entry.filter(|entry| entry.write || !write);
                 if let Some(entry) = entry {
-                    entry.accessed = true;
                     entry.dirty |= write;
                     let frame = entry.frame;
                     *stream = Stream::Left { page, frame, write };
@@ -520,13 +507,13 @@ impl Whole {
     }
 
     fn is_file(&self) -> bool {
-        let object = self.pager.objects.get(&OBJECT);
+        let object = self.brain.pager.objects.get(&OBJECT);
         object.is_some_and(|object| object.kind != ObjectKind::Anonymous)
     }
 
     fn state(&self, index: u64) -> Option<State> {
         let object = OBJECT;
-        let page = self.pager.pages.get(&ObjectPage { object, index });
+        let page = self.brain.pager.pages.get(&ObjectPage { object, index });
         page.map(|page| page.state)
     }
 
@@ -545,7 +532,7 @@ impl Whole {
                 found.pairs.insert((kind(state), name));
             }
             Event::OperationDone { id, status, .. } => {
-                let meaning = self.pager.issued.operations().get(id);
+                let meaning = self.brain.pager.issued.operations().get(id);
                 let page = meaning.and_then(|meaning| meaning.page());
                 let good = *status == OperationStatus::Ok;
                 let name = if good {
@@ -591,9 +578,7 @@ impl Whole {
     /// A command takes effect.
     fn run(&mut self, command: Command, good: bool) -> Verdict<()> {
         let world = &mut self.world;
-        let frame_of = |address: CardAddr| address.get() / PAGE;
-        let buffer_of = |address: HostAddr| ((address.get() - BUFFER) / PAGE) as usize;
-        let (mut accessed, mut dirty) = (false, false);
+        let mut dirty = false;
         match command.operation {
             Operation::CopyIn { from, to, .. } => {
                 let content = world.buffers[buffer_of(from)];
@@ -615,7 +600,6 @@ impl Whole {
                     frame: u64::from(entry.frame.get()),
                     write: entry.write,
                     dirty: entry.dirty,
-                    accessed: entry.accessed,
                 };
                 let place = (asid.get(), page_at(address));
                 if world.table.insert(place, entry).is_some() {
@@ -626,13 +610,13 @@ impl Whole {
                 let place = (asid.get(), page_at(address));
                 let entry = world.table.remove(&place);
                 let entry = entry.ok_or_else(|| format!("{place:?} is absent"))?;
-                (accessed, dirty) = (entry.accessed, entry.dirty);
+                dirty = entry.dirty;
             }
             Operation::Protect { asid, address, .. } => {
                 let place = (asid.get(), page_at(address));
                 let entry = world.table.get_mut(&place);
                 let entry = entry.ok_or_else(|| format!("{place:?} is absent"))?;
-                (accessed, dirty) = (entry.accessed, entry.dirty);
+                dirty = entry.dirty;
                 entry.write = false;
                 entry.dirty = false;
             }
@@ -661,7 +645,8 @@ impl Whole {
             self.world.events.push_back(Event::OperationDone {
                 id: command.id,
                 status,
-                accessed,
+                // The policy of these worlds does not ask.
+                accessed: false,
                 dirty,
             });
         }
@@ -720,13 +705,18 @@ impl Whole {
         self.note(&event, found);
         let mut actions = Vec::new();
         take_moves();
-        self.pager.handle(event, &mut actions);
+        if Rc::get_mut(&mut self.brain).is_none() {
+            self.brain = Rc::new(self.brain.fork());
+        }
+        if let Some(brain) = Rc::get_mut(&mut self.brain) {
+            brain.pager.handle(event, &mut actions);
+        }
         let moves = take_moves().into_iter().filter(|(from, to)| from != to);
         found.moves.extend(moves);
         for action in actions {
             self.carry_out(&action)?;
         }
-        self.pager.check()
+        self.brain.pager.check()
     }
 
     fn carry_out(&mut self, action: &Action) -> Verdict<()> {
@@ -814,7 +804,7 @@ impl Whole {
 
     /// At rest: nobody waits, and nothing is lost when everything is put away.
     pub(super) fn judge_rest(&self) -> Verdict<()> {
-        if !self.pager.is_idle() || !self.world.requests.is_empty() {
+        if !self.brain.pager.is_idle() || !self.world.requests.is_empty() {
             return Err(format!(
                 "stuck: the pager waits for nothing, requests {:?}",
                 self.world.requests
@@ -837,8 +827,8 @@ impl Whole {
             discard: false,
         })?;
         end.finish()?;
-        let whole = end.pager.free_frames() == end.pager.total_frames();
-        if !whole || end.pager.resident_pages() > 0 || !end.world.requests.is_empty() {
+        let whole = end.brain.pager.free_frames() == end.brain.pager.total_frames();
+        if !whole || end.brain.pager.resident_pages() > 0 || !end.world.requests.is_empty() {
             return Err("frames or requests are left when everything is put away".into());
         }
         if file && end.world.disk != end.world.latest {
