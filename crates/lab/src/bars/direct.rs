@@ -46,6 +46,16 @@ impl Lane {
     }
 }
 
+impl Lane {
+    /// The same with its output so many bytes further.
+    pub fn with_output_moved(self, bytes: u64) -> Self {
+        Self {
+            output: self.output + bytes,
+            ..self
+        }
+    }
+}
+
 /// A kernel between two buffers, in one or several slots.
 pub struct Bench {
     driver: Driver<SimCard>,

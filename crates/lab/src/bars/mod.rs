@@ -69,6 +69,10 @@ pub const ALL: &[Bar] = &[
         measure: stream::measure_four,
     },
     Bar {
+        names: &["stream.hot4.over_banks.share_of_physical"],
+        measure: stream::measure_four_over_banks,
+    },
+    Bar {
         names: &[
             "sim.shell_ns_per_cycle",
             "sim.shell_khz",
@@ -171,6 +175,10 @@ pub const ALL: &[Bar] = &[
             "synth.warnings",
         ],
         measure: synthesis::measure,
+    },
+    Bar {
+        names: &["synth.ecp5_fmax.l1_tlb", "synth.ecp5_fmax.fabric_stripe"],
+        measure: synthesis::measure_fmax,
     },
     Bar {
         names: &["pager.random_events"],

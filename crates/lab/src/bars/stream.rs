@@ -36,13 +36,19 @@ const BYTES_OF_FOUR: u64 = 8 << 20;
 /// Four channels of one row a cycle at 250 MHz.
 const PEAK_OF_FOUR: f64 = 64e9;
 
-fn time_of_four(translator: Translator) -> Result<Picoseconds, Failure> {
+/// Moves the output by one bank against the input: on F1 the DRAM row starts at bit 17 of an address, and
+/// its two lowest bits in every two are XORed into the bank.
+const BANK: u64 = 2 << 20;
+const BANKS: u64 = 4;
+
+/// Four slots that stream `bytes` each; the outputs lie `bank` banks from where they were.
+fn time_of_four(translator: Translator, bytes: u64, bank: u64) -> Result<Picoseconds, Failure> {
     let mut options = four_slots()?;
     options.shell.translator = translator;
     let lanes = (0..4)
-        .map(|channel| Lane::isolated(&options, channel))
+        .map(|channel| Lane::isolated(&options, channel).with_output_moved(bank * BANK))
         .collect();
-    let mut bench = Bench::open_lanes(options, "aes256ctr", BYTES_OF_FOUR, lanes)?;
+    let mut bench = Bench::open_lanes(options, "aes256ctr", bytes, lanes)?;
     bench.set_argument("key", &[7; 32])?;
     bench.set_argument("iv", &[9; 16])?;
     bench.run()
@@ -60,8 +66,8 @@ pub fn four_slots() -> Result<SimOptions, Failure> {
 /// Four AES slots, each in a space of its own on a channel of its own. FSRF, section 6.2: hot streaming
 /// has 98 % of physical addressing.
 pub fn measure_four() -> Result<Vec<Row>, Failure> {
-    let physical = time_of_four(Translator::Identity)?;
-    let paged = time_of_four(Translator::Paged)?;
+    let physical = time_of_four(Translator::Identity, BYTES_OF_FOUR, 0)?;
+    let paged = time_of_four(Translator::Paged, BYTES_OF_FOUR, 0)?;
     let rate = |time: Picoseconds| 8.0 * BYTES_OF_FOUR as f64 / time.as_seconds();
     eprintln!(
         "physical {:.2} GB/s, paged {:.2} GB/s of {:.0}",
@@ -83,4 +89,25 @@ pub fn measure_four() -> Result<Vec<Row>, Failure> {
             Target::Shown,
         ),
     ])
+}
+
+/// The same over all relations of input and output in the banks, total time against total time. Whether the
+/// two streams of a channel meet in a bank depends on where they lie and on how far the output lags behind;
+/// a single layout says more about that than about the translator.
+pub fn measure_four_over_banks() -> Result<Vec<Row>, Failure> {
+    let total = |translator| -> Result<f64, Failure> {
+        let mut total = 0.0;
+        for bank in 0..BANKS {
+            let time = time_of_four(translator, BANK, bank)?.as_seconds();
+            eprintln!(
+                "{translator:?}, outputs {bank} banks further: {:.1} us",
+                time * 1e6
+            );
+            total += time;
+        }
+        Ok(total)
+    };
+    let share = total(Translator::Identity)? / total(Translator::Paged)?;
+    let name = "stream.hot4.over_banks.share_of_physical";
+    Ok(vec![Row::new(name, share, "ratio", Target::Shown)])
 }

@@ -150,6 +150,13 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         "",
         none,
     ));
+    Ok(rows)
+}
+
+/// `synth.ecp5_fmax.*`
+pub fn measure_fmax() -> Result<Vec<Row>, Failure> {
+    let home = card::sim::home();
+    let mut rows = Vec::new();
     for (name, top) in ROUTED {
         let speed: Speed = run(&home, "fmax", top, &[])?;
         eprintln!(
