@@ -203,8 +203,8 @@ fn processor_seconds() -> Option<f64> {
     Some((ticks(11)? + ticks(12)?) / 100.0)
 }
 
-/// Two lines that share a way, a unit and buffers of one message; and two lines of a unit whose
-/// application waits for one before it answers the other.
+/// Two lines that share a way, a unit and buffers of one message, with one cache and with two; and
+/// two lines of a unit whose application waits for one before it answers the other.
 ///
 /// # Errors
 ///
@@ -214,6 +214,8 @@ pub fn shared_way(folder: &Path) -> Result<Figure, BenchError> {
     let protocol = load(&file(folder, "mesi"), 1)?;
     holds(&protocol, &Setting::shared_way())?;
     holds(&protocol, &Setting::application_waits())?;
+    let protocol = load(&file(folder, "mesi"), 2)?;
+    holds(&protocol, &Setting::shared_way())?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(Figure::new(
         "protocol.mesi_shared_way.check_s",

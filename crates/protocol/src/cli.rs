@@ -95,11 +95,11 @@ pub fn tasks(spec: &Spec, caches: usize, threads: usize) -> Vec<Task> {
         .collect();
     let frees_ways = spec.operations.iter().any(|op| op.internal);
     if frees_ways {
-        tasks.push(Task {
-            name: "two lines, one way, one unit".to_owned(),
-            caches: 1,
+        tasks.extend((1..=caches.clamp(1, 2)).map(|caches| Task {
+            name: format!("{caches} x {}, two lines, one way, one unit", spec.remote),
+            caches,
             setting: Setting::shared_way(),
-        });
+        }));
     }
     tasks.push(Task {
         name: "two lines, one unit, waiting application".to_owned(),

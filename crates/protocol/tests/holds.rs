@@ -63,12 +63,17 @@ fn a_request_may_be_held_instead_of_stalled() {
 
 #[test]
 fn symmetry_only_merges() {
-    for name in ["esi", "msi"] {
-        let protocol = common::protocol(name, 2);
-        let with = check(&protocol, &Setting::default(), &mut |_| {}).unwrap();
+    let cases = [
+        ("esi", 2, Setting::default()),
+        ("msi", 2, Setting::default()),
+        ("mesi", 1, Setting::shared_way()),
+    ];
+    for (name, caches, setting) in cases {
+        let protocol = common::protocol(name, caches);
+        let with = check(&protocol, &setting, &mut |_| {}).unwrap();
         let setting = Setting {
             symmetry: false,
-            ..Setting::default()
+            ..setting
         };
         let without = check(&protocol, &setting, &mut |_| {}).unwrap();
         assert!(with.states < without.states && without.states <= 2 * with.states);

@@ -312,7 +312,7 @@ impl<const W: usize> Model<W> {
             layout,
             ways: setting.ways,
             capacity: setting.capacity,
-            symmetry: setting.symmetry && layout.caches > 1 && layout.lines == 1,
+            symmetry: setting.symmetry && (layout.caches > 1 || layout.lines > 1),
             application_waits: setting.application_waits,
             home_events: directory.events.len(),
             home_cells,
@@ -385,6 +385,9 @@ impl<const W: usize> Model<W> {
         if !self.symmetry {
             return *state;
         }
+        if self.layout.lines == 2 {
+            return self.canonical_pair(state);
+        }
         let caches = self.layout.caches;
         let home_state = home_state(home(state[0], 0));
         let role = |i: usize| self.roles[home_state * caches + i];
@@ -415,6 +418,30 @@ impl<const W: usize> Model<W> {
         let half = home(state[0], 0) & !HOME_STATE | next;
         image[0] = with_home(state[0], 0, half);
         image
+    }
+
+    /// The same for two lines: caches change places on both at once, and the lines with each other. The
+    /// least of the images.
+    fn canonical_pair(&self, state: &State<W>) -> State<W> {
+        let mut least = *state;
+        for (number, order) in self.orders.iter().enumerate() {
+            let mut image = *state;
+            for line in 0..2 {
+                let half = home(state[0], line);
+                let next = self.images[home_state(half) * self.orders.len() + number];
+                image[0] = with_home(image[0], line, half & !HOME_STATE | next);
+                for (cache, &from) in order.iter().enumerate() {
+                    image[self.layout.word(line, cache)] = state[self.layout.word(line, from)];
+                }
+            }
+            let mut swapped = image;
+            swapped[0] = image[0].rotate_left(32);
+            for cache in 0..self.layout.caches {
+                swapped.swap(self.layout.word(0, cache), self.layout.word(1, cache));
+            }
+            least = least.min(image).min(swapped);
+        }
+        least
     }
 
     /// Takes every step of a state.
