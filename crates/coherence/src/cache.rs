@@ -373,6 +373,13 @@ impl Cache {
         self.lines.is_empty()
     }
 
+    /// Every set has as many lines as it keeps, so that each new line evicts one.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        let kept = self.ways - self.evict_ahead.min(self.ways);
+        self.sets.iter().all(|set| set.len() >= kept)
+    }
+
     /// Nothing is under way or waits to be sent.
     #[must_use]
     pub fn is_quiet(&self) -> bool {

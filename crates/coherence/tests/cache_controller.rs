@@ -262,3 +262,31 @@ fn an_access_that_waits_too_long_is_reported() {
         "{error}"
     );
 }
+
+#[test]
+fn what_comes_right_behind_a_store_sees_it() {
+    for kind in [AccessKind::Evict, AccessKind::Acquire] {
+        for gap in 0..4 {
+            let mut system = system();
+            ask(&mut system, AccessKind::Store, 0, 7, None, 1);
+            answer(&mut system);
+            let value = 50 + u64::from(gap);
+            ask(&mut system, AccessKind::Store, 1, 7, None, value);
+            for tag in 0..gap {
+                let other = 100 + u64::from(tag);
+                ask(&mut system, AccessKind::Load, 10 + tag, other, None, 0);
+            }
+            ask(&mut system, kind, 2, 7, None, 0);
+            run(&mut system, 2 * SOON);
+            if kind == AccessKind::Evict {
+                let memory = system.cpu.memory(PlainLine(7));
+                assert_eq!(memory[ROW_WORDS], value, "behind {gap} others");
+            } else {
+                let mut answers = system.card.answers.iter();
+                let acquired = answers.find(|(_, answer)| answer.tag == 2);
+                let (_, acquired) = acquired.expect("an answer");
+                assert_eq!(acquired.row, [value; ROW_WORDS], "behind {gap} others");
+            }
+        }
+    }
+}

@@ -4,6 +4,7 @@ use coherence::cache::{Access, Cache, Outcome};
 use coherence::home::{Directory, HomeError, Operation, OperationKind, Surroundings};
 use coherence::line::{write_parts, PlainLine, WORDS};
 use coherence::model::Geometry;
+use coherence::mutants::{try_mutant, Fate, MUTANTS};
 use coherence::platform::Platform;
 use coherence::registers;
 use coherence::system::{mesi, System, SystemError};
@@ -344,4 +345,16 @@ fn counters_count() {
             .expect("register"),
         8
     );
+}
+
+/// An assertion of the RTL that fails ends the run with an error, and not the whole process.
+#[test]
+fn a_fault_that_an_assertion_sees_is_an_error() {
+    let platform = Platform::enzian().expect("platform");
+    let locked = MUTANTS
+        .into_iter()
+        .find(|mutant| mutant.what == "locked lines are recalled");
+    let mutant = locked.expect("the mutant");
+    let fate = try_mutant(mutant, &plan(1), &platform.link).expect("a model");
+    assert!(matches!(fate, Fate::Found(_)), "{fate:?}");
 }

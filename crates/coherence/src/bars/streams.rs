@@ -11,6 +11,9 @@ use crate::platform::Platform;
 use crate::random::Random;
 use crate::system::{System, SystemError};
 
+/// Cycles between looks whether the cache is full.
+const FULL_EVERY: u64 = 1024;
+
 /// Lines a second of a stream in its steady state.
 fn stream(
     system: &mut System<Directory>,
@@ -30,11 +33,12 @@ fn stream(
     };
     let mut next = next;
     let mut cores = Cores::new(platform, || Some(next()));
-    // The cache is full of such lines, so that each new one evicts one.
-    let capacity = platform.cache.bytes / BYTES;
-    let target = system.delivered().0 + capacity + capacity / 4;
-    while system.delivered().0 < target {
-        cores.cycle(system, access)?;
+    // Until each new line evicts one: at random, the last set is full long after as many lines have
+    // come as the cache holds.
+    while !system.cache.is_full() {
+        for _ in 0..FULL_EVERY {
+            cores.cycle(system, access)?;
+        }
     }
     let (from, start) = (count(system), system.now_ps());
     while count(system) < from + lines {

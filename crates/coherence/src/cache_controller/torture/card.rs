@@ -135,7 +135,13 @@ impl Torture {
             return;
         }
         let Some(tag) = self.free_tag() else { return };
-        let (line, counter) = self.any_line();
+        // Often right behind another access to the line, so that they meet in the pipeline.
+        let again = self.random.chance(1, 3);
+        let (line, counter) = match self.last {
+            Some(last) if again => last,
+            _ => self.any_line(),
+        };
+        self.last = Some((line, counter));
         let second = !counter && self.random.chance(1, 2);
         let choice = self.random.below(16);
         if choice == 0 {

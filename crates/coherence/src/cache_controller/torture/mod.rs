@@ -93,6 +93,8 @@ struct Torture {
     counters: Vec<PlainLine>,
     hold_limit: u64,
     jobs: Vec<Option<Job>>,
+    /// What the card's last access fell on.
+    last: Option<(PlainLine, bool)>,
     cpu: HashMap<u64, CpuJob>,
     /// Of counters: who wrote which value, and every value once.
     value_of_stamp: HashMap<u64, u64>,
@@ -130,6 +132,7 @@ pub fn run(plan: &Plan, library: &Path, link: &LinkFigures) -> Result<Report, Ca
         counters,
         hold_limit: plan.geometry.hold_limit as u64,
         jobs: vec![None; TAGS],
+        last: None,
         cpu: HashMap::new(),
         value_of_stamp: HashMap::from([(0, 0)]),
         values: HashSet::new(),
