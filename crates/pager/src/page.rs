@@ -98,15 +98,14 @@ impl State {
                             | (Stage::CopyingOut(_), Stage::Writing(_))
                     )
             }
-            (WritingBack { .. }, Resident) => true,
+            // Clean after all, or saved, or refused.
+            (WritingBack { purpose, stage }, Resident) => match stage {
+                Stage::Draining => purpose == Purpose::Clean,
+                Stage::AwaitingBuffer => false,
+                Stage::CopyingOut(_) | Stage::Writing(_) => true,
+            },
             // Somebody wants the page again that has just been released.
-            (
-                WritingBack {
-                    purpose: Purpose::Release,
-                    ..
-                },
-                Waiting,
-            ) => true,
+            (WritingBack { .. }, Waiting) => self.may_end(),
             _ => false,
         }
     }
@@ -120,7 +119,8 @@ impl State {
                 | Self::Loading { .. }
                 | Self::WritingBack {
                     purpose: Purpose::Release,
-                    ..
+                    // A failed copy of what is discarded anyway is as good as none.
+                    stage: Stage::Draining | Stage::CopyingOut(_) | Stage::Writing(_),
                 }
         )
     }
