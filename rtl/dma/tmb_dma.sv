@@ -19,7 +19,7 @@
 // answer, or the acceptance of a fault reply: never earlier.
 //
 // Throughput: one row a cycle from the host and one to it, at the same time. Latency: doorbell to
-// fetch 3 cycles; command to first burst 4 cycles.
+// fetch 3 cycles; command to first burst 5 cycles.
 // Back-pressure: reads of either side are asked for only with room for them; an event ring without
 // room holds completions, then units, then dispatch. No deadlock: every unit's header says why;
 // between units, waiting goes one way only: queue -> dispatch -> units -> completions -> events ->
@@ -161,9 +161,17 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
   logic [NumDone-1:0] done_valid, done_ready;
   completion_t done [NumDone];
 
-  // A command of a queue is complete.
-  logic [NumUnits-1:0] retired_valid;
+  // A command of a queue is complete. Counted a cycle later, so that the choice of a completion and the
+  // count do not follow each other; a fence waits that cycle longer.
+  logic [NumUnits-1:0] retired_valid, retired_valid_q;
   queue_t retired_queue [NumUnits];
+  queue_t retired_queue_q [NumUnits];
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) retired_valid_q <= '0;
+    else retired_valid_q <= retired_valid;
+  end
+  always_ff @(posedge clk_i) retired_queue_q <= retired_queue;
 
   copy_t copy [NumQueues];
   command_t command [NumQueues];
@@ -223,7 +231,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     );
 
     for (genvar u = 0; u < NumUnits; u++) begin : gen_retired
-      assign retired[u] = retired_valid[u] && retired_queue[u] == queue_t'(q);
+      assign retired[u] = retired_valid_q[u] && retired_queue_q[u] == queue_t'(q);
     end
     always_ff @(posedge clk_i) begin
       if (!rst_ni) running_q <= '0;

@@ -68,9 +68,8 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
   localparam int unsigned IndexWidth = $clog2(BufferRows);
 
   typedef struct packed {
-    host_addr_t   host_addr;
-    burst_len_t   len;
-    burst_index_t index;
+    host_addr_t host_addr;
+    burst_len_t len;
   } pending_t;
 
   typedef struct packed {
@@ -125,7 +124,7 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .rst_ni,
     .in_valid_i(start),
     .in_ready_o(pending_ready),
-    .in_data_i('{host_addr: chunk_i.host_addr, len: chunk_i.len, index: burst_index}),
+    .in_data_i('{host_addr: chunk_i.host_addr, len: chunk_i.len}),
     .out_valid_o(pending_valid),
     .out_ready_i(send),
     .out_data_o(pending)
@@ -135,7 +134,8 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
   // Rows from the card
   // ---------------------------------------------------------------------------------------------
 
-  burst_index_t arrive_burst;
+  // Bursts leave in the order of their indices: the one that leaves next.
+  burst_index_t arrive_burst, send_index_q;
   logic [IndexWidth-1:0] arrive_row;
   assign arrive_burst = read_rsp_i.tag[BurstIndexWidth-1:0];
   assign arrive_row = read_rsp_i.tag[BurstIndexWidth+:IndexWidth] + IndexWidth'(read_rsp_i.index);
@@ -147,12 +147,14 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
     if (!rst_ni) begin
       arrived_q <= '0;
       read_error_q <= '0;
+      send_index_q <= '0;
     end else begin
       if (read_rsp_valid_i && read_rsp_i.last) arrived_q[arrive_burst] <= 1'b1;
       if (read_rsp_valid_i && read_rsp_i.error) read_error_q[arrive_burst] <= 1'b1;
       if (send) begin
-        arrived_q[pending.index] <= 1'b0;
-        read_error_q[pending.index] <= 1'b0;
+        arrived_q[send_index_q] <= 1'b0;
+        read_error_q[send_index_q] <= 1'b0;
+        send_index_q <= burst_index_t'(send_index_q + 1'b1);
       end
     end
   end
@@ -164,7 +166,7 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
   logic release_ready, head_arrived, sent_ready, sent_valid;
   sent_t sent;
 
-  assign head_arrived = pending_valid && arrived_q[pending.index];
+  assign head_arrived = arrived_q[send_index_q];
   assign host_aw_valid_o = head_arrived && release_ready;
   assign send = host_aw_valid_o && host_aw_ready_i;
   assign host_aw_o = '{addr: pending.host_addr, len: pending.len};
@@ -200,7 +202,7 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .rst_ni,
     .in_valid_i(send),
     .in_ready_o(sent_ready),
-    .in_data_i('{read_error: read_error_q[pending.index], index: pending.index}),
+    .in_data_i('{read_error: read_error_q[send_index_q], index: send_index_q}),
     .out_valid_o(sent_valid),
     .out_ready_i(host_b_valid_i),
     .out_data_o(sent)
@@ -229,11 +231,12 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
 
   // The tracker has as many places as these queues.
   `TMB_ASSERT(PendingHasRoom, !start || pending_ready)
+  `TMB_ASSERT(ArrivedWasPending, !head_arrived || pending_valid)
   `TMB_ASSERT(SentHasRoom, !send || sent_ready)
   `TMB_ASSERT(ResponseWasAskedFor, !host_b_valid_i || sent_valid)
   `TMB_ASSERT_INIT(PlaceFitsTag, IndexWidth + BurstIndexWidth <= MemTagWidth)
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, pending_ready, sent_ready, sent_valid, read_rsp_i.tag};
+  assign unused_ok = &{1'b0, pending_ready, pending_valid, sent_ready, sent_valid, read_rsp_i.tag};
 
 endmodule

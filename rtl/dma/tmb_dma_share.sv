@@ -10,7 +10,8 @@
 // QueueDepth   copies of each queue that wait here
 //
 // Throughput: one burst a cycle if two queues have some; one every two cycles for one queue, which
-// is enough for bursts of two rows. Latency: two cycles. Ordering: a queue's copies in order, their
+// is enough for bursts of two rows. Latency: three cycles: choosing and taking a burst are a cycle
+// each, so that the unit's ready does not reach the queues. Ordering: a queue's copies in order, their
 // bursts in address order. Back-pressure: ready/valid.
 // No deadlock: waits for its output only.
 //
@@ -39,6 +40,7 @@ module tmb_dma_share import tmb_pkg::*; import tmb_dma_pkg::*; #(
   logic [NumQueues-1:0] chunk_valid, grant, waiting;
   chunk_t chunk [NumQueues];
   logic [IndexWidth-1:0] winner;
+  logic any, accept;
 
   for (genvar q = 0; q < NumQueues; q++) begin : gen_queue
     logic copy_valid, copy_ready;
@@ -65,7 +67,7 @@ module tmb_dma_share import tmb_pkg::*; import tmb_dma_pkg::*; #(
       .copy_ready_o(copy_ready),
       .copy_i(copy),
       .chunk_valid_o(chunk_valid[q]),
-      .chunk_ready_i(chunk_ready_i && grant[q]),
+      .chunk_ready_i(accept && grant[q]),
       .chunk_o(chunk[q])
     );
 
@@ -78,13 +80,25 @@ module tmb_dma_share import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .clk_i,
     .rst_ni,
     .request_i(chunk_valid),
-    .accept_i(chunk_ready_i),
-    .valid_o(chunk_valid_o),
+    .accept_i(accept),
+    .valid_o(any),
     .grant_o(grant),
     .index_o(winner)
   );
 
-  assign chunk_o = chunk[winner];
-  assign busy_o = waiting != '0;
+  tmb_spill_register #(
+    .T(chunk_t)
+  ) u_chunk (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(any),
+    .in_ready_o(accept),
+    .in_data_i(chunk[winner]),
+    .out_valid_o(chunk_valid_o),
+    .out_ready_i(chunk_ready_i),
+    .out_data_o(chunk_o)
+  );
+
+  assign busy_o = waiting != '0 || chunk_valid_o;
 
 endmodule
