@@ -213,7 +213,7 @@ impl Card {
             notify,
         } = *action
         {
-            let queue = space.map_or(0, |asid| 1 + usize::from(asid.get())) % self.rings.len();
+            let queue = self.queue_of(space);
             let command = Queued {
                 id,
                 operation: self.as_it_lies(operation),
@@ -758,13 +758,21 @@ impl Card {
         stopped
     }
 
-    /// Lets stopped slots run again once no old reply can reach them.
+    /// Lets stopped slots run again once no old reply can reach them: those were in their space's queue.
     pub(super) fn release_streams(&mut self) {
-        if self.ring_is_empty() {
-            self.streams
-                .iter_mut()
-                .for_each(|stream| stream.held = false);
+        if !self.table_queue.is_empty() || self.draining.is_some() {
+            return;
         }
+        for index in 0..self.streams.len() {
+            let queue = self.queue_of(Some(self.streams[index].asid));
+            if self.rings[queue].is_empty() {
+                self.streams[index].held = false;
+            }
+        }
+    }
+
+    fn queue_of(&self, space: Option<Asid>) -> usize {
+        space.map_or(0, |asid| 1 + usize::from(asid.get())) % self.rings.len()
     }
 }
 
