@@ -11,9 +11,9 @@ use std::process::ExitCode;
 /// Measures every bar of the project.
 #[derive(Parser)]
 struct Arguments {
-    /// Only bars whose name starts with this.
-    #[arg(long)]
-    only: Option<String>,
+    /// Only bars whose name starts with this; several are separated by commas.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
 
     /// Lists the names and measures nothing.
     #[arg(long)]
@@ -22,15 +22,21 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let only = arguments.only.as_deref().unwrap_or("");
-    let chosen: Vec<&bars::Bar> = bars::ALL
-        .iter()
-        .filter(|bar| bar.names.iter().any(|name| name.starts_with(only)))
-        .collect();
-    if chosen.is_empty() {
-        eprintln!("no bar starts with `{only}`; --list shows them");
+    let only = &arguments.only;
+    let wanted =
+        |name: &str| only.is_empty() || only.iter().any(|begin| name.starts_with(begin.as_str()));
+    let none = only.iter().find(|begin| {
+        let mut names = bars::ALL.iter().flat_map(|bar| bar.names);
+        !names.any(|name| name.starts_with(begin.as_str()))
+    });
+    if let Some(begin) = none {
+        eprintln!("no bar starts with `{begin}`; --list shows them");
         return ExitCode::FAILURE;
     }
+    let chosen: Vec<&bars::Bar> = bars::ALL
+        .iter()
+        .filter(|bar| bar.names.iter().any(|name| wanted(name)))
+        .collect();
     if arguments.list {
         for name in chosen.iter().flat_map(|bar| bar.names) {
             println!("{name}");
@@ -42,10 +48,7 @@ fn main() -> ExitCode {
     for bar in chosen {
         match (bar.measure)() {
             Ok(measured) => {
-                for row in measured
-                    .into_iter()
-                    .filter(|row| row.name.starts_with(only))
-                {
+                for row in measured.into_iter().filter(|row| wanted(&row.name)) {
                     println!("{row}");
                     rows.push(row);
                 }
