@@ -434,11 +434,12 @@ mod tests {
         assert_eq!(clock.value, "4000");
         assert!(clock.source.contains("[FSRF §6]"));
         let text = shown.to_string();
+        let event_head = format!("{:#05x}  rw EVENT_HEAD", reg::EVENT_HEAD);
         for words in [
             "s_axi_control of slot 0",
             "channel 1: DDR4",
             "pcie.max_payload",
-            "0x04c",
+            &event_head,
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }
