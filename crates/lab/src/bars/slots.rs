@@ -39,10 +39,10 @@ fn copies_in(shape: (u8, u8, u8), folder: &Path) -> Result<bool, Failure> {
         slot.set_pointer("output", output.address())?;
         slot.set("bytes", input.bytes())?;
         slot.start()?;
-        jobs.push((slot, output, to, content, space));
+        jobs.push((slot, input, output, to, content, space));
     }
     let mut good = true;
-    for (mut slot, output, to, content, _space) in jobs {
+    for (mut slot, _input, output, to, content, _space) in jobs {
         slot.wait(None, |_| Continue::Yes)?;
         output.unmap()?;
         good &= fs::read(&to)? == content;
