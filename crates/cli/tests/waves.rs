@@ -7,17 +7,22 @@ use std::io::BufReader;
 use std::path::Path;
 use std::process::Command;
 
+/// `tombolo run copy` of the file `in`.
+fn copy(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+    command.current_dir(folder).args([
+        "run",
+        "copy",
+        "--map",
+        "input=in",
+        "--set",
+        "bytes=size(input)",
+    ]);
+    command
+}
+
 fn run(folder: &Path, words: &[&str]) -> serde_json::Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_tombolo"))
-        .current_dir(folder)
-        .args([
-            "run",
-            "copy",
-            "--map",
-            "input=in",
-            "--set",
-            "bytes=size(input)",
-        ])
+    let output = copy(folder)
         .args(["--quiet", "--json", "report.json"])
         .args(words)
         .output()
@@ -137,16 +142,7 @@ fn waveforms_have_every_handshake_and_change_nothing() {
 fn a_place_without_room_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("in"), vec![7; 5000]).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_tombolo"))
-        .current_dir(folder.path())
-        .args([
-            "run",
-            "copy",
-            "--map",
-            "input=in",
-            "--set",
-            "bytes=size(input)",
-        ])
+    let output = copy(folder.path())
         .args(["--map", "output=a:new", "--wave", "nowhere/w.fst"])
         .output()
         .unwrap();

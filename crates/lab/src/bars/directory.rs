@@ -1,13 +1,12 @@
 //! The directory controller: what `coherence::bars` measures on the Verilated RTL, and what the RTL
 //! costs on a card.
 
+use super::synthesis::{synthesize, Report};
 use super::Failure;
 use crate::row::{Row, Target};
 use coherence::bars::{self, Bar};
 use coherence::model::Geometry;
 use coherence::platform::Platform;
-use serde::Deserialize;
-use std::process::{Command, Stdio};
 
 /// Operations of the random test.
 const OPERATIONS: u64 = 10_000_000;
@@ -57,41 +56,14 @@ pub fn mutants() -> Result<Vec<Row>, Failure> {
     Ok(rows(bars::mutants(&platform)?))
 }
 
-/// What `tools/synthesis` says, as far as it is used here.
-#[derive(Deserialize)]
-struct Synthesis {
-    lut: f64,
-    ff: f64,
-    bram36: f64,
-    latches: f64,
-    longest_path: LongestPath,
-    warnings: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct LongestPath {
-    levels: f64,
-}
-
-fn synthesize(arguments: &[&str]) -> Result<Synthesis, Failure> {
-    let mut command = Command::new(card::sim::home().join("tools/synthesis"));
-    command.args(arguments).stderr(Stdio::inherit());
-    let output = command.output()?;
-    if !output.status.success() {
-        return Err(format!("tools/synthesis {}: failed", arguments.join(" ")).into());
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
-}
-
 /// `synth.directory.*`: two slices of 32 units and the registers. A slice is mapped with its units
 /// apart, and they are alike, so one stands for all.
 pub fn synthesis() -> Result<Vec<Row>, Failure> {
     let list = "rtl/directory/tmb_directory.f";
-    let slice = ["--top", "tmb_directory_slice", "-f", list];
-    let slice = synthesize(&[&slice[..], &["--once", "tmb_directory_unit"]].concat())?;
-    let registers = synthesize(&["--top", "tmb_directory_registers", "-f", list])?;
-    let sum = |part: fn(&Synthesis) -> f64| 2.0 * part(&slice) + part(&registers);
-    let levels = |synthesis: &Synthesis| synthesis.longest_path.levels;
+    let slice = synthesize(list, "tmb_directory_slice", &["tmb_directory_unit"])?;
+    let registers = synthesize(list, "tmb_directory_registers", &[])?;
+    let sum = |part: fn(&Report) -> f64| 2.0 * part(&slice) + part(&registers);
+    let levels = |report: &Report| report.longest_path.levels;
     let warnings = slice.warnings.len() + registers.warnings.len();
     let row = |part: &str, value: f64, unit: &str, target: Target| {
         Row::new(&format!("synth.directory.{part}"), value, unit, target)

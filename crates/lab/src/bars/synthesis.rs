@@ -3,7 +3,6 @@
 
 use super::{speed, Failure};
 use crate::row::{Row, Target};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// LUT levels between two registers that a block may have.
@@ -81,33 +80,42 @@ struct SlowestPath {
 
 /// What `tools/synthesis` says.
 #[derive(serde::Deserialize)]
-struct Report {
-    lut: f64,
-    ff: f64,
-    bram36: f64,
-    latches: f64,
-    warnings: Vec<String>,
-    longest_path: Longest,
+pub struct Report {
+    pub lut: f64,
+    pub ff: f64,
+    pub bram36: f64,
+    pub latches: f64,
+    pub warnings: Vec<String>,
+    pub longest_path: Longest,
 }
 
 #[derive(serde::Deserialize)]
-struct Longest {
-    levels: f64,
+pub struct Longest {
+    pub levels: f64,
     from: String,
     to: String,
 }
 
-/// Runs a tool on a module of the shell.
+/// The files of the shell.
+const SHELL: &str = "rtl/shell/tmb_shell.f";
+
+/// Maps a module of a list of files; modules in `once` are mapped once for all their instances.
+pub fn synthesize(list: &str, top: &str, once: &[&str]) -> Result<Report, Failure> {
+    run("synthesis", list, top, once)
+}
+
+/// Runs a tool on a module of a list of files.
 fn run<Said: serde::de::DeserializeOwned>(
-    home: &Path,
     tool: &str,
+    list: &str,
     top: &str,
     once: &[&str],
 ) -> Result<Said, Failure> {
-    let mut command = Command::new(speed::python(home));
+    let home = card::sim::home();
+    let mut command = Command::new(speed::python(&home));
     command
         .arg(home.join("tools").join(tool))
-        .args(["--top", top, "-f", "rtl/shell/tmb_shell.f"])
+        .args(["--top", top, "-f", list])
         .stderr(Stdio::inherit());
     for module in once {
         command.args(["--once", module]);
@@ -120,11 +128,10 @@ fn run<Said: serde::de::DeserializeOwned>(
 }
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let home = card::sim::home();
     let mut rows = Vec::new();
     let (mut latches, mut warnings) = (0.0, 0);
     for block in &BLOCKS {
-        let report: Report = run(&home, "synthesis", block.top, block.once)?;
+        let report = synthesize(SHELL, block.top, block.once)?;
         eprintln!(
             "synth {}: longest path from {} to {}",
             block.name, report.longest_path.from, report.longest_path.to
@@ -155,10 +162,9 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
 
 /// `synth.ecp5_fmax.*`
 pub fn measure_fmax() -> Result<Vec<Row>, Failure> {
-    let home = card::sim::home();
     let mut rows = Vec::new();
     for (name, top) in ROUTED {
-        let speed: Speed = run(&home, "fmax", top, &[])?;
+        let speed: Speed = run("fmax", SHELL, top, &[])?;
         eprintln!(
             "synth {name}: slowest path from {} to {}",
             speed.longest_path.from, speed.longest_path.to
