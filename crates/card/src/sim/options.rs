@@ -146,7 +146,10 @@ impl SimOptions {
 pub fn home() -> PathBuf {
     match std::env::var_os("TOMBOLO_HOME").filter(|path| !path.is_empty()) {
         Some(path) => PathBuf::from(path),
-        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")),
+        None => {
+            let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+            here.ancestors().nth(2).unwrap_or(here).to_owned()
+        }
     }
 }
 
