@@ -5,8 +5,8 @@ rtl/lib/tmb_fifo.sv
 rtl/lib/tmb_spill_register.sv
 rtl/lib/tmb_round_robin_arbiter.sv
 rtl/lib/tmb_ram_1r1w.sv
-rtl/directory/protocol/tmb_mesi_protocol_pkg.sv
-rtl/directory/protocol/tmb_mesi_home_rom.sv
+protocols/generated/tmb_mesi_protocol_pkg.sv
+protocols/generated/tmb_mesi_home_rom.sv
 rtl/directory/tmb_directory_pkg.sv
 rtl/directory/tmb_directory_sink_queue.sv
 rtl/directory/tmb_directory_retry_queue.sv
