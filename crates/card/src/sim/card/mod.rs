@@ -1,13 +1,18 @@
 //! [`SimCard`]: the `Card` contract on top of the engine.
 
-use super::build::{top, BuildError, Builder, Design, Progress};
+mod designs;
+mod driver;
+mod host;
+mod statistics;
+
+use super::build::{Builder, Progress};
 use super::config::Translator;
 use super::engine::{ClockDomain, Engine, Notice, Parts, Stop};
-use super::kernel_model::{build_for_slot, SlotDesign};
+use super::kernel_model::build_for_slot;
 use super::memory_port::MemoryPort;
 use super::model::{Instance, Model};
 use super::options::{SimOptions, Waves};
-use super::rings::{CommandRing, EventRing, COMMANDS_LOG2, EVENTS_LOG2};
+use super::rings::{CommandRing, EventRing};
 use super::slot::KernelSlot;
 use super::store::Store;
 use super::trace::{HostTrace, Probe};
@@ -17,10 +22,9 @@ use crate::guard::SlotStatus;
 use crate::kernel::KernelPackage;
 use crate::memory::HostMemory;
 use crate::registers as reg;
-use crate::{
-    Card, CardDescription, CardError, HostStatistics, HostWork, LinkStatistics, SlotId, Statistics,
-    StreamStatistics, WorkId,
-};
+use crate::{Card, CardDescription, CardError, HostWork, SlotId, Statistics, WorkId};
+use designs::{fits, monolithic_design, shell_design};
+use statistics::Counters;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,10 +33,6 @@ use timing::host::{Host, HostModel};
 use timing::pcie::PcieLink;
 use units::{Asid, HostAddr, Picoseconds, Stripe, TableGeometry};
 
-/// Edges of the reset at start-up.
-const RESET_EDGES: u32 = 16;
-/// Commands below which the driver asks the shell how many it has fetched.
-const LOW_ROOM: usize = CommandRing::size() / 4;
 /// Reads of a slot's status before it is called stuck.
 const STATUS_READS: u32 = 1000;
 /// Bytes of the BAR.
@@ -78,22 +78,6 @@ pub struct SimCard {
 // always move between threads together, and `&mut self` keeps two threads from using them at once.
 // The models keep no thread-local state between calls.
 unsafe impl Send for SimCard {}
-
-/// The shell's counters are 32 bits and wrap; these are the sums so far.
-#[derive(Default)]
-struct Counters {
-    last: BTreeMap<u32, u32>,
-    sums: BTreeMap<u32, u64>,
-}
-
-impl Counters {
-    fn update(&mut self, address: u32, value: u32) -> u64 {
-        let last = self.last.insert(address, value).unwrap_or(0);
-        let sum = self.sums.entry(address).or_insert(0);
-        *sum += u64::from(value.wrapping_sub(last));
-        *sum
-    }
-}
 
 impl SimCard {
     /// Builds the models that are not in the cache, and switches the card on.
@@ -199,42 +183,6 @@ impl SimCard {
         Ok(card)
     }
 
-    /// Reset, identification, rings: what a driver does when it finds a card.
-    fn start(&mut self) -> Result<(), CardError> {
-        self.engine.reset(RESET_EDGES)?;
-        let id = self.read_register(reg::ID)?;
-        let version = self.read_register(reg::VERSION)?;
-        if id != reg::ID_MAGIC || reg::version::MAJOR.get(version) != reg::VERSION_MAJOR {
-            return Err(CardError::Broken(format!(
-                "it identifies itself as 0x{id:08x}, version 0x{version:08x}: no shell of this \
-                 version"
-            )));
-        }
-        for queue in 0..self.commands.len() {
-            let ring = self.map_host(self.commands[queue].memory().clone())?.get();
-            let base = reg::QUEUE.at(queue as u32);
-            for (offset, value) in [
-                (reg::queue::BASE_LO, ring as u32),
-                (reg::queue::BASE_HI, (ring >> 32) as u32),
-                (reg::queue::SIZE_LOG2, COMMANDS_LOG2),
-            ] {
-                self.write_register(base + offset, value)?;
-            }
-        }
-        let records = self.map_host(self.records.memory().clone())?.get();
-        for (address, value) in [
-            (reg::EVENT_BASE_LO, records as u32),
-            (reg::EVENT_BASE_HI, (records >> 32) as u32),
-            (reg::EVENT_SIZE_LOG2, EVENTS_LOG2),
-            (reg::CONTROL, reg::control::ENABLE.put(1)),
-        ] {
-            self.write_register(address, value)?;
-        }
-        // A read after the writes: they have arrived.
-        self.read_register(reg::STATUS)?;
-        Ok(())
-    }
-
     fn check_slot(&self, slot: SlotId) -> Result<(), CardError> {
         if slot.0 < self.description.slots {
             return Ok(());
@@ -270,243 +218,6 @@ impl SimCard {
             None => Ok(()),
         }
     }
-
-    /// Tells the shell of commands that it does not know of.
-    fn ring_doorbell(&mut self) {
-        for queue in 0..self.commands.len() {
-            if let Some(tail) = self.commands[queue].ring() {
-                let base = reg::QUEUE.at(queue as u32);
-                self.post_register(base + reg::queue::TAIL, tail);
-            }
-        }
-    }
-
-    fn post_register(&mut self, address: u32, value: u32) {
-        let arrives = self.engine.link.register_write(self.engine.now());
-        self.engine.bar.write(arrives, address, value);
-        self.register_writes += 1;
-    }
-
-    /// The earliest thing that happens in the host by itself.
-    fn next_host_event(&self) -> Option<Picoseconds> {
-        let work = self.works.first_key_value().map(|((at, _), _)| *at);
-        [self.wakes_at, work].into_iter().flatten().min()
-    }
-
-    /// Runs until `until`, an event (if `events`), or the answer to a register read. Handles what
-    /// happens in the host on the way.
-    fn run(&mut self, until: Picoseconds, events: bool) -> Result<Stop, CardError> {
-        loop {
-            if events && !self.events.is_empty() {
-                return Ok(Stop::Noticed);
-            }
-            let host = self.next_host_event().unwrap_or(Picoseconds::MAX);
-            let stop = self.engine.run_until(until.min(host))?;
-            match stop {
-                Stop::Noticed => self.handle_notices(),
-                Stop::Reached if host <= self.engine.now() => self.host_event()?,
-                Stop::Reached | Stop::Answered | Stop::Idle => return Ok(stop),
-            }
-        }
-    }
-
-    fn handle_notices(&mut self) {
-        let mut notices = std::mem::take(&mut self.notices);
-        self.engine.take_notices(&mut notices);
-        for notice in notices.drain(..) {
-            match notice {
-                Notice::Interrupt(arrives) => {
-                    if let Some(trace) = &mut self.trace {
-                        trace.interrupt(arrives);
-                    }
-                    self.interrupts += 1;
-                    self.last_interrupt = arrives;
-                    if self.wakes_at.is_none() {
-                        self.wakes_at = Some(self.host_model.wake(arrives));
-                    }
-                }
-                Notice::KernelFailed(slot, reason) => {
-                    let event = Event::KernelFailed { slot, reason };
-                    if let Some(trace) = &mut self.trace {
-                        trace.event(self.engine.now(), &event);
-                    }
-                    self.events.push(event);
-                }
-            }
-        }
-        self.notices = notices;
-    }
-
-    /// The host's user code wakes up, or work of the host ends.
-    fn host_event(&mut self) -> Result<(), CardError> {
-        let now = self.engine.now();
-        while let Some(entry) = self.works.first_entry() {
-            if entry.key().0 > now {
-                break;
-            }
-            self.events.push(Event::HostWorkDone(entry.remove()));
-        }
-        if self.wakes_at.is_some_and(|at| at <= now) {
-            self.engine.host.make_visible(now);
-            let first = self.events.len();
-            self.records.drain(&mut self.events)?;
-            let mut interrupted = Vec::new();
-            for event in &self.events[first..] {
-                if let Some(trace) = &mut self.trace {
-                    trace.event(now, event);
-                }
-                match event {
-                    Event::Completed { id, .. } => {
-                        for ring in &mut self.commands {
-                            ring.completed(*id);
-                        }
-                    }
-                    Event::Interrupt(slot) => interrupted.push(*slot),
-                    _ => {}
-                }
-            }
-            // Seen: the next one may come.
-            for slot in interrupted {
-                let address = reg::SLOT.at(slot.0.into()) + reg::slot::INTERRUPT;
-                self.post_register(address, reg::slot::interrupt::REARM.put(1));
-            }
-            // An interrupt that is still on its way announces records that are too.
-            let later = self.last_interrupt > now;
-            self.wakes_at = later.then(|| self.host_model.wake(self.last_interrupt));
-            if let Some(count) = self.records.give_back() {
-                self.post_register(reg::EVENT_HEAD, count);
-            }
-        }
-        Ok(())
-    }
-
-    /// A register read with everything that it brings about.
-    fn read(&mut self, address: u32) -> Result<u32, CardError> {
-        self.ring_doorbell();
-        let arrives = self.engine.link.register_read_request(self.engine.now());
-        self.engine.bar.read(arrives, address);
-        self.register_reads += 1;
-        let answer = loop {
-            match self.run(Picoseconds::MAX, false)? {
-                Stop::Answered => {
-                    if let Some(answer) = self.engine.take_answer() {
-                        break answer;
-                    }
-                }
-                Stop::Idle => {
-                    return Err(CardError::Broken(format!(
-                        "register 0x{address:06x}: the shell does not answer"
-                    )));
-                }
-                Stop::Reached | Stop::Noticed => {}
-            }
-        };
-        let back = self.engine.link.register_read_response(answer.at);
-        self.run(back, false)?;
-        if answer.error {
-            return Err(CardError::Bus {
-                address,
-                what: "read; the shell or the kernel answered with an error",
-            });
-        }
-        Ok(answer.value)
-    }
-
-    fn refresh_room(&mut self) -> Result<(), CardError> {
-        for queue in 0..self.commands.len() {
-            if self.commands[queue].room() < LOW_ROOM {
-                let base = reg::QUEUE.at(queue as u32);
-                let head = self.read(base + reg::queue::HEAD)?;
-                self.commands[queue].fetched(head);
-            }
-        }
-        Ok(())
-    }
-
-    fn counter(&mut self, address: u32) -> Result<u64, CardError> {
-        let value = self.read(address)?;
-        Ok(self.counters.update(address, value))
-    }
-
-    fn counter64(&mut self, low: u32, high: u32) -> Result<u64, CardError> {
-        let low = u64::from(self.read(low)?);
-        Ok(u64::from(self.read(high)?) << 32 | low)
-    }
-
-    fn stream_statistics(&mut self) -> Result<Vec<StreamStatistics>, CardError> {
-        let mut streams: Vec<StreamStatistics> = Vec::new();
-        for observer in self.engine.observers() {
-            let (reads, writes) = observer.statistics();
-            streams.extend([reads.clone(), writes.clone()]);
-        }
-        for (index, stream) in streams.iter_mut().enumerate() {
-            let base = reg::STREAM.at(index as u32);
-            stream.l1_hits = self.counter(base + reg::stream::LOOKUP_HIT)?;
-            stream.l1_misses = self.counter(base + reg::stream::LOOKUP_MISS)?;
-            stream.walk_hits = self.counter(base + reg::stream::WALK_HIT)?;
-            stream.walk_misses = self.counter(base + reg::stream::WALK_MISS)?;
-            stream.faults = self.counter(base + reg::stream::FAULT)?;
-            stream.retries = self.counter(base + reg::stream::RETRY)?;
-        }
-        Ok(streams)
-    }
-}
-
-/// The shell alone, under the top that fixes its configuration.
-fn shell_design(options: &SimOptions) -> Result<Design, BuildError> {
-    Ok(Design {
-        name: "shell".to_owned(),
-        top: top::CARD_TOP.to_owned(),
-        clock: "clk_i".to_owned(),
-        file_sets: vec![options.shell_file_set()?],
-        generated: Some(top::shell_top(&options.shell)),
-    })
-}
-
-/// Shell and kernel under one top.
-fn monolithic_design(
-    options: &SimOptions,
-    builder: &Builder,
-    kernel: &KernelPackage,
-) -> Result<Design, BuildError> {
-    let slot = SlotDesign::new(builder, kernel, &options.home)?;
-    let info = builder.inspect(&slot.design)?;
-    let interface = slot.interface(kernel, &info)?;
-    fits(kernel, options.shell.ports_per_slot)?;
-    let mut text = slot.design.generated.clone().unwrap_or_default();
-    text += &top::monolithic_top(&options.shell, &slot.design.top, &interface);
-    let mut shell_files = options.shell_file_set()?;
-    let mut file_sets = slot.design.file_sets;
-    // A wrapper's files may be the shell's too.
-    for set in file_sets
-        .iter_mut()
-        .filter(|set| set.base == shell_files.base)
-    {
-        set.files.retain(|file| !shell_files.files.contains(file));
-        shell_files.files.append(&mut set.files);
-    }
-    file_sets.insert(0, shell_files);
-    Ok(Design {
-        name: format!("shell with {}", kernel.manifest.name),
-        top: top::CARD_TOP.to_owned(),
-        clock: "clk_i".to_owned(),
-        file_sets,
-        generated: Some(text),
-    })
-}
-
-fn fits(kernel: &KernelPackage, ports_per_slot: u8) -> Result<(), BuildError> {
-    let ports = kernel.manifest.ports.len();
-    if ports <= ports_per_slot.into() {
-        return Ok(());
-    }
-    Err(BuildError::Unsupported {
-        kernel: kernel.manifest.name.clone(),
-        rule: format!(
-            "it has {ports} memory ports and a slot of this shell has {ports_per_slot}: open the \
-             card with a shell of more ports a slot"
-        ),
-    })
 }
 
 impl Card for SimCard {
@@ -727,40 +438,8 @@ impl Card for SimCard {
 
     fn statistics(&mut self) -> Result<Statistics, CardError> {
         self.check_alive()?;
-        // Reading the counters takes virtual time: first what must not change by it.
-        let cycles = self.engine.cycles();
-        let evaluated_cycles = self.engine.evaluated_cycles();
-        let memories = self.engine.memories();
-        let channels = memories.iter().map(MemoryPort::statistics).collect();
-        let (busy_to_card, busy_to_host) = self.engine.link.busy();
-        let mut link = LinkStatistics {
-            bytes_to_card: self.engine.host.bytes_to_card,
-            bytes_to_host: self.engine.host.bytes_to_host,
-            busy_to_card,
-            busy_to_host,
-            rows_zeroed: 0,
-            register_reads: self.register_reads,
-            register_writes: self.register_writes,
-        };
-        let (service_busy, copy_busy, storage_busy) = self.host_model.busy();
-        let host = HostStatistics {
-            service_busy,
-            copy_busy,
-            storage_busy,
-            interrupts: self.interrupts,
-        };
-        let result = self.stream_statistics();
-        let streams = self.note(result)?;
-        let result = self.counter64(reg::ROWS_ZEROED_LO, reg::ROWS_ZEROED_HI);
-        link.rows_zeroed = self.note(result)?;
-        Ok(Statistics {
-            cycles,
-            evaluated_cycles,
-            streams,
-            channels,
-            link,
-            host,
-        })
+        let result = self.read_statistics();
+        self.note(result)
     }
 }
 

@@ -1,0 +1,63 @@
+//! What is built: the shell alone, or shell and kernel as one model.
+
+use super::super::build::{top, BuildError, Builder, Design};
+use super::super::kernel_model::SlotDesign;
+use super::super::options::SimOptions;
+use crate::kernel::KernelPackage;
+
+/// The shell alone, under the top that fixes its configuration.
+pub(super) fn shell_design(options: &SimOptions) -> Result<Design, BuildError> {
+    Ok(Design {
+        name: "shell".to_owned(),
+        top: top::CARD_TOP.to_owned(),
+        clock: "clk_i".to_owned(),
+        file_sets: vec![options.shell_file_set()?],
+        generated: Some(top::shell_top(&options.shell)),
+    })
+}
+
+/// Shell and kernel under one top.
+pub(super) fn monolithic_design(
+    options: &SimOptions,
+    builder: &Builder,
+    kernel: &KernelPackage,
+) -> Result<Design, BuildError> {
+    let slot = SlotDesign::new(builder, kernel, &options.home)?;
+    let info = builder.inspect(&slot.design)?;
+    let interface = slot.interface(kernel, &info)?;
+    fits(kernel, options.shell.ports_per_slot)?;
+    let mut text = slot.design.generated.clone().unwrap_or_default();
+    text += &top::monolithic_top(&options.shell, &slot.design.top, &interface);
+    let mut shell_files = options.shell_file_set()?;
+    let mut file_sets = slot.design.file_sets;
+    // A wrapper's files may be the shell's too.
+    for set in file_sets
+        .iter_mut()
+        .filter(|set| set.base == shell_files.base)
+    {
+        set.files.retain(|file| !shell_files.files.contains(file));
+        shell_files.files.append(&mut set.files);
+    }
+    file_sets.insert(0, shell_files);
+    Ok(Design {
+        name: format!("shell with {}", kernel.manifest.name),
+        top: top::CARD_TOP.to_owned(),
+        clock: "clk_i".to_owned(),
+        file_sets,
+        generated: Some(text),
+    })
+}
+
+pub(super) fn fits(kernel: &KernelPackage, ports_per_slot: u8) -> Result<(), BuildError> {
+    let ports = kernel.manifest.ports.len();
+    if ports <= ports_per_slot.into() {
+        return Ok(());
+    }
+    Err(BuildError::Unsupported {
+        kernel: kernel.manifest.name.clone(),
+        rule: format!(
+            "it has {ports} memory ports and a slot of this shell has {ports_per_slot}: open the \
+             card with a shell of more ports a slot"
+        ),
+    })
+}

@@ -1,0 +1,89 @@
+//! What the shell and the models have counted.
+
+use super::super::memory_port::MemoryPort;
+use super::SimCard;
+use crate::registers as reg;
+use crate::{CardError, HostStatistics, LinkStatistics, Statistics, StreamStatistics};
+use std::collections::BTreeMap;
+use timing::host::Host;
+
+/// The shell's counters are 32 bits and wrap; these are the sums so far.
+#[derive(Default)]
+pub(super) struct Counters {
+    last: BTreeMap<u32, u32>,
+    sums: BTreeMap<u32, u64>,
+}
+
+impl Counters {
+    fn update(&mut self, address: u32, value: u32) -> u64 {
+        let last = self.last.insert(address, value).unwrap_or(0);
+        let sum = self.sums.entry(address).or_insert(0);
+        *sum += u64::from(value.wrapping_sub(last));
+        *sum
+    }
+}
+
+impl SimCard {
+    pub(super) fn read_statistics(&mut self) -> Result<Statistics, CardError> {
+        // Reading the counters takes virtual time: first what must not change by it.
+        let cycles = self.engine.cycles();
+        let evaluated_cycles = self.engine.evaluated_cycles();
+        let memories = self.engine.memories();
+        let channels = memories.iter().map(MemoryPort::statistics).collect();
+        let (busy_to_card, busy_to_host) = self.engine.link.busy();
+        let mut link = LinkStatistics {
+            bytes_to_card: self.engine.host.bytes_to_card,
+            bytes_to_host: self.engine.host.bytes_to_host,
+            busy_to_card,
+            busy_to_host,
+            rows_zeroed: 0,
+            register_reads: self.register_reads,
+            register_writes: self.register_writes,
+        };
+        let (service_busy, copy_busy, storage_busy) = self.host_model.busy();
+        let host = HostStatistics {
+            service_busy,
+            copy_busy,
+            storage_busy,
+            interrupts: self.interrupts,
+        };
+        let streams = self.stream_statistics()?;
+        link.rows_zeroed = self.counter64(reg::ROWS_ZEROED_LO, reg::ROWS_ZEROED_HI)?;
+        Ok(Statistics {
+            cycles,
+            evaluated_cycles,
+            streams,
+            channels,
+            link,
+            host,
+        })
+    }
+
+    fn counter(&mut self, address: u32) -> Result<u64, CardError> {
+        let value = self.read(address)?;
+        Ok(self.counters.update(address, value))
+    }
+
+    fn counter64(&mut self, low: u32, high: u32) -> Result<u64, CardError> {
+        let low = u64::from(self.read(low)?);
+        Ok(u64::from(self.read(high)?) << 32 | low)
+    }
+
+    fn stream_statistics(&mut self) -> Result<Vec<StreamStatistics>, CardError> {
+        let mut streams: Vec<StreamStatistics> = Vec::new();
+        for observer in self.engine.observers() {
+            let (reads, writes) = observer.statistics();
+            streams.extend([reads.clone(), writes.clone()]);
+        }
+        for (index, stream) in streams.iter_mut().enumerate() {
+            let base = reg::STREAM.at(index as u32);
+            stream.l1_hits = self.counter(base + reg::stream::LOOKUP_HIT)?;
+            stream.l1_misses = self.counter(base + reg::stream::LOOKUP_MISS)?;
+            stream.walk_hits = self.counter(base + reg::stream::WALK_HIT)?;
+            stream.walk_misses = self.counter(base + reg::stream::WALK_MISS)?;
+            stream.faults = self.counter(base + reg::stream::FAULT)?;
+            stream.retries = self.counter(base + reg::stream::RETRY)?;
+        }
+        Ok(streams)
+    }
+}
