@@ -5,8 +5,10 @@
 //! it answers does not depend on how often it was asked.
 
 mod address;
+mod choice;
 mod controller;
 mod devices;
+mod queue;
 mod trace;
 mod window;
 

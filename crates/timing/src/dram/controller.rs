@@ -1,9 +1,10 @@
 //! The controller of a channel: queues in front of the devices, and the choice of commands.
 
 use super::address::Cutter;
+use super::choice::{banks, Best, Choice, Step, PREPARE_ACTIVATE, PREPARE_PRECHARGE};
 use super::devices::{Devices, Direction};
+use super::queue::{Queue, Waiting};
 use super::trace::Command;
-use super::window::Window;
 use super::{Access, MemoryChannel, RowDone};
 use crate::platform::{self, Memory};
 use std::collections::VecDeque;
@@ -86,29 +87,6 @@ struct Figures {
     controller: platform::Controller,
 }
 
-/// One direction: accesses that wait for room, and the window.
-#[derive(Clone, Debug)]
-struct Queue {
-    waiting: VecDeque<Waiting>,
-    window: Window,
-    /// Accesses pushed and not yet handed back.
-    outstanding: u32,
-}
-
-/// An access whose rows have not all entered the window.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    token: u32,
-    /// First row that has not entered.
-    next: u32,
-    /// Rows of the access that have entered, and all of them.
-    entered: u16,
-    rows: u16,
-    sequence: u64,
-    /// The access of the other direction that must have entered before.
-    after: Option<u64>,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Returning {
     token: u32,
@@ -123,119 +101,6 @@ struct Returning {
 struct Plan {
     at: u64,
     choice: Option<Choice>,
-}
-
-/// A command that could be given.
-#[derive(Clone, Copy, Debug)]
-struct Choice {
-    at: u64,
-    step: Step,
-    index: usize,
-    bank: usize,
-}
-
-/// What a command is for. `Prepare…` serves the direction that does not have the bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Column,
-    Activate,
-    Precharge,
-    PrepareActivate,
-    PreparePrecharge,
-}
-
-/// In order of preference.
-const STEPS: [Step; 5] = [
-    Step::Column,
-    Step::Activate,
-    Step::Precharge,
-    Step::PrepareActivate,
-    Step::PreparePrecharge,
-];
-const PREPARE_ACTIVATE: usize = 3;
-const PREPARE_PRECHARGE: usize = 4;
-
-/// The best command so far: the earliest, then the most preferred, then that of the oldest row. The
-/// three are one number, so that a comparison is one instruction: this is the innermost loop.
-#[derive(Clone, Copy, Debug)]
-struct Best {
-    rank: u64,
-    bank: usize,
-}
-
-impl Best {
-    const INDEX_BITS: u32 = 6;
-    const STEP_BITS: u32 = 3;
-    const NONE: Self = Self {
-        rank: u64::MAX,
-        bank: 0,
-    };
-
-    /// A command at clock `at` (below 2^55: a year of virtual time) for the oldest of `candidates`.
-    fn offer(&mut self, at: u64, step: usize, candidates: u64, bank: usize) {
-        let index = u64::from(candidates.trailing_zeros());
-        let order = (at << Self::STEP_BITS) | step as u64;
-        let rank = (order << Self::INDEX_BITS) | index;
-        if rank < self.rank {
-            *self = Self { rank, bank };
-        }
-    }
-
-    fn choice(self) -> Option<Choice> {
-        (self.rank != u64::MAX).then(|| {
-            let order = self.rank >> Self::INDEX_BITS;
-            Choice {
-                at: order >> Self::STEP_BITS,
-                step: STEPS[order as usize % (1 << Self::STEP_BITS)],
-                index: self.rank as usize % (1 << Self::INDEX_BITS),
-                bank: self.bank,
-            }
-        })
-    }
-}
-
-/// The members of a set of banks.
-fn banks(mut set: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bank = set.trailing_zeros() as usize;
-        if set == 0 {
-            return None;
-        }
-        set &= set - 1;
-        Some(bank)
-    })
-}
-
-impl Queue {
-    fn new(accesses: u32, rows: u32, bypass_limit: u32) -> Self {
-        Self {
-            waiting: VecDeque::with_capacity(accesses as usize),
-            window: Window::new(rows, bypass_limit),
-            outstanding: 0,
-        }
-    }
-
-    /// The youngest waiting access that shares a row with `[first, first + rows)`.
-    fn overlapping(&self, first: u32, rows: u16) -> Option<u64> {
-        let end = u64::from(first) + u64::from(rows);
-        let overlaps = |waiting: &&Waiting| {
-            let left = u64::from(waiting.rows - waiting.entered);
-            u64::from(waiting.next) < end && u64::from(first) < u64::from(waiting.next) + left
-        };
-        self.waiting
-            .iter()
-            .rev()
-            .find(overlaps)
-            .map(|waiting| waiting.sequence)
-    }
-
-    /// Whether every access up to `sequence` has entered the window.
-    fn has_entered(&self, sequence: Option<u64>) -> bool {
-        match (sequence, self.waiting.front()) {
-            (Some(sequence), Some(front)) => front.sequence > sequence,
-            _ => true,
-        }
-    }
 }
 
 impl Controller {
