@@ -2,13 +2,13 @@
 //! takes its commands and does none of them. Meanwhile a slot of another space faults, runs, is reset and
 //! runs again; when the queue flows again, its space has lost nothing.
 
+mod common;
+
 use card::command::{Command, Operation, QueueId};
 use card::event::Event;
-use card::guard::SlotStatus;
-use card::kernel::KernelPackage;
-use card::memory::HostMemory;
 use card::sim::SimCard;
-use card::{CardDescription, CardError, HostWork, Statistics, WorkId};
+use card::CardError;
+use common::{Between, Watched};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ use tombolo::{
     AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
     OwnerOptions, Picoseconds, ShellConfig, SimOptions, Slot, SlotId,
 };
-use units::{Asid, HostAddr, Stripe, TableGeometry};
+use units::Asid;
 
 /// What the test and the card share.
 #[derive(Default)]
@@ -29,15 +29,12 @@ struct Valve {
     queues: BTreeMap<Asid, QueueId>,
 }
 
-/// A card with a valve in one of its queues.
-struct Clogged {
-    card: Box<dyn card::Card>,
-    valve: Arc<Mutex<Valve>>,
-}
+/// A valve in one of a card's queues.
+struct Clog(Arc<Mutex<Valve>>);
 
-impl card::Card for Clogged {
-    fn submit(&mut self, command: Command) -> Result<(), CardError> {
-        let mut valve = self.valve.lock().unwrap();
+impl Between for Clog {
+    fn submit(&mut self, card: &mut dyn card::Card, command: Command) -> Result<(), CardError> {
+        let mut valve = self.0.lock().unwrap();
         if let Operation::Install { asid, .. } = command.operation {
             valve.queues.insert(asid, command.queue);
         }
@@ -45,65 +42,22 @@ impl card::Card for Clogged {
             valve.held.push(command);
             return Ok(());
         }
-        self.card.submit(command)
+        card.submit(command)
     }
 
-    fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
-        let mut valve = self.valve.lock().unwrap();
+    fn wait(
+        &mut self,
+        card: &mut dyn card::Card,
+        deadline: Option<Picoseconds>,
+    ) -> Result<Vec<Event>, CardError> {
+        let mut valve = self.0.lock().unwrap();
         if valve.closed.is_none() {
             for command in std::mem::take(&mut valve.held) {
-                self.card.submit(command)?;
+                card.submit(command)?;
             }
         }
         drop(valve);
-        self.card.wait(deadline)
-    }
-
-    fn description(&self) -> &CardDescription {
-        self.card.description()
-    }
-    fn now(&self) -> Picoseconds {
-        self.card.now()
-    }
-    fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
-        self.card.load(slot, kernel)
-    }
-    fn read_register(&mut self, address: u32) -> Result<u32, CardError> {
-        self.card.read_register(address)
-    }
-    fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError> {
-        self.card.write_register(address, value)
-    }
-    fn map_host(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
-        self.card.map_host(memory)
-    }
-    fn unmap_host(&mut self, address: HostAddr) -> Result<(), CardError> {
-        self.card.unmap_host(address)
-    }
-    fn queue_room(&self, queue: QueueId) -> usize {
-        self.card.queue_room(queue)
-    }
-    fn host_work(&mut self, work: HostWork) -> WorkId {
-        self.card.host_work(work)
-    }
-    fn control_slot(&mut self, slot: SlotId, asid: Asid, run: bool) -> Result<(), CardError> {
-        self.card.control_slot(slot, asid, run)
-    }
-    fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {
-        self.card.slot_status(slot)
-    }
-    fn control_space(
-        &mut self,
-        asid: Asid,
-        table: Option<(TableGeometry, u32)>,
-    ) -> Result<(), CardError> {
-        self.card.control_space(asid, table)
-    }
-    fn stripe_space(&mut self, asid: Asid, stripe: Stripe) -> Result<(), CardError> {
-        self.card.stripe_space(asid, stripe)
-    }
-    fn statistics(&mut self) -> Result<Statistics, CardError> {
-        self.card.statistics()
+        card.wait(deadline)
     }
 }
 
@@ -167,9 +121,9 @@ impl Job {
 fn a_clogged_queue_holds_no_other_space() {
     for card in cards() {
         let valve = Arc::new(Mutex::new(Valve::default()));
-        let clogged = Clogged {
+        let clogged = Watched {
             card,
-            valve: valve.clone(),
+            between: Clog(valve.clone()),
         };
         let card = Card::new(Box::new(clogged), OwnerOptions::default()).unwrap();
         let folder = TempDir::new().unwrap();

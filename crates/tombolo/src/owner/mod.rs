@@ -53,6 +53,11 @@ pub struct OwnerOptions {
     /// While less card memory than this is free, as much of what would leave next is written back
     /// ahead; 0: pages are written when they leave.
     pub clean_ahead_bytes: u64,
+    /// The page table of a space begins with this many sets of eight entries (log2, 10 to 24).
+    pub table_sets_log2: u8,
+    /// It moves to one of twice the size when a set is full and this percentage of its entries is in
+    /// use. Until then a full set gives up its oldest entry.
+    pub table_grow_percent: u8,
     /// What reading a file costs in virtual time.
     pub file_state: FileState,
     /// Name of the platform, for reports.
@@ -69,6 +74,8 @@ impl Default for OwnerOptions {
             dma_buffers: 16,
             read_ahead_bytes: 16 << 20,
             clean_ahead_bytes: 16 << 20,
+            table_sets_log2: 12,
+            table_grow_percent: 25,
             file_state: FileState::Warm,
             platform: String::new(),
             platform_hash: String::new(),
@@ -148,6 +155,8 @@ impl Owner {
             // Copies of several pages overlap, in both directions, which is worth a trip to the host.
             install_order: InstallOrder::OnCompletion,
             clean_ahead: options.clean_ahead_bytes / page.bytes(),
+            table_sets_log2: options.table_sets_log2,
+            grow_percent: options.table_grow_percent,
             ..Config::new(channels, addresses)
         };
         let mut policies = Policies::default();

@@ -1,0 +1,92 @@
+//! A card with somebody between it and its owner.
+
+use card::command::{Command, QueueId};
+use card::event::Event;
+use card::guard::SlotStatus;
+use card::kernel::KernelPackage;
+use card::memory::HostMemory;
+use card::{CardDescription, CardError, HostWork, SlotId, Statistics, WorkId};
+use std::sync::Arc;
+use tombolo::Picoseconds;
+use units::{Asid, HostAddr, Stripe, TableGeometry};
+
+/// Sees what goes to a card and what comes from it, and may change it.
+pub trait Between: Send {
+    fn submit(&mut self, card: &mut dyn card::Card, command: Command) -> Result<(), CardError> {
+        card.submit(command)
+    }
+
+    fn wait(
+        &mut self,
+        card: &mut dyn card::Card,
+        deadline: Option<Picoseconds>,
+    ) -> Result<Vec<Event>, CardError> {
+        card.wait(deadline)
+    }
+
+    fn control_space(&mut self, _asid: Asid, _table: Option<(TableGeometry, u32)>) {}
+}
+
+pub struct Watched<B> {
+    pub card: Box<dyn card::Card>,
+    pub between: B,
+}
+
+impl<B: Between> card::Card for Watched<B> {
+    fn submit(&mut self, command: Command) -> Result<(), CardError> {
+        self.between.submit(self.card.as_mut(), command)
+    }
+    fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
+        self.between.wait(self.card.as_mut(), deadline)
+    }
+    fn description(&self) -> &CardDescription {
+        self.card.description()
+    }
+    fn now(&self) -> Picoseconds {
+        self.card.now()
+    }
+    fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
+        self.card.load(slot, kernel)
+    }
+    fn read_register(&mut self, address: u32) -> Result<u32, CardError> {
+        self.card.read_register(address)
+    }
+    fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        self.card.write_register(address, value)
+    }
+    fn map_host(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
+        self.card.map_host(memory)
+    }
+    fn unmap_host(&mut self, address: HostAddr) -> Result<(), CardError> {
+        self.card.unmap_host(address)
+    }
+    fn queue_room(&self, queue: QueueId) -> usize {
+        self.card.queue_room(queue)
+    }
+    fn host_work(&mut self, work: HostWork) -> WorkId {
+        self.card.host_work(work)
+    }
+    fn control_slot(&mut self, slot: SlotId, asid: Asid, run: bool) -> Result<(), CardError> {
+        self.card.control_slot(slot, asid, run)
+    }
+    fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {
+        self.card.slot_status(slot)
+    }
+    fn control_space(
+        &mut self,
+        asid: Asid,
+        table: Option<(TableGeometry, u32)>,
+    ) -> Result<(), CardError> {
+        self.between.control_space(asid, table);
+        self.card.control_space(asid, table)
+    }
+    fn stripe_space(&mut self, asid: Asid, stripe: Stripe) -> Result<(), CardError> {
+        self.card.stripe_space(asid, stripe)
+    }
+    fn is_quiescent(&mut self) -> bool {
+        self.card.is_quiescent()
+    }
+    fn statistics(&mut self) -> Result<Statistics, CardError> {
+        self.card.statistics()
+    }
+}
