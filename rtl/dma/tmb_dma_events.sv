@@ -9,13 +9,17 @@
 // never overtakes the record it announces, nor the data that a completion announces (a completion
 // is made after the acceptance of its last row).
 //
-// Sources take turns. A record is started only while the ring has room (EVENT_HEAD), so nothing is
+// Sources take turns, but a completion lets those faults go first that may have been queued before it:
+// up to FaultQueueDepth, the room of tmb_fault_queue. So the completion of the no-op that ends a slot's
+// reset comes after the slot's last fault, also when the ring was full. A record is started only while the ring has room (EVENT_HEAD), so nothing is
 // ever dropped: sources wait instead. Interrupts, and reports of closed slots, are latched, one a
 // slot; edges of a slot that come before its record has been made are one record.
 //
 // Throughput: one record every four cycles, several on their way. Latency: 3 cycles to the host
 // bus. Ordering: records in the order of the ring; a source's in its own order.
 // Back-pressure: a ring without room holds completions and the fault queue.
+// No starvation: a completion waits for FaultQueueDepth faults at most, whatever comes behind them, and
+// in between for the other sources' turns; a fault, for one record of each other source.
 // No deadlock: the host gives room back by a register write, which waits for nothing here.
 //
 // Source: docs/architecture.md, Event ring.
@@ -136,7 +140,18 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign used = issued_q - ring_i.host_count;
   assign room = (used >> ring_i.size_log2) == '0;
 
-  assign request[SourceCompletion] = completion_valid_i;
+  // Faults that may be older than the completion that waits. None, once the fault queue was empty.
+  logic [$clog2(FaultQueueDepth+1)-1:0] older_q;
+  logic completion_may;
+  assign completion_may = completion_valid_i && (older_q == '0 || !fault_valid_i);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || completion_ready_o) older_q <= ($bits(older_q))'(FaultQueueDepth);
+    else if (completion_valid_i && !fault_valid_i) older_q <= '0;
+    else if (completion_valid_i && fault_ready_o && older_q != '0) older_q <= older_q - 1'b1;
+  end
+
+  assign request[SourceCompletion] = completion_may;
   assign request[SourceFault] = fault_valid_i;
   assign request[SourceInterrupt] = slot_valid;
   assign request[SourceClosed] = closed_valid;

@@ -164,6 +164,9 @@ package tmb_pkg;
     park_token_t  token;
   } fault_t;
 
+  // Faults between the parks and the event writer (tmb_fault_queue).
+  localparam int unsigned FaultQueueDepth = 4;
+
   // `fail` ends the burst with an error response. Otherwise `entry` translates it, without a look
   // at the table; tag and valid are ignored.
   typedef struct packed {

@@ -139,7 +139,6 @@ module tmb_shell_assert #(
   ) u_host (
     .clk_i,
     .rst_ni,
-    .suspended_i(1'b0),
     .awid_i(16'(host_awid_o)),
     .awaddr_i(host_awaddr_o),
     .awlen_i(host_awlen_o),
@@ -178,7 +177,6 @@ module tmb_shell_assert #(
     ) u_mem (
       .clk_i,
       .rst_ni,
-      .suspended_i(1'b0),
       .awid_i('0),
       .awaddr_i(mem_awaddr_o[c]),
       .awlen_i(mem_awlen_o[c]),
@@ -220,7 +218,6 @@ module tmb_shell_assert #(
     ) u_port (
       .clk_i,
       .rst_ni(slot_rst_no[p/PortsPerSlot]),
-      .suspended_i(1'b0),
       .awid_i(port_awid_i[p]),
       .awaddr_i(port_awaddr_i[p]),
       .awlen_i(port_awlen_i[p]),

@@ -5,7 +5,8 @@
 // Collects the faults of all streams for the host, round-robin.
 //
 // Each park reports a page once and limits its open reports, so the number of faults here is
-// bounded by the streams' look-ahead. Depth is the room before the event writer.
+// bounded by the streams' look-ahead. FaultQueueDepth is the room before the event writer, which counts
+// on it.
 //
 // Throughput: one fault a cycle. Latency: one cycle. Ordering: the faults of a stream stay in
 // order. Back-pressure: faults wait in their parks. No deadlock: needs only the event writer.
@@ -13,8 +14,7 @@
 module tmb_fault_queue
   import tmb_pkg::*;
 #(
-  parameter int unsigned NumStreams = 2,
-  parameter int unsigned Depth = 4
+  parameter int unsigned NumStreams = 2
 ) (
   input  logic   clk_i,
   input  logic   rst_ni,
@@ -50,7 +50,7 @@ module tmb_fault_queue
 
   tmb_fifo #(
     .T    (fault_t),
-    .Depth(Depth)
+    .Depth(FaultQueueDepth)
   ) i_queue (
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),

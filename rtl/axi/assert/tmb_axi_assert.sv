@@ -20,8 +20,9 @@
 // VALID and READY are never unknown (seen by simulators with four states).
 //
 // A kernel that broke a rule may have confused everybody's count of bursts. From then on, until its
-// slot is reset, the subordinate is held to its offers only. suspended_i says the same: the slot is
-// isolated, and its open bursts end as they can.
+// slot is reset, the subordinate is held to its offers only. That is so on the bus where the rule was
+// broken. The guard closes the whole slot then, but what it answers on the slot's other ports is legal
+// AXI, and is held to all rules.
 
 module tmb_axi_assert #(
   parameter bit ManagerOurs = 1'b1,
@@ -32,7 +33,6 @@ module tmb_axi_assert #(
 ) (
   input logic         clk_i,
   input logic         rst_ni,
-  input logic         suspended_i,
   input logic [15:0]  awid_i,
   input logic [63:0]  awaddr_i,
   input logic [7:0]   awlen_i,
@@ -65,7 +65,7 @@ module tmb_axi_assert #(
 );
 
   logic write_broken, read_broken, confused;
-  assign confused = write_broken || read_broken || suspended_i;
+  assign confused = write_broken || read_broken;
 
   tmb_axi_write_assert #(
     .ManagerOurs    (ManagerOurs),

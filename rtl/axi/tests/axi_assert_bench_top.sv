@@ -54,7 +54,6 @@ module axi_assert_bench_top (
   ) u_ours (
     .clk_i,
     .rst_ni(active[0]),
-    .suspended_i,
     .awid_i,
     .awaddr_i,
     .awlen_i,
@@ -92,7 +91,6 @@ module axi_assert_bench_top (
   ) u_kernel (
     .clk_i,
     .rst_ni(active[1]),
-    .suspended_i,
     .awid_i,
     .awaddr_i,
     .awlen_i,
@@ -131,7 +129,6 @@ module axi_assert_bench_top (
   ) u_by_id (
     .clk_i,
     .rst_ni(active[2]),
-    .suspended_i,
     .awid_i,
     .awaddr_i,
     .awlen_i,

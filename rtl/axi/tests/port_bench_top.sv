@@ -218,7 +218,6 @@ module port_bench_top
   ) u_assert (
     .clk_i,
     .rst_ni,
-    .suspended_i(1'b0),
     .awid_i(16'(s_axi_awid)),
     .awaddr_i(s_axi_awaddr),
     .awlen_i(s_axi_awlen),

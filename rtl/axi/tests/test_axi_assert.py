@@ -56,7 +56,6 @@ LEGAL = {
     "IDs overtake": (BY_ID, [ar(arid=1, arlen=1), ar(arid=2), r(rid=1), r(rid=2, rlast=1),
                              r(rid=1, rlast=1), aw(awid=1), aw(awid=2), w(wlast=1), w(wlast=1),
                              b(bid=2), b(bid=1)]),
-    "suspended": (OURS, [b() | {"suspended": 1}]),
     "given up": (LITE, [ar(0), {"suspended": 1}]),
     "lite": (LITE, [aw() | w(), b(0), b(), ar(), r(0), r()]),
 }

@@ -17,6 +17,7 @@ CARD = 2 * CHANNEL
 HOST = 1 << 21
 COMMANDS, EVENTS, DATA = 0x0, 0x4000, 0x8000
 QUEUES = 3
+FAULT_QUEUE = 4  # tmb_pkg::FaultQueueDepth
 
 
 class Bench:
@@ -339,6 +340,82 @@ async def full_event_ring_holds_everything(dut):
     kinds = [words[0] & 0xFF for words in commands.events]
     assert kinds.count(COMPLETION) == len(numbers)
     assert kinds.count(INTERRUPT) == 1 and kinds.count(FAULT) >= 1
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def queued_faults_come_before_a_later_completion(dut):
+    """A slot's reset is over for the host with the completion of a no-op. Faults of the slot that are
+    queued by then, because the ring is full, must not come after it."""
+    bench = Bench(dut, seed=7)
+    commands = await bench.start(event_log2=2)
+    sent = []
+
+    async def offer(number):
+        dut.fault_addr_i.value = number << 12
+        dut.fault_valid_i.value = 1
+        while True:
+            await ReadOnly()
+            taken = bool(dut.fault_ready_o.value)
+            await RisingEdge(dut.clk_i)
+            if taken:
+                sent.append(number)
+                dut.fault_valid_i.value = 0
+                return
+
+    async def queue(first, count):
+        for number in range(first, first + count):
+            await offer(number)
+
+    next_fault = 1
+    for round_number in range(24):
+        # So many records before: whoever's turn it is, and wherever the ring ends.
+        commands.room = True
+        await commands.give_room()
+        for _ in range(round_number % 3):
+            await commands.run(NOP)
+        await queue(next_fault, round_number // 3 % 4)
+        next_fault += round_number // 3 % 4
+        await ClockCycles(dut.clk_i, 60)
+        commands.room = False
+        filler = [commands.put(NOP) for _ in range(4)]
+        await commands.doorbell()
+        for number in filler:
+            await commands.completion(number)
+        queued = range(next_fault, next_fault + FAULT_QUEUE)
+        next_fault += FAULT_QUEUE
+        faults = cocotb.start_soon(queue(queued[0], FAULT_QUEUE))
+        await ClockCycles(dut.clk_i, 4)
+        barrier = commands.put(NOP, fence=True)
+        await commands.doorbell()
+        await ClockCycles(dut.clk_i, 150)
+        assert barrier not in commands.completions and queued[0] not in sent
+        commands.room = True
+        await commands.give_room()
+        await commands.completion(barrier)
+        await faults
+        await ClockCycles(dut.clk_i, 60)
+        seen = [(words[0] & 0xFF, words[1]) for words in commands.events]
+        place = seen.index((COMPLETION, barrier))
+        for number in queued:
+            assert (FAULT, number << 12) in seen[:place], f"round {round_number}, fault {number}"
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def faults_without_end_hold_no_completion(dut):
+    """A completion waits for the faults that may have been queued before it, and for no others."""
+    bench = Bench(dut, seed=8)
+    commands = await bench.start()
+    dut.fault_addr_i.value = 0x5000
+    dut.fault_valid_i.value = 1
+    await ClockCycles(dut.clk_i, 200)
+    numbers = [commands.put(NOP) for _ in range(20)]
+    await commands.doorbell()
+    for number in numbers:
+        assert await commands.completion(number) == (OK, 0, 0)
+    kinds = [words[0] & 0xFF for words in commands.events]
+    first = kinds.index(COMPLETION)
+    last = len(kinds) - 1 - kinds[::-1].index(COMPLETION)
+    assert kinds[first:last].count(FAULT) <= FAULT_QUEUE * len(numbers) + 1
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
