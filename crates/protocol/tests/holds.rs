@@ -32,6 +32,21 @@ fn three_caches_hold() {
     }
 }
 
+/// The published counts (docs/protocols.md): a faster exploration finds the same states.
+#[test]
+fn the_number_of_states_is_known() {
+    let cases = [
+        (1, Setting::default(), 2_929),
+        (1, Setting::shared_way(), 8_551),
+        (1, Setting::application_waits(), 603_544),
+        (3, Setting::default(), 1_832_905),
+    ];
+    for (caches, setting, states) in cases {
+        let verdict = check(&common::protocol("mesi", caches), &setting, &mut |_| {}).unwrap();
+        assert_eq!(verdict.states, states, "{caches} caches, {setting:?}");
+    }
+}
+
 #[test]
 fn a_request_may_be_held_instead_of_stalled() {
     let text = common::text("mesi").replace("hold 0", "hold 1");

@@ -23,6 +23,7 @@ mod explore;
 mod layout;
 mod model;
 mod progress;
+mod shard;
 mod trace;
 mod violation;
 

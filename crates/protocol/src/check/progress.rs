@@ -1,32 +1,103 @@
 //! Progress: from every state, deliveries alone lead to rest.
+//!
+//! One delivery of each state is enough for nearly all: the chain of first deliveries ends at rest.
+//! Only states whose chain does not are looked at with all their deliveries.
+
+use std::collections::HashMap;
 
 use super::explore::{Search, StateId};
+use super::model::{Sink, State, Step};
 use super::Violation;
+
+/// No first delivery.
+const NONE: StateId = StateId::MAX;
 
 /// A state from which deliveries never lead to rest, the nearest to the start.
 pub(super) fn stuck_state<const W: usize>(search: &Search<'_, W>) -> Option<(StateId, Violation)> {
-    let end = search.end_of_ids();
-    let sources = sources_by_target(search, end);
-    let mut calm = vec![false; end];
-    let mut todo: Vec<StateId> = Vec::new();
+    let mut calm = vec![false; search.end_of_ids()];
     for id in search.ids() {
-        if search.model.at_rest(search.state(id)) {
-            calm[id as usize] = true;
-            todo.push(id);
-        }
+        calm[id as usize] = search.model.at_rest(search.state(id));
     }
-    while let Some(id) = todo.pop() {
-        for &source in sources.of(id) {
-            if !std::mem::replace(&mut calm[source as usize], true) {
-                todo.push(source);
-            }
-        }
-    }
-    // Places within a shard are in order of depth, so is the number up to the shard.
-    let stuck = search.ids().filter(|&id| !calm[id as usize]);
+    let open = follow_chains(search, &mut calm);
+
+    follow_all_deliveries(search, &open, &mut calm);
+    let stuck = open.into_iter().filter(|&id| !calm[id as usize]);
     stuck
         .min_by_key(|&id| (depth(search, id), id))
         .map(|id| (id, Violation::Stuck))
+}
+
+/// Marks the states whose chain of first deliveries ends at rest; returns the others.
+fn follow_chains<const W: usize>(search: &Search<'_, W>, calm: &mut [bool]) -> Vec<StateId> {
+    let mut next = vec![NONE; calm.len()];
+    for (from, to) in search.first_deliveries() {
+        next[from as usize] = to;
+    }
+    let mut chain = Vec::new();
+    for id in search.ids() {
+        let mut last = id;
+        while !calm[last as usize] && next[last as usize] != NONE {
+            chain.push(last);
+            // Nobody walks here again, so a circle ends too.
+            last = std::mem::replace(&mut next[last as usize], NONE);
+        }
+        let ends_calm = calm[last as usize];
+        for id in chain.drain(..) {
+            calm[id as usize] = ends_calm;
+        }
+    }
+    search.ids().filter(|&id| !calm[id as usize]).collect()
+}
+
+/// Marks those of the open states that have any way of deliveries to a calm one.
+fn follow_all_deliveries<const W: usize>(
+    search: &Search<'_, W>,
+    open: &[StateId],
+    calm: &mut [bool],
+) {
+    let mut sources: HashMap<StateId, Vec<StateId>> = HashMap::new();
+    let mut todo: Vec<StateId> = Vec::new();
+    for &from in open {
+        let mut found = Deliveries {
+            search,
+            to: Vec::new(),
+        };
+        search.model.expand(search.state(from), &mut found);
+        for to in found.to {
+            if calm[to as usize] {
+                todo.push(from);
+            } else {
+                sources.entry(to).or_default().push(from);
+            }
+        }
+    }
+    while let Some(id) = todo.pop() {
+        if !std::mem::replace(&mut calm[id as usize], true) {
+            todo.extend(sources.remove(&id).unwrap_or_default());
+        }
+    }
+}
+
+/// The states that a state's deliveries lead to.
+struct Deliveries<'a, 'm, const W: usize> {
+    search: &'a Search<'m, W>,
+    to: Vec<StateId>,
+}
+
+impl<const W: usize> Sink<W> for Deliveries<'_, '_, W> {
+    fn step(&mut self, _: Step, next: State<W>, delivery: bool) {
+        if delivery {
+            // Explored to the end, so every state after is known.
+            let next = self.search.model.canonical(&next);
+            self.to.extend(self.search.find(&next));
+        }
+    }
+
+    fn broken(&mut self, _: Step, _: Violation) {}
+
+    fn home_cell(&mut self, _: usize) {}
+
+    fn cache_cell(&mut self, _: usize) {}
 }
 
 fn depth<const W: usize>(search: &Search<'_, W>, mut id: StateId) -> usize {
@@ -36,35 +107,4 @@ fn depth<const W: usize>(search: &Search<'_, W>, mut id: StateId) -> usize {
         depth += 1;
     }
     depth
-}
-
-/// Edges by target, in one array.
-struct Sources {
-    starts: Vec<u32>,
-    list: Vec<StateId>,
-}
-
-impl Sources {
-    fn of(&self, id: StateId) -> &[StateId] {
-        let id = id as usize;
-        &self.list[self.starts[id] as usize..self.starts[id + 1] as usize]
-    }
-}
-
-/// Sorts the deliveries by counting.
-fn sources_by_target<const W: usize>(search: &Search<'_, W>, end: usize) -> Sources {
-    let mut starts = vec![0u32; end + 2];
-    for (_, to) in search.drains() {
-        starts[to as usize + 2] += 1;
-    }
-    for i in 2..starts.len() {
-        starts[i] += starts[i - 1];
-    }
-    let mut list = vec![0; starts.last().map_or(0, |&n| n as usize)];
-    for (from, to) in search.drains() {
-        let place = &mut starts[to as usize + 1];
-        list[*place as usize] = from;
-        *place += 1;
-    }
-    Sources { starts, list }
 }

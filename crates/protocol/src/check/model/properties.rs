@@ -1,0 +1,90 @@
+//! The properties of single states and of acknowledgements.
+
+use super::{home_state, Access, Model, State};
+use crate::check::layout::{access, cache_state, home, operation, COPY_OLD, MEMORY_OLD, MESSAGES};
+use crate::check::Violation;
+use crate::spec::Effect;
+
+impl<const W: usize> Model<W> {
+    pub(super) fn operation_holds(
+        &self,
+        s: &State<W>,
+        line: usize,
+        number: usize,
+    ) -> Result<(), Violation> {
+        let Some(most) = self.operations[number].at_most else {
+            return Ok(());
+        };
+        for cache in 0..self.layout.caches {
+            let word = s[self.layout.word(line, cache)];
+            if self.cache_facts[cache_state(word)].level > most {
+                let (line, cache) = (line as u8, cache as u8);
+                return Err(Violation::OperationBroken { line, cache });
+            }
+        }
+        Ok(())
+    }
+
+    /// The properties of a single state.
+    pub fn inspect(&self, s: &State<W>) -> Option<Violation> {
+        (0..self.layout.lines).find_map(|line| self.inspect_line(s, line))
+    }
+
+    fn inspect_line(&self, s: &State<W>, line: usize) -> Option<Violation> {
+        let line8 = line as u8;
+        let half = home(s[0], line);
+        let (mut readers, mut writers) = (0, 0);
+        for cache in 0..self.layout.caches {
+            let word = s[self.layout.word(line, cache)];
+            let facts = &self.cache_facts[cache_state(word)];
+            let cache = cache as u8;
+            readers += u32::from(facts.reads);
+            writers += u32::from(facts.writes);
+            if facts.reads && word & COPY_OLD != 0 {
+                return Some(Violation::StaleCopy { line: line8, cache });
+            }
+            if facts.dirty && half & MEMORY_OLD == 0 {
+                return Some(Violation::DirtyForNothing { line: line8, cache });
+            }
+            if facts.refuses {
+                return Some(Violation::RuleRefused { line: line8, cache });
+            }
+        }
+        if writers > 0 && readers > 1 {
+            return Some(Violation::TwoOwners { line: line8 });
+        }
+        if writers > 0 && self.home_locked[home_state(half)] {
+            return Some(Violation::WriterUnderLock { line: line8 });
+        }
+        self.home_refuses[home_state(half)].then_some(Violation::OperationRefused { line: line8 })
+    }
+
+    /// Nothing is outstanding anywhere.
+    pub fn at_rest(&self, s: &State<W>) -> bool {
+        (0..self.layout.lines).all(|line| {
+            let half = home(s[0], line);
+            self.home_stable[home_state(half)]
+                && access(half) == Access::NONE
+                && operation(half) == 0
+                && (0..self.layout.caches).all(|cache| {
+                    let word = s[self.layout.word(line, cache)];
+                    word & MESSAGES == 0 && self.cache_facts[cache_state(word)].stable
+                })
+        })
+    }
+}
+
+/// An acknowledged operation has had its effect; and nothing else locks or unlocks.
+pub(super) fn effect_is_right(
+    effect: Option<Effect>,
+    finished: u32,
+    (was, is): (bool, bool),
+) -> bool {
+    match effect {
+        Some(Effect::Lock) => is,
+        Some(Effect::Unlock) => !is,
+        Some(Effect::Read) => finished == Access::READ && was == is,
+        Some(Effect::Write) => finished == Access::OPERATION && was == is,
+        Some(Effect::Nothing) | None => was == is,
+    }
+}

@@ -1,0 +1,64 @@
+//! What is explored.
+
+/// What is explored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Lines: 1, or 2 that share ways, unit and class buffers.
+    pub lines: usize,
+    /// Directory ways that the lines share.
+    pub ways: usize,
+    /// Messages of a class in flight between the home and one cache, all lines together.
+    pub capacity: u32,
+    /// Caches that only differ by their number count as one case.
+    pub symmetry: bool,
+    /// The application behind the home answers a memory access for a cache only when its own
+    /// clean operations on the other line are done: FACTS section 4's known hazard.
+    pub application_waits: bool,
+    /// Check progress after the exploration.
+    pub check_progress: bool,
+    /// Threads, at least one.
+    pub threads: usize,
+    /// Give up after so many states.
+    pub max_states: usize,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            lines: 1,
+            ways: 1,
+            capacity: 2,
+            symmetry: true,
+            application_waits: false,
+            check_progress: true,
+            threads: 2,
+            max_states: 200_000_000,
+        }
+    }
+}
+
+impl Setting {
+    /// Two lines that share one directory way, one unit and class buffers of one message.
+    #[must_use]
+    pub fn shared_way() -> Self {
+        Self {
+            lines: 2,
+            ways: 1,
+            capacity: 1,
+            ..Self::default()
+        }
+    }
+
+    /// Two lines in two ways of one unit whose application waits for one line's invalidation
+    /// before it answers the other line's read.
+    #[must_use]
+    pub fn application_waits() -> Self {
+        Self {
+            lines: 2,
+            ways: 2,
+            capacity: 1,
+            application_waits: true,
+            ..Self::default()
+        }
+    }
+}
