@@ -109,6 +109,12 @@ pub fn streams(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, Syst
             bars.push(Bar::at_least(name, share, "", 0.95));
         }
     }
+    // The same without the one choice of the model that this bar rests on (no published source).
+    let mut plain = platform.clone();
+    plain.cache.evict_ahead = 0;
+    let share = share_of_link(&plain, geometry, WRITE.1, Order::Random)?;
+    let name = "directory.rand_write.share_of_link.without_evict_ahead";
+    bars.push(Bar::shown(name, share, ""));
     // What the wire leaves: each line written back shares its direction with a request.
     let link = &platform.link;
     let payload = BYTES as f64 / link.payload_bytes_per_second as f64;

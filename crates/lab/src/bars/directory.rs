@@ -6,6 +6,7 @@ use super::Failure;
 use crate::row::{Row, Target};
 use coherence::bars::{self, Bar};
 use coherence::model::Geometry;
+use coherence::mutants::Fate;
 use coherence::platform::Platform;
 
 /// Operations of the random test.
@@ -53,7 +54,11 @@ pub fn random_operations() -> Result<Vec<Row>, Failure> {
 
 pub fn mutants() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
-    Ok(rows(bars::mutants(&platform)?))
+    let bars = bars::mutants(&platform, &mut |mutant, fate| match fate {
+        Fate::Found(how) => eprintln!("directory: {}: {how}", mutant.what),
+        Fate::Survived => eprintln!("directory: {}: SURVIVED", mutant.what),
+    })?;
+    Ok(rows(bars))
 }
 
 /// `synth.directory.*`: two slices of 32 units and the registers. A slice is mapped with its units

@@ -281,6 +281,7 @@ pub const ALL: &[Bar] = &[
             "directory.rand_read.share_of_link",
             "directory.seq_write.share_of_link",
             "directory.rand_write.share_of_link",
+            "directory.rand_write.share_of_link.without_evict_ahead",
             "directory.write.most_of_link",
         ],
         measure: directory::streams,
