@@ -49,6 +49,8 @@ pub struct CardDescription {
     pub queues: u8,
     /// False for the identity translator: addresses of kernels are card addresses.
     pub translated: bool,
+    /// Sizes that pages can have.
+    pub page_sizes: units::PageSizes,
     /// Period of the shell's clock; zero on a card without time.
     pub clock_period: Picoseconds,
 }
@@ -183,6 +185,13 @@ pub trait Card: Send {
         asid: units::Asid,
         table: Option<(units::TableGeometry, u32)>,
     ) -> Result<(), CardError>;
+
+    /// Tells the shell which page sizes a space that is enabled has from now on (bit k: size class k). It
+    /// may get more of them at any time; pages of a size that is left out are not found.
+    ///
+    /// # Errors
+    /// No such space, or [`CardError::Bus`].
+    fn use_page_sizes(&mut self, asid: units::Asid, size_classes: u32) -> Result<(), CardError>;
 
     /// Spreads the frames of a space over channels: card addresses in its page-table entries are
     /// striped from the next [`control_space`](Card::control_space) on, and copies to and from its

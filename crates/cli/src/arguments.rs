@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use units::PageSize;
 
 /// A number of bytes, or the size of another argument's mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub enum Mode {
     New(Option<Size>),
 }
 
-/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE]`
+/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapArgument {
     /// The kernel's pointer argument.
@@ -38,6 +39,8 @@ pub struct MapArgument {
     pub bytes: Option<u64>,
     /// How.
     pub mode: Mode,
+    /// Size of the file's pages, or the owner's.
+    pub page_size: Option<PageSize>,
 }
 
 /// What a scalar argument is set to.
@@ -88,6 +91,12 @@ pub enum SyntaxError {
         /// What was given.
         text: String,
     },
+    /// Not a page size.
+    #[error("`{text}` is no page size; write a power of two from 4KiB to 1GiB")]
+    PageSize {
+        /// What was given.
+        text: String,
+    },
     /// Not a value.
     #[error("`{text}` is no value; write 42, 0x2a, 0x with pairs of digits for bytes, or size(ARGUMENT)")]
     Value {
@@ -96,7 +105,7 @@ pub enum SyntaxError {
     },
 }
 
-const MAP_FORM: &str = "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]]";
+const MAP_FORM: &str = "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE]";
 const SET_FORM: &str = "ARGUMENT=VALUE";
 
 fn split<'a>(text: &'a str, form: &'static str) -> Result<(&'a str, &'a str), SyntaxError> {
@@ -151,7 +160,7 @@ impl FromStr for MapArgument {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (argument, rest) = split(text, MAP_FORM)?;
-        let (rest, mode) = split_mode(rest)?;
+        let (rest, mode, page_size) = split_options(rest)?;
         let (file, offset, bytes) = split_range(rest)?;
         if file.is_empty() {
             let part = "the file";
@@ -167,30 +176,47 @@ impl FromStr for MapArgument {
             offset,
             bytes,
             mode,
+            page_size,
         })
     }
 }
 
-/// The mode at the end, if the last colon begins one; file names may contain colons.
-fn split_mode(text: &str) -> Result<(&str, Mode), SyntaxError> {
-    let Some((rest, mode)) = text.rsplit_once(':') else {
-        return Ok((text, Mode::AsNeeded));
-    };
-    Ok(match mode {
-        "ro" => (rest, Mode::ReadOnly),
-        "rw" => (rest, Mode::ReadWrite),
-        "new" => (rest, Mode::New(None)),
-        _ => match mode.strip_prefix("new=") {
-            Some(size) => {
-                let size = match size_of(size) {
-                    Some(name) => Size::Of(name.to_owned()),
-                    None => Size::Bytes(parse_bytes(size)?),
+/// Mode and page size at the end, in any order; file names may contain colons.
+fn split_options(mut text: &str) -> Result<(&str, Mode, Option<PageSize>), SyntaxError> {
+    let (mut mode, mut page_size) = (None, None);
+    while let Some((rest, word)) = text.rsplit_once(':') {
+        match word.strip_prefix("page=") {
+            Some(size) if page_size.is_none() => {
+                let wrong = || SyntaxError::PageSize {
+                    text: size.to_owned(),
                 };
-                (rest, Mode::New(Some(size)))
+                let bytes = parse_bytes(size).map_err(|_| wrong())?;
+                page_size = Some(PageSize::from_bytes(bytes).ok_or_else(wrong)?);
             }
-            None => (text, Mode::AsNeeded),
+            _ if mode.is_some() => break,
+            _ => match parse_mode(word)? {
+                Some(found) => mode = Some(found),
+                None => break,
+            },
+        }
+        text = rest;
+    }
+    Ok((text, mode.unwrap_or(Mode::AsNeeded), page_size))
+}
+
+fn parse_mode(word: &str) -> Result<Option<Mode>, SyntaxError> {
+    Ok(Some(match word {
+        "ro" => Mode::ReadOnly,
+        "rw" => Mode::ReadWrite,
+        "new" => Mode::New(None),
+        _ => match word.strip_prefix("new=") {
+            Some(size) => Mode::New(Some(match size_of(size) {
+                Some(name) => Size::Of(name.to_owned()),
+                None => Size::Bytes(parse_bytes(size)?),
+            })),
+            None => return Ok(None),
         },
-    })
+    }))
 }
 
 /// Offset and length at the end, if what follows the last `@` is one; file names may contain `@`.
@@ -272,6 +298,23 @@ mod tests {
             Mode::New(Some(Size::Of("x".into())))
         );
         assert_eq!(map("a=odd:name@home").file, PathBuf::from("odd:name@home"));
+        let paged = map("a=b@1+2:ro:page=64KiB");
+        assert_eq!(paged.page_size.map(PageSize::bytes), Some(64 << 10));
+        assert_eq!(
+            (paged.file, paged.bytes, paged.mode),
+            ("b".into(), Some(2), Mode::ReadOnly)
+        );
+        let new = map("a=b:page=1GiB:new=5");
+        assert_eq!(new.page_size, Some(PageSize::GIB_1));
+        assert_eq!(new.mode, Mode::New(Some(Size::Bytes(5))));
+        for wrong in [
+            "a=b:page=3KiB",
+            "a=b:page=2GiB",
+            "a=b:page=2KiB:ro",
+            "a=b:page=",
+        ] {
+            assert!(wrong.parse::<MapArgument>().is_err(), "{wrong}");
+        }
         assert!("a=".parse::<MapArgument>().is_err());
         assert!("=b".parse::<MapArgument>().is_err());
         assert!("nothing".parse::<MapArgument>().is_err());

@@ -29,6 +29,8 @@ use tombolo::{
   A card memory smaller than the data:
     tombolo run copy --card-memory 16MiB --map input=big --map output=big2:new \\
       --set 'bytes=size(input)'
+  Pages of 64 KiB for one file, of 2 MiB (the default) for the other:
+    tombolo run copy --map input=a:page=64KiB --map output=b:new --set 'bytes=size(input)'
   See what happened, on a timeline and cycle for cycle:
     tombolo run copy --map input=a --map output=b:new --set 'bytes=size(input)' \\
       --trace run.pftrace --wave run.fst --wave-from 50us --wave-for 5us")]
@@ -36,7 +38,8 @@ pub struct Run {
     /// A kernel's folder, or the name of one in `kernels/`.
     kernel: String,
 
-    /// Maps a file and passes its address: ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]].
+    /// Maps a file and passes its address:
+    /// ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE].
     #[arg(long = "map", value_name = "ARGUMENT=FILE")]
     maps: Vec<MapArgument>,
 
@@ -296,6 +299,9 @@ impl Run {
             .offset(map.offset);
             if let Some(bytes) = map.bytes {
                 options = options.bytes(bytes);
+            }
+            if let Some(size) = map.page_size {
+                options = options.page_size(size);
             }
             let mapping = space.map_file(&map.file, options)?;
             mappings.insert(map.argument.clone(), mapping);

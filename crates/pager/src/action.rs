@@ -114,6 +114,8 @@ pub struct MappingInfo {
     pub address: VirtAddr,
     /// Bytes, whole pages.
     pub bytes: u64,
+    /// Size of its pages.
+    pub page_size: PageSize,
     /// What it shows.
     pub object: ObjectId,
     /// First byte of the object that it shows.
@@ -192,6 +194,14 @@ pub enum Action {
         size_classes: u32,
         /// How the space's frames are striped.
         stripe: Stripe,
+    },
+    /// Tell the shell that a space has pages of another size too. No entry of that size is installed
+    /// before this.
+    UsePageSizes {
+        /// Which space.
+        asid: Asid,
+        /// All size classes in use, as in [`Action::EnableSpace`].
+        size_classes: u32,
     },
     /// Tell the shell that a space is gone.
     DisableSpace {

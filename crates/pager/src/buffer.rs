@@ -1,9 +1,9 @@
-//! DMA buffers, cut into parts of one page.
+//! DMA buffers, cut into parts as large as the pages that move through them.
 
 use crate::ids::BufferId;
-use units::HostAddr;
+use units::{HostAddr, PageSize};
 
-/// A page's worth of a DMA buffer.
+/// A part of a DMA buffer: room for a page, or for a piece of one that is larger than a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Part {
     /// Which buffer.
@@ -12,54 +12,159 @@ pub struct Part {
     pub offset: u64,
     /// The same place as the card sees it.
     pub address: HostAddr,
+    /// Its size: that of pages of this class.
+    pub class: u8,
 }
 
-/// The parts that nobody uses. The one given back last is handed out first: it is warm.
+impl Part {
+    /// Bytes of the part.
+    pub const fn bytes(self) -> u64 {
+        PageSize::KIB_4.bytes() << self.class
+    }
+
+    /// The part of the same size beside it, with which it makes one of twice the size.
+    fn mate(self) -> Self {
+        let offset = self.offset ^ self.bytes();
+        self.moved_to(offset)
+    }
+
+    fn moved_to(self, offset: u64) -> Self {
+        let start = HostAddr::new(self.address.get() - self.offset);
+        Self {
+            offset,
+            address: start.offset(offset),
+            ..self
+        }
+    }
+}
+
+/// The parts that nobody uses. The smallest that fits is handed out; of these the one given back last,
+/// which is warm. Halves that are both free become one again.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct BufferPool {
-    free: Vec<Part>,
-    total: usize,
+    /// By class.
+    free: Vec<Vec<Part>>,
 }
 
 impl BufferPool {
-    pub(crate) fn new(buffers: &[HostAddr], buffer_bytes: u64, page_bytes: u64) -> Self {
-        let parts = buffer_bytes / page_bytes;
-        let free: Vec<Part> = buffers
-            .iter()
-            .enumerate()
-            .rev()
-            .flat_map(|(index, &base)| {
-                (0..parts).rev().map(move |part| Part {
+    pub(crate) fn new(buffers: &[HostAddr], buffer_bytes: u64) -> Self {
+        let units = buffer_bytes / PageSize::KIB_4.bytes();
+        let largest = PageSize::GIB_1.class().min(units.max(1).ilog2() as u8);
+        let mut pool = Self {
+            free: vec![Vec::new(); usize::from(largest) + 1],
+        };
+        for (index, &base) in buffers.iter().enumerate().rev() {
+            let mut unit = 0;
+            while unit < units {
+                let fits = (units - unit).ilog2().min(unit.trailing_zeros()) as u8;
+                let offset = unit * PageSize::KIB_4.bytes();
+                let part = Part {
                     buffer: BufferId(index as u32),
-                    offset: part * page_bytes,
-                    address: base.offset(part * page_bytes),
-                })
-            })
-            .collect();
-        Self {
-            total: free.len(),
-            free,
+                    offset,
+                    address: base.offset(offset),
+                    class: fits.min(largest),
+                };
+                unit += 1 << part.class;
+                pool.free[usize::from(part.class)].push(part);
+            }
         }
+        pool
     }
 
-    pub(crate) fn take(&mut self) -> Option<Part> {
-        self.free.pop()
+    /// What part of a buffer pages of a size move through.
+    pub(crate) fn class_for(&self, page: PageSize) -> u8 {
+        page.class().min(self.free.len() as u8 - 1)
     }
 
-    pub(crate) fn give(&mut self, part: Part) {
-        debug_assert!(!self.free.contains(&part), "{part:?} given back twice");
-        self.free.push(part);
+    /// A part of a class can be had.
+    pub(crate) fn has(&self, class: u8) -> bool {
+        self.free
+            .iter()
+            .skip(class.into())
+            .any(|parts| !parts.is_empty())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.free.is_empty()
+    pub(crate) fn take(&mut self, class: u8) -> Option<Part> {
+        let found = (usize::from(class)..self.free.len()).find(|&k| !self.free[k].is_empty())?;
+        let mut part = self.free[found].pop()?;
+        while part.class > class {
+            part.class -= 1;
+            self.free[usize::from(part.class)].push(part.mate());
+        }
+        Some(part)
     }
 
-    pub(crate) fn free(&self) -> &[Part] {
-        &self.free
+    pub(crate) fn give(&mut self, mut part: Part) {
+        let freed = |parts: &[Part]| parts.contains(&part);
+        debug_assert!(
+            !self.free.iter().any(|parts| freed(parts)),
+            "{part:?} given back twice"
+        );
+        while usize::from(part.class) + 1 < self.free.len() {
+            let parts = &mut self.free[usize::from(part.class)];
+            let mate = part.mate();
+            let Some(place) = parts.iter().position(|&other| other == mate) else {
+                break;
+            };
+            parts.remove(place);
+            part = part.moved_to(part.offset & mate.offset);
+            part.class += 1;
+        }
+        self.free[usize::from(part.class)].push(part);
     }
 
-    pub(crate) fn total(&self) -> usize {
-        self.total
+    pub(crate) fn free(&self) -> impl Iterator<Item = Part> + '_ {
+        self.free.iter().flatten().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parts of all sizes, taken and given back at random: no two share a byte, and at the end the
+    /// buffers are whole again. The last buffer's tail (the buffers have five units) is used too.
+    #[test]
+    fn parts_lie_apart_and_become_whole_again() {
+        let bases = [HostAddr::new(1 << 32), HostAddr::new(2 << 32)];
+        let mut pool = BufferPool::new(&bases, 5 << 12);
+        let whole: Vec<Part> = pool.free().collect();
+        assert_eq!(whole.iter().map(|part| part.bytes()).sum::<u64>(), 10 << 12);
+        assert_eq!(pool.class_for(PageSize::GIB_1), 2);
+        let mut random = 1u64;
+        let mut taken: Vec<Part> = Vec::new();
+        for _ in 0..4000 {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let (choice, number) = (random >> 62, (random >> 33) as usize);
+            if choice < 2 && !taken.is_empty() {
+                pool.give(taken.swap_remove(number % taken.len()));
+                continue;
+            }
+            let class = (number % 3) as u8;
+            assert_eq!(pool.has(class), pool.clone().take(class).is_some());
+            if let Some(part) = pool.take(class) {
+                let end = part.offset + part.bytes();
+                assert!(part.class == class && end <= 5 << 12);
+                assert_eq!(
+                    part.address,
+                    bases[part.buffer.0 as usize].offset(part.offset)
+                );
+                let apart = |other: &Part| {
+                    other.buffer != part.buffer
+                        || other.offset >= end
+                        || part.offset >= other.offset + other.bytes()
+                };
+                assert!(taken.iter().all(apart), "{part:?} {taken:?}");
+                taken.push(part);
+            }
+        }
+        taken.into_iter().for_each(|part| pool.give(part));
+        let sorted = |mut parts: Vec<Part>| {
+            parts.sort_unstable();
+            parts
+        };
+        assert_eq!(sorted(pool.free().collect()), sorted(whole));
     }
 }

@@ -1,12 +1,14 @@
 //! What must hold between two events.
 
+use crate::buffer::Part;
 use crate::ids::RequestId;
 use crate::issue::Meaning;
 use crate::page::{ObjectPage, Page, Purpose, Stage, State};
 use crate::pager::Pager;
 use crate::space::Phase;
-use std::collections::{BTreeMap, BTreeSet};
-use units::CardAddr;
+use crate::table::Shown;
+use std::collections::BTreeMap;
+use units::{CardAddr, Stripe};
 
 /// Collects what does not hold.
 struct Findings(Vec<String>);
@@ -44,16 +46,37 @@ impl Pager {
     }
 
     fn check_frames(&self, findings: &mut Findings) {
-        let mut owners: BTreeMap<CardAddr, ObjectPage> = BTreeMap::new();
+        let mut places: BTreeMap<CardAddr, ObjectPage> = BTreeMap::new();
+        let mut used = 0;
+        let mut unstriped = 0;
         for (&key, page) in &self.pages {
-            if let Some(frame) = page.frame {
-                let other = owners.insert(self.memory.place_of(frame, page.stripe), key);
-                findings.expect(other.is_none(), || {
-                    format!("{frame:?} belongs to {key:?} and {other:?}")
+            let Some(frame) = page.frame else { continue };
+            let other = places.insert(self.memory.place_of(frame, page.stripe), key);
+            findings.expect(other.is_none(), || {
+                format!("{frame:?} belongs to {key:?} and {other:?}")
+            });
+            used += 1u64 << page.size.class();
+            if page.stripe == Stripe::NONE {
+                unstriped += 1;
+                let owner = self.owners.get(&frame);
+                findings.expect(owner == Some(&key), || {
+                    format!("{frame:?} of {key:?} is said to be of {owner:?}")
                 });
             }
         }
-        let used = (owners.len() as u64) << self.page_size.class();
+        findings.expect(self.owners.len() == unstriped, || {
+            format!(
+                "{} frames have owners, {unstriped} pages",
+                self.owners.len()
+            )
+        });
+        let ends = self.owners.iter().map(|(frame, key)| {
+            let units = 1 << self.page_size_of(key.object).class();
+            (frame.get(), frame.get() + units)
+        });
+        let ends: Vec<_> = ends.collect();
+        let apart = ends.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+        findings.expect(apart, || format!("frames overlap: {ends:?}"));
         let units = |sets_log2| 1u64 << Self::table_order(sets_log2);
         let tables: u64 = self
             .spaces
@@ -72,27 +95,33 @@ impl Pager {
                 .pages
                 .values()
                 .filter(|page| page.charged == Some(*asid));
-            let count = charged.count();
-            findings.expect(space.frames as usize == count, || {
-                format!("{asid:?} is charged {} frames for {count}", space.frames)
+            let bytes: u64 = charged.map(|page| page.size.bytes()).sum();
+            findings.expect(space.charged == bytes, || {
+                format!("{asid:?} is charged {} bytes for {bytes}", space.charged)
+            });
+            let within = space.charged <= space.limit.unwrap_or(u64::MAX);
+            findings.expect(within, || {
+                format!("{asid:?} has {bytes} bytes, more than its limit")
             });
         }
     }
 
     fn check_buffers(&self, findings: &mut Findings) {
-        let mut parts = BTreeSet::new();
         let used = self.pages.values().filter_map(|page| page.state.part());
-        for part in used.chain(self.buffers.free().iter().copied()) {
-            findings.expect(parts.insert(part), || format!("{part:?} has two owners"));
-        }
-        findings.expect(parts.len() == self.buffers.total(), || {
-            format!(
-                "{} of {} buffer parts are left",
-                parts.len(),
-                self.buffers.total()
-            )
+        let mut parts: Vec<Part> = used.chain(self.buffers.free()).collect();
+        parts.sort_unstable();
+        let apart = |a: &Part, b: &Part| a.buffer != b.buffer || a.offset + a.bytes() <= b.offset;
+        findings.expect(
+            parts.windows(2).all(|pair| apart(&pair[0], &pair[1])),
+            || format!("parts of buffers have two owners: {parts:?}"),
+        );
+        let bytes: u64 = parts.iter().map(|part| part.bytes()).sum();
+        findings.expect(bytes == self.buffer_bytes, || {
+            format!("{bytes} of {} bytes of buffers are left", self.buffer_bytes)
         });
-        let stalled = !self.buffer_queue.is_empty() && !self.buffers.is_empty();
+        let first = self.buffer_queue.first();
+        let class = first.and_then(|key| Some(self.pages.get(&key)?.size));
+        let stalled = class.is_some_and(|size| self.buffers.has(self.buffers.class_for(size)));
         findings.expect(!stalled, || {
             "a page waits for a buffer while one is free".into()
         });
@@ -107,7 +136,11 @@ impl Pager {
                     .spaces
                     .get(&entry.asid)
                     .and_then(|space| space.table.entries().get(&entry.address));
-                findings.expect(shown == Some(&key), || {
+                let right = Shown {
+                    page: key,
+                    size: page.size,
+                };
+                findings.expect(shown == Some(&right), || {
                     format!("{entry:?} of {key:?} is not in the table")
                 });
             }
@@ -170,6 +203,14 @@ impl Pager {
         let mut expect = |holds: bool, rule: &str| {
             findings.expect(holds, || format!("{key:?} in {state:?}: {rule}"));
         };
+        expect(
+            self.page_size_of(key.object) == page.size,
+            "a page has the size of its object's pages",
+        );
+        expect(
+            page.moved == 0 || state.part().is_some(),
+            "only what moves through a buffer has moved",
+        );
         expect(
             page.frame.is_some() != waiting,
             "a page has a frame unless it waits for one",
@@ -248,7 +289,7 @@ impl Pager {
             let found = self
                 .spaces
                 .get(&waiter.asid)
-                .and_then(|space| space.find(waiter.address, self.page_size));
+                .and_then(|space| space.find(waiter.address));
             expect(
                 found.is_some_and(|(_, _, page)| page == key),
                 "who waits for a page has it mapped",
@@ -258,7 +299,7 @@ impl Pager {
             let found = self
                 .spaces
                 .get(&entry.asid)
-                .and_then(|space| space.find(entry.address, self.page_size));
+                .and_then(|space| space.find(entry.address));
             expect(
                 found.is_some_and(|(_, mapping, page)| {
                     page == key && (mapping.write || !entry.write)

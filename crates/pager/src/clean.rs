@@ -8,6 +8,8 @@ use crate::pager::Pager;
 
 /// Pages that are cleaned at once, at most.
 const AT_ONCE: usize = 2;
+/// Pages that are looked at, however small they are.
+const LOOK: usize = 256;
 
 impl Pager {
     /// Cleans pages while few frames are free. True if anything changed.
@@ -18,7 +20,14 @@ impl Pager {
         if self.clean_ahead == 0 || self.free_frames() >= self.clean_ahead {
             return false;
         }
-        let next = self.policies.eviction.upcoming(self.clean_ahead as usize);
+        let mut left = self.clean_ahead << self.page_size.bits();
+        let enough = |key: &ObjectPage| {
+            let more = left > 0;
+            left = left.saturating_sub(self.page_size_of(key.object).bytes());
+            more
+        };
+        let upcoming = self.policies.eviction.upcoming(LOOK);
+        let next: Vec<ObjectPage> = upcoming.into_iter().take_while(enough).collect();
         let mut changed = false;
         for key in next {
             if self.cleaning.len() >= AT_ONCE {

@@ -1,7 +1,7 @@
 //! What a pager is built from.
 
 use crate::error::ConfigError;
-use units::{CardAddr, FrameNumber, HostAddr, PageSize, TableGeometry, ROW_BYTES};
+use units::{CardAddr, FrameNumber, HostAddr, PageSize, PageSizes, TableGeometry, ROW_BYTES};
 
 /// Largest page table: 2^24 sets, 1 GiB.
 pub(crate) const MAX_SETS_LOG2: u8 = 24;
@@ -30,8 +30,10 @@ pub enum InstallOrder {
 /// Sizes, places and figures of a pager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Size of pages and frames.
+    /// Size of the pages of objects that do not say another.
     pub page_size: PageSize,
+    /// Sizes that objects may say: those that the card translates.
+    pub page_sizes: PageSizes,
     /// Card memory, one entry a channel. Frames and page tables come from it.
     pub channels: Vec<ChannelMemory>,
     /// log2 of the bytes of address space that a channel owns: what striped frames are computed with.
@@ -45,12 +47,13 @@ pub struct Config {
     pub max_sets_log2: u8,
     /// DMA buffers, as the card reaches them.
     pub buffers: Vec<HostAddr>,
-    /// Size of each buffer: at least a page. A buffer carries as many pages at once as fit.
+    /// Size of each buffer, at least 4 KiB. A buffer carries as many pages at once as fit; a page that is
+    /// larger moves in pieces.
     pub buffer_bytes: u64,
     /// When entries are written.
     pub install_order: InstallOrder,
-    /// While fewer frames than this are free, as many pages that would leave next are cleaned ahead.
-    /// At most a quarter of all. 0: pages are written when they leave.
+    /// While fewer frames (of `page_size`) than this are free, as much of what would leave next is
+    /// cleaned ahead. At most a quarter of all. 0: pages are written when they leave.
     pub clean_ahead: u64,
 }
 
@@ -59,6 +62,7 @@ impl Config {
     pub fn new(channels: Vec<ChannelMemory>, buffers: Vec<HostAddr>) -> Self {
         Self {
             page_size: PageSize::MIB_2,
+            page_sizes: PageSizes::ALL,
             channels,
             channel_bytes_log2: 34,
             table_sets_log2: 12,
@@ -77,8 +81,12 @@ impl Config {
         if self.buffers.is_empty() {
             return Err(ConfigError::NoBuffers);
         }
-        if buffer_bytes < page.bytes() {
-            return Err(ConfigError::BufferTooSmall { buffer_bytes, page });
+        if buffer_bytes < PageSize::KIB_4.bytes() {
+            return Err(ConfigError::BufferTooSmall { buffer_bytes });
+        }
+        if !self.page_sizes.contains(page) {
+            let sizes = self.page_sizes;
+            return Err(ConfigError::NoSuchPageSize { page, sizes });
         }
         let misaligned = |address: &HostAddr| address.get() % ROW_BYTES != 0;
         if let Some(index) = self.buffers.iter().position(misaligned) {

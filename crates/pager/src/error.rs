@@ -5,7 +5,7 @@ use crate::event::OperationStatus;
 use crate::ids::ObjectId;
 use crate::placement::SpacePlacement;
 use thiserror::Error;
-use units::{Asid, PageSize, Stripe, VirtAddr};
+use units::{Asid, PageSize, PageSizes, Stripe, VirtAddr};
 
 /// Why I/O on an object failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Hash)]
@@ -128,6 +128,30 @@ pub enum PagerError {
     ObjectExists {
         /// The name.
         object: ObjectId,
+    },
+    /// Pages of a size that the card does not translate.
+    #[error("{object} cannot have pages of {page}: the card has {sizes}")]
+    NoSuchPageSize {
+        /// The object.
+        object: ObjectId,
+        /// The size asked for.
+        page: PageSize,
+        /// The sizes there are.
+        sizes: PageSizes,
+    },
+    /// Pages that are larger than what the space may have.
+    #[error(
+        "{object} cannot be mapped in address space {}: no page of {page} fits into the card memory \
+         that the space may use: use smaller pages or raise the limit",
+        name(.asid)
+    )]
+    PageTooLarge {
+        /// The object.
+        object: ObjectId,
+        /// The space.
+        asid: Asid,
+        /// The size of its pages.
+        page: PageSize,
     },
     /// No such object.
     #[error("{object} does not exist: create it first")]
@@ -316,10 +340,13 @@ pub enum AccessError {
     Fetch(PagerError),
     /// No frame is free and none can be freed.
     #[error(
-        "no frame is free and none can be freed ({frames} frames, {unsaved} of them hold data that \
-         could not be written back): make room on the storage and sync, or raise the frame limit"
+        "no frame of {page} is free and none can be freed ({frames} frames, {unsaved} of them hold data \
+         that could not be written back): make room on the storage and sync, raise the space's limit, \
+         or use smaller pages"
     )]
     NoFrame {
+        /// The size that was wanted.
+        page: PageSize,
         /// Frames that the space may use.
         frames: u64,
         /// Frames kept because their write-back failed.
@@ -333,13 +360,19 @@ pub enum ConfigError {
     /// No DMA buffer.
     #[error("the pager needs at least one DMA buffer")]
     NoBuffers,
-    /// A buffer that cannot hold a page.
-    #[error("DMA buffers of {buffer_bytes} bytes cannot hold a page of {page}: make them larger")]
+    /// Buffers that cannot hold the smallest page.
+    #[error("DMA buffers of {buffer_bytes} bytes are too small: give them at least 4 KiB")]
     BufferTooSmall {
         /// Size of the buffers.
         buffer_bytes: u64,
-        /// Page size.
+    },
+    /// The size of pages is none that the card translates.
+    #[error("pages of {page} are not possible: the card has {sizes}")]
+    NoSuchPageSize {
+        /// The size.
         page: PageSize,
+        /// The sizes there are.
+        sizes: PageSizes,
     },
     /// A buffer that is not row-aligned.
     #[error("DMA buffer {index} is not aligned to 64 bytes")]

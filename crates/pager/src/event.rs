@@ -3,7 +3,7 @@
 use crate::error::IoError;
 use crate::ids::{FaultToken, IoId, ObjectId, OperationId, RequestId};
 use crate::placement::SpacePlacement;
-use units::{Asid, VirtAddr};
+use units::{Asid, PageSize, VirtAddr};
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,8 +76,8 @@ pub enum Event {
         request: RequestId,
         /// Its name, free until now.
         asid: Asid,
-        /// At most this many frames are filled on behalf of the space. `None`: no limit.
-        frame_limit: Option<u32>,
+        /// At most this many bytes of frames are filled on behalf of the space. `None`: no limit.
+        limit: Option<u64>,
         /// Where its frames lie.
         placement: SpacePlacement,
     },
@@ -99,6 +99,8 @@ pub enum Event {
         bytes: u64,
         /// What it is.
         kind: ObjectKind,
+        /// Size of its pages, wherever it is mapped. `None`: [`Config::page_size`](crate::Config).
+        page_size: Option<PageSize>,
     },
     /// Says that a range of an object reads as zeroes (a hole of a sparse file). Only whole pages
     /// within the range count. To be told before the range is touched.
@@ -128,11 +130,11 @@ pub enum Event {
         request: RequestId,
         /// Which space.
         asid: Asid,
-        /// Where; a multiple of the page size. `None`: the pager chooses.
+        /// Where; a multiple of the object's page size. `None`: the pager chooses.
         address: Option<VirtAddr>,
         /// Which object.
         object: ObjectId,
-        /// First byte of the range; a multiple of the page size.
+        /// First byte of the range; a multiple of the object's page size.
         offset: u64,
         /// Bytes; rounded up to whole pages. What lies beyond the object's end reads as zeroes and
         /// is never written back.

@@ -12,7 +12,7 @@ use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
 use crate::space::Mapping;
 use std::ops::RangeInclusive;
-use units::{Asid, PageEntry, Target, VirtAddr};
+use units::{Asid, PageEntry, PageSize, Target, VirtAddr};
 
 impl Pager {
     /// An access of a kernel waits.
@@ -27,19 +27,18 @@ impl Pager {
     ) {
         self.statistics.faults += 1;
         self.statistics.faults_ahead += u64::from(ahead);
+        let space = self.spaces.get(&asid);
+        let found = space.and_then(|space| space.find(address));
+        let size = found.map_or(self.page_size, |(_, mapping, _)| mapping.page_size);
         let waiter = Waiter {
             asid,
-            address: address.page_base(self.page_size),
+            address: address.page_base(size),
             wish: Wish::Access(Access {
                 token,
                 address,
                 write,
             }),
         };
-        let found = self
-            .spaces
-            .get(&asid)
-            .and_then(|space| space.find(address, self.page_size));
         let (start, mapping, page) = match found {
             None => return self.fail_access(waiter, AccessError::NotMapped, out),
             Some((_, mapping, _)) if write && !mapping.write => {
@@ -69,7 +68,9 @@ impl Pager {
         out: &mut Vec<Action>,
     ) {
         let Some(page) = self.pages.get_mut(&key) else {
-            self.pages.insert(key, Page::wanted_by(waiter, urgency));
+            let size = self.page_size_of(key.object);
+            self.pages
+                .insert(key, Page::wanted_by(waiter, urgency, size));
             return self.frame_queue.push(key, urgency);
         };
         page.waiters.push(waiter);
@@ -104,8 +105,9 @@ impl Pager {
         let plan = self.policies.fetch.touched(&Touch {
             stream,
             page,
+            page_size: mapping.page_size,
             mapped: mapped.clone(),
-            frames: self.frames_for(asid),
+            frames: self.frames_for(asid, mapping.page_size),
         });
         let urgency = if plan.pushes {
             Urgency::Soon
@@ -121,22 +123,22 @@ impl Pager {
             if part.is_empty() {
                 continue;
             }
-            let offset = (part.start - mapping.first) << self.page_size.bits();
+            let offset = (part.start - mapping.first) << mapping.page_size.bits();
             let address = VirtAddr::truncated(start.get() + offset);
             let range = (address, mapping.object, part);
             self.want_ahead(asid, range, plan.marker, urgency, out);
         }
     }
 
-    /// Frames that a space can have at once.
-    fn frames_for(&self, asid: Asid) -> u64 {
+    /// Frames of a size that a space can have at once.
+    fn frames_for(&self, asid: Asid, size: PageSize) -> u64 {
         let Some(space) = self.spaces.get(&asid) else {
             return 0;
         };
         let channels = self.memory.channels_of(space.placement).len() as u64;
         let all = self.memory.channels_of(SpacePlacement::Anywhere).len() as u64;
-        let frames = self.total_frames() * channels / all.max(1);
-        frames.min(space.frame_limit.map_or(u64::MAX, u64::from))
+        let frames = self.frames_in_all(size) * channels / all.max(1);
+        frames.min(space.limit.map_or(u64::MAX, |limit| limit >> size.bits()))
     }
 
     /// Entries and replies for everybody who waits for a page that is there.
@@ -169,17 +171,17 @@ impl Pager {
         let rights = self
             .spaces
             .get(&asid)
-            .and_then(|space| space.find(address, self.page_size))
+            .and_then(|space| space.find(address))
             .filter(|(_, _, page)| *page == key)
             .map(|(_, mapping, _)| (mapping.read, mapping.write));
-        let frame = self.pages.get(&key).and_then(|page| page.frame);
-        let (Some((read, write)), Some(frame)) = (rights, frame) else {
+        let place = self.pages.get(&key).map(|page| (page.frame, page.size));
+        let (Some((read, write)), Some((Some(frame), size))) = (rights, place) else {
             return self.fail_access(waiter, AccessError::NotMapped, out);
         };
         let marks = waiter.writes() && !self.sabotaged(Sabotage::ForgetAnsweredWrite);
         let mut entry = PageEntry {
             frame,
-            size: self.page_size,
+            size,
             target: Target::Card,
             read,
             write,
@@ -224,7 +226,7 @@ impl Pager {
     ) {
         let conflict = |pager: &Self| {
             let space = pager.spaces.get(&asid)?;
-            space.table.conflict(address)
+            space.table.conflict(address, entry.size)
         };
         if conflict(self).is_some() {
             self.grow_table(asid, steps);
@@ -241,7 +243,7 @@ impl Pager {
             }
         }
         if let Some(space) = self.spaces.get_mut(&asid) {
-            space.table.insert(address, key);
+            space.table.insert(address, key, entry.size);
         }
         if let Some(page) = self.pages.get_mut(&key) {
             page.entries.push(Entry {
@@ -272,13 +274,14 @@ impl Pager {
         page.entries
             .retain(|entry| (entry.asid, entry.address) != (asid, address));
         page.unreported += 1;
+        let size = page.size;
         if let Some(space) = self.spaces.get_mut(&asid) {
             space.table.remove(address);
         }
         let operation = Operation::Invalidate {
             asid,
             address,
-            size: self.page_size,
+            size,
         };
         steps.push(Step::new(operation, Some(Meaning::Reported(key))));
     }
@@ -309,7 +312,7 @@ impl Pager {
             nearest: self
                 .spaces
                 .get(&waiter.asid)
-                .and_then(|space| space.nearest(access.address, self.page_size)),
+                .and_then(|space| space.nearest(access.address)),
         });
     }
 

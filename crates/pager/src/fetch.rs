@@ -5,6 +5,7 @@ use crate::page::ObjectPage;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
+use units::PageSize;
 
 /// An access that waits for the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,9 +14,11 @@ pub struct Touch {
     pub stream: u8,
     /// What it needs.
     pub page: ObjectPage,
+    /// Size of the object's pages.
+    pub page_size: PageSize,
     /// Pages of the object that the mapping shows.
     pub mapped: Range<u64>,
-    /// Frames that the space can have at once.
+    /// Frames of that size that the space can have at once.
     pub frames: u64,
 }
 
@@ -39,22 +42,23 @@ pub trait FetchPolicy: Debug + Send {
 /// The missing page, and its neighbours in an aligned block as far as frames are free.
 #[derive(Clone, Debug)]
 pub struct OnDemand {
-    /// Pages of a block.
-    pub block_pages: u64,
+    /// Bytes of a block; a page that is larger is a block of its own.
+    pub block_bytes: u64,
 }
 
 impl Default for OnDemand {
     /// Nothing but the page itself.
     fn default() -> Self {
-        Self { block_pages: 1 }
+        Self { block_bytes: 0 }
     }
 }
 
 impl FetchPolicy for OnDemand {
     fn touched(&mut self, touch: &Touch) -> Plan {
-        let first = touch.page.index / self.block_pages * self.block_pages;
+        let pages = (self.block_bytes >> touch.page_size.bits()).max(1);
+        let first = touch.page.index / pages * pages;
         Plan {
-            ahead: first..first + self.block_pages,
+            ahead: first..first + pages,
             ..Plan::default()
         }
     }
@@ -88,16 +92,16 @@ struct Sequence {
 /// sequential.
 #[derive(Clone, Debug)]
 pub struct ReadAhead {
-    max_window: u64,
+    max_bytes: u64,
     /// Of each stream, the one used last first.
     streams: BTreeMap<u8, Vec<Sequence>>,
 }
 
 impl ReadAhead {
-    /// Windows of up to this many pages.
-    pub fn new(max_window: u64) -> Self {
+    /// Windows of up to this many bytes, or of a page if that is larger.
+    pub fn new(max_bytes: u64) -> Self {
         Self {
-            max_window,
+            max_bytes,
             streams: BTreeMap::new(),
         }
     }
@@ -106,7 +110,8 @@ impl ReadAhead {
 impl FetchPolicy for ReadAhead {
     fn touched(&mut self, touch: &Touch) -> Plan {
         let page = touch.page.index;
-        let limit = self.max_window.min(touch.frames / SHARE_OF_CARD);
+        let most = self.max_bytes.div_ceil(touch.page_size.bytes());
+        let limit = most.min(touch.frames / SHARE_OF_CARD);
         let sequences = self.streams.entry(touch.stream).or_default();
         let follows = |sequence: &Sequence| {
             sequence.object == touch.page.object && (sequence.first..=sequence.next).contains(&page)
@@ -155,6 +160,8 @@ impl FetchPolicy for ReadAhead {
 mod tests {
     use super::*;
 
+    const PAGE: PageSize = PageSize::MIB_2;
+
     fn touch(stream: u8, object: u64, index: u64) -> Touch {
         Touch {
             stream,
@@ -162,6 +169,7 @@ mod tests {
                 object: ObjectId(object),
                 index,
             },
+            page_size: PAGE,
             mapped: 0..1000,
             frames: 256,
         }
@@ -169,7 +177,7 @@ mod tests {
 
     #[test]
     fn windows_double_as_a_stream_goes_on() {
-        let mut policy = ReadAhead::new(8);
+        let mut policy = ReadAhead::new(8 * PAGE.bytes());
         let mut plan = |page| policy.touched(&touch(0, 1, page)).ahead;
         assert_eq!(plan(0), 1..2, "a beginning is taken for a sequence");
         assert_eq!(plan(1), 2..4);
@@ -187,7 +195,7 @@ mod tests {
 
     #[test]
     fn jumps_fetch_nothing_ahead() {
-        let mut policy = ReadAhead::new(8);
+        let mut policy = ReadAhead::new(8 * PAGE.bytes());
         for page in [500, 7, 90, 301] {
             assert!(policy.touched(&touch(0, 1, page)).ahead.is_empty());
         }
@@ -196,7 +204,7 @@ mod tests {
 
     #[test]
     fn streams_and_objects_have_sequences_of_their_own() {
-        let mut policy = ReadAhead::new(8);
+        let mut policy = ReadAhead::new(8 * PAGE.bytes());
         for (stream, object) in [(0, 1), (0, 2), (1, 1)] {
             assert_eq!(policy.touched(&touch(stream, object, 0)).ahead, 1..2);
         }
@@ -207,7 +215,7 @@ mod tests {
 
     #[test]
     fn small_cards_get_small_windows() {
-        let mut policy = ReadAhead::new(64);
+        let mut policy = ReadAhead::new(64 * PAGE.bytes());
         let small = |page| Touch {
             frames: 16,
             ..touch(0, 1, page)

@@ -10,7 +10,7 @@ use crate::page::{ObjectPage, State};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
-use units::{FrameNumber, Stripe, ROW_BYTES};
+use units::{CardAddr, FrameNumber, Stripe, ROW_BYTES};
 
 impl Pager {
     /// A page has got its frame.
@@ -23,7 +23,7 @@ impl Pager {
         let zero = self
             .objects
             .get(&key.object)
-            .is_none_or(|object| object.is_zero(key.index, self.page_size));
+            .is_none_or(|object| object.is_zero(key.index));
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
@@ -38,12 +38,17 @@ impl Pager {
         if !zero {
             page.enter(State::AwaitingBuffer);
         }
-        let urgency = page.urgency;
+        page.moved = 0;
+        let (urgency, size, stripe) = (page.urgency, page.size, page.stripe);
+        if stripe == Stripe::NONE {
+            self.owners.insert(frame, key);
+        }
         if let Some(space) = charged.and_then(|asid| self.spaces.get_mut(&asid)) {
-            space.frames += 1;
+            space.charged += size.bytes();
         }
         if zero {
             self.statistics.pages_zeroed += 1;
+            self.statistics.bytes_zeroed += size.bytes();
             self.load(key, None, out);
         } else {
             self.buffer_queue.push(key, urgency);
@@ -52,15 +57,20 @@ impl Pager {
 
     /// A page has got its buffer: fetch its data.
     pub(crate) fn begin_read(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
-        let bytes = self.bytes_on(key);
         if let Some(page) = self.pages.get_mut(&key) {
             page.enter(State::Reading(part));
         }
+        self.read_piece(key, part, out);
+    }
+
+    /// Fetches what the buffer holds of what is missing yet.
+    fn read_piece(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
+        let piece = self.piece(key);
         out.push(Action::ReadObject {
             io: self.issued.io(key, Direction::Read),
             object: key.object,
-            offset: key.index << self.page_size.bits(),
-            bytes,
+            offset: piece.offset,
+            bytes: piece.bytes,
             buffer: part.buffer,
             buffer_offset: part.offset,
         });
@@ -76,16 +86,21 @@ impl Pager {
         let Some(State::Reading(part)) = self.pages.get(&key).map(|page| page.state) else {
             return;
         };
-        let wanted = self.bytes_on(key);
+        let piece = self.piece(key);
+        let wanted = piece.bytes;
         let result = match result {
             Ok(done) if done < wanted => Err(IoError::Short { wanted, done }),
             other => other,
         };
         match result {
             Ok(_) => {
-                self.statistics.pages_read += 1;
-                self.statistics.bytes_read += self.bytes_on(key);
-                self.load(key, Some(part), out);
+                self.statistics.bytes_read += wanted;
+                if piece.last {
+                    self.statistics.pages_read += 1;
+                    self.load(key, Some(part), out);
+                } else {
+                    self.load_piece(key, part, out);
+                }
             }
             Err(error) => {
                 if !self.sabotaged(Sabotage::LeakBuffer) {
@@ -97,18 +112,58 @@ impl Pager {
         }
     }
 
+    /// Moves a piece that is not the last into the frame; the buffer is for the next one then.
+    fn load_piece(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
+        let bytes = self.piece(key).bytes;
+        let Some(page) = self.pages.get(&key) else {
+            return;
+        };
+        if let Some(to) = page.moved_to() {
+            let stripe = page.stripe;
+            let operation = Operation::CopyIn {
+                from: part.address,
+                to,
+                bytes,
+                stripe,
+            };
+            let step = Step::new(operation, Some(Meaning::Loaded(key))).of(page.charged);
+            self.issued.command(step, out);
+        }
+    }
+
+    /// A piece that is not the last is in the frame.
+    fn piece_loaded(
+        &mut self,
+        key: ObjectPage,
+        part: Part,
+        status: OperationStatus,
+        out: &mut Vec<Action>,
+    ) {
+        if status != OperationStatus::Ok {
+            self.buffers.give(part);
+            let error = self.card_error(Direction::Read, key, status);
+            return self.fail_fill(key, AccessError::Fetch(error), out);
+        }
+        let bytes = self.piece(key).bytes;
+        if let Some(page) = self.pages.get_mut(&key) {
+            page.moved += bytes;
+        }
+        self.read_piece(key, part, out);
+    }
+
     /// Moves the data into the frame, and the entries behind it.
     fn load(&mut self, key: ObjectPage, part: Option<Part>, out: &mut Vec<Action>) {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
-        let Some(frame) = page.frame else {
+        let Some(to) = page.moved_to() else {
             return;
         };
+        let size = page.size.bytes() - page.moved;
         let wanted = page.wants_entry();
         let fenced = self.install_order == InstallOrder::Fenced && wanted;
         let (stripe, charged) = (page.stripe, page.charged);
-        let copies = self.copies(key, (frame, stripe), part);
+        let copies = self.copies(key, (to, stripe), size, part);
         let meaning = (!fenced).then_some(Meaning::Loaded(key));
         for &operation in &copies {
             let step = Step::new(operation, meaning).of(charged);
@@ -125,28 +180,27 @@ impl Pager {
         }
     }
 
-    /// The commands that bring a page's bytes into its frame: the object's bytes from the buffer,
-    /// zeroes behind them.
+    /// The commands that bring the last `size` bytes of a page into its frame: the object's bytes from
+    /// the buffer, zeroes behind them.
     fn copies(
         &self,
         key: ObjectPage,
-        (frame, stripe): (FrameNumber, Stripe),
+        (to, stripe): (CardAddr, Stripe),
+        size: u64,
         part: Option<Part>,
     ) -> Vec<Operation> {
-        let to = frame.card_address();
-        let size = self.page_size.bytes();
         let Some(part) = part else {
             let bytes = size;
             return vec![Operation::Zero { to, bytes, stripe }];
         };
-        let bytes = self.bytes_on(key).next_multiple_of(ROW_BYTES);
+        let bytes = self.piece(key).bytes.next_multiple_of(ROW_BYTES);
         let mut copies = vec![Operation::CopyIn {
             from: part.address,
             to,
             bytes,
             stripe,
         }];
-        if let (true, Some(to)) = (bytes < size, units::CardAddr::new(to.get() + bytes)) {
+        if let (true, Some(to)) = (bytes < size, CardAddr::new(to.get() + bytes)) {
             let bytes = size - bytes;
             copies.push(Operation::Zero { to, bytes, stripe });
         }
@@ -194,6 +248,9 @@ impl Pager {
             return;
         };
         let State::Loading { part, left, failed } = page.state else {
+            if let State::Reading(part) = page.state {
+                self.piece_loaded(key, part, status, out);
+            }
             return;
         };
         let failed = failed.or((status != OperationStatus::Ok).then_some(status));
@@ -209,6 +266,9 @@ impl Pager {
         if let Some(status) = failed {
             let error = self.card_error(Direction::Read, key, status);
             return self.fail_fill(key, AccessError::Fetch(error), out);
+        }
+        if let Some(page) = self.pages.get_mut(&key) {
+            page.moved = 0;
         }
         if wanted {
             self.begin_install(key, None, false, out);
@@ -232,6 +292,7 @@ impl Pager {
         if let Some(page) = self.pages.get_mut(&key) {
             page.enter(State::Resident);
             page.urgency = Urgency::Hint;
+            page.moved = 0;
         }
         self.policies.eviction.inserted(key);
         self.settle(key, out);
@@ -252,11 +313,13 @@ impl Pager {
         };
         let charged = page.charged.take();
         if let Some(space) = charged.and_then(|asid| self.spaces.get_mut(&asid)) {
-            space.frames -= 1;
+            space.charged -= page.size.bytes();
         }
         if let Some(frame) = page.frame.take() {
-            self.memory
-                .release(frame, self.page_size.class(), page.stripe);
+            if page.stripe == Stripe::NONE {
+                self.owners.remove(&frame);
+            }
+            self.memory.release(frame, page.size.class(), page.stripe);
         }
     }
 

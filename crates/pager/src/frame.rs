@@ -1,112 +1,11 @@
 //! Free card memory: a buddy allocator for each channel, and one for each way in which spaces are
 //! striped over them.
 
+use crate::buddy::{Buddy, UNIT_BITS};
 use crate::config::ChannelMemory;
 use crate::placement::SpacePlacement;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use units::{CardAddr, FrameNumber, Stripe};
-
-/// Largest block: 2^18 units of 4 KiB, 1 GiB.
-const MAX_ORDER: u8 = 18;
-/// log2 of a unit's bytes.
-const UNIT_BITS: u8 = 12;
-
-/// Free blocks of a range. A block of order `k` is `2^k` units of 4 KiB, aligned to its size.
-/// The lowest block that fits is taken, so that equal histories give equal frames.
-#[derive(Clone, Debug, Hash)]
-struct Buddy {
-    /// Free blocks by order.
-    free: Vec<BTreeSet<u32>>,
-}
-
-impl Buddy {
-    /// Nothing free; blocks merge up to `max_order`.
-    fn empty(max_order: u8) -> Self {
-        Self {
-            free: vec![BTreeSet::new(); usize::from(max_order) + 1],
-        }
-    }
-
-    fn new(memory: ChannelMemory) -> Self {
-        let mut buddy = Self::empty(MAX_ORDER);
-        let mut unit = (memory.base.get() >> UNIT_BITS) as u32;
-        let mut left = (memory.bytes >> UNIT_BITS) as u32;
-        while left > 0 {
-            let fits = 31 - left.leading_zeros();
-            let order = unit.trailing_zeros().min(fits).min(u32::from(MAX_ORDER));
-            buddy.free[order as usize].insert(unit);
-            unit += 1 << order;
-            left -= 1 << order;
-        }
-        buddy
-    }
-
-    fn max_order(&self) -> u8 {
-        self.free.len() as u8 - 1
-    }
-
-    fn has(&self, order: u8) -> bool {
-        self.free
-            .iter()
-            .skip(order.into())
-            .any(|set| !set.is_empty())
-    }
-
-    fn allocate(&mut self, order: u8) -> Option<u32> {
-        let lowest = |k: &u8| !self.free[usize::from(*k)].is_empty();
-        let found = (order..=self.max_order()).find(lowest)?;
-        let unit = self.free[usize::from(found)].pop_first()?;
-        for k in order..found {
-            self.free[usize::from(k)].insert(unit + (1 << k));
-        }
-        Some(unit)
-    }
-
-    /// The order of the free block that holds a block, if all of it is free.
-    fn holder(&self, unit: u32, order: u8) -> Option<u8> {
-        let holds = |k: &u8| self.free[usize::from(*k)].contains(&(unit >> k << k));
-        (order..=self.max_order()).find(holds)
-    }
-
-    /// Takes this very block, which is free.
-    fn take(&mut self, unit: u32, order: u8) -> bool {
-        let Some(found) = self.holder(unit, order) else {
-            return false;
-        };
-        self.free[usize::from(found)].remove(&(unit >> found << found));
-        for k in order..found {
-            self.free[usize::from(k)].insert((unit >> k ^ 1) << k);
-        }
-        true
-    }
-
-    fn release(&mut self, mut unit: u32, mut order: u8) {
-        while order < self.max_order()
-            && self.free[usize::from(order)].remove(&(unit ^ (1 << order)))
-        {
-            unit &= !(1 << order);
-            order += 1;
-        }
-        let new = self.free[usize::from(order)].insert(unit);
-        debug_assert!(new, "unit {unit} freed twice");
-    }
-
-    /// Blocks of `order` that could be allocated now.
-    fn count(&self, order: u8) -> u64 {
-        (order..=self.max_order())
-            .map(|k| (self.free[usize::from(k)].len() as u64) << (k - order))
-            .sum()
-    }
-
-    /// The aligned blocks of `order` that are free, lowest first within each larger block.
-    fn blocks(&self, order: u8) -> impl Iterator<Item = u32> + '_ {
-        (order..=self.max_order()).flat_map(move |k| {
-            self.free[usize::from(k)]
-                .iter()
-                .flat_map(move |&unit| (0..1u32 << (k - order)).map(move |n| unit + (n << order)))
-        })
-    }
-}
 
 /// First channel of a group, how it is striped, and the order of a share.
 type PoolKey = (usize, Stripe, u8);
@@ -286,6 +185,28 @@ impl FrameMemory {
     /// Where a frame's first byte lies: no two frames in use have the same.
     pub(crate) fn place_of(&self, frame: FrameNumber, stripe: Stripe) -> CardAddr {
         stripe.place(frame.card_address(), self.channel_bytes_log2)
+    }
+
+    /// Free units within a block that is not striped.
+    pub(crate) fn free_in(&self, frame: FrameNumber, order: u8) -> u64 {
+        self.channels[self.channel_of(frame)].free_in(frame.get(), order)
+    }
+
+    /// Whether a block of `order` fits into a placement at all, were nothing in use.
+    pub(crate) fn could_hold(&self, placement: SpacePlacement, order: u8) -> bool {
+        let holds = |channel: usize, order: u8| {
+            let range = self.ranges[channel];
+            let bytes = 1 << (order + UNIT_BITS);
+            let start = range.base.get().next_multiple_of(bytes);
+            start + bytes <= range.base.get() + range.bytes
+        };
+        match placement {
+            SpacePlacement::Anywhere => (0..self.ranges.len()).any(|channel| holds(channel, order)),
+            SpacePlacement::Channel(channel) => holds(channel, order),
+            SpacePlacement::Interleaved { stripe, .. } => self
+                .channels_of(placement)
+                .all(|channel| holds(channel, share_order(stripe, order))),
+        }
     }
 
     /// Blocks of `order` that could be allocated now, in channels and pools.

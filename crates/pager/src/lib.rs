@@ -13,12 +13,14 @@
 //! let mut pager = Pager::new(Config::new(vec![memory], vec![HostAddr::new(0x1000_0000)])).unwrap();
 //! let mut actions = Vec::new();
 //! let (request, asid) = (RequestId(1), Asid::new(0).unwrap());
-//! pager.handle(Event::CreateSpace { request, asid, frame_limit: None, placement: Default::default() }, &mut actions);
+//! pager.handle(Event::CreateSpace { request, asid, limit: None, placement: Default::default() }, &mut actions);
 //! // The page table has to be zeroed before the space can be enabled.
 //! assert!(matches!(actions[..], [Action::Command { notify: true, .. }]));
 //! ```
 
 pub mod action;
+mod block;
+mod buddy;
 mod buffer;
 mod check;
 mod clean;

@@ -11,6 +11,8 @@ use units::{Asid, PageSize, VirtAddr};
 pub(crate) struct Object {
     pub(crate) bytes: u64,
     pub(crate) kind: ObjectKind,
+    /// Size of its pages, in every space that maps it.
+    pub(crate) page_size: PageSize,
     /// Pages whose saved content is zero.
     zero: ExtentSet,
     /// Where it is mapped, and which of its pages that mapping shows.
@@ -30,6 +32,7 @@ impl Object {
         Self {
             bytes,
             kind,
+            page_size,
             zero,
             users: BTreeMap::new(),
             closing: false,
@@ -38,18 +41,19 @@ impl Object {
     }
 
     /// Bytes of the object that lie on a page; 0 beyond the end.
-    pub(crate) fn bytes_on(&self, index: u64, page_size: PageSize) -> u64 {
+    pub(crate) fn bytes_on(&self, index: u64) -> u64 {
         self.bytes
-            .saturating_sub(index << page_size.bits())
-            .min(page_size.bytes())
+            .saturating_sub(index << self.page_size.bits())
+            .min(self.page_size.bytes())
     }
 
     /// The saved content of a page is zero: nothing needs to be read.
-    pub(crate) fn is_zero(&self, index: u64, page_size: PageSize) -> bool {
-        self.bytes_on(index, page_size) == 0 || self.zero.contains(index)
+    pub(crate) fn is_zero(&self, index: u64) -> bool {
+        self.bytes_on(index) == 0 || self.zero.contains(index)
     }
 
-    pub(crate) fn add_hole(&mut self, offset: u64, bytes: u64, page_size: PageSize) {
+    pub(crate) fn add_hole(&mut self, offset: u64, bytes: u64) {
+        let page_size = self.page_size;
         let end = offset.saturating_add(bytes);
         let last = if end >= self.bytes {
             self.bytes.div_ceil(page_size.bytes())
@@ -98,16 +102,12 @@ mod tests {
             fresh: false,
         };
         let mut object = Object::new(3 * 4096 + 5, kind, page);
-        assert_eq!(object.bytes_on(3, page), 5);
-        assert_eq!(object.bytes_on(4, page), 0);
-        object.add_hole(1, 8191, page);
-        let zero = |object: &Object| {
-            (0..5)
-                .filter(|&i| object.is_zero(i, page))
-                .collect::<Vec<_>>()
-        };
+        assert_eq!(object.bytes_on(3), 5);
+        assert_eq!(object.bytes_on(4), 0);
+        object.add_hole(1, 8191);
+        let zero = |object: &Object| (0..5).filter(|&i| object.is_zero(i)).collect::<Vec<_>>();
         assert_eq!(zero(&object), [1, 4]);
-        object.add_hole(3 * 4096, 5, page);
+        object.add_hole(3 * 4096, 5);
         assert_eq!(zero(&object), [1, 3, 4]);
         object.saved(1);
         assert_eq!(zero(&object), [3, 4]);

@@ -4,7 +4,7 @@ use crate::buffer::Part;
 use crate::event::OperationStatus;
 use crate::ids::{FaultToken, ObjectId, RequestId};
 use crate::queue::Urgency;
-use units::{Asid, FrameNumber, Stripe, VirtAddr};
+use units::{Asid, CardAddr, FrameNumber, PageSize, Stripe, VirtAddr};
 
 /// A page of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,7 +31,8 @@ pub enum Stage {
     Draining,
     /// Dirty; no DMA buffer is free yet.
     AwaitingBuffer,
-    /// From the frame to the buffer. Nobody can write the frame meanwhile.
+    /// From the frame to the buffer; all but the last piece of a page that is larger than a buffer from
+    /// there to the object as well. Nobody can write the frame meanwhile.
     CopyingOut(Part),
     /// From the buffer to the object.
     Writing(Part),
@@ -45,7 +46,8 @@ pub enum State {
     Waiting,
     /// Has a frame; no DMA buffer is free yet.
     AwaitingBuffer,
-    /// From the object to the buffer.
+    /// From the object to the buffer; all but the last piece of a page that is larger than a buffer from
+    /// there to the frame as well.
     Reading(Part),
     /// From the buffer (or as zeroes) to the frame.
     Loading {
@@ -206,7 +208,11 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Page {
     pub(crate) state: State,
+    /// That of its object.
+    pub(crate) size: PageSize,
     pub(crate) frame: Option<FrameNumber>,
+    /// Bytes that earlier pieces of the fill or write-back under way have moved.
+    pub(crate) moved: u64,
     /// The space whose quota the frame counts against.
     pub(crate) charged: Option<Asid>,
     /// How the frame is striped.
@@ -239,11 +245,13 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    pub(crate) fn wanted_by(waiter: Waiter, urgency: Urgency) -> Self {
+    pub(crate) fn wanted_by(waiter: Waiter, urgency: Urgency, size: PageSize) -> Self {
         moved(None, Some(State::Waiting));
         Self {
             state: State::Waiting,
+            size,
             frame: None,
+            moved: 0,
             charged: None,
             stripe: Stripe::NONE,
             entries: Vec::new(),
@@ -279,6 +287,11 @@ impl Page {
             "{self:?} forgotten"
         );
         moved(Some(self.state), None);
+    }
+
+    /// Where the next piece lies in the frame.
+    pub(crate) fn moved_to(&self) -> Option<CardAddr> {
+        CardAddr::new(self.frame?.card_address().get() + self.moved)
     }
 
     pub(crate) fn entry(&self, asid: Asid, address: VirtAddr) -> Option<&Entry> {

@@ -19,7 +19,7 @@ use crate::sabotage::Sabotage;
 use crate::space::Space;
 use crate::statistics::Statistics;
 use std::collections::{BTreeMap, BTreeSet};
-use units::{Asid, PageSize};
+use units::{Asid, FrameNumber, PageSize, PageSizes};
 
 /// The replaceable decisions.
 #[derive(Debug)]
@@ -43,10 +43,21 @@ impl Default for Policies {
     }
 }
 
+/// A part of a page that moves at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    /// Where it begins in the object.
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    /// Nothing of the page is left behind it.
+    pub(crate) last: bool,
+}
+
 /// The pager of one card. See the [crate's page](crate) for an example.
 #[derive(Debug)]
 pub struct Pager {
     pub(crate) page_size: PageSize,
+    pub(crate) page_sizes: PageSizes,
     pub(crate) table_sets_log2: u8,
     pub(crate) grow_percent: u8,
     pub(crate) max_sets_log2: u8,
@@ -58,6 +69,8 @@ pub struct Pager {
     pub(crate) objects: BTreeMap<ObjectId, Object>,
     pub(crate) pages: BTreeMap<ObjectPage, Page>,
     pub(crate) memory: FrameMemory,
+    /// Whose the frames are that are not striped.
+    pub(crate) owners: BTreeMap<FrameNumber, ObjectPage>,
     pub(crate) buffers: BufferPool,
     pub(crate) frame_queue: PageQueue,
     pub(crate) buffer_queue: PageQueue,
@@ -70,8 +83,11 @@ pub struct Pager {
     pub(crate) issued: Issued,
     pub(crate) requests: Requests,
     pub(crate) statistics: Statistics,
-    total_frames: u64,
+    /// Frames of each size, by class, when nothing is in use.
+    total_frames: Vec<u64>,
     pub(crate) total_units: u64,
+    /// Of all DMA buffers, in whole parts.
+    pub(crate) buffer_bytes: u64,
     #[cfg(feature = "testing")]
     sabotage: Option<Sabotage>,
 }
@@ -92,26 +108,29 @@ impl Pager {
     pub fn with_policies(config: Config, policies: Policies) -> Result<Self, ConfigError> {
         config.validate()?;
         let memory = FrameMemory::new(&config.channels, config.channel_bytes_log2);
-        let total_frames = memory.count(config.page_size.class());
+        let total_frames: Vec<u64> = (0..=PageSize::GIB_1.class())
+            .map(|class| memory.count(class))
+            .collect();
+        let of_one_size = total_frames[usize::from(config.page_size.class())];
         let total_units = memory.count(0);
+        let buffers = BufferPool::new(&config.buffers, config.buffer_bytes);
         Ok(Self {
             page_size: config.page_size,
+            page_sizes: config.page_sizes,
             table_sets_log2: config.table_sets_log2,
             grow_percent: config.grow_percent,
             max_sets_log2: config.max_sets_log2.min(MAX_SETS_LOG2),
             install_order: config.install_order,
-            clean_ahead: config.clean_ahead.min(total_frames / 4),
+            clean_ahead: config.clean_ahead.min(of_one_size / 4),
             policies,
             spaces: BTreeMap::new(),
             creating: BTreeMap::new(),
             objects: BTreeMap::new(),
             pages: BTreeMap::new(),
             memory,
-            buffers: BufferPool::new(
-                &config.buffers,
-                config.buffer_bytes,
-                config.page_size.bytes(),
-            ),
+            owners: BTreeMap::new(),
+            buffer_bytes: buffers.free().map(|part| part.bytes()).sum(),
+            buffers,
             frame_queue: PageQueue::default(),
             buffer_queue: PageQueue::default(),
             releasing: BTreeSet::new(),
@@ -133,16 +152,17 @@ impl Pager {
             Event::CreateSpace {
                 request,
                 asid,
-                frame_limit,
+                limit,
                 placement,
-            } => self.create_space(request, asid, (frame_limit, placement), out),
+            } => self.create_space(request, asid, (limit, placement), out),
             Event::DestroySpace { request, asid } => self.destroy_space(request, asid, out),
             Event::CreateObject {
                 request,
                 object,
                 bytes,
                 kind,
-            } => self.create_object(request, object, bytes, kind, out),
+                page_size,
+            } => self.create_object(request, object, (bytes, kind, page_size), out),
             Event::ObjectHole {
                 object,
                 offset,
@@ -257,14 +277,24 @@ impl Pager {
         &self.statistics
     }
 
-    /// Frames that could hold pages if there were no page tables.
+    /// Frames (of [`Config::page_size`]) that could hold pages if there were no page tables.
     pub fn total_frames(&self) -> u64 {
-        self.total_frames
+        self.frames_in_all(self.page_size)
     }
 
-    /// Frames that are free now.
+    /// Frames (of [`Config::page_size`]) that are free now.
     pub fn free_frames(&self) -> u64 {
         self.memory.count(self.page_size.class())
+    }
+
+    /// Frames of a size when nothing is in use.
+    pub(crate) fn frames_in_all(&self, size: PageSize) -> u64 {
+        self.total_frames[usize::from(size.class())]
+    }
+
+    /// Bytes that are free now, in pieces of any size.
+    pub fn free_bytes(&self) -> u64 {
+        self.memory.count(0) << PageSize::KIB_4.bits()
     }
 
     /// Pages that have a frame.
@@ -275,7 +305,7 @@ impl Pager {
             .count()
     }
 
-    /// Size of pages and frames.
+    /// Size of the pages of objects that do not say another.
     pub fn page_size(&self) -> PageSize {
         self.page_size
     }
@@ -297,11 +327,12 @@ impl Pager {
         page: ObjectPage,
         error: crate::error::IoError,
     ) -> PagerError {
+        let Piece { offset, bytes, .. } = self.piece(page);
         PagerError::Io {
             direction,
             object: page.object,
-            offset: page.index << self.page_size.bits(),
-            bytes: self.bytes_on(page),
+            offset,
+            bytes,
             error,
         }
     }
@@ -313,11 +344,12 @@ impl Pager {
         page: ObjectPage,
         status: OperationStatus,
     ) -> PagerError {
+        let Piece { offset, bytes, .. } = self.piece(page);
         PagerError::Card {
             direction,
             object: page.object,
-            offset: page.index << self.page_size.bits(),
-            bytes: self.bytes_on(page),
+            offset,
+            bytes,
             status,
         }
     }
@@ -326,7 +358,27 @@ impl Pager {
     pub(crate) fn bytes_on(&self, page: ObjectPage) -> u64 {
         self.objects
             .get(&page.object)
-            .map_or(0, |object| object.bytes_on(page.index, self.page_size))
+            .map_or(0, |object| object.bytes_on(page.index))
+    }
+
+    /// Size of an object's pages.
+    pub(crate) fn page_size_of(&self, object: ObjectId) -> PageSize {
+        self.objects
+            .get(&object)
+            .map_or(self.page_size, |object| object.page_size)
+    }
+
+    /// What of a page moves next, through one buffer. Pages that fit into a buffer move in one piece.
+    pub(crate) fn piece(&self, key: ObjectPage) -> Piece {
+        let size = self.page_size_of(key.object);
+        let moved = self.pages.get(&key).map_or(0, |page| page.moved);
+        let left = self.bytes_on(key).saturating_sub(moved);
+        let room = PageSize::KIB_4.bytes() << self.buffers.class_for(size);
+        Piece {
+            offset: (key.index << size.bits()) + moved,
+            bytes: left.min(room),
+            last: left <= room,
+        }
     }
 
     /// A copy with other policies, which must know what these know.
@@ -334,6 +386,7 @@ impl Pager {
     pub(crate) fn fork(&self, policies: Policies) -> Self {
         Self {
             page_size: self.page_size,
+            page_sizes: self.page_sizes,
             table_sets_log2: self.table_sets_log2,
             grow_percent: self.grow_percent,
             max_sets_log2: self.max_sets_log2,
@@ -345,6 +398,7 @@ impl Pager {
             objects: self.objects.clone(),
             pages: self.pages.clone(),
             memory: self.memory.clone(),
+            owners: self.owners.clone(),
             buffers: self.buffers.clone(),
             frame_queue: self.frame_queue.clone(),
             buffer_queue: self.buffer_queue.clone(),
@@ -354,8 +408,9 @@ impl Pager {
             issued: self.issued.clone(),
             requests: self.requests.clone(),
             statistics: self.statistics,
-            total_frames: self.total_frames,
+            total_frames: self.total_frames.clone(),
             total_units: self.total_units,
+            buffer_bytes: self.buffer_bytes,
             sabotage: self.sabotage,
         }
     }
@@ -370,6 +425,17 @@ impl Pager {
         let sets = (&self.releasing, &self.cleaning, &self.examined);
         let rest = (&self.memory, &self.buffers, &self.requests);
         (lists, queues, sets, rest).hash(hasher);
+    }
+
+    /// Where page tables lie, also old and unfinished ones: first byte and bytes.
+    #[cfg(feature = "testing")]
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let at = |frame: FrameNumber, sets_log2: u8| (frame.card_address().get(), 64 << sets_log2);
+        self.spaces.values().flat_map(move |space| {
+            let old = space.old_table.map(|old| at(old.frame, old.sets_log2));
+            let sets_log2 = space.table.geometry().sets_log2();
+            old.into_iter().chain([at(space.table_frame, sets_log2)])
+        })
     }
 
     /// Plants a mistake.

@@ -46,10 +46,9 @@ impl PageQueue {
         }
     }
 
-    pub(crate) fn pop(&mut self) -> Option<ObjectPage> {
-        let (_, page) = self.order.pop_first()?;
-        self.places.remove(&page);
-        Some(page)
+    /// The most urgent page.
+    pub(crate) fn first(&self) -> Option<ObjectPage> {
+        self.order.values().next().copied()
     }
 
     /// The pages, most urgent first.
@@ -97,10 +96,10 @@ mod tests {
         queue.push(page(4), Urgency::Head);
         queue.push(page(1), Urgency::Head);
         queue.push(page(4), Urgency::Hint);
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop())
-            .map(|p| p.index)
-            .collect();
+        assert_eq!(queue.first(), Some(page(3)));
+        let order: Vec<_> = queue.pages().iter().map(|p| p.index).collect();
         assert_eq!(order, [3, 4, 1, 2]);
+        queue.pages().into_iter().for_each(|p| queue.remove(p));
         assert!(queue.is_empty());
     }
 }

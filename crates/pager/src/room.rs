@@ -1,30 +1,17 @@
 //! Room: who gets frames and buffers, and which pages leave for them.
 
 use crate::action::{Action, Operation};
+use crate::block::{self, Candidates, Scope};
 use crate::error::AccessError;
 use crate::eviction::Choice;
-use crate::frame::FrameMemory;
 use crate::issue::{Meaning, Step};
 use crate::page::{ObjectPage, Page, Purpose, Stage, State};
 use crate::pager::Pager;
 use crate::placement::SpacePlacement;
 use crate::queue::Urgency;
-use std::collections::BTreeMap;
-use units::{Asid, FrameNumber};
-
-/// Whose pages may leave to make room: those with a part of their frame on these channels, of anybody
-/// or of a space at its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Scope {
-    asid: Option<Asid>,
-    first: usize,
-    end: usize,
-}
-
-fn within(memory: &FrameMemory, scope: Scope, page: &Page) -> bool {
-    let on_channels = |frame| memory.touches(frame, page.stripe, &(scope.first..scope.end));
-    (scope.asid.is_none() || page.charged == scope.asid) && page.frame.is_none_or(on_channels)
-}
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use units::{Asid, FrameNumber, Stripe};
 
 impl Pager {
     /// Gives free frames to waiting pages, most urgent first. True if anything changed.
@@ -33,18 +20,25 @@ impl Pager {
         // Channels that a more urgent page waits for: nobody takes their frames before it, so that a
         // page that needs room on several channels at once gets it in the end.
         let mut wanted = vec![false; self.memory.available(0).len()];
+        // Spaces whose limit a more urgent page waits for, likewise.
+        let mut limited = BTreeSet::new();
         for key in self.frame_queue.pages() {
             let Some(page) = self.pages.get(&key) else {
                 continue;
             };
             let hint = page.is_hint() && page.urgency == Urgency::Hint;
-            match self.allocate_for(key, &wanted) {
-                Some(frame) => {
+            let limit = self.limit_of(key, &limited);
+            let free = match limit {
+                Some(_) => None,
+                None => self.allocate_for(key, &wanted),
+            };
+            match (free, limit) {
+                (Some(frame), _) => {
                     self.frame_queue.remove(key);
                     self.begin_fill(key, frame, out);
                     changed = true;
                 }
-                None if hint => {
+                (None, _) if hint => {
                     // Hints never push anything out.
                     if let Some(page) = self.pages.get_mut(&key) {
                         page.waiters.clear();
@@ -52,10 +46,12 @@ impl Pager {
                     self.forget(key);
                     changed = true;
                 }
-                None if self.limit_of(key).is_none() => {
+                (None, None) => {
                     wanted[self.memory.channels_of(self.placement_of(key))].fill(true);
                 }
-                None => {}
+                (None, Some(asid)) => {
+                    limited.insert(asid);
+                }
             }
         }
         changed
@@ -68,28 +64,39 @@ impl Pager {
         space.map_or(SpacePlacement::Anywhere, |space| space.placement)
     }
 
-    /// The space at its limit that a waiting page would count against.
-    fn limit_of(&self, key: ObjectPage) -> Option<Asid> {
-        let asid = self.pages.get(&key)?.waiters.first()?.asid;
+    /// The space whose limit keeps a waiting page from its frame: its own pages leave for it. In a space
+    /// in which a more urgent page waits for the limit, so does this one.
+    fn limit_of(&self, key: ObjectPage, limited: &BTreeSet<Asid>) -> Option<Asid> {
+        let page = self.pages.get(&key)?;
+        let asid = page.waiters.first()?.asid;
         let space = self.spaces.get(&asid)?;
-        (space.frames >= space.frame_limit?).then_some(asid)
+        let beyond = space.charged + page.size.bytes() > space.limit?;
+        (beyond || limited.contains(&asid)).then_some(asid)
     }
 
-    /// Whose pages may leave for a waiting page.
-    fn scope_of(&self, key: ObjectPage) -> Scope {
-        let channels = self.memory.channels_of(self.placement_of(key));
-        Scope {
-            asid: self.limit_of(key),
-            first: channels.start,
-            end: channels.end,
+    /// The waiting pages, most urgent first, and whose pages may leave for each.
+    fn scopes(&self) -> Vec<(ObjectPage, Scope)> {
+        let mut limited = BTreeSet::new();
+        let mut scopes = Vec::new();
+        for key in self.frame_queue.pages() {
+            let limit = self.limit_of(key, &limited);
+            limited.extend(limit);
+            let placement = self.placement_of(key);
+            let channels = self.memory.channels_of(placement);
+            let scope = Scope {
+                asid: limit,
+                first: channels.start,
+                end: channels.end,
+                striped: placement.stripe() != Stripe::NONE,
+                size: self.page_size_of(key.object),
+            };
+            scopes.push((key, scope));
         }
+        scopes
     }
 
     fn allocate_for(&mut self, key: ObjectPage, wanted: &[bool]) -> Option<FrameNumber> {
-        if self.limit_of(key).is_some() {
-            return None;
-        }
-        let order = self.page_size.class();
+        let order = self.page_size_of(key.object).class();
         let placement = self.placement_of(key);
         let channels = self.memory.channels_of(placement);
         if let SpacePlacement::Interleaved { first, stripe } = placement {
@@ -118,12 +125,16 @@ impl Pager {
     /// No cycle of waiting: who holds a buffer has its frame and needs nothing else.
     pub(crate) fn grant_buffers(&mut self, out: &mut Vec<Action>) -> bool {
         let mut changed = false;
-        while !self.buffer_queue.is_empty() && !self.buffers.is_empty() {
-            let (Some(key), Some(part)) = (self.buffer_queue.pop(), self.buffers.take()) else {
+        while let Some(key) = self.buffer_queue.first() {
+            let page = self.pages.get(&key).map(|page| (page.state, page.size));
+            // Nobody overtakes a page that waits for a large part: it would never get one.
+            let class = page.map_or(0, |(_, size)| self.buffers.class_for(size));
+            let Some(part) = self.buffers.take(class) else {
                 break;
             };
+            self.buffer_queue.remove(key);
             changed = true;
-            match self.pages.get(&key).map(|page| page.state) {
+            match page.map(|(state, _)| state) {
                 Some(State::AwaitingBuffer) => self.begin_read(key, part, out),
                 Some(State::WritingBack {
                     purpose,
@@ -141,76 +152,150 @@ impl Pager {
             return false;
         }
         let mut waiting: BTreeMap<Scope, Vec<ObjectPage>> = BTreeMap::new();
-        for key in self.frame_queue.pages() {
-            waiting.entry(self.scope_of(key)).or_default().push(key);
+        for (key, scope) in self.scopes() {
+            waiting.entry(scope).or_default().push(key);
         }
         let mut changed = false;
         for (scope, keys) in waiting {
             // Room made for one scope can have brought a space below its limit.
-            let still = keys.iter().all(|&key| self.scope_of(key) == scope);
+            let now: BTreeMap<ObjectPage, Scope> = self.scopes().into_iter().collect();
+            let still = keys.iter().all(|key| now.get(key) == Some(&scope));
             changed |= !still || self.make_room_in(scope, &keys, out);
         }
         changed
     }
 
     fn make_room_in(&mut self, scope: Scope, keys: &[ObjectPage], out: &mut Vec<Action>) -> bool {
-        let free = self.free_frames();
+        let free = self.memory.count(scope.size.class());
         let mut changed = false;
-        while self.coming(scope) < keys.len() {
+        while !self.enough_comes(scope, keys.len() as u64) {
             let Self {
                 pages,
                 policies,
                 examined,
+                releasing,
+                owners,
                 memory,
                 ..
             } = self;
-            let eligible = |key: ObjectPage| {
-                pages.get(&key).is_some_and(|page| {
-                    page.state == State::Resident
-                        && !page.unsaved
-                        && page.waiters.is_empty()
-                        && page.leaving.is_empty()
-                        && !examined.contains(&key)
-                        && within(memory, scope, page)
-                })
+            let candidates = Candidates {
+                scope,
+                pages,
+                examined,
+                releasing,
+                owners,
+                memory,
+                blocks: RefCell::default(),
             };
-            match policies.eviction.choose(&eligible) {
+            match policies.eviction.choose(&|key| candidates.eligible(key)) {
                 Choice::Evict(key) => {
-                    self.statistics.evictions += 1;
-                    self.begin_write_back(key, Purpose::Release, out);
+                    let leaving = candidates.leaving_with(key);
+                    self.evict(&leaving, (scope, keys), out);
                     changed = true;
                 }
                 Choice::Examine(key) => self.examine(key, out),
                 Choice::Nothing => break,
             }
-            if self.free_frames() > free {
+            let granted = match scope.asid {
+                Some(asid) => self.slack(asid) >= scope.size.bytes(),
+                None => self.memory.count(scope.size.class()) > free,
+            };
+            if granted {
                 return true;
             }
         }
-        if self.coming(scope) == 0 && !self.anything_moves(scope) {
+        // Where there is room, the pages wait for a more urgent one that comes first.
+        let free = match scope.asid {
+            Some(_) => self.enough_comes(scope, keys.len() as u64),
+            None => keys.iter().any(|&key| self.frame_is_free(key)),
+        };
+        let hopeless = !free && self.leaving(scope).next().is_none() && !self.anything_moves(scope);
+        if hopeless {
             self.give_up(scope, keys, out);
             changed = true;
         }
         changed
     }
 
+    /// Pages leave for the pages of a scope that wait.
+    fn evict(
+        &mut self,
+        leaving: &[ObjectPage],
+        (scope, waiting): (Scope, &[ObjectPage]),
+        out: &mut Vec<Action>,
+    ) {
+        for &key in leaving {
+            let page = self.pages.get(&key);
+            let in_block = page.is_some_and(|page| scope.block_of(page).is_some());
+            if let Some(&first) = waiting.first().filter(|_| in_block) {
+                // Nobody may take the block apart again before it is whole.
+                self.frame_queue.push(first, Urgency::Head);
+            }
+            self.statistics.evictions += 1;
+            self.begin_write_back(key, Purpose::Release, out);
+        }
+    }
+
+    /// There is a frame for a waiting page, although it does not get it yet.
+    fn frame_is_free(&self, key: ObjectPage) -> bool {
+        let order = self.page_size_of(key.object).class();
+        match self.placement_of(key) {
+            SpacePlacement::Interleaved { first, stripe } => {
+                let mut memory = self.memory.clone();
+                memory.allocate_striped(first, stripe, order).is_some()
+            }
+            placement => {
+                let channels = self.memory.channels_of(placement);
+                self.memory.available(order)[channels].contains(&true)
+            }
+        }
+    }
+
+    /// Bytes that a space is below its limit.
+    fn slack(&self, asid: Asid) -> u64 {
+        self.spaces.get(&asid).map_or(u64::MAX, |space| {
+            space.limit.unwrap_or(u64::MAX) - space.charged
+        })
+    }
+
     /// Pages of a scope that are on their way out, or may be soon.
-    fn coming(&self, scope: Scope) -> usize {
+    fn leaving(&self, scope: Scope) -> impl Iterator<Item = (ObjectPage, &Page)> {
         self.releasing
             .iter()
             .chain(&self.examined)
-            .filter(|key| {
-                self.pages
-                    .get(key)
-                    .is_some_and(|page| within(&self.memory, scope, page))
-            })
-            .count()
+            .filter_map(|key| Some((*key, self.pages.get(key)?)))
+            .filter(move |(_, page)| scope.holds(&self.memory, page))
+    }
+
+    /// What is on its way out, or may be soon, is enough for so many pages.
+    fn enough_comes(&self, scope: Scope, pages: u64) -> bool {
+        let size = scope.size;
+        if let Some(asid) = scope.asid {
+            let coming: u64 = self.leaving(scope).map(|(_, page)| page.size.bytes()).sum();
+            return self.slack(asid).saturating_add(coming) >= pages << size.bits();
+        }
+        // A small page pays for a large one only when its whole block becomes free.
+        let mut bytes = 0;
+        let mut blocks = BTreeSet::new();
+        for (_, page) in self.leaving(scope) {
+            match scope.block_of(page) {
+                Some(block) => {
+                    blocks.insert(block);
+                }
+                None => bytes += page.size.bytes(),
+            }
+        }
+        let comes = |key: ObjectPage| self.releasing.contains(&key) || self.examined.contains(&key);
+        let whole = blocks.into_iter().filter(|&block| {
+            block::all_of(block, size, &self.owners, &self.pages, &self.memory, comes)
+        });
+        (bytes >> size.bits()) + whole.count() as u64 >= pages
     }
 
     /// A page of the scope is under way and may be evicted later.
     fn anything_moves(&self, scope: Scope) -> bool {
         self.pages.values().any(|page| {
-            within(&self.memory, scope, page)
+            scope.holds(&self.memory, page)
                 && match page.state {
                     State::Waiting => false,
                     State::Resident => page.unreported > 0,
@@ -225,13 +310,18 @@ impl Pager {
         let mut unsaved = 0;
         let mut frames = 0;
         for page in self.pages.values_mut() {
-            if within(&self.memory, scope, page) {
+            if scope.holds(&self.memory, page) {
                 unsaved += u64::from(std::mem::take(&mut page.unsaved));
                 frames += u64::from(page.frame.is_some());
             }
         }
+        let reason = AccessError::NoFrame {
+            page: scope.size,
+            frames,
+            unsaved,
+        };
         for &key in keys {
-            self.fail_waiters(key, AccessError::NoFrame { frames, unsaved }, out);
+            self.fail_waiters(key, reason, out);
             self.end_all_requests(key, Ok(()), out);
             self.forget(key);
         }
@@ -243,6 +333,7 @@ impl Pager {
             return;
         };
         page.examining = page.entries.len() as u32;
+        let size = page.size;
         let entries = page.entries.clone();
         if entries.is_empty() {
             let accessed = std::mem::take(&mut page.accessed);
@@ -253,7 +344,7 @@ impl Pager {
             let operation = Operation::ReadClear {
                 asid: entry.asid,
                 address: entry.address,
-                size: self.page_size,
+                size,
             };
             let meaning = Some(Meaning::Examined(key));
             self.issued.command(Step::new(operation, meaning), out);

@@ -7,7 +7,7 @@ use crate::placement::SpacePlacement;
 use crate::table::TableImage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use units::{FrameNumber, PageSize, VirtAddr};
+use units::{FrameNumber, PageSize, PageSizes, VirtAddr};
 
 /// The pager's own choices of address start here, so that small numbers are never mapped.
 const FIRST_CHOICE: u64 = 256 << 20;
@@ -16,6 +16,8 @@ const FIRST_CHOICE: u64 = 256 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Mapping {
     pub(crate) pages: u64,
+    /// That of the object.
+    pub(crate) page_size: PageSize,
     pub(crate) object: ObjectId,
     /// First page of the object.
     pub(crate) first: u64,
@@ -24,15 +26,21 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    pub(crate) fn info(&self, address: VirtAddr, page_size: PageSize) -> MappingInfo {
+    pub(crate) fn info(&self, address: VirtAddr) -> MappingInfo {
         MappingInfo {
             address,
-            bytes: self.pages << page_size.bits(),
+            bytes: self.bytes(),
+            page_size: self.page_size,
             object: self.object,
-            offset: self.first << page_size.bits(),
+            offset: self.first << self.page_size.bits(),
             read: self.read,
             write: self.write,
         }
+    }
+
+    /// Bytes, whole pages.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.pages << self.page_size.bits()
     }
 
     /// Pages of the object that it shows.
@@ -70,23 +78,22 @@ pub(crate) struct Space {
     pub(crate) old_table: Option<OldTable>,
     /// By first address; they never overlap.
     pub(crate) mappings: BTreeMap<VirtAddr, Mapping>,
-    pub(crate) frame_limit: Option<u32>,
+    /// At most so many bytes of frames are filled on behalf of this space.
+    pub(crate) limit: Option<u64>,
     pub(crate) placement: SpacePlacement,
-    /// Frames that were filled on behalf of this space.
-    pub(crate) frames: u32,
+    /// Bytes of the frames that were filled on behalf of this space.
+    pub(crate) charged: u64,
+    /// Page sizes that the shell has been told to look for.
+    pub(crate) page_sizes: PageSizes,
     /// Unmaps under way: the table may not go before their entries have.
     pub(crate) unmaps: BTreeSet<RequestId>,
 }
 
 impl Space {
     /// The mapping that holds an address, and the object's page there.
-    pub(crate) fn find(
-        &self,
-        address: VirtAddr,
-        page_size: PageSize,
-    ) -> Option<(VirtAddr, &Mapping, ObjectPage)> {
+    pub(crate) fn find(&self, address: VirtAddr) -> Option<(VirtAddr, &Mapping, ObjectPage)> {
         let (&start, mapping) = self.mappings.range(..=address).next_back()?;
-        let page = (address.get() - start.get()) >> page_size.bits();
+        let page = (address.get() - start.get()) >> mapping.page_size.bits();
         if page >= mapping.pages {
             return None;
         }
@@ -98,10 +105,10 @@ impl Space {
     }
 
     /// The mapping that holds an address, or else the one whose edge is nearest.
-    pub(crate) fn nearest(&self, address: VirtAddr, page_size: PageSize) -> Option<MappingInfo> {
+    pub(crate) fn nearest(&self, address: VirtAddr) -> Option<MappingInfo> {
         let below = self.mappings.range(..=address).next_back();
         let above = self.mappings.range(address..).next();
-        let info = |(&start, mapping): (&VirtAddr, &Mapping)| mapping.info(start, page_size);
+        let info = |(&start, mapping): (&VirtAddr, &Mapping)| mapping.info(start);
         match (below.map(info), above.map(info)) {
             (Some(below), Some(above)) => {
                 let gap = address.get() - below.address.get();
@@ -114,18 +121,12 @@ impl Space {
     }
 
     /// A mapping that overlaps a range.
-    pub(crate) fn overlap(
-        &self,
-        address: VirtAddr,
-        pages: u64,
-        page_size: PageSize,
-    ) -> Option<MappingInfo> {
-        let end = address.get() + (pages << page_size.bits());
+    pub(crate) fn overlap(&self, range: &Range<u64>) -> Option<MappingInfo> {
         self.mappings
-            .range(..VirtAddr::truncated(end - 1))
+            .range(..=VirtAddr::truncated(range.end - 1))
             .next_back()
-            .map(|(&start, mapping)| mapping.info(start, page_size))
-            .filter(|info| info.address.get() + info.bytes > address.get())
+            .map(|(&start, mapping)| mapping.info(start))
+            .filter(|info| info.address.get() + info.bytes > range.start)
     }
 
     /// The lowest gap for a number of pages with an unmapped page on either side, so that a kernel
@@ -137,27 +138,42 @@ impl Space {
             if start.checked_add(bytes)? <= at.get() {
                 break;
             }
-            start = start.max(at.get() + (mapping.pages << page_size.bits()));
+            let behind = at.get() + mapping.bytes();
+            start = start.max(behind.next_multiple_of(page_size.bytes()));
         }
         let end = start.checked_add(bytes)?;
         VirtAddr::new(end)?;
         VirtAddr::new(start + page_size.bytes())
     }
 
-    /// Cuts a range out of the mappings. Returns what was mapped in it.
-    pub(crate) fn cut(&mut self, range: Range<u64>, page_size: PageSize) -> Vec<Cut> {
-        let bits = page_size.bits();
-        let touched: Vec<_> = self
+    /// What is mapped in a range: each mapping, and the part of it in the range, rounded out to its
+    /// pages.
+    pub(crate) fn mapped_in(&self, range: &Range<u64>) -> Vec<(VirtAddr, Mapping, Range<u64>)> {
+        let mut found: Vec<_> = self
             .mappings
-            .range(..VirtAddr::truncated(range.end - 1))
+            .range(..=VirtAddr::truncated(range.end - 1))
             .rev()
             .map(|(&start, &mapping)| (start, mapping))
-            .take_while(|(start, mapping)| start.get() + (mapping.pages << bits) > range.start)
+            .take_while(|(start, mapping)| start.get() + mapping.bytes() > range.start)
+            .map(|(start, mapping)| {
+                let page = mapping.page_size;
+                let from = VirtAddr::truncated(range.start).page_base(page).get();
+                let to = range.end.next_multiple_of(page.bytes());
+                let end = start.get() + mapping.bytes();
+                (start, mapping, from.max(start.get())..to.min(end))
+            })
             .collect();
+        found.reverse();
+        found
+    }
+
+    /// Cuts a range, rounded out to pages, out of the mappings. Returns what was mapped in it.
+    pub(crate) fn cut(&mut self, range: &Range<u64>) -> Vec<Cut> {
         let mut cuts = Vec::new();
-        for (start, mapping) in touched.into_iter().rev() {
+        for (start, mapping, part) in self.mapped_in(range) {
             self.mappings.remove(&start);
-            let end = start.get() + (mapping.pages << bits);
+            let bits = mapping.page_size.bits();
+            let end = start.get() + mapping.bytes();
             let piece = |from: u64, to: u64| {
                 let piece = Mapping {
                     pages: (to - from) >> bits,
@@ -166,7 +182,10 @@ impl Space {
                 };
                 (VirtAddr::truncated(from), piece)
             };
-            let (from, to) = (start.get().max(range.start), end.min(range.end));
+            let Range {
+                start: from,
+                end: to,
+            } = part;
             let mut kept = Vec::new();
             if start.get() < from {
                 kept.push(piece(start.get(), from));
@@ -211,7 +230,7 @@ mod tests {
         let geometry = TableGeometry::new(CardAddr::default(), 10).unwrap();
         Space {
             phase: Phase::Ready,
-            table: TableImage::new(geometry, PAGE),
+            table: TableImage::new(geometry),
             table_frame: FrameNumber::default(),
             old_table: None,
             mappings: mappings
@@ -219,6 +238,7 @@ mod tests {
                 .map(|&(start, pages)| {
                     let mapping = Mapping {
                         pages,
+                        page_size: PAGE,
                         object: ObjectId(start),
                         first: 100,
                         read: true,
@@ -227,9 +247,10 @@ mod tests {
                     (at(start), mapping)
                 })
                 .collect(),
-            frame_limit: None,
+            limit: None,
             placement: SpacePlacement::Anywhere,
-            frames: 0,
+            charged: 0,
+            page_sizes: PageSizes::only(PAGE),
             unmaps: BTreeSet::new(),
         }
     }
@@ -237,19 +258,18 @@ mod tests {
     #[test]
     fn finds_overlaps_and_neighbours() {
         let space = space(&[(10, 2), (20, 4)]);
-        assert_eq!(space.find(at(11), PAGE).unwrap().2.index, 101);
-        assert!(space.find(at(12), PAGE).is_none());
-        let overlap = |page, pages| {
-            space
-                .overlap(at(page), pages, PAGE)
-                .map(|info| info.address)
+        assert_eq!(space.find(at(11)).unwrap().2.index, 101);
+        assert!(space.find(at(12)).is_none());
+        let overlap = |page: u64, pages: u64| {
+            let range = page << 12..(page + pages) << 12;
+            space.overlap(&range).map(|info| info.address)
         };
         assert_eq!(overlap(12, 8), None);
         assert_eq!(overlap(12, 9), Some(at(20)));
         assert_eq!(overlap(11, 1), Some(at(10)));
         assert_eq!(overlap(23, 50), Some(at(20)));
         assert_eq!(overlap(24, 1), None);
-        let nearest = |page| space.nearest(at(page), PAGE).unwrap().address;
+        let nearest = |page| space.nearest(at(page)).unwrap().address;
         assert_eq!(
             [nearest(1), nearest(13), nearest(18), nearest(99)].map(|a| a.get() >> 12),
             [10, 10, 20, 20]
@@ -269,7 +289,7 @@ mod tests {
     #[test]
     fn cuts_split_mappings() {
         let mut space = space(&[(10, 10), (20, 10), (40, 1)]);
-        let cuts = space.cut(13 << 12..22 << 12, PAGE);
+        let cuts = space.cut(&(13 << 12..22 << 12));
         let left: Vec<_> = space
             .mappings
             .iter()
@@ -281,6 +301,6 @@ mod tests {
             .map(|cut| (cut.gone.0, cut.gone.1.pages))
             .collect();
         assert_eq!(gone, [(at(13), 7), (at(20), 2)]);
-        assert!(space.cut(13 << 12..22 << 12, PAGE).is_empty());
+        assert!(space.cut(&(13 << 12..22 << 12)).is_empty());
     }
 }

@@ -19,6 +19,8 @@ pub struct Statistics {
     pub bytes_read: u64,
     /// Pages zeroed on the card instead.
     pub pages_zeroed: u64,
+    /// Bytes of these pages.
+    pub bytes_zeroed: u64,
     /// Pages evicted to make room.
     pub evictions: u64,
     /// Pages written to an object.

@@ -7,22 +7,27 @@ use crate::page::ObjectPage;
 use std::collections::BTreeMap;
 use units::{PageNumber, PageSize, TableGeometry, VirtAddr};
 
+/// What an entry says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Shown {
+    pub(crate) page: ObjectPage,
+    pub(crate) size: PageSize,
+}
+
 /// The image of one table.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct TableImage {
     geometry: TableGeometry,
-    page_size: PageSize,
     /// Entries of each set that has any, oldest first.
     sets: BTreeMap<u64, Vec<VirtAddr>>,
-    /// What each entry shows.
-    entries: BTreeMap<VirtAddr, ObjectPage>,
+    /// What each entry shows. Mappings never overlap, so an address has pages of one size.
+    entries: BTreeMap<VirtAddr, Shown>,
 }
 
 impl TableImage {
-    pub(crate) fn new(geometry: TableGeometry, page_size: PageSize) -> Self {
+    pub(crate) fn new(geometry: TableGeometry) -> Self {
         Self {
             geometry,
-            page_size,
             sets: BTreeMap::new(),
             entries: BTreeMap::new(),
         }
@@ -36,41 +41,44 @@ impl TableImage {
     pub(crate) fn grow(&mut self, geometry: TableGeometry) {
         self.geometry = geometry;
         for address in std::mem::take(&mut self.sets).into_values().flatten() {
-            self.sets
-                .entry(self.set_of(address))
-                .or_default()
-                .push(address);
+            let size = self.entries.get(&address).map(|shown| shown.size);
+            let set = self.set_of(address, size.unwrap_or(PageSize::KIB_4));
+            self.sets.entry(set).or_default().push(address);
         }
     }
 
-    fn set_of(&self, address: VirtAddr) -> u64 {
-        self.geometry
-            .set(PageNumber::containing(address, self.page_size))
+    fn set_of(&self, address: VirtAddr, size: PageSize) -> u64 {
+        self.geometry.set(PageNumber::containing(address, size))
     }
 
-    /// The entry that has to leave before one for `address` can be installed.
-    pub(crate) fn conflict(&self, address: VirtAddr) -> Option<(VirtAddr, ObjectPage)> {
-        let set = self.sets.get(&self.set_of(address))?;
+    /// The entry that has to leave before one for a page of `size` at `address` can be installed.
+    pub(crate) fn conflict(
+        &self,
+        address: VirtAddr,
+        size: PageSize,
+    ) -> Option<(VirtAddr, ObjectPage)> {
+        let set = self.sets.get(&self.set_of(address, size))?;
         if set.len() < TableGeometry::WAYS || set.contains(&address) {
             return None;
         }
         let oldest = *set.first()?;
-        Some((oldest, *self.entries.get(&oldest)?))
+        Some((oldest, self.entries.get(&oldest)?.page))
     }
 
-    pub(crate) fn insert(&mut self, address: VirtAddr, page: ObjectPage) {
-        if self.entries.insert(address, page).is_none() {
-            let set = self.sets.entry(self.set_of(address)).or_default();
+    pub(crate) fn insert(&mut self, address: VirtAddr, page: ObjectPage, size: PageSize) {
+        let shown = Shown { page, size };
+        if self.entries.insert(address, shown).is_none() {
+            let set = self.sets.entry(self.set_of(address, size)).or_default();
             set.push(address);
             debug_assert!(set.len() <= TableGeometry::WAYS, "set overfilled");
         }
     }
 
     pub(crate) fn remove(&mut self, address: VirtAddr) {
-        if self.entries.remove(&address).is_none() {
+        let Some(shown) = self.entries.remove(&address) else {
             return;
-        }
-        let number = self.set_of(address);
+        };
+        let number = self.set_of(address, shown.size);
         if let Some(set) = self.sets.get_mut(&number) {
             set.retain(|&entry| entry != address);
             if set.is_empty() {
@@ -79,7 +87,7 @@ impl TableImage {
         }
     }
 
-    pub(crate) fn entries(&self) -> &BTreeMap<VirtAddr, ObjectPage> {
+    pub(crate) fn entries(&self) -> &BTreeMap<VirtAddr, Shown> {
         &self.entries
     }
 }
@@ -93,18 +101,18 @@ mod tests {
     fn a_full_set_names_its_oldest_entry() {
         let geometry = TableGeometry::new(CardAddr::default(), 10).unwrap();
         let size = PageSize::KIB_4;
-        let mut table = TableImage::new(geometry, size);
+        let mut table = TableImage::new(geometry);
         let addresses: Vec<_> = (0..9)
             .map(|tag| geometry.page(3, tag, size).base())
             .collect();
         for &address in &addresses[..8] {
-            assert_eq!(table.conflict(address), None);
-            table.insert(address, ObjectPage::default());
+            assert_eq!(table.conflict(address, size), None);
+            table.insert(address, ObjectPage::default(), size);
         }
-        assert_eq!(table.conflict(addresses[0]), None);
-        let victim = table.conflict(addresses[8]).unwrap().0;
+        assert_eq!(table.conflict(addresses[0], size), None);
+        let victim = table.conflict(addresses[8], size).unwrap().0;
         assert_eq!(victim, addresses[0]);
         table.remove(victim);
-        assert_eq!(table.conflict(addresses[8]), None);
+        assert_eq!(table.conflict(addresses[8], size), None);
     }
 }

@@ -112,10 +112,10 @@ impl Pager {
         if self.sabotaged(Sabotage::SyncUnprotected) {
             return;
         }
-        let size = self.page_size;
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
+        let size = page.size;
         for entry in page.entries.iter_mut().filter(|entry| entry.write) {
             entry.write = false;
             page.unreported += 1;
@@ -190,7 +190,6 @@ impl Pager {
         part: Part,
         out: &mut Vec<Action>,
     ) {
-        let bytes = self.bytes_on(key).next_multiple_of(ROW_BYTES);
         let early = purpose == Purpose::Release && self.sabotaged(Sabotage::ReuseEarly);
         let Some(page) = self.pages.get_mut(&key) else {
             return;
@@ -200,32 +199,41 @@ impl Pager {
             stage: Stage::CopyingOut(part),
         });
         page.dirty = false;
-        let Some(frame) = page.frame else {
-            return;
-        };
-        let operation = Operation::CopyOut {
-            from: frame.card_address(),
-            to: part.address,
-            bytes,
-            stripe: page.stripe,
-        };
-        let step = Step::new(operation, Some(Meaning::CopiedOut(key))).of(page.charged);
-        self.issued.command(step, out);
+        page.moved = 0;
+        self.copy_piece_out(key, part, out);
         if early {
             self.give_frame_back(key);
         }
     }
 
-    /// The data is in the buffer. A page that stays may be written again.
+    /// Copies what the buffer holds of what is not saved yet.
+    fn copy_piece_out(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
+        let bytes = self.piece(key).bytes.next_multiple_of(ROW_BYTES);
+        let Some(page) = self.pages.get(&key) else {
+            return;
+        };
+        if let Some(from) = page.moved_to() {
+            let operation = Operation::CopyOut {
+                from,
+                to: part.address,
+                bytes,
+                stripe: page.stripe,
+            };
+            let step = Step::new(operation, Some(Meaning::CopiedOut(key))).of(page.charged);
+            self.issued.command(step, out);
+        }
+    }
+
+    /// The data is in the buffer. With the last piece, a page that stays may be written again.
     pub(crate) fn copied_out(
         &mut self,
         key: ObjectPage,
         status: OperationStatus,
         out: &mut Vec<Action>,
     ) {
-        let mut bytes = self.bytes_on(key);
+        let mut piece = self.piece(key);
         if self.sabotaged(Sabotage::WriteTail) {
-            bytes = self.page_size.bytes();
+            piece.bytes = self.page_size_of(key.object).bytes();
         }
         let Some(page) = self.pages.get_mut(&key) else {
             return;
@@ -242,19 +250,21 @@ impl Pager {
             let error = self.card_error(Direction::Write, key, status);
             return self.written_back(key, purpose, Err(error), out);
         }
-        page.enter(State::WritingBack {
-            purpose,
-            stage: Stage::Writing(part),
-        });
+        if piece.last {
+            page.enter(State::WritingBack {
+                purpose,
+                stage: Stage::Writing(part),
+            });
+        }
         out.push(Action::WriteObject {
             io: self.issued.io(key, Direction::Write),
             object: key.object,
-            offset: key.index << self.page_size.bits(),
-            bytes,
+            offset: piece.offset,
+            bytes: piece.bytes,
             buffer: part.buffer,
             buffer_offset: part.offset,
         });
-        if purpose == Purpose::Clean {
+        if piece.last && purpose == Purpose::Clean {
             for step in self.serve(key, out) {
                 self.issued.command(step, out);
             }
@@ -268,28 +278,35 @@ impl Pager {
         result: Result<u64, IoError>,
         out: &mut Vec<Action>,
     ) {
-        let wanted = self.bytes_on(key);
+        let piece = self.piece(key);
+        let wanted = piece.bytes;
         let Some(State::WritingBack {
             purpose,
-            stage: Stage::Writing(part),
+            stage: Stage::Writing(part) | Stage::CopyingOut(part),
         }) = self.pages.get(&key).map(|page| page.state)
         else {
             return;
         };
-        self.buffers.give(part);
         let result = match result {
             Ok(done) if done < wanted => Err(IoError::Short { wanted, done }),
             Err(_) if self.sabotaged(Sabotage::TrustFailedWrite) => Ok(()),
             other => other.map(|_| ()),
         };
         if result.is_ok() {
-            self.statistics.pages_written += 1;
+            self.statistics.pages_written += u64::from(piece.last);
             self.statistics.bytes_written += wanted;
             let forget = self.sabotaged(Sabotage::ForgetSaved);
             if let Some(object) = self.objects.get_mut(&key.object).filter(|_| !forget) {
                 object.saved(key.index);
             }
+            if !piece.last {
+                if let Some(page) = self.pages.get_mut(&key) {
+                    page.moved += wanted;
+                }
+                return self.copy_piece_out(key, part, out);
+            }
         }
+        self.buffers.give(part);
         let result = result.map_err(|error| self.io_error(Direction::Write, key, error));
         self.written_back(key, purpose, result, out);
     }
@@ -311,6 +328,7 @@ impl Pager {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
+        page.moved = 0;
         if let Err(error) = result {
             self.statistics.write_backs_failed += 1;
             page.dirty = true;

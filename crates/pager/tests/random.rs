@@ -5,12 +5,13 @@ use tombolo_pager::testing::{run, run_many, Sabotage, Scenario};
 
 #[test]
 fn random_worlds_lose_nothing() {
-    let tally = match run_many(1, 25_000, 1_000) {
+    let tally = match run_many(1, 40_000, 1_000) {
         Ok(tally) => tally,
         Err(broken) => panic!("{broken}"),
     };
     // The worlds must be worth something.
     assert!(tally.accesses > 8_000, "{tally:?}");
+    assert!(tally.pieces > 100, "{tally:?}");
     assert!(tally.evictions > 500, "{tally:?}");
     assert!(tally.set_conflicts > 100, "{tally:?}");
     assert!(tally.write_backs_failed > 50, "{tally:?}");

@@ -9,7 +9,7 @@ use tombolo_pager::{
     ObjectId, ObjectKind, Operation, OperationId, OperationStatus, Pager, PagerError, Policies,
     RequestId, Success,
 };
-use units::{Asid, CardAddr, HostAddr, PageSize, Stripe, TableGeometry, VirtAddr};
+use units::{Asid, CardAddr, HostAddr, PageSize, PageSizes, Stripe, TableGeometry, VirtAddr};
 
 const PAGE: u64 = 4096;
 const FILE: ObjectKind = ObjectKind::File {
@@ -37,14 +37,14 @@ impl Desk {
         Self::with(frames, Policies::default(), [None, None])
     }
 
-    fn with(frames: u64, policies: Policies, limits: [Option<u32>; 2]) -> Self {
+    fn with(frames: u64, policies: Policies, limits: [Option<u64>; 2]) -> Self {
         Self::configured(frames, policies, limits, |_| {})
     }
 
     fn configured(
         frames: u64,
         policies: Policies,
-        limits: [Option<u32>; 2],
+        limits: [Option<u64>; 2],
         change: impl FnOnce(&mut Config),
     ) -> Self {
         let memory = ChannelMemory {
@@ -63,12 +63,12 @@ impl Desk {
             request: 0,
             token: 0,
         };
-        for (number, frame_limit) in limits.into_iter().enumerate() {
+        for (number, frames) in limits.into_iter().enumerate() {
             let asid = space(number as u8);
             let zero = desk.ask(|request| Event::CreateSpace {
                 request,
                 asid,
-                frame_limit,
+                limit: frames.map(|frames| frames * PAGE),
                 placement: SpacePlacement::Anywhere,
             });
             let ready = desk.done(id_of(&zero[0]), false);
@@ -109,6 +109,7 @@ impl Desk {
             object,
             bytes,
             kind,
+            page_size: None,
         });
         assert_eq!(result(&answer), Ok(Success::Done));
         object
@@ -482,6 +483,7 @@ fn a_full_disk_loses_nothing() {
     assert!(matches!(failed[0], Action::WriteBackFailed { .. }));
     assert_eq!(names(&failed), ["fail"]);
     let told = AccessError::NoFrame {
+        page: PageSize::KIB_4,
         frames: 1,
         unsaved: 1,
     };
@@ -712,6 +714,7 @@ fn refusals_name_the_thing_and_the_rule() {
         object: ObjectId(3),
         bytes: 0,
         kind: FILE,
+        page_size: None,
     });
     says(result(&empty), &["object 3 is empty"]);
     for (offset, words) in [
@@ -755,7 +758,9 @@ fn impossible_configurations_are_refused() {
     };
     assert_eq!(refused(&|_| {}), None);
     assert!(refused(&|config| config.buffers.clear()).is_some());
-    assert!(refused(&|config| config.buffer_bytes = 4096).is_some());
+    assert!(refused(&|config| config.buffer_bytes = 2048).is_some());
+    let four = PageSizes::only(PageSize::KIB_4);
+    assert!(refused(&|config| config.page_sizes = four).is_some());
     assert!(refused(&|config| config.buffers[0] = HostAddr::new(1)).is_some());
     assert!(refused(&|config| config.channels[0].bytes = 1 << 20).is_some());
     assert!(refused(&|config| config.table_sets_log2 = 9).is_some());
@@ -791,7 +796,7 @@ fn desk_with_placements(placements: &[SpacePlacement]) -> Desk {
         let actions = desk.ask(|request| Event::CreateSpace {
             request,
             asid: space(number as u8),
-            frame_limit: None,
+            limit: None,
             placement,
         });
         let actions = desk.serve(actions);
@@ -897,7 +902,7 @@ fn placements_that_are_not_there_are_refused() {
         let answer = desk.ask(|request| Event::CreateSpace {
             request,
             asid,
-            frame_limit: None,
+            limit: None,
             placement,
         });
         let expected = PagerError::NoSuchPlacement { asid, placement };
@@ -955,7 +960,7 @@ fn pages_that_would_leave_next_are_cleaned_ahead() {
 #[test]
 fn a_window_is_fetched_ahead_and_its_first_page_is_not_installed() {
     let policies = Policies {
-        fetch: Box::new(ReadAhead::new(2)),
+        fetch: Box::new(ReadAhead::new(2 * PAGE)),
         ..Policies::default()
     };
     let mut desk = Desk::configured(32, policies, [None, None], |config| {

@@ -6,7 +6,7 @@ use card::{CardError, SlotId};
 use pager::PagerError;
 use std::io;
 use std::path::PathBuf;
-use units::{Picoseconds, VirtAddr};
+use units::{PageSize, PageSizes, Picoseconds, VirtAddr};
 
 /// An access of a kernel that could not be served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +60,17 @@ pub enum Error {
     /// The pager refused: overlap, bad range, out of memory, a write-back that failed.
     #[error(transparent)]
     Pager(#[from] PagerError),
+    /// The owner's pages are of a size that the card does not have.
+    #[error(
+        "pages of {page} are not possible on this card, which has {sizes}: choose one of these in \
+         OwnerOptions"
+    )]
+    NoSuchPageSize {
+        /// The size.
+        page: PageSize,
+        /// The card's.
+        sizes: PageSizes,
+    },
     /// A file could not be opened, measured or grown.
     #[error("{path}: {what}: {source}", path = .path.display())]
     File {

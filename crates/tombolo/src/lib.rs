@@ -45,4 +45,4 @@ pub use report::Report;
 pub use slot::{Continue, Slot};
 pub use space::{AddressSpace, MapOptions, Mapping};
 pub use timeline::Timeline;
-pub use units::{Picoseconds, Stripe, VirtAddr};
+pub use units::{PageSize, PageSizes, Picoseconds, Stripe, VirtAddr};

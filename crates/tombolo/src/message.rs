@@ -9,7 +9,7 @@ use card::kernel::KernelPackage;
 use card::{CardDescription, SlotId};
 use pager::placement::SpacePlacement;
 use std::fs::File;
-use units::{Asid, Picoseconds, VirtAddr};
+use units::{Asid, PageSize, Picoseconds, VirtAddr};
 
 /// A wish of a client.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub enum Request {
     CreateSpace {
         /// Where its frames lie.
         placement: SpacePlacement,
-        /// At most this many bytes of card memory for its pages; at least one page.
+        /// At most this many bytes of card memory for its pages; at least one page of the owner's size.
         limit: Option<u64>,
     },
     /// End one, with its mappings.
@@ -62,6 +62,8 @@ pub enum Request {
         write: bool,
         /// The file was just created or truncated: all zeroes.
         fresh: bool,
+        /// Size of the file's pages; the one it is mapped with already, or the owner's, if `None`.
+        page_size: Option<PageSize>,
     },
     /// Write back and end a mapping.
     Unmap {

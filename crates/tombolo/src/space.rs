@@ -6,7 +6,7 @@ use crate::message::{Reply, Request};
 use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
-use units::{Asid, VirtAddr};
+use units::{Asid, PageSize, VirtAddr};
 
 /// What the ports of one application see. Ends, with its mappings, when dropped.
 pub struct AddressSpace {
@@ -23,6 +23,7 @@ pub struct MapOptions {
     offset: u64,
     bytes: Option<u64>,
     address: Option<VirtAddr>,
+    page_size: Option<PageSize>,
 }
 
 impl MapOptions {
@@ -35,6 +36,7 @@ impl MapOptions {
             offset: 0,
             bytes: None,
             address: None,
+            page_size: None,
         }
     }
 
@@ -67,6 +69,16 @@ impl MapOptions {
         }
     }
 
+    /// With pages of this size rather than the owner's. Small ones suit accesses to few bytes here and
+    /// there, large ones keep faults and table entries few. A file has pages of one size, however often
+    /// it is mapped; a space has files of any.
+    pub const fn page_size(self, page_size: PageSize) -> Self {
+        Self {
+            page_size: Some(page_size),
+            ..self
+        }
+    }
+
     /// At this address rather than where the pager chooses.
     pub const fn address(self, address: VirtAddr) -> Self {
         Self {
@@ -90,7 +102,8 @@ impl AddressSpace {
     ///
     /// # Errors
     /// The file is missing, not readable, read-only but mapped writable, a directory, or empty; the
-    /// offset lies past its end; the range overlaps another mapping.
+    /// offset lies past its end; the range overlaps another mapping; the card has no pages of that
+    /// size, or the file is mapped with others.
     pub fn map_file(&self, path: &Path, options: MapOptions) -> Result<Mapping, Error> {
         let failed = |what: &'static str| {
             move |source: io::Error| Error::File {
@@ -153,6 +166,7 @@ impl AddressSpace {
             read: options.read,
             write: options.write,
             fresh: options.create.is_some(),
+            page_size: options.page_size,
         };
         match self.link.call(request)? {
             Reply::Mapped { address } => {

@@ -11,11 +11,13 @@
 
 mod address;
 mod page;
+mod page_sizes;
 mod stripe;
 mod time;
 
 pub use address::{Asid, CardAddr, FrameNumber, HostAddr, VirtAddr};
 pub use page::{PageEntry, PageNumber, PageSize, TableGeometry, Target};
+pub use page_sizes::PageSizes;
 pub use stripe::Stripe;
 pub use time::Picoseconds;
 

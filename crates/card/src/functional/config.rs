@@ -1,6 +1,7 @@
 //! What a functional card is made of.
 
 use super::kernel::Registry;
+use units::PageSizes;
 
 /// Shape and manner of a functional card. The default has the shape of the default shell.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct FunctionalConfig {
     pub spaces: u8,
     /// False: addresses of kernels are card addresses.
     pub translated: bool,
+    /// Sizes that pages can have.
+    pub page_sizes: PageSizes,
     /// Command queues.
     pub queues: u8,
     /// Commands that may be unfinished in each.
@@ -41,6 +44,7 @@ impl Default for FunctionalConfig {
             channel_bytes: 1 << 34,
             spaces: 4,
             translated: true,
+            page_sizes: PageSizes::ALL,
             queues: 2,
             queue: 256,
             seed: None,

@@ -120,6 +120,7 @@ impl FunctionalCard {
                 spaces: config.spaces,
                 queues: config.queues,
                 translated: config.translated,
+                page_sizes: config.page_sizes,
                 clock_period: Picoseconds::ZERO,
             },
             queue_limit: config.queue,
@@ -524,6 +525,14 @@ impl Card for FunctionalCard {
             walker_off: registers::space::mode::WALKER_OFF.get(self.modes[index]) != 0,
         });
         self.l1s[index] = HostFilledL1::default();
+        Ok(())
+    }
+
+    fn use_page_sizes(&mut self, asid: Asid, size_classes: u32) -> Result<(), CardError> {
+        let index = self.check_space(asid)?;
+        if let Some(space) = &mut self.spaces[index] {
+            space.size_classes = size_classes;
+        }
         Ok(())
     }
 

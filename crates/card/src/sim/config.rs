@@ -1,6 +1,7 @@
 //! The configuration of a shell, as `tmb_pkg::shell_cfg_t` has it.
 
 use serde::{Deserialize, Serialize};
+use units::{PageSize, PageSizes};
 
 /// How kernels' addresses become card addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +120,17 @@ impl ShellConfig {
         u32::from(self.slots) * u32::from(self.ports_per_slot)
     }
 
+    /// Sizes that pages can have: those that an L1 TLB serves, which are its own and all larger ones.
+    /// With the walker alone, and without translation, every size.
+    pub fn page_sizes(&self) -> PageSizes {
+        let smallest = self
+            .l1
+            .first()
+            .filter(|_| self.translator == Translator::Paged);
+        let class = smallest.map_or(0, |l1| l1.page_bits.saturating_sub(12));
+        PageSize::from_class(class).map_or_else(PageSizes::default, PageSizes::from)
+    }
+
     /// The rule that the configuration breaks, if any.
     pub fn broken_rule(&self) -> Option<String> {
         let channel_bits = self.channels.max(1).ilog2() + u32::from(self.channel_bytes_log2);
@@ -234,6 +246,20 @@ impl ShellConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_are_as_large_as_the_smallest_l1_tlb_or_larger() {
+        let shell = ShellConfig::default();
+        assert_eq!(shell.page_sizes(), PageSizes::ALL);
+        let l1 = shell.l1[1..].to_vec();
+        let large = ShellConfig { l1, ..shell };
+        assert_eq!(large.page_sizes().to_string(), "2 MiB to 1 GiB");
+        let none = Vec::new();
+        assert_eq!(
+            ShellConfig { l1: none, ..large }.page_sizes(),
+            PageSizes::ALL
+        );
+    }
 
     #[test]
     fn the_mirror_has_every_field_of_the_package() {

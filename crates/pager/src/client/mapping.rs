@@ -21,6 +21,9 @@ impl Pager {
         out: &mut Vec<Action>,
     ) {
         let result = self.try_map(asid, address, range, rights);
+        if result.is_ok() {
+            self.use_page_size(asid, self.page_size_of(range.0), out);
+        }
         out.push(answer(request, result));
     }
 
@@ -31,8 +34,9 @@ impl Pager {
         (object, offset, bytes): (ObjectId, u64, u64),
         (read, write): (bool, bool),
     ) -> Result<Success, PagerError> {
-        let page = self.page_size;
-        let stripe = self.ready_space(asid)?.placement.stripe();
+        let page = self.page_size_of(object);
+        let placement = self.ready_space(asid)?.placement;
+        let stripe = placement.stripe();
         let other = self.stripe_of(object);
         let known = self
             .objects
@@ -70,7 +74,12 @@ impl Pager {
             let address = address.unwrap_or_default();
             return Err(PagerError::EmptyRange { address });
         }
-        let address = place(space, asid, address, pages, bytes, page)?;
+        // Without a frame for one page, every access would fail.
+        let largest = page.bytes() <= space.limit.unwrap_or(u64::MAX);
+        if !largest || !self.memory.could_hold(placement, page.class()) {
+            return Err(PagerError::PageTooLarge { object, asid, page });
+        }
+        let address = place(space, asid, address, (pages, bytes), page)?;
         if let Some(other) = other.filter(|&other| other != stripe) {
             return Err(PagerError::StripesDiffer {
                 object,
@@ -81,6 +90,7 @@ impl Pager {
         }
         let mapping = Mapping {
             pages,
+            page_size: page,
             object,
             first: offset >> page.bits(),
             read,
@@ -88,7 +98,21 @@ impl Pager {
         };
         space.mappings.insert(address, mapping);
         known.add_user(asid, address, mapping.object_pages());
-        Ok(Success::Mapped(mapping.info(address, page)))
+        Ok(Success::Mapped(mapping.info(address)))
+    }
+
+    /// The shell is to look for pages of a size in a space, before one is installed.
+    fn use_page_size(&mut self, asid: Asid, size: PageSize, out: &mut Vec<Action>) {
+        let Some(space) = self.spaces.get_mut(&asid) else {
+            return;
+        };
+        if !space.page_sizes.contains(size) {
+            space.page_sizes = space.page_sizes.with(size);
+            out.push(Action::UsePageSizes {
+                asid,
+                size_classes: space.page_sizes.bits(),
+            });
+        }
     }
 
     /// How the pages of an object are striped, as long as it is mapped or has a frame.
@@ -114,20 +138,6 @@ impl Pager {
         })
     }
 
-    /// A range of addresses, rounded out to whole pages.
-    fn page_range(&self, address: VirtAddr, bytes: u64) -> Result<Range<u64>, PagerError> {
-        if bytes == 0 {
-            return Err(PagerError::EmptyRange { address });
-        }
-        let end = address
-            .get()
-            .checked_add(bytes)
-            .filter(|end| (end - 1) >> VirtAddr::BITS == 0)
-            .ok_or(PagerError::RangeTooHigh { address, bytes })?;
-        let start = address.page_base(self.page_size).get();
-        Ok(start..end.next_multiple_of(self.page_size.bytes()))
-    }
-
     pub(crate) fn unmap(
         &mut self,
         request: RequestId,
@@ -148,19 +158,23 @@ impl Pager {
         self.end_requests([request], Ok(()), out);
     }
 
-    /// A range in which something is mapped.
+    /// A range of addresses in which something is mapped.
     pub(super) fn checked_range(
         &mut self,
         asid: Asid,
         address: VirtAddr,
         bytes: u64,
     ) -> Result<Range<u64>, PagerError> {
-        let page_size = self.page_size;
-        let range = self.page_range(address, bytes)?;
-        let space = self.ready_space(asid)?;
-        let start = VirtAddr::truncated(range.start);
-        let pages = (range.end - range.start) >> page_size.bits();
-        if space.overlap(start, pages, page_size).is_none() {
+        if bytes == 0 {
+            return Err(PagerError::EmptyRange { address });
+        }
+        let end = address
+            .get()
+            .checked_add(bytes)
+            .filter(|end| (end - 1) >> VirtAddr::BITS == 0)
+            .ok_or(PagerError::RangeTooHigh { address, bytes })?;
+        let range = address.get()..end;
+        if self.ready_space(asid)?.overlap(&range).is_none() {
             return Err(PagerError::NotMapped {
                 asid,
                 address,
@@ -178,11 +192,10 @@ impl Pager {
         range: Range<u64>,
         out: &mut Vec<Action>,
     ) {
-        let page_size = self.page_size;
         let Some(space) = self.spaces.get_mut(&asid) else {
             return;
         };
-        let cuts = space.cut(range, page_size);
+        let cuts = space.cut(&range);
         for cut in &cuts {
             if let Some(object) = self.objects.get_mut(&cut.gone.1.object) {
                 object.remove_user(asid, cut.was);
@@ -194,7 +207,7 @@ impl Pager {
         for cut in cuts {
             let (start, mapping) = cut.gone;
             for key in self.pages_of(mapping.object, mapping.object_pages()) {
-                let offset = (key.index - mapping.first) << page_size.bits();
+                let offset = (key.index - mapping.first) << mapping.page_size.bits();
                 let address = VirtAddr::truncated(start.get() + offset);
                 self.detach(key, asid, address, out);
                 self.release_for(request, key, out);
@@ -229,8 +242,7 @@ fn place(
     space: &Space,
     asid: Asid,
     address: Option<VirtAddr>,
-    pages: u64,
-    bytes: u64,
+    (pages, bytes): (u64, u64),
     page: PageSize,
 ) -> Result<VirtAddr, PagerError> {
     let Some(address) = address else {
@@ -245,7 +257,7 @@ fn place(
     if end > 1 << VirtAddr::BITS {
         return Err(PagerError::RangeTooHigh { address, bytes });
     }
-    match space.overlap(address, pages, page) {
+    match space.overlap(&(address.get()..end as u64)) {
         None => Ok(address),
         Some(existing) => Err(PagerError::Overlap {
             asid,

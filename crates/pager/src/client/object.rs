@@ -9,33 +9,40 @@ use crate::page::{ObjectPage, Purpose, Stage, State};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::request::{answer, Last};
+use std::collections::btree_map::Entry;
 use std::ops::Range;
+use units::PageSize;
 
 impl Pager {
     pub(crate) fn create_object(
         &mut self,
         request: RequestId,
         object: ObjectId,
-        bytes: u64,
-        kind: ObjectKind,
+        (bytes, kind, page_size): (u64, ObjectKind, Option<PageSize>),
         out: &mut Vec<Action>,
     ) {
-        let result = if self.objects.contains_key(&object) {
-            Err(PagerError::ObjectExists { object })
-        } else if bytes == 0 {
-            Err(PagerError::EmptyObject { object })
-        } else {
-            let new = Object::new(bytes, kind, self.page_size);
-            self.objects.insert(object, new);
-            Ok(Success::Done)
+        let page = page_size.unwrap_or(self.page_size);
+        let sizes = self.page_sizes;
+        let free = match self.objects.entry(object) {
+            Entry::Occupied(_) => Err(PagerError::ObjectExists { object }),
+            Entry::Vacant(_) if bytes == 0 => Err(PagerError::EmptyObject { object }),
+            Entry::Vacant(_) if !sizes.contains(page) => Err(PagerError::NoSuchPageSize {
+                object,
+                page,
+                sizes,
+            }),
+            Entry::Vacant(free) => Ok(free),
         };
+        let result = free.map(|free| {
+            free.insert(Object::new(bytes, kind, page));
+            Success::Done
+        });
         out.push(answer(request, result));
     }
 
     pub(crate) fn object_hole(&mut self, object: ObjectId, offset: u64, bytes: u64) {
-        let page_size = self.page_size;
         if let Some(object) = self.objects.get_mut(&object) {
-            object.add_hole(offset, bytes, page_size);
+            object.add_hole(offset, bytes);
         }
     }
 

@@ -11,14 +11,14 @@ use crate::request::{answer, Last};
 use crate::space::{Phase, Space};
 use crate::table::TableImage;
 use std::collections::{BTreeMap, BTreeSet};
-use units::{Asid, FrameNumber, Stripe, TableGeometry, VirtAddr};
+use units::{Asid, FrameNumber, PageSizes, Stripe, TableGeometry, VirtAddr};
 
 impl Pager {
     pub(crate) fn create_space(
         &mut self,
         request: RequestId,
         asid: Asid,
-        (frame_limit, placement): (Option<u32>, SpacePlacement),
+        (limit, placement): (Option<u64>, SpacePlacement),
         out: &mut Vec<Action>,
     ) {
         if self.spaces.contains_key(&asid) {
@@ -38,13 +38,14 @@ impl Pager {
         };
         let space = Space {
             phase: Phase::Creating,
-            table: TableImage::new(geometry, self.page_size),
+            table: TableImage::new(geometry),
             table_frame,
             old_table: None,
             mappings: BTreeMap::new(),
-            frame_limit,
+            limit,
             placement,
-            frames: 0,
+            charged: 0,
+            page_sizes: PageSizes::only(self.page_size),
             unmaps: BTreeSet::new(),
         };
         self.spaces.insert(asid, space);
@@ -104,7 +105,7 @@ impl Pager {
             asid,
             table: space.table.geometry(),
             stripe: space.placement.stripe(),
-            size_classes: 1 << self.page_size.class(),
+            size_classes: space.page_sizes.bits(),
         });
         out.push(answer(request, Ok(Success::Done)));
     }

@@ -6,6 +6,7 @@ use crate::page::{ObjectPage, Purpose, Stage, State, Waiter, Wish};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::request::{answer, Last};
+use crate::space::Mapping;
 use std::ops::Range;
 use units::{Asid, VirtAddr};
 
@@ -37,27 +38,16 @@ impl Pager {
         asid: Asid,
         range: Range<u64>,
     ) -> Vec<(VirtAddr, ObjectId, Range<u64>)> {
-        let bits = self.page_size.bits();
         let Some(space) = self.spaces.get(&asid) else {
             return Vec::new();
         };
-        let mut found: Vec<_> = space
-            .mappings
-            .range(..VirtAddr::truncated(range.end - 1))
-            .rev()
-            .map(|(start, mapping)| {
-                let from = range.start.max(start.get());
-                let to = range.end.min(start.get() + (mapping.pages << bits));
-                let index = |at: u64| mapping.first + ((at - start.get()) >> bits);
-                (from < to).then(|| {
-                    let indices = index(from)..index(to);
-                    (VirtAddr::truncated(from), mapping.object, indices)
-                })
-            })
-            .map_while(|found| found)
-            .collect();
-        found.reverse();
-        found
+        let show = |(start, mapping, part): (VirtAddr, Mapping, Range<u64>)| {
+            let bits = mapping.page_size.bits();
+            let index = |at: u64| mapping.first + ((at - start.get()) >> bits);
+            let indices = index(part.start)..index(part.end);
+            (VirtAddr::truncated(part.start), mapping.object, indices)
+        };
+        space.mapped_in(&range).into_iter().map(show).collect()
     }
 
     /// A request waits until what was written to a page before now is saved.
@@ -110,9 +100,11 @@ impl Pager {
         urgency: Urgency,
         out: &mut Vec<Action>,
     ) {
+        let size = self.page_size_of(object);
         let mut room = match urgency {
             Urgency::Hint => self
-                .free_frames()
+                .memory
+                .count(size.class())
                 .saturating_sub(self.frame_queue.len() as u64),
             _ => u64::MAX,
         };
@@ -130,7 +122,7 @@ impl Pager {
             } else {
                 Wish::Install
             };
-            let offset = (index - first) << self.page_size.bits();
+            let offset = (index - first) << size.bits();
             let waiter = Waiter {
                 asid,
                 address: VirtAddr::truncated(start.get() + offset),

@@ -105,7 +105,10 @@ struct Draining {
 /// The card.
 #[derive(Debug)]
 pub(super) struct Card {
-    page_size: PageSize,
+    /// Sizes that pages have.
+    sizes: Vec<PageSize>,
+    /// Size classes that the shell looks for.
+    classes: BTreeMap<Asid, u32>,
     channels: Vec<ChannelMemory>,
     memory: Vec<Vec<u64>>,
     /// One queue a space (by ASID, behind the one of no space), or one for all.
@@ -132,13 +135,14 @@ const STREAM_DEPTH: usize = 4;
 impl Card {
     pub(super) fn new(
         channels: &[ChannelMemory],
-        page_size: PageSize,
+        sizes: &[PageSize],
         streams: Vec<Asid>,
         queues: usize,
     ) -> Self {
         let rows = |channel: &ChannelMemory| vec![POISON; (channel.bytes / ROW) as usize];
         Self {
-            page_size,
+            sizes: sizes.to_vec(),
+            classes: BTreeMap::new(),
             channels: channels.to_vec(),
             memory: channels.iter().map(rows).collect(),
             rings: vec![VecDeque::new(); queues],
@@ -163,6 +167,10 @@ impl Card {
             has_failed: false,
             touched: std::collections::BTreeSet::new(),
         }
+    }
+
+    pub(super) fn channels(&self) -> &[ChannelMemory] {
+        &self.channels
     }
 
     /// Rows of memory.
@@ -229,9 +237,10 @@ impl Card {
         &mut self,
         asid: Asid,
         geometry: TableGeometry,
-        stripe: Stripe,
+        (stripe, classes): (Stripe, u32),
     ) -> Verdict<()> {
         self.stripes.insert(asid, stripe);
+        self.classes.insert(asid, classes);
         let rows = (geometry.bytes() / ROW) as usize;
         if self
             .rows(geometry.base().get(), rows)?
@@ -248,6 +257,11 @@ impl Card {
             None => Ok(()),
             Some(_) => Err(format!("{asid:?} enabled twice")),
         }
+    }
+
+    /// Pages of other sizes, too.
+    pub(super) fn use_sizes(&mut self, asid: Asid, classes: u32) {
+        self.classes.insert(asid, classes);
     }
 
     pub(super) fn disable(&mut self, asid: Asid) -> Verdict<()> {
@@ -358,13 +372,13 @@ impl Card {
     /// Memory that is about to be overwritten is in nobody's hands.
     fn nobody_uses(&self, card: u64, bytes: u64, command: &Queued) -> Verdict<()> {
         let overlaps = |start: u64, length: u64| start < card + bytes && card < start + length;
-        let page = self.page_size.bytes();
         for table in self.tables.values() {
             let geometry = table.geometry;
             if overlaps(geometry.base().get(), geometry.bytes()) {
                 return Err(format!("{command:?} overwrites a page table"));
             }
             for present in table.sets.values().flatten() {
+                let page = present.entry.size.bytes();
                 if overlaps(present.entry.frame.card_address().get(), page) {
                     return Err(format!("{command:?} overwrites {present:?}"));
                 }
@@ -455,15 +469,23 @@ impl Card {
                 address,
                 entry,
             } => self.install(&command, asid, address, entry)?,
-            Operation::Invalidate { asid, address, .. } => {
-                self.begin_invalidation(command, asid, address, true)?;
-            }
-            Operation::Protect { asid, address, .. } => {
-                self.begin_invalidation(command, asid, address, false)?;
-            }
+            Operation::Invalidate {
+                asid,
+                address,
+                size,
+            } => self.begin_invalidation(command, asid, (address, size), true)?,
+            Operation::Protect {
+                asid,
+                address,
+                size,
+            } => self.begin_invalidation(command, asid, (address, size), false)?,
             Operation::Grow { asid, table } => self.grow(&command, asid, table)?,
-            Operation::ReadClear { asid, address, .. } => {
-                let found = self.find(asid, address);
+            Operation::ReadClear {
+                asid,
+                address,
+                size,
+            } => {
+                let found = self.find(asid, address, size);
                 let entry = found.ok_or_else(|| format!("absent: {command:?}"))?;
                 let bits = (entry.entry.accessed, entry.entry.dirty);
                 entry.entry.accessed = false;
@@ -475,17 +497,29 @@ impl Card {
         Ok(true)
     }
 
-    fn set(&mut self, asid: Asid, address: VirtAddr) -> Option<&mut Vec<Present>> {
+    fn set(&mut self, asid: Asid, address: VirtAddr, size: PageSize) -> Option<&mut Vec<Present>> {
         let table = self.tables.get_mut(&asid)?;
-        let page = PageNumber::containing(address, self.page_size);
+        let page = PageNumber::containing(address, size);
         Some(table.sets.entry(table.geometry.set(page)).or_default())
     }
 
-    fn find(&mut self, asid: Asid, address: VirtAddr) -> Option<&mut Present> {
-        let base = address.page_base(self.page_size);
-        self.set(asid, base)?
+    /// The entry of a page.
+    fn find(&mut self, asid: Asid, address: VirtAddr, size: PageSize) -> Option<&mut Present> {
+        let base = address.page_base(size);
+        self.set(asid, base, size)?
             .iter_mut()
-            .find(|present| present.address == base)
+            .find(|present| (present.address, present.entry.size) == (base, size))
+    }
+
+    /// The entry that translates an address, of whatever size.
+    fn look_up(&mut self, asid: Asid, address: VirtAddr) -> Option<&mut Present> {
+        let classes = self.classes.get(&asid).copied().unwrap_or_default();
+        let mut used = self.sizes.clone();
+        used.retain(|size| classes >> size.class() & 1 != 0);
+        let size = used
+            .into_iter()
+            .find(|&size| self.find(asid, address, size).is_some())?;
+        self.find(asid, address, size)
     }
 
     fn install(
@@ -511,12 +545,25 @@ impl Card {
             entry,
             shows,
         };
-        let set = self
-            .set(asid, address)
-            .ok_or_else(|| format!("space is disabled: {command:?}"))?;
-        if set.iter().any(|present| present.address == address) {
-            return Err(format!("installed twice: {command:?}"));
+        let classes = self.classes.get(&asid).copied().unwrap_or_default();
+        if classes >> entry.size.class() & 1 == 0 || address.page_offset(entry.size) != 0 {
+            return Err(format!("the shell would refuse {command:?}"));
         }
+        let range =
+            |address: VirtAddr, size: PageSize| (address.get(), address.get() + size.bytes());
+        let (start, end) = range(address, entry.size);
+        let table = self.tables.get(&asid);
+        let mut present = table.iter().flat_map(|table| table.sets.values().flatten());
+        let overlapped = present.find(|present| {
+            let (from, to) = range(present.address, present.entry.size);
+            from < end && start < to
+        });
+        if let Some(present) = overlapped {
+            return Err(format!("{command:?} overlaps {present:?}"));
+        }
+        let set = self
+            .set(asid, address, entry.size)
+            .ok_or_else(|| format!("space is disabled: {command:?}"))?;
         if set.len() == TableGeometry::WAYS {
             self.complete(command, OperationStatus::SetFull, (false, false));
             return Ok(());
@@ -539,7 +586,7 @@ impl Card {
         }
         table.geometry = to;
         for present in std::mem::take(&mut table.sets).into_values().flatten() {
-            let page = PageNumber::containing(present.address, self.page_size);
+            let page = PageNumber::containing(present.address, present.entry.size);
             table.sets.entry(to.set(page)).or_default().push(present);
         }
         self.complete(command, OperationStatus::Ok, (false, false));
@@ -550,17 +597,17 @@ impl Card {
         &mut self,
         command: Queued,
         asid: Asid,
-        address: VirtAddr,
+        (address, size): (VirtAddr, PageSize),
         remove: bool,
     ) -> Verdict<()> {
-        let present = self.find(asid, address);
+        let present = self.find(asid, address, size);
         let present = present.ok_or_else(|| format!("absent: {command:?}"))?;
         let (accessed, dirty) = (present.entry.accessed, present.entry.dirty);
         present.entry.write = false;
         present.entry.dirty = false;
         if remove {
-            if let Some(set) = self.set(asid, address) {
-                set.retain(|present| present.address != address);
+            if let Some(set) = self.set(asid, address, size) {
+                set.retain(|present| (present.address, present.entry.size) != (address, size));
             }
         }
         for parked in self
@@ -588,7 +635,6 @@ impl Card {
         entry: Option<PageEntry>,
     ) -> Verdict<()> {
         self.complete(command, OperationStatus::Ok, (false, false));
-        let page_size = self.page_size;
         let stream = &mut self.streams[usize::from(token.stream)];
         let place = stream
             .parked
@@ -620,10 +666,7 @@ impl Card {
             return Err(format!("{command:?} does not allow {parked:?}"));
         }
         // The dirty bit of the table is deliberately left alone: the pager has to know by itself.
-        parked.phase = Phase::Ready(
-            physical(entry.frame, parked.access.address, page_size),
-            shows,
-        );
+        parked.phase = Phase::Ready(physical(entry, parked.access.address), shows);
         Ok(())
     }
 
@@ -652,20 +695,19 @@ impl Card {
         if phase != Phase::Parked {
             return Ok(false);
         }
-        let page_size = self.page_size;
         let write = access.write;
-        let cause = match self.find(access.asid, access.address) {
+        let cause = match self.look_up(access.asid, access.address) {
             None => FaultCause::Absent,
             Some(present) if write && !present.entry.write => FaultCause::Permission,
             Some(present) if !write && !present.entry.read => FaultCause::Permission,
             Some(present) => {
                 present.entry.accessed = true;
                 present.entry.dirty |= write;
-                let (frame, shows) = (present.entry.frame, present.shows);
+                let (entry, shows) = (present.entry, present.shows);
                 if write {
                     self.touched.insert(shows);
                 }
-                let card = physical(frame, access.address, page_size);
+                let card = physical(entry, access.address);
                 self.streams[stream].parked[place].phase = Phase::Ready(card, shows);
                 return Ok(true);
             }
@@ -776,6 +818,6 @@ impl Card {
     }
 }
 
-fn physical(frame: FrameNumber, address: VirtAddr, page_size: PageSize) -> u64 {
-    frame.card_address().get() + address.page_offset(page_size)
+fn physical(entry: PageEntry, address: VirtAddr) -> u64 {
+    entry.frame.card_address().get() + address.page_offset(entry.size)
 }

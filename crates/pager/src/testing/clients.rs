@@ -7,7 +7,7 @@ use super::{Verdict, ROW};
 use crate::event::{Event, ObjectKind};
 use crate::ids::{ObjectId, RequestId};
 use crate::placement::SpacePlacement;
-use units::{Asid, CardAddr, Stripe, TableGeometry, VirtAddr};
+use units::{Asid, CardAddr, PageSize, Stripe, TableGeometry, VirtAddr};
 
 impl World {
     /// A kernel issues an access, mostly a legal one.
@@ -31,15 +31,15 @@ impl World {
             let mut page = self.rng.below(piece.pages as usize) as u64;
             // Many streams go on where they were.
             let last = self.last.get(&stream).map_or(0, |last| last.get());
-            let next = (last >> self.model.page.bits()) + 1;
-            let start = piece.start >> self.model.page.bits();
+            let bits = piece.page.bits();
+            let next = (last >> bits) + 1;
+            let start = piece.start >> bits;
             if self.rng.percent(40) && (start..start + piece.pages).contains(&next) {
                 page = next - start;
             }
-            let row = self.rng.below((self.model.page.bytes() / ROW) as usize) as u64;
-            address =
-                VirtAddr::truncated(piece.start + (page << self.model.page.bits()) + row * ROW);
-            let offset = ((piece.first + page) << self.model.page.bits()) + row * ROW;
+            let row = self.rng.below((piece.page.bytes() / ROW) as usize) as u64;
+            address = VirtAddr::truncated(piece.start + (page << bits) + row * ROW);
+            let offset = ((piece.first + page) << bits) + row * ROW;
             let bytes = self.model.objects.get(&piece.object).map_or(0, |o| o.bytes);
             if offset >= bytes {
                 // What is written beyond the end is lost by rule.
@@ -125,28 +125,28 @@ impl World {
         let limit = self
             .rng
             .percent(limited)
-            .then(|| 1 + self.rng.below(4) as u32);
+            .then(|| self.sizes[0].bytes() * (1 + self.rng.below(4) as u64));
         let placement = match self.rng.below(3) {
             _ if !self.placed => SpacePlacement::Anywhere,
             0 => SpacePlacement::Anywhere,
             1 => SpacePlacement::Channel(self.rng.below(2)),
             _ => SpacePlacement::Interleaved {
                 first: 0,
-                // Pages of one granule: the model's frames are in one piece.
-                stripe: Stripe::new(self.model.page.bytes(), 2).unwrap_or_default(),
+                // No page is larger than a granule: the model's frames are in one piece.
+                stripe: Stripe::new(self.largest().bytes(), 2).unwrap_or_default(),
             },
         };
         let space = SpaceModel {
             phase: SpacePhase::Creating,
             limit,
-            stripe: placement.stripe(),
+            placement,
             pieces: Vec::new(),
         };
         self.model.spaces.insert(asid, space);
         self.ask(Wish::CreateSpace(asid), |request| Event::CreateSpace {
             request,
             asid,
-            frame_limit: limit,
+            limit,
             placement,
         })
     }
@@ -175,7 +175,8 @@ impl World {
     pub(super) fn create_object(&mut self) -> Verdict<()> {
         let object = ObjectId(self.next_object);
         self.next_object += 1;
-        let page = self.model.page.bytes();
+        let page_size = self.rng.pick(&self.sizes);
+        let page = page_size.bytes();
         let bytes = match self.rng.below(3) {
             0 => page * (1 + self.rng.below(6) as u64),
             _ => 1 + self.rng.next() % (8 * page),
@@ -211,15 +212,19 @@ impl World {
         let model = ObjectModel {
             bytes,
             kind,
+            page: page_size,
             rows: content,
             closing: false,
         };
         self.model.objects.insert(object, model);
+        self.model.sizes.insert(object, page_size);
+        let default = page_size == self.sizes[0] && self.rng.percent(50);
         self.ask(Wish::CreateObject, |request| Event::CreateObject {
             request,
             object,
             bytes,
             kind,
+            page_size: (!default).then_some(page_size),
         })?;
         match hole {
             Some((offset, bytes)) => self.tell(Event::ObjectHole {
@@ -255,8 +260,8 @@ impl World {
             return Ok(());
         }
         let object = self.rng.pick(&objects);
-        let page = self.model.page;
         let model = &self.model.objects[&object];
+        let page = model.page;
         let object_pages = model.bytes.div_ceil(page.bytes());
         let writable = model.kind.writable();
         let first = if self.rng.percent(3) {
@@ -267,9 +272,9 @@ impl World {
         let left = (object_pages - first.min(object_pages)).max(1);
         let pages = 1 + self.rng.next() % (left + u64::from(self.rng.percent(20)));
         let address = match self.rng.below(10) {
-            _ if self.collide => Some(self.colliding_address()),
+            _ if self.collide => Some(self.colliding_address(page)),
             0..=3 => None,
-            4..=5 => Some(self.colliding_address()),
+            4..=5 => Some(self.colliding_address(page)),
             _ => Some(VirtAddr::truncated(
                 (16 + self.rng.next() % 32) << page.bits(),
             )),
@@ -283,6 +288,7 @@ impl World {
         let piece = Piece {
             start: 0,
             pages,
+            page,
             object,
             first,
             read,
@@ -308,8 +314,7 @@ impl World {
     }
 
     /// Pages that fall into one set of the table.
-    fn colliding_address(&mut self) -> VirtAddr {
-        let page = self.model.page;
+    fn colliding_address(&mut self, page: PageSize) -> VirtAddr {
         let sets_log2 = TableGeometry::MIN_SETS_LOG2;
         let geometry = TableGeometry::new(CardAddr::default(), sets_log2);
         let tag = 1 + self.rng.next() % 16;
@@ -318,8 +323,8 @@ impl World {
         })
     }
 
-    /// A range around a mapping of a space.
-    fn some_range(&mut self, asid: Asid) -> Option<(u64, u64)> {
+    /// A range in a mapping of a space, and the size of its pages.
+    fn some_range(&mut self, asid: Asid) -> Option<(u64, u64, PageSize)> {
         let space = self.model.spaces.get(&asid)?;
         let live: Vec<Piece> = space
             .pieces
@@ -331,25 +336,20 @@ impl World {
             return None;
         }
         let piece = self.rng.pick(&live);
-        let bytes = piece.pages << self.model.page.bits();
+        let bytes = piece.bytes();
         if self.rng.percent(50) {
-            return Some((piece.start, bytes));
+            return Some((piece.start, bytes, piece.page));
         }
         let start = self.rng.next() % bytes;
-        Some((piece.start + start, 1 + self.rng.next() % (bytes - start)))
-    }
-
-    /// Rounded out to pages.
-    fn rounded(&self, start: u64, bytes: u64) -> (u64, u64) {
-        let page = self.model.page.bytes();
-        (start / page * page, (start + bytes).next_multiple_of(page))
+        let length = 1 + self.rng.next() % (bytes - start);
+        Some((piece.start + start, length, piece.page))
     }
 
     fn unmap(&mut self, asid: Asid) -> Verdict<()> {
-        let Some((start, bytes)) = self.some_range(asid) else {
+        let Some((start, bytes, page)) = self.some_range(asid) else {
             return Ok(());
         };
-        let (from, to) = self.rounded(start, bytes);
+        let (from, to) = rounded(start, bytes, page);
         let promises = self.model.promises(asid, from, to, false);
         let request = RequestId(self.next_request);
         self.model.end_range(asid, from, to, request);
@@ -362,10 +362,10 @@ impl World {
     }
 
     fn sync(&mut self, asid: Asid) -> Verdict<()> {
-        let Some((start, bytes)) = self.some_range(asid) else {
+        let Some((start, bytes, page)) = self.some_range(asid) else {
             return Ok(());
         };
-        let (from, to) = self.rounded(start, bytes);
+        let (from, to) = rounded(start, bytes, page);
         let promises = self.model.promises(asid, from, to, true);
         self.ask(Wish::Sync(promises), |request| Event::Sync {
             request,
@@ -376,7 +376,7 @@ impl World {
     }
 
     fn prefetch(&mut self, asid: Asid) -> Verdict<()> {
-        let Some((start, bytes)) = self.some_range(asid) else {
+        let Some((start, bytes, _)) = self.some_range(asid) else {
             return Ok(());
         };
         self.tell(Event::Prefetch {
@@ -385,4 +385,10 @@ impl World {
             bytes,
         })
     }
+}
+
+/// Rounded out to pages.
+fn rounded(start: u64, bytes: u64, page: PageSize) -> (u64, u64) {
+    let page = page.bytes();
+    (start / page * page, (start + bytes).next_multiple_of(page))
 }

@@ -53,6 +53,8 @@ pub struct Tally {
     pub requests_failed: u64,
     /// Writes to objects.
     pub writes: u64,
+    /// Of these, of a piece of a page behind its first.
+    pub pieces: u64,
     /// Pages evicted.
     pub evictions: u64,
     /// Entries removed because a set was full.
@@ -92,6 +94,7 @@ impl Tally {
             requests,
             requests_failed,
             writes,
+            pieces,
             evictions,
             set_conflicts,
             write_backs_failed,
@@ -107,6 +110,7 @@ impl Tally {
         self.requests += requests;
         self.requests_failed += requests_failed;
         self.writes += writes;
+        self.pieces += pieces;
         self.evictions += evictions;
         self.set_conflicts += set_conflicts;
         self.write_backs_failed += write_backs_failed;

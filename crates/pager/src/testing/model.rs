@@ -8,6 +8,7 @@ use crate::error::PagerError;
 use crate::event::ObjectKind;
 use crate::ids::{ObjectId, RequestId};
 use crate::page::ObjectPage;
+use crate::placement::SpacePlacement;
 use std::collections::BTreeMap;
 use units::{Asid, PageSize, Stripe, VirtAddr};
 
@@ -16,6 +17,8 @@ use units::{Asid, PageSize, Stripe, VirtAddr};
 pub(super) struct Piece {
     pub(super) start: u64,
     pub(super) pages: u64,
+    /// Size of the object's pages.
+    pub(super) page: PageSize,
     pub(super) object: ObjectId,
     pub(super) first: u64,
     pub(super) read: bool,
@@ -25,18 +28,22 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    pub(super) fn end(&self, page: PageSize) -> u64 {
-        self.start + (self.pages << page.bits())
+    pub(super) fn bytes(&self) -> u64 {
+        self.pages << self.page.bits()
     }
 
-    fn contains(&self, address: u64, page: PageSize) -> bool {
-        (self.start..self.end(page)).contains(&address)
+    pub(super) fn end(&self) -> u64 {
+        self.start + self.bytes()
     }
 
-    fn page(&self, address: u64, page: PageSize) -> ObjectPage {
+    fn contains(&self, address: u64) -> bool {
+        (self.start..self.end()).contains(&address)
+    }
+
+    fn page_at(&self, address: u64) -> ObjectPage {
         ObjectPage {
             object: self.object,
-            index: self.first + ((address - self.start) >> page.bits()),
+            index: self.first + ((address - self.start) >> self.page.bits()),
         }
     }
 }
@@ -51,8 +58,8 @@ pub(super) enum SpacePhase {
 #[derive(Clone, Debug)]
 pub(super) struct SpaceModel {
     pub(super) phase: SpacePhase,
-    pub(super) limit: Option<u32>,
-    pub(super) stripe: Stripe,
+    pub(super) limit: Option<u64>,
+    pub(super) placement: SpacePlacement,
     pub(super) pieces: Vec<Piece>,
 }
 
@@ -60,6 +67,7 @@ pub(super) struct SpaceModel {
 pub(super) struct ObjectModel {
     pub(super) bytes: u64,
     pub(super) kind: ObjectKind,
+    pub(super) page: PageSize,
     /// The latest stamp of each row, as kernels have written them.
     pub(super) rows: Vec<u64>,
     pub(super) closing: bool,
@@ -87,13 +95,21 @@ pub(super) enum Wish {
 /// The expectations.
 #[derive(Debug)]
 pub(super) struct Model {
-    pub(super) page: PageSize,
+    /// Page sizes of all objects that there were.
+    pub(super) sizes: BTreeMap<ObjectId, PageSize>,
     pub(super) spaces: BTreeMap<Asid, SpaceModel>,
     pub(super) objects: BTreeMap<ObjectId, ObjectModel>,
     pub(super) wishes: BTreeMap<RequestId, Wish>,
 }
 
 impl Model {
+    /// The page of an object that holds an offset.
+    pub(super) fn page_of(&self, object: ObjectId, offset: u64) -> (ObjectPage, PageSize) {
+        let size = self.sizes.get(&object).copied().unwrap_or(PageSize::KIB_4);
+        let index = offset >> size.bits();
+        (ObjectPage { object, index }, size)
+    }
+
     /// The live mapping at an address.
     pub(super) fn live(&self, asid: Asid, address: u64) -> Option<Piece> {
         self.pieces_at(asid, address)
@@ -105,46 +121,45 @@ impl Model {
             .get(&asid)
             .into_iter()
             .flat_map(|space| space.pieces.iter().copied())
-            .filter(move |piece| piece.contains(address, self.page))
+            .filter(move |piece| piece.contains(address))
     }
 
     /// The object's page that a live mapping shows at an address.
     pub(super) fn shows(&self, asid: Asid, address: u64) -> Option<ObjectPage> {
         let piece = self.live(asid, address)?;
-        Some(piece.page(address, self.page))
+        Some(piece.page_at(address))
     }
 
     /// A mapping, live or ending, shows this page there.
     pub(super) fn may_show(&self, asid: Asid, address: u64, page: ObjectPage, write: bool) -> bool {
         self.pieces_at(asid, address).any(|piece| {
-            piece.page(address, self.page) == page && if write { piece.write } else { piece.read }
+            piece.page_at(address) == page && if write { piece.write } else { piece.read }
         })
     }
 
     /// Splits pieces so that a range is covered by whole ones; marks those as ending.
     pub(super) fn end_range(&mut self, asid: Asid, start: u64, end: u64, request: RequestId) {
-        let page = self.page;
         let Some(space) = self.spaces.get_mut(&asid) else {
             return;
         };
         let mut split = Vec::new();
         for piece in space.pieces.drain(..) {
-            let (from, to) = (piece.start.max(start), piece.end(page).min(end));
+            let (from, to) = (piece.start.max(start), piece.end().min(end));
             if piece.ending.is_some() || from >= to {
                 split.push(piece);
                 continue;
             }
             let part = |from: u64, to: u64, ending| Piece {
                 start: from,
-                pages: (to - from) >> page.bits(),
-                first: piece.first + ((from - piece.start) >> page.bits()),
+                pages: (to - from) >> piece.page.bits(),
+                first: piece.first + ((from - piece.start) >> piece.page.bits()),
                 ending,
                 ..piece
             };
             let parts = [
                 part(piece.start, from, None),
                 part(from, to, Some(request)),
-                part(to, piece.end(page), None),
+                part(to, piece.end(), None),
             ];
             split.extend(parts.into_iter().filter(|part| part.pages > 0));
         }
@@ -162,7 +177,7 @@ impl Model {
         let mut promises = Vec::new();
         let pieces = self.spaces.get(&asid).map(|space| space.pieces.as_slice());
         for piece in pieces.unwrap_or_default() {
-            let (from, to) = (piece.start.max(start), piece.end(self.page).min(end));
+            let (from, to) = (piece.start.max(start), piece.end().min(end));
             let Some(object) = self.objects.get(&piece.object) else {
                 continue;
             };
@@ -172,7 +187,7 @@ impl Model {
             {
                 continue;
             }
-            let offset = (piece.first << self.page.bits()) + (from - piece.start);
+            let offset = (piece.first << piece.page.bits()) + (from - piece.start);
             let first = (offset / ROW) as usize;
             let last = ((offset + to - from) / ROW) as usize;
             let rows = object.rows.iter().enumerate().take(last).skip(first);
@@ -182,12 +197,12 @@ impl Model {
     }
 
     /// Overlap with a live mapping.
-    fn overlaps(&self, asid: Asid, start: u64, pages: u64) -> Option<Piece> {
-        let end = start + (pages << self.page.bits());
+    fn overlaps(&self, asid: Asid, start: u64, bytes: u64) -> Option<Piece> {
+        let end = start + bytes;
         let pieces = self.spaces.get(&asid)?.pieces.iter();
         pieces
             .filter(|piece| piece.ending.is_none())
-            .find(|piece| piece.start < end && start < piece.end(self.page))
+            .find(|piece| piece.start < end && start < piece.end())
             .copied()
     }
 
@@ -316,8 +331,9 @@ impl Model {
             .is_some_and(|space| space.phase == SpacePhase::Ready);
         let writable = object.is_some_and(|object| object.kind.writable());
         let bytes = object.map_or(0, |object| object.bytes);
-        let inside = piece.first << self.page.bits() < bytes;
-        let overlap = address.and_then(|address| self.overlaps(*asid, address.get(), piece.pages));
+        let inside = piece.first << piece.page.bits() < bytes;
+        let overlap =
+            address.and_then(|address| self.overlaps(*asid, address.get(), piece.bytes()));
         let as_expected = match result {
             Ok(Success::Mapped(info)) => {
                 ready
@@ -333,7 +349,11 @@ impl Model {
                 overlap.is_some() && self.live(*asid, existing.address.get()).is_some()
             }
             Err(PagerError::StripesDiffer { stripe, other, .. }) => {
-                stripe != other && self.spaces.get(asid).is_some_and(|s| s.stripe == *stripe)
+                stripe != other && self.stripe(*asid) == Some(*stripe)
+            }
+            Err(PagerError::PageTooLarge { page, .. }) => {
+                let limit = self.spaces.get(asid).and_then(|space| space.limit);
+                *page == piece.page && limit.is_some_and(|limit| limit < page.bytes())
             }
             Err(PagerError::ReadOnlyObject { .. }) => !writable && piece.write,
             Err(PagerError::OffsetPastEnd { bytes: told, .. }) => !inside && *told == bytes,
@@ -355,19 +375,24 @@ impl Model {
         Ok(())
     }
 
+    fn stripe(&self, asid: Asid) -> Option<Stripe> {
+        Some(self.spaces.get(&asid)?.placement.stripe())
+    }
+
     /// No space that is striped otherwise shows the object.
     fn striped_alike(&self, asid: Asid, object: ObjectId) -> bool {
-        let stripe = self.spaces.get(&asid).map(|space| space.stripe);
+        let stripe = self.stripe(asid);
         self.spaces.values().all(|space| {
-            Some(space.stripe) == stripe || space.pieces.iter().all(|piece| piece.object != object)
+            let shows = |piece: &Piece| piece.object == object && piece.ending.is_none();
+            Some(space.placement.stripe()) == stripe || !space.pieces.iter().any(shows)
         })
     }
 
     fn fits(&self, asid: Asid, piece: &Piece, info: &MappingInfo) -> bool {
         let start = info.address.get();
-        start & (self.page.bytes() - 1) == 0
-            && info.bytes == piece.pages << self.page.bits()
-            && self.overlaps(asid, start, piece.pages).is_none()
+        start & (piece.page.bytes() - 1) == 0
+            && (info.bytes, info.page_size) == (piece.bytes(), piece.page)
+            && self.overlaps(asid, start, piece.bytes()).is_none()
     }
 }
 

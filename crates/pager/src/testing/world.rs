@@ -14,9 +14,9 @@ use crate::fetch::{OnDemand, ReadAhead};
 use crate::ids::{FaultToken, ObjectId};
 use crate::page::ObjectPage;
 use crate::pager::{Pager, Policies};
-use crate::placement::Striped;
-use std::collections::{BTreeMap, VecDeque};
-use units::{Asid, CardAddr, PageSize, TableGeometry, VirtAddr};
+use crate::placement::{SpacePlacement, Striped};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use units::{Asid, CardAddr, PageSize, PageSizes, TableGeometry, VirtAddr};
 
 /// Events and actions that a failure report shows.
 /// log2 of the bytes of address space of a channel.
@@ -45,10 +45,14 @@ pub(super) struct World {
     pub(super) collide: bool,
     /// Some spaces have channels of their own.
     pub(super) placed: bool,
+    /// Sizes of pages; the first is the default, and the smallest.
+    pub(super) sizes: Vec<PageSize>,
     pub(super) next_request: u64,
     pub(super) next_object: u64,
     pub(super) next_stamp: u64,
     free_at_first: u64,
+    /// Pages of which a piece was written, and the last one was not.
+    half_saved: BTreeSet<ObjectPage>,
     answered: Vec<FaultToken>,
     /// Where each stream was last.
     pub(super) last: BTreeMap<usize, VirtAddr>,
@@ -65,10 +69,22 @@ impl World {
     pub(super) fn new(scenario: Scenario) -> Verdict<Self> {
         let mut rng = Rng::new(scenario.seed);
         let page_size = PageSize::from_class(rng.below(2) as u8).unwrap_or(PageSize::KIB_4);
-        let collide = rng.percent(25);
+        // Half of the worlds have pages of several sizes.
+        let mut sizes = vec![page_size];
+        if rng.percent(50) {
+            for _ in 0..1 + rng.below(2) {
+                let class = sizes[sizes.len() - 1].class() + 1 + rng.below(2) as u8;
+                sizes.extend(PageSize::from_class(class));
+            }
+        }
+        let largest = sizes[sizes.len() - 1];
+        let collide = rng.percent(40);
         let most = if rng.percent(50) && !collide { 6 } else { 24 };
         let frames = 3 + rng.below(most) as u64;
         let grows = collide && rng.percent(50);
+        // At least two of the largest frames a channel.
+        let frames = (frames * page_size.bytes()).next_multiple_of(largest.bytes());
+        let frames = frames.max(2 * largest.bytes());
         let tables = (if grows { 12 } else { 3 }) * (64u64 << 10);
         // Spaces with channels of their own need room for tables everywhere.
         let placed = rng.percent(30);
@@ -77,22 +93,24 @@ impl World {
             .map(|channel| ChannelMemory {
                 base: CardAddr::new(channel << CHANNEL_BYTES_LOG2).unwrap_or_default(),
                 bytes: if channel == 0 || placed {
-                    tables + frames * page_size.bytes()
+                    tables + frames
                 } else {
-                    frames * page_size.bytes()
+                    frames
                 },
             })
             .collect();
         let buffers = 1 + rng.below(4);
         let config = Config {
             page_size,
+            page_sizes: PageSizes::ALL,
             channels: channels.clone(),
             channel_bytes_log2: CHANNEL_BYTES_LOG2,
             table_sets_log2: TableGeometry::MIN_SETS_LOG2,
             grow_percent: if grows { 0 } else { 25 },
             max_sets_log2: 12,
             buffers: (0..buffers).map(buffer_address).collect(),
-            buffer_bytes: page_size.bytes() * (1 + rng.below(2) as u64),
+            // Some pages move in pieces, several others at once.
+            buffer_bytes: rng.pick(&sizes).bytes() * (1 + rng.below(2) as u64),
             clean_ahead: rng.below(4) as u64,
             install_order: if rng.percent(50) {
                 InstallOrder::Fenced
@@ -112,10 +130,12 @@ impl World {
             policies.placement = Box::new(Striped);
         }
         policies.fetch = match rng.below(4) {
-            0 => Box::new(ReadAhead::new(1 + rng.below(4) as u64)),
-            1 => Box::new(ReadAhead::new(64)),
+            0 => Box::new(ReadAhead::new(
+                page_size.bytes() * (1 + rng.below(4) as u64),
+            )),
+            1 => Box::new(ReadAhead::new(page_size.bytes() * 64)),
             doublings => Box::new(OnDemand {
-                block_pages: 1 << (doublings - 1),
+                block_bytes: page_size.bytes() << (doublings - 1),
             }),
         };
         let streams = (0..2 + rng.below(5))
@@ -125,12 +145,12 @@ impl World {
             Pager::with_policies(config.clone(), policies).map_err(|e| e.to_string())?;
         pager.plant(scenario.sabotage);
         Ok(Self {
-            free_at_first: pager.free_frames(),
+            free_at_first: pager.free_bytes(),
             pager,
-            card: Card::new(&channels, page_size, streams, queues),
+            card: Card::new(&channels, &sizes, streams, queues),
             host: Host::new(buffers, config.buffer_bytes),
             model: Model {
-                page: page_size,
+                sizes: BTreeMap::new(),
                 spaces: BTreeMap::new(),
                 objects: BTreeMap::new(),
                 wishes: BTreeMap::new(),
@@ -139,6 +159,8 @@ impl World {
             scenario,
             collide,
             placed,
+            sizes,
+            half_saved: BTreeSet::new(),
             next_request: 0,
             next_object: 0,
             next_stamp: 1,
@@ -217,8 +239,8 @@ impl World {
             return Ok(false);
         };
         if let Some((object, offset)) = self.host.just_failed.take() {
-            let index = offset >> self.model.page.bits();
-            self.card.touched.insert(ObjectPage { object, index });
+            let (page, _) = self.model.page_of(object, offset);
+            self.card.touched.insert(page);
         }
         self.tell(event)?;
         Ok(true)
@@ -252,7 +274,7 @@ impl World {
         }
         let left = (
             self.pager.resident_pages(),
-            self.pager.free_frames(),
+            self.pager.free_bytes(),
             self.model.objects.len(),
         );
         if left != (0, self.free_at_first, 0) {
@@ -298,13 +320,25 @@ impl World {
                 }
                 self.host.begin(action, &mut self.rng)
             }
-            Action::WriteObject { object, offset, .. } => {
-                let page = ObjectPage {
-                    object: *object,
-                    index: offset >> self.model.page.bits(),
-                };
+            Action::WriteObject {
+                object,
+                offset,
+                bytes,
+                ..
+            } => {
+                let (page, size) = self.model.page_of(*object, *offset);
                 self.tally.writes += 1;
-                if !self.card.touched.remove(&page) {
+                // A page that is larger than a buffer is written in pieces.
+                let later = offset % size.bytes() != 0;
+                self.tally.pieces += u64::from(later);
+                let end = (page.index + 1) << size.bits();
+                let length = self.host.bytes.get(object).copied().unwrap_or_default();
+                let touched = self.card.touched.remove(&page) | self.half_saved.remove(&page);
+                if offset + bytes < end.min(length) {
+                    // A copy of a later piece may fail, and all of it begins anew.
+                    self.half_saved.insert(page);
+                }
+                if !touched {
                     return Err(format!("{page:?} is written although nobody wrote it"));
                 }
                 self.host.begin(action, &mut self.rng)
@@ -313,8 +347,12 @@ impl World {
                 asid,
                 table,
                 stripe,
-                ..
-            } => self.card.enable(*asid, *table, *stripe),
+                size_classes,
+            } => self.card.enable(*asid, *table, (*stripe, *size_classes)),
+            Action::UsePageSizes { asid, size_classes } => {
+                self.card.use_sizes(*asid, *size_classes);
+                Ok(())
+            }
             Action::DisableSpace { asid } => self.card.disable(*asid),
             Action::Complete { request, result } => {
                 self.tally.requests += 1;
@@ -352,9 +390,15 @@ impl World {
             }
             Operation::FaultReply { token, entry } => {
                 let access = self.card.faulted(*token);
-                let access = access.ok_or_else(|| format!("nobody waits: {operation:?}"))?;
-                shows = self.model.shows(access.asid, access.address.get());
-                match (entry, access.write, shows) {
+                // A slot that is stopped while the pager is told so of another one gets an answer that
+                // nobody waits for.
+                let held = self.card.streams[usize::from(token.stream)].held;
+                if access.is_none() && !held {
+                    return Err(format!("nobody waits: {operation:?}"));
+                }
+                shows = access.and_then(|a| self.model.shows(a.asid, a.address.get()));
+                let writes = access.is_some_and(|access| access.write);
+                match (entry, writes, shows) {
                     (None, ..) => self.answered.push(*token),
                     (Some(_), true, Some(page)) => {
                         self.card.touched.insert(page);
@@ -384,9 +428,8 @@ impl World {
                 self.host.failed_reads.contains(&(*object, *offset))
             }
             AccessError::Fetch(_) => self.card.has_failed,
-            AccessError::NoFrame { unsaved, .. } => {
-                let limit = self.model.spaces.get(&asid).and_then(|space| space.limit);
-                *unsaved > 0 || limit == Some(0)
+            AccessError::NoFrame { unsaved, page, .. } => {
+                *unsaved > 0 || !self.has_room(asid, *page)
             }
         };
         if fair {
@@ -395,6 +438,42 @@ impl World {
             Err(format!(
                 "{asid:?} {address} write {write}: unfair {reason:?}"
             ))
+        }
+    }
+
+    pub(super) fn largest(&self) -> PageSize {
+        self.sizes[self.sizes.len() - 1]
+    }
+
+    /// There would be a frame of a size for a space, if every page left: page tables stay.
+    fn has_room(&self, asid: Asid, page: PageSize) -> bool {
+        let Some(placement) = self.model.spaces.get(&asid).map(|space| space.placement) else {
+            return false;
+        };
+        let tables: Vec<(u64, u64)> = self.pager.tables().collect();
+        let channels = self.card.channels();
+        let free = |channel: usize, offset: u64, bytes: u64| {
+            let memory = channels[channel];
+            let start = memory.base.get() + offset;
+            let apart =
+                |&(from, length): &(u64, u64)| from + length <= start || start + bytes <= from;
+            offset + bytes <= memory.bytes && tables.iter().all(apart)
+        };
+        let anywhere = |channels: std::ops::Range<usize>, bytes: u64, all: bool| {
+            (0..1 << 12).map(|n| n * bytes).any(|offset| {
+                let mut free = channels.clone().map(|channel| free(channel, offset, bytes));
+                if all {
+                    free.all(|free| free)
+                } else {
+                    free.any(|free| free)
+                }
+            })
+        };
+        match placement {
+            SpacePlacement::Anywhere => anywhere(0..channels.len(), page.bytes(), false),
+            SpacePlacement::Channel(channel) => anywhere(channel..channel + 1, page.bytes(), true),
+            // The granule is as large as the largest page.
+            SpacePlacement::Interleaved { .. } => anywhere(0..2, self.largest().bytes(), true),
         }
     }
 
@@ -413,8 +492,8 @@ impl World {
         if !self.model.may_show(asid, address.get(), page, write) {
             return Err(format!("{leaving:?} goes where nothing is mapped"));
         }
-        let bits = self.model.page.bits();
-        let offset = (page.index << bits) + address.page_offset(self.model.page);
+        let size = self.model.page_of(page.object, 0).1;
+        let offset = (page.index << size.bits()) + address.page_offset(size);
         let row = (offset / ROW) as usize;
         let memory = &mut self.card.rows(leaving.card, 1)?[0];
         let object = self.model.objects.get_mut(&page.object);

@@ -18,6 +18,7 @@ pub(super) struct Range {
     pub read: bool,
     pub write: bool,
     pub fresh: bool,
+    pub page_size: Option<PageSize>,
 }
 
 #[derive(Debug)]
@@ -27,6 +28,7 @@ struct Object {
     label: String,
     bytes: u64,
     writable: bool,
+    page_size: PageSize,
     mappings: u32,
 }
 
@@ -126,10 +128,9 @@ impl Owner {
             source,
         })?;
         let identity = (metadata.dev(), metadata.ino());
-        let object = self.object(identity, file, &label, metadata.len(), range)?;
+        let (object, page) = self.object(identity, file, &label, metadata.len(), range)?;
         // The pager maps whole pages of the object; the client gets the byte that it asked for.
-        let page = PageSize::MIB_2.bytes();
-        let lead = range.offset % page;
+        let lead = range.offset % page.bytes();
         let address = match range.address {
             Some(wanted) => Some(
                 wanted
@@ -141,8 +142,7 @@ impl Owner {
                         rule: format!(
                             "offset {} does not fit address {wanted}: both must have the same \
                          remainder by the page size, {}",
-                            range.offset,
-                            PageSize::MIB_2
+                            range.offset, page
                         ),
                     })?,
             ),
@@ -192,7 +192,7 @@ impl Owner {
         label: &str,
         bytes: u64,
         range: Range,
-    ) -> Result<ObjectId, Error> {
+    ) -> Result<(ObjectId, PageSize), Error> {
         if let Some(object) = self.files.objects.get(&identity) {
             let rule = if range.write && !object.writable {
                 Some("it is mapped read-only already; make the writable mapping first".to_owned())
@@ -202,6 +202,12 @@ impl Owner {
                      unmap it first",
                     object.bytes
                 ))
+            } else if range.page_size.is_some_and(|page| page != object.page_size) {
+                Some(format!(
+                    "it is mapped already with pages of {}, and a file has pages of one size; unmap it \
+                     first or ask for that size",
+                    object.page_size
+                ))
             } else {
                 None
             };
@@ -210,9 +216,10 @@ impl Owner {
                     path: label.into(),
                     rule,
                 }),
-                None => Ok(object.id),
+                None => Ok((object.id, object.page_size)),
             };
         }
+        let page_size = range.page_size.unwrap_or(self.options.page_size);
         self.files.next += 1;
         let id = ObjectId(self.files.next);
         let kind = ObjectKind::File {
@@ -224,6 +231,7 @@ impl Owner {
             object: id,
             bytes,
             kind,
+            page_size: Some(page_size),
         })
         .map_err(|error| named(error, id, label))?;
         let object = Object {
@@ -232,10 +240,11 @@ impl Owner {
             label: label.to_owned(),
             bytes,
             writable: range.write,
+            page_size,
             mappings: 0,
         };
         self.files.objects.insert(identity, object);
-        Ok(id)
+        Ok((id, page_size))
     }
 
     /// Writes back and ends the mappings in a range.

@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use timeline::Timeline;
-use units::{Asid, CardAddr, Picoseconds};
+use units::{Asid, CardAddr, PageSize, Picoseconds};
 
 /// Whether files count as being in the host's page cache, for the cost of reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,9 @@ pub enum FileState {
 /// How an owner works.
 #[derive(Clone, Debug)]
 pub struct OwnerOptions {
-    /// Host buffers for DMA; each holds a page.
+    /// Size of the pages of files whose mapping asks for no other.
+    pub page_size: PageSize,
+    /// Host buffers for DMA, of 2 MiB each. Larger pages move in pieces.
     pub dma_buffers: u32,
     /// Up to this much is fetched ahead of a stream at a time; 0: only what an access waits for.
     pub read_ahead_bytes: u64,
@@ -71,6 +73,7 @@ pub struct OwnerOptions {
 impl Default for OwnerOptions {
     fn default() -> Self {
         Self {
+            page_size: PageSize::MIB_2,
             dma_buffers: 16,
             read_ahead_bytes: 16 << 20,
             clean_ahead_bytes: 16 << 20,
@@ -119,15 +122,20 @@ impl Owner {
     /// Takes a card.
     ///
     /// # Errors
-    /// Host memory for DMA cannot be had, or the card's memory is too small for one page.
+    /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
+    /// too small for one page.
     pub fn new(
         mut card: Box<dyn Card>,
         io: Box<dyn FileIo>,
         options: OwnerOptions,
     ) -> Result<Self, Error> {
         let description = card.description().clone();
-        let page = units::PageSize::MIB_2;
-        let buffer_bytes = page.bytes();
+        let page = options.page_size;
+        let sizes = description.page_sizes;
+        if !sizes.contains(page) {
+            return Err(Error::NoSuchPageSize { page, sizes });
+        }
+        let buffer_bytes = PageSize::MIB_2.bytes();
         let total = buffer_bytes * u64::from(options.dma_buffers);
         let buffers = HostMemory::allocate(total as usize).map_err(|source| Error::File {
             path: "/dev/zero".into(),
@@ -150,6 +158,8 @@ impl Owner {
             .map(|n| base.offset(u64::from(n) * buffer_bytes))
             .collect();
         let config = Config {
+            page_size: page,
+            page_sizes: sizes,
             buffer_bytes,
             channel_bytes_log2: description.channel_bytes_log2,
             // Copies of several pages overlap, in both directions, which is worth a trip to the host.
@@ -161,8 +171,7 @@ impl Owner {
         };
         let mut policies = Policies::default();
         if options.read_ahead_bytes > 0 {
-            let pages = options.read_ahead_bytes.div_ceil(page.bytes());
-            policies.fetch = Box::new(ReadAhead::new(pages));
+            policies.fetch = Box::new(ReadAhead::new(options.read_ahead_bytes));
         }
         let pager = Pager::with_policies(config, policies)
             .map_err(|error| Error::Internal(error.to_string()))?;
@@ -224,6 +233,7 @@ impl Owner {
                 read,
                 write,
                 fresh,
+                page_size,
             } => {
                 let range = files::Range {
                     offset,
@@ -232,6 +242,7 @@ impl Owner {
                     read,
                     write,
                     fresh,
+                    page_size,
                 };
                 let address = self.map(space, file, label, range)?;
                 Ok(Reply::Mapped { address })
@@ -291,7 +302,7 @@ impl Owner {
         let paging = self.pager.statistics();
         Progress {
             now: self.card.now(),
-            bytes_in: paging.bytes_read + paging.pages_zeroed * self.buffer_bytes,
+            bytes_in: paging.bytes_read + paging.bytes_zeroed,
             bytes_out: paging.bytes_written,
             faults: paging.faults,
         }
@@ -320,14 +331,11 @@ impl Owner {
         let asid = free.and_then(|number| Asid::new(number as u8));
         let asid = asid.ok_or(Error::NoFreeSpace { spaces })?;
         let page = self.pager.page_size();
-        let frame_limit = limit.map(|bytes| {
-            let frames = bytes >> page.bits();
-            u32::try_from(frames).unwrap_or(u32::MAX).max(1)
-        });
+        let limit = limit.map(|bytes| bytes.max(page.bytes()));
         self.ask(|request| Event::CreateSpace {
             request,
             asid,
-            frame_limit,
+            limit,
             placement,
         })?;
         self.spaces[usize::from(asid.get())] = true;

@@ -259,6 +259,9 @@ impl Owner {
                 self.card.stripe_space(asid, stripe)?;
                 self.card.control_space(asid, Some((table, size_classes)))?;
             }
+            Action::UsePageSizes { asid, size_classes } => {
+                self.card.use_page_sizes(asid, size_classes)?;
+            }
             Action::DisableSpace { asid } => self.card.control_space(asid, None)?,
             Action::Complete { request, result } => {
                 self.completed.insert(request, result);

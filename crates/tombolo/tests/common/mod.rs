@@ -80,6 +80,9 @@ impl<B: Between> card::Card for Watched<B> {
         self.between.control_space(asid, table);
         self.card.control_space(asid, table)
     }
+    fn use_page_sizes(&mut self, asid: Asid, size_classes: u32) -> Result<(), CardError> {
+        self.card.use_page_sizes(asid, size_classes)
+    }
     fn stripe_space(&mut self, asid: Asid, stripe: Stripe) -> Result<(), CardError> {
         self.card.stripe_space(asid, stripe)
     }

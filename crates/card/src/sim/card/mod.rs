@@ -149,6 +149,7 @@ impl SimCard {
             spaces: config.spaces,
             queues: config.queues,
             translated: config.translator == Translator::Paged,
+            page_sizes: config.page_sizes(),
             clock_period: clock.period_ps,
         };
         let mut card = Self {
@@ -402,6 +403,13 @@ impl Card for SimCard {
             | reg::space::ctrl::STRIPE_CHANNELS_LOG2.put(stripe.channels_log2().into())
             | reg::space::ctrl::SETS_LOG2.put(geometry.sets_log2().into());
         self.write_register(base + reg::space::CTRL, control)
+    }
+
+    fn use_page_sizes(&mut self, asid: Asid, size_classes: u32) -> Result<(), CardError> {
+        self.check_alive()?;
+        self.check_space(asid)?;
+        let base = reg::SPACE.at(asid.get().into());
+        self.write_register(base + reg::space::SIZE_CLASSES, size_classes)
     }
 
     fn stripe_space(&mut self, asid: Asid, stripe: Stripe) -> Result<(), CardError> {

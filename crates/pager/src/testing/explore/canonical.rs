@@ -98,7 +98,7 @@ impl Whole {
                 live.insert(*frame);
             }
         }
-        let free = self.brain.pager.buffers.free();
+        let free: Vec<_> = self.brain.pager.buffers.free().collect();
         let mut full: Vec<bool> = (0..world.buffers.len())
             .map(|buffer| free.iter().all(|part| part.buffer.0 as usize != buffer))
             .collect();

@@ -250,7 +250,7 @@ impl Whole {
             whole.ask(None, |request| Event::CreateSpace {
                 request,
                 asid: asid(space),
-                frame_limit: None,
+                limit: None,
                 placement: SpacePlacement::Anywhere,
             })?;
         }
@@ -260,6 +260,7 @@ impl Whole {
             object: OBJECT,
             bytes: small.pages * PAGE,
             kind: small.kind,
+            page_size: None,
         })?;
         for space in 0..small.spaces {
             whole.ask(None, |request| Event::Map {
@@ -745,7 +746,9 @@ impl Whole {
                 page: offset / PAGE,
                 buffer: buffer.0 as usize,
             }),
-            Action::EnableSpace { .. } | Action::WriteBackFailed { .. } => {}
+            Action::EnableSpace { .. }
+            | Action::UsePageSizes { .. }
+            | Action::WriteBackFailed { .. } => {}
             Action::DisableSpace { asid } => {
                 if world.table.keys().any(|place| place.0 == asid.get()) {
                     return Err(format!("{asid:?} is disabled with entries"));
