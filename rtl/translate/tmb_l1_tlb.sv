@@ -44,11 +44,11 @@ module tmb_l1_tlb
   input  block_t look_read_block_i,
   input  asid_t  look_asid_i,
   input  block_t look_block_i,
-  output logic   hit_o,  // the page is here; its rights are the caller's business
+  input  logic   look_write_i,
+  output logic   hit_o,  // the page is here
   output frame_t frame_o,  // of the block
-  output logic   page_read_o,
-  output logic   page_write_o,
-  output logic   page_dirty_o,
+  output logic   granted_o,  // it is here, with the right to write or read
+  output logic   allowed_o,  // the same, and a page that is written is known to be dirty
   // updates: first stage, second stage
   input  logic   update_read_i,
   input  asid_t  update_read_asid_i,
@@ -140,7 +140,9 @@ module tmb_l1_tlb
   end
 
   logic [Ways-1:0] valid, match, look_match, doomed, fill_way, write_way;
-  entry_t write_entry, match_entry;
+  logic [Ways-1:0] look_granted, look_allowed;
+  entry_t write_entry;
+  logic [FrameWidth-InPage-1:0] match_frame;
   entry_t read_entry [2][Ways];
 
   always_comb begin
@@ -200,6 +202,10 @@ module tmb_l1_tlb
     assign look_match[w] = read_entry[Look][w].valid && !clear_q
         && (read_entry[Look][w].asid == look_asid_i)
         && (read_entry[Look][w].tag == tag_t'(look_block_i >> TagStart));
+    // Beside the compare, not behind it.
+    assign look_granted[w] = look_write_i ? read_entry[Look][w].page_write
+        : read_entry[Look][w].page_read;
+    assign look_allowed[w] = look_granted[w] && (read_entry[Look][w].page_dirty || !look_write_i);
     assign valid[w] = read_entry[Update][w].valid && !clear_q;
     assign match[w] = valid[w] && (read_entry[Update][w].asid == update_asid_i)
         && (read_entry[Update][w].tag == tag);
@@ -208,18 +214,17 @@ module tmb_l1_tlb
   end
 
   always_comb begin
-    match_entry = '0;
+    match_frame = '0;
     for (int unsigned w = 0; w < Ways; w++) begin
-      if (look_match[w]) match_entry |= read_entry[Look][w];
+      if (look_match[w]) match_frame |= read_entry[Look][w].frame;
     end
   end
 
   assign hit_o = |look_match;
-  assign frame_o = (frame_t'(match_entry.frame) << InPage)
+  assign frame_o = (frame_t'(match_frame) << InPage)
       | (hit_o ? (frame_t'(look_block_i) & frame_t'((32'd1 << InPage) - 32'd1)) : '0);
-  assign page_read_o = match_entry.page_read;
-  assign page_write_o = match_entry.page_write;
-  assign page_dirty_o = match_entry.page_dirty;
+  assign granted_o = |(look_match & look_granted);
+  assign allowed_o = |(look_match & look_allowed);
 
   // ---------------------------------------------------------------------------------------------
   // Replacement
@@ -268,8 +273,7 @@ module tmb_l1_tlb
   end
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, fill_frame_i, kill_mask_i, match_entry.valid, match_entry.asid,
-                       match_entry.tag};
+  assign unused_ok = &{1'b0, fill_frame_i, kill_mask_i};
 
   `TMB_ASSERT_INIT(SomeWay, Ways >= 1)
   `TMB_ASSERT(SameBlock, (fill_i || kill_i) |->

@@ -236,7 +236,7 @@ module tmb_translate_lane
   // Compare
   // ---------------------------------------------------------------------------------------------
 
-  logic look_held, update_held, hit, granted, allowed, page_read, page_write, page_dirty;
+  logic look_held, update_held, hit, granted, allowed;
   l1_set_t fill, hits;
   frame_t l1_frame;
   logic is_walk, is_kill, missed;
@@ -249,9 +249,6 @@ module tmb_translate_lane
       || space_waits_i[look_q.asid];
   assign update_held = (hold_valid_i && in_region(hold_i, update_q.asid, update_q.block))
       || space_waits_i[update_q.asid];
-  // A write needs a page that is known to be dirty: otherwise a walk marks it first.
-  assign granted = look_q.write ? page_write : page_read;
-  assign allowed = granted && (page_dirty || !look_q.write);
 
   always_comb begin
     look_answer.stream = look_q.stream;
@@ -259,13 +256,14 @@ module tmb_translate_lane
         index: look_q.index,
         block: look_q.block,
         source: SourceLookup,
-        outcome: (hit && allowed) ? OutcomeReady : OutcomeMiss,
+        // A write needs a page that is known to be dirty: otherwise a walk marks it first.
+        outcome: allowed ? OutcomeReady : OutcomeMiss,
         cause: (hit && !granted) ? FaultPermission : FaultAbsent,
         frame: l1_frame
     };
     if (!space_enable_i[look_q.asid]) look_answer.result.outcome = OutcomeError;
     else if (look_held) look_answer.result.outcome = OutcomeRetry;
-    else if (walker_off_i[look_q.asid] && !(hit && allowed)) begin
+    else if (walker_off_i[look_q.asid] && !allowed) begin
       look_answer.result.outcome = OutcomeFault;
     end
   end
@@ -290,7 +288,7 @@ module tmb_translate_lane
 
   // What each L1 TLB found; zeroes where there is none.
   frame_t found_frame [MaxL1s];
-  l1_set_t found_read, found_write, found_dirty;
+  l1_set_t found_granted, found_allowed;
 
   for (genvar i = 0; i < MaxL1s; i++) begin : gen_l1
     if (L1[i].Ways != 0) begin : gen_present
@@ -306,11 +304,11 @@ module tmb_translate_lane
         .look_read_block_i  (look_read_q.block),
         .look_asid_i        (look_q.asid),
         .look_block_i       (look_q.block),
+        .look_write_i       (look_q.write),
         .hit_o              (hits[i]),
         .frame_o            (found_frame[i]),
-        .page_read_o        (found_read[i]),
-        .page_write_o       (found_write[i]),
-        .page_dirty_o       (found_dirty[i]),
+        .granted_o          (found_granted[i]),
+        .allowed_o          (found_allowed[i]),
         .update_read_i      (update_read_valid_q),
         .update_read_asid_i (update_read_q.asid),
         .update_read_block_i(update_read_q.block),
@@ -327,9 +325,8 @@ module tmb_translate_lane
     end else begin : gen_absent
       assign hits[i] = 1'b0;
       assign found_frame[i] = '0;
-      assign found_read[i] = 1'b0;
-      assign found_write[i] = 1'b0;
-      assign found_dirty[i] = 1'b0;
+      assign found_granted[i] = 1'b0;
+      assign found_allowed[i] = 1'b0;
 
       logic unused_ok;
       assign unused_ok = &{1'b0, fill[i]};
@@ -341,9 +338,8 @@ module tmb_translate_lane
     for (int unsigned i = 0; i < MaxL1s; i++) l1_frame |= found_frame[i];
   end
   assign hit = (hits != '0) && !l1_off_i[look_q.asid];
-  assign page_read = found_read != '0;
-  assign page_write = found_write != '0;
-  assign page_dirty = found_dirty != '0;
+  assign granted = found_granted != '0;
+  assign allowed = (found_allowed != '0) && !l1_off_i[look_q.asid];
 
   // ---------------------------------------------------------------------------------------------
   // Result

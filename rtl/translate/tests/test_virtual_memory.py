@@ -67,7 +67,7 @@ def test_two_lanes_give_two_translations_a_cycle(two_lanes):
     "look_ahead", "stream_isolation", "reply_without_entry", "permission", "table_commands",
     "replace_page", "dirty_exact", "reset_with_faults", "stuck_kernel", "memory_errors",
     "disabled_space", "grow", "several_l1s", "round_addresses", "walker_off",
-    "size_filter", "marks"])
+    "size_filter", "marks", "marks_stalled"])
 def test_directed(bench, scenario):
     run_cpp(bench, scenario, 1)
 

@@ -1748,6 +1748,35 @@ void marks(uint64_t seed) {
   std::printf("%.1f\n", each);
 }
 
+// Marks under way at once, while the fabric takes requests and rows of writes at odd moments, apart:
+// each entry is written where it belongs, and once.
+void marks_stalled(uint64_t seed) {
+  for (int turn = 0; turn < 12; ++turn) {
+    Quiet b(seed * 100 + turn, 64);
+    b.config.stall = 75;
+    b.config.latency_min = 5;
+    for (int i = 0; i < 48; ++i) b.install(b.pages[i], true, false, nullptr);
+    b.done();
+    const uint64_t written = b.rows_written[kPorts];
+    for (int i = 0; i < 48; ++i) b.read(0, Quiet::at(b.pages[i].addr, 0));
+    b.answered(0);
+    expect(b.rows_written[kPorts] == written + 48, "a write for each page");
+    for (int i = 0; i < 48; ++i) {
+      Bench::Command command;
+      command.op = kReadClear;
+      command.asid = 1;
+      command.addr = b.pages[i].addr;
+      command.entry = entry_bits(0, 0, 0, 0, 0, 0, 0);
+      command.then = [](int status, bool accessed, bool dirty) {
+        expect(status == kOk && accessed && !dirty, "accessed, not dirty");
+      };
+      b.commands.push_back(command);
+    }
+    b.done();
+  }
+  std::printf("ok\n");
+}
+
 // Pages of each size go to the L1 TLB that suits them; an invalidation finds them there.
 void several_l1s(uint64_t seed) {
   Quiet b(seed);
@@ -1984,6 +2013,7 @@ int main(int argc, char** argv) {
        }},
       {"grow", [&] { grow(seed); }},
       {"marks", [&] { marks(seed); }},
+      {"marks_stalled", [&] { marks_stalled(seed); }},
       {"several_l1s", [&] { several_l1s(seed); }},
       {"round_addresses", [&] { round_addresses(seed); }},
       {"size_filter", [&] { size_filter(seed); }},
