@@ -1755,7 +1755,10 @@ void marks_stalled(uint64_t seed) {
     Quiet b(seed * 100 + turn, 64);
     b.config.stall = 75;
     b.config.latency_min = 5;
-    for (int i = 0; i < 48; ++i) b.install(b.pages[i], true, false, nullptr);
+    for (int i = 0; i < 48; ++i) {
+      b.install(b.pages[i], true, false, nullptr);
+      b.commands.back().entry &= ~(1ull << 3);  // not accessed
+    }
     b.done();
     const uint64_t written = b.rows_written[kPorts];
     for (int i = 0; i < 48; ++i) b.read(0, Quiet::at(b.pages[i].addr, 0));
