@@ -22,32 +22,35 @@ module tmb_burst_decode
   localparam logic [1:0] AxiBurstIncr = 2'b01;
   localparam int unsigned BlockBits = MinPageBits;
   // The longest that the fields can say: 256 beats of 128 bytes, from the last byte of a block.
-  localparam int unsigned EndWidth = 17;
-  typedef logic [EndWidth-1:0] end_t;
+  localparam int unsigned LastWidth = 17;
+  typedef logic [LastWidth-1:0] last_t;
 
-  logic [BlockBits-1:0] start;  // of the first beat, as far as the bus is concerned
-  end_t past_end;
-  logic [BlockBits-1:0] last_byte;
+  // First bytes of the first beat, as far as the bus is concerned, and of the last one, counted from
+  // the block and from the first row. A legal beat lies inside a row, so these tell its rows.
+  logic [BlockBits-1:0] start;
+  last_t last;
+  logic [BlockBits-1:0] last_in_rows;
   rule_e rule;
 
   assign start = ax_i.addr[BlockBits-1:0] & ~BlockBits'((32'd1 << ax_i.size) - 32'd1);
-  assign past_end = end_t'(start) + ((end_t'(ax_i.len) + end_t'(1)) << ax_i.size);
-  assign last_byte = BlockBits'(past_end - end_t'(1));
+  assign last = last_t'(start) + (last_t'(ax_i.len) << ax_i.size);
+  assign last_in_rows = BlockBits'(start[RowOffsetWidth-1:0])
+      + (BlockBits'(ax_i.len) << ax_i.size);
 
   always_comb begin
     rule = RuleNone;
     if (ax_i.addr[63:VirtAddrWidth] != '0) rule = RuleAddress;
-    if (past_end > end_t'(1 << BlockBits)) rule = RuleBlock;
+    if (last[LastWidth-1:BlockBits] != '0) rule = RuleBlock;
     if (32'(ax_i.size) > RowOffsetWidth) rule = RuleBeatSize;
     if (ax_i.burst != AxiBurstIncr && ax_i.len != '0) rule = RuleBurstType;
   end
 
   assign burst_o.addr = ax_i.addr[VirtAddrWidth-1:0];
-  assign burst_o.len = last_byte[BlockBits-1:RowOffsetWidth] - start[BlockBits-1:RowOffsetWidth];
+  assign burst_o.len = last_in_rows[BlockBits-1:RowOffsetWidth];
   assign burst_o.refused = rule != RuleNone;
   assign rule_o = rule;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, ax_i.id, last_byte[RowOffsetWidth-1:0], start[RowOffsetWidth-1:0]};
+  assign unused_ok = &{1'b0, ax_i.id, last[BlockBits-1:0], last_in_rows[RowOffsetWidth-1:0]};
 
 endmodule

@@ -12,9 +12,10 @@
 // counts for the memory is the beat that is taken, so a change that the fold misses harms only the
 // kernel itself.
 //
-// Latency: a handshake rule is kept the cycle after it was broken.
-// Simulation and power: registers move only while an offer waits; the wait counters stop at their
-// greatest value, so an idle port, and a hung one, come to rest.
+// Latency: a report is kept the cycle after it came, a broken handshake rule two cycles after: its
+// compare is as wide as the payload, and ends in a register of its own.
+// Simulation and power: registers move only when an offer begins to wait; the wait counters stop at
+// their greatest value, so an idle port, and a hung one, come to rest.
 //
 // Properties: after violation_o the violation stays as it is until the reset of the port has been
 // released; violation_o pulses at most once in between.
@@ -73,13 +74,50 @@ module tmb_port_guard
     end
   end
 
+  // The payload as it was when its wait began: what comes later must equal it.
   always_ff @(posedge clk_i) begin
-    if (ar_waits) ar_q <= req_i.ar;
-    if (aw_waits) aw_q <= req_i.aw;
-    if (w_waits) begin
+    if (ar_waits && !ar_waits_q) ar_q <= req_i.ar;
+    if (aw_waits && !aw_waits_q) aw_q <= req_i.aw;
+    if (w_waits && !w_waits_q) begin
       w_fold_q <= fold(req_i.w.data, req_i.w.strb);
       w_last_q <= req_i.w.last;
     end
+  end
+
+  // Whether the offer that waited has gone or changed, a cycle later. ar_q and aw_q still hold what
+  // it was then; the collection moves on, so its place is kept.
+  typedef struct packed {
+    logic withdrawn;
+    logic changed;
+  } broken_t;
+
+  broken_t ar_broken_q, aw_broken_q, w_broken_q;
+  collection_t place_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || port_reset_i) begin
+      ar_broken_q <= '0;
+      aw_broken_q <= '0;
+      w_broken_q <= '0;
+    end else begin
+      ar_broken_q <= '{
+          withdrawn: ar_waits_q && !req_i.ar_valid,
+          changed: ar_waits_q && req_i.ar_valid && req_i.ar != ar_q
+      };
+      aw_broken_q <= '{
+          withdrawn: aw_waits_q && !req_i.aw_valid,
+          changed: aw_waits_q && req_i.aw_valid && req_i.aw != aw_q
+      };
+      w_broken_q <= '{
+          withdrawn: w_waits_q && !req_i.w_valid,
+          changed: w_waits_q && req_i.w_valid && !(req_i.w.last == w_last_q
+              && fold(req_i.w.data, req_i.w.strb) == w_fold_q)
+      };
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (w_waits_q) place_q <= collection_i;
   end
 
   // ---------------------------------------------------------------------------------------------
@@ -89,13 +127,11 @@ module tmb_port_guard
   violation_t violation_d, violation_q;
   logic reset_q, violated_q;
 
+  // A broken handshake is a cycle older than a report.
   always_comb begin
-    violation_d = read_report_i;
-    if (write_report_i.rule != RuleNone) begin
-      violation_d = write_report_i;
-    end else if (ar_waits_q && !(req_i.ar_valid && req_i.ar == ar_q)) begin
+    if (ar_broken_q != '0) begin
       violation_d = '{
-          rule: req_i.ar_valid ? RuleChanged : RuleWithdrawn,
+          rule: ar_broken_q.changed ? RuleChanged : RuleWithdrawn,
           channel: ChannelAr,
           addr: ar_q.addr,
           len: ar_q.len,
@@ -103,9 +139,9 @@ module tmb_port_guard
           burst: ar_q.burst,
           beat: '0
       };
-    end else if (aw_waits_q && !(req_i.aw_valid && req_i.aw == aw_q)) begin
+    end else if (aw_broken_q != '0) begin
       violation_d = '{
-          rule: req_i.aw_valid ? RuleChanged : RuleWithdrawn,
+          rule: aw_broken_q.changed ? RuleChanged : RuleWithdrawn,
           channel: ChannelAw,
           addr: aw_q.addr,
           len: aw_q.len,
@@ -113,17 +149,20 @@ module tmb_port_guard
           burst: aw_q.burst,
           beat: '0
       };
-    end else if (w_waits_q && !(req_i.w_valid && req_i.w.last == w_last_q
-        && fold(req_i.w.data, req_i.w.strb) == w_fold_q)) begin
+    end else if (w_broken_q != '0) begin
       violation_d = '{
-          rule: req_i.w_valid ? RuleChanged : RuleWithdrawn,
+          rule: w_broken_q.changed ? RuleChanged : RuleWithdrawn,
           channel: ChannelW,
-          addr: collection_i.addr,
-          len: collection_i.len,
+          addr: place_q.addr,
+          len: place_q.len,
           size: '0,
           burst: '0,
-          beat: collection_i.beats
+          beat: place_q.beats
       };
+    end else if (write_report_i.rule != RuleNone) begin
+      violation_d = write_report_i;
+    end else begin
+      violation_d = read_report_i;
     end
   end
 
@@ -207,6 +246,6 @@ module tmb_port_guard
   };
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, rsp_i.r, rsp_i.b};
+  assign unused_ok = &{1'b0, rsp_i.r, rsp_i.b, place_q};
 
 endmodule

@@ -252,20 +252,18 @@ module tmb_port_read
   // Return
   // ---------------------------------------------------------------------------------------------
 
-  logic arrived_q [BufferRows];
-  logic failed_q [OrderDepth];
-
   logic [7:0] beat_q;
   logic [RowOffsetWidth-1:0] offset_q, offset;
   beat_end_t next_offset;
-  logic failed, step, last_beat, row_done, stage_valid_q, stage_ready;
+  logic here, slot_failed, failed, step, last_beat, row_done, stage_valid_q, stage_ready;
+  logic row_leaves, rows_skipped;
   row_pointer_t released;
   row_index_t read_row;
 
   assign read_row = row_index_t'(read_q);
-  assign failed = order.refused || failed_q[retire_slot_q];
+  assign failed = order.refused || slot_failed;
   assign stage_ready = !stage_valid_q || r_ready_i || port_reset_i;
-  assign step = order_valid && stage_ready && (failed || arrived_q[read_row]);
+  assign step = order_valid && stage_ready && (failed || here);
   assign last_beat = beat_q == order.len;
   assign order_pop = step && last_beat;
 
@@ -273,6 +271,8 @@ module tmb_port_read
   assign offset = (beat_q == '0) ? order.offset : offset_q;
   assign next_offset = beat_end(offset, order.size);
   assign row_done = last_beat || next_offset[RowOffsetWidth];
+  assign row_leaves = step && !failed && row_done;
+  assign rows_skipped = order_pop && failed && !order.refused;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -292,33 +292,40 @@ module tmb_port_read
 
   always_comb begin
     released = '0;
-    if (step && !failed && row_done) released = row_pointer_t'(1);
-    else if (order_pop && failed && !order.refused) begin
-      released = row_pointer_t'(order.rows) + row_pointer_t'(1);
-    end
+    if (row_leaves) released = row_pointer_t'(1);
+    else if (rows_skipped) released = row_pointer_t'(order.rows) + row_pointer_t'(1);
   end
 
   always_ff @(posedge clk_i) begin
     if (step) offset_q <= next_offset[RowOffsetWidth-1:0];
   end
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      for (int unsigned i = 0; i < BufferRows; i++) arrived_q[i] <= 1'b0;
-    end else begin
-      if (step && !failed && row_done) arrived_q[read_row] <= 1'b0;
-      if (read_rsp_valid_i) arrived_q[rsp_row] <= 1'b1;
-    end
-  end
+  // Rows that have arrived, bursts that have failed.
+  tmb_ring_flags #(
+    .Depth(BufferRows)
+  ) i_arrived (
+    .clk_i      (clk_i),
+    .rst_ni     (rst_ni),
+    .set_valid_i(read_rsp_valid_i),
+    .set_index_i(rsp_row),
+    .head_i     (read_row),
+    .step_i     (row_leaves),
+    .jump_i     (rows_skipped),
+    .flag_o     (here)
+  );
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      for (int unsigned i = 0; i < OrderDepth; i++) failed_q[i] <= 1'b0;
-    end else begin
-      if (order_pop) failed_q[retire_slot_q] <= 1'b0;
-      if (failed_now) failed_q[depart_slot_q] <= 1'b1;
-    end
-  end
+  tmb_ring_flags #(
+    .Depth(OrderDepth)
+  ) i_failed (
+    .clk_i      (clk_i),
+    .rst_ni     (rst_ni),
+    .set_valid_i(failed_now),
+    .set_index_i(depart_slot_q),
+    .head_i     (retire_slot_q),
+    .step_i     (order_pop),
+    .jump_i     (1'b0),
+    .flag_o     (slot_failed)
+  );
 
   logic row_error;
   axi_r_t stage_q;
@@ -361,6 +368,5 @@ module tmb_port_read
   `TMB_ASSERT_INIT(TagFits, RowWidth + 1 <= MemTagWidth)
   `TMB_ASSERT(FreeRowsFit, free_q + released_q <= row_pointer_t'(BufferRows))
   `TMB_ASSERT(ResponseIsExpected, read_rsp_valid_i |-> busy_o[rsp_epoch])
-  `TMB_ASSERT(RowIsFree, read_rsp_valid_i |-> !arrived_q[rsp_row])
 
 endmodule

@@ -189,7 +189,8 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
   typedef logic [CountWidth-1:0] count_t;
 
   for (genvar q = 0; q < NumQueues; q++) begin : gen_queue
-    logic command_valid, command_ready, started, fetching;
+    logic command_valid, command_ready, started, fetching, answer_valid, answer_ready;
+    completion_t answer;
     logic [NumUnits-1:0] retired;
     count_t running_q;
 
@@ -225,9 +226,23 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
       .zero_ready_i(zero_ready[q]),
       .table_valid_o(table_valid[q]),
       .table_ready_i(table_ready && table_grant[q]),
-      .completion_valid_o(done_valid[DoneDispatch+q]),
-      .completion_ready_i(done_ready[DoneDispatch+q]),
-      .completion_o(done[DoneDispatch+q])
+      .completion_valid_o(answer_valid),
+      .completion_ready_i(answer_ready),
+      .completion_o(answer)
+    );
+
+    // Between two choices: what kind of command is next, and whose completion is next.
+    tmb_spill_register #(
+      .T(completion_t)
+    ) u_answer (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i(answer_valid),
+      .in_ready_o(answer_ready),
+      .in_data_i(answer),
+      .out_valid_o(done_valid[DoneDispatch+q]),
+      .out_ready_i(done_ready[DoneDispatch+q]),
+      .out_data_o(done[DoneDispatch+q])
     );
 
     for (genvar u = 0; u < NumUnits; u++) begin : gen_retired
@@ -240,7 +255,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
       end
     end
 
-    assign queue_busy[q] = fetching || running_q != '0;
+    assign queue_busy[q] = fetching || running_q != '0 || done_valid[DoneDispatch+q];
 
     `TMB_ASSERT(OnlyRunningCommandsRetire, retired == '0 || running_q != '0)
   end
@@ -489,8 +504,8 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
 
   logic done_any, completion_in_ready, completion_valid, completion_ready, events_busy;
   logic [NumDone-1:0] done_grant;
-  logic [$clog2(NumDone)-1:0] done_index;
-  completion_t completion;
+  logic [$clog2(NumDone)-1:0] unused_done_index;
+  completion_t done_won, completion;
 
   tmb_round_robin_arbiter #(
     .NumRequests(NumDone)
@@ -501,8 +516,16 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .accept_i(completion_in_ready),
     .valid_o(done_any),
     .grant_o(done_grant),
-    .index_o(done_index)
+    .index_o(unused_done_index)
   );
+
+  // By the grant itself: it is there before its number.
+  always_comb begin
+    done_won = '0;
+    for (int unsigned i = 0; i < NumDone; i++) begin
+      if (done_grant[i]) done_won |= done[i];
+    end
+  end
 
   assign done_ready = completion_in_ready ? done_grant : '0;
 
@@ -513,7 +536,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .rst_ni,
     .in_valid_i(done_any),
     .in_ready_o(completion_in_ready),
-    .in_data_i(done[done_index]),
+    .in_data_i(done_won),
     .out_valid_o(completion_valid),
     .out_ready_i(completion_ready),
     .out_data_o(completion)

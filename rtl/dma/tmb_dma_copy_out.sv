@@ -140,33 +140,48 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign arrive_burst = read_rsp_i.tag[BurstIndexWidth-1:0];
   assign arrive_row = read_rsp_i.tag[BurstIndexWidth+:IndexWidth] + IndexWidth'(read_rsp_i.index);
 
-  // Per burst: all of it is there; a row of it failed.
-  logic [MaxBursts-1:0] arrived_q, read_error_q;
-
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      arrived_q <= '0;
-      read_error_q <= '0;
-      send_index_q <= '0;
-    end else begin
-      if (read_rsp_valid_i && read_rsp_i.last) arrived_q[arrive_burst] <= 1'b1;
-      if (read_rsp_valid_i && read_rsp_i.error) read_error_q[arrive_burst] <= 1'b1;
-      if (send) begin
-        arrived_q[send_index_q] <= 1'b0;
-        read_error_q[send_index_q] <= 1'b0;
-        send_index_q <= burst_index_t'(send_index_q + 1'b1);
-      end
-    end
+    if (!rst_ni) send_index_q <= '0;
+    else if (send) send_index_q <= burst_index_t'(send_index_q + 1'b1);
   end
+
+  // Of a burst: all of it is there; a row of it failed.
+  logic head_arrived, head_error;
+
+  tmb_ring_flags #(
+    .Depth(MaxBursts)
+  ) u_arrived (
+    .clk_i,
+    .rst_ni,
+    .set_valid_i(read_rsp_valid_i && read_rsp_i.last),
+    .set_index_i(arrive_burst),
+    .head_i(send_index_q),
+    .step_i(send),
+    .jump_i(1'b0),
+    .flag_o(head_arrived)
+  );
+
+  tmb_ring_flags #(
+    .Depth(MaxBursts),
+    .SetOnce(1'b0)
+  ) u_failed (
+    .clk_i,
+    .rst_ni,
+    .set_valid_i(read_rsp_valid_i && read_rsp_i.error),
+    .set_index_i(arrive_burst),
+    .head_i(send_index_q),
+    .step_i(send),
+    .jump_i(1'b0),
+    .flag_o(head_error)
+  );
 
   // ---------------------------------------------------------------------------------------------
   // Writes to the host
   // ---------------------------------------------------------------------------------------------
 
-  logic release_ready, head_arrived, sent_ready, sent_valid;
+  logic release_ready, sent_ready, sent_valid;
   sent_t sent;
 
-  assign head_arrived = arrived_q[send_index_q];
   assign host_aw_valid_o = head_arrived && release_ready;
   assign send = host_aw_valid_o && host_aw_ready_i;
   assign host_aw_o = '{addr: pending.host_addr, len: pending.len};
@@ -202,7 +217,7 @@ module tmb_dma_copy_out import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .rst_ni,
     .in_valid_i(send),
     .in_ready_o(sent_ready),
-    .in_data_i('{read_error: read_error_q[send_index_q], index: send_index_q}),
+    .in_data_i('{read_error: head_error, index: send_index_q}),
     .out_valid_o(sent_valid),
     .out_ready_i(host_b_valid_i),
     .out_data_o(sent)

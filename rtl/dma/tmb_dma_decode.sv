@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks a command as it arrives from the host. One that is malformed, or could not be read, carries
-// its status along and is answered in its turn.
+// Checks a command as it arrives from the host. One that is malformed, or could not be read, goes to
+// no unit: it carries its status along and is answered in its turn, also if nobody asked for that.
 //
 // Cfg   geometry of the shell: card memory, spaces, streams
 //
@@ -99,6 +99,10 @@ module tmb_dma_decode import tmb_pkg::*; import tmb_dma_pkg::*; #(
       default: command_o.status = StatusRefused;
     endcase
     if (error_i) command_o.status = StatusBusError;
+    if (command_o.status != StatusOk) begin
+      command_o.unit = UnitNone;
+      command_o.note.notify = 1'b1;
+    end
   end
 
   logic unused_ok;

@@ -5,9 +5,9 @@
 // Starts commands in order: hands each to the unit that does it, or answers it at once.
 //
 // One for each queue. A command with a fence waits until the queue has none in the units, which is
-// when all its earlier commands are complete; other queues go on. Nops complete at once; a command
-// with a status other than ok is answered with it and not started. The others wait only for a place
-// in their unit's queue.
+// when all its earlier commands are complete; other queues go on. A command without a unit (a nop, or
+// one that is refused) is answered at once with its status. The others wait only for a place in their
+// unit's queue.
 //
 // Throughput: one command a cycle. Latency: combinational between the command queue and the units'
 // queues. Back-pressure: the first command that cannot start holds those behind it (order is the
@@ -36,16 +36,15 @@ module tmb_dma_dispatch import tmb_pkg::*; import tmb_dma_pkg::*; (
   output completion_t completion_o
 );
 
-  logic may_start, healthy, announce;
+  logic may_start, announce;
 
   assign may_start = command_valid_i && !(command_i.fence && busy_i);
-  assign healthy = command_i.status == StatusOk;
-  assign announce = !healthy || (command_i.unit == UnitNone && command_i.note.notify);
+  assign announce = command_i.unit == UnitNone && command_i.note.notify;
 
-  assign copy_in_valid_o = may_start && healthy && command_i.unit == UnitCopyIn;
-  assign copy_out_valid_o = may_start && healthy && command_i.unit == UnitCopyOut;
-  assign zero_valid_o = may_start && healthy && command_i.unit == UnitZero;
-  assign table_valid_o = may_start && healthy && command_i.unit == UnitTable;
+  assign copy_in_valid_o = may_start && command_i.unit == UnitCopyIn;
+  assign copy_out_valid_o = may_start && command_i.unit == UnitCopyOut;
+  assign zero_valid_o = may_start && command_i.unit == UnitZero;
+  assign table_valid_o = may_start && command_i.unit == UnitTable;
   assign completion_valid_o = may_start && announce;
 
   always_comb begin
@@ -62,7 +61,7 @@ module tmb_dma_dispatch import tmb_pkg::*; import tmb_dma_pkg::*; (
     end
   end
 
-  assign started_o = command_ready_o && healthy && command_i.unit != UnitNone;
+  assign started_o = command_ready_o && command_i.unit != UnitNone;
 
   assign copy_o = '{
       note: command_i.note,

@@ -110,7 +110,8 @@ package tmb_dma_pkg;
     logic [31:0] id;
   } note_t;
 
-  // A checked command. Status other than StatusOk: it is answered so, and nothing is done.
+  // A checked command. Status other than StatusOk: it is answered so, and nothing is done; its unit is
+  // UnitNone then.
   typedef struct packed {
     status_e     status;
     unit_e       unit;

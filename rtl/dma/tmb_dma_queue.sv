@@ -58,7 +58,7 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
   state_e state_q;
   logic [31:0] fetch_q, head_q;  // free-running: asked for, arrived
   logic [31:0] waiting, place, ring_left;
-  count_t waiting_q, room_q, burst_q;
+  count_t waiting_q, contiguous_q, room_q, burst_q;
   logic [BurstLenWidth:0] block_left;
   logic start, pop;
 
@@ -101,9 +101,12 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
 
   always_ff @(posedge clk_i) begin
     if (state_q == StIdle) begin
-      if (enable_i && waiting != '0) waiting_q <= least(at_most_depth(waiting), room_q);
+      if (enable_i && waiting != '0) begin
+        waiting_q <= least(at_most_depth(waiting), room_q);
+        contiguous_q <= least(at_most_depth(ring_left), at_most_depth(32'(block_left)));
+      end
     end else if (state_q == StMeasure) begin
-      burst_q <= least(waiting_q, least(at_most_depth(ring_left), at_most_depth(32'(block_left))));
+      burst_q <= least(waiting_q, contiguous_q);
     end
   end
 

@@ -12,10 +12,11 @@
 // commands of a queue complete in order in a unit.
 //
 // A completion is offered when the command asked for it or failed; otherwise it passes silently.
+// It comes from a register, since its taker chooses among many.
 //
-// Throughput: one start, one end and one departure a cycle. Latency: end to completion 2 cycles.
+// Throughput: one start, one end and one departure a cycle. Latency: end to completion 3 cycles.
 // Back-pressure: burst_ready_o falls when the ring is full; a completion that is not taken holds
-// the ring. No deadlock: entries leave as bursts end, and those need nothing from here.
+// the next, and that one the ring. No deadlock: entries leave as bursts end, and those need nothing from here.
 
 `include "tmb_assert.svh"
 
@@ -55,7 +56,6 @@ module tmb_dma_tracker import tmb_dma_pkg::*; #(
   } entry_t;
 
   entry_t entry_q [MaxBursts];
-  logic [MaxBursts-1:0] done_q, error_q;
   burst_index_t tail_q, head_q;
   logic [BurstIndexWidth:0] count_q;
   // By queue: an earlier burst of the command that its oldest burst belongs to failed. Bursts of
@@ -63,51 +63,49 @@ module tmb_dma_tracker import tmb_dma_pkg::*; #(
   logic [NumQueues-1:0] failed_q;
   logic [QueueIndexWidth-1:0] source;
 
-  logic start, leave, head_done, head_failed, announce;
+  logic start, leave, head_done, head_error, head_failed, complete_ready;
   entry_t head;
 
   assign head = entry_q[head_q];
-  assign head_done = done_q[head_q];
   assign source = QueueIndexWidth'(head.note.queue_id);
-  assign head_failed = failed_q[source] || error_q[head_q];
-  assign announce = head_done && head.last && (head.note.notify || head_failed);
+  assign head_failed = failed_q[source] || head_error;
 
+  // The command that is complete.
+  logic complete_q, announce_q, command_failed_q;
+  note_t note_q;
+
+  assign complete_ready = !complete_q || !announce_q || completion_ready_i;
   assign burst_ready_o = count_q != (BurstIndexWidth + 1)'(MaxBursts);
   assign burst_index_o = tail_q;
   assign start = burst_valid_i && burst_ready_o;
-  assign leave = head_done && (!announce || completion_ready_i);
+  assign leave = head_done && (!head.last || complete_ready);
 
-  assign completion_valid_o = announce;
+  assign completion_valid_o = complete_q && announce_q;
   assign completion_o = '{
-      id: head.note.id,
-      status: head_failed ? StatusBusError : StatusOk,
+      id: note_q.id,
+      status: command_failed_q ? StatusBusError : StatusOk,
       accessed: 1'b0,
       dirty: 1'b0
   };
-  assign retired_valid_o = leave && head.last;
-  assign retired_queue_o = head.note.queue_id;
-  assign busy_o = count_q != '0;
+  assign retired_valid_o = complete_q && complete_ready;
+  assign retired_queue_o = note_q.queue_id;
+  assign busy_o = count_q != '0 || complete_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      done_q <= '0;
-      error_q <= '0;
       tail_q <= '0;
       head_q <= '0;
       count_q <= '0;
       failed_q <= '0;
+      complete_q <= 1'b0;
     end else begin
+      if (complete_ready) complete_q <= leave && head.last;
       if (start) tail_q <= burst_index_t'(tail_q + 1'b1);
       if (start != leave) begin
         count_q <= start ? (BurstIndexWidth + 1)'(count_q + 1'b1)
                          : (BurstIndexWidth + 1)'(count_q - 1'b1);
       end
-      if (done_valid_i) begin
-        done_q[done_index_i] <= 1'b1;
-        error_q[done_index_i] <= done_error_i;
-      end
       if (leave) begin
-        done_q[head_q] <= 1'b0;
         head_q <= burst_index_t'(head_q + 1'b1);
         failed_q[source] <= head_failed && !head.last;
       end
@@ -118,7 +116,40 @@ module tmb_dma_tracker import tmb_dma_pkg::*; #(
     if (start) entry_q[tail_q] <= '{last: burst_last_i, note: burst_note_i};
   end
 
-  `TMB_ASSERT(DoneOnlyOnce, !done_valid_i || !done_q[done_index_i])
-  `TMB_ASSERT(DoneOnlyIfStarted, !done_valid_i || busy_o)
+  always_ff @(posedge clk_i) begin
+    if (leave && head.last) begin
+      announce_q <= head.note.notify || head_failed;
+      command_failed_q <= head_failed;
+      note_q <= head.note;
+    end
+  end
+
+  tmb_ring_flags #(
+    .Depth(MaxBursts)
+  ) u_done (
+    .clk_i,
+    .rst_ni,
+    .set_valid_i(done_valid_i),
+    .set_index_i(done_index_i),
+    .head_i(head_q),
+    .step_i(leave),
+    .jump_i(1'b0),
+    .flag_o(head_done)
+  );
+
+  tmb_ring_flags #(
+    .Depth(MaxBursts)
+  ) u_failed (
+    .clk_i,
+    .rst_ni,
+    .set_valid_i(done_valid_i && done_error_i),
+    .set_index_i(done_index_i),
+    .head_i(head_q),
+    .step_i(leave),
+    .jump_i(1'b0),
+    .flag_o(head_error)
+  );
+
+  `TMB_ASSERT(DoneOnlyIfStarted, !done_valid_i || count_q != '0)
 
 endmodule

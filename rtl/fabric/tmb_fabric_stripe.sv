@@ -53,20 +53,22 @@ module tmb_fabric_stripe import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   // Cut: rows of the burst, from index_q to the end of the granule
   // ---------------------------------------------------------------------------------------------
 
-  burst_len_t index_q, row, in_granule, to_end, left, len;
+  burst_len_t index_q, row, last_row, in_granule, to_end, left, len;
   logic first, last;
 
-  // Rows of a granule minus one, where a granule is smaller than 4 KiB.
-  logic [31:0] granule_rows;
-  assign granule_rows = 32'd1 << (stripe_i.granule_log2 - 5'(RowOffsetWidth));
-  assign in_granule = (stripe_i.channels_log2 == '0 || stripe_i.granule_log2 >= 5'(MinPageBits))
-      ? '1 : burst_len_t'(granule_rows - 32'd1);
+  // Rows of a granule minus one, where a granule is smaller than 4 KiB. Bit by bit: few levels.
+  for (genvar b = 0; b < BurstLenWidth; b++) begin : gen_in_granule
+    assign in_granule[b] = stripe_i.channels_log2 == '0
+        || stripe_i.granule_log2 > 5'(RowOffsetWidth + b);
+  end
 
   assign row = req_i.addr[MinPageBits-1:RowOffsetWidth] + index_q;
+  assign last_row = req_i.addr[MinPageBits-1:RowOffsetWidth] + req_i.len;
   assign to_end = ~row & in_granule;
   assign left = req_i.len - index_q;
   assign first = index_q == '0;
-  assign last = left <= to_end;
+  // The burst ends in the granule of this row.
+  assign last = ((row ^ last_row) & ~in_granule) == '0;
   assign len = last ? left : to_end;
 
   // ---------------------------------------------------------------------------------------------
@@ -119,7 +121,7 @@ module tmb_fabric_stripe import tmb_pkg::*; import tmb_fabric_pkg::*; #(
         closed_q[done_cut_i.id] <= 1'b0;
       end
       if (cut_leaves) begin
-        index_q <= last ? '0 : burst_len_t'(index_q + len + 1'b1);
+        index_q <= last ? '0 : burst_len_t'(index_q + to_end + 1'b1);
         if (first) open_q[number_q] <= 1'b1;
         if (last) begin
           closed_q[number_q] <= 1'b1;

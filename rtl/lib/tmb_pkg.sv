@@ -264,6 +264,7 @@ package tmb_pkg;
     arbiter_policy_e ChannelPolicy; // of memory channels; the DMA engine is the preferred one
     int unsigned DmaShare;          // its grants in a row, or in a round
     translator_e Translator;
+    int unsigned NumLanes;          // address lanes, a power of two that divides the streams
     l1_cfgs_t    L1;                // L1 TLBs of a lane; none: the walker alone (DRAM TLB)
     int unsigned ParkDepth;         // bursts a stream may hold, at most 64
     int unsigned MaxWalks;          // walks in flight; 0: no walker (SRAM TLB)
@@ -283,6 +284,7 @@ package tmb_pkg;
       ChannelPolicy: ArbiterPreferred,
       DmaShare: 4,
       Translator: TranslatorPaged,
+      NumLanes: 1,
       L1: '{
           0: '{PageBits: 12, SetsLog2: 8, Ways: 4},
           1: '{PageBits: 21, SetsLog2: 5, Ways: 2},

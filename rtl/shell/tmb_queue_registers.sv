@@ -21,28 +21,35 @@ module tmb_queue_registers import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_
 );
 
   localparam int unsigned IndexWidth = NumQueues > 1 ? $clog2(NumQueues) : 1;
-  localparam int unsigned StrideLog2 = $clog2(QueueStride);
 
   ring_t ring_q [NumQueues];
 
-  logic [12:0] number;
   logic [IndexWidth-1:0] index;
-  logic [StrideLog2-1:0] offset;
-  logic exists;
+  logic [31:0] offset, word, written;
+  logic write;
 
-  assign number = req_i.addr >> StrideLog2;
-  assign index = IndexWidth'(number);
-  assign offset = req_i.addr[StrideLog2-1:0];
-  assign exists = 32'(number) < NumQueues;
+  tmb_array_access #(
+    .NumElements(NumQueues),
+    .StrideLog2($clog2(QueueStride))
+  ) u_access (
+    .clk_i,
+    .rst_ni,
+    .req_i,
+    .rsp_o,
+    .index_o(index),
+    .offset_o(offset),
+    .word_i(word),
+    .written_o(written),
+    .write_o(write)
+  );
 
   // The addressed queue as the host sees it, then with the written bits replaced, then back.
-  logic [31:0] word, written;
   ring_t ring, ring_d;
 
   assign ring = ring_q[index];
   always_comb begin
     word = '0;
-    unique case (32'(offset))
+    unique case (offset)
       QueueBaseLo: word = ring.base[31:0];
       QueueBaseHi: word = ring.base[63:32];
       QueueSizeLog2: word = 32'(ring.size_log2);
@@ -52,10 +59,9 @@ module tmb_queue_registers import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_
     endcase
   end
 
-  assign written = (word & ~req_i.mask) | (req_i.data & req_i.mask);
   always_comb begin
     ring_d = ring;
-    unique case (32'(offset))
+    unique case (offset)
       QueueBaseLo: ring_d.base[31:0] = written;
       QueueBaseHi: ring_d.base[63:32] = written;
       QueueSizeLog2: ring_d.size_log2 = written[4:0];
@@ -67,23 +73,11 @@ module tmb_queue_registers import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       for (int unsigned q = 0; q < NumQueues; q++) ring_q[q] <= '0;
-    end else if (req_i.valid && req_i.write && exists) begin
+    end else if (write) begin
       ring_q[index] <= ring_d;
     end
   end
 
-  array_rsp_t rsp_q;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      rsp_q <= '0;
-    end else begin
-      rsp_q.read_ack <= req_i.valid && !req_i.write;
-      rsp_q.write_ack <= req_i.valid && req_i.write;
-      if (req_i.valid) rsp_q.data <= exists ? word : '0;
-    end
-  end
-
-  assign rsp_o = rsp_q;
   assign ring_o = ring_q;
 
 endmodule

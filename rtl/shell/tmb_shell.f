@@ -2,7 +2,9 @@
 rtl/lib/tmb_pkg.sv
 rtl/lib/tmb_fifo.sv
 rtl/lib/tmb_spill_register.sv
+rtl/lib/tmb_one_hot_index.sv
 rtl/lib/tmb_round_robin_arbiter.sv
+rtl/lib/tmb_ring_flags.sv
 rtl/lib/tmb_ram_1r1w.sv
 rtl/translate/tmb_translate_pkg.sv
 rtl/axi/tmb_guard_pkg.sv
@@ -55,6 +57,7 @@ rtl/shell/registers/tmb_register_map_pkg.sv
 rtl/shell/registers/tmb_shell_registers_pkg.sv
 rtl/shell/registers/tmb_shell_registers.sv
 rtl/shell/tmb_shell_pkg.sv
+rtl/shell/tmb_array_access.sv
 rtl/shell/tmb_space_registers.sv
 rtl/shell/tmb_queue_registers.sv
 rtl/shell/tmb_slot_registers.sv

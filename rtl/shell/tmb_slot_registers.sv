@@ -26,7 +26,6 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
 );
 
   localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
-  localparam int unsigned StrideLog2 = $clog2(SlotStride);
   localparam int unsigned RunLsb = SlotCtrlRunLsb;
   localparam int unsigned AsidLsb = SlotCtrlAsidLsb;
   localparam int unsigned IdleLsb = SlotStatusIdleLsb;
@@ -37,20 +36,28 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   logic run_q [NumSlots];
   asid_t asid_q [NumSlots];
 
-  logic [12:0] number;
   logic [SlotWidth-1:0] index;
-  logic [StrideLog2-1:0] offset;
-  logic exists;
+  logic [31:0] offset, word, written;
+  logic write;
 
-  assign number = req_i.addr >> StrideLog2;
-  assign index = SlotWidth'(number);
-  assign offset = req_i.addr[StrideLog2-1:0];
-  assign exists = 32'(number) < NumSlots;
+  tmb_array_access #(
+    .NumElements(NumSlots),
+    .StrideLog2($clog2(SlotStride))
+  ) u_access (
+    .clk_i,
+    .rst_ni,
+    .req_i,
+    .rsp_o,
+    .index_o(index),
+    .offset_o(offset),
+    .word_i(word),
+    .written_o(written),
+    .write_o(write)
+  );
 
-  logic [31:0] word, written;
   always_comb begin
     word = '0;
-    unique case (32'(offset))
+    unique case (offset)
       SlotCtrl: begin
         word[RunLsb] = run_q[index];
         word[AsidLsb+:AsidWidth] = asid_q[index];
@@ -67,7 +74,6 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
       default: word = '0;
     endcase
   end
-  assign written = (word & ~req_i.mask) | (req_i.data & req_i.mask);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -75,7 +81,7 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
         run_q[s] <= 1'b0;
         asid_q[s] <= '0;
       end
-    end else if (req_i.valid && req_i.write && exists && 32'(offset) == SlotCtrl) begin
+    end else if (write && offset == SlotCtrl) begin
       run_q[index] <= written[RunLsb];
       asid_q[index] <= written[AsidLsb+:AsidWidth];
     end
@@ -84,23 +90,11 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   logic rearm_q [NumSlots];
   always_ff @(posedge clk_i) begin
     for (int unsigned s = 0; s < NumSlots; s++) begin
-      rearm_q[s] <= rst_ni && req_i.valid && req_i.write && 32'(number) == s
-          && 32'(offset) == SlotInterrupt && written[RearmLsb];
+      rearm_q[s] <= rst_ni && write && index == SlotWidth'(s) && offset == SlotInterrupt
+          && written[RearmLsb];
     end
   end
 
-  array_rsp_t rsp_q;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      rsp_q <= '0;
-    end else begin
-      rsp_q.read_ack <= req_i.valid && !req_i.write;
-      rsp_q.write_ack <= req_i.valid && req_i.write;
-      if (req_i.valid) rsp_q.data <= exists ? word : '0;
-    end
-  end
-
-  assign rsp_o = rsp_q;
   assign run_o = run_q;
   assign asid_o = asid_q;
   assign rearm_o = rearm_q;

@@ -26,7 +26,6 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
 );
 
   localparam int unsigned SpaceWidth = NumSpaces > 1 ? $clog2(NumSpaces) : 1;
-  localparam int unsigned StrideLog2 = $clog2(SpaceStride);
   localparam int unsigned SetsLog2Lsb = SpaceCtrlSetsLog2Lsb;
   localparam int unsigned EnableLsb = SpaceCtrlEnableLsb;
   localparam int unsigned GranuleLsb = SpaceCtrlStripeGranuleLog2Lsb;
@@ -38,18 +37,26 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   space_cfg_t space_q [NumSpaces];
   stripe_t stripe_q [NumSpaces];
 
-  logic [12:0] number;
   logic [SpaceWidth-1:0] index;
-  logic [StrideLog2-1:0] offset;
-  logic exists;
+  logic [31:0] offset, word, written;
+  logic write;
 
-  assign number = req_i.addr >> StrideLog2;
-  assign index = SpaceWidth'(number);
-  assign offset = req_i.addr[StrideLog2-1:0];
-  assign exists = 32'(number) < NumSpaces;
+  tmb_array_access #(
+    .NumElements(NumSpaces),
+    .StrideLog2($clog2(SpaceStride))
+  ) u_access (
+    .clk_i,
+    .rst_ni,
+    .req_i,
+    .rsp_o,
+    .index_o(index),
+    .offset_o(offset),
+    .word_i(word),
+    .written_o(written),
+    .write_o(write)
+  );
 
   // The addressed space as the host sees it, then with the written bits replaced, then back.
-  logic [31:0] word, written;
   space_cfg_t space, space_d;
   stripe_t stripe, stripe_d, asked;
 
@@ -57,7 +64,7 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   assign stripe = stripe_q[index];
   always_comb begin
     word = '0;
-    unique case (32'(offset))
+    unique case (offset)
       SpaceCtrl: begin
         word[EnableLsb] = space.enable;
         word[SetsLog2Lsb+:5] = space.table_sets_log2;
@@ -75,12 +82,11 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
     endcase
   end
 
-  assign written = (word & ~req_i.mask) | (req_i.data & req_i.mask);
   always_comb begin
     space_d = space;
     stripe_d = stripe;
     asked = '{channels_log2: written[ChannelsLsb+:3], granule_log2: written[GranuleLsb+:5]};
-    unique case (32'(offset))
+    unique case (offset)
       SpaceCtrl: begin
         space_d.enable = written[EnableLsb];
         space_d.table_sets_log2 = written[SetsLog2Lsb+:5];
@@ -110,7 +116,7 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
         space_q[s] <= '0;
         stripe_q[s] <= '0;
       end
-    end else if (req_i.valid && req_i.write && exists) begin
+    end else if (write) begin
       space_q[index] <= space_d;
       stripe_q[index] <= stripe_d;
     end
@@ -120,18 +126,6 @@ module tmb_space_registers import tmb_pkg::*; import tmb_shell_pkg::*;
     end
   end
 
-  array_rsp_t rsp_q;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      rsp_q <= '0;
-    end else begin
-      rsp_q.read_ack <= req_i.valid && !req_i.write;
-      rsp_q.write_ack <= req_i.valid && req_i.write;
-      if (req_i.valid) rsp_q.data <= exists ? word : '0;
-    end
-  end
-
-  assign rsp_o = rsp_q;
   assign space_cfg_o = space_q;
   assign stripe_o = stripe_q;
 

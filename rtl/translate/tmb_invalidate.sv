@@ -108,12 +108,12 @@ module tmb_invalidate
   end
 
   assign flush_first = flushing_q & (~flushing_q + spaces_t'(1));
-  always_comb begin
-    flush_asid = '0;
-    for (int unsigned i = 0; i < 2**AsidWidth; i++) begin
-      if (flush_first[i]) flush_asid |= asid_t'(i);
-    end
-  end
+  tmb_one_hot_index #(
+    .Width(2**AsidWidth)
+  ) i_flush_asid (
+    .one_hot_i(flush_first),
+    .index_o  (flush_asid)
+  );
 
   always_comb begin
     state_d = state_q;

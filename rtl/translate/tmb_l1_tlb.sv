@@ -158,11 +158,8 @@ module tmb_l1_tlb
     if (clear_q || kill_i) write_entry = '0;
   end
 
-  always_comb begin
-    if (clear_q) write_way = '1;
-    else if (kill_i) write_way = doomed;
-    else write_way = fill_i ? fill_way : '0;
-  end
+  // A fill is known late (the lane compares it with the hold), so it enters late.
+  assign write_way = {Ways{clear_q}} | (doomed & {Ways{kill_i}}) | (fill_way & {Ways{fill_i}});
 
   for (genvar p = 0; p < 2; p++) begin : gen_port
     // The set that is read is the one that is written in the same cycle.
@@ -232,11 +229,7 @@ module tmb_l1_tlb
 
   logic [Ways-1:0] free, victim_way;
   assign free = ~valid & (valid + Ways'(1));  // lowest way that is not valid
-  always_comb begin
-    if (match != '0) fill_way = match;
-    else if (free != '0) fill_way = free;
-    else fill_way = victim_way;
-  end
+  assign fill_way = (match != '0) ? match : ((free != '0) ? free : victim_way);
 
   if (Ways > 1) begin : gen_victim
     way_t stored, victim, next, bypass_q;

@@ -173,12 +173,19 @@ module tmb_table_engine
 
   find_t find;
   logic [TableWays-1:0] free, chosen;
+  way_t chosen_way;
 
   assign find = find_entry(set_q, tag_q, given_q.size_class);
   always_comb begin
     for (int unsigned w = 0; w < TableWays; w++) free[w] = !set_q[w].valid;
   end
   assign chosen = (find.match != '0) ? find.match : (free & (~free + TableWays'(1)));
+  tmb_one_hot_index #(
+    .Width(TableWays)
+  ) i_chosen_way (
+    .one_hot_i(chosen),
+    .index_o  (chosen_way)
+  );
 
   // ---------------------------------------------------------------------------------------------
   // Decide
@@ -473,7 +480,7 @@ module tmb_table_engine
         found_q <= find.entry;
         hit_q <= find.match != '0;
         free_q <= free != '0;
-        way_q <= way_index(chosen);
+        way_q <= chosen_way;
       end
       StateDecide: entry_q <= entry;
       default: ;

@@ -67,15 +67,6 @@ module tmb_table_marks
   typedef logic [SlotWidth-1:0] slot_t;
   typedef logic [NumMarks-1:0] slots_t;
 
-  function automatic slot_t index_of(slots_t one_hot);
-    slot_t result;
-    result = '0;
-    for (int unsigned i = 0; i < NumMarks; i++) begin
-      if (one_hot[i]) result |= slot_t'(i);
-    end
-    return result;
-  endfunction
-
   function automatic slots_t lowest(slots_t set);
     return set & (~set + slots_t'(1));
   endfunction
@@ -184,12 +175,18 @@ module tmb_table_marks
   logic set_valid_q, set_error_q, found_valid_q, found_hit_q, found_write_q;
   page_entry_t found_q, marked;
   find_t find;
-  way_t found_way_q;
+  way_t find_way, found_way_q;
   place_t set_place, set_place_q;
   logic usable, writes;
 
   assign set_place = place_q[slot_t'(read_rsp_i.tag)];
   assign find = find_entry(set_q, set_place_q.tag, set_place_q.mark.size_class);
+  tmb_one_hot_index #(
+    .Width(TableWays)
+  ) i_find_way (
+    .one_hot_i(find.match),
+    .index_o  (find_way)
+  );
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -209,7 +206,7 @@ module tmb_table_marks
     end
     if (set_valid_q) begin
       found_q <= find.entry;
-      found_way_q <= way_index(find.match);
+      found_way_q <= find_way;
       found_hit_q <= (find.match != '0) && !set_error_q;
       found_slot_q <= set_slot_q;
       found_write_q <= set_place_q.mark.write;
@@ -238,18 +235,34 @@ module tmb_table_marks
   slot_t write_end_slot;
 
   assign read_next = lowest(to_read_q);
-  assign read_slot = index_of(read_next);
   assign read_free = !read_valid_q || read_req_ready_i;
   assign write_next = lowest(to_write_q);
-  assign write_slot = index_of(write_next);
   assign write_free = !write_valid_q || ((request_sent_q || write_req_ready_i)
       && (data_sent_q || write_data_ready_i));
   assign write_ends = write_rsp_valid_i;
   assign write_end_slot = slot_t'(write_rsp_i.tag);
   assign done_next = lowest(done_q);
-  assign done_slot = index_of(done_next);
   assign done_free = !done_valid_q || done_ready_i;
   assign taken = done_free ? done_next : '0;
+
+  tmb_one_hot_index #(
+    .Width(NumMarks)
+  ) i_read_slot (
+    .one_hot_i(read_next),
+    .index_o  (read_slot)
+  );
+  tmb_one_hot_index #(
+    .Width(NumMarks)
+  ) i_write_slot (
+    .one_hot_i(write_next),
+    .index_o  (write_slot)
+  );
+  tmb_one_hot_index #(
+    .Width(NumMarks)
+  ) i_done_slot (
+    .one_hot_i(done_next),
+    .index_o  (done_slot)
+  );
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -236,7 +236,7 @@ module tmb_translate_lane
   // Compare
   // ---------------------------------------------------------------------------------------------
 
-  logic look_held, update_held, hit, granted, allowed;
+  logic look_held, update_in_hold, update_held, hit, granted, allowed;
   l1_set_t fill, hits;
   frame_t l1_frame;
   logic is_walk, is_kill, missed;
@@ -247,8 +247,8 @@ module tmb_translate_lane
 
   assign look_held = (hold_valid_i && in_region(hold_i, look_q.asid, look_q.block))
       || space_waits_i[look_q.asid];
-  assign update_held = (hold_valid_i && in_region(hold_i, update_q.asid, update_q.block))
-      || space_waits_i[update_q.asid];
+  assign update_in_hold = hold_valid_i && in_region(hold_i, update_q.asid, update_q.block);
+  assign update_held = update_in_hold || space_waits_i[update_q.asid];
 
   always_comb begin
     look_answer.stream = look_q.stream;
@@ -282,8 +282,12 @@ module tmb_translate_lane
     else if (update_held) update_answer.result.outcome = OutcomeRetry;
   end
 
-  assign fill = (update_valid_q && !is_kill && (update_answer.result.outcome == OutcomeReady)
-      && !l1_off_i[update_q.asid]) ? update_q.fill : '0;
+  // The compare with the hold comes late, so it comes last.
+  logic may_fill;
+  assign may_fill = update_valid_q && !is_kill && (update_q.outcome == OutcomeReady)
+      && space_enable_i[update_q.asid] && !space_waits_i[update_q.asid]
+      && !l1_off_i[update_q.asid];
+  assign fill = (may_fill && !update_in_hold) ? update_q.fill : '0;
   assign missed = look_valid_q && (look_answer.result.outcome == OutcomeMiss);
 
   // What each L1 TLB found; zeroes where there is none.

@@ -144,7 +144,7 @@ package tmb_translate_pkg;
   endfunction
 
   function automatic logic in_region(region_t region, asid_t asid, block_t block);
-    return (asid == region.asid) && (((block ^ region.block) & ~region.mask) == '0);
+    return {asid ^ region.asid, (block ^ region.block) & ~region.mask} == '0;
   endfunction
 
   // The frame of one block of a page; of the block's number only the low bits matter.
@@ -208,15 +208,6 @@ package tmb_translate_pkg;
   endfunction
 
   typedef logic [$clog2(TableWays)-1:0] way_t;
-
-  function automatic way_t way_index(logic [TableWays-1:0] one_hot);
-    way_t result;
-    result = '0;
-    for (int unsigned w = 0; w < TableWays; w++) begin
-      if (one_hot[w]) result |= way_t'(w);
-    end
-    return result;
-  endfunction
 
   // The largest size class of a mask (0 when the mask is empty).
   function automatic size_class_t largest_class(logic [MaxSizeClass:0] mask);

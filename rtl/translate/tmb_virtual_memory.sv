@@ -12,7 +12,7 @@
 //                    │  └─► fabric ◄─────────┘
 //
 // Streams: port p reads as stream 2p and writes as stream 2p+1. Stream s has address lane s mod
-// NumLanes. One lane gives a translation a cycle, which is enough for a burst of one row a cycle.
+// Cfg.NumLanes. One lane gives a translation a cycle, which is enough for a burst of one row a cycle.
 // Fabric readers: the ports, then the walker, then the table engine. Writers: the ports, then the
 // table engine.
 //
@@ -37,7 +37,6 @@ module tmb_virtual_memory
   import tmb_guard_pkg::*;
 #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
-  parameter int unsigned NumLanes = 1,
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
   localparam int unsigned NumStreams = 2 * NumPorts,
   localparam int unsigned NumReaders = NumPorts + 2,
@@ -263,7 +262,7 @@ module tmb_virtual_memory
     tmb_translate_paged #(
       .NumStreams(NumStreams),
       .NumPorts  (NumPorts),
-      .NumLanes  (NumLanes),
+      .NumLanes  (Cfg.NumLanes),
       .NumSpaces (Cfg.NumSpaces),
       .MaxWalks  (Cfg.MaxWalks),
       .FilterLog2(Cfg.FilterLog2),

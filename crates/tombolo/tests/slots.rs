@@ -19,6 +19,10 @@ fn simulated(shape: Shape) -> Card {
 }
 
 fn simulated_on(platform: &str, shape: Shape) -> Card {
+    simulated_in_lanes(platform, shape, 1)
+}
+
+fn simulated_in_lanes(platform: &str, shape: Shape, lanes: u8) -> Card {
     let mut options = SimOptions::named(platform).unwrap();
     options.shell = ShellConfig {
         slots: shape.0,
@@ -26,6 +30,7 @@ fn simulated_on(platform: &str, shape: Shape) -> Card {
         channels: shape.2,
         spaces: shape.0.max(4),
         queues: shape.0 + 1,
+        lanes,
         ..ShellConfig::default()
     };
     let card = Box::new(SimCard::open(options, |_| {}).unwrap());
@@ -143,6 +148,14 @@ fn four_slots_of_two_ports_on_four_channels() {
         let runs = card.report().unwrap().runs;
         assert_eq!(runs.len(), 8);
     });
+}
+
+/// Reads in one address lane, writes in the other; faults and replies find their way back to theirs.
+#[test]
+fn two_address_lanes() {
+    let folder = TempDir::new().unwrap();
+    let card = simulated_in_lanes("f1", Shape(2, 2, 2), 2);
+    all_slots_copy(&card, folder.path(), 2, 30_000);
 }
 
 #[test]

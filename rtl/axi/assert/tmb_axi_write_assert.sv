@@ -108,12 +108,12 @@ module tmb_axi_write_assert import tmb_axi_assert_pkg::*; #(
   // Complete bursts of data whose addresses have not come.
   logic [8:0] early_q [MaxEarly];
   early_t early_in_q, early_out_q;
-  // Bursts of an ID with all their data and no response; looked at only where IDs are not in order.
+  // Bursts of an ID with all their data and no response, where IDs are not in order.
   localparam int unsigned NumIds = InOrder ? 1 : 2 ** IdWidth;
   pointer_t done_q [NumIds];
 
   function automatic int unsigned list_of(logic [15:0] id);
-    return InOrder ? 0 : 32'(id) % NumIds;
+    return 32'(id) % NumIds;
   endfunction
 
   // One process, which a bus at rest leaves at once: simulations run it every cycle on every bus.
@@ -189,7 +189,7 @@ module tmb_axi_write_assert import tmb_axi_assert_pkg::*; #(
         `TMB_BUS_RULE(SubordinateOurs, bresp_i != ExOkay, "BRESP is EXOKAY for a plain write")
       end
       if (b_taken) response_q <= response_q + pointer_t'(1);
-      if (!(finished && b_taken && list_of(current.id) == list_of(bid_i))) begin
+      if (!InOrder && !(finished && b_taken && list_of(current.id) == list_of(bid_i))) begin
         if (finished) done_q[list_of(current.id)] <= done_q[list_of(current.id)] + pointer_t'(1);
         if (b_taken) done_q[list_of(bid_i)] <= done_q[list_of(bid_i)] - pointer_t'(1);
       end

@@ -262,8 +262,7 @@ module virtual_memory_bench_top
                    entry: page_entry_t'(reply_entry_i)};
 
   tmb_virtual_memory #(
-    .Cfg(Cfg),
-    .NumLanes(NumLanes)
+    .Cfg(Cfg)
   ) i_dut (
     .clk_i              (clk_i),
     .rst_ni             (rst_ni),

@@ -61,7 +61,10 @@ pub struct ShellConfig {
     pub dma_share: u8,
     /// Kind of translation.
     pub translator: Translator,
-    /// L1 TLBs, smallest pages first, at most four. None: the walker alone (FSRF's DRAM TLB).
+    /// Address lanes, a power of two that divides the streams (two a port): lookups a cycle. Each has
+    /// L1 TLBs of its own; one walker serves all. Stream `s` belongs to lane `s mod lanes`.
+    pub lanes: u8,
+    /// L1 TLBs of a lane, smallest pages first, at most four. None: the walker alone (FSRF's DRAM TLB).
     pub l1: Vec<L1Config>,
     /// Bursts a stream may hold.
     pub park_depth: u8,
@@ -89,6 +92,7 @@ impl Default for ShellConfig {
             channel_policy: ChannelPolicy::Preferred,
             dma_share: 4,
             translator: Translator::Paged,
+            lanes: 1,
             l1: vec![
                 L1Config {
                     page_bits: 12,
@@ -164,6 +168,13 @@ impl ShellConfig {
     }
 
     fn broken_rule_of_translation(&self) -> Option<String> {
+        let streams = 2 * self.ports();
+        if !self.lanes.is_power_of_two() || streams % u32::from(self.lanes) != 0 {
+            return Some(format!(
+                "lanes = {}: must be a power of two that divides the {streams} streams",
+                self.lanes
+            ));
+        }
         if self.filter_log2 != 0 && !(8..=16).contains(&self.filter_log2) {
             return Some(format!(
                 "filter_log2 = {}: 0 or 8 to 16 are possible",
@@ -227,6 +238,7 @@ impl ShellConfig {
             ("ChannelPolicy", policy.to_owned()),
             ("DmaShare", self.dma_share.to_string()),
             ("Translator", translator.to_owned()),
+            ("NumLanes", self.lanes.to_string()),
             ("L1", self.l1_to_system_verilog()),
             ("ParkDepth", self.park_depth.to_string()),
             ("MaxWalks", self.max_walks.to_string()),
@@ -292,6 +304,19 @@ mod tests {
         let backwards = "[[l1]]\npage_bits = 21\nsets_log2 = 5\nways = 2\n\
                          [[l1]]\npage_bits = 12\nsets_log2 = 8\nways = 4\n";
         assert!(with_l1(backwards).unwrap().contains("smallest"));
+        let with_lanes = |lanes: u8| {
+            let slots = ShellConfig {
+                slots: 3,
+                lanes,
+                ..ShellConfig::default()
+            };
+            slots.broken_rule()
+        };
+        assert_eq!(with_lanes(1), None);
+        assert_eq!(with_lanes(4), None);
+        for illegal in [0, 3, 8] {
+            assert!(with_lanes(illegal).unwrap().contains("12 streams"));
+        }
         let small = "[[l1]]\npage_bits = 11\nsets_log2 = 5\nways = 2\n";
         assert!(with_l1(small).unwrap().contains("page_bits = 11"));
     }
