@@ -43,17 +43,19 @@ module proof_port_guard import tmb_pkg::*; import tmb_guard_pkg::*; (
   axi_ax_t ar_q, aw_q;
   axi_w_t w_q;
   logic ar_open_q, aw_open_q, w_open_q, in_reset_q;
-  logic breach, breached_q, accused, was_accused_q, known_q;
+  logic shake, shake_q, breach, breached_q, accused, was_accused_q, known_q;
   violation_t kept_q;
 
-  assign breach = !port_reset_i && (read_rule_i != RuleNone || write_rule_i != RuleNone
-      || (ar_open_q && !(req_i.ar_valid && req_i.ar == ar_q))
+  // A broken handshake counts a cycle later.
+  assign shake = (ar_open_q && !(req_i.ar_valid && req_i.ar == ar_q))
       || (aw_open_q && !(req_i.aw_valid && req_i.aw == aw_q))
-      || (w_open_q && !(req_i.w_valid && req_i.w == w_q)));
+      || (w_open_q && !(req_i.w_valid && req_i.w == w_q));
+  assign breach = !port_reset_i && (read_rule_i != RuleNone || write_rule_i != RuleNone || shake_q);
   assign accused = status.violation.rule != RuleNone;
 
   always_ff @(posedge clk_i) begin
     known_q <= rst_n;
+    shake_q <= rst_n && !port_reset_i && shake;
     in_reset_q <= !rst_n || port_reset_i;
     ar_open_q <= rst_n && !port_reset_i && req_i.ar_valid && !rsp_i.ar_ready;
     aw_open_q <= rst_n && !port_reset_i && req_i.aw_valid && !rsp_i.aw_ready;
