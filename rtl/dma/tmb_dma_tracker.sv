@@ -72,7 +72,8 @@ module tmb_dma_tracker import tmb_dma_pkg::*; #(
 
   // The command that is complete.
   logic complete_q, announce_q, command_failed_q;
-  note_t note_q;
+  queue_t queue_q;
+  logic [31:0] id_q;
 
   assign complete_ready = !complete_q || !announce_q || completion_ready_i;
   assign burst_ready_o = count_q != (BurstIndexWidth + 1)'(MaxBursts);
@@ -82,13 +83,13 @@ module tmb_dma_tracker import tmb_dma_pkg::*; #(
 
   assign completion_valid_o = complete_q && announce_q;
   assign completion_o = '{
-      id: note_q.id,
+      id: id_q,
       status: command_failed_q ? StatusBusError : StatusOk,
       accessed: 1'b0,
       dirty: 1'b0
   };
   assign retired_valid_o = complete_q && complete_ready;
-  assign retired_queue_o = note_q.queue_id;
+  assign retired_queue_o = queue_q;
   assign busy_o = count_q != '0 || complete_q;
 
   always_ff @(posedge clk_i) begin
@@ -120,7 +121,8 @@ module tmb_dma_tracker import tmb_dma_pkg::*; #(
     if (leave && head.last) begin
       announce_q <= head.note.notify || head_failed;
       command_failed_q <= head_failed;
-      note_q <= head.note;
+      queue_q <= head.note.queue_id;
+      id_q <= head.note.id;
     end
   end
 

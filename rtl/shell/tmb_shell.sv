@@ -644,6 +644,9 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
 
   `TMB_ASSERT_INIT(SlotsFitMap, NumSlots >= 1 && NumSlots <= 16)
   `TMB_ASSERT_INIT(SpacesFitMap, Cfg.NumSpaces >= 1 && Cfg.NumSpaces <= 16)
+  `TMB_ASSERT_INIT(LanesArePowerOfTwo,
+      Cfg.NumLanes >= 1 && (Cfg.NumLanes & (Cfg.NumLanes - 1)) == 0)
+  `TMB_ASSERT_INIT(LanesShareStreams, 2 * NumPorts % Cfg.NumLanes == 0)
 
   logic unused_ok;
   assign unused_ok = &{1'b0, host_rresp_i[0], host_bresp_i[0]};

@@ -74,6 +74,7 @@ module port_bench_top
       ChannelPolicy: ArbiterPreferred,
       DmaShare: 4,
       Translator: TranslatorIdentity,
+      NumLanes: 1,
       L1: '{default: NoL1},
       ParkDepth: 16,
       MaxWalks: 1,

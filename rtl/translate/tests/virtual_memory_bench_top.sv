@@ -155,6 +155,7 @@ module virtual_memory_bench_top
       ChannelPolicy: ArbiterPreferred,
       DmaShare: 4,
       Translator: Identity ? TranslatorIdentity : TranslatorPaged,
+      NumLanes: NumLanes,
       L1: l1_cfgs(),
       ParkDepth: ParkDepth,
       MaxWalks: MaxWalks,
