@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tombolo::io::{BlockingIo, Direction, FileIo, Transfer, TransferId};
 use tombolo::{
@@ -168,6 +168,140 @@ fn each_operation_in_turn_fails() {
     // A failed eviction is tried again, so not each failure is an error.
     assert!(reads.get() >= 14, "{} reads failed", reads.get());
     assert!(writes.get() >= 2, "{} writes failed", writes.get());
+}
+
+/// What goes wrong while a file is synced.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum SyncFault {
+    /// A write fails.
+    Write(i32),
+    /// A write ends early.
+    ShortWrite,
+    /// All is written, and storage does not take it.
+    Storage,
+}
+
+/// Fails once, when it is told to.
+struct FailingSync {
+    inner: BlockingIo,
+    armed: Arc<Mutex<Option<SyncFault>>>,
+    chosen: Option<(TransferId, i32)>,
+}
+
+impl FileIo for FailingSync {
+    fn name(&self) -> &'static str {
+        "failing"
+    }
+
+    fn start(&mut self, mut transfer: Transfer) {
+        if transfer.direction == Direction::Write {
+            let mut armed = self.armed.lock().unwrap();
+            match armed.take() {
+                Some(SyncFault::Write(code)) => {
+                    self.chosen = Some((transfer.id, code));
+                    return;
+                }
+                Some(SyncFault::ShortWrite) => transfer.bytes /= 2,
+                other => *armed = other,
+            }
+        }
+        self.inner.start(transfer);
+    }
+
+    fn finish(&mut self, id: TransferId) -> io::Result<usize> {
+        match self.chosen.take_if(|(chosen, _)| *chosen == id) {
+            Some((_, code)) => Err(io::Error::from_raw_os_error(code)),
+            None => self.inner.finish(id),
+        }
+    }
+
+    fn make_durable(&mut self, file: &fs::File) -> io::Result<()> {
+        let mut armed = self.armed.lock().unwrap();
+        match armed.take() {
+            Some(SyncFault::Storage) => Err(io::Error::from_raw_os_error(libc::EIO)),
+            other => {
+                *armed = other;
+                file.sync_data()
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sync_that_fails_says_so_and_loses_nothing() {
+    for fault in [
+        SyncFault::Write(libc::EIO),
+        SyncFault::Write(libc::ENOSPC),
+        SyncFault::ShortWrite,
+        SyncFault::Storage,
+    ] {
+        let folder = TempDir::new().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let (old, new, quiet) = (bytes(2 * PAGE, 7), bytes(2 * PAGE, 8), bytes(5000, 9));
+        for (name, content) in [("old", &old), ("new", &new), ("quiet", &quiet)] {
+            fs::write(path(name), content).unwrap();
+        }
+        let armed = Arc::new(Mutex::new(None));
+        let io = FailingSync {
+            inner: BlockingIo::default(),
+            armed: armed.clone(),
+            chosen: None,
+        };
+        let raw = Box::new(FunctionalCard::new(FunctionalConfig::default()));
+        let card = Card::with_io(raw, Box::new(io), OwnerOptions::default()).unwrap();
+        let bystander = card.create_space().unwrap();
+        let map = |space: &AddressSpace, name: &str| {
+            let options = MapOptions::read_only();
+            space.map_file(&path(name), options).unwrap()
+        };
+        let input = map(&bystander, "quiet");
+        let output = bystander
+            .map_file(&path("loud"), MapOptions::create(input.bytes()))
+            .unwrap();
+        run(&card, &bystander, &input, &output).unwrap();
+
+        let space = card.create_space().unwrap();
+        let inputs = ["old", "new"].map(|name| map(&space, name));
+        let to = space
+            .map_file(&path("to"), MapOptions::create(inputs[0].bytes()))
+            .unwrap();
+        run(&card, &space, &inputs[0], &to).unwrap();
+        to.sync().unwrap();
+        assert!(fs::read(path("to")).unwrap() == old);
+        run(&card, &space, &inputs[1], &to).unwrap();
+        *armed.lock().unwrap() = Some(fault);
+        let error = to.sync().unwrap_err().to_string();
+        assert!(error.contains("/to"), "{fault:?}: {error}");
+        assert_eq!(*armed.lock().unwrap(), None);
+        // What was synced before is there, or what was to replace it.
+        let file = fs::read(path("to")).unwrap();
+        let rows = file.chunks(64).zip(old.chunks(64)).zip(new.chunks(64));
+        assert!(rows
+            .into_iter()
+            .all(|((row, old), new)| row == old || row == new));
+        // The bystander syncs as if nothing had happened.
+        output.sync().unwrap();
+        assert!(fs::read(path("loud")).unwrap() == quiet);
+
+        let again = to.sync();
+        if fault == SyncFault::Storage {
+            // The system has told of the loss once, and would not again.
+            let error = again.unwrap_err().to_string();
+            assert!(
+                error.contains("/to") && error.contains("failed before"),
+                "{error}"
+            );
+            let error = to.unmap().unwrap_err().to_string();
+            assert!(error.contains("/to"), "{error}");
+        } else {
+            again.unwrap();
+            assert!(fs::read(path("to")).unwrap() == new, "{fault:?}");
+            to.unmap().unwrap();
+        }
+        // And all over again.
+        copy(&card, &path("new"), &path("to")).unwrap();
+        assert!(fs::read(path("to")).unwrap() == new);
+    }
 }
 
 #[test]

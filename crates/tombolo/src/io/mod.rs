@@ -60,6 +60,17 @@ pub trait FileIo: Send {
     /// # Errors
     /// What the kernel says; `InvalidInput` when the memory is too small or the id unknown.
     fn finish(&mut self, id: TransferId) -> io::Result<usize>;
+
+    /// Puts what was written to a file on storage.
+    ///
+    /// # Errors
+    /// What the kernel says; never for what has no storage, like a pipe.
+    fn make_durable(&mut self, file: &File) -> io::Result<()> {
+        match file.sync_data() {
+            Err(error) if error.raw_os_error() != Some(libc::EINVAL) => Err(error),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The best that this machine allows.
@@ -81,7 +92,7 @@ fn pointer(transfer: &Transfer, done: usize) -> io::Result<*mut u8> {
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
-fn write_stopped() -> io::Error {
+pub(crate) fn write_stopped() -> io::Error {
     io::Error::new(io::ErrorKind::WriteZero, "the file takes no more bytes")
 }
 

@@ -3,8 +3,9 @@
 use super::Owner;
 use crate::error::Error;
 use pager::{Event, ObjectId, ObjectKind, Success};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use units::{Asid, PageSize, VirtAddr};
@@ -45,13 +46,23 @@ struct Mapped {
 type Identity = (u64, u64);
 
 /// A file whose bytes must outlive a crash of the machine.
-pub(super) type Durable = (Arc<File>, String);
+#[derive(Debug)]
+pub(super) struct Durable {
+    identity: Identity,
+    file: Arc<File>,
+    label: String,
+    /// An earlier attempt failed.
+    doubtful: bool,
+}
 
 /// The files that are mapped.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     objects: BTreeMap<Identity, Object>,
     mappings: Vec<Mapped>,
+    /// Those of which storage may have lost bytes. The system says so once and counts its pages as clean
+    /// from then on, so a later attempt that goes well would prove nothing.
+    doubtful: BTreeSet<Identity>,
     next: u64,
 }
 
@@ -78,28 +89,15 @@ impl Files {
             .iter()
             .filter(|m| m.space == space && m.writable)
             .filter(|m| m.address.get() < end && address.get() < m.address.get() + m.bytes)
-            .filter_map(|m| self.objects.get(&m.identity))
-            .map(|object| (object.file.clone(), object.label.clone()))
+            .filter_map(|m| Some((m.identity, self.objects.get(&m.identity)?)))
+            .map(|(identity, object)| Durable {
+                identity,
+                file: object.file.clone(),
+                label: object.label.clone(),
+                doubtful: self.doubtful.contains(&identity),
+            })
             .collect()
     }
-}
-
-/// Asks the system to put files on storage.
-pub(super) fn make_durable(files: &[Durable]) -> Result<(), Error> {
-    for (file, label) in files {
-        if let Err(source) = file.sync_data() {
-            // Pipes and some special files have no storage to sync to.
-            if source.raw_os_error() != Some(libc::EINVAL) {
-                let path = label.into();
-                return Err(Error::File {
-                    path,
-                    what: "putting it on storage",
-                    source,
-                });
-            }
-        }
-    }
-    Ok(())
 }
 
 /// People know files by name, not by the pager's numbers.
@@ -264,7 +262,34 @@ impl Owner {
         let end = address.get().saturating_add(bytes);
         self.forget_files(space, Some((address.get(), end)));
         result?;
-        make_durable(&durable)
+        self.make_durable(&durable)
+    }
+
+    /// Puts files on storage: all of them, whatever becomes of one.
+    ///
+    /// # Errors
+    /// The first that failed; also when it failed before and has been mapped ever since.
+    pub(super) fn make_durable(&mut self, files: &[Durable]) -> Result<(), Error> {
+        let mut result = Ok(());
+        for durable in files {
+            let (what, source) = if durable.doubtful {
+                let source = io::Error::from_raw_os_error(libc::EIO);
+                ("putting it on storage, which failed before,", source)
+            } else if let Err(source) = self.io.make_durable(&durable.file) {
+                ("putting it on storage", source)
+            } else {
+                continue;
+            };
+            if self.files.objects.contains_key(&durable.identity) {
+                self.files.doubtful.insert(durable.identity);
+            }
+            result = result.and(Err(Error::File {
+                path: (&durable.label).into(),
+                what,
+                source,
+            }));
+        }
+        result
     }
 
     /// Forgets the mappings of a space (in a range), and closes files that nobody maps any more.
@@ -311,6 +336,7 @@ impl Owner {
             })?;
         }
         self.files.objects.remove(&identity);
+        self.files.doubtful.remove(&identity);
         Ok(())
     }
 }

@@ -265,7 +265,7 @@ impl Owner {
                     bytes,
                 };
                 self.ask(request)?;
-                files::make_durable(&files).map(|()| Reply::Done)
+                self.make_durable(&files).map(|()| Reply::Done)
             }
             Request::Prefetch {
                 space,

@@ -2,7 +2,7 @@
 
 use super::{translate, FileState, Owner};
 use crate::error::Error;
-use crate::io::{Direction, Transfer, TransferId};
+use crate::io::{write_stopped, Direction, Transfer, TransferId};
 use card::command::{Command, CommandId, FaultToken, Operation, QueueId};
 use card::event::Event as CardEvent;
 use card::{HostWork, SlotId};
@@ -345,8 +345,11 @@ impl Owner {
 
     fn finish_transfer(&mut self, pending: Pending) -> Result<(), Error> {
         let result = self.io.finish(TransferId(pending.io.0)).and_then(|bytes| {
-            if pending.direction == Direction::Read {
-                self.zero_tail(&pending, bytes)?;
+            match pending.direction {
+                Direction::Read => self.zero_tail(&pending, bytes)?,
+                // Whoever does the I/O: bytes that are not in the file are not written back.
+                Direction::Write if (bytes as u64) < pending.bytes => return Err(write_stopped()),
+                Direction::Write => {}
             }
             Ok(bytes as u64)
         });
