@@ -1,6 +1,7 @@
 //! `tombolo-bench`: measures the bars and writes `bench/results.json`.
 
 mod bars;
+mod progress;
 mod random;
 mod results;
 mod row;

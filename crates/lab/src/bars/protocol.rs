@@ -1,6 +1,7 @@
 //! The figures of coherence protocols.
 
 use super::Failure;
+use crate::progress::Progress;
 use crate::row::{Row, Target};
 use protocol::bench::{self, Figure};
 
@@ -9,7 +10,8 @@ const MUTANTS: usize = 400;
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let folder = card::sim::home().join("protocols");
-    let figures = bench::all(&folder, MUTANTS, &mut |what| eprintln!("protocol: {what}"))?;
+    let mut progress = Progress::of("protocol");
+    let figures = bench::all(&folder, MUTANTS, &mut |point| progress.at(point))?;
     Ok(figures.iter().map(row).collect())
 }
 
