@@ -6,13 +6,14 @@
 //
 // The kernel asks for anything at any time and takes its data when it likes; the slot is closed and reset
 // at any time; a park of two bursts and a fabric, which returns the rows of different bursts in any
-// order, answer when and how they like. Proved:
+// order, answer when and how they like.
+// Proved, part 0 of the claims:
 //   a burst that goes on unrefused obeys every rule, and came before the slot closed;
-//   each burst that may is asked of the fabric once;
-//   each burst gets len + 1 beats, in order, with its ID, RLAST on the last one only; the error bit of every
-//   beat is that of its row of its burst (so it is the right row), or an error if the burst failed;
-//   nothing is stuck: what the park, the fabric and the kernel allow happens within three cycles, and in
-//   reset the port comes to rest.
+//   each burst gets len + 1 beats, RLAST on the last one only; offers stay; an idle half takes an address
+//   within three cycles.
+// Stated, not decided yet, and not in proofs.toml: 1, the beats' IDs, and that the error bit of every beat is
+// that of its row of its burst (so it is the right row); 2, each burst that may is asked of the fabric
+// once; 3, nothing is stuck.
 // Sizes: rows of 2 bytes, blocks of 8; bursts of at most 8 beats; four rows and two bursts of buffer.
 
 module proof_port_read
