@@ -140,15 +140,16 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign used = issued_q - ring_i.host_count;
   assign room = (used >> ring_i.size_log2) == '0;
 
-  // Faults that may be older than the completion that waits. None, once the fault queue was empty.
-  logic [$clog2(FaultQueueDepth+1)-1:0] older_q;
+  // Faults that may be older than the completion that waits; one hot, so that the choice looks at one bit.
+  // None, once the fault queue was empty.
+  logic [FaultQueueDepth:0] older_q;
   logic completion_may;
-  assign completion_may = completion_valid_i && (older_q == '0 || !fault_valid_i);
+  assign completion_may = completion_valid_i && (older_q[0] || !fault_valid_i);
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || completion_ready_o) older_q <= ($bits(older_q))'(FaultQueueDepth);
-    else if (completion_valid_i && !fault_valid_i) older_q <= '0;
-    else if (completion_valid_i && fault_ready_o && older_q != '0) older_q <= older_q - 1'b1;
+    if (!rst_ni || completion_ready_o) older_q <= (FaultQueueDepth + 1)'(1) << FaultQueueDepth;
+    else if (completion_valid_i && !fault_valid_i) older_q <= (FaultQueueDepth + 1)'(1);
+    else if (completion_valid_i && fault_ready_o && !older_q[0]) older_q <= older_q >> 1;
   end
 
   assign request[SourceCompletion] = completion_may;
