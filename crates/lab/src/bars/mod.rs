@@ -244,6 +244,8 @@ pub const ALL: &[Bar] = &[
             "formal.port_guard.depth",
             "formal.slot_reset.proved",
             "formal.slot_reset.depth",
+            "formal.invalidate.proved",
+            "formal.invalidate.depth",
             "formal.mutants_refuted",
             "formal.mutants_survived",
         ],
