@@ -92,7 +92,18 @@ pub enum Request {
         /// Bytes.
         bytes: u64,
     },
-    /// Write registers of a kernel (`s_axi_control`).
+    /// Set registers that hold an argument of a kernel. The owner keeps the words, and writes them again
+    /// whenever the slot leaves reset.
+    SetArgument {
+        /// Which slot.
+        slot: SlotId,
+        /// Byte offset of the first.
+        offset: u32,
+        /// Words, one register each.
+        words: Vec<u32>,
+    },
+    /// Write registers of a kernel (`s_axi_control`). Refused while the slot is in reset, where they
+    /// would be lost.
     WriteRegisters {
         /// Which slot.
         slot: SlotId,

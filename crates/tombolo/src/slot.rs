@@ -40,7 +40,8 @@ impl Slot {
         &self.manifest
     }
 
-    /// Sets an argument to bytes, in the order of memory (little-endian for numbers).
+    /// Sets an argument to bytes, in the order of memory (little-endian for numbers). It stays set until
+    /// it is set again or another kernel is loaded: also after a run that failed.
     ///
     /// # Errors
     /// [`Error::NoSuchArgument`], [`Error::ArgumentSize`].
@@ -60,7 +61,7 @@ impl Slot {
             u32::from_le_bytes(word)
         });
         let (offset, words) = (found.offset, words.collect());
-        self.link.tell(Request::WriteRegisters {
+        self.link.tell(Request::SetArgument {
             slot: self.slot,
             offset,
             words,
@@ -108,7 +109,7 @@ impl Slot {
     /// # Errors
     /// An access of the kernel failed ([`Error::Access`], even if the kernel says that it is done), the
     /// kernel failed or broke a rule ([`Error::Violation`]), the deadline passed, or `progress` said
-    /// stop. The slot is in reset then, and may be started anew.
+    /// stop. The slot is in reset then, and may be started anew: with the arguments it had, or others.
     pub fn wait(
         &mut self,
         deadline: Option<Picoseconds>,
@@ -151,10 +152,11 @@ impl Slot {
         }
     }
 
-    /// Writes a register of the kernel.
+    /// Writes a register of the kernel. What is written is not kept: for arguments there is
+    /// [`set`](Slot::set).
     ///
     /// # Errors
-    /// Outside the register window.
+    /// Outside the register window; the slot is in reset since a run failed.
     pub fn write_register(&mut self, offset: u32, value: u32) -> Result<(), Error> {
         self.link.tell(Request::WriteRegisters {
             slot: self.slot,

@@ -279,12 +279,19 @@ impl Owner {
                 })?;
                 Ok(Reply::Done)
             }
+            Request::SetArgument {
+                slot,
+                offset,
+                words,
+            } => self
+                .set_argument(slot, offset, &words)
+                .map(|()| Reply::Done),
             Request::WriteRegisters {
                 slot,
                 offset,
                 words,
             } => self
-                .write_registers(slot, offset, &words)
+                .write_raw_registers(slot, offset, &words)
                 .map(|()| Reply::Done),
             Request::ReadRegister { slot, offset } => {
                 self.read_register(slot, offset).map(Reply::Register)

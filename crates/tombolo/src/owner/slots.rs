@@ -9,6 +9,7 @@ use crate::report::RunReport;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
 use card::{HostWork, SlotId};
 use pager::{Event, MappingInfo};
+use std::collections::BTreeMap;
 use units::{Asid, Picoseconds, VirtAddr};
 
 /// BAR address of a slot's `s_axi_control`.
@@ -35,11 +36,19 @@ pub(super) struct Loaded {
     released: bool,
     /// The kernel ended itself: the slot is empty until it is loaded again.
     gone: bool,
+    /// Words of the arguments, by offset. A kernel's registers forget them in reset, where writes are
+    /// lost too.
+    arguments: BTreeMap<u32, u32>,
 }
 
 impl Loaded {
     pub(super) fn space(&self) -> Asid {
         self.space
+    }
+
+    /// What is written to the kernel's registers arrives.
+    fn listens(&self) -> bool {
+        self.released && !self.gone
     }
 
     /// The slot is in reset now.
@@ -126,6 +135,7 @@ impl Owner {
             space,
             released: true,
             gone: false,
+            arguments: BTreeMap::new(),
         };
         let state = self.slot(slot)?;
         *state = SlotState {
@@ -182,6 +192,40 @@ impl Owner {
         })
     }
 
+    /// Keeps an argument, and writes it if the slot can take it now.
+    pub(super) fn set_argument(
+        &mut self,
+        slot: SlotId,
+        offset: u32,
+        words: &[u32],
+    ) -> Result<(), Error> {
+        let loaded = self.loaded(slot)?;
+        for (number, word) in (0..).zip(words) {
+            let offset = register_offset(slot, offset, number)?;
+            loaded.arguments.insert(offset, *word);
+        }
+        match loaded.listens() {
+            true => self.write_registers(slot, offset, words),
+            false => Ok(()),
+        }
+    }
+
+    /// Registers that a client writes on its own account.
+    pub(super) fn write_raw_registers(
+        &mut self,
+        slot: SlotId,
+        offset: u32,
+        words: &[u32],
+    ) -> Result<(), Error> {
+        if !self.loaded(slot)?.listens() {
+            let rule =
+                "is in reset since its last run failed, and what is written to its registers \
+                        would be lost; start it first";
+            return Err(Error::SlotState { slot, rule });
+        }
+        self.write_registers(slot, offset, words)
+    }
+
     pub(super) fn write_registers(
         &mut self,
         slot: SlotId,
@@ -189,16 +233,18 @@ impl Owner {
         words: &[u32],
     ) -> Result<(), Error> {
         self.loaded(slot)?;
-        for (number, word) in words.iter().enumerate() {
-            let address = register_address(slot, offset + 4 * number as u32)?;
-            self.card.write_register(address, *word)?;
+        for (number, word) in (0..).zip(words) {
+            let offset = register_offset(slot, offset, number)?;
+            self.card
+                .write_register(register_address(slot, offset), *word)?;
         }
         Ok(())
     }
 
     pub(super) fn read_register(&mut self, slot: SlotId, offset: u32) -> Result<u32, Error> {
         self.loaded(slot)?;
-        let address = register_address(slot, offset)?;
+        let offset = register_offset(slot, offset, 0)?;
+        let address = register_address(slot, offset);
         Ok(self.card.read_register(address)?)
     }
 
@@ -221,13 +267,7 @@ impl Owner {
             return Err(Error::SlotState { slot, rule });
         }
         if !loaded.released {
-            let space = loaded.space;
-            loaded.released = true;
-            if std::mem::take(&mut loaded.gone) {
-                let kernel = loaded.kernel.clone();
-                self.card.load(slot, &kernel)?;
-            }
-            self.card.control_slot(slot, space, true)?;
+            self.release(slot)?;
         }
         if interrupt {
             self.write_registers(slot, register::GLOBAL_INTERRUPT_ENABLE, &[1, 1])?;
@@ -239,6 +279,24 @@ impl Owner {
         state.idle_interrupts = 0;
         state.failure = None;
         self.write_registers(slot, register::CONTROL, &[register::START])
+    }
+
+    /// Takes a slot out of reset, with the arguments that were set so far.
+    fn release(&mut self, slot: SlotId) -> Result<(), Error> {
+        let loaded = self.loaded(slot)?;
+        let space = loaded.space;
+        let arguments = loaded.arguments.clone();
+        if loaded.gone {
+            let kernel = loaded.kernel.clone();
+            self.card.load(slot, &kernel)?;
+            self.loaded(slot)?.gone = false;
+        }
+        self.card.control_slot(slot, space, true)?;
+        self.loaded(slot)?.released = true;
+        for (offset, word) in arguments {
+            self.write_registers(slot, offset, &[word])?;
+        }
+        Ok(())
     }
 
     /// An interrupt of the kernel: acknowledge it, and see whether the run is over.
@@ -458,10 +516,17 @@ fn rights(mapping: MappingInfo) -> &'static str {
     }
 }
 
-fn register_address(slot: SlotId, offset: u32) -> Result<u32, Error> {
-    if offset >= SLOT_WINDOW_BYTES {
-        let rule = "has a register window of 64 KiB; the offset lies outside";
-        return Err(Error::SlotState { slot, rule });
-    }
-    Ok(SLOT_WINDOW + u32::from(slot.0) * SLOT_WINDOW_BYTES + offset)
+/// Offset of a register some words behind another.
+fn register_offset(slot: SlotId, offset: u32, words: u32) -> Result<u32, Error> {
+    let found = words
+        .checked_mul(4)
+        .and_then(|more| offset.checked_add(more));
+    let rule = "has a register window of 64 KiB; the offset lies outside";
+    found
+        .filter(|&offset| offset < SLOT_WINDOW_BYTES)
+        .ok_or(Error::SlotState { slot, rule })
+}
+
+fn register_address(slot: SlotId, offset: u32) -> u32 {
+    SLOT_WINDOW + u32::from(slot.0) * SLOT_WINDOW_BYTES + offset
 }
