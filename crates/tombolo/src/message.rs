@@ -60,8 +60,8 @@ pub enum Request {
         read: bool,
         /// The kernel may write.
         write: bool,
-        /// The file was just created or truncated: all zeroes.
-        fresh: bool,
+        /// Once the mapping is accepted, the file is emptied and gets so many bytes of zeroes.
+        fresh: Option<u64>,
         /// Size of the file's pages; the one it is mapped with already, or the owner's, if `None`.
         page_size: Option<PageSize>,
     },

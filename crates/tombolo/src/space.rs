@@ -3,9 +3,9 @@
 use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{Reply, Request};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use units::{Asid, PageSize, VirtAddr};
 
 /// What the ports of one application see. Ends, with its mappings, when dropped.
@@ -48,7 +48,8 @@ impl MapOptions {
         }
     }
 
-    /// Creates the file, or empties it, with this many bytes of zeroes; readable and writable.
+    /// Creates the file, or empties it, with this many bytes of zeroes; readable and writable. A file that
+    /// is there is as it was if the mapping is refused.
     pub const fn create(bytes: u64) -> Self {
         Self {
             create: Some(bytes),
@@ -100,72 +101,59 @@ impl AddressSpace {
 
     /// Maps a file, or a range of it. The file is opened here, with the caller's rights.
     ///
+    /// With [`MapOptions::create`] nothing happens to a file that is there until everything that can be
+    /// refused has been checked; only then is it emptied. A file that was made for a mapping that is refused
+    /// is removed again.
+    ///
     /// # Errors
-    /// The file is missing, not readable, read-only but mapped writable, a directory, or empty; the
+    /// The file is missing, not readable, read-only but mapped writable, no regular file, or empty; the
     /// offset lies past its end; the range overlaps another mapping; the card has no pages of that
-    /// size, or the file is mapped with others.
+    /// size, or the file is mapped with others; a file to be made anew is mapped already.
     pub fn map_file(&self, path: &Path, options: MapOptions) -> Result<Mapping, Error> {
-        let failed = |what: &'static str| {
-            move |source: io::Error| Error::File {
-                path: path.to_owned(),
-                what,
-                source,
-            }
-        };
+        let (file, made) = open(path, &options)?;
+        let mapping = self.map_open_file(file, path, options);
+        if let (Err(_), Some(made)) = (&mapping, made) {
+            // It is empty and was not there before. If it stays, the reason for the refusal matters more.
+            let _ = std::fs::remove_file(made);
+        }
+        mapping
+    }
+
+    /// As [`map_file`](Self::map_file), of a file that is open already, with the rights that the options
+    /// ask for. Messages call it `name`.
+    ///
+    /// # Errors
+    /// As [`map_file`](Self::map_file).
+    pub fn map_open_file(
+        &self,
+        file: File,
+        name: &Path,
+        options: MapOptions,
+    ) -> Result<Mapping, Error> {
         let refuse = |rule: String| Error::Unmappable {
-            path: path.to_owned(),
+            path: name.to_owned(),
             rule,
         };
-        let mut open = OpenOptions::new();
-        open.read(true).write(options.write);
-        if options.create.is_some() {
-            open.create(true).truncate(true);
-        }
-        let what = if options.create.is_some() {
-            "creating it"
-        } else if options.write {
-            "opening it for reading and writing, as the mapping asks"
-        } else {
-            "opening it for reading"
-        };
-        let file = open.open(path).map_err(failed(what))?;
-        if let Some(bytes) = options.create {
-            file.set_len(bytes).map_err(failed("giving it its size"))?;
-        }
-        let metadata = file.metadata().map_err(failed("looking at it"))?;
+        let metadata = file.metadata().map_err(|source| Error::File {
+            path: name.to_owned(),
+            what: "looking at it",
+            source,
+        })?;
         if !metadata.is_file() {
-            return Err(refuse("only regular files can be mapped".to_owned()));
+            return Err(refuse(NOT_REGULAR.to_owned()));
         }
-        let length = metadata.len();
-        if length == 0 {
-            return Err(refuse(
-                "the file is empty; only files of at least 1 byte can be mapped".into(),
-            ));
-        }
-        if options.offset >= length {
-            return Err(refuse(format!(
-                "offset {} is past the end of the file, which has {length} bytes",
-                options.offset
-            )));
-        }
-        let rest = length - options.offset;
-        let bytes = options.bytes.unwrap_or(rest);
-        if bytes == 0 || bytes > rest {
-            return Err(refuse(format!(
-                "{bytes} bytes from offset {} cannot be mapped; the file has {rest} there",
-                options.offset
-            )));
-        }
+        let length = options.create.unwrap_or(metadata.len());
+        let bytes = range_within(length, &options).map_err(refuse)?;
         let request = Request::Map {
             space: self.asid,
             file,
-            label: path.display().to_string(),
+            label: name.display().to_string(),
             offset: options.offset,
             bytes,
             address: options.address,
             read: options.read,
             write: options.write,
-            fresh: options.create.is_some(),
+            fresh: options.create,
             page_size: options.page_size,
         };
         match self.link.call(request)? {
@@ -181,6 +169,63 @@ impl AddressSpace {
             }
             other => Err(unexpected(&other)),
         }
+    }
+}
+
+const NOT_REGULAR: &str = "only regular files can be mapped";
+
+/// Opens a file without changing it. Also its path, if it was not there before.
+fn open(path: &Path, options: &MapOptions) -> Result<(File, Option<PathBuf>), Error> {
+    let failed = |what: &'static str| {
+        move |source: io::Error| Error::File {
+            path: path.to_owned(),
+            what,
+            source,
+        }
+    };
+    let what = if options.create.is_some() {
+        "creating it"
+    } else if options.write {
+        "opening it for reading and writing, as the mapping asks"
+    } else {
+        "opening it for reading"
+    };
+    // To open a pipe is to wait for whoever is at its other end.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(Error::Unmappable {
+            path: path.to_owned(),
+            rule: NOT_REGULAR.to_owned(),
+        });
+    }
+    let mut how = OpenOptions::new();
+    how.read(true).write(options.write);
+    match how.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && options.create.is_some() => {
+            let file = how.create(true).open(path).map_err(failed(what))?;
+            // Where a symbolic link leads to.
+            Ok((file, Some(path.canonicalize().map_err(failed(what))?)))
+        }
+        other => Ok((other.map_err(failed(what))?, None)),
+    }
+}
+
+/// Bytes that are mapped of a file of that length, or the rule that is broken.
+fn range_within(length: u64, options: &MapOptions) -> Result<u64, String> {
+    let offset = options.offset;
+    if length == 0 {
+        return Err("the file is empty; only files of at least 1 byte can be mapped".to_owned());
+    }
+    if offset >= length {
+        return Err(format!(
+            "offset {offset} is past the end of the file, which has {length} bytes"
+        ));
+    }
+    let rest = length - offset;
+    match options.bytes.unwrap_or(rest) {
+        bytes if bytes == 0 || bytes > rest => Err(format!(
+            "{bytes} bytes from offset {offset} cannot be mapped; the file has {rest} there"
+        )),
+        bytes => Ok(bytes),
     }
 }
 

@@ -18,7 +18,8 @@ pub(super) struct Range {
     pub address: Option<VirtAddr>,
     pub read: bool,
     pub write: bool,
-    pub fresh: bool,
+    /// Empty the file, and give it so many bytes.
+    pub fresh: Option<u64>,
     pub page_size: Option<PageSize>,
 }
 
@@ -100,6 +101,17 @@ impl Files {
     }
 }
 
+/// Makes a file one of zeroes; one that cannot get the size is as it was.
+fn empty(file: &File, bytes: u64) -> io::Result<()> {
+    let before = file.metadata()?.len();
+    if bytes > before {
+        file.set_len(bytes)
+            .inspect_err(|_| drop(file.set_len(before)))?;
+    }
+    file.set_len(0)?;
+    file.set_len(bytes)
+}
+
 /// People know files by name, not by the pager's numbers.
 fn named(error: Error, object: ObjectId, label: &str) -> Error {
     match error {
@@ -126,7 +138,8 @@ impl Owner {
             source,
         })?;
         let identity = (metadata.dev(), metadata.ino());
-        let (object, page) = self.object(identity, file, &label, metadata.len(), range)?;
+        let length = range.fresh.unwrap_or(metadata.len());
+        let (object, page) = self.object(identity, file, &label, length, range)?;
         // The pager maps whole pages of the object; the client gets the byte that it asked for.
         let lead = range.offset % page.bytes();
         let address = match range.address {
@@ -173,8 +186,21 @@ impl Owner {
             identity,
             writable: range.write,
         });
+        let mut emptied = Ok(());
         if let Some(object) = self.files.objects.get_mut(&identity) {
             object.mappings += 1;
+            // Everything that can be refused has been checked, and no time has passed since.
+            if let Some(bytes) = range.fresh {
+                emptied = empty(&object.file, bytes);
+            }
+        }
+        if let Err(source) = emptied {
+            self.unmap(space, mapped.address, mapped.bytes)?;
+            return Err(Error::File {
+                path: label.into(),
+                what: "giving it its size",
+                source,
+            });
         }
         mapped
             .address
@@ -192,7 +218,9 @@ impl Owner {
         range: Range,
     ) -> Result<(ObjectId, PageSize), Error> {
         if let Some(object) = self.files.objects.get(&identity) {
-            let rule = if range.write && !object.writable {
+            let rule = if range.fresh.is_some() {
+                Some("it is mapped already, and cannot be made anew; unmap it first".to_owned())
+            } else if range.write && !object.writable {
                 Some("it is mapped read-only already; make the writable mapping first".to_owned())
             } else if object.bytes != bytes {
                 Some(format!(
@@ -222,7 +250,7 @@ impl Owner {
         let id = ObjectId(self.files.next);
         let kind = ObjectKind::File {
             writable: range.write,
-            fresh: range.fresh,
+            fresh: range.fresh.is_some(),
         };
         self.ask(|request| Event::CreateObject {
             request,
