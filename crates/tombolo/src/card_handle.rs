@@ -111,7 +111,7 @@ impl Card {
         limit: Option<u64>,
     ) -> Result<AddressSpace, Error> {
         match self.link.call(Request::CreateSpace { placement, limit })? {
-            Reply::Space(asid) => Ok(AddressSpace::new(self.link.clone(), asid)),
+            Reply::Space { space, asid } => Ok(AddressSpace::new(self.link.clone(), space, asid)),
             other => Err(unexpected(&other)),
         }
     }
@@ -121,15 +121,20 @@ impl Card {
     /// # Errors
     /// A manifest that is wrong or does not match its RTL, RTL that does not compile, no such slot.
     pub fn load(&self, slot: SlotId, folder: &Path, space: &AddressSpace) -> Result<Slot, Error> {
+        if !self.link.is(space.link()) {
+            return Err(Error::OtherCard);
+        }
         let kernel = KernelPackage::open(folder)?;
         let manifest = kernel.manifest.clone();
-        let space = space.asid();
-        self.link.tell(Request::Load {
+        let request = Request::Load {
             slot,
             kernel: Box::new(kernel),
-            space,
-        })?;
-        Ok(Slot::new(self.link.clone(), slot, manifest))
+            space: space.id(),
+        };
+        match self.link.call(request)? {
+            Reply::Loaded(load) => Ok(Slot::new(self.link.clone(), slot, load, manifest)),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Where the time went since the card was opened.

@@ -193,6 +193,17 @@ pub enum Error {
         /// The rule.
         rule: &'static str,
     },
+    /// A handle whose object has ended, or another's.
+    #[error("{what} is gone: {why}")]
+    Gone {
+        /// What the handle named.
+        what: String,
+        /// How such things end.
+        why: &'static str,
+    },
+    /// An address space of one card, a slot of another.
+    #[error("the address space belongs to another card; make one with this card's create_space")]
+    OtherCard,
     /// No address space is free.
     #[error("all {spaces} address spaces of the shell are in use; drop one first")]
     NoFreeSpace {

@@ -39,6 +39,8 @@ pub use card::SlotId;
 pub use card_handle::Card;
 pub use error::{AccessError, Error, ViolationError};
 pub use message::Progress;
+#[doc(hidden)]
+pub use owner::Planted;
 pub use owner::{FileState, Owner, OwnerOptions};
 pub use pager::placement::SpacePlacement;
 pub use report::Report;

@@ -26,6 +26,11 @@ impl Link {
             .handle(request)
     }
 
+    /// Whether both lead to the same owner.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.owner, &other.owner)
+    }
+
     /// For requests whose only good answer is `Done`.
     pub(crate) fn tell(&self, request: Request) -> Result<(), Error> {
         match self.call(request)? {

@@ -11,6 +11,19 @@ use pager::placement::SpacePlacement;
 use std::fs::File;
 use units::{Asid, PageSize, Picoseconds, VirtAddr};
 
+/// Names an address space for as long as the owner lives: the next space with the same ASID has another
+/// name, so nobody reaches it with this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpaceId(pub u64);
+
+/// Names a mapping, likewise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MappingId(pub u64);
+
+/// Names one loading of a kernel into a slot, likewise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LoadId(pub u64);
+
 /// A wish of a client.
 #[derive(Debug)]
 pub enum Request {
@@ -26,7 +39,7 @@ pub enum Request {
     /// End one, with its mappings.
     DestroySpace {
         /// Which.
-        space: Asid,
+        space: SpaceId,
     },
     /// Put a kernel into a slot, in a space.
     Load {
@@ -35,17 +48,17 @@ pub enum Request {
         /// The kernel.
         kernel: Box<KernelPackage>,
         /// Its address space.
-        space: Asid,
+        space: SpaceId,
     },
-    /// Hold a slot in reset.
+    /// Stop the kernel and empty its slot.
     Unload {
-        /// Which slot.
-        slot: SlotId,
+        /// Which kernel.
+        load: LoadId,
     },
     /// Map a range of a file.
     Map {
         /// Where to.
-        space: Asid,
+        space: SpaceId,
         /// The file, opened by the client with the rights that the mapping needs.
         file: File,
         /// The file's name, for messages.
@@ -67,36 +80,24 @@ pub enum Request {
     },
     /// Write back and end a mapping.
     Unmap {
-        /// Of which space.
-        space: Asid,
-        /// First address.
-        address: VirtAddr,
-        /// Bytes.
-        bytes: u64,
+        /// Which.
+        mapping: MappingId,
     },
     /// Write back what the kernel has written so far; the mapping stays.
     Sync {
-        /// Of which space.
-        space: Asid,
-        /// First address.
-        address: VirtAddr,
-        /// Bytes.
-        bytes: u64,
+        /// Which.
+        mapping: MappingId,
     },
     /// Bring pages in before they are touched.
     Prefetch {
-        /// Of which space.
-        space: Asid,
-        /// First address.
-        address: VirtAddr,
-        /// Bytes.
-        bytes: u64,
+        /// Which.
+        mapping: MappingId,
     },
     /// Set registers that hold an argument of a kernel. The owner keeps the words, and writes them again
     /// whenever the slot leaves reset.
     SetArgument {
-        /// Which slot.
-        slot: SlotId,
+        /// Which kernel.
+        load: LoadId,
         /// Byte offset of the first.
         offset: u32,
         /// Words, one register each.
@@ -105,8 +106,8 @@ pub enum Request {
     /// Write registers of a kernel (`s_axi_control`). Refused while the slot is in reset, where they
     /// would be lost.
     WriteRegisters {
-        /// Which slot.
-        slot: SlotId,
+        /// Which kernel.
+        load: LoadId,
         /// Byte offset of the first.
         offset: u32,
         /// Words, one register each.
@@ -114,32 +115,32 @@ pub enum Request {
     },
     /// Read a register of a kernel.
     ReadRegister {
-        /// Which slot.
-        slot: SlotId,
+        /// Which kernel.
+        load: LoadId,
         /// Byte offset.
         offset: u32,
     },
     /// Start the kernel.
     Start {
-        /// Which slot.
-        slot: SlotId,
+        /// Which kernel.
+        load: LoadId,
     },
     /// Let virtual time pass until the kernel is done, at most for `slice`.
     Poll {
-        /// Which slot.
-        slot: SlotId,
+        /// Which kernel.
+        load: LoadId,
         /// How long.
         slice: Picoseconds,
     },
     /// The kernel was not done in time: stop it, and say what it waits for. The answer is an error.
     Expire {
-        /// Which slot.
-        slot: SlotId,
+        /// Which kernel.
+        load: LoadId,
     },
     /// Stop the kernel: hold it in reset, let go of its parked accesses.
     Stop {
-        /// Which slot.
-        slot: SlotId,
+        /// Which kernel.
+        load: LoadId,
     },
     /// Where did the time go?
     Report,
@@ -169,9 +170,18 @@ pub enum Reply {
         now: Picoseconds,
     },
     /// To `CreateSpace`.
-    Space(Asid),
+    Space {
+        /// Its name.
+        space: SpaceId,
+        /// Its number in the shell.
+        asid: Asid,
+    },
+    /// To `Load`.
+    Loaded(LoadId),
     /// To `Map`.
     Mapped {
+        /// Its name.
+        mapping: MappingId,
         /// Address of the first byte of the range.
         address: VirtAddr,
     },

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::link::{unexpected, Link};
-use crate::message::{Progress, Reply, Request};
+use crate::message::{LoadId, Progress, Reply, Request};
 use card::kernel::{Argument, Manifest};
 use card::SlotId;
 use units::{Picoseconds, VirtAddr};
@@ -11,6 +11,7 @@ use units::{Picoseconds, VirtAddr};
 pub struct Slot {
     link: Link,
     slot: SlotId,
+    load: LoadId,
     manifest: Manifest,
 }
 
@@ -27,12 +28,18 @@ pub enum Continue {
 const SLICE: Picoseconds = Picoseconds::from_micros(100);
 
 impl Slot {
-    pub(crate) fn new(link: Link, slot: SlotId, manifest: Manifest) -> Self {
+    pub(crate) fn new(link: Link, slot: SlotId, load: LoadId, manifest: Manifest) -> Self {
         Self {
             link,
             slot,
+            load,
             manifest,
         }
+    }
+
+    /// Which slot of the card it is.
+    pub fn id(&self) -> SlotId {
+        self.slot
     }
 
     /// The kernel's manifest.
@@ -62,7 +69,7 @@ impl Slot {
         });
         let (offset, words) = (found.offset, words.collect());
         self.link.tell(Request::SetArgument {
-            slot: self.slot,
+            load: self.load,
             offset,
             words,
         })
@@ -100,7 +107,7 @@ impl Slot {
     /// # Errors
     /// It is running, or has no `ap_start`.
     pub fn start(&mut self) -> Result<(), Error> {
-        self.link.tell(Request::Start { slot: self.slot })
+        self.link.tell(Request::Start { load: self.load })
     }
 
     /// Waits until the kernel is done, at most until `deadline` of virtual time from now. `progress`
@@ -115,11 +122,11 @@ impl Slot {
         deadline: Option<Picoseconds>,
         mut progress: impl FnMut(Progress) -> Continue,
     ) -> Result<(), Error> {
-        let slot = self.slot;
+        let load = self.load;
         let mut elapsed = Picoseconds::ZERO;
         loop {
             let rest = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
-            let now = match self.link.call(Request::Poll { slot, slice: rest })? {
+            let now = match self.link.call(Request::Poll { load, slice: rest })? {
                 Reply::Finished(now) => {
                     progress(now);
                     return Ok(());
@@ -129,11 +136,11 @@ impl Slot {
             };
             elapsed += rest;
             if progress(now) == Continue::Stop {
-                self.link.tell(Request::Stop { slot })?;
+                self.link.tell(Request::Stop { load })?;
                 return Err(Error::Interrupted);
             }
             if deadline.is_some_and(|deadline| elapsed >= deadline) {
-                return self.link.tell(Request::Expire { slot });
+                return self.link.tell(Request::Expire { load });
             }
         }
     }
@@ -144,7 +151,7 @@ impl Slot {
     /// Outside the register window, or the kernel does not answer.
     pub fn read_register(&mut self, offset: u32) -> Result<u32, Error> {
         match self.link.call(Request::ReadRegister {
-            slot: self.slot,
+            load: self.load,
             offset,
         })? {
             Reply::Register(value) => Ok(value),
@@ -159,7 +166,7 @@ impl Slot {
     /// Outside the register window; the slot is in reset since a run failed.
     pub fn write_register(&mut self, offset: u32, value: u32) -> Result<(), Error> {
         self.link.tell(Request::WriteRegisters {
-            slot: self.slot,
+            load: self.load,
             offset,
             words: vec![value],
         })

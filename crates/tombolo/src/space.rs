@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::link::{unexpected, Link};
-use crate::message::{Reply, Request};
+use crate::message::{MappingId, Reply, Request, SpaceId};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use units::{Asid, PageSize, VirtAddr};
 /// What the ports of one application see. Ends, with its mappings, when dropped.
 pub struct AddressSpace {
     link: Link,
+    id: SpaceId,
     asid: Asid,
 }
 
@@ -90,8 +91,16 @@ impl MapOptions {
 }
 
 impl AddressSpace {
-    pub(crate) fn new(link: Link, asid: Asid) -> Self {
-        Self { link, asid }
+    pub(crate) fn new(link: Link, id: SpaceId, asid: Asid) -> Self {
+        Self { link, id, asid }
+    }
+
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    pub(crate) fn id(&self) -> SpaceId {
+        self.id
     }
 
     /// Its name in the shell.
@@ -145,7 +154,7 @@ impl AddressSpace {
         let length = options.create.unwrap_or(metadata.len());
         let bytes = range_within(length, &options).map_err(refuse)?;
         let request = Request::Map {
-            space: self.asid,
+            space: self.id,
             file,
             label: name.display().to_string(),
             offset: options.offset,
@@ -157,11 +166,11 @@ impl AddressSpace {
             page_size: options.page_size,
         };
         match self.link.call(request)? {
-            Reply::Mapped { address } => {
+            Reply::Mapped { mapping, address } => {
                 let link = self.link.clone();
                 Ok(Mapping {
                     link,
-                    space: self.asid,
+                    id: mapping,
                     address,
                     bytes,
                     open: true,
@@ -231,7 +240,7 @@ fn range_within(length: u64, options: &MapOptions) -> Result<u64, String> {
 
 impl Drop for AddressSpace {
     fn drop(&mut self) {
-        if let Err(error) = self.link.tell(Request::DestroySpace { space: self.asid }) {
+        if let Err(error) = self.link.tell(Request::DestroySpace { space: self.id }) {
             tracing::error!(%error, "ending an address space: some written bytes may be lost");
         }
     }
@@ -244,7 +253,7 @@ impl Drop for AddressSpace {
 #[derive(Debug)]
 pub struct Mapping {
     link: Link,
-    space: Asid,
+    id: MappingId,
     address: VirtAddr,
     bytes: u64,
     open: bool,
@@ -266,17 +275,7 @@ impl Mapping {
     /// # Errors
     /// The file takes no more bytes, or its storage fails. What failed stays on the card.
     pub fn sync(&self) -> Result<(), Error> {
-        let Self {
-            space,
-            address,
-            bytes,
-            ..
-        } = *self;
-        self.link.tell(Request::Sync {
-            space,
-            address,
-            bytes,
-        })
+        self.link.tell(Request::Sync { mapping: self.id })
     }
 
     /// Brings the pages to the card before the kernel touches them, as far as there is room.
@@ -284,17 +283,7 @@ impl Mapping {
     /// # Errors
     /// The card is broken.
     pub fn prefetch(&self) -> Result<(), Error> {
-        let Self {
-            space,
-            address,
-            bytes,
-            ..
-        } = *self;
-        self.link.tell(Request::Prefetch {
-            space,
-            address,
-            bytes,
-        })
+        self.link.tell(Request::Prefetch { mapping: self.id })
     }
 
     /// Writes back and ends the mapping.
@@ -307,25 +296,19 @@ impl Mapping {
 
     fn end(&mut self) -> Result<(), Error> {
         self.open = false;
-        let Self {
-            space,
-            address,
-            bytes,
-            ..
-        } = *self;
-        self.link.tell(Request::Unmap {
-            space,
-            address,
-            bytes,
-        })
+        self.link.tell(Request::Unmap { mapping: self.id })
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
         if self.open {
-            if let Err(error) = self.end() {
-                tracing::error!(%error, "unmapping: some written bytes may be lost");
+            match self.end() {
+                // It ended with its space, which wrote back what was written.
+                Ok(()) | Err(Error::Gone { .. }) => {}
+                Err(error) => {
+                    tracing::error!(%error, "unmapping: some written bytes may be lost");
+                }
             }
         }
     }

@@ -13,6 +13,7 @@ mod formal;
 mod isolation;
 mod memory_model;
 mod oversubscription;
+mod owner;
 mod pager;
 mod protocol;
 mod slots;
@@ -45,6 +46,13 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["determinism.golden"],
         measure: determinism::measure,
+    },
+    Bar {
+        names: &[
+            "owner.stale_handles_wrong_bytes",
+            "owner.stale_handles_operations",
+        ],
+        measure: owner::stale_handles,
     },
     Bar {
         names: &["split.cycles_equal"],

@@ -4,6 +4,7 @@
 
 mod files;
 mod guard;
+mod handles;
 mod pump;
 mod service;
 mod slots;
@@ -12,12 +13,14 @@ mod translate;
 
 use crate::error::Error;
 use crate::io::FileIo;
-use crate::message::{Progress, Reply, Request};
+use crate::message::{Progress, Reply, Request, SpaceId};
 use crate::report::{PagingReport, Report, RunReport};
 use card::command::{Command, FaultToken};
 use card::memory::HostMemory;
 use card::{Card, WorkId};
 use files::Files;
+pub use handles::Planted;
+use handles::{Handles, MappedRange};
 use pager::fetch::ReadAhead;
 use pager::placement::SpacePlacement;
 use pager::{
@@ -68,6 +71,9 @@ pub struct OwnerOptions {
     pub platform_hash: String,
     /// Where to write what happens; a simulated card's own, if it has one.
     pub timeline: Option<Timeline>,
+    /// For tests of tests.
+    #[doc(hidden)]
+    pub planted: Option<Planted>,
 }
 
 impl Default for OwnerOptions {
@@ -83,6 +89,7 @@ impl Default for OwnerOptions {
             platform: String::new(),
             platform_hash: String::new(),
             timeline: None,
+            planted: None,
         }
     }
 }
@@ -96,6 +103,7 @@ pub struct Owner {
     buffers: Arc<HostMemory>,
     buffer_bytes: u64,
     files: Files,
+    handles: Handles,
     slots: Vec<SlotState>,
     spaces: Vec<bool>,
     work: BTreeMap<WorkId, Work>,
@@ -183,6 +191,7 @@ impl Owner {
             card,
             pager,
             io,
+            handles: Handles::new(options.planted),
             options,
             buffers,
             buffer_bytes,
@@ -214,7 +223,9 @@ impl Owner {
                 now: self.card.now(),
             }),
             Request::CreateSpace { placement, limit } => {
-                self.create_space(placement, limit).map(Reply::Space)
+                let asid = self.create_space(placement, limit)?;
+                let space = self.handles.add_space(asid);
+                Ok(Reply::Space { space, asid })
             }
             Request::DestroySpace { space } => self.destroy_space(space),
             Request::Load {
@@ -222,7 +233,7 @@ impl Owner {
                 kernel,
                 space,
             } => self.load(slot, *kernel, space),
-            Request::Unload { slot } => self.unload(slot),
+            Request::Unload { load } => self.unload(self.slot_of(load)?),
             Request::Map {
                 space,
                 file,
@@ -244,19 +255,29 @@ impl Owner {
                     fresh,
                     page_size,
                 };
-                let address = self.map(space, file, label, range)?;
-                Ok(Reply::Mapped { address })
+                let asid = self.handles.space(space)?;
+                let address = self.map(asid, file, label, range)?;
+                let mapping = self.handles.add_mapping(MappedRange {
+                    space,
+                    asid,
+                    address,
+                    bytes,
+                });
+                Ok(Reply::Mapped { mapping, address })
             }
-            Request::Unmap {
-                space,
-                address,
-                bytes,
-            } => self.unmap(space, address, bytes).map(|()| Reply::Done),
-            Request::Sync {
-                space,
-                address,
-                bytes,
-            } => {
+            Request::Unmap { mapping } => {
+                let range = self.handles.mapping(mapping)?;
+                self.handles.end_mapping(mapping);
+                self.unmap(range.asid, range.address, range.bytes)?;
+                Ok(Reply::Done)
+            }
+            Request::Sync { mapping } => {
+                let MappedRange {
+                    asid: space,
+                    address,
+                    bytes,
+                    ..
+                } = self.handles.mapping(mapping)?;
                 let files = self.files.mapped_in(space, address, bytes);
                 let request = |request| Event::Sync {
                     request,
@@ -267,39 +288,36 @@ impl Owner {
                 self.ask(request)?;
                 self.make_durable(&files).map(|()| Reply::Done)
             }
-            Request::Prefetch {
-                space,
-                address,
-                bytes,
-            } => {
+            Request::Prefetch { mapping } => {
+                let range = self.handles.mapping(mapping)?;
                 self.tell(Event::Prefetch {
-                    asid: space,
-                    address,
-                    bytes,
+                    asid: range.asid,
+                    address: range.address,
+                    bytes: range.bytes,
                 })?;
                 Ok(Reply::Done)
             }
             Request::SetArgument {
-                slot,
+                load,
                 offset,
                 words,
             } => self
-                .set_argument(slot, offset, &words)
+                .set_argument(self.slot_of(load)?, offset, &words)
                 .map(|()| Reply::Done),
             Request::WriteRegisters {
-                slot,
+                load,
                 offset,
                 words,
             } => self
-                .write_raw_registers(slot, offset, &words)
+                .write_raw_registers(self.slot_of(load)?, offset, &words)
                 .map(|()| Reply::Done),
-            Request::ReadRegister { slot, offset } => {
-                self.read_register(slot, offset).map(Reply::Register)
-            }
-            Request::Start { slot } => self.start(slot).map(|()| Reply::Done),
-            Request::Poll { slot, slice } => self.poll(slot, slice),
-            Request::Expire { slot } => self.expire(slot),
-            Request::Stop { slot } => self.stop(slot).map(|()| Reply::Done),
+            Request::ReadRegister { load, offset } => self
+                .read_register(self.slot_of(load)?, offset)
+                .map(Reply::Register),
+            Request::Start { load } => self.start(self.slot_of(load)?).map(|()| Reply::Done),
+            Request::Poll { load, slice } => self.poll(self.slot_of(load)?, slice),
+            Request::Expire { load } => self.expire(self.slot_of(load)?),
+            Request::Stop { load } => self.stop(self.slot_of(load)?).map(|()| Reply::Done),
             Request::Report => Ok(Reply::Report(Box::new(self.report()?))),
         }
     }
@@ -349,7 +367,10 @@ impl Owner {
         Ok(asid)
     }
 
-    fn destroy_space(&mut self, space: Asid) -> Result<Reply, Error> {
+    fn destroy_space(&mut self, space: SpaceId) -> Result<Reply, Error> {
+        let id = space;
+        let space = self.handles.space(id)?;
+        self.handles.end_space(id);
         for number in 0..self.slots.len() {
             if self.slots[number].loaded_in(space) {
                 self.unload(card::SlotId(number as u8))?;

@@ -4,7 +4,7 @@ use super::guard::IDLE_INTERRUPTS;
 use super::pump::Work;
 use super::Owner;
 use crate::error::{AccessError, Error};
-use crate::message::Reply;
+use crate::message::{Reply, SpaceId};
 use crate::report::RunReport;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
 use card::{HostWork, SlotId};
@@ -122,8 +122,9 @@ impl Owner {
         &mut self,
         slot: SlotId,
         kernel: KernelPackage,
-        space: Asid,
+        space: SpaceId,
     ) -> Result<Reply, Error> {
+        let space = self.handles.space(space)?;
         if self.slot(slot)?.loaded.is_some() {
             self.unload(slot)?;
         }
@@ -143,7 +144,7 @@ impl Owner {
             configured: state.configured.take(),
             ..SlotState::default()
         };
-        Ok(Reply::Done)
+        Ok(Reply::Loaded(self.handles.add_load(slot)))
     }
 
     /// Lets pass the time that it takes to put another kernel into a slot; other slots work meanwhile. A
@@ -165,6 +166,7 @@ impl Owner {
     }
 
     pub(super) fn unload(&mut self, slot: SlotId) -> Result<Reply, Error> {
+        self.handles.end_load(slot);
         self.stop(slot)?;
         let state = self.slot(slot)?;
         *state = SlotState {

@@ -1,0 +1,103 @@
+//! Does a handle that outlived its object reach nothing, and least of all somebody else's data?
+
+mod torture;
+
+use std::fs;
+use tempfile::TempDir;
+use tombolo::{
+    Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions, Planted, SlotId,
+};
+
+fn functional() -> Card {
+    Card::functional(FunctionalCard::new(FunctionalConfig::default())).unwrap()
+}
+
+/// The next space has the same number in the shell, its first mapping the same address.
+#[test]
+fn a_mapping_that_outlived_its_space_ends_no_other() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (old_bytes, new_bytes) = (vec![1; 5000], vec![2; 5000]);
+    fs::write(path("a"), &old_bytes).unwrap();
+    fs::write(path("b"), &new_bytes).unwrap();
+    let card = functional();
+    let space = card.create_space().unwrap();
+    let old = space.map_file(&path("a"), MapOptions::read_only()).unwrap();
+    let forgotten = space.map_file(&path("a"), MapOptions::read_only()).unwrap();
+    drop(space);
+    let space = card.create_space().unwrap();
+    let new = space.map_file(&path("b"), MapOptions::read_only()).unwrap();
+    assert_eq!(new.address(), old.address());
+    for result in [old.sync(), old.prefetch(), old.unmap()] {
+        let error = result.unwrap_err();
+        assert!(matches!(error, Error::Gone { .. }), "{error}");
+        assert!(
+            error.to_string().contains("its address space ended"),
+            "{error}"
+        );
+    }
+    drop(forgotten);
+    let output = space
+        .map_file(&path("o"), MapOptions::create(new.bytes()))
+        .unwrap();
+    let kernel = card::sim::home().join("kernels/copy");
+    let mut slot = card.load(SlotId(0), &kernel, &space).unwrap();
+    slot.set_pointer("input", new.address()).unwrap();
+    slot.set_pointer("output", output.address()).unwrap();
+    slot.set("bytes", new.bytes()).unwrap();
+    slot.start().unwrap();
+    slot.wait(None, |_| Continue::Yes).unwrap();
+    output.unmap().unwrap();
+    new.unmap().unwrap();
+    assert!(fs::read(path("o")).unwrap() == new_bytes);
+}
+
+#[test]
+fn a_slot_from_before_another_load_drives_nothing() {
+    let card = functional();
+    let space = card.create_space().unwrap();
+    let kernel = card::sim::home().join("kernels/copy");
+    let mut old = card.load(SlotId(0), &kernel, &space).unwrap();
+    let mut new = card.load(SlotId(0), &kernel, &space).unwrap();
+    new.set("bytes", 64).unwrap();
+    let results = [
+        old.set("bytes", 7),
+        old.start(),
+        old.read_register(0).map(drop),
+        old.wait(None, |_| Continue::Yes),
+    ];
+    for result in results {
+        let error = result.unwrap_err();
+        assert!(matches!(error, Error::Gone { .. }), "{error}");
+    }
+    drop(old);
+    new.read_register(0).unwrap();
+    drop(space);
+    let error = new.start().unwrap_err();
+    assert!(matches!(error, Error::Gone { .. }), "{error}");
+}
+
+#[test]
+fn a_space_of_another_card_is_refused() {
+    let (here, there) = (functional(), functional());
+    let space = there.create_space().unwrap();
+    let kernel = card::sim::home().join("kernels/copy");
+    let refused = here.load(SlotId(0), &kernel, &space).err().unwrap();
+    assert!(matches!(refused, Error::OtherCard), "{refused}");
+}
+
+#[test]
+fn random_operations_with_handles_dropped_in_any_order() {
+    let found = torture::run(20_000, 3, 1, None);
+    assert_eq!(found.wrong, 0, "{found:?}");
+    assert!(found.stale > 500, "{found:?}");
+}
+
+/// The judge must be able to see: with each mistake planted, it does.
+#[test]
+fn planted_mistakes_are_found() {
+    for planted in [Planted::StaleMapping, Planted::StaleSlot] {
+        let found = torture::run(3_000, 2, 2, Some(planted));
+        assert!(found.wrong > 0, "{planted:?} was not found: {found:?}");
+    }
+}
