@@ -20,25 +20,26 @@ help:
 setup:
 	@tools/setup
 
-demo: setup
-	@cargo build --quiet --release --bin tombolo
+demo:
+	@tools/setup --to-run
+	@tools/progress --quiet "Compiling (cargo)" cargo build --release --bin tombolo
 	@tools/demo
 
 test: lint test-rtl test-rust
 	@tools/demo --small
 
 lint: setup
-	cargo fmt --check
-	cargo clippy --quiet --workspace --all-targets -- -D warnings
-	tools/lint-rtl
+	@tools/progress "Lint: Rust" tools/lint-rust
+	@tools/progress "Lint: RTL" tools/lint-rtl
 
 test-rtl: setup
-	$(PYTHON) -m pytest -q rtl kernels tools
+	@tools/progress "Tests: RTL" $(PYTHON) -m pytest -q rtl kernels tools
 
 test-rust: setup
-	cargo test --quiet --release --workspace
+	@tools/progress "Tests: Rust" cargo test --release --workspace
 
 bench: setup
+	@tools/progress --quiet "Compiling (cargo)" cargo build --release --bin tombolo-bench
 	@cargo run --quiet --release --bin tombolo-bench -- $(if $(ONLY),--only $(ONLY))
 
 clean:
