@@ -126,6 +126,17 @@ pub struct MappingInfo {
     pub write: bool,
 }
 
+/// What programs of the host may do with a page of shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HostAccess {
+    /// Nothing: the card owns the page. Any access is trapped.
+    None,
+    /// Read: the card has a copy that it may read. Writes are trapped.
+    Read,
+    /// Everything: the card has no copy.
+    ReadWrite,
+}
+
 /// The good end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Success {
@@ -183,6 +194,20 @@ pub enum Action {
         buffer: BufferId,
         /// Where in the buffer.
         buffer_offset: u64,
+    },
+    /// Change what programs may do with a page of host memory. Done when no program can do more than
+    /// that any longer, in any thread.
+    ProtectHost {
+        /// Comes back in [`Event::IoDone`](crate::Event::IoDone); the count of bytes means nothing.
+        io: IoId,
+        /// Which memory.
+        object: ObjectId,
+        /// First byte of the page.
+        offset: u64,
+        /// Bytes of the page.
+        bytes: u64,
+        /// What is allowed from now on.
+        access: HostAccess,
     },
     /// Tell the shell where the page table of a space is. The table is zeroed.
     EnableSpace {

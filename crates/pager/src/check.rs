@@ -177,7 +177,8 @@ impl Pager {
     fn check_requests(&self, findings: &mut Findings) {
         let mut counts: BTreeMap<RequestId, u64> = BTreeMap::new();
         for page in self.pages.values() {
-            for request in page.joined.iter().chain(&page.wanted).chain(&page.leaving) {
+            let lists = [&page.joined, &page.wanted, &page.leaving, &page.returning];
+            for request in lists.into_iter().flatten() {
                 *counts.entry(*request).or_default() += 1;
             }
         }
@@ -195,6 +196,51 @@ impl Pager {
         findings.expect(counts.is_empty(), || {
             format!("pages hold ended requests: {counts:?}")
         });
+    }
+
+    /// The rules of shared memory, and that they are only about it.
+    fn check_shared(&self, key: ObjectPage, page: &Page, expect: &mut impl FnMut(bool, &str)) {
+        let shared = self.host_address(key).is_some();
+        let of_shared_memory = matches!(
+            page.state,
+            State::Claiming
+                | State::Upgrading
+                | State::WritingBack {
+                    stage: Stage::Returning | Stage::Yielding,
+                    ..
+                }
+        );
+        let of_buffers = page.state.part().is_some()
+            || matches!(
+                page.state,
+                State::AwaitingBuffer
+                    | State::WritingBack {
+                        stage: Stage::AwaitingBuffer,
+                        ..
+                    }
+            );
+        expect(
+            !(if shared { of_buffers } else { of_shared_memory }),
+            "shared memory moves without a buffer, and nothing else does",
+        );
+        expect(
+            shared || (page.exclusive && page.returning.is_empty()),
+            "what programs do not share is the card's alone",
+        );
+        let writable = page.entries.iter().any(|entry| entry.write);
+        expect(
+            page.exclusive || !writable,
+            "a page that programs may read cannot be written by the card",
+        );
+        let rests = matches!(page.state, State::Resident | State::Installing { .. });
+        expect(
+            page.exclusive || !rests || !page.dirty,
+            "a page that programs may read is not dirty",
+        );
+        expect(
+            page.state != State::Upgrading || !page.exclusive,
+            "a page is upgraded once",
+        );
     }
 
     fn check_page(&self, key: ObjectPage, page: &Page, findings: &mut Findings) {
@@ -258,10 +304,11 @@ impl Pager {
                 || (state.serves()
                     || matches!(
                         state,
-                        State::WritingBack {
-                            purpose: Purpose::Clean,
-                            ..
-                        }
+                        State::Upgrading
+                            | State::WritingBack {
+                                purpose: Purpose::Clean,
+                                ..
+                            }
                     )),
             "a page has entries only while its frame holds its data",
         );
@@ -278,7 +325,10 @@ impl Pager {
             "a page is copied out after its drain",
         );
         expect(
-            page.waiters.is_empty() || !state.serves(),
+            !state.serves()
+                || page.waiters.iter().all(|waiter| {
+                    page.awaits_upgrade(waiter) && matches!(state, State::Installing { .. })
+                }),
             "nobody waits for a page that is there",
         );
         expect(
@@ -307,10 +357,13 @@ impl Pager {
                 "an entry follows a mapping",
             );
         }
+        self.check_shared(key, page, &mut expect);
         let at_rest = state == State::Resident && page.unreported == 0;
         expect(
             !at_rest
-                || (page.wanted.is_empty() && page.leaving.is_empty() && page.joined.is_empty()),
+                || [&page.wanted, &page.leaving, &page.joined, &page.returning]
+                    .iter()
+                    .all(|requests| requests.is_empty()),
             "nobody waits for a page at rest",
         );
     }

@@ -59,6 +59,6 @@ impl Pager {
             && !page.cleaned
             && !page.unsaved
             && !self.examined.contains(&key)
-            && object.kind != ObjectKind::Anonymous
+            && matches!(object.kind, ObjectKind::File { .. })
     }
 }

@@ -302,6 +302,33 @@ pub enum PagerError {
         /// Why.
         error: IoError,
     },
+    /// Host memory of which a page is not whole.
+    #[error(
+        "{object} is host memory of {bytes} bytes, not whole pages of {page}: round its length up"
+    )]
+    PartialHostPage {
+        /// The object.
+        object: ObjectId,
+        /// Its length.
+        bytes: u64,
+        /// Size of its pages.
+        page: PageSize,
+    },
+    /// The protection of a page of host memory could not be changed.
+    #[error(
+        "the protection of {bytes} bytes at offset {offset} of {object} could not be changed: {error}; \
+         a process may have only so many ranges of different protection (vm.max_map_count): use larger pages"
+    )]
+    HostMemory {
+        /// The object.
+        object: ObjectId,
+        /// Where.
+        offset: u64,
+        /// How much.
+        bytes: u64,
+        /// Why.
+        error: IoError,
+    },
     /// The card failed a transfer.
     #[error("the card failed to {direction} {bytes} bytes at offset {offset} of {object} ({status:?}): reset the card")]
     Card {

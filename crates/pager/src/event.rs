@@ -3,7 +3,7 @@
 use crate::error::IoError;
 use crate::ids::{FaultToken, IoId, ObjectId, OperationId, RequestId};
 use crate::placement::SpacePlacement;
-use units::{Asid, PageSize, VirtAddr};
+use units::{Asid, HostAddr, PageSize, VirtAddr};
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +19,12 @@ pub enum ObjectKind {
     /// Memory that starts as zeroes and lives until the object is closed. Its pages are written to
     /// the owner's backing only when they are evicted or synced.
     Anonymous,
+    /// Memory of the host that programs read and write as they like, kept coherent page by page
+    /// (docs/blocks/pager.md, "Shared memory"). Data moves between it and frames without a buffer.
+    Host {
+        /// First byte, as the card sees it.
+        memory: HostAddr,
+    },
 }
 
 impl ObjectKind {
@@ -26,7 +32,7 @@ impl ObjectKind {
     pub const fn writable(self) -> bool {
         match self {
             Self::File { writable, .. } => writable,
-            Self::Anonymous => true,
+            Self::Anonymous | Self::Host { .. } => true,
         }
     }
 
@@ -35,6 +41,7 @@ impl ObjectKind {
         match self {
             Self::File { fresh, .. } => fresh,
             Self::Anonymous => true,
+            Self::Host { .. } => false,
         }
     }
 }
@@ -175,6 +182,18 @@ pub enum Event {
         address: VirtAddr,
         /// Bytes.
         bytes: u64,
+    },
+    /// A program's access to a page of host memory was trapped. Complete when the program may have another
+    /// try.
+    HostTrap {
+        /// Who asks.
+        request: RequestId,
+        /// Which memory.
+        object: ObjectId,
+        /// Any byte of the page.
+        offset: u64,
+        /// A write.
+        write: bool,
     },
     /// A kernel's access waits.
     Fault {

@@ -87,6 +87,7 @@ impl Pager {
                 for step in steps {
                     self.issued.command(step, out);
                 }
+                self.upgrade(key, out);
             }
             _ => {}
         }
@@ -147,7 +148,12 @@ impl Pager {
         let Some(page) = self.pages.get_mut(&key) else {
             return steps;
         };
-        for waiter in std::mem::take(&mut page.waiters) {
+        let (later, now) = std::mem::take(&mut page.waiters)
+            .into_iter()
+            .partition(|waiter| page.awaits_upgrade(waiter));
+        page.waiters = later;
+        let now: Vec<Waiter> = now;
+        for waiter in now {
             self.serve_one(key, waiter, &mut steps, out);
         }
         steps
@@ -174,8 +180,11 @@ impl Pager {
             .and_then(|space| space.find(address))
             .filter(|(_, _, page)| *page == key)
             .map(|(_, mapping, _)| (mapping.read, mapping.write));
-        let place = self.pages.get(&key).map(|page| (page.frame, page.size));
-        let (Some((read, write)), Some((Some(frame), size))) = (rights, place) else {
+        let place = self
+            .pages
+            .get(&key)
+            .map(|page| (page.frame, page.size, page.exclusive));
+        let (Some((read, write)), Some((Some(frame), size, exclusive))) = (rights, place) else {
             return self.fail_access(waiter, AccessError::NotMapped, out);
         };
         let marks = waiter.writes() && !self.sabotaged(Sabotage::ForgetAnsweredWrite);
@@ -184,7 +193,7 @@ impl Pager {
             size,
             target: Target::Card,
             read,
-            write,
+            write: write && exclusive,
             accessed: waiter.access().is_some(),
             dirty: marks,
         };

@@ -35,9 +35,6 @@ impl Pager {
         if page.is_hint() {
             self.statistics.pages_hinted += 1;
         }
-        if !zero {
-            page.enter(State::AwaitingBuffer);
-        }
         page.moved = 0;
         let (urgency, size, stripe) = (page.urgency, page.size, page.stripe);
         if stripe == Stripe::NONE {
@@ -46,11 +43,16 @@ impl Pager {
         if let Some(space) = charged.and_then(|asid| self.spaces.get_mut(&asid)) {
             space.charged += size.bytes();
         }
-        if zero {
+        if self.host_address(key).is_some() {
+            self.claim(key, out);
+        } else if zero {
             self.statistics.pages_zeroed += 1;
             self.statistics.bytes_zeroed += size.bytes();
             self.load(key, None, out);
         } else {
+            if let Some(page) = self.pages.get_mut(&key) {
+                page.enter(State::AwaitingBuffer);
+            }
             self.buffer_queue.push(key, urgency);
         }
     }
@@ -152,7 +154,7 @@ impl Pager {
     }
 
     /// Moves the data into the frame, and the entries behind it.
-    fn load(&mut self, key: ObjectPage, part: Option<Part>, out: &mut Vec<Action>) {
+    pub(crate) fn load(&mut self, key: ObjectPage, part: Option<Part>, out: &mut Vec<Action>) {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
@@ -191,7 +193,16 @@ impl Pager {
     ) -> Vec<Operation> {
         let Some(part) = part else {
             let bytes = size;
-            return vec![Operation::Zero { to, bytes, stripe }];
+            let copy = match self.host_address(key) {
+                Some(from) => Operation::CopyIn {
+                    from,
+                    to,
+                    bytes,
+                    stripe,
+                },
+                None => Operation::Zero { to, bytes, stripe },
+            };
+            return vec![copy];
         };
         let bytes = self.piece(key).bytes.next_multiple_of(ROW_BYTES);
         let mut copies = vec![Operation::CopyIn {
@@ -299,8 +310,16 @@ impl Pager {
     }
 
     /// The page cannot be had: its frame is free again, and whoever waits is told.
-    fn fail_fill(&mut self, key: ObjectPage, reason: AccessError, out: &mut Vec<Action>) {
+    pub(crate) fn fail_fill(
+        &mut self,
+        key: ObjectPage,
+        reason: AccessError,
+        out: &mut Vec<Action>,
+    ) {
         self.fail_waiters(key, reason, out);
+        if self.yield_failed(key, out) {
+            return;
+        }
         self.give_frame_back(key);
         self.end_all_requests(key, Ok(()), out);
         self.forget(key);

@@ -66,13 +66,22 @@ impl Step {
     }
 }
 
+/// What I/O is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Io {
+    /// Bytes between an object and a buffer.
+    Move(Direction),
+    /// Another protection of a page of host memory.
+    Protect,
+}
+
 /// What has been issued and not yet answered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Issued {
     next_operation: u32,
     next_io: u64,
     operations: BTreeMap<OperationId, Meaning>,
-    io: BTreeMap<IoId, (ObjectPage, Direction)>,
+    io: BTreeMap<IoId, (ObjectPage, Io)>,
 }
 
 impl Issued {
@@ -97,9 +106,18 @@ impl Issued {
 
     /// A name for new I/O.
     pub(crate) fn io(&mut self, page: ObjectPage, direction: Direction) -> IoId {
+        self.begin_io(page, Io::Move(direction))
+    }
+
+    /// A name for a change of protection.
+    pub(crate) fn protect(&mut self, page: ObjectPage) -> IoId {
+        self.begin_io(page, Io::Protect)
+    }
+
+    fn begin_io(&mut self, page: ObjectPage, what: Io) -> IoId {
         let id = IoId(self.next_io);
         self.next_io += 1;
-        self.io.insert(id, (page, direction));
+        self.io.insert(id, (page, what));
         id
     }
 
@@ -107,7 +125,7 @@ impl Issued {
         self.operations.remove(&id)
     }
 
-    pub(crate) fn io_done(&mut self, id: IoId) -> Option<(ObjectPage, Direction)> {
+    pub(crate) fn io_done(&mut self, id: IoId) -> Option<(ObjectPage, Io)> {
         self.io.remove(&id)
     }
 

@@ -35,6 +35,7 @@ pub mod fetch;
 mod fill;
 mod frame;
 mod grow;
+mod host_memory;
 pub mod ids;
 mod issue;
 mod object;
@@ -52,7 +53,7 @@ mod table;
 pub mod testing;
 mod writeback;
 
-pub use action::{Action, MappingInfo, Operation, Success};
+pub use action::{Action, HostAccess, MappingInfo, Operation, Success};
 pub use config::{ChannelMemory, Config, InstallOrder};
 pub use error::{AccessError, ConfigError, Direction, IoError, PagerError};
 pub use event::{Event, FaultCause, ObjectKind, OperationStatus};

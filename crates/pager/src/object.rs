@@ -4,7 +4,7 @@ use crate::event::ObjectKind;
 use crate::extent::ExtentSet;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use units::{Asid, PageSize, VirtAddr};
+use units::{Asid, HostAddr, PageSize, VirtAddr};
 
 /// A file, a range of one, or memory.
 #[derive(Clone, Debug, Hash)]
@@ -45,6 +45,14 @@ impl Object {
         self.bytes
             .saturating_sub(index << self.page_size.bits())
             .min(self.page_size.bytes())
+    }
+
+    /// Where a page of host memory begins, as the card sees it; `None` for other objects.
+    pub(crate) fn host_address(&self, index: u64) -> Option<HostAddr> {
+        match self.kind {
+            ObjectKind::Host { memory } => Some(memory.offset(index << self.page_size.bits())),
+            ObjectKind::File { .. } | ObjectKind::Anonymous => None,
+        }
     }
 
     /// The saved content of a page is zero: nothing needs to be read.

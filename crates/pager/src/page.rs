@@ -36,6 +36,10 @@ pub enum Stage {
     CopyingOut(Part),
     /// From the buffer to the object.
     Writing(Part),
+    /// Shared memory: from the frame to host memory. Nobody can write either meanwhile.
+    Returning,
+    /// Shared memory: host memory is complete; programs are being let in again.
+    Yielding,
 }
 
 /// Where a page is in its life. `docs/blocks/pager.md` has the diagram; [`State::may_become`] is the
@@ -46,6 +50,8 @@ pub enum State {
     Waiting,
     /// Has a frame; no DMA buffer is free yet.
     AwaitingBuffer,
+    /// Shared memory: has a frame; programs are being kept from writing (or from touching) the page.
+    Claiming,
     /// From the object to the buffer; all but the last piece of a page that is larger than a buffer from
     /// there to the frame as well.
     Reading(Part),
@@ -65,6 +71,9 @@ pub enum State {
     },
     /// The frame holds the page's data.
     Resident,
+    /// Shared memory: the frame holds the data, and the card is to write it; programs are being kept from
+    /// reading the page.
+    Upgrading,
     /// Dirty data goes back to the object.
     WritingBack {
         /// Why.
@@ -79,12 +88,19 @@ impl State {
     pub fn may_become(self, next: Self) -> bool {
         use State::*;
         match (self, next) {
-            (Waiting, AwaitingBuffer | Loading { .. } | Installing { .. })
+            (Waiting, AwaitingBuffer | Claiming | Loading { .. } | Installing { .. })
             | (AwaitingBuffer, Reading(_))
+            | (Claiming, Loading { .. } | Installing { .. })
+            | (Resident, Upgrading)
+            | (Upgrading, Resident)
             | (Reading(_), Loading { .. } | Installing { .. })
             | (Loading { .. }, Loading { .. } | Installing { .. } | Resident)
             | (Installing { .. }, Resident) => true,
             (Resident, WritingBack { stage, .. }) => stage == Stage::Draining,
+            // The copy to the card failed.
+            (Loading { .. }, WritingBack { purpose, stage }) => {
+                (purpose, stage) == (Purpose::Release, Stage::Yielding)
+            }
             (
                 WritingBack { purpose, stage },
                 WritingBack {
@@ -98,13 +114,16 @@ impl State {
                         (Stage::Draining, Stage::AwaitingBuffer)
                             | (Stage::AwaitingBuffer, Stage::CopyingOut(_))
                             | (Stage::CopyingOut(_), Stage::Writing(_))
+                            | (Stage::Draining, Stage::Returning | Stage::Yielding)
+                            | (Stage::Returning, Stage::Yielding)
                     )
             }
             // Clean after all, or saved, or refused.
             (WritingBack { purpose, stage }, Resident) => match stage {
                 Stage::Draining => purpose == Purpose::Clean,
                 Stage::AwaitingBuffer => false,
-                Stage::CopyingOut(_) | Stage::Writing(_) => true,
+                Stage::CopyingOut(_) | Stage::Writing(_) | Stage::Returning => true,
+                Stage::Yielding => purpose == Purpose::Clean,
             },
             // Somebody wants the page again that has just been released.
             (WritingBack { .. }, Waiting) => self.may_end(),
@@ -117,12 +136,16 @@ impl State {
         matches!(
             self,
             Self::Waiting
+                | Self::Claiming
                 | Self::Reading(_)
                 | Self::Loading { .. }
                 | Self::WritingBack {
                     purpose: Purpose::Release,
                     // A failed copy of what is discarded anyway is as good as none.
-                    stage: Stage::Draining | Stage::CopyingOut(_) | Stage::Writing(_),
+                    stage: Stage::Draining
+                        | Stage::CopyingOut(_)
+                        | Stage::Writing(_)
+                        | Stage::Yielding,
                 }
         )
     }
@@ -217,6 +240,9 @@ pub(crate) struct Page {
     pub(crate) charged: Option<Asid>,
     /// How the frame is striped.
     pub(crate) stripe: Stripe,
+    /// The card alone may touch the page, so it may write. False only for a page of host memory that
+    /// programs may read as well.
+    pub(crate) exclusive: bool,
     /// Entries, as the commands issued so far leave them.
     pub(crate) entries: Vec<Entry>,
     /// Invalidate and Protect commands whose report is outstanding. Until it is zero, accesses may
@@ -242,6 +268,8 @@ pub(crate) struct Page {
     pub(crate) wanted: Vec<RequestId>,
     /// Requests that end when the page has left, or is found to be used by others.
     pub(crate) leaving: Vec<RequestId>,
+    /// Writes of programs to host memory: they end when the card has no copy.
+    pub(crate) returning: Vec<RequestId>,
 }
 
 impl Page {
@@ -254,6 +282,7 @@ impl Page {
             moved: 0,
             charged: None,
             stripe: Stripe::NONE,
+            exclusive: true,
             entries: Vec::new(),
             unreported: 0,
             examining: 0,
@@ -266,6 +295,7 @@ impl Page {
             joined: Vec::new(),
             wanted: Vec::new(),
             leaving: Vec::new(),
+            returning: Vec::new(),
         }
     }
 
@@ -303,6 +333,11 @@ impl Page {
     /// Somebody wants an entry or an answer, and not just its data on the card.
     pub(crate) fn wants_entry(&self) -> bool {
         self.waiters.iter().any(|waiter| waiter.wish != Wish::Load)
+    }
+
+    /// A waiter has to wait for the right to write, although the data is there.
+    pub(crate) fn awaits_upgrade(&self, waiter: &Waiter) -> bool {
+        waiter.writes() && !self.exclusive
     }
 
     /// Nobody stands still for it.

@@ -9,7 +9,7 @@ use crate::eviction::{EvictionPolicy, Fifo};
 use crate::fetch::{FetchPolicy, OnDemand};
 use crate::frame::FrameMemory;
 use crate::ids::{ObjectId, OperationId, RequestId};
-use crate::issue::{Issued, Meaning};
+use crate::issue::{Io, Issued, Meaning};
 use crate::object::Object;
 use crate::page::{ObjectPage, Page};
 use crate::placement::{Placement, RoundRobin};
@@ -203,6 +203,12 @@ impl Pager {
                 address,
                 bytes,
             } => self.prefetch(asid, address, bytes, out),
+            Event::HostTrap {
+                request,
+                object,
+                offset,
+                write,
+            } => self.host_trap(request, object, (offset, write), out),
             Event::Fault {
                 token,
                 asid,
@@ -218,8 +224,9 @@ impl Pager {
                 dirty,
             } => self.operation_done(id, status, accessed, dirty, out),
             Event::IoDone { id, result } => match self.issued.io_done(id) {
-                Some((page, Direction::Read)) => self.read_done(page, result, out),
-                Some((page, Direction::Write)) => self.write_done(page, result, out),
+                Some((page, Io::Move(Direction::Read))) => self.read_done(page, result, out),
+                Some((page, Io::Move(Direction::Write))) => self.write_done(page, result, out),
+                Some((page, Io::Protect)) => self.host_protected(page, result, out),
                 None => {}
             },
             Event::SlotStopped {
@@ -373,7 +380,10 @@ impl Pager {
         let size = self.page_size_of(key.object);
         let moved = self.pages.get(&key).map_or(0, |page| page.moved);
         let left = self.bytes_on(key).saturating_sub(moved);
-        let room = PageSize::KIB_4.bytes() << self.buffers.class_for(size);
+        let room = match self.host_address(key) {
+            Some(_) => size.bytes(),
+            None => PageSize::KIB_4.bytes() << self.buffers.class_for(size),
+        };
         Piece {
             offset: (key.index << size.bits()) + moved,
             bytes: left.min(room),

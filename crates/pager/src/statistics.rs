@@ -37,6 +37,14 @@ pub struct Statistics {
     pub set_conflicts: u64,
     /// Page tables that have moved to larger ones.
     pub tables_grown: u64,
+    /// Accesses of programs to shared memory that were trapped.
+    pub host_traps: u64,
+    /// Pages of shared memory that the card had to read and got to write, without moving data.
+    pub pages_upgraded: u64,
+    /// Pages of shared memory that the card owned, and programs may read again.
+    pub pages_shared: u64,
+    /// Pages of shared memory that left the card: programs have them to themselves again.
+    pub pages_returned: u64,
     /// Pages brought in before anybody touched them.
     pub pages_hinted: u64,
 }

@@ -39,6 +39,9 @@ impl Pager {
         for step in self.serve(key, out) {
             self.issued.command(step, out);
         }
+        if self.upgrade(key, out) {
+            return;
+        }
         let Some((page, object)) = self.pages.get(&key).zip(self.objects.get(&key.object)) else {
             return;
         };
@@ -65,6 +68,8 @@ impl Pager {
                 self.end_requests(leaving.into_iter().flatten(), Ok(()), out);
                 self.settle_resident(key, out);
             }
+        } else if !page.returning.is_empty() {
+            self.begin_write_back(key, Purpose::Release, out);
         } else if !page.wanted.is_empty() {
             self.begin_write_back(key, Purpose::Clean, out);
         } else if !stays && !page.unsaved {
@@ -149,6 +154,9 @@ impl Pager {
     /// Nothing can write the page now, and the dirty bit is exact.
     fn drained(&mut self, key: ObjectPage, purpose: Purpose, out: &mut Vec<Action>) {
         let writes = self.writes_back(key);
+        if self.host_address(key).is_some() {
+            return self.host_drained(key, purpose, writes, out);
+        }
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
@@ -231,6 +239,9 @@ impl Pager {
         status: OperationStatus,
         out: &mut Vec<Action>,
     ) {
+        if self.returned(key, status, out) {
+            return;
+        }
         let mut piece = self.piece(key);
         if self.sabotaged(Sabotage::WriteTail) {
             piece.bytes = self.page_size_of(key.object).bytes();
@@ -312,7 +323,7 @@ impl Pager {
     }
 
     /// The end of a write-back.
-    fn written_back(
+    pub(crate) fn written_back(
         &mut self,
         key: ObjectPage,
         purpose: Purpose,
@@ -343,7 +354,10 @@ impl Pager {
         let mut ended = std::mem::take(&mut page.joined);
         match (purpose, result) {
             (Purpose::Release, Ok(())) => return self.released(key, ended, out),
-            (Purpose::Release, Err(_)) => ended.append(&mut page.leaving),
+            (Purpose::Release, Err(_)) => {
+                ended.append(&mut page.leaving);
+                ended.append(&mut page.returning);
+            }
             (Purpose::Clean, _) => {}
         }
         page.enter(State::Resident);
@@ -361,6 +375,7 @@ impl Pager {
         };
         ended.append(&mut page.leaving);
         ended.append(&mut page.wanted);
+        ended.append(&mut page.returning);
         if page.waiters.is_empty() {
             self.forget(key);
         } else {

@@ -36,6 +36,7 @@ impl Pager {
         let mut ended = std::mem::take(&mut page.joined);
         ended.append(&mut page.wanted);
         ended.append(&mut page.leaving);
+        ended.append(&mut page.returning);
         self.end_requests(ended, result, out);
     }
 

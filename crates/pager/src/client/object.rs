@@ -31,6 +31,15 @@ impl Pager {
                 page,
                 sizes,
             }),
+            Entry::Vacant(_)
+                if matches!(kind, ObjectKind::Host { .. }) && bytes % page.bytes() != 0 =>
+            {
+                Err(PagerError::PartialHostPage {
+                    object,
+                    bytes,
+                    page,
+                })
+            }
             Entry::Vacant(free) => Ok(free),
         };
         let result = free.map(|free| {

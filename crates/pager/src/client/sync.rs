@@ -57,9 +57,11 @@ impl Pager {
         };
         match page.state {
             // Nothing has been written since its data was fetched.
-            State::Waiting | State::AwaitingBuffer | State::Reading(_) | State::Loading { .. } => {
-                return
-            }
+            State::Waiting
+            | State::AwaitingBuffer
+            | State::Claiming
+            | State::Reading(_)
+            | State::Loading { .. } => return,
             // It may have been written again since its copy was taken.
             State::WritingBack {
                 purpose: Purpose::Clean,
@@ -71,7 +73,9 @@ impl Pager {
                     self.buffer_queue.push(key, Urgency::Head);
                 }
             }
-            State::Installing { .. } | State::Resident => page.wanted.push(request),
+            State::Installing { .. } | State::Resident | State::Upgrading => {
+                page.wanted.push(request)
+            }
         }
         self.requests.add_one(request);
         self.settle(key, out);

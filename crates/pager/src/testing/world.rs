@@ -377,6 +377,7 @@ impl World {
                 };
                 self.judge_failure(*asid, *address, *write, reason)
             }
+            Action::ProtectHost { .. } => Err(format!("nobody shares memory here: {action:?}")),
             Action::WriteBackFailed { .. } => Ok(()),
             Action::CardFailed { .. } => Err("the card refused a command".into()),
         }

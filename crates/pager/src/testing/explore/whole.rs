@@ -746,6 +746,9 @@ impl Whole {
                 page: offset / PAGE,
                 buffer: buffer.0 as usize,
             }),
+            Action::ProtectHost { .. } => {
+                return Err(format!("nobody shares memory here: {action:?}"));
+            }
             Action::EnableSpace { .. }
             | Action::UsePageSizes { .. }
             | Action::WriteBackFailed { .. } => {}

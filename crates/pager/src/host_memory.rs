@@ -1,0 +1,267 @@
+//! Shared memory: pages that programs of the host and kernels both read and write.
+//!
+//! The states are FlexiMem's (§III-C), and the transitions those of the generated table
+//! `protocol::tables::esi`, with which `tests/esi.rs` compares them. The host is the table's home, the card
+//! its remote. For a page that is
+//!
+//! - *Invalid* at the card there is no record, or one without data: programs read and write;
+//! - *Shared*, the record is not [`exclusive`](Page::exclusive): programs and kernels read;
+//! - *Exclusive*, it is: kernels read and write, every access of a program is trapped.
+//!
+//! Two orders keep that: programs lose a right *before* kernels get it ([`State::Claiming`],
+//! [`State::Upgrading`]), and kernels have lost it, drained, and host memory is complete *before* programs
+//! get it back ([`Stage::Yielding`]).
+
+use crate::action::{Action, HostAccess, Operation};
+use crate::error::{AccessError, Direction, IoError, PagerError};
+use crate::event::OperationStatus;
+use crate::ids::{ObjectId, RequestId};
+use crate::issue::{Meaning, Step};
+use crate::page::{ObjectPage, Page, Purpose, Stage, State, Waiter};
+use crate::pager::Pager;
+use crate::request::{answer, Last};
+use units::HostAddr;
+
+impl Pager {
+    /// Where a page of host memory begins, as the card sees it; `None` for pages of other objects.
+    pub(crate) fn host_address(&self, key: ObjectPage) -> Option<HostAddr> {
+        self.objects.get(&key.object)?.host_address(key.index)
+    }
+
+    fn protect_host(&mut self, key: ObjectPage, access: HostAccess, out: &mut Vec<Action>) {
+        let size = self.page_size_of(key.object);
+        out.push(Action::ProtectHost {
+            io: self.issued.protect(key),
+            object: key.object,
+            offset: key.index << size.bits(),
+            bytes: size.bytes(),
+            access,
+        });
+    }
+
+    /// A page has got its frame: programs may not change it from now on, nor read it if it is wanted for
+    /// writing.
+    pub(crate) fn claim(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        page.exclusive = page.waiters.iter().any(Waiter::writes);
+        page.enter(State::Claiming);
+        let access = if page.exclusive {
+            HostAccess::None
+        } else {
+            HostAccess::Read
+        };
+        self.protect_host(key, access, out);
+    }
+
+    /// A resident page that programs may read, and that a kernel wants to write: nobody else may touch it
+    /// from now on. No data moves. True if that was begun.
+    pub(crate) fn upgrade(&mut self, key: ObjectPage, out: &mut Vec<Action>) -> bool {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return false;
+        };
+        let wanted = page
+            .waiters
+            .iter()
+            .any(|waiter| page.awaits_upgrade(waiter));
+        if page.state != State::Resident || !wanted {
+            return false;
+        }
+        page.enter(State::Upgrading);
+        self.protect_host(key, HostAccess::None, out);
+        true
+    }
+
+    /// Programs can do no more than what was asked for.
+    pub(crate) fn host_protected(
+        &mut self,
+        key: ObjectPage,
+        result: Result<u64, IoError>,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        let state = page.state;
+        let result = result.map_err(|error| {
+            let offset = key.index << page.size.bits();
+            PagerError::HostMemory {
+                object: key.object,
+                offset,
+                bytes: page.size.bytes(),
+                error,
+            }
+        });
+        match (state, result) {
+            (State::Claiming, Ok(_)) => {
+                self.statistics.pages_read += 1;
+                self.statistics.bytes_read += self.bytes_on(key);
+                self.load(key, None, out);
+            }
+            (State::Claiming, Err(error)) => self.fail_fill(key, AccessError::Fetch(error), out),
+            (State::Upgrading, Ok(_)) => {
+                page.exclusive = true;
+                page.enter(State::Resident);
+                self.statistics.pages_upgraded += 1;
+                self.settle(key, out);
+            }
+            (State::Upgrading, Err(error)) => {
+                page.enter(State::Resident);
+                let (gone, kept) = std::mem::take(&mut page.waiters)
+                    .into_iter()
+                    .partition(|waiter| page.awaits_upgrade(waiter));
+                page.waiters = kept;
+                let gone: Vec<Waiter> = gone;
+                for waiter in gone {
+                    self.fail_access(waiter, AccessError::Fetch(error), out);
+                }
+                self.settle(key, out);
+            }
+            // Host memory is complete. A right that programs could not be given back now they get when
+            // they ask for it again.
+            (
+                State::WritingBack {
+                    purpose,
+                    stage: Stage::Yielding,
+                },
+                _,
+            ) => {
+                page.exclusive &= purpose != Purpose::Clean;
+                self.written_back(key, purpose, Ok(()), out);
+            }
+            _ => {}
+        }
+    }
+
+    /// No kernel can write the page now.
+    pub(crate) fn host_drained(
+        &mut self,
+        key: ObjectPage,
+        purpose: Purpose,
+        writes: bool,
+        out: &mut Vec<Action>,
+    ) {
+        let to = self.host_address(key);
+        let Some((page, to)) = self.pages.get_mut(&key).zip(to) else {
+            return;
+        };
+        let returns = page.dirty && writes;
+        page.dirty = false;
+        if let (true, Some(from)) = (returns, page.moved_to()) {
+            page.enter(State::WritingBack {
+                purpose,
+                stage: Stage::Returning,
+            });
+            let operation = Operation::CopyOut {
+                from,
+                to,
+                bytes: page.size.bytes(),
+                stripe: page.stripe,
+            };
+            let step = Step::new(operation, Some(Meaning::CopiedOut(key))).of(page.charged);
+            return self.issued.command(step, out);
+        }
+        if purpose == Purpose::Release {
+            self.statistics.pages_dropped_clean += 1;
+        } else if !page.exclusive {
+            // Programs may read it already.
+            return self.written_back(key, purpose, Ok(()), out);
+        }
+        self.yield_page(key, purpose, out);
+    }
+
+    /// Host memory is complete: programs may read the page, or have it.
+    fn yield_page(&mut self, key: ObjectPage, purpose: Purpose, out: &mut Vec<Action>) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        page.enter(State::WritingBack {
+            purpose,
+            stage: Stage::Yielding,
+        });
+        let access = match purpose {
+            Purpose::Clean => HostAccess::Read,
+            Purpose::Release => HostAccess::ReadWrite,
+        };
+        match purpose {
+            Purpose::Clean => self.statistics.pages_shared += 1,
+            Purpose::Release => self.statistics.pages_returned += 1,
+        }
+        self.protect_host(key, access, out);
+    }
+
+    /// The end of a copy to host memory. False if the copy was none.
+    pub(crate) fn returned(
+        &mut self,
+        key: ObjectPage,
+        status: OperationStatus,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let Some(State::WritingBack {
+            purpose,
+            stage: Stage::Returning,
+        }) = self.pages.get(&key).map(|page| page.state)
+        else {
+            return false;
+        };
+        if status == OperationStatus::Ok {
+            self.statistics.pages_written += 1;
+            self.statistics.bytes_written += self.bytes_on(key);
+            self.yield_page(key, purpose, out);
+        } else {
+            let error = self.card_error(Direction::Write, key, status);
+            self.written_back(key, purpose, Err(error), out);
+        }
+        true
+    }
+
+    /// A page of host memory whose copy to the card failed goes back to programs. False if it is none.
+    pub(crate) fn yield_failed(&mut self, key: ObjectPage, out: &mut Vec<Action>) -> bool {
+        let loading = |page: &Page| matches!(page.state, State::Loading { .. });
+        if self.host_address(key).is_none() || !self.pages.get(&key).is_some_and(loading) {
+            return false;
+        }
+        self.releasing.insert(key);
+        self.yield_page(key, Purpose::Release, out);
+        true
+    }
+
+    /// A program's access was trapped.
+    pub(crate) fn host_trap(
+        &mut self,
+        request: RequestId,
+        object: ObjectId,
+        (offset, write): (u64, bool),
+        out: &mut Vec<Action>,
+    ) {
+        let error = match self.objects.get(&object) {
+            None => Some(PagerError::NoSuchObject { object }),
+            Some(known) if offset >= known.bytes => Some(PagerError::OffsetPastEnd {
+                object,
+                offset,
+                bytes: known.bytes,
+            }),
+            Some(_) => None,
+        };
+        if let Some(error) = error {
+            return out.push(answer(request, Err(error)));
+        }
+        self.statistics.host_traps += 1;
+        let index = offset >> self.page_size_of(object).bits();
+        let key = ObjectPage { object, index };
+        self.requests.open(request, Last::Answer);
+        let page = self.pages.get_mut(&key);
+        // A page that only waits for a frame is still the host's.
+        if let Some(page) = page.filter(|page| page.state != State::Waiting) {
+            if write {
+                page.returning.push(request);
+            } else {
+                page.wanted.push(request);
+            }
+            self.requests.add_one(request);
+            self.settle(key, out);
+        }
+        self.end_requests([request], Ok(()), out);
+    }
+}

@@ -1,0 +1,112 @@
+//! Is shared memory coherent, whatever the order; and are its transitions those of the generated table?
+
+mod esi;
+mod world;
+
+use tombolo_pager::{HostAccess, InstallOrder, Statistics};
+use world::World;
+
+/// Random life: three kernels in two spaces and three programs over a few pages, with fewer frames.
+fn live(seed: u64, failures: usize) -> (Statistics, u64, u64) {
+    let order = match seed % 3 {
+        0 if failures == 0 => InstallOrder::Fenced,
+        _ => InstallOrder::OnCompletion,
+    };
+    let mut world = World::new(seed, 4, 2 + seed % 3, order);
+    world.failures = failures;
+    for _ in 0..3000 {
+        let (who, page) = (world.rng.below(3), world.rng.below(4) as u64);
+        let write = world.rng.below(3) == 0;
+        match world.rng.below(12) {
+            0 => drop(world.kernel(who, page, write)),
+            1 => drop(world.program(who, page, write)),
+            2 if world.rng.below(20) == 0 => drop(world.sync()),
+            3 if world.rng.below(20) == 0 => world.prefetch(page),
+            _ => drop(world.step()),
+        }
+    }
+    world.rest();
+    let programs = world.program_accesses;
+    let kernels = world.kernel_accesses;
+    assert!(failures == 0 || world.failed > 0 || kernels < 50);
+    world.put_away();
+    (*world.pager.statistics(), kernels, programs)
+}
+
+#[test]
+fn nothing_is_lost_in_random_lives() {
+    let mut all = Statistics::default();
+    let (mut kernels, mut programs) = (0, 0);
+    for seed in 0..300 {
+        let (statistics, by_kernels, by_programs) = live(seed, 0);
+        kernels += by_kernels;
+        programs += by_programs;
+        all.host_traps += statistics.host_traps;
+        all.pages_upgraded += statistics.pages_upgraded;
+        all.pages_shared += statistics.pages_shared;
+        all.pages_returned += statistics.pages_returned;
+        all.evictions += statistics.evictions;
+    }
+    eprintln!("{kernels} accesses of kernels, {programs} of programs, {all:?}");
+    assert!(kernels > 20_000 && programs > 20_000);
+    assert!(all.host_traps > 5_000 && all.pages_upgraded > 1_000 && all.evictions > 1_000);
+    assert!(all.pages_shared > 1_000 && all.pages_returned > 1_000);
+}
+
+#[test]
+fn nothing_is_lost_when_copies_and_protections_fail() {
+    for seed in 0..60 {
+        live(seed, 10);
+    }
+}
+
+#[test]
+fn a_first_read_leaves_programs_reading_and_an_upgrade_moves_no_data() {
+    let mut world = World::new(2, 2, 2, InstallOrder::OnCompletion);
+    world.kernel(0, 0, false);
+    world.rest();
+    assert_eq!(world.access[0], HostAccess::Read);
+    assert!(!world.entry(0, 0).unwrap().write);
+    assert_eq!(world.copied, (1, 0));
+    // A program reads without a trap; the kernel's write takes the page away from it.
+    world.program(0, 0, false);
+    world.rest();
+    assert_eq!(world.pager.statistics().host_traps, 0);
+    world.kernel(0, 0, true);
+    world.rest();
+    assert_eq!(world.access[0], HostAccess::None);
+    assert!(world.entry(0, 0).unwrap().write);
+    assert_eq!(world.copied, (1, 0), "an upgrade moves no data");
+    // The kernel of the other space shares the frame.
+    world.kernel(1, 0, true);
+    world.rest();
+    assert_eq!(world.copied, (1, 0));
+    // A read of the program shares the page again; the copy on the card stays.
+    world.program(0, 0, false);
+    world.rest();
+    assert_eq!((world.access[0], world.copied), (HostAccess::Read, (1, 1)));
+    world.kernel(0, 0, false);
+    world.rest();
+    assert_eq!(world.copied, (1, 1));
+    // A write of the program takes it from the card, which had not changed it.
+    world.program(0, 0, true);
+    world.rest();
+    assert_eq!(
+        (world.access[0], world.copied),
+        (HostAccess::ReadWrite, (1, 1))
+    );
+    assert_eq!((world.entry(0, 0), world.entry(1, 0)), (None, None));
+    world.put_away();
+}
+
+#[test]
+fn a_page_that_was_read_only_leaves_without_a_copy() {
+    let mut world = World::new(2, 2, 1, InstallOrder::OnCompletion);
+    for page in [0, 1, 0] {
+        world.kernel(0, page, false);
+        world.rest();
+    }
+    assert_eq!(world.copied, (3, 0));
+    assert_eq!(world.access, [HostAccess::Read, HostAccess::ReadWrite]);
+    world.put_away();
+}
