@@ -250,6 +250,11 @@ impl Owner {
                 let at = u64::from(buffer.0) * self.buffer_bytes + buffer_offset;
                 self.start_transfer(Direction::Write, io, object, offset, bytes, at)?;
             }
+            Action::ProtectHost { object, .. } => {
+                return Err(Error::Internal(format!(
+                    "{object} is no memory of a program"
+                )));
+            }
             Action::EnableSpace {
                 asid,
                 table,
