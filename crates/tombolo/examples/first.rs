@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let input = space.map_file(Path::new(&from), MapOptions::read_only())?;
     let output = space.map_file(Path::new(&to), MapOptions::create(input.bytes()))?;
 
-    let mut slot = card.load(SlotId(0), Path::new("kernels/copy"), &space)?;
+    let slot = card.load(SlotId(0), Path::new("kernels/copy"), &space)?;
     slot.set_pointer("input", input.address())?;
     slot.set_pointer("output", output.address())?;
     slot.set("bytes", input.bytes())?;

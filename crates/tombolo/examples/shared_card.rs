@@ -27,7 +27,7 @@ fn start(card: &Card, slot: u8, name: &'static str, from: &Path, to: &Path) -> R
     let input = space.map_file(from, MapOptions::read_only())?;
     let bytes = if name == "sum" { 64 } else { input.bytes() };
     let output = space.map_file(to, MapOptions::create(bytes))?;
-    let mut slot = card.load(SlotId(slot), &Path::new("kernels").join(name), &space)?;
+    let slot = card.load(SlotId(slot), &Path::new("kernels").join(name), &space)?;
     slot.set_pointer("input", input.address())?;
     slot.set_pointer("output", output.address())?;
     slot.set("bytes", input.bytes() / 64 * 64)?; // `sum` takes whole rows
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let space = card.create_space()?;
     let memory = space.map_file(&file, MapOptions::read_only())?;
     let broken = Path::new("crates/tombolo/tests/kernels/attacker");
-    let mut slot = card.load(SlotId(3), broken, &space)?;
+    let slot = card.load(SlotId(3), broken, &space)?;
     slot.set("mode", 5)?;
     slot.set_pointer("address", memory.address())?;
     slot.start()?;
@@ -84,7 +84,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Its slot and its space are as good as new.
     drop((slot, memory, space));
     let again = start(&card, 3, "copy", &file, &results("copied-by-slot-3"))?;
-    for mut job in honest.into_iter().chain([again]) {
+    for job in honest.into_iter().chain([again]) {
         job.slot.wait(None, |_| Continue::Yes)?;
         job.output.unmap()?;
         println!("{}: done", job.name);

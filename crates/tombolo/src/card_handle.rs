@@ -6,7 +6,7 @@ use crate::link::{unexpected, Link};
 use crate::message::{Reply, Request};
 use crate::owner::{Owner, OwnerOptions};
 use crate::report::Report;
-use crate::slot::Slot;
+use crate::slot::{Slot, SLICE};
 use crate::space::AddressSpace;
 use card::functional::FunctionalCard;
 use card::kernel::KernelPackage;
@@ -18,7 +18,7 @@ use std::path::Path;
 use units::Picoseconds;
 
 /// A client's view of a card. Clones share it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Card {
     link: Link,
 }
@@ -135,6 +135,43 @@ impl Card {
             Reply::Loaded(load) => Ok(Slot::new(self.link.clone(), slot, load, manifest)),
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// Waits until one of several kernels is done, at most until `deadline` of virtual time from now. Gives
+    /// its place in `slots`, the first if several are done; its [`join`](Slot::join) tells at once how it
+    /// went.
+    ///
+    /// # Errors
+    /// [`Error::NoneDone`] at the deadline, or if there is none to wait for; all go on then.
+    /// [`Error::SlotState`] if one is not running.
+    pub fn wait_any(&self, slots: &[&Slot], deadline: Option<Picoseconds>) -> Result<usize, Error> {
+        if !slots.iter().all(|slot| self.link.is(slot.link())) {
+            return Err(Error::OtherCard);
+        }
+        let mut elapsed = Picoseconds::ZERO;
+        loop {
+            let slice = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
+            let loads = slots.iter().map(|slot| slot.load()).collect();
+            match self.link.call(Request::PollAny { loads, slice })? {
+                Reply::Any(Some(place)) => return Ok(place),
+                Reply::Any(None) => elapsed += slice,
+                other => return Err(unexpected(&other)),
+            }
+            if slots.is_empty() || deadline.is_some_and(|deadline| elapsed >= deadline) {
+                let slots = slots.len();
+                return Err(Error::NoneDone { slots, elapsed });
+            }
+        }
+    }
+
+    /// Ends everything that was made through this handle and its clones: stops kernels, writes back, ends
+    /// address spaces. Dropping spaces and mappings does the same, but can only log what was lost.
+    ///
+    /// # Errors
+    /// The first page that could not be written back; all that can be is. Other handles give
+    /// [`Error::Gone`] from now on, as does a second call.
+    pub fn close(&self) -> Result<(), Error> {
+        self.link.tell(Request::Close)
     }
 
     /// Where the time went since the card was opened.

@@ -48,8 +48,9 @@ pub struct ViolationError {
     pub violation: Violation,
 }
 
-/// Any failure of the library.
+/// Any failure of the library. [`code`](Error::code) says of what kind it is.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The card refused or failed.
     #[error(transparent)]
@@ -184,6 +185,17 @@ pub enum Error {
         elapsed: Picoseconds,
         /// What it waits for, as far as the shell can see.
         waiting: String,
+    },
+    /// None of several kernels was done at the deadline.
+    #[error(
+        "none of {slots} kernels was done after {elapsed} of virtual time; they go on. Wait longer, or \
+         close their slots"
+    )]
+    NoneDone {
+        /// How many were waited for.
+        slots: usize,
+        /// How long.
+        elapsed: Picoseconds,
     },
     /// The slot is running, or not, against what the call needs.
     #[error("slot {slot} {rule}", slot = .slot.0)]

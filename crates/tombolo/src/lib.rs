@@ -9,7 +9,7 @@
 //! let space = card.create_space()?;
 //! let input = space.map_file(Path::new("in.bin"), MapOptions::read_only())?;
 //! let output = space.map_file(Path::new("out.bin"), MapOptions::create(input.bytes()))?;
-//! let mut slot = card.load(SlotId(0), Path::new("kernels/copy"), &space)?;
+//! let slot = card.load(SlotId(0), Path::new("kernels/copy"), &space)?;
 //! slot.set_pointer("input", input.address())?;
 //! slot.set_pointer("output", output.address())?;
 //! slot.set("bytes", input.bytes())?;
@@ -21,11 +21,14 @@
 //! # }
 //! ```
 
+#![deny(missing_debug_implementations)]
+
 mod card_handle;
 mod error;
+mod error_code;
 pub mod io;
 mod link;
-pub mod message;
+mod message;
 mod owner;
 pub mod report;
 mod slot;
@@ -38,13 +41,14 @@ pub use card::sim::{ShellConfig, SimOptions, Waves};
 pub use card::SlotId;
 pub use card_handle::Card;
 pub use error::{AccessError, Error, ViolationError};
+pub use error_code::ErrorCode;
 pub use message::Progress;
 #[doc(hidden)]
 pub use owner::Planted;
-pub use owner::{FileState, Owner, OwnerOptions};
+pub use owner::{FileState, OwnerOptions};
 pub use pager::placement::SpacePlacement;
 pub use report::Report;
-pub use slot::{Continue, Slot};
+pub use slot::{Continue, RunState, Slot};
 pub use space::{AddressSpace, MapOptions, Mapping};
 pub use timeline::Timeline;
 pub use units::{PageSize, PageSizes, Picoseconds, Stripe, VirtAddr};

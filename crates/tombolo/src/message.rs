@@ -14,19 +14,19 @@ use units::{Asid, PageSize, Picoseconds, VirtAddr};
 /// Names an address space for as long as the owner lives: the next space with the same ASID has another
 /// name, so nobody reaches it with this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SpaceId(pub u64);
+pub(crate) struct SpaceId(pub u64);
 
 /// Names a mapping, likewise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MappingId(pub u64);
+pub(crate) struct MappingId(pub u64);
 
 /// Names one loading of a kernel into a slot, likewise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LoadId(pub u64);
+pub(crate) struct LoadId(pub u64);
 
 /// A wish of a client.
 #[derive(Debug)]
-pub enum Request {
+pub(crate) enum Request {
     /// What is the card made of, and what time is it?
     Describe,
     /// Make an address space.
@@ -132,6 +132,15 @@ pub enum Request {
         /// How long.
         slice: Picoseconds,
     },
+    /// Let virtual time pass until one of several kernels is done, at most for `slice`.
+    PollAny {
+        /// Which kernels.
+        loads: Vec<LoadId>,
+        /// How long.
+        slice: Picoseconds,
+    },
+    /// End everything of this client.
+    Close,
     /// The kernel was not done in time: stop it, and say what it waits for. The answer is an error.
     Expire {
         /// Which kernel.
@@ -161,7 +170,7 @@ pub struct Progress {
 
 /// An answer.
 #[derive(Debug)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// To `Describe`.
     Description {
         /// What the card is made of.
@@ -191,6 +200,8 @@ pub enum Reply {
     Running(Progress),
     /// To `Poll`: the kernel is done.
     Finished(Progress),
+    /// To `PollAny`: the place of the first that is done.
+    Any(Option<usize>),
     /// To `Report`.
     Report(Box<Report>),
     /// Nothing more to say.

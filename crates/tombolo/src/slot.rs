@@ -8,6 +8,10 @@ use card::SlotId;
 use units::{Picoseconds, VirtAddr};
 
 /// A slot with a kernel in it.
+///
+/// Any thread may use it, several at once too. Dropping it changes nothing: the kernel stays, and goes on if
+/// it runs, until the slot gets another one or its address space ends. [`close`](Slot::close) ends it at once.
+#[derive(Debug)]
 pub struct Slot {
     link: Link,
     slot: SlotId,
@@ -24,8 +28,17 @@ pub enum Continue {
     Stop,
 }
 
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// The kernel is still at it.
+    Running(Progress),
+    /// It is done.
+    Done(Progress),
+}
+
 /// Virtual time between two reports of progress.
-const SLICE: Picoseconds = Picoseconds::from_micros(100);
+pub(crate) const SLICE: Picoseconds = Picoseconds::from_micros(100);
 
 impl Slot {
     pub(crate) fn new(link: Link, slot: SlotId, load: LoadId, manifest: Manifest) -> Self {
@@ -52,7 +65,7 @@ impl Slot {
     ///
     /// # Errors
     /// [`Error::NoSuchArgument`], [`Error::ArgumentSize`].
-    pub fn set_bytes(&mut self, argument: &str, value: &[u8]) -> Result<(), Error> {
+    pub fn set_bytes(&self, argument: &str, value: &[u8]) -> Result<(), Error> {
         let found = self.argument(argument)?;
         if value.len() != found.bytes as usize {
             return Err(Error::ArgumentSize {
@@ -79,7 +92,7 @@ impl Slot {
     ///
     /// # Errors
     /// As [`set_bytes`](Slot::set_bytes), also if the number does not fit.
-    pub fn set(&mut self, argument: &str, value: u64) -> Result<(), Error> {
+    pub fn set(&self, argument: &str, value: u64) -> Result<(), Error> {
         let found = self.argument(argument)?;
         let bytes = value.to_le_bytes();
         let size = (found.bytes as usize).min(8);
@@ -98,7 +111,7 @@ impl Slot {
     ///
     /// # Errors
     /// As [`set`](Slot::set).
-    pub fn set_pointer(&mut self, argument: &str, address: VirtAddr) -> Result<(), Error> {
+    pub fn set_pointer(&self, argument: &str, address: VirtAddr) -> Result<(), Error> {
         self.set(argument, address.get())
     }
 
@@ -106,19 +119,27 @@ impl Slot {
     ///
     /// # Errors
     /// It is running, or has no `ap_start`.
-    pub fn start(&mut self) -> Result<(), Error> {
+    pub fn start(&self) -> Result<(), Error> {
         self.link.tell(Request::Start { load: self.load })
     }
 
-    /// Waits until the kernel is done, at most until `deadline` of virtual time from now. `progress`
-    /// is asked every now and then whether to go on.
+    /// Waits until the kernel is done, at most until `deadline` of virtual time from now.
     ///
     /// # Errors
     /// An access of the kernel failed ([`Error::Access`], even if the kernel says that it is done), the
-    /// kernel failed or broke a rule ([`Error::Violation`]), the deadline passed, or `progress` said
-    /// stop. The slot is in reset then, and may be started anew: with the arguments it had, or others.
+    /// kernel failed or broke a rule ([`Error::Violation`]), or the deadline passed. The slot is in reset
+    /// then, and may be started anew: with the arguments it had, or others.
+    pub fn join(&self, deadline: Option<Picoseconds>) -> Result<(), Error> {
+        self.wait(deadline, |_| Continue::Yes)
+    }
+
+    /// As [`join`](Slot::join); `progress` is asked every now and then whether to go on. It is called by
+    /// the thread that waits, and virtual time stands meanwhile.
+    ///
+    /// # Errors
+    /// As [`join`](Slot::join), and [`Error::Interrupted`] if `progress` said stop.
     pub fn wait(
-        &mut self,
+        &self,
         deadline: Option<Picoseconds>,
         mut progress: impl FnMut(Progress) -> Continue,
     ) -> Result<(), Error> {
@@ -126,13 +147,12 @@ impl Slot {
         let mut elapsed = Picoseconds::ZERO;
         loop {
             let rest = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
-            let now = match self.link.call(Request::Poll { load, slice: rest })? {
-                Reply::Finished(now) => {
+            let now = match self.poll(rest)? {
+                RunState::Done(now) => {
                     progress(now);
                     return Ok(());
                 }
-                Reply::Running(now) => now,
-                other => return Err(unexpected(&other)),
+                RunState::Running(now) => now,
             };
             elapsed += rest;
             if progress(now) == Continue::Stop {
@@ -145,11 +165,42 @@ impl Slot {
         }
     }
 
+    /// Lets at most `slice` of virtual time pass while the kernel runs, and says whether it is done. A
+    /// slice of zero only looks. The end of a run is told once.
+    ///
+    /// # Errors
+    /// As [`join`](Slot::join); [`Error::SlotState`] when the kernel is not running.
+    pub fn poll(&self, slice: Picoseconds) -> Result<RunState, Error> {
+        let load = self.load;
+        match self.link.call(Request::Poll { load, slice })? {
+            Reply::Finished(now) => Ok(RunState::Done(now)),
+            Reply::Running(now) => Ok(RunState::Running(now)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Stops the kernel if it runs, and empties the slot. What it wrote stays where it is mapped.
+    ///
+    /// # Errors
+    /// What went wrong in a run that nobody waited for; the slot is empty nevertheless. [`Error::Gone`] if
+    /// it was before, or has another kernel.
+    pub fn close(&self) -> Result<(), Error> {
+        self.link.tell(Request::Unload { load: self.load })
+    }
+
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    pub(crate) fn load(&self) -> LoadId {
+        self.load
+    }
+
     /// Reads a register of the kernel.
     ///
     /// # Errors
     /// Outside the register window, or the kernel does not answer.
-    pub fn read_register(&mut self, offset: u32) -> Result<u32, Error> {
+    pub fn read_register(&self, offset: u32) -> Result<u32, Error> {
         match self.link.call(Request::ReadRegister {
             load: self.load,
             offset,
@@ -164,7 +215,7 @@ impl Slot {
     ///
     /// # Errors
     /// Outside the register window; the slot is in reset since a run failed.
-    pub fn write_register(&mut self, offset: u32, value: u32) -> Result<(), Error> {
+    pub fn write_register(&self, offset: u32, value: u32) -> Result<(), Error> {
         self.link.tell(Request::WriteRegisters {
             load: self.load,
             offset,

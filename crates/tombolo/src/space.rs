@@ -6,13 +6,20 @@ use crate::message::{MappingId, Reply, Request, SpaceId};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Asid, PageSize, VirtAddr};
 
-/// What the ports of one application see. Ends, with its mappings, when dropped.
+/// What the ports of one application see.
+///
+/// It ends, with its mappings and the kernels that work in it, when it is [closed](AddressSpace::close) or
+/// dropped; a dropped one can only log that bytes could not be written back. Handles of what ended with it
+/// stay harmless: their calls give [`Error::Gone`].
+#[derive(Debug)]
 pub struct AddressSpace {
     link: Link,
     id: SpaceId,
     asid: Asid,
+    open: AtomicBool,
 }
 
 /// How to map a file.
@@ -92,7 +99,13 @@ impl MapOptions {
 
 impl AddressSpace {
     pub(crate) fn new(link: Link, id: SpaceId, asid: Asid) -> Self {
-        Self { link, id, asid }
+        let open = AtomicBool::new(true);
+        Self {
+            link,
+            id,
+            asid,
+            open,
+        }
     }
 
     pub(crate) fn link(&self) -> &Link {
@@ -101,6 +114,16 @@ impl AddressSpace {
 
     pub(crate) fn id(&self) -> SpaceId {
         self.id
+    }
+
+    /// Ends it: stops the kernels that work in it, writes back what they wrote, ends its mappings.
+    ///
+    /// # Errors
+    /// A page that could not be written back, whose bytes are lost. The space is gone nevertheless.
+    /// [`Error::Gone`] if it was before.
+    pub fn close(&self) -> Result<(), Error> {
+        self.open.store(false, Ordering::Relaxed);
+        self.link.tell(Request::DestroySpace { space: self.id })
     }
 
     /// Its name in the shell.
@@ -173,7 +196,7 @@ impl AddressSpace {
                     id: mapping,
                     address,
                     bytes,
-                    open: true,
+                    open: AtomicBool::new(true),
                 })
             }
             other => Err(unexpected(&other)),
@@ -240,9 +263,17 @@ fn range_within(length: u64, options: &MapOptions) -> Result<u64, String> {
 
 impl Drop for AddressSpace {
     fn drop(&mut self) {
-        if let Err(error) = self.link.tell(Request::DestroySpace { space: self.id }) {
-            tracing::error!(%error, "ending an address space: some written bytes may be lost");
+        if self.open.load(Ordering::Relaxed) {
+            log_lost(self.close(), "ending an address space");
         }
+    }
+}
+
+/// For drops, which cannot return an error. What is gone wrote back when it ended.
+pub(crate) fn log_lost(result: Result<(), Error>, what: &'static str) {
+    match result {
+        Ok(()) | Err(Error::Gone { .. }) => {}
+        Err(error) => tracing::error!(%error, "{what}: some written bytes may be lost"),
     }
 }
 
@@ -256,7 +287,7 @@ pub struct Mapping {
     id: MappingId,
     address: VirtAddr,
     bytes: u64,
-    open: bool,
+    open: AtomicBool,
 }
 
 impl Mapping {
@@ -289,27 +320,17 @@ impl Mapping {
     /// Writes back and ends the mapping.
     ///
     /// # Errors
-    /// As [`sync`](Mapping::sync); the mapping is gone nevertheless.
-    pub fn unmap(mut self) -> Result<(), Error> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Result<(), Error> {
-        self.open = false;
+    /// As [`sync`](Mapping::sync); the mapping is gone nevertheless. [`Error::Gone`] if it was before.
+    pub fn unmap(&self) -> Result<(), Error> {
+        self.open.store(false, Ordering::Relaxed);
         self.link.tell(Request::Unmap { mapping: self.id })
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        if self.open {
-            match self.end() {
-                // It ended with its space, which wrote back what was written.
-                Ok(()) | Err(Error::Gone { .. }) => {}
-                Err(error) => {
-                    tracing::error!(%error, "unmapping: some written bytes may be lost");
-                }
-            }
+        if self.open.load(Ordering::Relaxed) {
+            log_lost(self.unmap(), "unmapping");
         }
     }
 }

@@ -37,7 +37,7 @@ fn small_card() -> FunctionalCard {
 
 fn start(card: &Card, space: &AddressSpace, from: &Mapping, to: &Mapping) -> Result<Slot, Error> {
     let folder = card::sim::home().join("kernels/copy");
-    let mut slot = card.load(SlotId(0), &folder, space)?;
+    let slot = card.load(SlotId(0), &folder, space)?;
     slot.set_pointer("input", from.address())?;
     slot.set_pointer("output", to.address())?;
     slot.set("bytes", from.bytes())?;

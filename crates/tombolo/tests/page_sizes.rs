@@ -105,7 +105,7 @@ fn run(
     pointers: &[(&str, &Mapping)],
     (argument, value): (&str, u64),
 ) {
-    let mut slot = card.load(SlotId(0), &kernel(name), space).unwrap();
+    let slot = card.load(SlotId(0), &kernel(name), space).unwrap();
     for (argument, mapping) in pointers {
         slot.set_pointer(argument, mapping.address()).unwrap();
     }

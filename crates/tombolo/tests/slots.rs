@@ -133,7 +133,7 @@ fn all_slots_copy(card: &Card, folder: &Path, slots: u8, length: usize) {
         for (slot, job, _) in &mut jobs {
             job.start(slot);
         }
-        for (mut slot, job, space) in jobs {
+        for (slot, job, space) in jobs {
             slot.wait(None, |_| Continue::Yes).unwrap();
             job.check();
             drop(space);
@@ -187,7 +187,7 @@ fn slots_share_a_space() {
         let result = space.map_file(&last, result).unwrap();
 
         let mut one = card.load(SlotId(1), &kernel("copy"), &space).unwrap();
-        let mut three = card.load(SlotId(3), &kernel("copy"), &space).unwrap();
+        let three = card.load(SlotId(3), &kernel("copy"), &space).unwrap();
         first.start(&mut one);
         one.wait(None, |_| Continue::Yes).unwrap();
         let pointers = [("input", &first.output), ("output", &result)];
@@ -224,7 +224,7 @@ fn a_slot_is_reconfigured_while_another_works() {
 
         neighbour.start(&mut working);
         let (_, before) = card.describe().unwrap();
-        let mut slot = card.load(SlotId(0), &kernel("vadd"), &here).unwrap();
+        let slot = card.load(SlotId(0), &kernel("vadd"), &here).unwrap();
         let (_, after) = card.describe().unwrap();
         assert!(after - before >= shortest, "{}", after - before);
         working.wait(None, |_| Continue::Yes).unwrap();

@@ -55,7 +55,7 @@ fn run_copy(
     output: VirtAddr,
     bytes: u64,
 ) -> Result<Slot, Error> {
-    let mut slot = card.load(SlotId(0), &kernel("copy"), space)?;
+    let slot = card.load(SlotId(0), &kernel("copy"), space)?;
     slot.set_pointer("input", input)?;
     slot.set_pointer("output", output)?;
     slot.set("bytes", bytes)?;
@@ -180,7 +180,7 @@ fn encryption_agrees_with_openssl() {
         let output = space
             .map_file(&to, MapOptions::create(input.bytes()))
             .unwrap();
-        let mut slot = card.load(SlotId(0), &kernel("aes256ctr"), &space).unwrap();
+        let slot = card.load(SlotId(0), &kernel("aes256ctr"), &space).unwrap();
         slot.set_pointer("input", input.address()).unwrap();
         slot.set_pointer("output", output.address()).unwrap();
         slot.set("bytes", input.bytes()).unwrap();
@@ -504,7 +504,7 @@ fn ctrl_c_stops_the_kernel_and_keeps_what_was_written() {
         let output = space
             .map_file(&to, MapOptions::create(input.bytes()))
             .unwrap();
-        let mut slot = card.load(SlotId(0), &kernel("copy"), &space).unwrap();
+        let slot = card.load(SlotId(0), &kernel("copy"), &space).unwrap();
         slot.set_pointer("input", input.address()).unwrap();
         slot.set_pointer("output", output.address()).unwrap();
         slot.set("bytes", input.bytes()).unwrap();
@@ -551,7 +551,7 @@ fn fixture(name: &str) -> PathBuf {
 #[test]
 fn a_kernel_that_never_ends_meets_its_deadline() {
     on_simulated_card(|card, space| {
-        let mut slot = card.load(SlotId(0), &fixture("endless"), &space).unwrap();
+        let slot = card.load(SlotId(0), &fixture("endless"), &space).unwrap();
         slot.start().unwrap();
         let deadline = Picoseconds::from_micros(50);
         let error = slot.wait(Some(deadline), |_| Continue::Yes).unwrap_err();
@@ -563,7 +563,7 @@ fn a_kernel_that_never_ends_meets_its_deadline() {
 #[test]
 fn a_kernel_that_does_nothing_is_noticed_without_a_deadline() {
     on_simulated_card(|card, space| {
-        let mut slot = card.load(SlotId(0), &fixture("deaf"), &space).unwrap();
+        let slot = card.load(SlotId(0), &fixture("deaf"), &space).unwrap();
         slot.start().unwrap();
         let error = slot.wait(None, |_| Continue::Yes).unwrap_err();
         assert!(error.to_string().contains("never come"), "{error}");

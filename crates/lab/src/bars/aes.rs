@@ -29,7 +29,7 @@ pub fn encrypt(options: SimOptions, input: &Path, output: &Path) -> Result<Repor
     let source = space.map_file(input, MapOptions::read_only())?;
     let target = space.map_file(output, MapOptions::create(source.bytes()))?;
     let folder = card::sim::home().join("kernels/aes256ctr");
-    let mut slot = card.load(SlotId(0), &folder, &space)?;
+    let slot = card.load(SlotId(0), &folder, &space)?;
     slot.set_pointer("input", source.address())?;
     slot.set_pointer("output", target.address())?;
     slot.set("bytes", source.bytes())?;

@@ -214,7 +214,7 @@ impl Copy {
         fs::write(&from, content)?;
         let input = space.map_file(&from, MapOptions::read_only())?;
         let output = space.map_file(&to, MapOptions::create(BYTES))?;
-        let mut slot = card.load(slot, &kernel("copy"), space)?;
+        let slot = card.load(slot, &kernel("copy"), space)?;
         slot.set_pointer("input", input.address())?;
         slot.set_pointer("output", output.address())?;
         slot.set("bytes", BYTES)?;
@@ -229,7 +229,7 @@ impl Copy {
     }
 
     /// Waits for the end; whether the bytes are right.
-    fn finish(mut self) -> Result<bool, Failure> {
+    fn finish(self) -> Result<bool, Failure> {
         let patience = Picoseconds::from_millis(20);
         self.slot.wait(Some(patience), |_| Continue::Yes)?;
         self.output.unmap()?;
@@ -252,7 +252,7 @@ fn run(attack: Option<&Attack>) -> Result<Outcome, Failure> {
     let good = card.create_space_on(SpacePlacement::Channel(1))?;
     let booty = folder.path().join("booty");
     let booty = evil.map_file(&booty, MapOptions::create(1 << 20))?;
-    let mut attacker = card.load(SlotId(0), &kernel("attacker"), &evil)?;
+    let attacker = card.load(SlotId(0), &kernel("attacker"), &evil)?;
     if let Some(attack) = attack {
         attacker.set("mode", attack.mode)?;
         attacker.set_pointer("address", booty.address())?;
@@ -371,11 +371,11 @@ fn hot(attacks: bool) -> Result<(u64, u64), Failure> {
     let output = good.map_file(&to, MapOptions::create(HOT_BYTES))?;
     let booty = folder.path().join("booty");
     let booty = evil.map_file(&booty, MapOptions::create(THRASHED_BYTES))?;
-    let mut honest = card.load(SlotId(1), &kernel("copy"), &good)?;
+    let honest = card.load(SlotId(1), &kernel("copy"), &good)?;
     honest.set_pointer("input", input.address())?;
     honest.set_pointer("output", output.address())?;
     honest.set("bytes", HOT_BYTES)?;
-    let mut attacker = card.load(SlotId(0), &kernel("attacker"), &evil)?;
+    let attacker = card.load(SlotId(0), &kernel("attacker"), &evil)?;
     let mut faults = 0;
     for run in 0..=HOT_RUNS {
         honest.start()?;

@@ -34,7 +34,7 @@ fn copies_in(shape: (u8, u8, u8), folder: &Path) -> Result<bool, Failure> {
         let space = card.create_space()?;
         let input = space.map_file(&from, MapOptions::read_only())?;
         let output = space.map_file(&to, MapOptions::create(input.bytes()))?;
-        let mut slot = card.load(SlotId(number), &kernel, &space)?;
+        let slot = card.load(SlotId(number), &kernel, &space)?;
         slot.set_pointer("input", input.address())?;
         slot.set_pointer("output", output.address())?;
         slot.set("bytes", input.bytes())?;
@@ -42,7 +42,7 @@ fn copies_in(shape: (u8, u8, u8), folder: &Path) -> Result<bool, Failure> {
         jobs.push((slot, input, output, to, content, space));
     }
     let mut good = true;
-    for (mut slot, _input, output, to, content, _space) in jobs {
+    for (slot, _input, output, to, content, _space) in jobs {
         slot.wait(None, |_| Continue::Yes)?;
         output.unmap()?;
         good &= fs::read(&to)? == content;

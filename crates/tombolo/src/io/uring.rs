@@ -93,6 +93,15 @@ impl UringIo {
     }
 }
 
+impl std::fmt::Debug for UringIo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let under_way = self.under_way.len();
+        f.debug_struct("UringIo")
+            .field("under_way", &under_way)
+            .finish_non_exhaustive()
+    }
+}
+
 impl FileIo for UringIo {
     fn name(&self) -> &'static str {
         "io_uring"

@@ -34,6 +34,7 @@ pub(super) struct Handles {
     spaces: BTreeMap<SpaceId, Asid>,
     mappings: BTreeMap<MappingId, MappedRange>,
     loads: BTreeMap<LoadId, SlotId>,
+    closed: bool,
     planted: Option<Planted>,
     ended_mappings: BTreeMap<MappingId, MappedRange>,
     ended_loads: BTreeMap<LoadId, SlotId>,
@@ -45,6 +46,26 @@ impl Handles {
             planted,
             ..Self::default()
         }
+    }
+
+    /// Nothing is given or found from now on.
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    pub(super) fn check_open(&self) -> Result<(), Error> {
+        match self.closed {
+            false => Ok(()),
+            true => Err(Error::Gone {
+                what: "the card".to_owned(),
+                why: "it was closed; open another",
+            }),
+        }
+    }
+
+    /// The spaces that are alive.
+    pub(super) fn spaces(&self) -> Vec<SpaceId> {
+        self.spaces.keys().copied().collect()
     }
 
     fn next(&mut self) -> u64 {

@@ -17,7 +17,7 @@ use crate::message::{Progress, Reply, Request, SpaceId};
 use crate::report::{PagingReport, Report, RunReport};
 use card::command::{Command, FaultToken};
 use card::memory::HostMemory;
-use card::{Card, WorkId};
+use card::{Card, SlotId, WorkId};
 use files::Files;
 pub use handles::Planted;
 use handles::{Handles, MappedRange};
@@ -95,7 +95,7 @@ impl Default for OwnerOptions {
 }
 
 /// See the module.
-pub struct Owner {
+pub(crate) struct Owner {
     card: Box<dyn Card>,
     pager: Pager,
     io: Box<dyn FileIo>,
@@ -132,7 +132,7 @@ impl Owner {
     /// # Errors
     /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
     /// too small for one page.
-    pub fn new(
+    pub(crate) fn new(
         mut card: Box<dyn Card>,
         io: Box<dyn FileIo>,
         options: OwnerOptions,
@@ -216,7 +216,8 @@ impl Owner {
     ///
     /// # Errors
     /// What the request says; the owner itself goes on.
-    pub fn handle(&mut self, request: Request) -> Result<Reply, Error> {
+    pub(crate) fn handle(&mut self, request: Request) -> Result<Reply, Error> {
+        self.handles.check_open()?;
         match request {
             Request::Describe => Ok(Reply::Description {
                 card: Box::new(self.card.description().clone()),
@@ -233,7 +234,7 @@ impl Owner {
                 kernel,
                 space,
             } => self.load(slot, *kernel, space),
-            Request::Unload { load } => self.unload(self.slot_of(load)?),
+            Request::Unload { load } => self.close_slot(self.slot_of(load)?),
             Request::Map {
                 space,
                 file,
@@ -316,6 +317,19 @@ impl Owner {
                 .map(Reply::Register),
             Request::Start { load } => self.start(self.slot_of(load)?).map(|()| Reply::Done),
             Request::Poll { load, slice } => self.poll(self.slot_of(load)?, slice),
+            Request::PollAny { loads, slice } => {
+                let slots = loads.into_iter().map(|load| self.slot_of(load));
+                let slots: Vec<SlotId> = slots.collect::<Result<_, _>>()?;
+                self.poll_any(&slots, slice).map(Reply::Any)
+            }
+            Request::Close => {
+                let mut result = Ok(());
+                for space in self.handles.spaces() {
+                    result = result.and(self.destroy_space(space).map(drop));
+                }
+                self.handles.close();
+                result.map(|()| Reply::Done)
+            }
             Request::Expire { load } => self.expire(self.slot_of(load)?),
             Request::Stop { load } => self.stop(self.slot_of(load)?).map(|()| Reply::Done),
             Request::Report => Ok(Reply::Report(Box::new(self.report()?))),

@@ -165,6 +165,13 @@ impl Owner {
         Ok(())
     }
 
+    /// Empties a slot; tells what went wrong in a run that nobody waited for.
+    pub(super) fn close_slot(&mut self, slot: SlotId) -> Result<Reply, Error> {
+        let failure = self.slot(slot)?.failure.take();
+        let done = self.unload(slot)?;
+        failure.map_or(Ok(done), Err)
+    }
+
     pub(super) fn unload(&mut self, slot: SlotId) -> Result<Reply, Error> {
         self.handles.end_load(slot);
         self.stop(slot)?;
@@ -374,6 +381,42 @@ impl Owner {
             }
             self.pump(Some(until))?;
         }
+    }
+
+    /// The first of several slots whose run is over, good or bad.
+    pub(super) fn poll_any(
+        &mut self,
+        slots: &[SlotId],
+        slice: Picoseconds,
+    ) -> Result<Option<usize>, Error> {
+        let until = self.card.now() + slice;
+        loop {
+            for (place, slot) in slots.iter().enumerate() {
+                let state = self.slot(*slot)?;
+                if state.running.is_none() {
+                    let (slot, rule) = (*slot, "is not running; start it first");
+                    return Err(Error::SlotState { slot, rule });
+                }
+                if state.failure.is_some() || state.done.is_some() {
+                    return Ok(Some(place));
+                }
+            }
+            if self.card.now() >= until {
+                break;
+            }
+            self.pump(Some(until))?;
+        }
+        let mut quiet = self.work.is_empty() && self.card.is_quiescent();
+        for (place, slot) in slots.iter().enumerate() {
+            if !self.loaded(*slot)?.kernel.manifest.interrupt {
+                quiet = false;
+                if self.look_for_done(*slot)? {
+                    return Ok(Some(place));
+                }
+            }
+        }
+        // Nothing will ever happen: the first one's own wait tells what it waits for.
+        Ok((quiet && !slots.is_empty()).then_some(0))
     }
 
     fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) {

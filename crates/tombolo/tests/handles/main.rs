@@ -5,7 +5,8 @@ mod torture;
 use std::fs;
 use tempfile::TempDir;
 use tombolo::{
-    Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions, Planted, SlotId,
+    Card, Continue, Error, ErrorCode, FunctionalCard, FunctionalConfig, MapOptions, Picoseconds,
+    Planted, RunState, SlotId,
 };
 
 fn functional() -> Card {
@@ -41,7 +42,7 @@ fn a_mapping_that_outlived_its_space_ends_no_other() {
         .map_file(&path("o"), MapOptions::create(new.bytes()))
         .unwrap();
     let kernel = card::sim::home().join("kernels/copy");
-    let mut slot = card.load(SlotId(0), &kernel, &space).unwrap();
+    let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     slot.set_pointer("input", new.address()).unwrap();
     slot.set_pointer("output", output.address()).unwrap();
     slot.set("bytes", new.bytes()).unwrap();
@@ -57,8 +58,8 @@ fn a_slot_from_before_another_load_drives_nothing() {
     let card = functional();
     let space = card.create_space().unwrap();
     let kernel = card::sim::home().join("kernels/copy");
-    let mut old = card.load(SlotId(0), &kernel, &space).unwrap();
-    let mut new = card.load(SlotId(0), &kernel, &space).unwrap();
+    let old = card.load(SlotId(0), &kernel, &space).unwrap();
+    let new = card.load(SlotId(0), &kernel, &space).unwrap();
     new.set("bytes", 64).unwrap();
     let results = [
         old.set("bytes", 7),
@@ -100,4 +101,84 @@ fn planted_mistakes_are_found() {
         let found = torture::run(3_000, 2, 2, Some(planted));
         assert!(found.wrong > 0, "{planted:?} was not found: {found:?}");
     }
+}
+
+/// Closing says what dropping can only log; a handle that is closed twice, or used after, is refused.
+#[test]
+fn closed_twice_and_used_after() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("file");
+    let card = functional();
+    let space = card.create_space().unwrap();
+    let mapping = space.map_file(&path, MapOptions::create(100)).unwrap();
+    let kernel = card::sim::home().join("kernels/copy");
+    let slot = card.load(SlotId(0), &kernel, &space).unwrap();
+    let gone = |result: Result<(), Error>| assert_eq!(result.unwrap_err().code(), ErrorCode::Gone);
+    mapping.unmap().unwrap();
+    gone(mapping.unmap());
+    gone(mapping.sync());
+    slot.close().unwrap();
+    gone(slot.close());
+    gone(slot.start());
+    space.close().unwrap();
+    gone(space.close());
+    gone(space.map_file(&path, MapOptions::read_only()).map(drop));
+    gone(card.load(SlotId(0), &kernel, &space).map(drop));
+    let left = card.create_space().unwrap();
+    let mapping = left.map_file(&path, MapOptions::read_only()).unwrap();
+    card.close().unwrap();
+    gone(card.close());
+    gone(card.describe().map(drop));
+    gone(mapping.unmap());
+    gone(left.close());
+}
+
+/// Several kernels are waited for at once; each tells its own end.
+#[test]
+fn the_first_of_several_that_is_done() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let card = Card::functional(FunctionalCard::new(FunctionalConfig {
+        slots: 2,
+        ..FunctionalConfig::default()
+    }))
+    .unwrap();
+    let space = card.create_space().unwrap();
+    let kernel = card::sim::home().join("kernels/copy");
+    fs::write(path("in"), vec![3; 40_000]).unwrap();
+    let input = space
+        .map_file(&path("in"), MapOptions::read_only())
+        .unwrap();
+    let output = space
+        .map_file(&path("out"), MapOptions::create(40_000))
+        .unwrap();
+    let slots = [0, 1].map(|n| card.load(SlotId(n), &kernel, &space).unwrap());
+    for (slot, bytes) in slots.iter().zip([40_000, 64]) {
+        slot.set_pointer("input", input.address()).unwrap();
+        slot.set_pointer("output", output.address()).unwrap();
+        slot.set("bytes", bytes).unwrap();
+    }
+    let both = [&slots[0], &slots[1]];
+    let idle = card.wait_any(&both, None).unwrap_err();
+    assert_eq!(idle.code(), ErrorCode::SlotState);
+    assert_eq!(
+        card.wait_any(&[], None).unwrap_err().code(),
+        ErrorCode::Deadline
+    );
+    slots[0].start().unwrap();
+    slots[1].start().unwrap();
+    assert_eq!(card.wait_any(&both, None).unwrap(), 1);
+    assert!(matches!(
+        slots[1].poll(Picoseconds::ZERO),
+        Ok(RunState::Done(_))
+    ));
+    assert!(matches!(
+        slots[0].poll(Picoseconds::ZERO),
+        Ok(RunState::Running(_))
+    ));
+    let none = card.wait_any(&both[..1], Some(Picoseconds::from_nanos(20)));
+    assert_eq!(none.unwrap_err().code(), ErrorCode::Deadline);
+    slots[0].join(None).unwrap();
+    output.unmap().unwrap();
+    assert!(fs::read(path("out")).unwrap() == fs::read(path("in")).unwrap());
 }

@@ -1,0 +1,137 @@
+//! Codes of errors, for programs in any language. A code that was given once keeps its number and its
+//! name; `tests/error_codes.rs` holds the list.
+
+use crate::error::Error;
+use card::CardError;
+use pager::PagerError;
+
+macro_rules! codes {
+    ($($(#[$meta:meta])* $code:ident = $number:literal, $name:literal;)*) => {
+        /// What kind of failure an [`Error`] is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        #[repr(u32)]
+        pub enum ErrorCode {
+            $($(#[$meta])* $code = $number,)*
+        }
+
+        impl ErrorCode {
+            /// Every code there is.
+            pub const ALL: &'static [Self] = &[$(Self::$code,)*];
+
+            /// The name, for example `no-free-space`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$code => $name,)*
+                }
+            }
+
+            /// The number.
+            pub const fn number(self) -> u32 {
+                self as u32
+            }
+        }
+    };
+}
+
+codes! {
+    /// The card refused, without a code of its own.
+    Card = 1, "card";
+    /// The card is broken; nothing more can be done with it.
+    CardBroken = 2, "card-broken";
+    /// The card has no such slot.
+    NoSuchSlot = 3, "no-such-slot";
+    /// A model could not be built: a tool is missing, or the RTL does not compile.
+    Build = 4, "build";
+    /// Nothing is under way that could end the wait.
+    NothingToWaitFor = 5, "nothing-to-wait-for";
+    /// A configuration, a platform file or a size of pages that is not possible.
+    Configuration = 6, "configuration";
+    /// The kernel's folder or RTL is refused.
+    Kernel = 10, "kernel";
+    /// A file could not be opened, measured, grown or stored.
+    File = 20, "file";
+    /// The file cannot be mapped as asked.
+    Unmappable = 21, "unmappable";
+    /// Bytes could not be moved between a file and the card.
+    Transfer = 22, "transfer";
+    /// The pager refused: overlap, bad range, no room.
+    Pager = 23, "pager";
+    /// The kernel has no such argument.
+    NoSuchArgument = 30, "no-such-argument";
+    /// The value does not fit the argument.
+    ArgumentSize = 31, "argument-size";
+    /// The slot is running, or not, against what the call needs.
+    SlotState = 32, "slot-state";
+    /// An access of the kernel failed.
+    Access = 40, "access";
+    /// The kernel broke a rule of the slot boundary.
+    Violation = 41, "violation";
+    /// The kernel does not answer its control interface.
+    Unanswered = 42, "unanswered";
+    /// The kernel raises interrupts without being done.
+    InterruptStorm = 43, "interrupt-storm";
+    /// The kernel ended itself or broke a protocol.
+    KernelFailed = 44, "kernel-failed";
+    /// The kernel was not done at the deadline.
+    Deadline = 45, "deadline";
+    /// All address spaces are in use.
+    NoFreeSpace = 50, "no-free-space";
+    /// The object behind the handle has ended.
+    Gone = 60, "gone";
+    /// The object belongs to another card.
+    OtherCard = 61, "other-card";
+    /// Somebody asked to stop.
+    Interrupted = 70, "interrupted";
+    /// Must not happen.
+    Internal = 90, "internal";
+}
+
+impl std::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Error {
+    /// What kind of failure it is.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Card(error) => of_card(error),
+            Self::Kernel(_) => ErrorCode::Kernel,
+            Self::Pager(PagerError::Io { .. }) | Self::Transfer { .. } => ErrorCode::Transfer,
+            Self::Pager(_) => ErrorCode::Pager,
+            Self::NoSuchPageSize { .. } => ErrorCode::Configuration,
+            Self::File { .. } => ErrorCode::File,
+            Self::Unmappable { .. } => ErrorCode::Unmappable,
+            Self::NoSuchArgument { .. } => ErrorCode::NoSuchArgument,
+            Self::ArgumentSize { .. } => ErrorCode::ArgumentSize,
+            Self::Access(_) => ErrorCode::Access,
+            Self::Violation(_) => ErrorCode::Violation,
+            Self::Unanswered { .. } => ErrorCode::Unanswered,
+            Self::InterruptStorm { .. } => ErrorCode::InterruptStorm,
+            Self::KernelFailed { .. } => ErrorCode::KernelFailed,
+            Self::Deadline { .. } | Self::NoneDone { .. } => ErrorCode::Deadline,
+            Self::SlotState { .. } => ErrorCode::SlotState,
+            Self::Gone { .. } => ErrorCode::Gone,
+            Self::OtherCard => ErrorCode::OtherCard,
+            Self::NoFreeSpace { .. } => ErrorCode::NoFreeSpace,
+            Self::Interrupted => ErrorCode::Interrupted,
+            Self::Internal(_) => ErrorCode::Internal,
+        }
+    }
+}
+
+fn of_card(error: &CardError) -> ErrorCode {
+    match error {
+        CardError::NoSuchSlot { .. } => ErrorCode::NoSuchSlot,
+        CardError::Kernel(_) => ErrorCode::Kernel,
+        CardError::Build(_) => ErrorCode::Build,
+        CardError::Broken(_) => ErrorCode::CardBroken,
+        CardError::NothingToWaitFor => ErrorCode::NothingToWaitFor,
+        CardError::Configuration(_) | CardError::Platform(_) | CardError::NoSuchStripe { .. } => {
+            ErrorCode::Configuration
+        }
+        _ => ErrorCode::Card,
+    }
+}

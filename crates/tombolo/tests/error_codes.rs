@@ -1,0 +1,39 @@
+//! Do programs in other languages find the same codes tomorrow? A code may be added to this list, and none
+//! may change or go.
+
+use tombolo::ErrorCode;
+
+const LIST: &[(u32, &str)] = &[
+    (1, "card"),
+    (2, "card-broken"),
+    (3, "no-such-slot"),
+    (4, "build"),
+    (5, "nothing-to-wait-for"),
+    (6, "configuration"),
+    (10, "kernel"),
+    (20, "file"),
+    (21, "unmappable"),
+    (22, "transfer"),
+    (23, "pager"),
+    (30, "no-such-argument"),
+    (31, "argument-size"),
+    (32, "slot-state"),
+    (40, "access"),
+    (41, "violation"),
+    (42, "unanswered"),
+    (43, "interrupt-storm"),
+    (44, "kernel-failed"),
+    (45, "deadline"),
+    (50, "no-free-space"),
+    (60, "gone"),
+    (61, "other-card"),
+    (70, "interrupted"),
+    (90, "internal"),
+];
+
+#[test]
+fn codes_keep_their_numbers_and_names() {
+    let codes = ErrorCode::ALL.iter();
+    let codes: Vec<(u32, &str)> = codes.map(|code| (code.number(), code.name())).collect();
+    assert_eq!(codes, LIST);
+}
