@@ -8,7 +8,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-rtl lint bench setup clean
+.PHONY: help demo test test-rust test-rtl test-python lint bench setup clean
 
 export TOMBOLO_CACHE ?= $(HOME)/.cache/tombolo
 export PATH := $(HOME)/.cargo/bin:$(TOMBOLO_CACHE)/bin:$(PATH)
@@ -25,18 +25,25 @@ demo:
 	@tools/progress --quiet "Compiling (cargo)" cargo build --release --bin tombolo
 	@tools/demo
 
-test: lint test-rtl test-rust
+test: lint test-rtl test-rust test-python
 	@tools/demo --small
 
 lint: setup
 	@tools/progress "Lint: Rust" tools/lint-rust
 	@tools/progress "Lint: RTL" tools/lint-rtl
+	@tools/progress "Lint: Python" $(PYTHON) -m mypy --config-file python/pyproject.toml \
+	  python/package/tombolo python/examples python/tests
 
 test-rtl: setup
 	@tools/progress "Tests: RTL" $(PYTHON) -m pytest -q rtl kernels tools
 
 test-rust: setup
 	@tools/progress "Tests: Rust" cargo test --release --workspace
+
+test-python: setup
+	@tools/progress "Python package: wheel" tools/build-wheel
+	@cd python/tests && PYTHONPATH=$(CURDIR)/target/python \
+	  ../../tools/progress "Tests: Python" $(PYTHON) -m pytest -q -c ../pyproject.toml .
 
 bench: setup
 	@tools/progress --quiet "Compiling (cargo)" cargo build --release --bin tombolo-bench

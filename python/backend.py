@@ -1,0 +1,46 @@
+"""Builds the package: lays what the simulated card needs beside the Python files, then calls maturin.
+
+The RTL, kernels and platforms are those of the checkout around this folder, so that there is one of each.
+"""
+
+import shutil
+from pathlib import Path
+
+import maturin
+from maturin import (  # noqa: F401  (hooks that a front end may call)
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_wheel,
+)
+
+HERE = Path(__file__).resolve().parent
+SHARE = HERE / "package" / "tombolo" / "share"
+PARTS = ("rtl", "kernels", "platforms")
+NOT_FOR_USERS = shutil.ignore_patterns("tests", "testing", "test_*.py", "__pycache__", "sim_build", "*.rdl")
+
+
+def lay_out() -> None:
+    """Copies the parts into the package, anew."""
+    shutil.rmtree(SHARE, ignore_errors=True)
+    for part in PARTS:
+        source = HERE.parent / part
+        if not source.is_dir():
+            raise SystemExit(
+                f"the Tombolo package is built inside a checkout of Tombolo: {source} is missing"
+            )
+        shutil.copytree(source, SHARE / part, ignore=NOT_FOR_USERS)
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):  # type: ignore[no-untyped-def]
+    lay_out()
+    return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):  # type: ignore[no-untyped-def]
+    lay_out()
+    return maturin.build_editable(wheel_directory, config_settings, metadata_directory)
+
+
+def build_sdist(sdist_directory, config_settings=None):  # type: ignore[no-untyped-def]
+    raise SystemExit("the Tombolo package has no source distribution yet: build a wheel in a checkout")

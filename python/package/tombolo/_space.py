@@ -1,0 +1,249 @@
+"""Address spaces, and mappings of files and arrays."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Optional, Type, TypeVar, Union
+
+from ._arrays import Copy, flat_bytes
+from ._native import NativeMapping, NativeSpace
+
+if TYPE_CHECKING:
+    from ._card import Card
+    from ._slot import Slot
+
+PathLike = Union[str, "os.PathLike[str]"]
+_M = TypeVar("_M", bound="Mapping")
+
+
+class Mapping:
+    """A range of an address space that shows a range of a file.
+
+    Made by :meth:`AddressSpace.map_file`. As a context manager it is unmapped at the end of ``with``.
+    """
+
+    def __init__(self, space: AddressSpace, native: NativeMapping, path: str) -> None:
+        self._space = space
+        self._native = native
+        self._path = path
+        space._mappings.add(self)
+
+    @property
+    def address(self) -> int:
+        """Address of the first byte, as the kernel sees it."""
+        return self._native.address
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes mapped."""
+        return self._native.bytes
+
+    def sync(self) -> None:
+        """Writes back what the kernel has written so far, to the file and its storage.
+
+        :raises TransferError: the file takes no more bytes, or its storage fails; what failed stays on the
+            card.
+        """
+        self._native.sync()
+
+    def prefetch(self) -> None:
+        """Brings the pages to the card before the kernel touches them, as far as there is room."""
+        self._native.prefetch()
+
+    def unmap(self) -> None:
+        """Writes back and ends the mapping; nothing if it has ended.
+
+        :raises TransferError: as :meth:`sync`; the mapping is gone nevertheless.
+        """
+        self._space._mappings.discard(self)
+        self._native.unmap()
+
+    def __enter__(self: _M) -> _M:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.unmap()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._path}: {self.nbytes} bytes at {self.address:#x}>"
+
+
+class ArrayMapping(Mapping):
+    """A range of an address space with a copy of an array's bytes.
+
+    Made by :meth:`AddressSpace.map_array`. The kernel works on the copy: what it wrote is in the array
+    after :meth:`sync` or :meth:`unmap`, and what the program writes into the array meanwhile is not seen by
+    the kernel.
+    """
+
+    def __init__(
+        self, space: AddressSpace, native: NativeMapping, copy: Copy, writable: bool, what: str
+    ) -> None:
+        super().__init__(space, native, what)
+        self._copy: Optional[Copy] = copy
+        self._writable = writable
+
+    def sync(self) -> None:
+        """Brings what the kernel has written so far into the array.
+
+        :raises ClosedError: it is unmapped.
+        """
+        super().sync()
+        if self._writable and self._copy is not None:
+            self._copy.bring_back()
+
+    def unmap(self) -> None:
+        """Brings what the kernel wrote into the array, and ends the mapping; nothing if it has ended."""
+        self._end(bring_back=True)
+
+    def discard(self) -> None:
+        """Ends the mapping and leaves the array as it is."""
+        self._end(bring_back=False)
+
+    def _end(self, bring_back: bool) -> None:
+        copy, self._copy = self._copy, None
+        if copy is None:
+            return
+        try:
+            super().unmap()
+            if bring_back and self._writable:
+                copy.bring_back()
+        finally:
+            copy.close()
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        # Results of a run that failed are not to be trusted.
+        self._end(bring_back=kind is None)
+
+    def __del__(self) -> None:
+        copy = getattr(self, "_copy", None)
+        if copy is not None:
+            copy.close()
+
+
+class AddressSpace:
+    """What the ports of one application see; made by :meth:`Card.create_space`.
+
+    As a context manager it is closed, with its mappings, at the end of ``with``.
+    """
+
+    def __init__(self, card: Card, native: NativeSpace) -> None:
+        self._card = card
+        self._native = native
+        self._mappings: weakref.WeakSet[Mapping] = weakref.WeakSet()
+        self._slots: weakref.WeakSet[Slot] = weakref.WeakSet()
+
+    @property
+    def asid(self) -> int:
+        """Its number in the shell."""
+        return self._native.asid
+
+    def map_file(
+        self,
+        path: PathLike,
+        mode: str = "r",
+        *,
+        create: Optional[int] = None,
+        offset: int = 0,
+        nbytes: Optional[int] = None,
+        page_size: Optional[int] = None,
+        address: Optional[int] = None,
+    ) -> Mapping:
+        """Maps a file, or a range of it, opened here with the rights of this process.
+
+        :param path: a regular file of at least 1 byte.
+        :param mode: ``"r"``: the kernel may read; ``"rw"``: and write.
+        :param create: creates the file, or empties it, with so many bytes of zeroes; needs ``"rw"``.
+        :param offset: first byte of the range.
+        :param nbytes: bytes of the range; up to the end of the file if not given.
+        :param page_size: bytes of a page, a power of two from 4096 to 2**30; the card's choice (2 MiB) if
+            not given. Small pages suit accesses to few bytes here and there, large ones keep faults few.
+        :param address: where in the space, a multiple of the page size; the pager's choice if not given.
+        :raises OSError: the file cannot be opened so, or made.
+        :raises UnmappableError: empty, not a regular file, or a range outside of it.
+        :raises PagerError: the range overlaps another mapping.
+        """
+        where = os.fspath(path)
+        native = self._native.map_file(
+            where,
+            mode,
+            create=create,
+            offset=offset,
+            bytes=nbytes,
+            address=address,
+            page_size=page_size,
+        )
+        return Mapping(self, native, where)
+
+    def map_array(
+        self, array: Any, mode: str = "r", *, page_size: Optional[int] = None
+    ) -> ArrayMapping:
+        """Maps a copy of an array's bytes.
+
+        :param array: a numpy array of any shape and dtype without Python objects, or anything else with the
+            buffer protocol (``bytes``, ``bytearray``, ``array.array``, ``memoryview``); C-contiguous, at
+            least 1 byte. The kernel sees its bytes in the order of memory.
+        :param mode: ``"r"``: the kernel may read; ``"rw"``: and write, and the bytes come back into the
+            array with :meth:`Mapping.sync` and :meth:`Mapping.unmap`.
+        :param page_size: as in :meth:`map_file`.
+        :raises TypeError: no buffer, or one of Python objects.
+        :raises ValueError: not contiguous, empty, or read-only where it is written.
+        """
+        if mode not in ("r", "rw"):
+            raise ValueError(f'mode {mode!r}: use "r" or "rw"')
+        writable = mode == "rw"
+        copy = Copy(flat_bytes(array, writable=writable))
+        try:
+            native = self._native.map_file(
+                copy.path,
+                mode,
+                create=None,
+                offset=0,
+                bytes=None,
+                address=None,
+                page_size=page_size,
+            )
+        except BaseException:
+            copy.close()
+            raise
+        return ArrayMapping(self, native, copy, writable, type(array).__name__)
+
+    def close(self) -> None:
+        """Writes back and ends every mapping, lets go of the slots, and ends the space.
+
+        All of it is done even if something fails; the first failure is raised.
+        """
+        failure: Optional[BaseException] = None
+        for slot in list(self._slots):
+            slot.close()
+        for mapping in list(self._mappings):
+            try:
+                mapping.unmap()
+            except Exception as error:
+                failure = failure or error
+        self._native.close()
+        if failure is not None:
+            raise failure
+
+    def __enter__(self) -> AddressSpace:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()

@@ -1,0 +1,106 @@
+//! `NativeSlot`
+
+use crate::handle::Handle;
+use crate::wait::Watch;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::Arc;
+use tombolo::{AddressSpace, Error, Picoseconds, Slot};
+
+/// A slot with a kernel in it.
+#[pyclass(frozen, module = "tombolo._native")]
+pub struct NativeSlot {
+    slot: Handle<(Slot, Arc<AddressSpace>)>,
+}
+
+impl NativeSlot {
+    pub(crate) fn new(slot: Slot, space: Arc<AddressSpace>) -> Self {
+        Self {
+            slot: Handle::new("slot", (slot, space)),
+        }
+    }
+}
+
+#[pymethods]
+impl NativeSlot {
+    /// The kernel's name and its arguments as (name, bytes, access or None for scalars, description).
+    fn manifest<'py>(&self, py: Python<'py>) -> PyResult<(String, Vec<Bound<'py, PyDict>>)> {
+        let manifest = self
+            .slot
+            .call(py, |(slot, _)| Ok(slot.manifest().clone()))?;
+        let mut arguments = Vec::new();
+        for argument in &manifest.arguments {
+            let entry = PyDict::new(py);
+            entry.set_item("name", &argument.name)?;
+            entry.set_item("offset", argument.offset)?;
+            entry.set_item("bytes", argument.bytes)?;
+            let access = argument.port.map(|_| argument.access.as_str());
+            entry.set_item("access", access)?;
+            entry.set_item("description", &argument.description)?;
+            arguments.push(entry);
+        }
+        Ok((manifest.name, arguments))
+    }
+
+    fn set(&self, py: Python<'_>, argument: &str, value: u64) -> PyResult<()> {
+        self.slot.call(py, |(slot, _)| slot.set(argument, value))
+    }
+
+    fn set_bytes(&self, py: Python<'_>, argument: &str, value: &[u8]) -> PyResult<()> {
+        self.slot
+            .call(py, |(slot, _)| slot.set_bytes(argument, value))
+    }
+
+    fn start(&self, py: Python<'_>) -> PyResult<()> {
+        self.slot.call(py, |(slot, _)| slot.start())
+    }
+
+    fn wait(
+        &self,
+        py: Python<'_>,
+        deadline_ps: Option<u64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let deadline = deadline_ps.map(Picoseconds::new);
+        let (waited, raised) = self.slot.call(py, |(slot, _)| {
+            let mut watch = Watch::new(progress);
+            let waited = slot.wait(deadline, |progress| watch.look(progress));
+            Ok((waited, watch.raised()))
+        })?;
+        match (waited, raised) {
+            (Err(Error::Interrupted), Some(raised)) => Err(raised),
+            (Err(error), _) => Err(crate::errors::raise(py, &error)),
+            (Ok(()), Some(raised)) => Err(raised),
+            (Ok(()), None) => Ok(()),
+        }
+    }
+
+    fn read_register(&self, py: Python<'_>, offset: u32) -> PyResult<u32> {
+        aligned(offset)?;
+        self.slot.call(py, |(slot, _)| slot.read_register(offset))
+    }
+
+    fn write_register(&self, py: Python<'_>, offset: u32, value: u32) -> PyResult<()> {
+        aligned(offset)?;
+        self.slot
+            .call(py, |(slot, _)| slot.write_register(offset, value))
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.slot.close(py, |(slot, space)| {
+            drop(slot);
+            drop(space);
+            Ok(())
+        })
+    }
+}
+
+fn aligned(offset: u32) -> PyResult<()> {
+    match offset % 4 {
+        0 => Ok(()),
+        _ => Err(PyValueError::new_err(format!(
+            "register offset {offset:#x}: registers are 4 bytes, so offsets are multiples of 4"
+        ))),
+    }
+}

@@ -1,0 +1,62 @@
+//! Waiting with signals and callbacks.
+
+use pyo3::prelude::*;
+use std::time::{Duration, Instant};
+use tombolo::{Continue, Progress};
+
+/// How often a wait looks at signals and calls back.
+pub const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What happens in a wait beside the run: signals, and the user's callback.
+pub struct Watch {
+    callback: Option<Py<PyAny>>,
+    next: Instant,
+    raised: Option<PyErr>,
+}
+
+impl Watch {
+    /// Calls `callback` with (virtual time in ps, bytes in, bytes out, faults) now and then.
+    pub fn new(callback: Option<Py<PyAny>>) -> Self {
+        Self {
+            callback,
+            next: Instant::now() + SIGNAL_INTERVAL,
+            raised: None,
+        }
+    }
+
+    /// To be called often, without the interpreter's lock; takes it rarely.
+    pub fn look(&mut self, progress: Progress) -> Continue {
+        if self.raised.is_some() {
+            return Continue::Stop;
+        }
+        if Instant::now() < self.next {
+            return Continue::Yes;
+        }
+        let looked = Python::attach(|py| {
+            py.check_signals()?;
+            if let Some(callback) = &self.callback {
+                let Progress {
+                    now,
+                    bytes_in,
+                    bytes_out,
+                    faults,
+                } = progress;
+                callback.call1(py, (now.get(), bytes_in, bytes_out, faults))?;
+            }
+            Ok(())
+        });
+        self.next = Instant::now() + SIGNAL_INTERVAL;
+        match looked {
+            Ok(()) => Continue::Yes,
+            Err(error) => {
+                self.raised = Some(error);
+                Continue::Stop
+            }
+        }
+    }
+
+    /// What a signal handler or the callback raised.
+    pub fn raised(self) -> Option<PyErr> {
+        self.raised
+    }
+}

