@@ -38,10 +38,10 @@ test-rtl: setup
 	@tools/progress "Tests: RTL" $(PYTHON) -m pytest -q rtl kernels tools
 
 test-rust: setup
-	@tools/progress "Tests: Rust" cargo test --release --workspace
+	@tools/progress "Tests: Rust" cargo test --release --workspace --exclude tombolo-python
 
 test-python: setup
-	@tools/progress "Python package: wheel" tools/build-wheel
+	@tools/progress --quiet "Python package: wheel" tools/build-wheel
 	@cd python/tests && PYTHONPATH=$(CURDIR)/target/python \
 	  ../../tools/progress "Tests: Python" $(PYTHON) -m pytest -q -c ../pyproject.toml .
 

@@ -35,7 +35,9 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
         Error::SlotState { .. } => "SlotStateError",
         Error::NoFreeSpace { .. } => "NoFreeSpaceError",
         Error::Interrupted => "StoppedError",
-        Error::Internal(_) => "InternalError",
+        Error::Gone { .. } => "ClosedError",
+        Error::OtherCard => "OtherCardError",
+        _ => "Error",
     };
     let exception = named(py, code, error.to_string());
     if let Error::Access(access) = error {

@@ -158,6 +158,9 @@ def test_wrong_cards_and_kernels(card: tombolo.Card) -> None:
             card.load("copy", space, slot=7)
         with pytest.raises(errors.Error, match="sum"):
             card.load("sum", space)
+    with tombolo.Card.functional() as other, other.create_space() as space:
+        with pytest.raises(errors.OtherCardError, match="another card"):
+            card.load("copy", space)
     spaces = []
     with pytest.raises(errors.NoFreeSpaceError):
         for _ in range(20):

@@ -87,20 +87,20 @@ class NoFreeSpaceError(Error):
     """All address spaces of the shell are in use; close one first."""
 
 
+class OtherCardError(Error):
+    """An address space of one card was used with another."""
+
+
 class StoppedError(Error):
     """The run was stopped by somebody else."""
 
 
 class ClosedError(Error):
-    """The object was closed, or what it belongs to was."""
+    """The object was closed, or what it belongs to was, or another kernel was loaded into its slot."""
 
 
 class ForkError(Error):
     """The object belongs to the parent process; a card cannot be used across fork."""
-
-
-class InternalError(Error):
-    """Something that must not happen did. Please report it."""
 
 
 __all__ = [name for name, value in list(globals().items()) if isinstance(value, type)]
