@@ -7,7 +7,6 @@ use crate::space::NativeSpace;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::sync::Arc;
 use tombolo::{
     BuildProgress, Card, Error, FileState, FunctionalCard, FunctionalConfig, OwnerOptions,
     PageSize, SimOptions, SlotId, SpacePlacement,
@@ -131,7 +130,7 @@ impl NativeCard {
         limit: Option<u64>,
     ) -> PyResult<NativeSpace> {
         let placement = channel.map_or(SpacePlacement::Anywhere, SpacePlacement::Channel);
-        let create = |card: &mut Card| card.create_space_with(placement, limit);
+        let create = |card: &Card| card.create_space_with(placement, limit);
         let space = self.card.call(py, create)?;
         Ok(NativeSpace::new(space))
     }
@@ -147,7 +146,7 @@ impl NativeCard {
         let slot = self
             .card
             .call(py, |card| card.load(SlotId(slot), &folder, &space))?;
-        Ok(NativeSlot::new(slot, Arc::clone(&space)))
+        Ok(NativeSlot::new(slot))
     }
 
     /// The report as (JSON, text).
@@ -165,10 +164,7 @@ impl NativeCard {
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.card.close(py, |card| {
-            drop(card);
-            Ok(())
-        })
+        self.card.close(py, Card::close)
     }
 }
 

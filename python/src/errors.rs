@@ -3,43 +3,21 @@
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tombolo::Error;
+use tombolo::{Error, ErrorCode};
 
 /// The exception for an error.
 pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
-    let code = match error {
-        Error::File { path, what, source } => {
-            return match source.raw_os_error() {
-                // Becomes FileNotFoundError, PermissionError and so on, by its number.
-                Some(number) => {
-                    let text = format!("{what}: {}", reason(source));
-                    PyOSError::new_err((number, text, path.display().to_string()))
-                }
-                None => PyOSError::new_err(error.to_string()),
-            };
-        }
-        Error::Card(_) => "CardError",
-        Error::Kernel(_) => "KernelError",
-        Error::Pager(_) => "PagerError",
-        Error::NoSuchPageSize { .. } => "PageSizeError",
-        Error::Unmappable { .. } => "UnmappableError",
-        Error::Transfer { .. } => "TransferError",
-        Error::NoSuchArgument { .. } => "NoSuchArgumentError",
-        Error::ArgumentSize { .. } => "ArgumentSizeError",
-        Error::Access(_) => "AccessError",
-        Error::Violation(_) => "ViolationError",
-        Error::Unanswered { .. } => "UnansweredError",
-        Error::InterruptStorm { .. } => "InterruptStormError",
-        Error::KernelFailed { .. } => "KernelFailedError",
-        Error::Deadline { .. } => "DeadlineError",
-        Error::SlotState { .. } => "SlotStateError",
-        Error::NoFreeSpace { .. } => "NoFreeSpaceError",
-        Error::Interrupted => "StoppedError",
-        Error::Gone { .. } => "ClosedError",
-        Error::OtherCard => "OtherCardError",
-        _ => "Error",
-    };
-    let exception = named(py, code, error.to_string());
+    if let Error::File { path, what, source } = error {
+        return match source.raw_os_error() {
+            // Becomes FileNotFoundError, PermissionError and so on, by its number.
+            Some(number) => {
+                let text = format!("{what}: {}", reason(source));
+                PyOSError::new_err((number, text, path.display().to_string()))
+            }
+            None => PyOSError::new_err(error.to_string()),
+        };
+    }
+    let exception = named(py, error.code(), error.to_string());
     if let Error::Access(access) = error {
         let value = exception.value(py);
         // Attributes for programs; the message has them already, so a failure here loses nothing.
@@ -54,7 +32,8 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
 
 /// A handle that was closed.
 pub fn closed(py: Python<'_>, what: &str) -> PyErr {
-    named(py, "ClosedError", format!("this {what} is closed"))
+    let text = format!("this {what} is gone: it was closed");
+    named(py, ErrorCode::Gone, text)
 }
 
 /// A handle in a forked child.
@@ -63,10 +42,28 @@ pub fn forked(py: Python<'_>, what: &str) -> PyErr {
         "this {what} belongs to the parent process: a card cannot be used across fork. Open a card in the \
          child, or start it with multiprocessing's `spawn`"
     );
-    named(py, "ForkError", text)
+    of_class(py, "ForkError", text)
 }
 
-fn named(py: Python<'_>, class: &str, message: String) -> PyErr {
+fn named(py: Python<'_>, code: ErrorCode, message: String) -> PyErr {
+    of_class(py, &class_of(code), message)
+}
+
+/// `no-free-space` is `NoFreeSpaceError`. Python has an `InterruptedError` already.
+pub fn class_of(code: ErrorCode) -> String {
+    if code == ErrorCode::Interrupted {
+        return "StoppedError".to_owned();
+    }
+    let mut class = String::new();
+    for word in code.name().split('-') {
+        let (first, rest) = word.split_at(word.len().min(1));
+        class.push_str(&first.to_uppercase());
+        class.push_str(rest);
+    }
+    class + "Error"
+}
+
+fn of_class(py: Python<'_>, class: &str, message: String) -> PyErr {
     let found = py
         .import("tombolo.errors")
         .and_then(|module| module.getattr(class))

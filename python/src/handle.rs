@@ -2,61 +2,76 @@
 
 use crate::errors;
 use pyo3::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Something of the library behind a Python object.
 ///
 /// It is let go without the interpreter's lock, because letting go writes back. A child process that
 /// inherited it forgets it instead: its parent writes back.
-pub struct Handle<T: Send> {
+pub struct Handle<T: Send + Sync> {
     what: &'static str,
     process: u32,
-    held: Mutex<Option<T>>,
+    held: Mutex<Option<Arc<T>>>,
 }
 
-impl<T: Send> Handle<T> {
+impl<T: Send + Sync> Handle<T> {
     /// A handle on `held`; `what` names it in errors.
     pub fn new(what: &'static str, held: T) -> Self {
         Self {
             what,
             process: std::process::id(),
-            held: Mutex::new(Some(held)),
+            held: Mutex::new(Some(Arc::new(held))),
         }
+    }
+
+    /// What is held, for as long as somebody needs it.
+    ///
+    /// # Errors
+    /// It is closed, or another process's.
+    pub fn shared(&self, py: Python<'_>) -> PyResult<Arc<T>> {
+        self.own(py)?;
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.clone().ok_or_else(|| errors::closed(py, self.what))
     }
 
     /// Calls the library without the interpreter's lock.
     ///
     /// # Errors
-    /// It is closed, or another process's; or what the library says.
+    /// As [`shared`](Self::shared); or what the library says.
     pub fn call<R: Send>(
         &self,
         py: Python<'_>,
-        call: impl Send + FnOnce(&mut T) -> Result<R, tombolo::Error>,
+        call: impl Send + FnOnce(&T) -> Result<R, tombolo::Error>,
     ) -> PyResult<R> {
-        self.own(py)?;
-        let answer = py.detach(|| self.lock().as_mut().map(call));
-        match answer {
-            Some(answer) => answer.map_err(|error| errors::raise(py, &error)),
-            None => Err(errors::closed(py, self.what)),
-        }
+        let held = self.shared(py)?;
+        let answer = py.detach(move || {
+            let answer = call(&held);
+            drop(held);
+            answer
+        });
+        answer.map_err(|error| errors::raise(py, &error))
     }
 
-    /// Takes it out and ends it; nothing if it is closed already.
+    /// Takes it out and ends it; nothing if it is closed already, or ended with what it belonged to.
     ///
     /// # Errors
     /// It is another process's, or what the library says.
     pub fn close(
         &self,
         py: Python<'_>,
-        end: impl Send + FnOnce(T) -> Result<(), tombolo::Error>,
+        end: impl Send + FnOnce(&T) -> Result<(), tombolo::Error>,
     ) -> PyResult<()> {
         self.own(py)?;
-        let ended = py.detach(|| {
-            // Taken first: what ends may wait, and nobody else should wait for this lock meanwhile.
-            let held = self.lock().take();
-            held.map_or(Ok(()), end)
-        });
-        ended.map_err(|error| errors::raise(py, &error))
+        let held = self
+            .held
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let ended = py.detach(move || held.map_or(Ok(()), |held| end(&held)));
+        match ended {
+            Err(tombolo::Error::Gone { .. }) => Ok(()),
+            ended => ended.map_err(|error| errors::raise(py, &error)),
+        }
     }
 
     fn own(&self, py: Python<'_>) -> PyResult<()> {
@@ -65,14 +80,9 @@ impl<T: Send> Handle<T> {
             false => Err(errors::forked(py, self.what)),
         }
     }
-
-    // A panic in the library leaves the value as whole as any error does.
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<T>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl<T: Send> Drop for Handle<T> {
+impl<T: Send + Sync> Drop for Handle<T> {
     fn drop(&mut self) {
         let held = self.held.get_mut().unwrap_or_else(PoisonError::into_inner);
         let Some(held) = held.take() else { return };

@@ -21,9 +21,19 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(error_codes, module)?)?;
     module.add_class::<card::NativeCard>()?;
     module.add_class::<space::NativeSpace>()?;
     module.add_class::<space::NativeMapping>()?;
     module.add_class::<slot::NativeSlot>()?;
     Ok(())
+}
+
+/// Every code of the library, with its class.
+#[pyfunction]
+fn error_codes() -> Vec<(u32, String)> {
+    let codes = tombolo::ErrorCode::ALL.iter();
+    codes
+        .map(|code| (code.number(), errors::class_of(*code)))
+        .collect()
 }

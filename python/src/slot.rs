@@ -5,19 +5,18 @@ use crate::wait::Watch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::Arc;
-use tombolo::{AddressSpace, Error, Picoseconds, Slot};
+use tombolo::{Error, Picoseconds, Slot};
 
 /// A slot with a kernel in it.
 #[pyclass(frozen, module = "tombolo._native")]
 pub struct NativeSlot {
-    slot: Handle<(Slot, Arc<AddressSpace>)>,
+    slot: Handle<Slot>,
 }
 
 impl NativeSlot {
-    pub(crate) fn new(slot: Slot, space: Arc<AddressSpace>) -> Self {
+    pub(crate) fn new(slot: Slot) -> Self {
         Self {
-            slot: Handle::new("slot", (slot, space)),
+            slot: Handle::new("slot", slot),
         }
     }
 }
@@ -26,9 +25,7 @@ impl NativeSlot {
 impl NativeSlot {
     /// The kernel's name and its arguments as (name, bytes, access or None for scalars, description).
     fn manifest<'py>(&self, py: Python<'py>) -> PyResult<(String, Vec<Bound<'py, PyDict>>)> {
-        let manifest = self
-            .slot
-            .call(py, |(slot, _)| Ok(slot.manifest().clone()))?;
+        let manifest = self.slot.call(py, |slot| Ok(slot.manifest().clone()))?;
         let mut arguments = Vec::new();
         for argument in &manifest.arguments {
             let entry = PyDict::new(py);
@@ -44,16 +41,15 @@ impl NativeSlot {
     }
 
     fn set(&self, py: Python<'_>, argument: &str, value: u64) -> PyResult<()> {
-        self.slot.call(py, |(slot, _)| slot.set(argument, value))
+        self.slot.call(py, |slot| slot.set(argument, value))
     }
 
     fn set_bytes(&self, py: Python<'_>, argument: &str, value: &[u8]) -> PyResult<()> {
-        self.slot
-            .call(py, |(slot, _)| slot.set_bytes(argument, value))
+        self.slot.call(py, |slot| slot.set_bytes(argument, value))
     }
 
     fn start(&self, py: Python<'_>) -> PyResult<()> {
-        self.slot.call(py, |(slot, _)| slot.start())
+        self.slot.call(py, |slot| slot.start())
     }
 
     fn wait(
@@ -63,7 +59,7 @@ impl NativeSlot {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let deadline = deadline_ps.map(Picoseconds::new);
-        let (waited, raised) = self.slot.call(py, |(slot, _)| {
+        let (waited, raised) = self.slot.call(py, |slot| {
             let mut watch = Watch::new(progress);
             let waited = slot.wait(deadline, |progress| watch.look(progress));
             Ok((waited, watch.raised()))
@@ -78,21 +74,17 @@ impl NativeSlot {
 
     fn read_register(&self, py: Python<'_>, offset: u32) -> PyResult<u32> {
         aligned(offset)?;
-        self.slot.call(py, |(slot, _)| slot.read_register(offset))
+        self.slot.call(py, |slot| slot.read_register(offset))
     }
 
     fn write_register(&self, py: Python<'_>, offset: u32, value: u32) -> PyResult<()> {
         aligned(offset)?;
         self.slot
-            .call(py, |(slot, _)| slot.write_register(offset, value))
+            .call(py, |slot| slot.write_register(offset, value))
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.slot.close(py, |(slot, space)| {
-            drop(slot);
-            drop(space);
-            Ok(())
-        })
+        self.slot.close(py, Slot::close)
     }
 }
 

@@ -4,21 +4,20 @@ use crate::card::page_size;
 use crate::handle::Handle;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tombolo::{AddressSpace, MapOptions, Mapping, VirtAddr};
 
 /// An address space.
 #[pyclass(frozen, module = "tombolo._native")]
 pub struct NativeSpace {
-    /// Shared with its mappings and slots: it ends after them.
-    space: Handle<Arc<AddressSpace>>,
+    space: Handle<AddressSpace>,
 }
 
 impl NativeSpace {
     pub(crate) fn new(space: AddressSpace) -> Self {
         Self {
-            space: Handle::new("address space", Arc::new(space)),
+            space: Handle::new("address space", space),
         }
     }
 
@@ -27,7 +26,7 @@ impl NativeSpace {
     /// # Errors
     /// It is closed.
     pub(crate) fn shared(&self, py: Python<'_>) -> PyResult<Arc<AddressSpace>> {
-        self.space.call(py, |space| Ok(Arc::clone(space)))
+        self.space.shared(py)
     }
 }
 
@@ -89,22 +88,34 @@ impl NativeSpace {
         page_size: Option<u64>,
     ) -> PyResult<NativeMapping> {
         let options = options(mode, create, offset, bytes, address, page_size)?;
-        let space = self.shared(py)?;
         let mapped = self
             .space
             .call(py, |space| space.map_file(&path, options))?;
-        Ok(NativeMapping {
-            address: mapped.address().get(),
-            bytes: mapped.bytes(),
-            mapping: Handle::new("mapping", (mapped, space)),
-        })
+        Ok(NativeMapping::new(mapped))
+    }
+
+    /// Maps a whole file that is open, by its descriptor, which stays the caller's.
+    fn map_descriptor(
+        &self,
+        py: Python<'_>,
+        descriptor: i32,
+        name: &str,
+        mode: &str,
+        page_size: Option<u64>,
+    ) -> PyResult<NativeMapping> {
+        let options = options(mode, None, 0, None, None, page_size)?;
+        // The path opens the same file anew, with a position and a life of its own.
+        let file = std::fs::OpenOptions::new()
+            .read(true)
+            .write(mode == "rw")
+            .open(format!("/proc/self/fd/{descriptor}"))?;
+        let map = |space: &AddressSpace| space.map_open_file(file, Path::new(name), options);
+        let mapped = self.space.call(py, map)?;
+        Ok(NativeMapping::new(mapped))
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.space.close(py, |space| {
-            drop(space);
-            Ok(())
-        })
+        self.space.close(py, AddressSpace::close)
     }
 }
 
@@ -115,21 +126,30 @@ pub struct NativeMapping {
     address: u64,
     #[pyo3(get)]
     bytes: u64,
-    /// The mapping ends before the space is let go: fields of a tuple do so in order.
-    mapping: Handle<(Mapping, Arc<AddressSpace>)>,
+    mapping: Handle<Mapping>,
+}
+
+impl NativeMapping {
+    fn new(mapped: Mapping) -> Self {
+        Self {
+            address: mapped.address().get(),
+            bytes: mapped.bytes(),
+            mapping: Handle::new("mapping", mapped),
+        }
+    }
 }
 
 #[pymethods]
 impl NativeMapping {
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
-        self.mapping.call(py, |(mapping, _)| mapping.sync())
+        self.mapping.call(py, Mapping::sync)
     }
 
     fn prefetch(&self, py: Python<'_>) -> PyResult<()> {
-        self.mapping.call(py, |(mapping, _)| mapping.prefetch())
+        self.mapping.call(py, Mapping::prefetch)
     }
 
     fn unmap(&self, py: Python<'_>) -> PyResult<()> {
-        self.mapping.close(py, |(mapping, _space)| mapping.unmap())
+        self.mapping.close(py, Mapping::unmap)
     }
 }

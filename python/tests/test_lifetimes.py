@@ -111,7 +111,7 @@ def a_life(chance: random.Random, folder: Path) -> dict[Path, bytes]:
                 expected[path] = given
             elif len(things) > 1:
                 things.remove(thing)
-        except (errors.ClosedError, errors.NoFreeSpaceError):
+        except (errors.GoneError, errors.NoFreeSpaceError):
             pass  # another was loaded into the slot; four spaces are in use
     chance.shuffle(things)
     del thing

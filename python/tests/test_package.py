@@ -56,7 +56,7 @@ with tombolo.Card.functional() as card:
 print(result.decode())
 try:
     tombolo.Card.simulated()
-except tombolo.errors.CardError as error:
+except tombolo.errors.BuildError as error:
     print(error)
 """
     variables = {

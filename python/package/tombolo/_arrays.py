@@ -70,9 +70,9 @@ class Copy:
             raise
 
     @property
-    def path(self) -> str:
-        """A path that opens it, in this process."""
-        return f"/proc/self/fd/{self._descriptor}"
+    def descriptor(self) -> int:
+        """The file, open."""
+        return self._descriptor
 
     def bring_back(self) -> None:
         """Copies the file's bytes into the buffer."""

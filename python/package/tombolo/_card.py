@@ -14,7 +14,7 @@ from . import _resources
 from ._native import NativeCard
 from ._slot import Progress, Slot
 from ._space import AddressSpace
-from .errors import CardError
+from .errors import BuildError
 
 
 class Report(Dict[str, Any]):
@@ -47,7 +47,6 @@ class Card:
         self._native = native
         self._process = os.getpid()
         self._spaces: weakref.WeakSet[AddressSpace] = weakref.WeakSet()
-        self._slots: Dict[int, weakref.ref[Slot]] = {}
         _open.add(self)
 
     @staticmethod
@@ -73,7 +72,7 @@ class Card:
         :param page_size: bytes of the pages of mappings that ask for no other (2 MiB).
         :param read_ahead_bytes: fetched ahead of a stream at a time; 0 for none (16 MiB).
         :param clean_ahead_bytes: written back ahead when less card memory than this is free (16 MiB).
-        :raises PageSizeError, CardError: values that no card has.
+        :raises ConfigurationError: values that no card has.
         """
         return Card(
             NativeCard.functional(
@@ -111,8 +110,8 @@ class Card:
         :param shell: the shell's configuration where it is not the default, for example ``{"slots": 2,
             "queues": 3}``; another configuration is another model.
         :param cold: files count as being on storage, not in the page cache.
-        :raises CardError: no Verilator or compiler (the message says what to install), or a configuration
-            that no shell has.
+        :raises BuildError: no Verilator or compiler; the message says what to install.
+        :raises ConfigurationError: a configuration that no shell has, a platform file that is wrong.
 
         The others are as in :meth:`functional`.
         """
@@ -130,9 +129,9 @@ class Card:
                 clean_ahead_bytes=clean_ahead_bytes,
                 cold=cold,
             )
-        except CardError as error:
+        except BuildError as error:
             if "Verilator was not found" in str(error):
-                raise CardError(
+                raise BuildError(
                     "a simulated card needs Verilator, which this Python does not have: pip install "
                     "'tombolo[simulated]' (or name a Verilator root in TOMBOLO_VERILATOR_ROOT). "
                     "Card.functional() needs nothing"
@@ -156,23 +155,18 @@ class Card:
     def load(
         self, kernel: Union[str, os.PathLike[str]], space: AddressSpace, *, slot: int = 0
     ) -> Slot:
-        """Puts a kernel into a slot, in a space. A :class:`Slot` made before for that slot is closed.
+        """Puts a kernel into a slot, in a space. A :class:`Slot` from before for that
+        slot is gone.
 
         :param kernel: a kernel's folder, or the name of one of :func:`kernels`.
         :raises FileNotFoundError: no such kernel.
-        :raises KernelError: its manifest or RTL is refused.
-        :raises CardError: no such slot, or on the functional card a kernel without a model.
+        :raises KernelError: its manifest or RTL is refused; on the functional card, a kernel without a model.
+        :raises NoSuchSlotError: the card has no such slot.
         """
         folder = _resources.kernel_folder(kernel)
         if not 0 <= slot <= 255:
             raise ValueError(f"slot {slot}: slots are numbered from 0")
-        before = self._slots.pop(slot, None)
-        loaded = before() if before is not None else None
-        if loaded is not None:
-            loaded.close()
-        made = Slot(self, slot, self._native.load(slot, folder, space._native), space)
-        self._slots[slot] = weakref.ref(made)
-        return made
+        return Slot(self, slot, self._native.load(slot, folder, space._native), space)
 
     def run(
         self,
@@ -221,7 +215,6 @@ class Card:
             except Exception as error:
                 failure = failure or error
         self._spaces.clear()
-        self._slots.clear()
         self._native.close()
         if failure is not None:
             raise failure

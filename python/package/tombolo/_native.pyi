@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Callable, Dict, List, Optional, Tuple, final
 
 __version__: str
-__all__ = ["NativeCard", "NativeMapping", "NativeSlot", "NativeSpace", "__version__"]
+__all__ = ["NativeCard", "NativeMapping", "NativeSlot", "NativeSpace", "__version__", "error_codes"]
+
+def error_codes() -> List[Tuple[int, str]]: ...
 
 _WaitProgress = Callable[[int, int, int, int], object]
 
@@ -56,6 +58,9 @@ class NativeSpace:
         bytes: Optional[int],
         address: Optional[int],
         page_size: Optional[int],
+    ) -> NativeMapping: ...
+    def map_descriptor(
+        self, descriptor: int, name: str, mode: str, page_size: Optional[int]
     ) -> NativeMapping: ...
     def close(self) -> None: ...
 

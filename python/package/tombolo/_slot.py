@@ -209,7 +209,10 @@ class Slot:
         self._native.write_register(offset, value)
 
     def close(self) -> None:
-        """Lets go of the slot. The kernel stays until another is loaded or its space is closed."""
+        """Stops the kernel if it runs, and empties the slot. What it wrote stays where it is mapped.
+
+        :raises Error: what went wrong in a run that nobody waited for; the slot is empty nevertheless.
+        """
         self._space._slots.discard(self)
         self._native.close()
 

@@ -93,7 +93,7 @@ class ArrayMapping(Mapping):
     def sync(self) -> None:
         """Brings what the kernel has written so far into the array.
 
-        :raises ClosedError: it is unmapped.
+        :raises GoneError: it is unmapped.
         """
         super().sync()
         if self._writable and self._copy is not None:
@@ -172,8 +172,7 @@ class AddressSpace:
             not given. Small pages suit accesses to few bytes here and there, large ones keep faults few.
         :param address: where in the space, a multiple of the page size; the pager's choice if not given.
         :raises OSError: the file cannot be opened so, or made.
-        :raises UnmappableError: empty, not a regular file, or a range outside of it.
-        :raises PagerError: the range overlaps another mapping.
+        :raises UnmappableError: empty, not a regular file, a range outside of it or over another mapping.
         """
         where = os.fspath(path)
         native = self._native.map_file(
@@ -205,29 +204,25 @@ class AddressSpace:
             raise ValueError(f'mode {mode!r}: use "r" or "rw"')
         writable = mode == "rw"
         copy = Copy(flat_bytes(array, writable=writable))
+        what = f"array of type {type(array).__name__}"
         try:
-            native = self._native.map_file(
-                copy.path,
-                mode,
-                create=None,
-                offset=0,
-                bytes=None,
-                address=None,
-                page_size=page_size,
-            )
+            native = self._native.map_descriptor(copy.descriptor, what, mode, page_size)
         except BaseException:
             copy.close()
             raise
-        return ArrayMapping(self, native, copy, writable, type(array).__name__)
+        return ArrayMapping(self, native, copy, writable, what)
 
     def close(self) -> None:
-        """Writes back and ends every mapping, lets go of the slots, and ends the space.
+        """Stops the kernels that work in it, writes back and ends every mapping, and ends the space.
 
         All of it is done even if something fails; the first failure is raised.
         """
         failure: Optional[BaseException] = None
         for slot in list(self._slots):
-            slot.close()
+            try:
+                slot.close()
+            except Exception as error:
+                failure = failure or error
         for mapping in list(self._mappings):
             try:
                 mapping.unmap()

@@ -1,6 +1,6 @@
 """What can go wrong, one class for each code of the library.
 
-Every error of the library is an :class:`Error`; a file that cannot be opened, measured or grown is the
+Every error of the library is an :class:`Error` with a ``code``, a number that never changes; a file that cannot be opened, measured or grown is the
 ``OSError`` that Python programs expect (``FileNotFoundError``, ``PermissionError`` and so on). Wrong Python
 types are ``TypeError``, values that make no sense are ``ValueError``. Ctrl-C is ``KeyboardInterrupt``.
 """
@@ -11,41 +11,92 @@ from __future__ import annotations
 class Error(Exception):
     """Any failure of the library. The message names the thing, the rule and what to do."""
 
+    #: The code's number; 0 for errors of this package itself.
+    code: int = 0
+
 
 class CardError(Error):
-    """The card refused or failed; also a simulated card that cannot be built (no Verilator, no compiler)."""
+    """The card refused, or failed."""
+
+    code = 1
+
+
+class CardBrokenError(CardError):
+    """The card is broken; nothing more can be done with it."""
+
+    code = 2
+
+
+class NoSuchSlotError(CardError):
+    """The card has no such slot."""
+
+    code = 3
+
+
+class BuildError(CardError):
+    """A model could not be built: no Verilator, no compiler, or RTL that does not compile."""
+
+    code = 4
+
+
+class NothingToWaitForError(CardError):
+    """Nothing is under way that could end the wait."""
+
+    code = 5
+
+
+class ConfigurationError(CardError):
+    """A configuration, a platform file or a size of pages that is not possible."""
+
+    code = 6
 
 
 class KernelError(Error):
     """The kernel's folder, manifest or RTL is refused."""
 
-
-class PagerError(Error):
-    """The pager refused: overlap, bad range, out of card memory, a write-back that failed."""
-
-
-class PageSizeError(Error):
-    """The card has no pages of that size."""
+    code = 10
 
 
 class UnmappableError(Error):
-    """A file that cannot be mapped as asked: empty, not a regular file, a range outside of it."""
+    """A file that cannot be mapped as asked: empty, not a regular file, a range outside of it or over another."""
+
+    code = 21
 
 
 class TransferError(Error):
     """Bytes could not be moved between a file and the card."""
 
+    code = 22
+
+
+class PagerError(Error):
+    """The pager refused: out of card memory, a write-back that failed."""
+
+    code = 23
+
 
 class NoSuchArgumentError(Error, LookupError):
     """The kernel has no argument of that name; the message lists those it has."""
+
+    code = 30
 
 
 class ArgumentSizeError(Error, ValueError):
     """A value does not fit its argument."""
 
+    code = 31
+
+
+class SlotStateError(Error):
+    """The slot is running, or not, against what the call needs."""
+
+    code = 32
+
 
 class AccessError(Error):
     """An access of the kernel failed; its results are not to be trusted."""
+
+    code = 40
 
     #: Number of the slot.
     slot: int
@@ -62,41 +113,61 @@ class AccessError(Error):
 class ViolationError(Error):
     """The kernel broke a rule of AXI or of the slot boundary; its slot was closed."""
 
+    code = 41
+
 
 class UnansweredError(Error):
     """The kernel does not answer its control interface."""
+
+    code = 42
 
 
 class InterruptStormError(Error):
     """The kernel raises its interrupt without being done."""
 
+    code = 43
+
 
 class KernelFailedError(Error):
     """The kernel ended itself."""
+
+    code = 44
 
 
 class DeadlineError(Error, TimeoutError):
     """The kernel was not done at the deadline (virtual time)."""
 
-
-class SlotStateError(Error):
-    """The slot is running, or not, against what the call needs."""
+    code = 45
 
 
 class NoFreeSpaceError(Error):
     """All address spaces of the shell are in use; close one first."""
 
+    code = 50
+
+
+class GoneError(Error):
+    """The object was closed, or what it belongs to was, or another kernel was loaded into its slot."""
+
+    code = 60
+
 
 class OtherCardError(Error):
     """An address space of one card was used with another."""
+
+    code = 61
 
 
 class StoppedError(Error):
     """The run was stopped by somebody else."""
 
+    code = 70
 
-class ClosedError(Error):
-    """The object was closed, or what it belongs to was, or another kernel was loaded into its slot."""
+
+class InternalError(Error):
+    """Something that must not happen did. Please report it."""
+
+    code = 90
 
 
 class ForkError(Error):
