@@ -1,7 +1,8 @@
 //! The small languages of `--map` and `--set`.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::str::FromStr;
 use units::PageSize;
 
 /// A number of bytes, or the size of another argument's mapping.
@@ -85,6 +86,14 @@ pub enum SyntaxError {
         /// What is expected.
         form: &'static str,
     },
+    /// A part that must be text.
+    #[error("`{text}`: {part} is not UTF-8; only names of files may be other bytes")]
+    NotUtf8 {
+        /// What was given.
+        text: String,
+        /// Which part.
+        part: &'static str,
+    },
     /// Not a number of bytes.
     #[error("`{text}` is no number of bytes; write 4096, 0x1000, 64KiB, 2MiB or 1GiB")]
     Bytes {
@@ -108,21 +117,45 @@ pub enum SyntaxError {
 const MAP_FORM: &str = "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE]";
 const SET_FORM: &str = "ARGUMENT=VALUE";
 
-fn split<'a>(text: &'a str, form: &'static str) -> Result<(&'a str, &'a str), SyntaxError> {
-    let (name, rest) = text.split_once('=').ok_or_else(|| SyntaxError::NoEquals {
-        text: text.to_owned(),
+/// What may be no text, for messages.
+fn shown(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}
+
+fn utf8<'a>(text: &'a [u8], whole: &[u8], part: &'static str) -> Result<&'a str, SyntaxError> {
+    std::str::from_utf8(text).map_err(|_| SyntaxError::NotUtf8 {
+        text: shown(whole),
+        part,
+    })
+}
+
+/// Before and after the first of a byte; it is in neither.
+fn split_at_first(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
+    let at = text.iter().position(|found| *found == byte)?;
+    Some((&text[..at], &text[at + 1..]))
+}
+
+/// As [`split_at_first`], with the last.
+fn split_at_last(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
+    let at = text.iter().rposition(|found| *found == byte)?;
+    Some((&text[..at], &text[at + 1..]))
+}
+
+fn split<'a>(text: &'a [u8], form: &'static str) -> Result<(&'a str, &'a [u8]), SyntaxError> {
+    let (name, rest) = split_at_first(text, b'=').ok_or_else(|| SyntaxError::NoEquals {
+        text: shown(text),
         form,
     })?;
     for (part, name_of) in [(name, "the argument's name"), (rest, "what follows `=`")] {
         if part.is_empty() {
             return Err(SyntaxError::Missing {
-                text: text.to_owned(),
+                text: shown(text),
                 part: name_of,
                 form,
             });
         }
     }
-    Ok((name, rest))
+    Ok((utf8(name, text, "the argument's name")?, rest))
 }
 
 /// Reads a number of bytes: decimal or 0x hexadecimal, with an optional binary unit.
@@ -155,24 +188,23 @@ fn size_of(text: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
-impl FromStr for MapArgument {
-    type Err = SyntaxError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
+impl MapArgument {
+    /// Reads it. The file's name may be any bytes.
+    pub fn parse(text: &OsStr) -> Result<Self, SyntaxError> {
+        let text = text.as_bytes();
         let (argument, rest) = split(text, MAP_FORM)?;
         let (rest, mode, page_size) = split_options(rest)?;
         let (file, offset, bytes) = split_range(rest)?;
         if file.is_empty() {
-            let part = "the file";
             return Err(SyntaxError::Missing {
-                text: text.to_owned(),
-                part,
+                text: shown(text),
+                part: "the file",
                 form: MAP_FORM,
             });
         }
         Ok(Self {
             argument: argument.to_owned(),
-            file: file.into(),
+            file: OsStr::from_bytes(file).into(),
             offset,
             bytes,
             mode,
@@ -182,9 +214,13 @@ impl FromStr for MapArgument {
 }
 
 /// Mode and page size at the end, in any order; file names may contain colons.
-fn split_options(mut text: &str) -> Result<(&str, Mode, Option<PageSize>), SyntaxError> {
+fn split_options(mut text: &[u8]) -> Result<(&[u8], Mode, Option<PageSize>), SyntaxError> {
     let (mut mode, mut page_size) = (None, None);
-    while let Some((rest, word)) = text.rsplit_once(':') {
+    while let Some((rest, word)) = split_at_last(text, b':') {
+        // Options are text; what is none belongs to the name.
+        let Ok(word) = std::str::from_utf8(word) else {
+            break;
+        };
         match word.strip_prefix("page=") {
             Some(size) if page_size.is_none() => {
                 let wrong = || SyntaxError::PageSize {
@@ -220,27 +256,28 @@ fn parse_mode(word: &str) -> Result<Option<Mode>, SyntaxError> {
 }
 
 /// Offset and length at the end, if what follows the last `@` is one; file names may contain `@`.
-fn split_range(text: &str) -> Result<(&str, u64, Option<u64>), SyntaxError> {
-    let Some((file, range)) = text.rsplit_once('@') else {
+fn split_range(text: &[u8]) -> Result<(&[u8], u64, Option<u64>), SyntaxError> {
+    let Some((file, range)) = split_at_last(text, b'@') else {
         return Ok((text, 0, None));
     };
-    if !range.starts_with(|first: char| first.is_ascii_digit()) {
+    if !range.first().is_some_and(u8::is_ascii_digit) {
         return Ok((text, 0, None));
     }
+    let range = utf8(range, text, "what follows `@`")?;
     Ok(match range.split_once('+') {
         Some((offset, bytes)) => (file, parse_bytes(offset)?, Some(parse_bytes(bytes)?)),
         None => (file, parse_bytes(range)?, None),
     })
 }
 
-impl FromStr for SetArgument {
-    type Err = SyntaxError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
+impl SetArgument {
+    /// Reads it.
+    pub fn parse(text: &OsStr) -> Result<Self, SyntaxError> {
+        let text = text.as_bytes();
         let (argument, value) = split(text, SET_FORM)?;
         Ok(Self {
             argument: argument.to_owned(),
-            value: parse_value(value)?,
+            value: parse_value(utf8(value, text, "what follows `=`")?)?,
         })
     }
 }
@@ -275,7 +312,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn map(text: &str) -> MapArgument {
-        text.parse().unwrap()
+        MapArgument::parse(OsStr::new(text)).unwrap()
     }
 
     #[test]
@@ -312,18 +349,42 @@ mod tests {
             "a=b:page=2GiB",
             "a=b:page=2KiB:ro",
             "a=b:page=",
+            "a=",
+            "=b",
+            "nothing",
+            "a=b@3+x",
         ] {
-            assert!(wrong.parse::<MapArgument>().is_err(), "{wrong}");
+            let parsed = MapArgument::parse(OsStr::new(wrong));
+            assert!(parsed.is_err(), "{wrong}");
         }
-        assert!("a=".parse::<MapArgument>().is_err());
-        assert!("=b".parse::<MapArgument>().is_err());
-        assert!("nothing".parse::<MapArgument>().is_err());
-        assert!("a=b@3+x".parse::<MapArgument>().is_err());
+    }
+
+    #[test]
+    fn names_that_look_like_options_need_options_after_them() {
+        let named = |text: &str| map(text).file;
+        assert_eq!(named("a=x:new"), PathBuf::from("x"));
+        assert_eq!(named("a=x:new:ro"), PathBuf::from("x:new"));
+        assert_eq!(named("a=x:new:new"), PathBuf::from("x:new"));
+        assert_eq!(named("a=x@5"), PathBuf::from("x"));
+        assert_eq!(named("a=x@5@0"), PathBuf::from("x@5"));
+    }
+
+    #[test]
+    fn names_of_files_may_be_any_bytes() {
+        let text = OsStr::from_bytes(b"a=\xff:\xfe@4+1:rw");
+        let map = MapArgument::parse(text).unwrap();
+        assert_eq!(map.file.as_os_str().as_bytes(), b"\xff:\xfe");
+        assert_eq!((map.offset, map.bytes), (4, Some(1)));
+        for wrong in [&b"\xff=b"[..], b"a=b@1\xff"] {
+            let error = MapArgument::parse(OsStr::from_bytes(wrong)).unwrap_err();
+            assert!(matches!(error, SyntaxError::NotUtf8 { .. }), "{error}");
+        }
+        assert!(SetArgument::parse(OsStr::from_bytes(b"n=\xff")).is_err());
     }
 
     #[test]
     fn values() {
-        let value = |text: &str| text.parse::<SetArgument>().map(|set| set.value);
+        let value = |text: &str| SetArgument::parse(OsStr::new(text)).map(|set| set.value);
         assert_eq!(value("n=42"), Ok(Value::Number(42)));
         assert_eq!(value("n=0x2a"), Ok(Value::Number(42)));
         assert_eq!(value("n=size(input)"), Ok(Value::SizeOf("input".into())));
@@ -343,15 +404,15 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in ".*") {
-            let _ = text.parse::<MapArgument>();
-            let _ = text.parse::<SetArgument>();
+            let _ = MapArgument::parse(OsStr::new(&text));
+            let _ = SetArgument::parse(OsStr::new(&text));
             let _ = parse_bytes(&text);
         }
 
         #[test]
         fn no_near_miss_panics(text in "[a-z]=(0x)?[0-9a-fé@+:=()siz]{0,40}") {
-            let _ = text.parse::<MapArgument>();
-            let _ = text.parse::<SetArgument>();
+            let _ = MapArgument::parse(OsStr::new(&text));
+            let _ = SetArgument::parse(OsStr::new(&text));
         }
     }
 }

@@ -1,13 +1,16 @@
 //! The `tombolo` command.
 
 mod arguments;
+mod interrupt;
 mod kernel;
+mod outputs;
 mod progress;
 mod protocol;
 mod run;
 mod shell;
 
 use clap::{Parser, Subcommand};
+use std::error::Error;
 use std::process::ExitCode;
 
 /// One memory and one I/O layer for an FPGA card and its host.
@@ -26,47 +29,32 @@ enum Command {
     Protocol(protocol::Protocol),
 }
 
-/// What a shell expects of a program that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
-
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::from_env("TOMBOLO_LOG"))
         .with_writer(std::io::stderr)
         .init();
-    match Arguments::parse().command {
+    let command = Arguments::parse().command;
+    interrupt::listen();
+    let failures: Vec<Box<dyn Error>> = match command {
         Command::Run(run) => match run.run() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(failures) => {
-                failures.iter().for_each(|failure| say(failure));
-                let interrupted = failures.iter().any(run::Failure::is_interruption);
-                ExitCode::from(if interrupted { INTERRUPTED } else { 1 })
-            }
+            Ok(()) => Vec::new(),
+            Err(failures) => failures.into_iter().map(Into::into).collect(),
         },
-        Command::Kernel(kernel) => match kernel.run() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                say(&error);
-                ExitCode::FAILURE
-            }
-        },
-        Command::Shell(shell) => match shell.run() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                say(&error);
-                ExitCode::FAILURE
-            }
-        },
-        Command::Protocol(protocol) => match protocol.run() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                say(&error);
-                ExitCode::FAILURE
-            }
-        },
-    }
+        Command::Kernel(kernel) => failure_of(kernel.run()),
+        Command::Shell(shell) => failure_of(shell.run()),
+        Command::Protocol(protocol) => failure_of(protocol.run()),
+    };
+    // If a signal has come, this process ends here.
+    interrupt::settle();
+    failures.iter().for_each(|failure| say(failure.as_ref()));
+    ExitCode::from(u8::from(!failures.is_empty()))
 }
 
-fn say(error: &dyn std::error::Error) {
+fn failure_of<E: Error + 'static>(result: Result<(), E>) -> Vec<Box<dyn Error>> {
+    result.err().map(Into::into).into_iter().collect()
+}
+
+fn say(error: &dyn Error) {
     eprintln!("tombolo: error: {error}");
 }

@@ -3,7 +3,7 @@
 use card::guard::{Unanswered, Violation};
 use card::kernel::KernelError;
 use card::{CardError, SlotId};
-use pager::PagerError;
+use pager::{ConfigError, PagerError};
 use std::io;
 use std::path::PathBuf;
 use units::{PageSize, PageSizes, Picoseconds, VirtAddr};
@@ -49,7 +49,9 @@ pub struct ViolationError {
 }
 
 /// Any failure of the library. [`code`](Error::code) says of what kind it is.
-#[derive(Debug, thiserror::Error)]
+///
+/// Its `Debug` is its `Display`, so that a program whose `main` returns it says what happened and what to do.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The card refused or failed.
@@ -71,6 +73,19 @@ pub enum Error {
         page: PageSize,
         /// The card's.
         sizes: PageSizes,
+    },
+    /// The card's memory is none that the owner can work with.
+    #[error(
+        "card memory of {channels} channels with {channel_bytes} bytes each: {source}; give the card more \
+         memory (--card-memory), or the owner smaller pages (OwnerOptions::page_size)"
+    )]
+    CardMemory {
+        /// Memory channels.
+        channels: u8,
+        /// Bytes of one.
+        channel_bytes: u64,
+        /// The rule.
+        source: ConfigError,
     },
     /// A file could not be opened, measured or grown.
     #[error("{path}: {what}: {source}", path = .path.display())]
@@ -228,4 +243,26 @@ pub enum Error {
     /// Something that must not happen did; the message says what, for a bug report.
     #[error("internal error: {0}. Please report it with the command that led here")]
     Internal(String),
+}
+
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_main_that_returns_an_error_speaks_to_people() {
+        let error = KernelError::Io {
+            path: "kernels/nowhere/kernel.toml".into(),
+            source: io::ErrorKind::NotFound.into(),
+        };
+        let error = Error::from(error);
+        assert_eq!(format!("{error:?}"), error.to_string());
+        assert!(!format!("{error:?}").contains("Io {"));
+    }
 }

@@ -37,7 +37,7 @@ mod space;
 pub use card::functional::{FunctionalCard, FunctionalConfig};
 pub use card::guard::{Rule, Violation};
 pub use card::sim::build::Progress as BuildProgress;
-pub use card::sim::{ShellConfig, SimOptions, Waves};
+pub use card::sim::{ShellConfig, SimOptions, WaveStart, Waves};
 pub use card::SlotId;
 pub use card_handle::Card;
 pub use error::{AccessError, Error, ViolationError};

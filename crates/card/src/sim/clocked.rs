@@ -51,6 +51,11 @@ impl Clocked {
         &self.instance
     }
 
+    /// See [`Instance::begin_waves`].
+    pub(crate) fn begin_waves(&mut self, activity: Picoseconds, period: Picoseconds) {
+        self.instance.begin_waves(activity, period);
+    }
+
     /// Whether no edge changes anything until an input changes.
     #[inline]
     pub(crate) fn is_fixed(&self) -> bool {

@@ -75,6 +75,9 @@ pub(crate) struct Engine {
     memories: Vec<MemoryPort>,
     observers: Vec<PortObserver>,
     probes: Vec<Probe>,
+    /// The first time that a row crossed a port of a slot; looked for if waveforms begin with it.
+    activity: Option<Picoseconds>,
+    seeks_activity: bool,
     pub(crate) host: HostPort,
     pub(crate) bar: BarPort,
     pub(crate) link: Box<dyn Link + Send>,
@@ -95,6 +98,8 @@ pub(crate) struct Parts {
     pub(crate) idle_skipping: bool,
     /// The kernel is part of the shell's model.
     pub(crate) monolithic: bool,
+    /// Waveforms begin with the first activity.
+    pub(crate) seeks_activity: bool,
 }
 
 fn broken(failure: ModelFailure) -> CardError {
@@ -144,6 +149,8 @@ impl Engine {
             memories: parts.memories,
             observers,
             probes: parts.probes,
+            activity: None,
+            seeks_activity: parts.seeks_activity,
             host: HostPort::new(&shell)?,
             bar: BarPort::new(&shell)?,
             shell: Clocked::new(shell),
@@ -324,6 +331,9 @@ impl Engine {
         for observer in &mut self.observers {
             observer.observe(1);
         }
+        if self.seeks_activity && self.observers.iter().any(PortObserver::is_used) {
+            self.begin_waves(at);
+        }
         for probe in &mut self.probes {
             probe.sample(at);
         }
@@ -357,6 +367,23 @@ impl Engine {
             self.exchange(index, shell_moved)?;
         }
         Ok(())
+    }
+
+    /// The first activity is at this edge.
+    #[cold]
+    fn begin_waves(&mut self, at: Picoseconds) {
+        self.seeks_activity = false;
+        self.activity = Some(at);
+        let period = self.clock.period;
+        self.shell.begin_waves(at, period);
+        for slot in self.slots.iter_mut().flatten() {
+            slot.begin_waves(at, period);
+        }
+    }
+
+    /// When it was, if it was looked for.
+    pub(crate) fn activity(&self) -> Option<Picoseconds> {
+        self.activity
     }
 
     fn exchange(&mut self, index: usize, shell_moved: bool) -> Result<(), CardError> {

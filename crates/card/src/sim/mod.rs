@@ -30,4 +30,4 @@ pub use card::{ProgressCallback, SimCard};
 pub use config::{ChannelPolicy, L1Config, ShellConfig, Translator};
 pub use kernel_model::{build_kernel, check_kernel, kernel_ports};
 pub use model::{Instance, Model, ModelFailure};
-pub use options::{home, platform_directories, SimOptions, Waves};
+pub use options::{home, platform_directories, SimOptions, WaveStart, Waves};

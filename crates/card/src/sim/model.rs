@@ -13,15 +13,29 @@ use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use units::Picoseconds;
 
 /// Waveforms of one model: where to, and of which stretch of virtual time.
 #[derive(Clone, Debug)]
 pub(crate) struct WaveFile {
     pub(crate) path: PathBuf,
-    pub(crate) from: Picoseconds,
-    pub(crate) to: Picoseconds,
-    pub(crate) half_period: Picoseconds,
+    /// Until it is known, nothing is written.
+    pub(crate) from: Option<Picoseconds>,
+    pub(crate) span: Picoseconds,
+    pub(crate) period: Picoseconds,
+    /// To be told when the model changes its state in the stretch.
+    pub(crate) changed: Option<Arc<AtomicBool>>,
+}
+
+/// Looks for a change of a model's state in a stretch of time.
+struct ChangeWatch {
+    from: Option<Picoseconds>,
+    span: Picoseconds,
+    /// The state that the stretch begins with.
+    state: Option<Box<[u8]>>,
+    changed: Arc<AtomicBool>,
 }
 
 /// Bytes of a row on a 512-bit port.
@@ -53,6 +67,7 @@ struct Interface {
 struct WavesInterface {
     open: unsafe extern "C" fn(*mut c_void, *const c_char, u64, u64, u64) -> *mut c_void,
     edge: unsafe extern "C" fn(*mut c_void, u64),
+    begin: unsafe extern "C" fn(*mut c_void, u64, u64),
     close: unsafe extern "C" fn(*mut c_void),
 }
 
@@ -101,11 +116,13 @@ impl Model {
             match (
                 library.get(b"tmb_waves_open\0"),
                 library.get(b"tmb_waves_edge\0"),
+                library.get(b"tmb_waves_begin\0"),
                 library.get(b"tmb_waves_close\0"),
             ) {
-                (Ok(open), Ok(edge), Ok(close)) => Some(WavesInterface {
+                (Ok(open), Ok(edge), Ok(begin), Ok(close)) => Some(WavesInterface {
                     open: *open,
                     edge: *edge,
+                    begin: *begin,
                     close: *close,
                 }),
                 _ => None,
@@ -161,6 +178,8 @@ pub struct Instance {
     /// Address and bytes of each port, in the order of [`ModelInfo::ports`].
     ports: Vec<(NonNull<u8>, usize)>,
     state: (NonNull<u8>, usize),
+    watch: Option<ChangeWatch>,
+    wave_span: Picoseconds,
 }
 
 impl Instance {
@@ -217,6 +236,8 @@ impl Instance {
             memory,
             ports,
             state: (state, state_bytes as usize),
+            watch: None,
+            wave_span: Picoseconds::ZERO,
         })
     }
 
@@ -240,19 +261,68 @@ impl Instance {
         };
         let path = CString::new(waves.path.as_os_str().as_encoded_bytes())
             .map_err(|_| failed("the name has a zero byte"))?;
+        let never = Picoseconds::MAX;
+        let from = waves.from.unwrap_or(never);
         // SAFETY: the handle is alive; the path outlives the call.
         let file = unsafe {
             (interface.open)(
                 self.memory.handle.as_ptr(),
                 path.as_ptr(),
-                waves.from.get(),
-                waves.to.get(),
-                waves.half_period.get(),
+                from.get(),
+                from.saturating_add(waves.span).get(),
+                waves.period.get() / 2,
             )
         };
         let file = NonNull::new(file).ok_or_else(|| failed("no waveforms can be written there"))?;
         self.memory.waves.set(Some((interface, file)));
+        self.watch = waves.changed.clone().map(|changed| ChangeWatch {
+            from: waves.from,
+            span: waves.span,
+            state: None,
+            changed,
+        });
+        self.wave_span = waves.span;
         Ok(())
+    }
+
+    /// Waveforms that wait for it begin a clock cycle before this time. Comes before the edge of that time.
+    pub(crate) fn begin_waves(&mut self, activity: Picoseconds, period: Picoseconds) {
+        let from = activity - period;
+        if let Some((waves, file)) = self.memory.waves.get() {
+            let to = from.saturating_add(self.wave_span);
+            // SAFETY: the file came from `open` for this instance; nobody evaluates it now.
+            unsafe { (waves.begin)(file.as_ptr(), from.get(), to.get()) };
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.from = Some(from);
+        }
+    }
+
+    /// Before an edge: whether anything changed since the stretch of the waveforms began.
+    #[cold]
+    fn watch_for_change(&mut self, now: Picoseconds) {
+        let Some(mut watch) = self.watch.take() else {
+            return;
+        };
+        let Some(from) = watch.from.filter(|from| now >= *from) else {
+            self.watch = Some(watch);
+            return;
+        };
+        match &watch.state {
+            Some(state) if !self.state_equals(state) => {
+                watch.changed.store(true, Ordering::Relaxed);
+                return;
+            }
+            Some(_) => {}
+            None => {
+                let mut state = vec![0; self.state_bytes()];
+                self.save_state(&mut state);
+                watch.state = Some(state.into());
+            }
+        }
+        if now < from.saturating_add(watch.span) {
+            self.watch = Some(watch);
+        }
     }
 
     /// The first evaluation: initial values, and outputs that follow the inputs. Comes before every
@@ -274,6 +344,9 @@ impl Instance {
         if let Some((waves, file)) = self.memory.waves.get() {
             // SAFETY: the file came from `open` for this instance; nobody evaluates it now.
             unsafe { (waves.edge)(file.as_ptr(), now.get()) };
+            if self.watch.is_some() {
+                self.watch_for_change(now);
+            }
         }
         // SAFETY: the handle is alive, `&mut self` and the types being neither Send nor Sync mean
         // that nobody else evaluates it or touches its pins now.

@@ -114,6 +114,12 @@ impl PortObserver {
         self.writes_open = 0;
     }
 
+    /// Whether a row has crossed.
+    #[inline]
+    pub(crate) fn is_used(&self) -> bool {
+        self.read.rows + self.write.rows > 0
+    }
+
     /// (reads, writes) so far.
     pub(crate) fn statistics(&self) -> (&StreamStatistics, &StreamStatistics) {
         (&self.read, &self.write)

@@ -6,6 +6,8 @@ use super::model::WaveFile;
 use crate::kernel::KernelPackage;
 use crate::CardError;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 use timeline::Timeline;
 use timing::platform::Platform;
 use units::Picoseconds;
@@ -41,14 +43,27 @@ pub struct Waves {
     /// Files are named after this one: `waves.fst` gives `waves.shell.fst` and `waves.kernel-0.fst`,
     /// the number being the slot's.
     pub path: PathBuf,
-    /// From this virtual time on.
-    pub from: Picoseconds,
+    /// Where the stretch begins.
+    pub from: WaveStart,
     /// For so long.
     pub span: Picoseconds,
     /// The shell's model; it is built for this, which takes minutes.
     pub shell: bool,
     /// Kernels' models.
     pub kernels: bool,
+    /// Becomes true when a model whose waveforms are written (a kernel's, if kernels' are) changes its state
+    /// in the stretch. Else the waveforms are flat.
+    pub changed: Arc<AtomicBool>,
+}
+
+/// Where waveforms begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaveStart {
+    /// At this virtual time.
+    At(Picoseconds),
+    /// A clock cycle before the first row of data crosses a port of any kernel. What comes before is a
+    /// kernel that waits for its first page.
+    FirstActivity,
 }
 
 impl Waves {
@@ -57,15 +72,29 @@ impl Waves {
         self.path.with_extension(format!("{what}.fst"))
     }
 
-    pub(crate) fn wave_file(&self, what: &str, period: Picoseconds) -> WaveFile {
+    /// `activity`: the first, if it was already.
+    pub(crate) fn wave_file(
+        &self,
+        what: &str,
+        period: Picoseconds,
+        activity: Option<Picoseconds>,
+    ) -> WaveFile {
+        let from = match self.from {
+            WaveStart::At(time) => Some(time),
+            WaveStart::FirstActivity => activity.map(|time| time - period),
+        };
         WaveFile {
             path: self.file(what),
-            from: self.from,
-            to: self.from.saturating_add(self.span.max(Picoseconds::new(1))),
-            half_period: Picoseconds::new(period.get() / 2),
+            from,
+            span: self.span.max(Picoseconds::new(1)),
+            period,
+            changed: (what != SHELL || !self.kernels).then(|| self.changed.clone()),
         }
     }
 }
+
+/// What the shell's waveforms are called.
+pub(crate) const SHELL: &str = "shell";
 
 impl SimOptions {
     /// The default card on a platform: a name in the checkout's `platforms/`, or a file.

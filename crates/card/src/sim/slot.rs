@@ -241,6 +241,11 @@ impl KernelSlot {
         Ok((into, out))
     }
 
+    /// See [`Instance::begin_waves`].
+    pub(crate) fn begin_waves(&mut self, activity: Picoseconds, period: Picoseconds) {
+        self.kernel.begin_waves(activity, period);
+    }
+
     pub(crate) fn is_fixed(&self) -> bool {
         self.kernel.is_fixed()
     }

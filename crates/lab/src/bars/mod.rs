@@ -3,6 +3,7 @@
 mod aes;
 mod axi;
 mod cache_controller;
+mod command;
 mod demo;
 mod determinism;
 mod direct;
@@ -353,6 +354,18 @@ pub const ALL: &[Bar] = &[
             "synth.directory.warnings",
         ],
         measure: directory::synthesis,
+    },
+    Bar {
+        names: &[
+            "stranger.internal_errors",
+            "stranger.command_lines",
+            "stranger.other_files_changed",
+        ],
+        measure: command::internal_errors,
+    },
+    Bar {
+        names: &["stranger.interrupt_s"],
+        measure: command::interrupt,
     },
     Bar {
         names: &["demo.identical", "demo.wall_s"],

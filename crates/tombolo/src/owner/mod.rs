@@ -181,8 +181,11 @@ impl Owner {
         if options.read_ahead_bytes > 0 {
             policies.fetch = Box::new(ReadAhead::new(options.read_ahead_bytes));
         }
-        let pager = Pager::with_policies(config, policies)
-            .map_err(|error| Error::Internal(error.to_string()))?;
+        let pager = Pager::with_policies(config, policies).map_err(|source| Error::CardMemory {
+            channels: description.channels,
+            channel_bytes: description.channel_bytes,
+            source,
+        })?;
         Ok(Self {
             slots: (0..description.slots)
                 .map(|_| SlotState::default())

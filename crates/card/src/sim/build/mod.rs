@@ -293,15 +293,26 @@ fn lock(path: &Path, waiting: &mut dyn FnMut()) -> Result<File, BuildError> {
     }
 }
 
+/// Removes what this process is building in the user's cache, when it ends in the middle of it.
+pub fn remove_unfinished() {
+    let own = std::process::id().to_string();
+    remove_scratch(&cache_root().join("models"), |process| process == own);
+}
+
 /// Removes what builders left behind that were killed. Failing to is no reason not to build.
 fn remove_abandoned(models: &Path) {
+    remove_scratch(models, |process| !Path::new("/proc").join(process).exists());
+}
+
+/// Removes the scratch folders of some processes.
+fn remove_scratch(models: &Path, of: impl Fn(&str) -> bool) {
     for entry in std::fs::read_dir(models).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let builder = name
             .to_str()
             .and_then(|name| name.split_once(".tmp")?.1.split_once('-'));
         if let Some((process, _)) = builder {
-            if !Path::new("/proc").join(process).exists() {
+            if of(process) {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }

@@ -7,6 +7,8 @@
 
 namespace {
 
+constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
 struct Waves {
   Instance* instance;
   VerilatedFstC file;
@@ -41,7 +43,8 @@ void write_values(Waves& waves, std::uint64_t next) {
 
 }  // namespace
 
-// Before the first evaluation. Null when the file cannot be made.
+// Before the first evaluation. Null when the file cannot be made. A stretch that begins at kNever
+// begins when tmb_waves_begin says so.
 TMB_EXPORT void* tmb_waves_open(Instance* instance, const char* path, std::uint64_t from,
                                 std::uint64_t to, std::uint64_t half_period) {
   try {
@@ -62,6 +65,13 @@ TMB_EXPORT void* tmb_waves_open(Instance* instance, const char* path, std::uint6
   }
 }
 
+// The stretch is known now. Before the edge at which it begins.
+TMB_EXPORT void tmb_waves_begin(void* handle, std::uint64_t from, std::uint64_t to) {
+  Waves& waves = *static_cast<Waves*>(handle);
+  waves.from = from;
+  waves.to = to;
+}
+
 // Before every edge, at this time.
 TMB_EXPORT void tmb_waves_edge(void* handle, std::uint64_t picoseconds) {
   Waves& waves = *static_cast<Waves*>(handle);
@@ -72,6 +82,11 @@ TMB_EXPORT void tmb_waves_edge(void* handle, std::uint64_t picoseconds) {
 // Before the instance is freed.
 TMB_EXPORT void tmb_waves_close(void* handle) {
   std::unique_ptr<Waves> waves{static_cast<Waves*>(handle)};
-  write_values(*waves, std::numeric_limits<std::uint64_t>::max());
+  if (waves->from == kNever) {
+    // It never began: the last values, because a file must have some.
+    waves->from = waves->edge;
+    waves->to = waves->edge + 1;
+  }
+  write_values(*waves, kNever);
   waves->file.close();
 }

@@ -11,7 +11,7 @@ use super::engine::{ClockDomain, Engine, Notice, Parts, Stop};
 use super::kernel_model::build_for_slot;
 use super::memory_port::MemoryPort;
 use super::model::{Instance, Model};
-use super::options::{SimOptions, Waves};
+use super::options::{SimOptions, WaveStart, Waves, SHELL};
 use super::rings::{CommandRing, EventRing};
 use super::slot::KernelSlot;
 use super::store::Store;
@@ -105,7 +105,7 @@ impl SimCard {
         let built = shell_builder.build(&design, &|_| Ok(()), &mut progress)?;
         let mut shell = Instance::new(&Model::load(&built)?)?;
         if let Some(waves) = waves {
-            shell.open_waves(&waves.wave_file("shell", period))?;
+            shell.open_waves(&waves.wave_file(SHELL, period, None))?;
         }
 
         let config = &options.shell;
@@ -138,6 +138,10 @@ impl SimCard {
             link: Box::new(PcieLink::new(options.platform.pcie())),
             idle_skipping: options.idle_skipping,
             monolithic: options.monolithic.is_some(),
+            seeks_activity: options
+                .waves
+                .as_ref()
+                .is_some_and(|waves| waves.from == WaveStart::FirstActivity),
         })?;
         let description = CardDescription {
             name: format!("sim:{}", options.platform.name()),
@@ -252,7 +256,8 @@ impl Card for SimCard {
         let mut instance = Instance::new(&Model::load(&built)?)?;
         if let Some(waves) = waves {
             let what = format!("kernel-{}", slot.0);
-            instance.open_waves(&waves.wave_file(&what, self.description.clock_period))?;
+            let period = self.description.clock_period;
+            instance.open_waves(&waves.wave_file(&what, period, self.engine.activity()))?;
         }
         let place = self.engine.place(slot);
         let joined = KernelSlot::new(self.engine.shell(), place, instance, &interface)?;

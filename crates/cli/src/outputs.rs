@@ -1,0 +1,278 @@
+//! Files that appear whole or not at all.
+//!
+//! An output is made in a folder of its own beside its place, and gets its name when everything is done.
+//! Until then, and after a failure or a signal, whatever had that name is as it was.
+
+use crate::interrupt;
+use std::ffi::OsString;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{fchown, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Links that are followed before they count as a circle.
+const LINKS: u32 = 40;
+
+/// Where an output goes.
+#[derive(Debug)]
+pub struct Place {
+    /// As the user calls it.
+    pub named: PathBuf,
+    /// Without symbolic links.
+    pub path: PathBuf,
+    /// What is there now.
+    pub there: Option<Metadata>,
+}
+
+impl Place {
+    /// Follows symbolic links, also to what is not there yet.
+    ///
+    /// # Errors
+    /// The folder is missing, or the links lead in a circle.
+    pub fn find(named: &Path) -> io::Result<Self> {
+        match named.metadata() {
+            // Also /dev/stdout, whose links lead nowhere that has a name.
+            Ok(there) if !there.is_file() => Ok(Self::new(named, named.to_owned(), Some(there))),
+            Ok(there) => Ok(Self::new(named, named.canonicalize()?, Some(there))),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let path = end_of_links(named)?;
+                let name = path.file_name().ok_or(error)?;
+                let folder = folder_of(&path).canonicalize()?;
+                Ok(Self::new(named, folder.join(name), None))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn new(named: &Path, path: PathBuf, there: Option<Metadata>) -> Self {
+        Self {
+            named: named.to_owned(),
+            path,
+            there,
+        }
+    }
+
+    /// Something that is there and no regular file: a pipe, a terminal, a device.
+    pub fn is_special(&self) -> bool {
+        self.there.as_ref().is_some_and(|there| !there.is_file())
+    }
+
+    /// The file that this process's standard output goes to.
+    pub fn is_standard_output(&self) -> bool {
+        let same = |out: Metadata| {
+            let mut there = self.there.iter();
+            there.any(|there| (there.dev(), there.ino()) == (out.dev(), out.ino()))
+        };
+        file_behind(io::stdout()).is_some_and(same)
+    }
+}
+
+/// The regular file that a stream of this process goes to, if it does.
+pub fn file_behind(stream: impl AsFd) -> Option<Metadata> {
+    let stream = stream.as_fd().try_clone_to_owned().ok()?;
+    let found = File::from(stream).metadata().ok()?;
+    found.is_file().then_some(found)
+}
+
+/// Where symbolic links lead to that end at nothing.
+fn end_of_links(named: &Path) -> io::Result<PathBuf> {
+    let mut path = named.to_owned();
+    for _ in 0..LINKS {
+        match path.read_link() {
+            Ok(to) => path = folder_of(&path).join(to),
+            // No link, or nothing.
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::from_raw_os_error(
+        rustix::io::Errno::LOOP.raw_os_error(),
+    ))
+}
+
+/// The folder that a path is in.
+pub fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Outputs under way. Dropped, they vanish.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    folders: Vec<PathBuf>,
+    files: Vec<Unfinished>,
+    /// Records get their places even if the run fails.
+    keep_records: bool,
+}
+
+#[derive(Debug)]
+struct Unfinished {
+    temporary: PathBuf,
+    place: Place,
+    /// It tells of a run, also of one that failed.
+    record: bool,
+}
+
+impl Outputs {
+    /// A new empty file that will get its place, open for reading and writing, and its path until then.
+    ///
+    /// # Errors
+    /// What is there must not be written, is no regular file, or the folder takes no new files.
+    pub fn file(&mut self, place: Place) -> io::Result<(File, PathBuf)> {
+        self.in_its_folder(place, false)
+    }
+
+    /// As [`file`](Self::file); what it tells of a run is worth having even if the run fails.
+    ///
+    /// # Errors
+    /// As [`file`](Self::file).
+    pub fn record(&mut self, place: Place) -> io::Result<(File, PathBuf)> {
+        self.in_its_folder(place, true)
+    }
+
+    /// Whether records get their places if the run fails: not as long as it has not begun.
+    pub fn keep_records(&mut self, keep: bool) {
+        self.keep_records = keep;
+    }
+
+    fn in_its_folder(&mut self, place: Place, record: bool) -> io::Result<(File, PathBuf)> {
+        let folder = self.folder_for(&place)?;
+        let name = place.path.file_name().map(OsString::from);
+        let temporary = folder.join(name.unwrap_or_default());
+        let file = self.file_at(&temporary, place, record)?;
+        Ok((file, temporary))
+    }
+
+    /// As [`file`](Self::file) or [`record`](Self::record), under a name in a folder that
+    /// [`folder_for`](Self::folder_for) made.
+    ///
+    /// # Errors
+    /// As [`file`](Self::file).
+    pub fn file_at(&mut self, temporary: &Path, place: Place, record: bool) -> io::Result<File> {
+        if place.is_special() {
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                "it is no regular file",
+            ));
+        }
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(temporary)?;
+        if let Some(there) = &place.there {
+            // Whoever may not write a file may not replace it either.
+            OpenOptions::new().write(true).open(&place.path)?;
+            let made = file.metadata()?;
+            if (made.uid(), made.gid()) != (there.uid(), there.gid()) {
+                // Only the superuser may give files away; a new file of one's own is what others get.
+                let _ = fchown(&file, Some(there.uid()), Some(there.gid()));
+            }
+            file.set_permissions(there.permissions())?;
+        }
+        self.files.push(Unfinished {
+            temporary: temporary.to_owned(),
+            place,
+            record,
+        });
+        Ok(file)
+    }
+
+    /// A new folder beside a place.
+    ///
+    /// # Errors
+    /// The place's folder takes no new files.
+    pub fn folder_for(&mut self, place: &Place) -> io::Result<PathBuf> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".tombolo-{}-{number}", std::process::id());
+            let path = folder_of(&place.path).join(name);
+            match interrupt::make_folder(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    self.folders.push(path.clone());
+                    return Ok(path);
+                }
+            }
+        }
+    }
+
+    /// Gives the files their names: all, or of a run that failed the records.
+    ///
+    /// # Errors
+    /// A file, and why it cannot have its name.
+    pub fn finish(mut self, succeeded: bool) -> Result<(), (PathBuf, io::Error)> {
+        let files = std::mem::take(&mut self.files);
+        let keep = self.keep_records;
+        interrupt::undisturbed(|| {
+            for file in files
+                .iter()
+                .filter(|file| succeeded || (keep && file.record))
+            {
+                std::fs::rename(&file.temporary, &file.place.path)
+                    .map_err(|error| (file.place.named.clone(), error))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        for folder in &self.folders {
+            interrupt::remove_folder(folder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::{symlink, PermissionsExt};
+    use tempfile::TempDir;
+
+    fn write(path: &Path, succeeded: bool) -> io::Result<()> {
+        let mut outputs = Outputs::default();
+        let (mut file, _) = outputs.file(Place::find(path)?)?;
+        file.write_all(b"new")?;
+        outputs.finish(succeeded).map_err(|(_, error)| error)
+    }
+
+    #[test]
+    fn names_links_and_modes_are_kept() {
+        let folder = TempDir::new().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("old"), b"old").unwrap();
+        fs::set_permissions(at("old"), fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("old", at("link")).unwrap();
+        symlink("not there yet", at("dangling")).unwrap();
+        symlink("circle", at("circle")).unwrap();
+
+        write(&at("link"), false).unwrap();
+        assert_eq!(fs::read(at("old")).unwrap(), b"old");
+        write(&at("link"), true).unwrap();
+        assert_eq!(fs::read(at("old")).unwrap(), b"new");
+        assert!(at("link").is_symlink());
+        let mode = fs::metadata(at("old")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+        write(&at("dangling"), true).unwrap();
+        assert_eq!(fs::read(at("not there yet")).unwrap(), b"new");
+        assert!(at("dangling").is_symlink());
+        assert!(write(&at("circle"), true).is_err());
+        assert!(write(&at("nowhere/file"), true).is_err());
+        assert!(write(folder.path(), true).is_err());
+        let mut left: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["circle", "dangling", "link", "not there yet", "old"]);
+    }
+}

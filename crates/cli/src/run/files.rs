@@ -1,0 +1,328 @@
+//! Which files a run reads, writes and makes: all looked at before anything is built or changed.
+
+use super::Failure;
+use crate::arguments::{MapArgument, Mode, Size};
+use crate::outputs::{file_behind, Outputs, Place};
+use card::kernel::{AccessMode, KernelPackage};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{File, Metadata, OpenOptions};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use tombolo::{Error, MapOptions};
+
+/// What a file is, whatever its names: device and inode, and a name in that folder if it is not there yet.
+pub(super) type Identity = (u64, u64, Option<OsString>);
+
+fn identity(of: &Metadata) -> Identity {
+    (of.dev(), of.ino(), None)
+}
+
+/// The identity of what an output replaces or makes.
+pub(super) fn identity_of(place: &Place) -> std::io::Result<Identity> {
+    if let Some(there) = &place.there {
+        return Ok(identity(there));
+    }
+    let folder = crate::outputs::folder_of(&place.path).metadata()?;
+    let name = place.path.file_name().map(OsString::from);
+    Ok((folder.dev(), folder.ino(), name))
+}
+
+/// How a mapped file comes to be.
+pub(super) enum Source {
+    /// It is open.
+    There(File),
+    /// It is made, and appears at this place.
+    New(Place),
+}
+
+/// A file to be mapped.
+pub(super) struct Mapped<'a> {
+    pub map: &'a MapArgument,
+    pub source: Source,
+    pub identity: Identity,
+    pub write: bool,
+    /// Bytes of the file, and of what is mapped of it.
+    pub length: u64,
+    pub bytes: u64,
+}
+
+/// A file that is open, and how the library is to map it.
+pub(super) struct Ready<'a> {
+    pub map: &'a MapArgument,
+    pub file: File,
+    pub options: MapOptions,
+    pub bytes: u64,
+}
+
+impl<'a> Mapped<'a> {
+    /// Begins it, if it is new.
+    pub fn begin(self, outputs: &mut Outputs) -> Result<Ready<'a>, Failure> {
+        let options = self.options();
+        let file = match self.source {
+            Source::There(file) => file,
+            Source::New(place) => {
+                let made = outputs.file(place);
+                made.map_err(failed(&self.map.file, "creating it"))?.0
+            }
+        };
+        Ok(Ready {
+            map: self.map,
+            file,
+            options,
+            bytes: self.bytes,
+        })
+    }
+
+    fn options(&self) -> MapOptions {
+        let options = match (&self.source, self.write) {
+            (Source::New(_), _) => MapOptions::create(self.length),
+            (Source::There(_), true) => MapOptions::read_write(),
+            (Source::There(_), false) => MapOptions::read_only(),
+        };
+        let options = options.offset(self.map.offset).bytes(self.bytes);
+        match self.map.page_size {
+            Some(size) => options.page_size(size),
+            None => options,
+        }
+    }
+}
+
+fn unmappable(path: &Path, rule: impl Into<String>) -> Failure {
+    Failure::Library(Error::Unmappable {
+        path: path.to_owned(),
+        rule: rule.into(),
+    })
+}
+
+fn failed(path: &Path, what: &'static str) -> impl FnOnce(std::io::Error) -> Failure {
+    let path = path.to_owned();
+    move |source| Failure::Library(Error::File { path, what, source })
+}
+
+/// Opens what is there and finds the places of what is not, with every size.
+///
+/// A file that is mapped for writing and for reading comes for writing first, so that the library opens its
+/// pages with both rights; otherwise what is there comes in the order of the words, and new files after it.
+pub(super) fn plan<'a>(
+    maps: &'a [MapArgument],
+    access_of: impl Fn(&str) -> AccessMode,
+) -> Result<Vec<Mapped<'a>>, Failure> {
+    let mut planned = Vec::new();
+    for map in maps.iter().filter(|map| !is_new(map)) {
+        planned.push(open(map, access_of(&map.argument))?);
+    }
+    let read = planned.iter().filter(|file| !file.write);
+    let read: Vec<Identity> = read.map(|file| file.identity.clone()).collect();
+    planned.sort_by_key(|file| !(file.write && read.contains(&file.identity)));
+
+    let known = |file: &Mapped<'a>| (file.map.argument.as_str(), file.bytes);
+    let mut sizes: BTreeMap<&str, u64> = planned.iter().map(known).collect();
+    let largest = sizes.values().copied().max();
+    let mut waiting: Vec<&MapArgument> = maps.iter().filter(|map| is_new(map)).collect();
+    while !waiting.is_empty() {
+        let before = waiting.len();
+        let mut later = Vec::new();
+        for map in std::mem::take(&mut waiting) {
+            match new_length(map, &sizes, largest)? {
+                None => later.push(map),
+                Some(length) => {
+                    let file = make(map, length)?;
+                    sizes.insert(&map.argument, file.bytes);
+                    planned.push(file);
+                }
+            }
+        }
+        if later.len() == before {
+            let Mode::New(Some(Size::Of(name))) = &later[0].mode else {
+                continue;
+            };
+            return Err(Failure::Arguments(format!(
+                "{}: size({name}) is not known; it is the size of no file that is mapped, or leads back to \
+                 this one. Write :new=BYTES",
+                later[0].file.display()
+            )));
+        }
+        waiting = later;
+    }
+    Ok(planned)
+}
+
+fn is_new(map: &MapArgument) -> bool {
+    matches!(map.mode, Mode::New(_))
+}
+
+/// The length of a new file, if the sizes that it follows from are known.
+fn new_length(
+    map: &MapArgument,
+    sizes: &BTreeMap<&str, u64>,
+    largest: Option<u64>,
+) -> Result<Option<u64>, Failure> {
+    match &map.mode {
+        Mode::New(Some(Size::Bytes(bytes))) => Ok(Some(*bytes)),
+        Mode::New(Some(Size::Of(name))) => Ok(sizes.get(name.as_str()).copied()),
+        _ => largest.map(Some).ok_or_else(|| {
+            Failure::Arguments(format!(
+                "{}: how large shall the new file be? No other file is mapped; write :new=BYTES",
+                map.file.display()
+            ))
+        }),
+    }
+}
+
+fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, Failure> {
+    let path = map.file.as_path();
+    let write = match map.mode {
+        Mode::ReadOnly => false,
+        Mode::AsNeeded => access != AccessMode::Read,
+        Mode::ReadWrite | Mode::New(_) => true,
+    };
+    let what = match write {
+        true => "opening it for reading and writing, as the mapping asks",
+        false => "opening it for reading",
+    };
+    // To open a pipe is to wait for whoever is at its other end.
+    let found = path.metadata().map_err(failed(path, what))?;
+    if !found.is_file() {
+        return Err(unmappable(path, kind_refused(&found)));
+    }
+    let file = OpenOptions::new().read(true).write(write).open(path);
+    let file = file.map_err(failed(path, what))?;
+    let found = file.metadata().map_err(failed(path, "looking at it"))?;
+    let length = found.len();
+    Ok(Mapped {
+        bytes: range_within(map, length)?,
+        identity: identity(&found),
+        source: Source::There(file),
+        map,
+        write,
+        length,
+    })
+}
+
+fn make(map: &MapArgument, length: u64) -> Result<Mapped<'_>, Failure> {
+    let path = map.file.as_path();
+    let place = Place::find(path).map_err(failed(path, "creating it"))?;
+    if let Some(there) = place.there.as_ref().filter(|there| !there.is_file()) {
+        return Err(unmappable(path, kind_refused(there)));
+    }
+    Ok(Mapped {
+        bytes: range_within(map, length)?,
+        identity: identity_of(&place).map_err(failed(path, "creating it"))?,
+        source: Source::New(place),
+        map,
+        write: true,
+        length,
+    })
+}
+
+fn kind_refused(found: &Metadata) -> String {
+    let kind = found.file_type();
+    let what = if kind.is_dir() {
+        "this is a folder"
+    } else if kind.is_fifo() {
+        "this is a pipe"
+    } else {
+        "this is a device or a socket"
+    };
+    format!(
+        "only regular files can be mapped, with a size and bytes that can be read again; {what}"
+    )
+}
+
+/// Bytes that are mapped of a file of that length.
+fn range_within(map: &MapArgument, length: u64) -> Result<u64, Failure> {
+    let (path, offset) = (map.file.as_path(), map.offset);
+    if length == 0 {
+        let rule = "the file is empty; only files of at least 1 byte can be mapped";
+        return Err(unmappable(path, rule));
+    }
+    if offset >= length {
+        let rule = format!("offset {offset} is past the end of the file, which has {length} bytes");
+        return Err(unmappable(path, rule));
+    }
+    let rest = length - offset;
+    match map.bytes.unwrap_or(rest) {
+        bytes if bytes == 0 || bytes > rest => Err(unmappable(
+            path,
+            format!(
+                "{bytes} bytes from offset {offset} cannot be mapped; the file has {rest} there"
+            ),
+        )),
+        bytes => Ok(bytes),
+    }
+}
+
+/// The option of the report.
+pub(super) const REPORT: &str = "--json";
+
+/// Outputs that are no mapped files: the option that names each, and where it goes.
+pub(super) type Others<'a> = [(&'static str, &'a Place)];
+
+/// Refuses outputs that would replace what the run reads or writes otherwise.
+pub(super) fn refuse_clashes(
+    planned: &[Mapped<'_>],
+    others: &Others<'_>,
+    kernel: &KernelPackage,
+    platform: Option<&Path>,
+) -> Result<(), Failure> {
+    let mut used: Vec<(Identity, String)> = Vec::new();
+    let mut uses = |path: &Path, why: &str| {
+        let found = path.metadata().ok().filter(Metadata::is_file);
+        used.extend(found.map(|found| (identity(&found), why.to_owned())));
+    };
+    let name = &kernel.manifest.name;
+    uses(
+        &kernel.directory.join("kernel.toml"),
+        &format!("the manifest of kernel {name}"),
+    );
+    for source in kernel.sources() {
+        uses(&source, &format!("RTL of kernel {name}"));
+    }
+    if let Some(platform) = platform {
+        uses(platform, "the platform's file");
+    }
+    let streams = [
+        (
+            file_behind(std::io::stdout()),
+            "the standard output of this command",
+        ),
+        (
+            file_behind(std::io::stderr()),
+            "where this command writes its messages",
+        ),
+    ];
+    for (found, what) in streams {
+        used.extend(found.map(|found| (identity(&found), what.to_owned())));
+    }
+    let mut outputs: Vec<(Identity, String, &Path)> = Vec::new();
+    for file in planned {
+        let mapped = format!("mapped for `{}`", file.map.argument);
+        match &file.source {
+            Source::There(_) => used.push((file.identity.clone(), mapped)),
+            Source::New(place) => outputs.push((file.identity.clone(), mapped, &place.named)),
+        }
+    }
+    for (option, place) in others {
+        // The report may go where the standard output goes: it is written there, too.
+        if place.is_special() || (*option == REPORT && place.is_standard_output()) {
+            continue;
+        }
+        let identity = identity_of(place).map_err(Failure::writing(&place.named))?;
+        outputs.push((identity, format!("what {option} writes"), &place.named));
+    }
+    for (number, (identity, what, path)) in outputs.iter().enumerate() {
+        let earlier = outputs[..number]
+            .iter()
+            .map(|(identity, what, _)| (identity, what));
+        let all = used.iter().map(|(identity, what)| (identity, what));
+        if let Some((_, other)) = all.chain(earlier).find(|(found, _)| *found == identity) {
+            return Err(Failure::Arguments(format!(
+                "{}: it would be made anew as {what}, and is {other}; name another file (to change a file in \
+                 place, map it once, `rw`)",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,612 @@
+//! `tombolo run`
+
+mod files;
+mod report;
+
+use crate::arguments::{parse_bytes, MapArgument, SetArgument, Value};
+use crate::outputs::{Outputs, Place};
+use crate::progress;
+use card::kernel::{AccessMode, KernelPackage, Manifest};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::Args;
+use files::Ready;
+use report::ReportFile;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use tombolo::{
+    AddressSpace, Card, Continue, Error, FileState, FunctionalCard, FunctionalConfig, Mapping,
+    OwnerOptions, Picoseconds, SimOptions, Slot, SlotId, Timeline, WaveStart, Waves,
+};
+
+/// Runs a kernel on mapped files.
+///
+/// The kernel reads and writes the files through its address space: pages come to the card when the
+/// kernel touches them, and what it wrote goes back to the files.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  Encrypt a file:
+    tombolo run aes256ctr --map input=plain --map output=cipher:new \\
+      --set 'bytes=size(input)' --set key=0x0001…1f --set iv=0xf0f1…ff
+  Add two files of 32-bit integers, with a timeout and a JSON report:
+    tombolo run vadd --map a=a.bin --map b=b.bin --map c=sum.bin:new \\
+      --set length=1000 --deadline 10ms --json report.json
+  A card memory smaller than the data:
+    tombolo run copy --card-memory 16MiB --map input=big --map output=big2:new \\
+      --set 'bytes=size(input)'
+  Pages of 64 KiB for one file, of 2 MiB (the default) for the other:
+    tombolo run copy --map input=a:page=64KiB --map output=b:new --set 'bytes=size(input)'
+  See what happened, on a timeline and cycle for cycle:
+    tombolo run copy --map input=a --map output=b:new --set 'bytes=size(input)' \\
+      --trace run.pftrace --wave run.fst --wave-from 50us --wave-for 5us")]
+pub struct Run {
+    /// A kernel's folder, or the name of one in `kernels/`.
+    kernel: PathBuf,
+
+    /// Maps a file and passes its address:
+    /// ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE].
+    #[arg(long = "map", value_name = "ARGUMENT=FILE",
+          value_parser = OsStringValueParser::new().try_map(|text| MapArgument::parse(&text)))]
+    maps: Vec<MapArgument>,
+
+    /// Sets an argument: ARGUMENT=VALUE; a number, bytes as 0x…, or size(ARGUMENT).
+    #[arg(long = "set", value_name = "ARGUMENT=VALUE",
+          value_parser = OsStringValueParser::new().try_map(|text| SetArgument::parse(&text)))]
+    sets: Vec<SetArgument>,
+
+    /// The platform to simulate: a name in platforms/, or a file.
+    #[arg(long, default_value = "f1", value_parser = text())]
+    platform: String,
+
+    /// Memory of the card, shared evenly by its channels (default: all of the platform's).
+    #[arg(long, value_name = "BYTES", value_parser = text().try_map(|text| parse_bytes(&text)))]
+    card_memory: Option<u64>,
+
+    /// Gives up after this much virtual time, for example 500us, 10ms, 2s.
+    #[arg(long, value_name = "TIME", value_parser = text().try_map(|text| parse_time(&text)))]
+    deadline: Option<Picoseconds>,
+
+    /// Files count as cold: they are read from storage, not from the page cache.
+    #[arg(long)]
+    cold: bool,
+
+    /// Runs the kernel's reference model on the functional card: no RTL, no time.
+    #[arg(long)]
+    functional: bool,
+
+    /// Evaluates every clock edge, idle or not. Results are the same, only slower.
+    #[arg(long)]
+    no_idle_skipping: bool,
+
+    /// Writes a timeline of everything that happens, for <https://ui.perfetto.dev>.
+    #[arg(long, value_name = "FILE", conflicts_with = "functional")]
+    trace: Option<PathBuf>,
+
+    /// Writes waveforms: waves.fst gives waves.kernel-0.fst and, if asked for, waves.shell.fst.
+    #[arg(long, value_name = "FILE.fst", conflicts_with = "functional")]
+    wave: Option<PathBuf>,
+
+    /// Whose waveforms. The shell's model is built for them, which takes minutes the first time.
+    #[arg(long, value_enum, default_value_t = WaveOf::Kernel, requires = "wave")]
+    wave_of: WaveOf,
+
+    /// Waveforms begin at this virtual time, or with `first-activity`: the first row of data at a port of
+    /// the kernel, which is when its first page has come.
+    #[arg(long, value_name = "TIME", value_parser = text().try_map(|text| parse_start(&text)),
+          default_value = "0ns", requires = "wave")]
+    wave_from: WaveStart,
+
+    /// Waveforms last so long; files grow with it.
+    #[arg(long, value_name = "TIME", value_parser = text().try_map(|text| parse_time(&text)), default_value = "1ms", requires = "wave")]
+    wave_for: Picoseconds,
+
+    /// Writes the report as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Prints no report.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Whose waveforms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum WaveOf {
+    /// The kernel's.
+    Kernel,
+    /// The shell's.
+    Shell,
+    /// Both.
+    Both,
+}
+
+/// What ends a run badly.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The library's word.
+    #[error(transparent)]
+    Library(#[from] Error),
+    /// Arguments that do not fit the kernel.
+    #[error("{0}")]
+    Arguments(String),
+    /// The report, or another output, could not be written.
+    #[error("{path}: {source}", path = .path.display())]
+    Report {
+        /// Where to.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+impl Failure {
+    /// For `map_err`: a file that could not be written.
+    fn writing(path: &Path) -> impl Fn(std::io::Error) -> Self + '_ {
+        |source| Self::Report {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+impl From<card::CardError> for Failure {
+    fn from(error: card::CardError) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+/// A text; an error of other bytes names the option.
+fn text() -> impl TypedValueParser<Value = String> + Clone {
+    OsStringValueParser::new().try_map(|text: OsString| {
+        let wrong = |text: OsString| format!("{} is not UTF-8", text.display());
+        text.into_string().map_err(wrong)
+    })
+}
+
+/// The outputs that are no mapped files.
+#[derive(Default)]
+struct Written {
+    timeline: Option<Timeline>,
+    waves: Option<Waves>,
+    report: Option<ReportFile>,
+}
+
+impl Run {
+    /// Does it. Several failures are possible: of the kernel, and of writing back what it wrote.
+    ///
+    /// Everything that can be refused without the card comes first, and nothing that is there is changed
+    /// before the end: outputs are made beside their places.
+    pub fn run(self) -> Result<(), Vec<Failure>> {
+        let mut outputs = Outputs::default();
+        let result = self.run_with(&mut outputs);
+        // Waveforms are complete when the card is gone, which it is by now.
+        let named = |(path, source): (PathBuf, _)| Failure::Report { path, source };
+        let finished = outputs.finish(result.is_ok()).map_err(named);
+        match (result, finished) {
+            (Ok(()), Ok(())) => Ok(()),
+            (Ok(()), Err(failure)) => Err(vec![failure]),
+            (Err(mut failures), finished) => {
+                failures.extend(finished.err());
+                Err(failures)
+            }
+        }
+    }
+
+    fn run_with(&self, outputs: &mut Outputs) -> Result<(), Vec<Failure>> {
+        let one = |failure: Failure| vec![failure];
+        let folder = kernel_folder(&self.kernel).map_err(one)?;
+        let kernel =
+            KernelPackage::open(&folder).map_err(|error| one(Error::from(error).into()))?;
+        self.check(&kernel.manifest).map_err(one)?;
+        let (planned, mut written) = self.prepare(&kernel, outputs).map_err(one)?;
+        let total = planned
+            .iter()
+            .fold(0u64, |sum, file| sum.saturating_add(file.bytes));
+
+        let card = self.open_card(&written).map_err(one)?;
+        let space = card.create_space().map_err(|error| one(error.into()))?;
+        let mappings = map_files(&space, planned).map_err(one)?;
+        let mut failures = Vec::new();
+        match self.run_kernel(&card, &folder, &space, &mappings, total) {
+            // What a kernel did that failed is worth seeing; a run that did not begin did nothing.
+            Ok(result) => {
+                outputs.keep_records(true);
+                failures.extend(result.err().map(Failure::from));
+            }
+            Err(failure) => failures.push(failure),
+        }
+        for mapping in mappings.into_values() {
+            if let Err(error) = mapping.unmap() {
+                failures.push(error.into());
+            }
+        }
+        if let (Some(timeline), Some(path)) = (written.timeline.take(), &self.trace) {
+            if let Err(error) = timeline.finish() {
+                outputs.keep_records(false);
+                failures.push(Failure::writing(path)(error));
+            }
+        }
+        if let Some(waves) = &written.waves {
+            self.warn_if_flat(&card, waves);
+        }
+        if failures.is_empty() {
+            let result = report::write(&card, self.quiet, written.report);
+            failures.extend(result.err());
+        }
+        match failures.is_empty() {
+            true => Ok(()),
+            false => Err(failures),
+        }
+    }
+
+    /// Opens inputs, finds outputs, holds them against one another, and begins the outputs.
+    fn prepare(
+        &self,
+        kernel: &KernelPackage,
+        outputs: &mut Outputs,
+    ) -> Result<(Vec<Ready<'_>>, Written), Failure> {
+        let access_of = |name: &str| {
+            let arguments = &kernel.manifest.arguments;
+            let found = arguments.iter().find(|argument| argument.name == name);
+            found.map_or(AccessMode::ReadWrite, |argument| argument.access)
+        };
+        let planned = files::plan(&self.maps, access_of)?;
+        let find = |path: &PathBuf| Place::find(path).map_err(Failure::writing(path));
+        let report = self.json.as_ref().map(find).transpose()?;
+        let trace = self.trace.as_ref().map(find).transpose()?;
+        let waves = self
+            .wave_files()
+            .iter()
+            .map(find)
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut others: Vec<(&str, &Place)> = Vec::new();
+        others.extend(report.iter().map(|place| (files::REPORT, place)));
+        others.extend(trace.iter().map(|place| ("--trace", place)));
+        others.extend(waves.iter().map(|place| ("--wave", place)));
+        let platform = Path::new(&self.platform);
+        files::refuse_clashes(&planned, &others, kernel, Some(platform))?;
+
+        let ready: Result<Vec<_>, _> = planned
+            .into_iter()
+            .map(|file| file.begin(outputs))
+            .collect();
+        let ready = ready?;
+        let mut written = Written::default();
+        if let Some(place) = report {
+            let name = place.named.clone();
+            let file = ReportFile::begin(place, outputs).map_err(Failure::writing(&name))?;
+            written.report = Some(file);
+        }
+        if let Some(place) = trace {
+            let name = place.named.clone();
+            let timeline = begin_timeline(place, outputs).map_err(Failure::writing(&name))?;
+            written.timeline = Some(timeline);
+        }
+        written.waves = self.begin_waves(waves, outputs)?;
+        Ok((ready, written))
+    }
+
+    /// Says what is wrong with the arguments before anything is built or opened.
+    fn check(&self, manifest: &Manifest) -> Result<(), Failure> {
+        let names: Vec<&str> = manifest.arguments.iter().map(|a| a.name.as_str()).collect();
+        let wrong = |text: String| Err(Failure::Arguments(text));
+        let mut given: Vec<&str> = Vec::new();
+        let maps = self.maps.iter().map(|map| (map.argument.as_str(), true));
+        let sets = self.sets.iter().map(|set| (set.argument.as_str(), false));
+        for (name, is_map) in maps.chain(sets) {
+            let Some(argument) = manifest.arguments.iter().find(|a| a.name == name) else {
+                return wrong(format!(
+                    "kernel {} has no argument `{name}`; it has {}",
+                    manifest.name,
+                    names.join(", ")
+                ));
+            };
+            if is_map && argument.port.is_none() {
+                return wrong(format!("`{name}` is no pointer; use --set {name}=VALUE"));
+            }
+            if given.contains(&name) {
+                return wrong(format!("argument `{name}` is given twice"));
+            }
+            given.push(name);
+        }
+        for name in names {
+            if !given.contains(&name) {
+                return wrong(format!(
+                    "argument `{name}` of kernel {} is not given; use --map or --set",
+                    manifest.name
+                ));
+            }
+        }
+        for set in &self.sets {
+            check_size(manifest, set)?;
+            if let Value::SizeOf(name) = &set.value {
+                if !self.maps.iter().any(|map| &map.argument == name) {
+                    return wrong(format!("size({name}): no file is mapped for `{name}`"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waveforms of a stretch in which nothing happened are seldom what was wanted.
+    fn warn_if_flat(&self, card: &Card, waves: &Waves) {
+        if waves.changed.load(Ordering::Relaxed) {
+            return;
+        }
+        let stretch = match self.wave_from {
+            WaveStart::At(from) => format!("in the {} from {from} on", self.wave_for),
+            WaveStart::FirstActivity => "because no row of data crossed a port".to_owned(),
+        };
+        let ended = card.describe().map_or_else(
+            |_| String::new(),
+            |(_, now)| format!("; the run ended at {now}"),
+        );
+        let advice = match self.wave_from {
+            WaveStart::At(_) => ". `--wave-from first-activity` begins with the first row of data",
+            WaveStart::FirstActivity => ". `--wave-from 0ns` begins with the run",
+        };
+        let name = self.wave_files().into_iter().next().unwrap_or_default();
+        eprintln!(
+            "tombolo: warning: {} is flat: nothing changed {stretch}{ended}{advice}",
+            name.display()
+        );
+    }
+
+    /// The files that `--wave` makes.
+    fn wave_files(&self) -> Vec<PathBuf> {
+        self.wave
+            .iter()
+            .flat_map(|path| self.waves_at(path))
+            .collect()
+    }
+
+    /// The same, named after another file.
+    fn waves_at(&self, path: &Path) -> Vec<PathBuf> {
+        let waves = self.waves(path);
+        let kernel = waves.kernels.then(|| waves.file("kernel-0"));
+        kernel
+            .into_iter()
+            .chain(waves.shell.then(|| waves.file("shell")))
+            .collect()
+    }
+
+    fn waves(&self, path: &Path) -> Waves {
+        Waves {
+            path: path.to_owned(),
+            from: self.wave_from,
+            span: self.wave_for,
+            shell: self.wave_of != WaveOf::Kernel,
+            kernels: self.wave_of != WaveOf::Shell,
+            changed: Arc::default(),
+        }
+    }
+
+    /// Begins the files of waveforms, under other names until they get their places.
+    fn begin_waves(
+        &self,
+        places: Vec<Place>,
+        outputs: &mut Outputs,
+    ) -> Result<Option<Waves>, Failure> {
+        let (Some(named), Some(first)) = (&self.wave, places.first()) else {
+            return Ok(None);
+        };
+        let folder_of = |place: &Place| crate::outputs::folder_of(&place.path).to_owned();
+        if let Some(other) = places
+            .iter()
+            .find(|place| folder_of(place) != folder_of(first))
+        {
+            return Err(Failure::Arguments(format!(
+                "{} and {}: these are links into different folders; waveforms of a run are made in one",
+                first.named.display(),
+                other.named.display()
+            )));
+        }
+        let folder = outputs
+            .folder_for(first)
+            .map_err(Failure::writing(&first.named))?;
+        let base = folder.join(named.file_name().unwrap_or_default());
+        for (place, temporary) in places.into_iter().zip(self.waves_at(&base)) {
+            let name = place.named.clone();
+            outputs
+                .file_at(&temporary, place, true)
+                .map_err(Failure::writing(&name))?;
+        }
+        Ok(Some(self.waves(&base)))
+    }
+
+    fn open_card(&self, written: &Written) -> Result<Card, Failure> {
+        if self.functional {
+            let mut config = FunctionalConfig::default();
+            if let Some(bytes) = self.card_memory {
+                config.channel_bytes =
+                    memory_of_a_channel(bytes, config.channels, config.channel_bytes)?;
+            }
+            return Ok(Card::functional(FunctionalCard::new(config))?);
+        }
+        let mut options = SimOptions::named(&self.platform)?;
+        if let Some(bytes) = self.card_memory {
+            let there = options.platform.memory().channel_bytes;
+            options.channel_bytes =
+                Some(memory_of_a_channel(bytes, options.shell.channels, there)?);
+        }
+        options.idle_skipping = !self.no_idle_skipping;
+        options.timeline = written.timeline.clone();
+        options.waves = written.waves.clone();
+        let file_state = if self.cold {
+            FileState::Cold
+        } else {
+            FileState::Warm
+        };
+        let owner = OwnerOptions {
+            file_state,
+            ..OwnerOptions::default()
+        };
+        let spinner = progress::spinner();
+        let shown = spinner.clone();
+        let card = Card::simulated(options, owner, move |what| {
+            shown.set_message(what.to_string())
+        });
+        spinner.finish_and_clear();
+        Ok(card?)
+    }
+
+    /// Fails if the kernel cannot start; else what came of it.
+    fn run_kernel(
+        &self,
+        card: &Card,
+        folder: &Path,
+        space: &AddressSpace,
+        mappings: &BTreeMap<String, Mapping>,
+        total: u64,
+    ) -> Result<Result<(), Error>, Failure> {
+        let spinner = progress::spinner();
+        spinner.set_message(format!("loading kernel {}", self.kernel.display()));
+        let loaded = card.load(SlotId(0), folder, space);
+        spinner.finish_and_clear();
+        let mut slot = loaded?;
+        for (name, mapping) in mappings {
+            slot.set_pointer(name, mapping.address())?;
+        }
+        for set in &self.sets {
+            set_argument(&mut slot, set, mappings)?;
+        }
+        slot.start()?;
+        let bar = progress::bytes(total);
+        let result = slot.wait(self.deadline, |now| {
+            progress::show(&bar, now);
+            Continue::Yes
+        });
+        bar.finish_and_clear();
+        Ok(result)
+    }
+}
+
+fn map_files(
+    space: &AddressSpace,
+    planned: Vec<Ready<'_>>,
+) -> Result<BTreeMap<String, Mapping>, Failure> {
+    let mut mappings = BTreeMap::new();
+    for file in planned {
+        let mapping = space.map_open_file(file.file, &file.map.file, file.options)?;
+        mappings.insert(file.map.argument.clone(), mapping);
+    }
+    Ok(mappings)
+}
+
+/// A timeline beside its place, or right into what is no regular file.
+fn begin_timeline(place: Place, outputs: &mut Outputs) -> std::io::Result<Timeline> {
+    if place.is_special() {
+        return Timeline::create(&place.path);
+    }
+    let (_, temporary) = outputs.record(place)?;
+    Timeline::create(&temporary)
+}
+
+/// An even share of the card's memory.
+fn memory_of_a_channel(bytes: u64, channels: u8, there: u64) -> Result<u64, Failure> {
+    let channels = u64::from(channels.max(1));
+    let share = bytes / channels;
+    if share == 0 || share % 4096 != 0 || share > there {
+        return Err(Failure::Arguments(format!(
+            "--card-memory {bytes}: the card's {channels} memory channels share it evenly, each gets a multiple \
+             of 4096 bytes, and the card has {} bytes",
+            there.saturating_mul(channels)
+        )));
+    }
+    Ok(share)
+}
+
+/// Whether a value fits its argument, before anything is built for it.
+fn check_size(manifest: &Manifest, set: &SetArgument) -> Result<(), Failure> {
+    let mut arguments = manifest.arguments.iter();
+    let Some(argument) = arguments.find(|argument| argument.name == set.argument) else {
+        return Ok(());
+    };
+    let room = argument.bytes as usize;
+    let (fits, given) = match &set.value {
+        Value::Number(number) => {
+            let bytes = 8 - number.leading_zeros() as usize / 8;
+            (bytes <= room && room <= 8, bytes)
+        }
+        Value::Bytes(bytes) => (bytes.len() == room, bytes.len()),
+        Value::SizeOf(_) => (room <= 8, 8),
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Failure::Library(Error::ArgumentSize {
+        kernel: manifest.name.clone(),
+        argument: set.argument.clone(),
+        expected: argument.bytes,
+        given,
+    }))
+}
+
+fn set_argument(
+    slot: &mut Slot,
+    set: &SetArgument,
+    mappings: &BTreeMap<String, Mapping>,
+) -> Result<(), Failure> {
+    match &set.value {
+        Value::Number(number) => slot.set(&set.argument, *number)?,
+        Value::Bytes(bytes) => slot.set_bytes(&set.argument, bytes)?,
+        Value::SizeOf(name) => {
+            slot.set(&set.argument, mappings.get(name).map_or(0, Mapping::bytes))?;
+        }
+    }
+    Ok(())
+}
+
+/// A folder with a `kernel.toml`, or the name of one in `kernels/`.
+fn kernel_folder(name: &Path) -> Result<PathBuf, Failure> {
+    let direct = name.to_owned();
+    if direct.join("kernel.toml").is_file() {
+        return Ok(direct);
+    }
+    let library = card::sim::home().join("kernels");
+    let known = library.join(name);
+    if known.join("kernel.toml").is_file() {
+        return Ok(known);
+    }
+    let mut names: Vec<String> = std::fs::read_dir(&library)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().join("kernel.toml").is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    Err(Failure::Arguments(format!(
+        "no kernel `{0}`: there is no {0}/kernel.toml, and {1} has {2}",
+        name.display(),
+        library.display(),
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        }
+    )))
+}
+
+fn parse_start(text: &str) -> Result<WaveStart, String> {
+    match text {
+        "first-activity" => Ok(WaveStart::FirstActivity),
+        _ => parse_time(text).map(WaveStart::At),
+    }
+}
+
+fn parse_time(text: &str) -> Result<Picoseconds, String> {
+    let units = [
+        ("ns", 1_000),
+        ("us", 1_000_000),
+        ("ms", 1_000_000_000),
+        ("s", 1_000_000_000_000),
+    ];
+    let parsed = units.iter().find_map(|(unit, scale): &(&str, u64)| {
+        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
+        number.checked_mul(*scale).map(Picoseconds::new)
+    });
+    parsed.ok_or_else(|| "write a whole number and a unit: 500us, 10ms, 2s".to_owned())
+}

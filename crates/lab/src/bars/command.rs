@@ -1,0 +1,267 @@
+//! The `tombolo` command against strangers: no words fail inside it, and every state of it ends on Ctrl-C.
+
+use super::Failure;
+use crate::progress::Progress;
+use crate::row::{Row, Target};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Random command lines on the functional card: `crates/cli/tests/grammar.rs`, with more of them.
+pub fn internal_errors() -> Result<Vec<Row>, Failure> {
+    let run = Command::new("cargo")
+        .args(["test", "--quiet", "--release", "-p", "tombolo-cli"])
+        .args(["--test", "grammar", "--", "--nocapture"])
+        .env("TOMBOLO_COMMAND_LINES", "20000")
+        .current_dir(card::sim::home())
+        .output()?;
+    let said = String::from_utf8_lossy(&run.stdout);
+    let counts = said
+        .lines()
+        .find(|line| line.starts_with("{\"command_lines\""));
+    let wrong = || format!("{said}{}", String::from_utf8_lossy(&run.stderr));
+    let counts: serde_json::Value = serde_json::from_str(counts.ok_or_else(wrong)?)?;
+    let count = |name: &str| counts[name].as_f64().ok_or("no figure");
+    if !run.status.success() {
+        eprintln!("{}", wrong());
+    }
+    let none = Target::Exactly(0.0);
+    let many = Target::AtLeast(20_000.0);
+    Ok(vec![
+        Row::new(
+            "stranger.internal_errors",
+            count("internal_errors")?,
+            "",
+            none,
+        ),
+        Row::new("stranger.command_lines", count("command_lines")?, "", many),
+        Row::new("stranger.other_files_changed", count("changed")?, "", none),
+    ])
+}
+
+/// Bytes of the file that is copied while a run is interrupted.
+const BYTES: usize = 256 << 20;
+/// Each state so many times; the median counts.
+const TIMES: usize = 3;
+
+/// A state of the command: its words, and how to see that it is in it.
+struct State {
+    name: &'static str,
+    words: Vec<String>,
+    /// Builds models in a cache of its own.
+    builds: bool,
+    reached: fn(&Place) -> bool,
+}
+
+/// A command under way.
+struct Place {
+    process: u32,
+    cache: PathBuf,
+    since: Instant,
+}
+
+impl Place {
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(format!("/proc/{}/{file}", self.process)).unwrap_or_default()
+    }
+
+    /// Models that are loaded.
+    fn models(&self) -> usize {
+        let maps = self.read("maps");
+        let mut models: Vec<&str> = maps
+            .lines()
+            .filter(|line| line.ends_with("model.so"))
+            .filter_map(|line| line.split_whitespace().last())
+            .collect();
+        models.sort_unstable();
+        models.dedup();
+        models.len()
+    }
+
+    /// Whether a program of that name works in its cache.
+    fn runs(&self, program: &str) -> bool {
+        let cache = self.cache.display().to_string();
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+        lines
+            .map(|line| String::from_utf8_lossy(&line).into_owned())
+            .any(|line| {
+                let mut words = line.split('\0');
+                words.next().is_some_and(|word| word.ends_with(program)) && line.contains(&cache)
+            })
+    }
+
+    fn after(&self, milliseconds: u64) -> bool {
+        self.since.elapsed() >= Duration::from_millis(milliseconds)
+    }
+}
+
+fn states(home: &Path) -> Vec<State> {
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let state = |name, text: &str, builds, reached| State {
+        name,
+        words: words(text),
+        builds,
+        reached,
+    };
+    let kernels = home.join("crates/cli/tests/kernels").display().to_string();
+    let endless = home
+        .join("crates/tombolo/tests/kernels/endless")
+        .display()
+        .to_string();
+    let copy = "--quiet --map input=in --map output=out:new --set bytes=size(input)";
+    let small = "--quiet --map input=small --map output=out:new --set bytes=size(input)";
+    vec![
+        state(
+            "a pipe without a reader",
+            &format!("run copy --functional {small} --json pipe"),
+            false,
+            |place| place.read("syscall").starts_with("257 ") && place.after(500),
+        ),
+        state("Verilator", &format!("run copy {small}"), true, |place| {
+            place.runs("verilator_bin")
+        }),
+        state(
+            "the C++ compiler",
+            &format!("run copy {small}"),
+            true,
+            |place| place.runs("cc1plus"),
+        ),
+        state(
+            "inside one evaluation",
+            &format!("run {kernels}/stuck --quiet"),
+            false,
+            |place| place.models() == 2 && place.after(1000),
+        ),
+        state(
+            "a kernel that is never done",
+            &format!("run {endless} --quiet"),
+            false,
+            |place| place.models() == 2 && place.after(1000),
+        ),
+        state(
+            "pages of the simulated card",
+            &format!("run copy {copy}"),
+            false,
+            |place| place.models() == 2 && place.after(1500),
+        ),
+        state(
+            "eviction and write-back",
+            &format!("run copy --functional --card-memory 16MiB {copy}"),
+            false,
+            |place| place.after(300),
+        ),
+        state(
+            "the functional card",
+            &format!("run copy --functional {copy}"),
+            false,
+            |place| place.after(150),
+        ),
+        state(
+            "writing back",
+            &format!("run copy --functional {copy}"),
+            false,
+            |place| {
+                // What is written goes to a file in a folder of its own; the kernel is done by then.
+                let bytes = place.read("io");
+                let written = bytes.lines().find_map(|line| line.strip_prefix("wchar: "));
+                written.and_then(|count| count.parse().ok()).unwrap_or(0) > 1u64 << 20
+                    || place.after(3000)
+            },
+        ),
+    ]
+}
+
+/// The time from Ctrl-C to the end of the command: the median of each state, and the worst of them.
+pub fn interrupt() -> Result<Vec<Row>, Failure> {
+    let home = card::sim::home();
+    let built = Command::new("cargo")
+        .args(["build", "--quiet", "--release", "--bin", "tombolo"])
+        .current_dir(&home)
+        .status()?;
+    if !built.success() {
+        return Err("the tombolo command does not build".into());
+    }
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("in"), vec![5; BYTES])?;
+    fs::write(folder.path().join("small"), vec![5; 1000])?;
+    Command::new("mkfifo")
+        .arg(folder.path().join("pipe"))
+        .status()?;
+    let mut progress = Progress::of("stranger.interrupt_s");
+    let mut worst = 0.0f64;
+    for state in states(&home) {
+        progress.at(state.name);
+        let mut times = Vec::new();
+        for _ in 0..TIMES {
+            times.push(interrupted(&home, folder.path(), &state)?);
+        }
+        times.sort_by(f64::total_cmp);
+        worst = worst.max(times[TIMES / 2]);
+    }
+    Ok(vec![Row::new(
+        "stranger.interrupt_s",
+        worst,
+        "s",
+        Target::AtMost(1.0),
+    )])
+}
+
+/// Interrupts one command; seconds until it has ended. What it leaves is a failure.
+fn interrupted(home: &Path, folder: &Path, state: &State) -> Result<f64, Failure> {
+    let cache = tempfile::tempdir()?;
+    let mut command = Command::new(home.join("target/release/tombolo"));
+    command
+        .args(&state.words)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    if state.builds {
+        // A cache without models, but with the machine's Verilator.
+        let tools = card::sim::build::cache_root().join("venv");
+        std::os::unix::fs::symlink(tools, cache.path().join("venv"))?;
+        command.env("TOMBOLO_CACHE", cache.path());
+    }
+    let mut child = command.spawn()?;
+    let place = Place {
+        process: child.id(),
+        cache: cache.path().to_owned(),
+        since: Instant::now(),
+    };
+    while !(state.reached)(&place) {
+        if child.try_wait()?.is_some() {
+            return Err(format!("{}: {}", state.name, last_words(child)?).into());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let begin = Instant::now();
+    Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()?;
+    let status = child.wait()?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let said = last_words(child)?;
+    let mut left: Vec<_> = fs::read_dir(folder)?
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<Result<_, _>>()?;
+    left.sort();
+    let models = fs::read_dir(cache.path().join("models"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let half_made = models.filter(|entry| entry.path().extension().is_none_or(|e| e != "lock"));
+    if status.code() != Some(130) || left != ["in", "pipe", "small"] || half_made.count() > 0 {
+        return Err(format!("{}: {status}, left {left:?}: {said}", state.name).into());
+    }
+    Ok(seconds)
+}
+
+fn last_words(child: Child) -> Result<String, Failure> {
+    Ok(String::from_utf8_lossy(&child.wait_with_output()?.stderr).into_owned())
+}
