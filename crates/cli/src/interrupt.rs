@@ -62,6 +62,11 @@ pub fn make_folder(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// What is in such a folder is complete: it stays.
+pub fn keep_folder(path: &Path) {
+    unfinished().retain(|known| known != path);
+}
+
 /// Removes such a folder.
 pub fn remove_folder(path: &Path) {
     let mut unfinished = unfinished();

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// SplitMix64.
-struct Random(u64);
+/// SplitMix64, and whether the present line may have hostile words.
+struct Random(u64, bool);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -32,6 +32,11 @@ impl Random {
 
     fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
+    }
+
+    /// As [`one_in`](Self::one_in), in lines that may have hostile words.
+    fn hostile(&mut self, count: usize) -> bool {
+        self.below(count) == 0 && self.1
     }
 
     fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
@@ -126,65 +131,76 @@ const MEMORIES: &[&str] = &[
 
 /// A number; `small` ones do not make a run long.
 fn number(random: &mut Random, small: bool) -> &'static str {
-    match small || !random.one_in(6) {
-        true => random.pick(NUMBERS),
-        false => random.pick(HOSTILE),
+    match !small && random.hostile(3) {
+        true => random.pick(HOSTILE),
+        false => random.pick(NUMBERS),
     }
 }
 
 fn name(random: &mut Random) -> OsString {
-    if random.one_in(40) {
+    if random.hostile(20) {
         return OsStr::from_bytes(b"\xff\xfe").to_owned();
     }
-    if random.one_in(60) {
+    if random.hostile(40) {
         return "n".repeat(300).into();
     }
-    random.pick(NAMES).into()
+    match random.hostile(3) {
+        true => random.pick(NAMES).into(),
+        false => random.pick(&["in", "odd", "page", "hard", "soft"]).into(),
+    }
 }
 
 fn map(random: &mut Random, argument: &str, output: bool) -> OsString {
     let mut text = OsString::from(argument);
     text.push("=");
-    text.push(match output && random.one_in(2) {
-        true => random.pick(&["new1", "new2", "old"]).into(),
+    text.push(match output && !random.hostile(3) {
+        true => random.pick(&["new1", "new2", "old", "dangling"]).into(),
         false => name(random),
     });
-    if random.one_in(4) {
+    if random.hostile(3) {
         text.push(format!("@{}", number(random, false)));
         if random.one_in(2) {
             text.push(format!("+{}", number(random, false)));
         }
+    } else if !output && random.one_in(8) {
+        text.push(random.pick(&["@64", "@0+100", "@1000+500", "@4000+96"]));
     }
-    let mode = match random.below(if output { 6 } else { 14 }) {
-        0..=2 => ":new".to_owned(),
-        3 => format!(":new={}", number(random, false)),
-        4 => format!(
-            ":new=size({})",
-            random.pick(&["input", "a", "b", "output", "c", "x", ""])
-        ),
-        5 => random
-            .pick(&[":rw", ":ro", ":RO", ":new:new", ":ro:rw", ":"])
-            .to_owned(),
+    let other = ["input", "a", "b", "output", "c", "x", ""];
+    let mode = match random.below(10) {
+        _ if output && !random.hostile(3) => random.pick(&[":new", ":new=64KiB"]).to_owned(),
+        0 => format!(":new={}", number(random, false)),
+        1 => format!(":new=size({})", random.pick(&other[..])),
+        2 if random.1 => random.pick(&[":RO", ":new:new", ":ro:rw", ":"]).to_owned(),
+        3 => random.pick(&[":rw", ":ro"]).to_owned(),
         _ => String::new(),
     };
     text.push(mode);
-    if random.one_in(4) {
-        text.push(format!(":page={}", random.pick(PAGES)));
+    if random.one_in(3) {
+        let sizes = if random.hostile(3) {
+            PAGES
+        } else {
+            &["4KiB", "64KiB", "2MiB"]
+        };
+        text.push(format!(":page={}", random.pick(sizes)));
     }
     text
 }
 
 fn set(random: &mut Random, argument: &str) -> OsString {
+    let other = ["input", "output", "a", "c", "x"];
     let value = match (argument, random.below(8)) {
-        (_, 0) => number(random, false).to_owned(),
+        (_, 0 | 1) if random.hostile(2) => number(random, false).to_owned(),
+        (_, 2) if random.hostile(2) => format!("0x{}", "f".repeat(random.below(80))),
+        (_, 3) if random.hostile(2) => format!("size({})", random.pick(&other[..])),
         ("key", _) => format!("0x{}", "01".repeat(32)),
         ("iv", _) => format!("0x{}", "01".repeat(16)),
-        (_, 1) => format!("0x{}", "f".repeat(random.below(80))),
-        (_, 2..=4) => format!("size({})", random.pick(&["input", "output", "a", "c", "x"])),
-        _ => number(random, true).to_owned(),
+        // A thousand numbers fit into every file that is copied whole.
+        ("length", _) => random.pick(&["1", "16", "17", "1000"]).to_owned(),
+        (_, 4 | 5) => random.pick(&["1", "63", "64", "96"]).to_owned(),
+        _ => "size(input)".to_owned(),
     };
     let mut text = OsString::from(format!("{argument}={value}"));
-    if random.one_in(200) {
+    if random.hostile(100) {
         text.push(OsStr::from_bytes(b"\xff"));
     }
     text
@@ -196,63 +212,80 @@ struct Line {
 }
 
 fn line(random: &mut Random) -> Line {
+    random.1 = !random.one_in(3);
     let (kernel, pointers, scalars) = KERNELS[random.below(KERNELS.len())];
-    let kernel = match random.one_in(25) {
+    let kernel = match random.hostile(25) {
         true => name(random),
         false => kernel.into(),
     };
     // A deadline ends what huge sizes begin.
-    let deadline = random.pick(&["1us", "50us", "1ms", "5ms", "20ms", "0ns", "3000ns"]);
+    let deadline = match random.hostile(2) {
+        true => random.pick(&["1us", "50us", "1ms", "0ns", "3000ns"]),
+        false => "20ms",
+    };
     let mut words: Vec<OsString> = vec![kernel];
     words.extend(["--deadline".into(), deadline.into()]);
     let mut more: Vec<[OsString; 2]> = Vec::new();
     for (number, pointer) in pointers.iter().enumerate() {
-        let pointer = match random.one_in(60) {
+        let pointer = match random.hostile(30) {
             true => random.pick(&["bytes", "x", "", "input", "c"]),
             false => pointer,
         };
-        if !random.one_in(60) {
+        if !random.hostile(30) {
             let output = number + 1 == pointers.len();
             more.push(["--map".into(), map(random, pointer, output)]);
         }
     }
     for scalar in scalars {
-        if !random.one_in(60) {
+        if !random.hostile(30) {
             more.push(["--set".into(), set(random, scalar)]);
         }
     }
-    if random.one_in(3) {
+    if random.hostile(3) {
         more.push(["--card-memory".into(), random.pick(MEMORIES).into()]);
-    }
-    if random.one_in(30) {
+    } else if random.hostile(15) {
         more.push(["--card-memory".into(), number(random, false).into()]);
+    } else if random.one_in(3) {
+        more.push([
+            "--card-memory".into(),
+            random.pick(&["9MiB", "16MiB", "32MiB"]).into(),
+        ]);
     }
     if random.one_in(3) {
-        let mut place = name(random);
+        let mut place: OsString = match random.hostile(2) {
+            true => name(random),
+            false => "report".into(),
+        };
         // To write into a pipe is to wait for its reader.
         if place == "pipe" {
             place = "new3".into();
         }
         more.push(["--json".into(), place]);
     }
-    if random.one_in(40) {
-        let option = random.pick(&[
+    if random.hostile(30) {
+        let options = [
             "--platform",
             "--deadline",
             "--wave",
             "--trace",
             "--wave-from",
+        ];
+        more.push([
+            random.pick(&options[..]).into(),
+            number(random, false).into(),
         ]);
-        more.push([option.into(), number(random, false).into()]);
     }
     for at in (1..more.len()).rev() {
         more.swap(at, random.below(at + 1));
     }
     words.extend(more.into_iter().flatten());
-    for flag in ["--cold", "--no-idle-skipping", "--quiet", "--"] {
+    for flag in ["--cold", "--no-idle-skipping", "--quiet"] {
         if random.one_in(20) {
             words.push(flag.into());
         }
+    }
+    if random.hostile(50) {
+        words.push(random.pick(&["--", "-x", "", "--map", "--json"]).into());
     }
     Line { words }
 }
@@ -384,10 +417,10 @@ fn environment(name: &str, otherwise: u64) -> u64 {
 #[test]
 fn no_words_fail_inside_or_change_other_files() {
     let (lines, seed) = (
-        environment("TOMBOLO_COMMAND_LINES", 300),
+        environment("TOMBOLO_COMMAND_LINES", 200),
         environment("TOMBOLO_SEED", 1),
     );
-    let mut random = Random(seed);
+    let mut random = Random(seed, false);
     let mut counts = Counts::default();
     let mut folder = TempDir::new().unwrap();
     fill(folder.path());

@@ -139,6 +139,38 @@ fn waveforms_have_every_handshake_and_change_nothing() {
 }
 
 #[test]
+fn waveforms_begin_with_the_first_row_or_a_flat_stretch_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in"), vec![7; 50_000]).unwrap();
+    let run = |words: &[&str]| {
+        let output = copy(folder.path())
+            .args(["--quiet", "--map", "output=out:new", "--wave", "w.fst"])
+            .args(["--wave-for", "400ns", "--wave-from"])
+            .args(words)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let path = folder.path().join("w.kernel-0.fst");
+    const FIRST: [&str; 3] = ["ap_clk", "m_axi_gmem0_rvalid", "m_axi_gmem0_rready"];
+    assert_eq!(run(&["first-activity"]), "");
+    let (rows, first, last) = edges_with(&path, &FIRST);
+    assert!(rows > 10 && last - first <= 400_000, "{rows} rows");
+    // The values before the first edge at which a row crosses are in the file, so the row is.
+    let begins = *changes(&path, &FIRST).keys().next().unwrap();
+    assert!(first - begins <= 8_000, "{begins} to {first}");
+
+    // Before that the kernel waits for its first page.
+    let before = format!("{}ns", (first - 2_000_000) / 1000);
+    let said = run(&[&before]);
+    assert!(said.contains("warning: w.kernel-0.fst is flat"), "{said}");
+    assert!(said.contains("--wave-from first-activity"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
 fn a_place_without_room_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("in"), vec![7; 5000]).unwrap();

@@ -101,7 +101,7 @@ impl Error {
             Self::Kernel(_) => ErrorCode::Kernel,
             Self::Pager(PagerError::Io { .. }) | Self::Transfer { .. } => ErrorCode::Transfer,
             Self::Pager(_) => ErrorCode::Pager,
-            Self::NoSuchPageSize { .. } => ErrorCode::Configuration,
+            Self::NoSuchPageSize { .. } | Self::CardMemory { .. } => ErrorCode::Configuration,
             Self::File { .. } => ErrorCode::File,
             Self::Unmappable { .. } => ErrorCode::Unmappable,
             Self::NoSuchArgument { .. } => ErrorCode::NoSuchArgument,

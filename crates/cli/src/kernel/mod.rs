@@ -4,6 +4,7 @@ mod build;
 mod create;
 mod import;
 
+use crate::interrupt;
 use card::kernel::KernelError;
 use card::sim::build::BuildError;
 use clap::{Args, Subcommand};
@@ -88,11 +89,14 @@ fn fill_new_folder(
     if folder.exists() {
         return Err(Failure::Exists(folder.to_owned()));
     }
-    std::fs::create_dir_all(folder).map_err(Failure::io(folder))?;
+    let parent = crate::outputs::folder_of(folder);
+    std::fs::create_dir_all(parent).map_err(Failure::io(parent))?;
+    interrupt::make_folder(folder).map_err(Failure::io(folder))?;
     let result = fill();
-    if result.is_err() {
+    match result.is_ok() {
+        true => interrupt::keep_folder(folder),
         // It is ours, and new: nothing of the user's can be in it.
-        let _ = std::fs::remove_dir_all(folder);
+        false => interrupt::remove_folder(folder),
     }
     result
 }

@@ -125,7 +125,13 @@ impl Owner {
         space: SpaceId,
     ) -> Result<Reply, Error> {
         let space = self.handles.space(space)?;
-        if self.slot(slot)?.loaded.is_some() {
+        let state = self.slot(slot)?;
+        // A run that has failed is over, whether its client knows yet or not.
+        if state.running.is_some() && state.failure.is_none() && state.done.is_none() {
+            let rule = "is running; wait for it or stop it before another kernel is loaded";
+            return Err(Error::SlotState { slot, rule });
+        }
+        if state.loaded.is_some() {
             self.unload(slot)?;
         }
         self.card.load(slot, &kernel)?;
@@ -467,8 +473,14 @@ impl Owner {
         running: Running,
         why: &str,
     ) -> Result<Error, Error> {
-        let elapsed = self.card.now() - running.since;
-        let waiting = format!("{why}{}", self.waits_of(slot)?);
+        let now = self.card.now();
+        let elapsed = now - running.since;
+        let waits = self.waits_of(slot)?;
+        // Registers are read over the link, and the kernel goes on meanwhile.
+        let waiting = match self.card.now() - now {
+            Picoseconds::ZERO => format!("{why}{waits}"),
+            later => format!("{why}{later} later, {waits}"),
+        };
         self.stop(slot)?;
         Ok(Error::Deadline {
             slot,
