@@ -33,7 +33,7 @@ pub(super) enum Source {
     /// It is open.
     There(File),
     /// It is made, and appears at this place.
-    New(Place),
+    New(Box<Place>),
 }
 
 /// A file to be mapped.
@@ -62,7 +62,7 @@ impl<'a> Mapped<'a> {
         let file = match self.source {
             Source::There(file) => file,
             Source::New(place) => {
-                let made = outputs.file(place);
+                let made = outputs.file(*place);
                 made.map_err(failed(&self.map.file, "creating it"))?.0
             }
         };
@@ -209,7 +209,7 @@ fn make(map: &MapArgument, length: u64) -> Result<Mapped<'_>, Failure> {
     Ok(Mapped {
         bytes: range_within(map, length)?,
         identity: identity_of(&place).map_err(failed(path, "creating it"))?,
-        source: Source::New(place),
+        source: Source::New(Box::new(place)),
         map,
         write: true,
         length,

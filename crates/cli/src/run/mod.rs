@@ -158,9 +158,9 @@ impl From<card::CardError> for Failure {
 }
 
 /// A text; an error of other bytes names the option.
-fn text() -> impl TypedValueParser<Value = String> + Clone {
+fn text() -> impl TypedValueParser<Value = String> {
     OsStringValueParser::new().try_map(|text: OsString| {
-        let wrong = |text: OsString| format!("{} is not UTF-8", text.display());
+        let wrong = |text: OsString| format!("{} is not UTF-8", text.to_string_lossy());
         text.into_string().map_err(wrong)
     })
 }
