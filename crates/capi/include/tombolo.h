@@ -1,0 +1,230 @@
+/*
+ * Tombolo for C: map files into kernels of an FPGA card, start them, wait.
+ *
+ *     tmb_card *card;
+ *     tmb_space *space;
+ *     tmb_mapping *in, *out;
+ *     tmb_slot *slot;
+ *     ...
+ *     if (tmb_card_open_functional(NULL, &card) != TMB_OK)
+ *         fprintf(stderr, "%s\n", tmb_last_error());
+ *
+ * Rules, for every call:
+ *
+ * - It returns TMB_OK, or a status that says what kind of thing went wrong; tmb_last_error() has the text.
+ * - A handle (tmb_card and so on) is given by one call and closed by another. A handle that was closed is
+ *   TMB_ERROR_GONE, one that never was one TMB_ERROR_HANDLE; neither is undefined behaviour. Closing a space
+ *   ends its mappings and stops its kernels, closing a card all that was made on it; their handles are
+ *   closed without an error afterwards.
+ * - What is answered through a pointer is written only when the call succeeds.
+ * - Strings end with a zero byte and are UTF-8. Pointers are null where this page says so, else valid.
+ * - Every call may be made from any thread.
+ * - Bytes that a kernel wrote are in their file when the mapping is unmapped or synced, or its space
+ *   closed; not before.
+ * - After fork, a child must not use handles of its parent.
+ *
+ * Compile with the flags that `pkg-config --cflags --libs tombolo` prints.
+ */
+#ifndef TOMBOLO_H
+#define TOMBOLO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- What went wrong ------------------------------------------------------------------------------- */
+
+typedef int tmb_status;
+
+enum {
+    TMB_OK = 0,
+    /* Codes of the library, which are the same in every language. */
+    TMB_ERROR_CARD = 1,                /* the card refused or failed */
+    TMB_ERROR_CARD_BROKEN = 2,         /* nothing more can be done with it */
+    TMB_ERROR_NO_SUCH_SLOT = 3,
+    TMB_ERROR_BUILD = 4,               /* no Verilator, no compiler, or RTL that does not compile */
+    TMB_ERROR_NOTHING_TO_WAIT_FOR = 5,
+    TMB_ERROR_CONFIGURATION = 6,       /* a card, platform or size of pages that is not possible */
+    TMB_ERROR_KERNEL = 10,             /* the kernel's folder, manifest or RTL is refused */
+    TMB_ERROR_FILE = 20,               /* a file could not be opened or made; see tmb_last_errno */
+    TMB_ERROR_UNMAPPABLE = 21,         /* not a regular file, or a range that cannot be */
+    TMB_ERROR_TRANSFER = 22,           /* bytes could not be moved between a file and the card */
+    TMB_ERROR_PAGER = 23,              /* out of card memory, a write-back that failed */
+    TMB_ERROR_NO_SUCH_ARGUMENT = 30,
+    TMB_ERROR_ARGUMENT_SIZE = 31,      /* a value does not fit its argument */
+    TMB_ERROR_SLOT_STATE = 32,         /* the slot is running, or not, against what the call needs */
+    TMB_ERROR_ACCESS = 40,             /* an access of the kernel failed: do not trust its results */
+    TMB_ERROR_VIOLATION = 41,          /* the kernel broke a rule of the slot boundary */
+    TMB_ERROR_UNANSWERED = 42,         /* the kernel does not answer its control interface */
+    TMB_ERROR_INTERRUPT_STORM = 43,    /* it raises its interrupt without being done */
+    TMB_ERROR_KERNEL_FAILED = 44,      /* it ended itself */
+    TMB_ERROR_DEADLINE = 45,           /* it was not done in time */
+    TMB_ERROR_NO_FREE_SPACE = 50,      /* all address spaces are in use */
+    TMB_ERROR_GONE = 60,               /* the handle was closed, or what it stands for has ended */
+    TMB_ERROR_OTHER_CARD = 61,         /* a space of one card, a slot of another */
+    TMB_ERROR_INTERRUPTED = 70,        /* the progress callback said stop */
+    TMB_ERROR_INTERNAL = 90,           /* a bug of ours; please report it */
+    /* Of this interface. */
+    TMB_ERROR_ARGUMENT = 100,          /* a null pointer, or a value that makes no sense */
+    TMB_ERROR_HANDLE = 101,            /* no handle, or one of another kind */
+    TMB_ERROR_ORDER = 102,             /* calls in the wrong order */
+    TMB_ERROR_UNSUPPORTED = 103        /* makes sense, but is not offered */
+};
+
+/* What went wrong in the last call of this thread that failed. Valid until the thread's next call that
+ * fails; not to be freed. */
+const char *tmb_last_error(void);
+
+/* The errno of that failure, or 0 where there is none. */
+int tmb_last_errno(void);
+
+/* "TMB_ERROR_ACCESS" for TMB_ERROR_ACCESS. */
+const char *tmb_status_name(tmb_status status);
+
+/* Version of the library, "0.1.0". */
+const char *tmb_version(void);
+
+/* Frees a text that a call answered; null is fine. */
+void tmb_text_free(char *text);
+
+/* ---- Cards ----------------------------------------------------------------------------------------- */
+
+typedef struct tmb_card tmb_card;
+typedef struct tmb_space tmb_space;
+typedef struct tmb_mapping tmb_mapping;
+typedef struct tmb_slot tmb_slot;
+
+/* How a structure of options begins: `tmb_card_options options = TMB_CARD_OPTIONS;`. Every field that
+ * stays zero has its default. Where a call takes options, null means all defaults. `size` lets programs that
+ * were compiled for an older library run with a newer one. */
+typedef struct tmb_card_options {
+    size_t size;
+    uint32_t slots;          /* 1 */
+    uint32_t cold;           /* simulated: files count as being on storage, not in the page cache */
+    uint64_t channel_bytes;  /* memory of each channel */
+    uint64_t page_size;      /* pages of mappings that ask for no other: 2 MiB */
+    const char *platform;    /* simulated: "f1", or a .toml file */
+    const char *home;        /* simulated: the folder with rtl/ and platforms/: TOMBOLO_HOME, or the checkout */
+    const char *shell_json;  /* simulated: the shell's configuration where it is not the default, as JSON */
+    /* simulated: told each step of building a model, in whichever thread opens a card or loads a kernel */
+    void (*progress)(const char *step, void *context);
+    void *context;
+} tmb_card_options;
+
+#define TMB_CARD_OPTIONS { sizeof(tmb_card_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
+
+/* Opens a functional card: no RTL, no time, no tools, for the kernels aes256ctr, copy and vadd. */
+tmb_status tmb_card_open_functional(const tmb_card_options *options, tmb_card **card);
+
+/* Opens a simulated card: the real shell RTL in virtual time. Needs g++ and Verilator; builds the shell's
+ * model the first time, which takes a minute or more. */
+tmb_status tmb_card_open_simulated(const tmb_card_options *options, tmb_card **card);
+
+tmb_status tmb_card_close(tmb_card *card);
+
+/* Where the time went: a text for people, or JSON. To be freed with tmb_text_free. */
+tmb_status tmb_card_report(tmb_card *card, char **text);
+tmb_status tmb_card_report_json(tmb_card *card, char **text);
+
+/* ---- Address spaces and mappings ------------------------------------------------------------------- */
+
+typedef struct tmb_space_options {
+    size_t size;
+    uint64_t limit;      /* at most so many bytes of card memory for its pages; 0: no limit */
+    uint32_t on_channel; /* 1: its frames lie on one memory channel, the one in `channel` */
+    uint32_t channel;
+} tmb_space_options;
+
+#define TMB_SPACE_OPTIONS { sizeof(tmb_space_options), 0, 0, 0 }
+
+tmb_status tmb_space_create(tmb_card *card, const tmb_space_options *options, tmb_space **space);
+
+/* Writes back and ends its mappings. */
+tmb_status tmb_space_close(tmb_space *space);
+
+enum {
+    TMB_READ = 1,      /* the kernel may read: the default */
+    TMB_READ_WRITE = 2 /* and write */
+};
+
+typedef struct tmb_map_options {
+    size_t size;
+    uint32_t access;       /* TMB_READ or TMB_READ_WRITE */
+    uint32_t create;       /* 1: makes the file, or empties it, with create_bytes of zeroes; read and write */
+    uint64_t create_bytes;
+    uint64_t offset;       /* first byte */
+    uint64_t bytes;        /* bytes, or 0 for up to the end */
+    uint64_t page_size;    /* a power of two from 4096 to 2^30, or 0 for the card's */
+    uint64_t address;      /* where in the space, a multiple of the page size, or 0 for the pager's choice */
+} tmb_map_options;
+
+#define TMB_MAP_OPTIONS { sizeof(tmb_map_options), 0, 0, 0, 0, 0, 0, 0 }
+
+/* Maps a file, opened here with the rights of this process. */
+tmb_status tmb_map_file(tmb_space *space, const char *path, const tmb_map_options *options,
+                        tmb_mapping **mapping);
+
+/* Address of the first byte as the kernel sees it, and how many bytes there are. */
+tmb_status tmb_mapping_address(tmb_mapping *mapping, uint64_t *address);
+tmb_status tmb_mapping_bytes(tmb_mapping *mapping, uint64_t *bytes);
+
+/* Writes back what the kernel has written so far. What fails stays on the card. */
+tmb_status tmb_mapping_sync(tmb_mapping *mapping);
+
+/* Brings pages to the card before the kernel touches them, as far as there is room. */
+tmb_status tmb_mapping_prefetch(tmb_mapping *mapping);
+
+/* Writes back and ends the mapping; it is gone even if that fails. */
+tmb_status tmb_mapping_unmap(tmb_mapping *mapping);
+
+/* ---- Slots ----------------------------------------------------------------------------------------- */
+
+/* Puts the kernel of a folder (with kernel.toml) into a slot, in a space. A handle from before on the same
+ * slot is TMB_ERROR_GONE from then on. */
+tmb_status tmb_slot_load(tmb_card *card, uint32_t number, const char *folder, tmb_space *space,
+                         tmb_slot **slot);
+
+/* Sets an argument of up to 8 bytes: a number, or an address from tmb_mapping_address. */
+tmb_status tmb_slot_set(tmb_slot *slot, const char *argument, uint64_t value);
+
+/* Sets an argument to exactly its bytes, in the order of memory. */
+tmb_status tmb_slot_set_bytes(tmb_slot *slot, const char *argument, const void *value, size_t count);
+
+tmb_status tmb_slot_start(tmb_slot *slot);
+
+typedef struct tmb_progress {
+    uint64_t time_ps;   /* virtual time since the card was opened, in picoseconds */
+    uint64_t bytes_in;  /* bytes brought to the card */
+    uint64_t bytes_out; /* bytes written back */
+    uint64_t faults;    /* faults served */
+} tmb_progress;
+
+typedef struct tmb_wait_options {
+    size_t size;
+    uint64_t deadline_ps; /* gives up after so much virtual time, in picoseconds; 0: never */
+    /* asked now and then, in the thread that waits; anything but 0 stops the kernel. It must not call
+     * anything about this slot. */
+    int (*progress)(const tmb_progress *progress, void *context);
+    void *context;
+} tmb_wait_options;
+
+#define TMB_WAIT_OPTIONS { sizeof(tmb_wait_options), 0, NULL, NULL }
+
+/* Waits until the kernel is done. After an error the slot is in reset and can be started again. */
+tmb_status tmb_slot_wait(tmb_slot *slot, const tmb_wait_options *options);
+
+/* Registers of the kernel: 32 bits, offsets in bytes. */
+tmb_status tmb_slot_read_register(tmb_slot *slot, uint32_t offset, uint32_t *value);
+tmb_status tmb_slot_write_register(tmb_slot *slot, uint32_t offset, uint32_t value);
+
+/* Stops the kernel if it runs, and empties the slot. What it wrote stays where it is mapped. */
+tmb_status tmb_slot_close(tmb_slot *slot);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

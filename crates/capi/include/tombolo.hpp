@@ -1,0 +1,219 @@
+// Tombolo for C++17: the handles of tombolo.h as objects, its statuses as exceptions.
+//
+// An object closes its handle when it ends; unmap() and close() do so before, and say whether it worked. Objects
+// move and do not copy. What belongs to a space or a card ends with it, so declare card, space, mappings and
+// slots in that order.
+#ifndef TOMBOLO_HPP
+#define TOMBOLO_HPP
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "tombolo.h"
+
+namespace tombolo {
+
+/// What the library says when something goes wrong.
+class Error : public std::runtime_error {
+public:
+    Error(tmb_status status, const std::string &text, int number)
+        : std::runtime_error(text), status_(status), number_(number) {}
+
+    /// One of TMB_ERROR_...
+    tmb_status status() const noexcept { return status_; }
+    /// The errno, or 0.
+    int number() const noexcept { return number_; }
+
+private:
+    tmb_status status_;
+    int number_;
+};
+
+/// Throws if a status is not TMB_OK.
+inline void check(tmb_status status) {
+    if (status != TMB_OK) throw Error(status, tmb_last_error(), tmb_last_errno());
+}
+
+namespace detail {
+
+/// A handle with the call that closes it.
+template <typename T, tmb_status (*Close)(T *)>
+class Handle {
+public:
+    Handle() = default;
+    explicit Handle(T *handle) noexcept : handle_(handle) {}
+    Handle(Handle &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    Handle &operator=(Handle &&other) noexcept {
+        if (this != &other) {
+            drop();
+            handle_ = std::exchange(other.handle_, nullptr);
+        }
+        return *this;
+    }
+    Handle(const Handle &) = delete;
+    Handle &operator=(const Handle &) = delete;
+    ~Handle() { drop(); }
+
+    /// The handle, which stays this object's.
+    T *get() const noexcept { return handle_; }
+    /// Closes it now.
+    void close() {
+        T *handle = std::exchange(handle_, nullptr);
+        if (handle != nullptr) check(Close(handle));
+    }
+
+private:
+    void drop() noexcept {
+        if (handle_ != nullptr) Close(handle_);
+    }
+    T *handle_ = nullptr;
+};
+
+}  // namespace detail
+
+/// A range of a space that shows a range of a file.
+class Mapping {
+public:
+    explicit Mapping(tmb_mapping *handle) noexcept : handle_(handle) {}
+    /// Address of the first byte as the kernel sees it.
+    std::uint64_t address() const {
+        std::uint64_t value = 0;
+        check(tmb_mapping_address(handle_.get(), &value));
+        return value;
+    }
+    /// Bytes mapped.
+    std::uint64_t bytes() const {
+        std::uint64_t value = 0;
+        check(tmb_mapping_bytes(handle_.get(), &value));
+        return value;
+    }
+    /// Writes back what the kernel has written so far.
+    void sync() { check(tmb_mapping_sync(handle_.get())); }
+    /// Brings pages to the card before the kernel touches them.
+    void prefetch() { check(tmb_mapping_prefetch(handle_.get())); }
+    /// Writes back and ends the mapping.
+    void unmap() { handle_.close(); }
+
+private:
+    detail::Handle<tmb_mapping, tmb_mapping_unmap> handle_;
+};
+
+/// What the ports of one application see.
+class AddressSpace {
+public:
+    explicit AddressSpace(tmb_space *handle) noexcept : handle_(handle) {}
+    /// Maps a file; see tmb_map_options.
+    Mapping map(const std::string &path, const tmb_map_options &options) {
+        tmb_mapping *mapping = nullptr;
+        check(tmb_map_file(handle_.get(), path.c_str(), &options, &mapping));
+        return Mapping(mapping);
+    }
+    /// Maps a whole file for reading.
+    Mapping map_read(const std::string &path) {
+        tmb_map_options options = TMB_MAP_OPTIONS;
+        return map(path, options);
+    }
+    /// Makes a file of zeroes and maps it for reading and writing.
+    Mapping map_new(const std::string &path, std::uint64_t bytes) {
+        tmb_map_options options = TMB_MAP_OPTIONS;
+        options.create = 1;
+        options.create_bytes = bytes;
+        return map(path, options);
+    }
+    tmb_space *get() const noexcept { return handle_.get(); }
+    /// Writes back and ends it with its mappings.
+    void close() { handle_.close(); }
+
+private:
+    detail::Handle<tmb_space, tmb_space_close> handle_;
+};
+
+/// A slot with a kernel in it.
+class Slot {
+public:
+    explicit Slot(tmb_slot *handle) noexcept : handle_(handle) {}
+    /// Sets an argument of up to 8 bytes.
+    void set(const std::string &argument, std::uint64_t value) {
+        check(tmb_slot_set(handle_.get(), argument.c_str(), value));
+    }
+    /// Sets a pointer argument to a mapping.
+    void set(const std::string &argument, const Mapping &mapping) { set(argument, mapping.address()); }
+    /// Sets an argument to exactly its bytes.
+    void set(const std::string &argument, const void *value, std::size_t count) {
+        check(tmb_slot_set_bytes(handle_.get(), argument.c_str(), value, count));
+    }
+    void start() { check(tmb_slot_start(handle_.get())); }
+    /// Waits until the kernel is done, or for so much virtual time.
+    void wait(std::uint64_t deadline_ps = 0) {
+        tmb_wait_options options = TMB_WAIT_OPTIONS;
+        options.deadline_ps = deadline_ps;
+        check(tmb_slot_wait(handle_.get(), &options));
+    }
+    std::uint32_t read_register(std::uint32_t offset) {
+        std::uint32_t value = 0;
+        check(tmb_slot_read_register(handle_.get(), offset, &value));
+        return value;
+    }
+    void write_register(std::uint32_t offset, std::uint32_t value) {
+        check(tmb_slot_write_register(handle_.get(), offset, value));
+    }
+
+private:
+    detail::Handle<tmb_slot, tmb_slot_close> handle_;
+};
+
+/// A card.
+class Card {
+public:
+    /// Opens a functional card: no RTL, no time, no tools.
+    static Card functional(const tmb_card_options &options = TMB_CARD_OPTIONS) {
+        tmb_card *card = nullptr;
+        check(tmb_card_open_functional(&options, &card));
+        return Card(card);
+    }
+    /// Opens a simulated card: the real shell RTL in virtual time.
+    static Card simulated(const tmb_card_options &options = TMB_CARD_OPTIONS) {
+        tmb_card *card = nullptr;
+        check(tmb_card_open_simulated(&options, &card));
+        return Card(card);
+    }
+    AddressSpace create_space(const tmb_space_options &options = TMB_SPACE_OPTIONS) {
+        tmb_space *space = nullptr;
+        check(tmb_space_create(handle_.get(), &options, &space));
+        return AddressSpace(space);
+    }
+    /// Puts the kernel of a folder into a slot.
+    Slot load(std::uint32_t number, const std::string &folder, const AddressSpace &space) {
+        tmb_slot *slot = nullptr;
+        check(tmb_slot_load(handle_.get(), number, folder.c_str(), space.get(), &slot));
+        return Slot(slot);
+    }
+    /// Where the time went, for people.
+    std::string report() { return text(tmb_card_report); }
+    /// The same as JSON.
+    std::string report_json() { return text(tmb_card_report_json); }
+    tmb_card *get() const noexcept { return handle_.get(); }
+
+private:
+    explicit Card(tmb_card *handle) noexcept : handle_(handle) {}
+    std::string text(tmb_status (*call)(tmb_card *, char **)) {
+        char *answer = nullptr;
+        check(call(handle_.get(), &answer));
+        std::string copy;
+        try {
+            copy = answer;
+        } catch (...) {
+            tmb_text_free(answer);
+            throw;
+        }
+        tmb_text_free(answer);
+        return copy;
+    }
+    detail::Handle<tmb_card, tmb_card_close> handle_;
+};
+
+}  // namespace tombolo
+
+#endif

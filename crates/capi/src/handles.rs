@@ -1,0 +1,154 @@
+//! Handles: numbers in the guise of pointers.
+
+use crate::status::{Failure, Status};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tombolo::{AddressSpace, Card, Mapping, Slot};
+
+/// What a handle stands for.
+pub enum Thing {
+    Card(Card),
+    Space(AddressSpace),
+    Mapping(Mapping),
+    Slot(Slot),
+}
+
+impl Thing {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Card(_) => "card",
+            Self::Space(_) => "address space",
+            Self::Mapping(_) => "mapping",
+            Self::Slot(_) => "slot",
+        }
+    }
+}
+
+/// What a C program holds, there a pointer: never followed, only looked up.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Handle(usize);
+
+impl std::fmt::Display for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+struct Table {
+    next: usize,
+    things: BTreeMap<Handle, Arc<Thing>>,
+}
+
+static TABLE: Mutex<Table> = Mutex::new(Table {
+    // Not small, so that a number that was meant for something else is seldom a handle.
+    next: FIRST,
+    things: BTreeMap::new(),
+});
+
+fn table() -> MutexGuard<'static, Table> {
+    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A new handle. Handles are never given twice.
+pub fn insert(thing: Thing) -> Handle {
+    let mut table = table();
+    let handle = Handle(table.next);
+    table.next += STEP;
+    table.things.insert(handle, Arc::new(thing));
+    handle
+}
+
+const FIRST: usize = 0x7100_0010;
+const STEP: usize = 16;
+
+fn missing(handle: Handle, kind: &'static str, next: usize) -> Failure {
+    let Handle(number) = handle;
+    if (FIRST..next).contains(&number) && (number - FIRST) % STEP == 0 {
+        return tombolo::Error::Gone {
+            what: format!("the {kind} {handle}"),
+            why: "it was closed",
+        }
+        .into();
+    }
+    let text = match number {
+        0 => format!("the {kind} is a null pointer"),
+        _ => format!("{handle} is no {kind}: the library never gave it"),
+    };
+    Failure::new(Status::Handle, text)
+}
+
+/// The thing of a handle.
+fn find(handle: Handle, kind: &'static str) -> Result<Arc<Thing>, Failure> {
+    let table = table();
+    match table.things.get(&handle) {
+        None => Err(missing(handle, kind, table.next)),
+        Some(found) if found.kind() != kind => Err(wrong(handle, kind, found.kind())),
+        Some(found) => Ok(Arc::clone(found)),
+    }
+}
+
+fn wrong(handle: Handle, kind: &str, is: &str) -> Failure {
+    let text = format!("{handle} is no {kind}: it is a handle of another kind ({is})");
+    Failure::new(Status::Handle, text)
+}
+
+/// Takes a handle out of the table: it is closed from now on, whatever comes of ending what it stands for.
+/// Something that ended with what it belonged to is ended well.
+pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
+    let found = find(handle, kind)?;
+    if table().things.remove(&handle).is_none() {
+        return find(handle, kind).map(drop);
+    }
+    let ended = match &*found {
+        Thing::Card(card) => card.close(),
+        Thing::Space(space) => space.close(),
+        Thing::Mapping(mapping) => mapping.unmap(),
+        Thing::Slot(slot) => slot.close(),
+    };
+    match ended {
+        Err(tombolo::Error::Gone { .. }) => Ok(()),
+        ended => Ok(ended?),
+    }
+}
+
+macro_rules! callers {
+    ($($name:ident, $variant:ident, $kind:literal;)*) => {
+        $(
+            #[doc = concat!("Calls with the ", $kind, " of a handle.")]
+            pub fn $name<R>(
+                handle: Handle,
+                call: impl FnOnce(&$variant) -> Result<R, Failure>,
+            ) -> Result<R, Failure> {
+                match &*find(handle, $kind)? {
+                    Thing::$variant(thing) => call(thing),
+                    other => Err(wrong(handle, $kind, other.kind())),
+                }
+            }
+        )*
+    };
+}
+
+callers! {
+    with_card, Card, "card";
+    with_mapping, Mapping, "mapping";
+    with_slot, Slot, "slot";
+}
+
+/// Calls with the address space of a handle.
+pub fn with_space<R>(
+    handle: Handle,
+    call: impl FnOnce(&AddressSpace) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    match &*find(handle, "address space")? {
+        Thing::Space(space) => call(space),
+        other => Err(wrong(handle, "address space", other.kind())),
+    }
+}
+
+/// Address and bytes of a mapping.
+pub fn mapping_range(handle: Handle) -> Result<(u64, u64), Failure> {
+    with_mapping(handle, |mapping| {
+        Ok((mapping.address().get(), mapping.bytes()))
+    })
+}

@@ -1,0 +1,21 @@
+//! The library for C and C++: `include/tombolo.h`, and on top of it FSRF's interface as its paper prints it
+//! (`include/fsrf.h`, with `fsrf_tombolo.h` for what the paper does not print).
+//!
+//! What C hands over is checked, never trusted: handles are numbers in the guise of pointers, looked up in a
+//! table and never reused, so a handle that was closed, or never was one, is an error; options say how large they
+//! are; no panic crosses. The headers are written by hand, because they are the documentation that C
+//! programmers read; `tests/headers.rs` compares every declaration with the function here, and every
+//! structure's layout, so the two cannot drift.
+
+// What callers must keep to is in the headers: pointers are null or valid, strings end with a zero byte.
+#![allow(clippy::missing_safety_doc)]
+
+mod card;
+mod fsrf;
+mod fsrf_kernel;
+mod handles;
+mod options;
+mod pointers;
+mod slot;
+mod space;
+mod status;

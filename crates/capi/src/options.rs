@@ -1,0 +1,164 @@
+//! Structures that may grow: the first field says how large the caller's is, zero means the default.
+
+use crate::status::Failure;
+use std::ffi::{c_char, c_int, c_void};
+use tombolo::{FileState, OwnerOptions, PageSize};
+
+/// A structure of options.
+///
+/// # Safety
+/// `repr(C)`, the first field is the size as `usize`, and all zeroes is a value of it.
+pub unsafe trait Options {
+    /// Its name in C.
+    const NAME: &'static str;
+}
+
+/// Reads the caller's options; null means all defaults. Fields that an older program does not know are
+/// zero; fields of a newer one that this library does not know must be.
+pub unsafe fn read<T: Options + Copy>(pointer: *const T) -> Result<T, Failure> {
+    // SAFETY: zeroes are a value of every such structure.
+    let mut options: T = unsafe { std::mem::zeroed() };
+    if pointer.is_null() {
+        return Ok(options);
+    }
+    let known = size_of::<T>();
+    // SAFETY: not null, and the first field of each such structure is its size.
+    let given = unsafe { pointer.cast::<usize>().read_unaligned() };
+    if !(size_of::<usize>()..=1 << 16).contains(&given) {
+        return Err(Failure::argument(format!(
+            "{name}: size is {given}; begin with the initializer of tombolo.h, which sets it",
+            name = T::NAME
+        )));
+    }
+    let bytes = pointer.cast::<u8>();
+    for at in known..given {
+        // SAFETY: the caller says that so many bytes are there.
+        if unsafe { bytes.add(at).read() } != 0 {
+            return Err(Failure::argument(format!(
+                "{}: this version of the library knows {known} bytes of it, and the program sets more; \
+                 install the library that the program was compiled for",
+                T::NAME
+            )));
+        }
+    }
+    let target = (&raw mut options).cast::<u8>();
+    // SAFETY: both have so many bytes, and they do not overlap: one is ours.
+    unsafe { std::ptr::copy_nonoverlapping(bytes, target, given.min(known)) };
+    Ok(options)
+}
+
+/// `tmb_card_options`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CardOptions {
+    pub size: usize,
+    pub slots: u32,
+    pub cold: u32,
+    pub channel_bytes: u64,
+    pub page_size: u64,
+    pub platform: *const c_char,
+    pub home: *const c_char,
+    pub shell_json: *const c_char,
+    pub progress: Option<extern "C" fn(*const c_char, *mut c_void)>,
+    pub context: *mut c_void,
+}
+
+// SAFETY: as the trait asks.
+unsafe impl Options for CardOptions {
+    const NAME: &'static str = "tmb_card_options";
+}
+
+impl CardOptions {
+    /// What the owner of the card needs of it.
+    pub fn owner(&self) -> Result<OwnerOptions, Failure> {
+        let mut options = OwnerOptions::default();
+        if self.page_size != 0 {
+            options.page_size = page_size(self.page_size)?;
+        }
+        if self.cold != 0 {
+            options.file_state = FileState::Cold;
+        }
+        Ok(options)
+    }
+}
+
+/// A page size.
+pub fn page_size(bytes: u64) -> Result<PageSize, Failure> {
+    PageSize::from_bytes(bytes).ok_or_else(|| {
+        Failure::argument(format!(
+            "{bytes} is no page size: use a power of two from 4096 to {}",
+            1u64 << 30
+        ))
+    })
+}
+
+/// `tmb_space_options`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct SpaceOptions {
+    pub size: usize,
+    pub limit: u64,
+    pub on_channel: u32,
+    pub channel: u32,
+}
+
+// SAFETY: as the trait asks.
+unsafe impl Options for SpaceOptions {
+    const NAME: &'static str = "tmb_space_options";
+}
+
+/// `tmb_map_options`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct MapOptions {
+    pub size: usize,
+    pub access: u32,
+    pub create: u32,
+    pub create_bytes: u64,
+    pub offset: u64,
+    pub bytes: u64,
+    pub page_size: u64,
+    pub address: u64,
+}
+
+// SAFETY: as the trait asks.
+unsafe impl Options for MapOptions {
+    const NAME: &'static str = "tmb_map_options";
+}
+
+/// `tmb_progress`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Progress {
+    pub time_ps: u64,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    pub faults: u64,
+}
+
+/// `tmb_wait_options`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct WaitOptions {
+    pub size: usize,
+    pub deadline_ps: u64,
+    pub progress: Option<extern "C" fn(*const Progress, *mut c_void) -> c_int>,
+    pub context: *mut c_void,
+}
+
+// SAFETY: as the trait asks.
+unsafe impl Options for WaitOptions {
+    const NAME: &'static str = "tmb_wait_options";
+}
+
+#[no_mangle]
+pub extern "C" fn tmb_layout(what: c_int) -> usize {
+    match what {
+        0 => size_of::<CardOptions>(),
+        1 => size_of::<SpaceOptions>(),
+        2 => size_of::<MapOptions>(),
+        3 => size_of::<WaitOptions>(),
+        4 => size_of::<Progress>(),
+        _ => 0,
+    }
+}

@@ -1,0 +1,148 @@
+//! Slots.
+
+use crate::handles::{self, Handle, Thing};
+use crate::options::{self, Progress, WaitOptions};
+use crate::pointers::{bytes, text, Answer};
+use crate::status::{entry, Failure};
+use std::ffi::{c_char, c_int, c_void};
+use std::path::Path;
+use tombolo::{Continue, Picoseconds, Slot, SlotId};
+
+/// Loads a kernel and makes a handle.
+pub fn load(card: Handle, number: u32, folder: &Path, space: Handle) -> Result<Handle, Failure> {
+    let number = u8::try_from(number)
+        .map_err(|_| Failure::argument(format!("slot {number}: slots are numbered from 0")))?;
+    let slot: Slot = handles::with_card(card, |card| {
+        handles::with_space(space, |space| {
+            Ok(card.load(SlotId(number), folder, space)?)
+        })
+    })?;
+    Ok(handles::insert(Thing::Slot(slot)))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_slot_load(
+    card: Handle,
+    number: u32,
+    folder: *const c_char,
+    space: Handle,
+    slot: *mut Handle,
+) -> c_int {
+    entry(|| {
+        let answer = Answer::at(slot, "slot")?;
+        // SAFETY: null or a string, as the header asks.
+        let folder = Path::new(unsafe { text(folder, "folder") }?);
+        let made = load(card, number, folder, space)?;
+        // SAFETY: the caller's place for a handle.
+        unsafe { answer.give(made) };
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_slot_set(slot: Handle, argument: *const c_char, value: u64) -> c_int {
+    entry(|| {
+        // SAFETY: null or a string, as the header asks.
+        let argument = unsafe { text(argument, "argument") }?;
+        handles::with_slot(slot, |slot| Ok(slot.set(argument, value)?))
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_slot_set_bytes(
+    slot: Handle,
+    argument: *const c_char,
+    value: *const c_void,
+    count: usize,
+) -> c_int {
+    entry(|| {
+        // SAFETY: null or a string, and null or so many bytes, as the header asks.
+        let (argument, value) =
+            unsafe { (text(argument, "argument")?, bytes(value, count, "value")?) };
+        handles::with_slot(slot, |slot| Ok(slot.set_bytes(argument, &value)?))
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn tmb_slot_start(slot: Handle) -> c_int {
+    entry(|| handles::with_slot(slot, |slot| Ok(slot.start()?)))
+}
+
+/// Waits, with the caller's callback.
+pub fn wait(slot: Handle, options: &WaitOptions) -> Result<(), Failure> {
+    let deadline = (options.deadline_ps != 0).then(|| Picoseconds::new(options.deadline_ps));
+    handles::with_slot(slot, |slot| {
+        let look = |progress: tombolo::Progress| {
+            let Some(callback) = options.progress else {
+                return Continue::Yes;
+            };
+            let progress = Progress {
+                time_ps: progress.now.get(),
+                bytes_in: progress.bytes_in,
+                bytes_out: progress.bytes_out,
+                faults: progress.faults,
+            };
+            match callback(&raw const progress, options.context) {
+                0 => Continue::Yes,
+                _ => Continue::Stop,
+            }
+        };
+        Ok(slot.wait(deadline, look)?)
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_slot_wait(slot: Handle, options: *const WaitOptions) -> c_int {
+    entry(|| {
+        // SAFETY: null or the caller's options, as the header asks.
+        let options = unsafe { options::read(options) }?;
+        wait(slot, &options)
+    })
+}
+
+/// Registers are words.
+fn aligned(offset: u32) -> Result<(), Failure> {
+    match offset % 4 {
+        0 => Ok(()),
+        _ => Err(Failure::argument(format!(
+            "register offset {offset:#x}: registers are 4 bytes, so offsets are multiples of 4"
+        ))),
+    }
+}
+
+/// Reads a register.
+pub fn read_register(slot: Handle, offset: u32) -> Result<u32, Failure> {
+    aligned(offset)?;
+    handles::with_slot(slot, |slot| Ok(slot.read_register(offset)?))
+}
+
+/// Writes a register.
+pub fn write_register(slot: Handle, offset: u32, value: u32) -> Result<(), Failure> {
+    aligned(offset)?;
+    handles::with_slot(slot, |slot| Ok(slot.write_register(offset, value)?))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_slot_read_register(
+    slot: Handle,
+    offset: u32,
+    value: *mut u32,
+) -> c_int {
+    entry(|| {
+        let answer = Answer::at(value, "value")?;
+        let read = read_register(slot, offset)?;
+        // SAFETY: the caller's place for a number.
+        unsafe { answer.give(read) };
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn tmb_slot_write_register(slot: Handle, offset: u32, value: u32) -> c_int {
+    entry(|| write_register(slot, offset, value))
+}
+
+#[no_mangle]
+pub extern "C" fn tmb_slot_close(slot: Handle) -> c_int {
+    entry(|| handles::close(slot, "slot"))
+}

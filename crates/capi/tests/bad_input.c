@@ -1,0 +1,279 @@
+/* Wrong calls of every kind: bad_input KERNEL_FOLDER FILE. Each must give its status, and change nothing. */
+#define _POSIX_C_SOURCE 200809L
+#include <fsrf_tombolo.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int failures;
+
+static void expect(int line, tmb_status given, tmb_status wanted)
+{
+    if (given == wanted) return;
+    failures++;
+    fprintf(stderr, "line %d: %s instead of %s: %s\n", line, tmb_status_name(given),
+            tmb_status_name(wanted), tmb_last_error());
+}
+
+static void so(int line, int condition, const char *text)
+{
+    if (condition) return;
+    failures++;
+    fprintf(stderr, "line %d: not so: %s (%s)\n", line, text, tmb_last_error());
+}
+
+#define EXPECT(call, wanted) expect(__LINE__, (call), (wanted))
+#define TRUE(condition) so(__LINE__, (condition), #condition)
+
+size_t tmb_layout(int what);
+
+static void layouts(void)
+{
+    TRUE(tmb_layout(0) == sizeof(tmb_card_options));
+    TRUE(tmb_layout(1) == sizeof(tmb_space_options));
+    TRUE(tmb_layout(2) == sizeof(tmb_map_options));
+    TRUE(tmb_layout(3) == sizeof(tmb_wait_options));
+    TRUE(tmb_layout(4) == sizeof(tmb_progress));
+}
+
+static void options(void)
+{
+    tmb_card *card = NULL;
+    EXPECT(tmb_card_open_functional(NULL, NULL), TMB_ERROR_ARGUMENT);
+    tmb_card_options wrong = TMB_CARD_OPTIONS;
+    wrong.size = 0;
+    EXPECT(tmb_card_open_functional(&wrong, &card), TMB_ERROR_ARGUMENT);
+    TRUE(strstr(tmb_last_error(), "initializer") != NULL);
+    wrong = (tmb_card_options)TMB_CARD_OPTIONS;
+    wrong.page_size = 1000;
+    EXPECT(tmb_card_open_functional(&wrong, &card), TMB_ERROR_ARGUMENT);
+    wrong = (tmb_card_options)TMB_CARD_OPTIONS;
+    wrong.slots = 1000;
+    EXPECT(tmb_card_open_functional(&wrong, &card), TMB_ERROR_ARGUMENT);
+    wrong = (tmb_card_options)TMB_CARD_OPTIONS;
+    wrong.platform = "f1";
+    EXPECT(tmb_card_open_functional(&wrong, &card), TMB_ERROR_ARGUMENT);
+    wrong.platform = "/no/such/platform.toml";
+    EXPECT(tmb_card_open_simulated(&wrong, &card), TMB_ERROR_CONFIGURATION);
+    TRUE(card == NULL);
+
+    /* A program for a newer library: fine while what this one does not know is zero. */
+    struct { tmb_card_options known; uint64_t later; } newer = { TMB_CARD_OPTIONS, 0 };
+    newer.known.size = sizeof newer;
+    EXPECT(tmb_card_open_functional(&newer.known, &card), TMB_OK);
+    EXPECT(tmb_card_close(card), TMB_OK);
+    newer.later = 1;
+    EXPECT(tmb_card_open_functional(&newer.known, &card), TMB_ERROR_ARGUMENT);
+    /* And one for an older library, which knew only the first fields. */
+    struct { size_t size; uint32_t slots, cold; } older = { sizeof older, 2, 0 };
+    EXPECT(tmb_card_open_functional((const tmb_card_options *)(void *)&older, &card), TMB_OK);
+    EXPECT(tmb_card_close(card), TMB_OK);
+}
+
+static void handles(const char *kernel, const char *file)
+{
+    tmb_card *card, *other;
+    tmb_space *space, *foreign;
+    tmb_mapping *mapping, *again;
+    tmb_slot *slot, *later;
+    char *text;
+    uint64_t number;
+    int somewhere = 0;
+
+    EXPECT(tmb_card_close(NULL), TMB_ERROR_HANDLE);
+    EXPECT(tmb_card_close((tmb_card *)(void *)&somewhere), TMB_ERROR_HANDLE);
+    EXPECT(tmb_card_open_functional(NULL, &card), TMB_OK);
+    EXPECT(tmb_card_open_functional(NULL, &other), TMB_OK);
+    EXPECT(tmb_space_create(card, NULL, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_space_create(card, NULL, &space), TMB_OK);
+    EXPECT(tmb_space_create(other, NULL, &foreign), TMB_OK);
+    EXPECT(tmb_space_close((tmb_space *)(void *)card), TMB_ERROR_HANDLE);
+
+    tmb_map_options map = TMB_MAP_OPTIONS;
+    EXPECT(tmb_map_file(space, NULL, NULL, &mapping), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_map_file(space, "/no/such/file", NULL, &mapping), TMB_ERROR_FILE);
+    TRUE(tmb_last_errno() == 2);
+    EXPECT(tmb_map_file(space, "/", NULL, &mapping), TMB_ERROR_UNMAPPABLE);
+    EXPECT(tmb_map_file(space, "\xff", NULL, &mapping), TMB_ERROR_ARGUMENT);
+    map.access = 7;
+    EXPECT(tmb_map_file(space, file, &map, &mapping), TMB_ERROR_ARGUMENT);
+    map.access = TMB_READ;
+    map.create = 1;
+    EXPECT(tmb_map_file(space, file, &map, &mapping), TMB_ERROR_ARGUMENT);
+    map.access = TMB_READ_WRITE;
+    map.create_bytes = 100;
+    EXPECT(tmb_map_file(space, file, &map, NULL), TMB_ERROR_ARGUMENT);
+    TRUE(access(file, F_OK) != 0);
+    EXPECT(tmb_map_file(space, file, &map, &mapping), TMB_OK);
+    EXPECT(tmb_mapping_bytes(mapping, &number), TMB_OK);
+    TRUE(number == 100);
+    EXPECT(tmb_mapping_address(mapping, NULL), TMB_ERROR_ARGUMENT);
+
+    EXPECT(tmb_slot_load(card, 0, "/no/kernel", space, &slot), TMB_ERROR_KERNEL);
+    EXPECT(tmb_slot_load(card, 9, kernel, space, &slot), TMB_ERROR_NO_SUCH_SLOT);
+    EXPECT(tmb_slot_load(card, 999, kernel, space, &slot), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_slot_load(card, 0, kernel, foreign, &slot), TMB_ERROR_OTHER_CARD);
+    EXPECT(tmb_slot_load(card, 0, kernel, space, &slot), TMB_OK);
+    EXPECT(tmb_slot_set(slot, "nothing", 1), TMB_ERROR_NO_SUCH_ARGUMENT);
+    EXPECT(tmb_slot_set(slot, NULL, 1), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_slot_set_bytes(slot, "bytes", "abc", 3), TMB_ERROR_ARGUMENT_SIZE);
+    EXPECT(tmb_slot_set_bytes(slot, "bytes", NULL, 8), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_slot_set_bytes(slot, "bytes", "abc", (size_t)-1), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_slot_wait(slot, NULL), TMB_ERROR_SLOT_STATE);
+    EXPECT(tmb_slot_read_register(slot, 3, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_slot_write_register(slot, 3, 0), TMB_ERROR_ARGUMENT);
+
+    /* The kernel reads where nothing is mapped. */
+    EXPECT(tmb_slot_set(slot, "input", 0), TMB_OK);
+    EXPECT(tmb_slot_set(slot, "output", 0), TMB_OK);
+    EXPECT(tmb_slot_set(slot, "bytes", 64), TMB_OK);
+    EXPECT(tmb_slot_start(slot), TMB_OK);
+    EXPECT(tmb_slot_wait(slot, NULL), TMB_ERROR_ACCESS);
+    TRUE(strstr(tmb_last_error(), "m_axi_gmem0") != NULL);
+
+    EXPECT(tmb_slot_load(card, 0, kernel, space, &later), TMB_OK);
+    EXPECT(tmb_slot_start(slot), TMB_ERROR_GONE);
+    EXPECT(tmb_slot_close(slot), TMB_OK);
+    EXPECT(tmb_slot_close(slot), TMB_ERROR_GONE);
+    EXPECT(tmb_card_report(card, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_card_report(card, &text), TMB_OK);
+    tmb_text_free(text);
+    EXPECT(tmb_card_report_json(card, &text), TMB_OK);
+    TRUE(text[0] == '{');
+    tmb_text_free(text);
+    tmb_text_free(NULL);
+
+    /* The space goes first: its mappings with it. */
+    EXPECT(tmb_map_file(space, file, NULL, &again), TMB_OK);
+    EXPECT(tmb_space_close(space), TMB_OK);
+    EXPECT(tmb_space_close(space), TMB_ERROR_GONE);
+    EXPECT(tmb_mapping_sync(mapping), TMB_ERROR_GONE);
+    EXPECT(tmb_mapping_unmap(mapping), TMB_OK);
+    EXPECT(tmb_mapping_unmap(mapping), TMB_ERROR_GONE);
+    EXPECT(tmb_card_close(card), TMB_OK);
+    EXPECT(tmb_card_close(card), TMB_ERROR_GONE);
+    EXPECT(tmb_card_report(card, &text), TMB_ERROR_GONE);
+    EXPECT(tmb_slot_start(later), TMB_ERROR_GONE);
+    EXPECT(tmb_mapping_unmap(again), TMB_OK);
+    EXPECT(tmb_slot_close(later), TMB_OK);
+    EXPECT(tmb_card_close(other), TMB_OK);
+    EXPECT(tmb_space_close(foreign), TMB_OK);
+}
+
+static int stop(const tmb_progress *progress, void *context)
+{
+    (void)progress;
+    ++*(int *)context;
+    return 1;
+}
+
+static void fsrf(const char *kernel, char *file)
+{
+    tmb_card *card;
+    tmb_space *space;
+    void *addr = NULL, *kept;
+    int fd, readable;
+    const size_t large = (size_t)64 << 20;
+    uint32_t value;
+
+    EXPECT(fsrf_open(NULL, file, PROT_READ, 0), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_open(&fd, NULL, PROT_READ, 0), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_open(&fd, file, 0, 0), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_open(&fd, file, PROT_READ | PROT_EXEC, 0), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_open(&fd, file, PROT_READ, 0644), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_open(&fd, file, PROT_WRITE, -1), TMB_ERROR_ARGUMENT);
+    char missing[] = "/no/such/file";
+    EXPECT(fsrf_open(&fd, missing, PROT_READ, 0), TMB_ERROR_FILE);
+    TRUE(tmb_last_errno() == 2);
+    EXPECT(fsrf_close(0), TMB_ERROR_HANDLE);
+    EXPECT(fsrf_close(-1), TMB_ERROR_HANDLE);
+    EXPECT(fsrf_open(&fd, file, PROT_READ | PROT_WRITE, 0600), TMB_OK);
+    EXPECT(fsrf_open(&readable, file, PROT_READ, 0), TMB_OK);
+    EXPECT(fsrf_mmap(&addr, 100, PROT_READ, MAP_SHARED, fd, 0), TMB_ERROR_ORDER);
+    EXPECT(fsrf_munmap(addr, 100), TMB_ERROR_ORDER);
+    EXPECT(fsrf_tombolo_start(0), TMB_ERROR_ORDER);
+    EXPECT(fsrf_tombolo_detach(), TMB_ERROR_ORDER);
+    EXPECT(fsrf_tombolo_attach(NULL, NULL), TMB_ERROR_HANDLE);
+
+    EXPECT(tmb_card_open_functional(NULL, &card), TMB_OK);
+    EXPECT(tmb_space_create(card, NULL, &space), TMB_OK);
+    EXPECT(fsrf_tombolo_attach(card, space), TMB_OK);
+    EXPECT(fsrf_tombolo_attach(card, space), TMB_ERROR_ORDER);
+    TRUE(ftruncate(fd, (off_t)large) == 0);
+    EXPECT(fsrf_mmap(NULL, 100, PROT_READ, MAP_SHARED, fd, 0), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_mmap(&addr, 0, PROT_READ, MAP_SHARED, fd, 0), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_mmap(&addr, 100, PROT_READ, MAP_PRIVATE, fd, 0), TMB_ERROR_UNSUPPORTED);
+    EXPECT(fsrf_mmap(&addr, 100, PROT_READ, MAP_SHARED, 99, 0), TMB_ERROR_HANDLE);
+    EXPECT(fsrf_mmap(&addr, 100, PROT_WRITE, MAP_SHARED, readable, 0), TMB_ERROR_FILE);
+    TRUE(tmb_last_errno() == 13);
+    EXPECT(fsrf_mmap(&addr, large + 1, PROT_READ, MAP_SHARED, fd, 0), TMB_ERROR_UNMAPPABLE);
+    TRUE(addr == NULL);
+    addr = (void *)(uintptr_t)0x1001;
+    EXPECT(fsrf_mmap(&addr, 100, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0), TMB_ERROR_UNMAPPABLE);
+    addr = (void *)(uintptr_t)((uint64_t)1 << 40);
+    kept = addr;
+    EXPECT(fsrf_mmap(&addr, large, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0), TMB_OK);
+    TRUE(addr == kept);
+    EXPECT(fsrf_mmap(&addr, 100, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0), TMB_ERROR_UNMAPPABLE);
+    EXPECT(fsrf_close(fd), TMB_OK);
+    EXPECT(fsrf_close(fd), TMB_ERROR_HANDLE);
+
+    EXPECT(fsrf_madvise(addr, 100, FSRF_ADV_STREAM | FSRF_ADV_REUSE), TMB_OK);
+    EXPECT(fsrf_madvise(addr, 100, FSRF_ADV_STREAM | FSRF_ADV_RANDOM), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_madvise(addr, 100, 16), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_madvise(NULL, 100, FSRF_ADV_STREAM), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_msync(addr, large, MS_INVALIDATE), TMB_ERROR_UNSUPPORTED);
+    EXPECT(fsrf_msync(addr, large, 0), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_msync(NULL, large, MS_SYNC), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_munmap(addr, large / 2), TMB_ERROR_UNSUPPORTED);
+    EXPECT(fsrf_munmap(addr, 0), TMB_ERROR_ARGUMENT);
+
+    EXPECT(fsrf_tombolo_set(0, "input", 0), TMB_ERROR_ORDER);
+    EXPECT(fsrf_tombolo_load(0, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_tombolo_load(0, kernel), TMB_OK);
+    EXPECT(fsrf_tombolo_set_bytes(0, "bytes", "", 0), TMB_ERROR_ARGUMENT_SIZE);
+    EXPECT(fsrf_tombolo_set(0, "input", (uint64_t)(uintptr_t)addr), TMB_OK);
+    EXPECT(fsrf_tombolo_set(0, "output", (uint64_t)(uintptr_t)addr), TMB_OK);
+    EXPECT(fsrf_tombolo_set(0, "bytes", large), TMB_OK);
+    EXPECT(fsrf_tombolo_read_register(0, 0x20, &value), TMB_OK);
+    TRUE(value == large);
+    EXPECT(fsrf_tombolo_write_register(0, 0x21, 0), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_tombolo_start(0), TMB_OK);
+    EXPECT(fsrf_tombolo_wait(0, 1000000), TMB_ERROR_DEADLINE);
+
+    /* The same with tombolo.h: a callback that says stop. */
+    tmb_slot *slot;
+    int asked = 0;
+    tmb_wait_options wait = TMB_WAIT_OPTIONS;
+    wait.progress = stop;
+    wait.context = &asked;
+    EXPECT(tmb_slot_load(card, 0, kernel, space, &slot), TMB_OK);
+    EXPECT(tmb_slot_set(slot, "input", (uint64_t)(uintptr_t)addr), TMB_OK);
+    EXPECT(tmb_slot_set(slot, "output", (uint64_t)(uintptr_t)addr), TMB_OK);
+    EXPECT(tmb_slot_set(slot, "bytes", large), TMB_OK);
+    EXPECT(tmb_slot_start(slot), TMB_OK);
+    EXPECT(tmb_slot_wait(slot, &wait), TMB_ERROR_INTERRUPTED);
+    TRUE(asked == 1);
+    EXPECT(tmb_slot_close(slot), TMB_OK);
+
+    EXPECT(fsrf_munmap(addr, large), TMB_OK);
+    EXPECT(fsrf_munmap(addr, large), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_tombolo_detach(), TMB_OK);
+    EXPECT(fsrf_close(readable), TMB_ERROR_HANDLE);
+    EXPECT(tmb_card_close(card), TMB_OK);
+    EXPECT(tmb_space_close(space), TMB_OK);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) return 2;
+    TRUE(strcmp(tmb_version(), "0.1.0") == 0);
+    TRUE(strcmp(tmb_status_name(TMB_ERROR_NO_FREE_SPACE), "TMB_ERROR_NO_FREE_SPACE") == 0);
+    TRUE(strcmp(tmb_status_name(12345), "unknown status") == 0);
+    layouts();
+    options();
+    handles(argv[1], argv[2]);
+    fsrf(argv[1], argv[2]);
+    return failures != 0;
+}
