@@ -152,6 +152,8 @@ def test_wrong_cards_and_kernels(card: tombolo.Card) -> None:
     with pytest.raises(ValueError, match="no page size"):
         tombolo.Card.functional(page_size=1000)
     with card.create_space() as space:
+        with pytest.raises(TypeError, match="pass what card.create_space"):
+            card.load("copy", card)  # type: ignore[arg-type]
         with pytest.raises(FileNotFoundError, match="the package has aes256ctr, "):
             card.load("nonsense", space)
         with pytest.raises(errors.NoSuchSlotError, match="slot 7"):

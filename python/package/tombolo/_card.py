@@ -164,6 +164,8 @@ class Card:
         :raises NoSuchSlotError: the card has no such slot.
         """
         folder = _resources.kernel_folder(kernel)
+        if not isinstance(space, AddressSpace):
+            raise TypeError(f"space is {type(space).__name__}; pass what card.create_space() gave")
         if not 0 <= slot <= 255:
             raise ValueError(f"slot {slot}: slots are numbered from 0")
         return Slot(self, slot, self._native.load(slot, folder, space._native), space)
