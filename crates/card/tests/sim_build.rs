@@ -23,6 +23,20 @@ fn counter(folder: &Path, constant: u32) -> Design {
     design(folder, &text)
 }
 
+/// Builds, and tells what the cache was said to lack.
+fn mended(builder: &Builder, design: &Design) -> Option<String> {
+    let mut damaged = None;
+    let mut progress = |progress| {
+        if let Progress::Damaged { folder, reason, .. } = progress {
+            damaged = Some(format!("{}: {reason}", folder.display()));
+        }
+    };
+    let built = builder.build(design, &|_| Ok(()), &mut progress).unwrap();
+    let library = std::fs::read(built.library()).unwrap();
+    assert!(library.starts_with(b"\x7fELF") && library.len() > 100_000);
+    damaged
+}
+
 /// Builds, and tells whether Verilator had to run.
 fn built(builder: &Builder, design: &Design) -> bool {
     let mut verilated = false;
@@ -73,4 +87,82 @@ fn models_are_built_once_and_whole() {
     let names = folders(cache.path());
     assert!(names.iter().all(|name| !name.contains("tmp")), "{names:?}");
     assert_eq!(names.len(), 3, "two models and the runtime: {names:?}");
+
+    damaged_entries_are_built_again(&builder, &four);
+    internal_errors_of_verilator_are_gone_around(folder.path(), cache.path());
+}
+
+/// What happened to an entry is noticed when it is opened, said, and mended. (All that can happen: the
+/// tests of `entry`.)
+fn damaged_entries_are_built_again(builder: &Builder, design: &Design) {
+    let model = builder.build(design, &|_| Ok(()), &mut |_| {}).unwrap();
+    let library = std::fs::read(model.library()).unwrap();
+    assert_eq!(mended(builder, design), None);
+    std::fs::write(model.library(), &library[..library.len() / 2]).unwrap();
+    // And Verilator's own files, which every build needs.
+    let mut emptied = 0;
+    for entry in std::fs::read_dir(model.folder.parent().unwrap()).unwrap() {
+        let path = entry.unwrap().path().join("verilated.o");
+        if path.exists() {
+            std::fs::write(path, "").unwrap();
+            emptied += 1;
+        }
+    }
+    assert_eq!(emptied, 1);
+    let said = mended(builder, design).unwrap();
+    assert!(said.contains(model.folder.to_str().unwrap()), "{said}");
+    assert!(said.contains("model.so"), "{said}");
+    assert_eq!(mended(builder, design), None);
+}
+
+/// Verilator's own errors are none of the RTL's author: other flags are tried.
+fn internal_errors_of_verilator_are_gone_around(folder: &Path, cache: &Path) {
+    let mut tools = Toolchain::locate().unwrap();
+    let real = tools.verilator_root.clone();
+    let root = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(real.join("include"), root.path().join("include")).unwrap();
+    let binary = root.path().join("bin/verilator_bin");
+    std::fs::create_dir(binary.parent().unwrap()).unwrap();
+    tools.verilator_root = root.path().to_owned();
+    let builder = Builder::new(tools, cache);
+    let fails = "echo '%Error: Internal Error: a.sv:1:1: V3Ast.cpp:1: CONCAT' >&2; exit 1";
+    let cases = [
+        ("[ $limit = 8 ]", fails, true),
+        ("[ -z \"$no_dedup\" ]", "kill -SEGV $$", true),
+        ("true", fails, false),
+    ];
+    for (number, (condition, fails, works)) in cases.into_iter().enumerate() {
+        // Of a flag that comes again the last one counts, as with the real one.
+        let script = format!(
+            "#!/bin/sh\nno_dedup= limit= was=\nfor word in \"$@\"; do\n\
+             [ \"$was\" != --expand-limit ] || limit=$word\n\
+             [ \"$word\" != -fno-dedup ] || no_dedup=yes\nwas=$word\ndone\n\
+             if {condition}; then {fails}; fi\n\
+             exec {real}/bin/verilator_bin \"$@\"\n",
+            real = real.display()
+        );
+        std::fs::write(&binary, script).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&binary, executable).unwrap();
+        let design = counter(folder, 100 + number as u32);
+        match (builder.inspect(&design), works) {
+            (Ok(_), true) => {}
+            (Err(error), false) => assert!(error.to_string().contains("V3Ast"), "{error}"),
+            (other, _) => panic!("{condition}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_is_named_with_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    std::fs::write(&cache, "a file").unwrap();
+    let builder = Builder::new(Toolchain::locate().unwrap(), &cache);
+    let refused = builder.build(&counter(folder.path(), 3), &|_| Ok(()), &mut |_| {});
+    let message = refused.unwrap_err().to_string();
+    assert!(
+        message.contains("cache/models") && message.contains("TOMBOLO_CACHE"),
+        "{message}"
+    );
 }

@@ -50,7 +50,7 @@ pub struct ModelFailure {
 
 /// The C functions of `glue.cpp`. The handles are opaque.
 struct Interface {
-    create: unsafe extern "C" fn() -> *mut c_void,
+    create: unsafe extern "C" fn(*const *const c_char, u32) -> *mut c_void,
     free: unsafe extern "C" fn(*mut c_void),
     start: unsafe extern "C" fn(*mut c_void) -> c_int,
     edge: unsafe extern "C" fn(*mut c_void, u64) -> c_int,
@@ -76,6 +76,8 @@ pub struct Model {
     info: ModelInfo,
     interface: Interface,
     folder: std::path::PathBuf,
+    /// Whose files the RTL may read.
+    rtl_folders: Vec<CString>,
     /// Unloaded last, when no instance is left.
     _library: Library,
 }
@@ -144,6 +146,11 @@ impl Model {
             info: built.info.clone(),
             interface,
             folder: built.folder.clone(),
+            rtl_folders: built
+                .rtl_folders
+                .iter()
+                .filter_map(|folder| CString::new(folder.as_os_str().as_encoded_bytes()).ok())
+                .collect(),
             _library: library,
         }))
     }
@@ -192,8 +199,10 @@ impl Instance {
             path: model.folder.clone(),
             reason: reason.to_owned(),
         };
-        // SAFETY: no arguments; the result is checked.
-        let handle = NonNull::new(unsafe { (model.interface.create)() })
+        let folders: Vec<*const c_char> = model.rtl_folders.iter().map(|f| f.as_ptr()).collect();
+        // SAFETY: so many strings, which `model` keeps and the callee copies; the result is checked.
+        let handle = unsafe { (model.interface.create)(folders.as_ptr(), folders.len() as u32) };
+        let handle = NonNull::new(handle)
             .ok_or_else(|| damaged("the model cannot be created (out of memory?)"))?;
         let memory = Rc::new(Memory {
             handle,

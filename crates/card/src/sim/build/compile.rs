@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 /// Version of the C interface in `glue.cpp`.
-pub(crate) const ABI: u32 = 2;
+pub(crate) const ABI: u32 = 3;
 
 pub(crate) const GLUE: &str = include_str!("glue.cpp");
 pub(crate) const WAVES: &str = include_str!("waves.cpp");
@@ -36,6 +36,10 @@ pub(crate) const WAVE_FLAGS: [&str; 3] = ["-UVM_TRACE", "-DVM_TRACE=1", "-DVM_TR
 
 /// What runs every cycle.
 pub(crate) const FAST_FLAGS: [&str; 3] = ["-O3", "-march=native", "-fno-strict-aliasing"];
+
+/// The same for models that run for a short time: they are compiled in a fraction of the time, and give
+/// the same results, edge by edge.
+pub(crate) const QUICK_FLAGS: [&str; 3] = ["-O1", "-march=native", "-fno-strict-aliasing"];
 
 /// What runs once. Cheap to compile.
 pub(crate) const SLOW_FLAGS: [&str; 1] = ["-O1"];
@@ -87,6 +91,7 @@ pub(crate) fn compile_runtime(
 pub(crate) fn compile(
     tools: &Toolchain,
     generated: &Generated,
+    fast_flags: &[&str],
     waves: bool,
     runtime: &Path,
     folder: &Path,
@@ -105,7 +110,7 @@ pub(crate) fn compile(
     let mut objects = Vec::new();
     let mut commands = Vec::new();
     let parts: [(&str, String, &[&str]); 2] = [
-        ("tmb_fast", fast, &FAST_FLAGS),
+        ("tmb_fast", fast, fast_flags),
         ("tmb_slow", slow, &SLOW_FLAGS),
     ];
     for (part, text, flags) in parts {

@@ -102,6 +102,25 @@ impl FileSet {
 }
 
 impl Design {
+    /// The folders whose files the RTL may read, in the order of search, without symbolic links.
+    pub(crate) fn rtl_folders(&self) -> Vec<PathBuf> {
+        let mut folders = Vec::new();
+        for set in &self.file_sets {
+            let of_files = set.files.iter().filter_map(|file| file.parent());
+            let named = set.include.iter().map(PathBuf::as_path).chain(of_files);
+            for folder in named.chain([Path::new("")]) {
+                let folder = set.base.join(folder);
+                // One that is not there has no files.
+                if let Ok(folder) = std::fs::canonicalize(folder) {
+                    if !folders.contains(&folder) {
+                        folders.push(folder);
+                    }
+                }
+            }
+        }
+        folders
+    }
+
     /// The content hash: of every file, the generated text, and `environment` (tools and flags).
     ///
     /// # Errors
@@ -173,6 +192,12 @@ pub(crate) fn hash_of(texts: &[&str]) -> String {
         hasher.update(text);
     }
     short(hasher)
+}
+
+/// The whole hash of some bytes, as `sha256sum` writes it.
+pub(crate) fn hash_of_bytes(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Half of the hash is plenty for a name.

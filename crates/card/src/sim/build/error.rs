@@ -65,8 +65,24 @@ pub enum BuildError {
         /// What does not fit and what to do.
         rule: String,
     },
-    /// A built model could not be loaded.
-    #[error("{path}: {reason}; delete this folder to build it again", path = .path.display())]
+    /// The folder of built models cannot be written.
+    #[error(
+        "the cache of built models cannot be written: {path}: {source}; make room or give yourself \
+         the right to write there, or name another folder in TOMBOLO_CACHE and run `make setup` again",
+        path = .path.display()
+    )]
+    Cache {
+        /// What could not be written.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A built model could not be loaded, though it is as it was built.
+    #[error(
+        "the built model in the cache, {path}, cannot be used: {reason}; delete this folder to build \
+         it again",
+        path = .path.display()
+    )]
     Damaged {
         /// Folder in the cache.
         path: PathBuf,
@@ -80,5 +96,11 @@ impl BuildError {
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
+    }
+
+    /// For `map_err`: the cache could not be written there.
+    pub(crate) fn cache(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Cache { path, source }
     }
 }

@@ -6,8 +6,15 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #ifdef TMB_PHASES
 #ifdef TMB_PHASE_SAMPLE
@@ -38,6 +45,8 @@ struct Instance {
   VerilatedContext context;
   Vmodel model;
   std::string text;
+  // Where files are looked for, in this order; none elsewhere is opened.
+  std::vector<std::string> folders;
   Instance() : context{}, model{&context, "TOP"} {}
 };
 
@@ -86,6 +95,73 @@ int tmb_printf(const char* format, ...) {
   return length;
 }
 
+void vl_warn(const char* file, int line, const char*, const char* message) {
+  say(place(file, line) + message + "\n");
+  // A memory without its contents computes something else.
+  if (!std::strcmp(message, "$readmem file not found")) {
+    say("no such file in the folders of the RTL");
+    throw Ended{kFatal};
+  }
+}
+
+// Files of the RTL's folders can be read. What asks for more ends the model.
+std::FILE* tmb_fopen(const char* name, const char* mode) {
+  const auto refuse = [&](const char* why) {
+    say(std::string("file \"") + name + "\" is refused: " + why);
+    throw Ended{kFatal};
+  };
+  // Anything beyond reading: w, a, +.
+  if (*mode != 'r' || std::strspn(mode, "rb") != std::strlen(mode))
+    refuse("a kernel on a card writes no files of the host");
+  if (!running) return nullptr;
+  for (const std::string& folder : running->folders) {
+    const std::string path = *name == '/' ? name : folder + "/" + name;
+    // Not to wait for a writer, should it be a FIFO.
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) continue;
+    // Judged is what was opened, whatever the name leads to now.
+    struct stat status;
+    char real[4096];
+    const std::string link = "/proc/self/fd/" + std::to_string(file);
+    const ssize_t length = readlink(link.c_str(), real, sizeof real);
+    bool within = false;
+    if (length > 0 && static_cast<std::size_t>(length) < sizeof real) {
+      const std::string opened(real, static_cast<std::size_t>(length));
+      for (const std::string& root : running->folders)
+        within = within || opened.compare(0, root.size() + 1, root + "/") == 0;
+    }
+    const bool regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    if (!within || !regular) {
+      close(file);
+      refuse(within ? "it is no regular file" : "a kernel reads the files beside its RTL, no others");
+    }
+    return fdopen(file, "r");
+  }
+  return nullptr;
+}
+
+// What RTL writes to descriptors 1 and 2 is said like $display; descriptor 0 is at its end.
+std::FILE* tmb_terminal() {
+  struct Terminal {
+    std::FILE* file;
+    Terminal() {
+      cookie_io_functions_t functions{};
+      functions.write = [](void*, const char* text, std::size_t size) -> ssize_t {
+        say(std::string(text, size));
+        return static_cast<ssize_t>(size);
+      };
+      functions.read = [](void*, char*, std::size_t) -> ssize_t { return 0; };
+      file = fopencookie(nullptr, "r+", functions);
+      if (file) std::setvbuf(file, nullptr, _IONBF, 0);
+    }
+    ~Terminal() {
+      if (file) std::fclose(file);
+    }
+  };
+  static Terminal terminal;
+  return terminal.file;
+}
+
 void vl_finish(const char* file, int line, const char*) {
   say(place(file, line) + "$finish");
   throw Ended{kFinished};
@@ -103,9 +179,12 @@ void vl_fatal(const char* file, int line, const char*, const char* message) {
 
 TMB_EXPORT std::uint32_t tmb_abi() { return TMB_ABI; }
 
-TMB_EXPORT Instance* tmb_create() {
+// `folders` are absolute, without symbolic links.
+TMB_EXPORT Instance* tmb_create(const char* const* folders, std::uint32_t count) {
   try {
-    return new Instance;
+    Instance* const instance = new Instance;
+    instance->folders.assign(folders, folders + count);
+    return instance;
   } catch (...) {
     return nullptr;
   }

