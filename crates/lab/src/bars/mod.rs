@@ -134,6 +134,7 @@ pub const ALL: &[Bar] = &[
         names: &[
             "memory.model_error.f1",
             "memory.model_error.u280",
+            "memory.model_error.u55c",
             "memory.model_error",
         ],
         measure: memory_model::measure,
