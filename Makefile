@@ -1,21 +1,23 @@
-# The three commands of the project. Each installs what is missing first; nothing else is needed.
+# The commands of the project. Each installs what is missing first; nothing else is needed.
 #
 #   make demo               encrypt a real file with a kernel on the simulated card
-#   make test               every test
+#   make test               every test; prints the time by part, and what was skipped
+#   make test-deep          what takes longer than its worth in everyday work: all proofs, long runs
 #   make bench              every bar, written to bench/results.json
 #   make bench ONLY=name    one bar (a prefix is enough)
+#   make bench STRICT=1     fails when a bar is missed or could not be measured
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-rtl test-python lint bench setup clean
+.PHONY: help demo test test-deep test-rust test-rtl test-python lint bench setup clean
 
 export TOMBOLO_CACHE ?= $(HOME)/.cache/tombolo
 export PATH := $(HOME)/.cargo/bin:$(TOMBOLO_CACHE)/bin:$(PATH)
 PYTHON := $(TOMBOLO_CACHE)/venv/bin/python
 
 help:
-	@sed -n '2,8s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+	@sed -n '2,10s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
 setup:
 	@tools/setup
@@ -25,29 +27,27 @@ demo:
 	@tools/progress --quiet "Compiling (cargo)" cargo build --release --bin tombolo
 	@tools/demo
 
-test: lint test-rtl test-rust test-python
-	@tools/demo --small
+test: setup
+	@tools/test
 
-lint: setup
-	@tools/progress "Lint: Rust" tools/lint-rust
-	@tools/progress "Lint: RTL" tools/lint-rtl
-	@tools/progress "Lint: Python" $(PYTHON) -m mypy --config-file python/pyproject.toml \
-	  python/package/tombolo python/examples python/tests
-
-test-rtl: setup
-	@tools/progress "Tests: RTL" $(PYTHON) -m pytest -q rtl kernels tools
+test-deep: setup
+	@tools/test --deep
 
 test-rust: setup
-	@tools/progress "Tests: Rust" cargo test --release --workspace --exclude tombolo-python
+	@tools/test Rust
+
+test-rtl: setup
+	@tools/test RTL
 
 test-python: setup
-	@tools/progress --quiet "Python package: wheel" tools/build-wheel
-	@cd python/tests && PYTHONPATH=$(CURDIR)/target/python \
-	  ../../tools/progress "Tests: Python" $(PYTHON) -m pytest -q -c ../pyproject.toml .
+	@tools/test Python
+
+lint: setup
+	@tools/test "Rust lint" "RTL lint" "Python lint"
 
 bench: setup
 	@tools/progress --quiet "Compiling (cargo)" cargo build --release --bin tombolo-bench
-	@cargo run --quiet --release --bin tombolo-bench -- $(if $(ONLY),--only $(ONLY))
+	@cargo run --quiet --release --bin tombolo-bench -- $(if $(ONLY),--only $(ONLY)) $(if $(STRICT),--strict)
 
 clean:
 	cargo clean

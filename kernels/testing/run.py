@@ -1,5 +1,6 @@
 """Builds a kernel with Verilator and runs cocotb tests on it."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -51,6 +52,10 @@ def run_cocotb(kernel: str, module: str, folder: Path) -> None:
     os.environ["MAKEFLAGS"] = f" -- {MAKE_FLAGS}"
     os.environ["PYTHONPATH"] = f"{TESTING}:{folder}"
     build = BUILD / kernel / "cocotb"
+    build.mkdir(parents=True, exist_ok=True)
+    # Another process may run the same tests.
+    lock = open(BUILD / kernel / "cocotb.lock", "w", encoding="ascii")
+    fcntl.flock(lock, fcntl.LOCK_EX)
     runner = get_runner("verilator")
     runner.build(
         sources=[*sources(kernel), TESTING / "kernel_test_top.sv"],
@@ -70,4 +75,5 @@ def run_cocotb(kernel: str, module: str, folder: Path) -> None:
         extra_env={"COCOTB_LOG_LEVEL": "WARNING", "KERNEL": kernel},
     )
     tests, failures = get_results(results)
+    lock.close()
     assert tests > 0 and failures == 0, f"{failures} of {tests} tests of {module} failed"

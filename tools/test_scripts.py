@@ -1,0 +1,116 @@
+# Copyright Tombolo contributors.
+# Licensed under the Apache License, Version 2.0, see LICENSE for details.
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts around the code: do they say what happened, and tell it by their exit status?"""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def progress(*arguments):
+    """Exit status, standard output and standard error of tools/progress."""
+    done = subprocess.run([ROOT / "tools/progress", *arguments], capture_output=True, text=True,
+                          check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_progress_keeps_output_and_exit_status():
+    assert progress("It", "printf", r"one\ntwo") == (0, "one\ntwo\n", "It\n")
+    assert progress("It", "sh", "-c", "echo out; echo err >&2; exit 7") == (7, "out\nerr\n", "It\n")
+
+
+def test_quiet_progress_shows_the_output_of_a_failure_only():
+    assert progress("--quiet", "It", "echo", "much") == (0, "", "It\n")
+    status, out, err = progress("--quiet", "It", "sh", "-c", "echo why; exit 3")
+    assert (status, out) == (3, "") and "why\n" in err and "It: failed after" in err
+
+
+def test_no_script_ends_a_writer_early():
+    """Under pipefail, a reader that leaves before the end (grep -q, head) makes the pipe fail."""
+    scripts = subprocess.run(["git", "grep", "-lI", "-e", "pipefail"], cwd=ROOT, text=True,
+                             capture_output=True, check=True).stdout.split()
+    assert {"Makefile", "tools/setup", "tools/demo", ".ci/run"} <= set(scripts)
+    early = re.compile(r"(?<!\|)\|\s*(?:grep\s+-\w*q|head\b|sed\s+\S*\d*q\b)")
+    for script in scripts:
+        if script.endswith((".py", ".md")):
+            continue
+        text = re.sub(r"(?m)^\s*#.*$", "", (ROOT / script).read_text())
+        # A pipe may go on in the next line.
+        found = early.search(re.sub(r"\|\s*\\?\n\s*", "| ", text))
+        assert not found, f"{script}: {found and found[0]}"
+
+
+@pytest.fixture(scope="module")
+def tool():
+    """tools/test as a module."""
+    loader = importlib.machinery.SourceFileLoader("tools_test", str(ROOT / "tools/test"))
+    spec = importlib.util.spec_from_loader("tools_test", loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+RUST = """     Running tests/judges.rs (target/release/deps/judges-0123456789abcdef)
+
+running 5 tests
+skipped: rumur_agrees: rumur is not installed (apt-get install rumur)
+test rumur_agrees ... skipped: graphviz_draws: dot is not installed
+ok
+test result: ok. 4 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 12.50s
+
+   Doc-tests tombolo
+test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.50s
+"""
+PYTEST = """..s.
+============= slowest 10 durations =============
+61.50s setup    rtl/fabric/tests/test_fabric.py::test_a
+2.25s call     rtl/fabric/tests/test_fabric.py::test_b
+=========== short test summary info ============
+SKIPPED [2] rtl/x/test_x.py:5: no such tool
+1 failed, 250 passed, 2 skipped, 3 deselected in 90.00s (0:01:30)
+"""
+
+
+def part(tool, tmp_path, text):
+    """A part with this log."""
+    made = tool.Part("Some tests", [])
+    made.log = tmp_path / "log"
+    made.log.write_text(text)
+    return made
+
+
+def test_the_report_counts_rust_tests(tool, tmp_path):
+    rust = part(tool, tmp_path, RUST)
+    assert rust.counts() == (7, 1, 2)
+    assert [reason.split(":")[0] for reason in rust.skipped()] == ["rumur_agrees", "graphviz_draws"]
+    assert rust.slowest() == [(12.5, "judges tests/judges.rs"), (0.5, "examples of tombolo")]
+
+
+def test_the_report_counts_rtl_tests(tool, tmp_path):
+    rtl = part(tool, tmp_path, PYTEST)
+    assert rtl.counts() == (250, 1, 3)
+    assert rtl.skipped() == ["rtl/x/test_x.py:5: no such tool"] * 2
+    assert [seconds for seconds, _ in rtl.slowest()] == [61.5, 2.25]
+
+
+def test_a_part_that_fails_fails_the_whole(tool, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(tool, "LOGS", tmp_path)
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
+    monkeypatch.setattr(tool, "EVERY", [
+        [("Rust compilation", ["sh", "-c", "echo no; exit 1"]), ("Rust tests", ["true"])],
+        [("RTL tests", ["echo", "3 passed in 1.00s"])]])
+    monkeypatch.setattr(sys, "argv", ["test"])
+    assert tool.main() == 1
+    said = capsys.readouterr().out
+    assert "Rust compilation: FAILED\nno" in said and "RTL tests: ok" in said
+    assert re.search(r"^Rust tests\s+not run$", said, re.MULTILINE)
+    monkeypatch.setattr(sys, "argv", ["test", "RTL"])
+    assert tool.main() == 0
