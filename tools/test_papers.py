@@ -61,7 +61,8 @@ class Tree:
             return None
         if name.startswith("tombolo "):
             word = name.split()[1].split("|")[0]
-            if word.startswith("-") or re.search(rf"\b{word.capitalize()}\b", self.commands):
+            variant = rf"(?m)^    {word.capitalize()}\b[^.]*[,({{]$"
+            if word.startswith("-") or re.search(variant, self.commands):
                 return None
             return f"no command `tombolo {word}`"
         if "/" in name and " " not in name:
