@@ -15,7 +15,8 @@
 // ever dropped: sources wait instead. Interrupts, and reports of closed slots, are latched, one a
 // slot; edges of a slot that come before its record has been made are one record.
 //
-// Throughput: one record every four cycles, several on their way. Latency: 3 cycles to the host
+// Throughput: one record every four cycles, up to MaxRecords on their way, so that what the host has to
+// accept at once is bounded (with CopyOut: MaxBursts + MaxRecords writes). Latency: 3 cycles to the host
 // bus. Ordering: records in the order of the ring; a source's in its own order.
 // Back-pressure: a ring without room holds completions and the fault queue.
 // No starvation: a completion waits for FaultQueueDepth faults at most, whatever comes behind them, and
@@ -132,7 +133,10 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   // Choice of the next record
   // ---------------------------------------------------------------------------------------------
 
+  localparam int unsigned UnderWayWidth = $clog2(MaxRecords);
+
   logic [31:0] issued_q, accepted_q, used;
+  logic [UnderWayWidth:0] under_way_q;  // sent and not accepted; the top bit: no more
   logic room, any, take;
   logic [NumSources-1:0] request, grant;
   logic [1:0] source;
@@ -169,7 +173,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .index_o(source)
   );
 
-  assign take = any && enable_i && room && state_q == StIdle;
+  assign take = any && enable_i && room && !under_way_q[UnderWayWidth] && state_q == StIdle;
   assign completion_ready_o = take && grant[SourceCompletion];
   assign fault_ready_o = take && grant[SourceFault];
   assign take_interrupt = take && grant[SourceInterrupt];
@@ -247,6 +251,12 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   end
 
   always_ff @(posedge clk_i) begin
+    if (!rst_ni) under_way_q <= '0;
+    else if (take && !host_b_valid_i) under_way_q <= under_way_q + 1'b1;
+    else if (!take && host_b_valid_i) under_way_q <= under_way_q - 1'b1;
+  end
+
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       issued_q <= '0;
       accepted_q <= '0;
@@ -270,6 +280,8 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign tail_o = accepted_q;
   assign busy_o = state_q != StIdle || issued_q != accepted_q;
 
+  `TMB_ASSERT_INIT(MaxRecordsPowerOfTwo, (MaxRecords & (MaxRecords - 1)) == 0)
+  `TMB_ASSERT(AcceptedAfterSent, !host_b_valid_i || under_way_q != '0)
   `TMB_ASSERT(NeverMoreThanTheRingHolds, !take || used < (32'd1 << ring_i.size_log2))
 
 endmodule

@@ -180,6 +180,9 @@ package tmb_dma_pkg;
   localparam int unsigned BurstIndexWidth = $clog2(MaxBursts);
   typedef logic [BurstIndexWidth-1:0] burst_index_t;
 
+  // Event records on their way to the host: sent and not accepted.
+  localparam int unsigned MaxRecords = 64;
+
   // Ring of commands or records in host memory.
   typedef struct packed {
     host_addr_t  base;

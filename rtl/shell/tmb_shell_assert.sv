@@ -132,10 +132,11 @@ module tmb_shell_assert #(
   localparam logic [1:0] Incr = 2'b01;
   localparam int unsigned PortsPerSlot = NumPorts / NumSlots;
 
+  // Writes: CopyOut's bursts and event records. Reads: CopyIn's bursts and fetches of commands.
   tmb_axi_assert #(
     .IdWidth(4),
     .InOrder(1'b0),
-    .MaxBursts(64)
+    .MaxBursts(tmb_dma_pkg::MaxBursts + tmb_dma_pkg::MaxRecords)
   ) u_host (
     .clk_i,
     .rst_ni,

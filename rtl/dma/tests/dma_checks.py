@@ -343,6 +343,25 @@ async def full_event_ring_holds_everything(dut):
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
+async def records_under_way_are_bounded(dut):
+    """A host that accepts late has 64 records to accept, and no more, however large its ring is."""
+    bench = Bench(dut, seed=21)
+    commands = await bench.start(event_log2=7)
+    bench.host.write.b_channel.queue_occupancy_limit = 256
+    bench.host.write.b_channel.pause = True
+    dut.fault_addr_i.value = 0x1234000
+    dut.fault_valid_i.value = 1
+    await ClockCycles(dut.clk_i, 1000)
+    written = [number for number in range(128) if commands.record(number) is not None]
+    assert written == list(range(64))
+    assert dut.event_tail_o.value == 0
+    bench.host.write.b_channel.pause = False
+    await commands.until(lambda: len(commands.events) > 200)
+    dut.fault_valid_i.value = 0
+    await bench.idle()
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def queued_faults_come_before_a_later_completion(dut):
     """A slot's reset is over for the host with the completion of a no-op. Faults of the slot that are
     queued by then, because the ring is full, must not come after it."""
