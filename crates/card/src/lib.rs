@@ -51,6 +51,8 @@ pub struct CardDescription {
     pub translated: bool,
     /// Sizes that pages can have.
     pub page_sizes: units::PageSizes,
+    /// Those of them that the shell has an L1 TLB for; none without L1 TLBs, and on a card without time.
+    pub l1_sizes: units::PageSizes,
     /// Period of the shell's clock; zero on a card without time.
     pub clock_period: Picoseconds,
 }

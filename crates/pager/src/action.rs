@@ -164,16 +164,16 @@ pub enum Action {
         /// A completion is wanted (failures always send one).
         notify: bool,
     },
-    /// Fill a DMA buffer from an object. The owner also zeroes the buffer from the last byte to the
-    /// next multiple of 64.
+    /// Fill a DMA buffer from an object. The owner also zeroes the buffer around the bytes, out to
+    /// multiples of 64.
     ReadObject {
         /// Comes back in [`Event::IoDone`](crate::Event::IoDone).
         io: IoId,
         /// From what.
         object: ObjectId,
-        /// From where in the object.
+        /// From where in the object's file.
         offset: u64,
-        /// How much; never beyond the object's end.
+        /// How much; never what is not the object's.
         bytes: u64,
         /// Into which buffer.
         buffer: BufferId,
@@ -186,14 +186,18 @@ pub enum Action {
         io: IoId,
         /// To what.
         object: ObjectId,
-        /// To where in the object.
+        /// To where in the object's file.
         offset: u64,
-        /// How much; never beyond the object's end.
+        /// How much; never what is not the object's.
         bytes: u64,
         /// From which buffer.
         buffer: BufferId,
         /// Where in the buffer.
         buffer_offset: u64,
+        /// So many bytes before these and behind them came from the same page and are not the object's.
+        /// They were zero; if they are not, a kernel has written outside its mapping. They are the
+        /// page's whole rest if it moves at once, else that of the rows at the object's edges.
+        around: (u64, u64),
     },
     /// Change what programs may do with a page of host memory. Done when no program can do more than
     /// that any longer, in any thread.

@@ -102,6 +102,10 @@ pub enum Event {
         request: RequestId,
         /// Its name, free until now.
         object: ObjectId,
+        /// Where its first byte lies in the file that it is a part of; 0 for a whole one. Pages begin at
+        /// multiples of their size in that file, and all offsets are the file's. What lies around the
+        /// object on its first and last page is not its own: it reads as zeroes and is never written.
+        offset: u64,
         /// Length in bytes, more than 0.
         bytes: u64,
         /// What it is.
@@ -141,10 +145,10 @@ pub enum Event {
         address: Option<VirtAddr>,
         /// Which object.
         object: ObjectId,
-        /// First byte of the range; a multiple of the object's page size.
+        /// First byte of the range in the object's file; a multiple of the object's page size.
         offset: u64,
-        /// Bytes; rounded up to whole pages. What lies beyond the object's end reads as zeroes and
-        /// is never written back.
+        /// Bytes; rounded up to whole pages. What lies before the object and behind its end reads as
+        /// zeroes and is never written back.
         bytes: u64,
         /// The kernel may read.
         read: bool,

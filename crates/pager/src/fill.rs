@@ -74,7 +74,7 @@ impl Pager {
             offset: piece.offset,
             bytes: piece.bytes,
             buffer: part.buffer,
-            buffer_offset: part.offset,
+            buffer_offset: part.offset + piece.place,
         });
     }
 
@@ -116,16 +116,16 @@ impl Pager {
 
     /// Moves a piece that is not the last into the frame; the buffer is for the next one then.
     fn load_piece(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
-        let bytes = self.piece(key).bytes;
+        let piece = self.piece(key);
         let Some(page) = self.pages.get(&key) else {
             return;
         };
-        if let Some(to) = page.moved_to() {
+        if let Some(to) = page.place(piece.at - piece.lead()) {
             let stripe = page.stripe;
             let operation = Operation::CopyIn {
-                from: part.address,
+                from: part.address.offset(piece.place - piece.lead()),
                 to,
-                bytes,
+                bytes: piece.row_bytes(),
                 stripe,
             };
             let step = Step::new(operation, Some(Meaning::Loaded(key))).of(page.charged);
@@ -158,14 +158,14 @@ impl Pager {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
-        let Some(to) = page.moved_to() else {
+        let Some(frame) = page.place(0) else {
             return;
         };
-        let size = page.size.bytes() - page.moved;
+        let size = page.size.bytes();
         let wanted = page.wants_entry();
         let fenced = self.install_order == InstallOrder::Fenced && wanted;
         let (stripe, charged) = (page.stripe, page.charged);
-        let copies = self.copies(key, (to, stripe), size, part);
+        let copies = self.copies(key, (frame, stripe), size, part);
         let meaning = (!fenced).then_some(Meaning::Loaded(key));
         for &operation in &copies {
             let step = Step::new(operation, meaning).of(charged);
@@ -182,40 +182,45 @@ impl Pager {
         }
     }
 
-    /// The commands that bring the last `size` bytes of a page into its frame: the object's bytes from
-    /// the buffer, zeroes behind them.
+    /// The commands that complete a page of `size` bytes in its frame: the last of the object's bytes
+    /// from the buffer, zeroes before the object and behind it.
     fn copies(
         &self,
         key: ObjectPage,
-        (to, stripe): (CardAddr, Stripe),
+        (frame, stripe): (CardAddr, Stripe),
         size: u64,
         part: Option<Part>,
     ) -> Vec<Operation> {
+        let place = |at: u64| CardAddr::new(frame.get() + at);
+        let zero = |from: u64, to: u64| {
+            let bytes = to - from;
+            let place = place(from).filter(|_| bytes > 0);
+            place.map(|to| Operation::Zero { to, bytes, stripe })
+        };
         let Some(part) = part else {
-            let bytes = size;
-            let copy = match self.host_address(key) {
-                Some(from) => Operation::CopyIn {
+            let copy = match (self.host_address(key), place(0)) {
+                (Some(from), Some(to)) => Some(Operation::CopyIn {
                     from,
                     to,
-                    bytes,
+                    bytes: size,
                     stripe,
-                },
-                None => Operation::Zero { to, bytes, stripe },
+                }),
+                _ => zero(0, size),
             };
-            return vec![copy];
+            return copy.into_iter().collect();
         };
-        let bytes = self.piece(key).bytes.next_multiple_of(ROW_BYTES);
-        let mut copies = vec![Operation::CopyIn {
-            from: part.address,
+        let piece = self.piece(key);
+        let (row, bytes) = (piece.at - piece.lead(), piece.row_bytes());
+        let copy = place(row).map(|to| Operation::CopyIn {
+            from: part.address.offset(piece.place - piece.lead()),
             to,
             bytes,
             stripe,
-        }];
-        if let (true, Some(to)) = (bytes < size, CardAddr::new(to.get() + bytes)) {
-            let bytes = size - bytes;
-            copies.push(Operation::Zero { to, bytes, stripe });
-        }
-        copies
+        });
+        let start = self.part_on(key).start;
+        let before = zero(0, start - start % ROW_BYTES);
+        let behind = zero(row + bytes, size);
+        copy.into_iter().chain(before).chain(behind).collect()
     }
 
     /// Writes the entries and answers the accesses; the last command reports.

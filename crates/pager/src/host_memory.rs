@@ -96,7 +96,7 @@ impl Pager {
         match (state, result) {
             (State::Claiming, Ok(_)) => {
                 self.statistics.pages_read += 1;
-                self.statistics.bytes_read += self.bytes_on(key);
+                self.statistics.bytes_read += self.own_bytes(key);
                 self.load(key, None, out);
             }
             (State::Claiming, Err(error)) => self.fail_fill(key, AccessError::Fetch(error), out),
@@ -148,7 +148,7 @@ impl Pager {
         };
         let returns = page.dirty && writes;
         page.dirty = false;
-        if let (true, Some(from)) = (returns, page.moved_to()) {
+        if let (true, Some(from)) = (returns, page.place(0)) {
             page.enter(State::WritingBack {
                 purpose,
                 stage: Stage::Returning,
@@ -207,7 +207,7 @@ impl Pager {
         };
         if status == OperationStatus::Ok {
             self.statistics.pages_written += 1;
-            self.statistics.bytes_written += self.bytes_on(key);
+            self.statistics.bytes_written += self.own_bytes(key);
             self.yield_page(key, purpose, out);
         } else {
             let error = self.card_error(Direction::Write, key, status);
@@ -237,10 +237,10 @@ impl Pager {
     ) {
         let error = match self.objects.get(&object) {
             None => Some(PagerError::NoSuchObject { object }),
-            Some(known) if offset >= known.bytes => Some(PagerError::OffsetPastEnd {
+            Some(known) if offset >= known.end => Some(PagerError::OffsetPastEnd {
                 object,
                 offset,
-                bytes: known.bytes,
+                bytes: known.end,
             }),
             Some(_) => None,
         };

@@ -9,7 +9,10 @@ use units::{Asid, HostAddr, PageSize, VirtAddr};
 /// A file, a range of one, or memory.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Object {
-    pub(crate) bytes: u64,
+    /// First byte, in the file that it is a part of.
+    start: u64,
+    /// Behind its last byte.
+    pub(crate) end: u64,
     pub(crate) kind: ObjectKind,
     /// Size of its pages, in every space that maps it.
     pub(crate) page_size: PageSize,
@@ -24,13 +27,15 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    pub(crate) fn new(bytes: u64, kind: ObjectKind, page_size: PageSize) -> Self {
+    pub(crate) fn new(range: Range<u64>, kind: ObjectKind, page_size: PageSize) -> Self {
+        let Range { start, end } = range;
         let mut zero = ExtentSet::default();
         if kind.starts_zero() {
-            zero.insert(0..bytes.div_ceil(page_size.bytes()));
+            zero.insert(0..end.div_ceil(page_size.bytes()));
         }
         Self {
-            bytes,
+            start,
+            end,
             kind,
             page_size,
             zero,
@@ -40,11 +45,11 @@ impl Object {
         }
     }
 
-    /// Bytes of the object that lie on a page; 0 beyond the end.
-    pub(crate) fn bytes_on(&self, index: u64) -> u64 {
-        self.bytes
-            .saturating_sub(index << self.page_size.bits())
-            .min(self.page_size.bytes())
+    /// What of a page is the object's, from the page's first byte on; empty beyond its ends.
+    pub(crate) fn part_on(&self, index: u64) -> Range<u64> {
+        let base = index << self.page_size.bits();
+        let within = |at: u64| at.saturating_sub(base).min(self.page_size.bytes());
+        within(self.start)..within(self.end)
     }
 
     /// Where a page of host memory begins, as the card sees it; `None` for other objects.
@@ -57,18 +62,22 @@ impl Object {
 
     /// The saved content of a page is zero: nothing needs to be read.
     pub(crate) fn is_zero(&self, index: u64) -> bool {
-        self.bytes_on(index) == 0 || self.zero.contains(index)
+        self.part_on(index).is_empty() || self.zero.contains(index)
     }
 
     pub(crate) fn add_hole(&mut self, offset: u64, bytes: u64) {
         let page_size = self.page_size;
         let end = offset.saturating_add(bytes);
-        let last = if end >= self.bytes {
-            self.bytes.div_ceil(page_size.bytes())
+        let last = if end >= self.end {
+            self.end.div_ceil(page_size.bytes())
         } else {
             end >> page_size.bits()
         };
-        let first = offset.div_ceil(page_size.bytes());
+        let first = if offset <= self.start {
+            0
+        } else {
+            offset.div_ceil(page_size.bytes())
+        };
         if first < last {
             self.zero.insert(first..last);
         }
@@ -109,9 +118,9 @@ mod tests {
             writable: true,
             fresh: false,
         };
-        let mut object = Object::new(3 * 4096 + 5, kind, page);
-        assert_eq!(object.bytes_on(3), 5);
-        assert_eq!(object.bytes_on(4), 0);
+        let mut object = Object::new(0..3 * 4096 + 5, kind, page);
+        assert_eq!(object.part_on(3), 0..5);
+        assert!(object.part_on(4).is_empty());
         object.add_hole(1, 8191);
         let zero = |object: &Object| (0..5).filter(|&i| object.is_zero(i)).collect::<Vec<_>>();
         assert_eq!(zero(&object), [1, 4]);
@@ -119,5 +128,19 @@ mod tests {
         assert_eq!(zero(&object), [1, 3, 4]);
         object.saved(1);
         assert_eq!(zero(&object), [3, 4]);
+
+        let mut part = Object::new(4096 + 100..2 * 4096 + 7, kind, page);
+        assert!(part.part_on(0).is_empty());
+        assert_eq!(part.part_on(1), 100..4096);
+        assert_eq!(part.part_on(2), 0..7);
+        assert_eq!(zero(&part), [0, 3, 4]);
+        part.add_hole(4096 + 101, 4000);
+        assert_eq!(zero(&part), [0, 3, 4]);
+        part.add_hole(4096 + 100, 4096);
+        assert_eq!(
+            zero(&part),
+            [0, 1, 2, 3, 4],
+            "also what lies behind its end"
+        );
     }
 }

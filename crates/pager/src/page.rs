@@ -319,9 +319,9 @@ impl Page {
         moved(Some(self.state), None);
     }
 
-    /// Where the next piece lies in the frame.
-    pub(crate) fn moved_to(&self) -> Option<CardAddr> {
-        CardAddr::new(self.frame?.card_address().get() + self.moved)
+    /// A place in the frame.
+    pub(crate) fn place(&self, at: u64) -> Option<CardAddr> {
+        CardAddr::new(self.frame?.card_address().get() + at)
     }
 
     pub(crate) fn entry(&self, asid: Asid, address: VirtAddr) -> Option<&Entry> {

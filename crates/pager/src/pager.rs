@@ -19,7 +19,8 @@ use crate::sabotage::Sabotage;
 use crate::space::Space;
 use crate::statistics::Statistics;
 use std::collections::{BTreeMap, BTreeSet};
-use units::{Asid, FrameNumber, PageSize, PageSizes};
+use std::ops::Range;
+use units::{Asid, FrameNumber, PageSize, PageSizes, ROW_BYTES};
 
 /// The replaceable decisions.
 #[derive(Debug)]
@@ -43,14 +44,32 @@ impl Default for Policies {
     }
 }
 
-/// A part of a page that moves at once.
+/// A part of a page that moves at once: bytes of the object, and the rows that hold them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// Where it begins in the object.
+    /// Where it begins in the object's file.
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
+    /// Where it begins in the page.
+    pub(crate) at: u64,
+    /// Where it begins in its part of a buffer.
+    pub(crate) place: u64,
     /// Nothing of the page is left behind it.
     pub(crate) last: bool,
+    /// The page moves at once, and not all of it is the object's.
+    pub(crate) edge: bool,
+}
+
+impl Piece {
+    /// Bytes before it in its first row.
+    pub(crate) const fn lead(&self) -> u64 {
+        self.at % ROW_BYTES
+    }
+
+    /// Bytes of its rows.
+    pub(crate) const fn row_bytes(&self) -> u64 {
+        (self.lead() + self.bytes).next_multiple_of(ROW_BYTES)
+    }
 }
 
 /// The pager of one card. See the [crate's page](crate) for an example.
@@ -159,10 +178,14 @@ impl Pager {
             Event::CreateObject {
                 request,
                 object,
+                offset,
                 bytes,
                 kind,
                 page_size,
-            } => self.create_object(request, object, (bytes, kind, page_size), out),
+            } => {
+                let range = (offset, bytes);
+                self.create_object(request, object, range, (kind, page_size), out);
+            }
             Event::ObjectHole {
                 object,
                 offset,
@@ -361,11 +384,17 @@ impl Pager {
         }
     }
 
-    /// Bytes of the object that lie on a page.
-    pub(crate) fn bytes_on(&self, page: ObjectPage) -> u64 {
+    /// What of a page is the object's.
+    pub(crate) fn part_on(&self, page: ObjectPage) -> Range<u64> {
         self.objects
             .get(&page.object)
-            .map_or(0, |object| object.bytes_on(page.index))
+            .map_or(0..0, |object| object.part_on(page.index))
+    }
+
+    /// How much of a page that is.
+    pub(crate) fn own_bytes(&self, page: ObjectPage) -> u64 {
+        let own = self.part_on(page);
+        own.end - own.start
     }
 
     /// Size of an object's pages.
@@ -379,15 +408,24 @@ impl Pager {
     pub(crate) fn piece(&self, key: ObjectPage) -> Piece {
         let size = self.page_size_of(key.object);
         let moved = self.pages.get(&key).map_or(0, |page| page.moved);
-        let left = self.bytes_on(key).saturating_sub(moved);
-        let room = match self.host_address(key) {
+        let own = self.part_on(key);
+        let at = (own.start + moved).min(own.end);
+        let left = own.end - at;
+        let buffer = match self.host_address(key) {
             Some(_) => size.bytes(),
             None => PageSize::KIB_4.bytes() << self.buffers.class_for(size),
         };
+        // Pieces but the first begin with a row.
+        let whole = size.bytes() <= buffer;
+        let place = if whole { at } else { at % ROW_BYTES };
+        let room = buffer - place;
         Piece {
-            offset: (key.index << size.bits()) + moved,
+            offset: (key.index << size.bits()) + at,
             bytes: left.min(room),
+            at,
+            place,
             last: left <= room,
+            edge: whole && (own.start > 0 || own.end < size.bytes()),
         }
     }
 

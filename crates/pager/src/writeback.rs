@@ -14,7 +14,6 @@ use crate::page::{ObjectPage, Purpose, Stage, State};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
-use units::ROW_BYTES;
 
 impl Pager {
     /// Decides what a resident page does next. Called whenever a page comes to rest or one of its
@@ -183,7 +182,7 @@ impl Pager {
 
     /// A dirty page is worth writing.
     fn writes_back(&self, key: ObjectPage) -> bool {
-        self.bytes_on(key) > 0
+        !self.part_on(key).is_empty()
             && self
                 .objects
                 .get(&key.object)
@@ -216,14 +215,22 @@ impl Pager {
 
     /// Copies what the buffer holds of what is not saved yet.
     fn copy_piece_out(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
-        let bytes = self.piece(key).bytes.next_multiple_of(ROW_BYTES);
+        let piece = self.piece(key);
         let Some(page) = self.pages.get(&key) else {
             return;
         };
-        if let Some(from) = page.moved_to() {
+        // Of a page that is not all the object's the rest comes along, to see whether it was written.
+        let (at, place, bytes) = match piece.edge {
+            true => (0, 0, page.size.bytes()),
+            false => {
+                let lead = piece.lead();
+                (piece.at - lead, piece.place - lead, piece.row_bytes())
+            }
+        };
+        if let Some(from) = page.place(at) {
             let operation = Operation::CopyOut {
                 from,
-                to: part.address,
+                to: part.address.offset(place),
                 bytes,
                 stripe: page.stripe,
             };
@@ -243,8 +250,16 @@ impl Pager {
             return;
         }
         let mut piece = self.piece(key);
+        let size = self.page_size_of(key.object).bytes();
+        let around = match piece.edge {
+            true => (piece.at, size - piece.at - piece.bytes),
+            false => {
+                let lead = piece.lead();
+                (lead, piece.row_bytes() - lead - piece.bytes)
+            }
+        };
         if self.sabotaged(Sabotage::WriteTail) {
-            piece.bytes = self.page_size_of(key.object).bytes();
+            piece.bytes = size;
         }
         let Some(page) = self.pages.get_mut(&key) else {
             return;
@@ -273,7 +288,8 @@ impl Pager {
             offset: piece.offset,
             bytes: piece.bytes,
             buffer: part.buffer,
-            buffer_offset: part.offset,
+            buffer_offset: part.offset + piece.place,
+            around,
         });
         if piece.last && purpose == Purpose::Clean {
             for step in self.serve(key, out) {

@@ -107,6 +107,7 @@ impl Desk {
         let answer = self.ask(|request| Event::CreateObject {
             request,
             object,
+            offset: 0,
             bytes,
             kind,
             page_size: None,
@@ -355,6 +356,72 @@ fn what_lies_beyond_the_end_is_zero_and_never_written() {
         Ok(Success::Done)
     );
     assert_eq!(desk.pager.resident_pages(), 0);
+}
+
+#[test]
+fn what_lies_before_a_part_of_a_file_is_zero_and_never_written() {
+    let mut desk = Desk::new(4);
+    let object = ObjectId(1);
+    let made = desk.ask(|request| Event::CreateObject {
+        request,
+        object,
+        offset: PAGE + 1000,
+        bytes: 100,
+        kind: FILE,
+        page_size: None,
+    });
+    assert_eq!(result(&made), Ok(Success::Done));
+    let mapped = desk.ask(|request| Event::Map {
+        request,
+        asid: Asid::new(0).unwrap(),
+        address: Some(at(16)),
+        object,
+        offset: PAGE,
+        bytes: 1100,
+        read: true,
+        write: true,
+    });
+    assert!(matches!(result(&mapped), Ok(Success::Mapped(_))));
+    let read = desk.fault(0, 16, true);
+    assert!(
+        matches!(
+            read[..],
+            [Action::ReadObject { offset, bytes: 100, buffer_offset: 1000, .. }]
+            if offset == PAGE + 1000
+        ),
+        "{read:?}"
+    );
+    let load = desk.io(io_of(&read[0]), Ok(100));
+    assert_eq!(names(&load), ["in", "zero", "zero", "install", "reply"]);
+    // From the beginning of the page, how much.
+    let mut covered: Vec<(u64, u64)> = load
+        .iter()
+        .filter_map(|action| match action {
+            Action::Command {
+                operation: Operation::CopyIn { to, bytes, .. } | Operation::Zero { to, bytes, .. },
+                ..
+            } => Some((to.get() % PAGE, *bytes)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(covered[0], (960, 192), "the rows of the bytes");
+    covered.sort_unstable();
+    assert_eq!(covered, [(0, 960), (960, 192), (1152, PAGE - 1152)]);
+    desk.done(id_of(&load[4]), false);
+    let leave = desk.unmap(0, 16, 1);
+    let out = desk.done(id_of(&leave[0]), true);
+    assert!(
+        matches!(out[..], [Action::Command { operation: Operation::CopyOut { bytes, .. }, .. }]
+            if bytes == PAGE),
+        "the whole page, to see what was written around the bytes: {out:?}"
+    );
+    let write = desk.done(id_of(&out[0]), false);
+    let expected = (PAGE + 1000, 100, 1000, (1000, PAGE - 1100));
+    assert!(
+        matches!(write[..], [Action::WriteObject { offset, bytes, buffer_offset, around, .. }]
+            if (offset, bytes, buffer_offset, around) == expected),
+        "{write:?}"
+    );
 }
 
 #[test]
@@ -712,6 +779,7 @@ fn refusals_name_the_thing_and_the_rule() {
     let empty = desk.ask(|request| Event::CreateObject {
         request,
         object: ObjectId(3),
+        offset: 0,
         bytes: 0,
         kind: FILE,
         page_size: None,

@@ -105,6 +105,25 @@ pub enum Error {
         /// The rule, and what to do.
         rule: String,
     },
+    /// A kernel wrote around a mapping, on its first or last page.
+    #[error(
+        "{path}: a kernel wrote outside the {bytes} bytes that are mapped from offset {offset}: first at \
+         {address}, {place}. Nothing of it is in the file, whose mapped bytes were written; map as much as the \
+         kernel writes",
+        path = .path.display()
+    )]
+    Outside {
+        /// Which file.
+        path: PathBuf,
+        /// First byte mapped.
+        offset: u64,
+        /// Bytes mapped.
+        bytes: u64,
+        /// Where the first such byte lies, as the kernel sees it.
+        address: VirtAddr,
+        /// How far from the mapping.
+        place: String,
+    },
     /// Bytes could not be moved between a file and the card.
     #[error("{label}: {direction} of {bytes} bytes at offset {offset} failed: {source}")]
     Transfer {
@@ -140,6 +159,23 @@ pub enum Error {
         expected: u32,
         /// Bytes of the value.
         given: usize,
+    },
+    /// An address that is no multiple of what the kernel's pointers are aligned to.
+    #[error(
+        "kernel {kernel}: argument `{argument}` takes addresses that are multiples of {alignment}, and 0x{address:x} \
+         is {} too high: map from an offset that is a multiple of {alignment}; if the kernel can do with less, \
+         say so in its kernel.toml (alignment)",
+        address % u64::from(*alignment)
+    )]
+    MisalignedPointer {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        argument: String,
+        /// The address.
+        address: u64,
+        /// Bytes of which it should be a multiple.
+        alignment: u32,
     },
     /// An access of the kernel failed; its results are not to be trusted.
     #[error(transparent)]

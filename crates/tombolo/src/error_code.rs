@@ -57,12 +57,16 @@ codes! {
     Transfer = 22, "transfer";
     /// The pager refused: overlap, bad range, no room.
     Pager = 23, "pager";
+    /// A kernel wrote around a mapping, on its first or last page.
+    Outside = 24, "outside";
     /// The kernel has no such argument.
     NoSuchArgument = 30, "no-such-argument";
     /// The value does not fit the argument.
     ArgumentSize = 31, "argument-size";
     /// The slot is running, or not, against what the call needs.
     SlotState = 32, "slot-state";
+    /// The address is no multiple of what the kernel's pointers are aligned to.
+    MisalignedPointer = 33, "misaligned-pointer";
     /// An access of the kernel failed.
     Access = 40, "access";
     /// The kernel broke a rule of the slot boundary.
@@ -104,6 +108,8 @@ impl Error {
             Self::NoSuchPageSize { .. } | Self::CardMemory { .. } => ErrorCode::Configuration,
             Self::File { .. } => ErrorCode::File,
             Self::Unmappable { .. } => ErrorCode::Unmappable,
+            Self::Outside { .. } => ErrorCode::Outside,
+            Self::MisalignedPointer { .. } => ErrorCode::MisalignedPointer,
             Self::NoSuchArgument { .. } => ErrorCode::NoSuchArgument,
             Self::ArgumentSize { .. } => ErrorCode::ArgumentSize,
             Self::Access(_) => ErrorCode::Access,

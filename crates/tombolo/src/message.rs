@@ -132,6 +132,15 @@ pub(crate) enum Request {
         /// How long.
         slice: Picoseconds,
     },
+    /// Let virtual time pass until a kernel signals, at most for `slice`.
+    Await {
+        /// Which kernel.
+        load: LoadId,
+        /// What is waited for.
+        signal: Signal,
+        /// How long.
+        slice: Picoseconds,
+    },
     /// Let virtual time pass until one of several kernels is done, at most for `slice`.
     PollAny {
         /// Which kernels.
@@ -153,6 +162,22 @@ pub(crate) enum Request {
     },
     /// Where did the time go?
     Report,
+}
+
+/// What a program waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// A register holds a value in the bits of a mask.
+    Register {
+        /// Byte offset.
+        offset: u32,
+        /// The bits that count.
+        mask: u32,
+        /// What they shall be.
+        value: u32,
+    },
+    /// The kernel's interrupt: one that has not been waited for yet.
+    Interrupt,
 }
 
 /// How far a run is.
@@ -194,7 +219,7 @@ pub(crate) enum Reply {
         /// Address of the first byte of the range.
         address: VirtAddr,
     },
-    /// To `ReadRegister`.
+    /// To `ReadRegister`; to `Await`: what the register holds, or how many interrupts there were.
     Register(u32),
     /// To `Poll`: the kernel is still at it.
     Running(Progress),

@@ -83,6 +83,11 @@ pub struct Report {
     pub paging: PagingReport,
     /// What the card counted.
     pub statistics: Statistics,
+    /// SHA-256 over the bytes that moved between files and the card, with direction and place, in order. Part of
+    /// the hash, which so covers results too: of what has been written back.
+    pub bytes_hash: String,
+    /// What the user might want to change.
+    pub notes: Vec<String>,
 }
 
 impl Report {
@@ -217,6 +222,9 @@ impl fmt::Display for Report {
                 stream.shell_stall_cycles,
                 stream.kernel_stall_cycles
             )?;
+        }
+        for note in &self.notes {
+            writeln!(f, "note: {note}")?;
         }
         write!(
             f,

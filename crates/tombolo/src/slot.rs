@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::link::{unexpected, Link};
-use crate::message::{LoadId, Progress, Reply, Request};
+use crate::message::{LoadId, Progress, Reply, Request, Signal};
 use card::kernel::{Argument, Manifest};
 use card::SlotId;
 use units::{Picoseconds, VirtAddr};
@@ -64,7 +64,8 @@ impl Slot {
     /// it is set again or another kernel is loaded: also after a run that failed.
     ///
     /// # Errors
-    /// [`Error::NoSuchArgument`], [`Error::ArgumentSize`].
+    /// [`Error::NoSuchArgument`], [`Error::ArgumentSize`]; [`Error::MisalignedPointer`] for an address that
+    /// the kernel would take for another one.
     pub fn set_bytes(&self, argument: &str, value: &[u8]) -> Result<(), Error> {
         let found = self.argument(argument)?;
         if value.len() != found.bytes as usize {
@@ -73,6 +74,16 @@ impl Slot {
                 argument: argument.to_owned(),
                 expected: found.bytes,
                 given: value.len(),
+            });
+        }
+        let low = value.iter().take(8).rev();
+        let address = low.fold(0, |word, &byte| word << 8 | u64::from(byte));
+        if address % u64::from(found.alignment.max(1)) != 0 {
+            return Err(Error::MisalignedPointer {
+                kernel: self.manifest.name.clone(),
+                argument: argument.to_owned(),
+                address,
+                alignment: found.alignment,
             });
         }
         let words = value.chunks(4).map(|chunk| {
@@ -115,10 +126,11 @@ impl Slot {
         self.set(argument, address.get())
     }
 
-    /// Starts the kernel with the arguments set so far.
+    /// Starts the kernel with the arguments set so far. One with registers of its own (`user_managed`) runs since
+    /// it was loaded; for it this ends the reset that follows a failure, and sets its arguments.
     ///
     /// # Errors
-    /// It is running, or has no `ap_start`.
+    /// It is running, or has no registers (`ap_ctrl_none`).
     pub fn start(&self) -> Result<(), Error> {
         self.link.tell(Request::Start { load: self.load })
     }
@@ -176,6 +188,63 @@ impl Slot {
             Reply::Finished(now) => Ok(RunState::Done(now)),
             Reply::Running(now) => Ok(RunState::Running(now)),
             other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Waits until the bits of `mask` in a register of the kernel are those of `value`, at most until `deadline`
+    /// of virtual time from now, and serves its faults meanwhile; gives what the register holds then. The register
+    /// is read every microsecond or so.
+    ///
+    /// For kernels with registers of their own (`user_managed`), whose program is the only one to know them.
+    ///
+    /// # Errors
+    /// As [`join`](Slot::join): an access failed, the kernel broke a rule, the deadline passed. The slot is in reset
+    /// then; [`start`](Slot::start) ends that.
+    pub fn wait_register(
+        &self,
+        offset: u32,
+        mask: u32,
+        value: u32,
+        deadline: Option<Picoseconds>,
+    ) -> Result<u32, Error> {
+        let signal = Signal::Register {
+            offset,
+            mask,
+            value,
+        };
+        self.await_signal(signal, deadline)
+    }
+
+    /// Waits for the interrupt of a kernel with registers of its own, and serves its faults meanwhile; gives how
+    /// many there have been since the last wait. What they mean, and how the kernel takes them back, is its
+    /// program's affair.
+    ///
+    /// # Errors
+    /// As [`wait_register`](Slot::wait_register); the kernel has `ap_start`, and says when it is done.
+    pub fn wait_interrupt(&self, deadline: Option<Picoseconds>) -> Result<u32, Error> {
+        self.await_signal(Signal::Interrupt, deadline)
+    }
+
+    fn await_signal(&self, signal: Signal, deadline: Option<Picoseconds>) -> Result<u32, Error> {
+        let load = self.load;
+        let mut left = deadline;
+        loop {
+            let slice = left.map_or(SLICE, |left| SLICE.min(left));
+            let request = Request::Await {
+                load,
+                signal,
+                slice,
+            };
+            match self.link.call(request)? {
+                Reply::Register(value) => return Ok(value),
+                Reply::Running(_) => {}
+                other => return Err(unexpected(&other)),
+            }
+            left = left.map(|left| left - slice);
+            if left == Some(Picoseconds::ZERO) {
+                self.link.tell(Request::Expire { load })?;
+                return Err(Error::Interrupted);
+            }
         }
     }
 

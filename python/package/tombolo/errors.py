@@ -75,6 +75,12 @@ class PagerError(Error):
     code = 23
 
 
+class OutsideError(Error):
+    """A kernel wrote around a mapping, on its first or last page; nothing of that is in the file."""
+
+    code = 24
+
+
 class NoSuchArgumentError(Error, LookupError):
     """The kernel has no argument of that name; the message lists those it has."""
 
@@ -91,6 +97,12 @@ class SlotStateError(Error):
     """The slot is running, or not, against what the call needs."""
 
     code = 32
+
+
+class MisalignedPointerError(Error, ValueError):
+    """An address is no multiple of what the kernel's pointers are aligned to."""
+
+    code = 33
 
 
 class AccessError(Error):

@@ -60,7 +60,7 @@ use slot::{Loaded, Slot};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use table::{Answer, Space};
-use units::{Asid, HostAddr, Picoseconds, Stripe, TableGeometry};
+use units::{Asid, HostAddr, PageSizes, Picoseconds, Stripe, TableGeometry};
 
 /// A card without RTL and without time.
 pub struct FunctionalCard {
@@ -121,6 +121,7 @@ impl FunctionalCard {
                 queues: config.queues,
                 translated: config.translated,
                 page_sizes: config.page_sizes,
+                l1_sizes: PageSizes::default(),
                 clock_period: Picoseconds::ZERO,
             },
             queue_limit: config.queue,

@@ -96,7 +96,7 @@ pub enum Rule {
     #[error("{0} ports: a kernel has at most 8")]
     TooManyPorts(usize),
     /// An argument in the control registers.
-    #[error("0x{0:x} is below 0x10: the first 16 bytes are the control registers")]
+    #[error("0x{0:x} is below 0x10: the first 16 bytes are the control registers (of all but `user_managed` kernels)")]
     OffsetReserved(u32),
     /// An argument between words.
     #[error("0x{0:x} is not a multiple of 4")]
@@ -127,6 +127,12 @@ pub enum Rule {
     /// A pointer of another size than an address.
     #[error("{0} bytes: a pointer (an argument with a port) is 8 bytes")]
     PointerBytes(u32),
+    /// An alignment that is none.
+    #[error("{0} bytes: a pointer's alignment is a power of two from 1 to 4096")]
+    Alignment(u32),
+    /// An alignment of what is no address.
+    #[error("`alignment` belongs to pointers: give `port` and `access` too, or leave it out")]
+    AlignmentWithoutPort,
     /// A pointer through a port that is not there.
     #[error("there is no port `{0}`")]
     NoSuchPort(String),

@@ -96,6 +96,8 @@ pub struct Argument {
     pub port: Option<usize>,
     /// For pointers: what the kernel does with the memory. `Read` for scalars.
     pub access: AccessMode,
+    /// For pointers: the address is a multiple of so many bytes. 1 for scalars.
+    pub alignment: u32,
     /// One line for people.
     pub description: String,
 }

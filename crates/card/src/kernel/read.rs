@@ -13,6 +13,9 @@ use toml::Spanned;
 const MAX_PORTS: usize = 8;
 const MAX_NAME: usize = 64;
 const FIRST_ARGUMENT: u32 = 0x10;
+/// A row: what most kernels move at once, and ignore the low bits for.
+const DEFAULT_ALIGNMENT: u32 = 64;
+const MAX_ALIGNMENT: u32 = 4096;
 const CONTROL_WINDOW: u32 = 0x1_0000;
 
 #[derive(Deserialize)]
@@ -62,6 +65,8 @@ struct RawArgument {
     #[serde(default)]
     access: Option<Spanned<AccessMode>>,
     #[serde(default)]
+    alignment: Option<Spanned<u32>>,
+    #[serde(default)]
     description: String,
 }
 
@@ -69,6 +74,14 @@ struct RawArgument {
 struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
+}
+
+/// The first offset of an argument. Raw registers belong to the kernel from the first one on.
+fn first_argument(control: ControlProtocol) -> u32 {
+    match control {
+        ControlProtocol::UserManaged => 0,
+        _ => FIRST_ARGUMENT,
+    }
 }
 
 /// Where the names of files stand in the text, for the checks that need a file system.
@@ -183,7 +196,7 @@ impl Reader<'_> {
         let sources = self.sources(kernel.sources)?;
         let libraries = self.libraries(kernel.libraries)?;
         let ports = self.ports(raw.port)?;
-        let arguments = self.arguments(raw.argument, &ports)?;
+        let arguments = self.arguments(raw.argument, first_argument(control), &ports)?;
         Ok(Manifest {
             name,
             description: kernel.description,
@@ -287,19 +300,22 @@ impl Reader<'_> {
     fn arguments(
         &self,
         raw: Vec<RawArgument>,
+        first: u32,
         ports: &[Port],
     ) -> Result<Vec<Argument>, KernelError> {
         let mut seen = HashSet::new();
         let mut arguments: Vec<Argument> = Vec::new();
         for argument in raw {
-            self.place(&argument, &arguments)?;
+            self.place(&argument, first, &arguments)?;
             let (port, access) = self.pointer(&argument, ports)?;
+            let alignment = self.alignment(&argument)?;
             arguments.push(Argument {
                 name: self.unique("argument.name", argument.name, &mut seen)?,
                 offset: argument.offset.into_inner(),
                 bytes: argument.bytes.into_inner(),
                 port,
                 access,
+                alignment,
                 description: argument.description,
             });
         }
@@ -307,11 +323,16 @@ impl Reader<'_> {
     }
 
     /// Checks offset and size against the window and the arguments before.
-    fn place(&self, argument: &RawArgument, before: &[Argument]) -> Result<(), KernelError> {
+    fn place(
+        &self,
+        argument: &RawArgument,
+        first: u32,
+        before: &[Argument],
+    ) -> Result<(), KernelError> {
         let offset = *argument.offset.get_ref();
         let bytes = *argument.bytes.get_ref();
         let at_offset = |rule| Err(self.broken("argument.offset", argument.offset.span(), rule));
-        if offset < FIRST_ARGUMENT {
+        if offset < first {
             return at_offset(Rule::OffsetReserved(offset));
         }
         if offset % 4 != 0 {
@@ -336,6 +357,21 @@ impl Reader<'_> {
                 end: other.offset + other.bytes - 1,
             }),
         }
+    }
+
+    /// What the address in a pointer is a multiple of; 1 for a scalar.
+    fn alignment(&self, argument: &RawArgument) -> Result<u32, KernelError> {
+        let is_pointer = argument.port.is_some();
+        let Some(alignment) = &argument.alignment else {
+            return Ok(if is_pointer { DEFAULT_ALIGNMENT } else { 1 });
+        };
+        let bytes = *alignment.get_ref();
+        let rule = match is_pointer {
+            false => Rule::AlignmentWithoutPort,
+            true if !bytes.is_power_of_two() || bytes > MAX_ALIGNMENT => Rule::Alignment(bytes),
+            true => return Ok(bytes),
+        };
+        Err(self.broken("argument.alignment", alignment.span(), rule))
     }
 
     /// The port of a pointer and what it does there; for a scalar no port.

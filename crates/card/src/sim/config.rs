@@ -135,6 +135,14 @@ impl ShellConfig {
         PageSize::from_class(class).map_or_else(PageSizes::default, PageSizes::from)
     }
 
+    /// Sizes of pages that an L1 TLB has entries of.
+    pub fn l1_sizes(&self) -> PageSizes {
+        let paged = self.translator == Translator::Paged;
+        let own = self.l1.iter().filter(|_| paged);
+        own.filter_map(|l1| PageSize::from_class(l1.page_bits.checked_sub(12)?))
+            .fold(PageSizes::default(), PageSizes::with)
+    }
+
     /// The rule that the configuration breaks, if any.
     pub fn broken_rule(&self) -> Option<String> {
         let channel_bits = self.channels.max(1).ilog2() + u32::from(self.channel_bytes_log2);

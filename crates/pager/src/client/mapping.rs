@@ -62,11 +62,11 @@ impl Pager {
                 page,
             });
         }
-        if offset >= known.bytes {
+        if offset >= known.end {
             return Err(PagerError::OffsetPastEnd {
                 object,
                 offset,
-                bytes: known.bytes,
+                bytes: known.end,
             });
         }
         let pages = bytes.div_ceil(page.bytes());

@@ -18,7 +18,8 @@ impl Pager {
         &mut self,
         request: RequestId,
         object: ObjectId,
-        (bytes, kind, page_size): (u64, ObjectKind, Option<PageSize>),
+        (offset, bytes): (u64, u64),
+        (kind, page_size): (ObjectKind, Option<PageSize>),
         out: &mut Vec<Action>,
     ) {
         let page = page_size.unwrap_or(self.page_size);
@@ -43,7 +44,8 @@ impl Pager {
             Entry::Vacant(free) => Ok(free),
         };
         let result = free.map(|free| {
-            free.insert(Object::new(bytes, kind, page));
+            let range = offset..offset.saturating_add(bytes);
+            free.insert(Object::new(range, kind, page));
             Success::Done
         });
         out.push(answer(request, result));

@@ -41,8 +41,9 @@ impl World {
             address = VirtAddr::truncated(piece.start + (page << bits) + row * ROW);
             let offset = ((piece.first + page) << bits) + row * ROW;
             let bytes = self.model.objects.get(&piece.object).map_or(0, |o| o.bytes);
-            if offset >= bytes {
-                // What is written beyond the end is lost by rule.
+            let start = self.host.starts.get(&piece.object).copied();
+            if offset >= bytes || offset < start.unwrap_or_default() {
+                // What is written beyond the ends is lost by rule.
                 write = false;
             }
         }
@@ -181,6 +182,12 @@ impl World {
             0 => page * (1 + self.rng.below(6) as u64),
             _ => 1 + self.rng.next() % (8 * page),
         };
+        // Where it begins in its file, and behind its end.
+        let start = match self.rng.percent(30) {
+            true => self.rng.next() % page / ROW * ROW,
+            false => 0,
+        };
+        let bytes = start + bytes;
         let rows = bytes.div_ceil(ROW);
         let kind = match self.rng.below(8) {
             0..=1 => ObjectKind::Anonymous,
@@ -191,13 +198,13 @@ impl World {
         };
         let mut content = vec![0; rows as usize];
         if !kind.starts_zero() {
-            for row in &mut content {
+            for row in &mut content[(start / ROW) as usize..] {
                 *row = self.next_stamp;
                 self.next_stamp += 1;
             }
         }
         let hole = (!kind.starts_zero() && self.rng.percent(40)).then(|| {
-            let offset = self.rng.next() % bytes;
+            let offset = start + self.rng.next() % (bytes - start);
             (offset, 1 + self.rng.next() % (bytes - offset))
         });
         if let Some((offset, length)) = hole {
@@ -209,6 +216,7 @@ impl World {
         }
         self.host.disk.insert(object, content.clone());
         self.host.bytes.insert(object, bytes);
+        self.host.starts.insert(object, start);
         let model = ObjectModel {
             bytes,
             kind,
@@ -222,7 +230,8 @@ impl World {
         self.ask(Wish::CreateObject, |request| Event::CreateObject {
             request,
             object,
-            bytes,
+            offset: start,
+            bytes: bytes - start,
             kind,
             page_size: (!default).then_some(page_size),
         })?;

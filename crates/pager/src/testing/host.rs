@@ -38,7 +38,9 @@ pub(super) struct Host {
     pub(super) buffers: Vec<Vec<u64>>,
     /// What is stored, by row.
     pub(super) disk: BTreeMap<ObjectId, Vec<u64>>,
-    /// Exact lengths.
+    /// Where they begin in their files.
+    pub(super) starts: BTreeMap<ObjectId, u64>,
+    /// Where they end.
     pub(super) bytes: BTreeMap<ObjectId, u64>,
     io: Vec<Io>,
     /// Writes fail.
@@ -58,6 +60,7 @@ impl Host {
         Self {
             buffers: vec![vec![POISON; (buffer_bytes / ROW) as usize]; buffers],
             disk: BTreeMap::new(),
+            starts: BTreeMap::new(),
             bytes: BTreeMap::new(),
             io: Vec::new(),
             full: false,
@@ -114,13 +117,15 @@ impl Host {
                 bytes,
                 buffer,
                 buffer_offset,
+                around: _,
             } => (true, io, object, offset, bytes, buffer, buffer_offset),
             _ => return Ok(()),
         };
         let length = self.bytes.get(&object).copied().unwrap_or_default();
-        if bytes == 0 || offset + bytes > length {
+        let start = self.starts.get(&object).copied().unwrap_or_default();
+        if bytes == 0 || offset < start || offset + bytes > length {
             return Err(format!(
-                "{bytes} bytes at {offset} of {object}, which has {length}"
+                "{bytes} bytes at {offset} of {object}, which is {start}..{length}"
             ));
         }
         let mut new = Io {

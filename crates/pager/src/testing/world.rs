@@ -329,7 +329,8 @@ impl World {
                 let (page, size) = self.model.page_of(*object, *offset);
                 self.tally.writes += 1;
                 // A page that is larger than a buffer is written in pieces.
-                let later = offset % size.bytes() != 0;
+                let start = self.host.starts.get(object).copied().unwrap_or_default();
+                let later = *offset > start.max(page.index << size.bits());
                 self.tally.pieces += u64::from(later);
                 let end = (page.index + 1) << size.bits();
                 let length = self.host.bytes.get(object).copied().unwrap_or_default();

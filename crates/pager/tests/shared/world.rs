@@ -140,6 +140,7 @@ impl World {
         world.ask(|request| Event::CreateObject {
             request,
             object: OBJECT,
+            offset: 0,
             bytes: pages * PAGE,
             kind,
             page_size: None,

@@ -1,5 +1,11 @@
-//! Files as objects of the pager: one object a file, however often it is mapped.
+//! Ranges of files as objects of the pager: one object a range, however often it is mapped.
+//!
+//! What is mapped is exact to the byte. A page at the edge of a range has only the range's bytes, and
+//! zeroes around them, and only they are written back. So different ranges of a file never share a page on
+//! the card, and ranges that overlap would show different bytes after a write: they are refused, unless
+//! nobody writes.
 
+use super::stray::Stray;
 use super::Owner;
 use crate::error::Error;
 use pager::{Event, ObjectId, ObjectKind, Success};
@@ -8,7 +14,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use units::{Asid, PageSize, VirtAddr};
+use units::{Asid, PageSize, PageSizes, VirtAddr};
 
 /// A range to map, and how.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +34,8 @@ struct Object {
     id: ObjectId,
     file: Arc<File>,
     label: String,
-    bytes: u64,
+    /// Of the whole file.
+    length: u64,
     writable: bool,
     page_size: PageSize,
     mappings: u32,
@@ -39,12 +46,31 @@ struct Mapped {
     space: Asid,
     address: VirtAddr,
     bytes: u64,
-    identity: Identity,
+    view: View,
     writable: bool,
 }
 
 /// Device and inode.
 type Identity = (u64, u64);
+
+/// A range of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct View {
+    identity: Identity,
+    offset: u64,
+    bytes: u64,
+}
+
+impl View {
+    const fn end(self) -> u64 {
+        self.offset.saturating_add(self.bytes)
+    }
+
+    /// Bytes of a file that both show.
+    fn overlaps(self, other: Self) -> bool {
+        self.identity == other.identity && self.offset < other.end() && other.offset < self.end()
+    }
+}
 
 /// A file whose bytes must outlive a crash of the machine.
 #[derive(Debug)]
@@ -59,8 +85,12 @@ pub(super) struct Durable {
 /// The files that are mapped.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    objects: BTreeMap<Identity, Object>,
+    objects: BTreeMap<View, Object>,
     mappings: Vec<Mapped>,
+    /// What kernels wrote around objects, until it is told.
+    strays: BTreeMap<ObjectId, Stray>,
+    /// Page sizes that were used.
+    pub(super) page_sizes: BTreeSet<PageSize>,
     /// Those of which storage may have lost bytes. The system says so once and counts its pages as clean
     /// from then on, so a later attempt that goes well would prove nothing.
     doubtful: BTreeSet<Identity>,
@@ -90,7 +120,7 @@ impl Files {
             .iter()
             .filter(|m| m.space == space && m.writable)
             .filter(|m| m.address.get() < end && address.get() < m.address.get() + m.bytes)
-            .filter_map(|m| Some((m.identity, self.objects.get(&m.identity)?)))
+            .filter_map(|m| Some((m.view.identity, self.objects.get(&m.view)?)))
             .map(|(identity, object)| Durable {
                 identity,
                 file: object.file.clone(),
@@ -99,6 +129,54 @@ impl Files {
             })
             .collect()
     }
+
+    fn shows(&self, identity: Identity) -> bool {
+        self.objects.keys().any(|view| view.identity == identity)
+    }
+
+    /// A kernel wrote around an object.
+    pub(super) fn strayed(&mut self, object: ObjectId, stray: Stray) {
+        self.strays.entry(object).or_insert(stray);
+    }
+
+    /// What kernels wrote around the objects in a range, as an error; each is told once.
+    pub(super) fn take_stray(
+        &mut self,
+        space: Asid,
+        address: VirtAddr,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        let end = address.get().saturating_add(bytes);
+        let inside = |m: &&Mapped| {
+            m.space == space && m.address.get() < end && address.get() < m.address.get() + m.bytes
+        };
+        for mapped in self.mappings.iter().filter(inside) {
+            let Some(object) = self.objects.get(&mapped.view) else {
+                continue;
+            };
+            if let Some(stray) = self.strays.remove(&object.id) {
+                let base = mapped.view.offset / object.page_size.bytes() * object.page_size.bytes();
+                let range = mapped.view.offset..mapped.view.end();
+                let first = VirtAddr::truncated(mapped.address.get() + (stray.offset - base));
+                return Err(stray.told(&object.label, range, first));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The page size for a range. A page is no larger than what lies behind it, beyond the usual 2 MiB: who asks
+/// for pages of 1 GiB for a small file means large ones, and not a gibibyte of zeroes.
+fn page_for(asked: PageSize, sizes: PageSizes, bytes: u64) -> PageSize {
+    let enough = bytes.max(PageSize::MIB_2.bytes());
+    if asked.bytes() <= enough || !sizes.contains(asked) {
+        return asked;
+    }
+    let smaller = (PageSize::MIB_2.class()..asked.class()).rev();
+    let mut smaller = smaller.filter_map(PageSize::from_class);
+    smaller
+        .find(|&size| size.bytes() <= enough && sizes.contains(size))
+        .unwrap_or(asked)
 }
 
 /// Makes a file one of zeroes; one that cannot get the size is as it was.
@@ -137,9 +215,13 @@ impl Owner {
             what: "looking at it",
             source,
         })?;
-        let identity = (metadata.dev(), metadata.ino());
+        let view = View {
+            identity: (metadata.dev(), metadata.ino()),
+            offset: range.offset,
+            bytes: range.bytes,
+        };
         let length = range.fresh.unwrap_or(metadata.len());
-        let (object, page) = self.object(identity, file, &label, length, range)?;
+        let (object, page) = self.object(view, file, &label, length, range)?;
         // The pager maps whole pages of the object; the client gets the byte that it asked for.
         let lead = range.offset % page.bytes();
         let address = match range.address {
@@ -175,7 +257,7 @@ impl Owner {
                 return Err(Error::Internal("a mapping without an address".into()));
             }
             Err(error) => {
-                self.close_unmapped(identity)?;
+                self.close_unmapped(view)?;
                 return Err(named(error, object, &label));
             }
         };
@@ -183,11 +265,11 @@ impl Owner {
             space,
             address: mapped.address,
             bytes: mapped.bytes,
-            identity,
+            view,
             writable: range.write,
         });
         let mut emptied = Ok(());
-        if let Some(object) = self.files.objects.get_mut(&identity) {
+        if let Some(object) = self.files.objects.get_mut(&view) {
             object.mappings += 1;
             // Everything that can be refused has been checked, and no time has passed since.
             if let Some(bytes) = range.fresh {
@@ -208,44 +290,63 @@ impl Owner {
             .ok_or_else(|| Error::Internal("a mapping beyond the address space".into()))
     }
 
-    /// The object of a file: the one there is, or a new one.
+    /// The object of a range of a file: the one there is, or a new one.
     fn object(
         &mut self,
-        identity: Identity,
+        view: View,
         file: File,
         label: &str,
-        bytes: u64,
+        length: u64,
         range: Range,
     ) -> Result<(ObjectId, PageSize), Error> {
-        if let Some(object) = self.files.objects.get(&identity) {
-            let rule = if range.fresh.is_some() {
-                Some("it is mapped already, and cannot be made anew; unmap it first".to_owned())
-            } else if range.write && !object.writable {
+        let refused = |rule: String| Error::Unmappable {
+            path: label.into(),
+            rule,
+        };
+        if range.fresh.is_some() && self.files.shows(view.identity) {
+            let rule = "it is mapped already, and cannot be made anew; unmap it first";
+            return Err(refused(rule.to_owned()));
+        }
+        let page_size = range.page_size.unwrap_or(self.options.page_size);
+        let sizes = self.card.description().page_sizes;
+        let page_size = page_for(page_size, sizes, range.bytes);
+        if let Some(object) = self.files.objects.get(&view) {
+            let rule = if range.write && !object.writable {
                 Some("it is mapped read-only already; make the writable mapping first".to_owned())
-            } else if object.bytes != bytes {
+            } else if object.length != length {
                 Some(format!(
-                    "it is mapped already and has changed its size from {} to {bytes} bytes since; \
+                    "it is mapped already and has changed its size from {} to {length} bytes since; \
                      unmap it first",
-                    object.bytes
+                    object.length
                 ))
-            } else if range.page_size.is_some_and(|page| page != object.page_size) {
+            } else if range.page_size.is_some() && page_size != object.page_size {
                 Some(format!(
-                    "it is mapped already with pages of {}, and a file has pages of one size; unmap it \
-                     first or ask for that size",
+                    "it is mapped already with pages of {}, and a range of a file has pages of one \
+                     size; unmap it first or ask for that size",
                     object.page_size
                 ))
             } else {
                 None
             };
             return match rule {
-                Some(rule) => Err(Error::Unmappable {
-                    path: label.into(),
-                    rule,
-                }),
+                Some(rule) => Err(refused(rule)),
                 None => Ok((object.id, object.page_size)),
             };
         }
-        let page_size = range.page_size.unwrap_or(self.options.page_size);
+        let mut others = self.files.objects.iter();
+        let clash = |(other, object): &(&View, &Object)| {
+            view.overlaps(**other) && (range.write || object.writable)
+        };
+        if let Some((other, _)) = others.find(clash) {
+            return Err(refused(format!(
+                "its bytes {} to {} are mapped already, and {} to {} overlap them: mappings of a file show \
+                 the same range or ranges apart, unless none is writable. Map one range that holds both",
+                other.offset,
+                other.end() - 1,
+                view.offset,
+                view.end().saturating_sub(1)
+            )));
+        }
         self.files.next += 1;
         let id = ObjectId(self.files.next);
         let kind = ObjectKind::File {
@@ -255,7 +356,8 @@ impl Owner {
         self.ask(|request| Event::CreateObject {
             request,
             object: id,
-            bytes,
+            offset: range.offset,
+            bytes: range.bytes,
             kind,
             page_size: Some(page_size),
         })
@@ -264,12 +366,13 @@ impl Owner {
             id,
             file: Arc::new(file),
             label: label.to_owned(),
-            bytes,
+            length,
             writable: range.write,
             page_size,
             mappings: 0,
         };
-        self.files.objects.insert(identity, object);
+        self.files.objects.insert(view, object);
+        self.files.page_sizes.insert(page_size);
         Ok((id, page_size))
     }
 
@@ -287,10 +390,11 @@ impl Owner {
             address,
             bytes,
         });
+        let stray = self.files.take_stray(space, address, bytes);
         let end = address.get().saturating_add(bytes);
         self.forget_files(space, Some((address.get(), end)));
         result?;
-        self.make_durable(&durable)
+        self.make_durable(&durable).and(stray)
     }
 
     /// Puts files on storage: all of them, whatever becomes of one.
@@ -308,7 +412,7 @@ impl Owner {
             } else {
                 continue;
             };
-            if self.files.objects.contains_key(&durable.identity) {
+            if self.files.shows(durable.identity) {
                 self.files.doubtful.insert(durable.identity);
             }
             result = result.and(Err(Error::File {
@@ -327,23 +431,23 @@ impl Owner {
             let (start, end) = (mapped.address.get(), mapped.address.get() + mapped.bytes);
             let inside = range.is_none_or(|(from, to)| from < end && start < to);
             if mapped.space == space && inside {
-                gone.push(mapped.identity);
+                gone.push(mapped.view);
                 return false;
             }
             true
         });
-        for identity in gone {
-            if let Some(object) = self.files.objects.get_mut(&identity) {
+        for view in gone {
+            if let Some(object) = self.files.objects.get_mut(&view) {
                 object.mappings = object.mappings.saturating_sub(1);
             }
-            if let Err(error) = self.close_unmapped(identity) {
+            if let Err(error) = self.close_unmapped(view) {
                 tracing::warn!(%error, "a file could not be closed");
             }
         }
     }
 
-    fn close_unmapped(&mut self, identity: Identity) -> Result<(), Error> {
-        let Some(object) = self.files.objects.get(&identity) else {
+    fn close_unmapped(&mut self, view: View) -> Result<(), Error> {
+        let Some(object) = self.files.objects.get(&view) else {
             return Ok(());
         };
         if object.mappings > 0 {
@@ -363,8 +467,11 @@ impl Owner {
                 discard: true,
             })?;
         }
-        self.files.objects.remove(&identity);
-        self.files.doubtful.remove(&identity);
+        self.files.objects.remove(&view);
+        self.files.strays.remove(&id);
+        if !self.files.shows(view.identity) {
+            self.files.doubtful.remove(&view.identity);
+        }
         Ok(())
     }
 }

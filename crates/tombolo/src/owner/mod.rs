@@ -5,9 +5,12 @@
 mod files;
 mod guard;
 mod handles;
+mod managed;
+mod moved;
 mod pump;
 mod service;
 mod slots;
+mod stray;
 mod trace;
 mod translate;
 
@@ -21,6 +24,7 @@ use card::{Card, SlotId, WorkId};
 use files::Files;
 pub use handles::Planted;
 use handles::{Handles, MappedRange};
+use moved::MovedBytes;
 use pager::fetch::ReadAhead;
 use pager::placement::SpacePlacement;
 use pager::{
@@ -34,7 +38,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use timeline::Timeline;
-use units::{Asid, CardAddr, PageSize, Picoseconds};
+use units::{Asid, CardAddr, PageSize, PageSizes, Picoseconds, VirtAddr};
 
 /// Whether files count as being in the host's page cache, for the cost of reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,6 +128,7 @@ pub(crate) struct Owner {
     draining: Option<RangeInclusive<u8>>,
     fault_time: Picoseconds,
     runs: Vec<RunReport>,
+    moved: MovedBytes,
 }
 
 impl Owner {
@@ -212,6 +217,7 @@ impl Owner {
             draining: None,
             fault_time: Picoseconds::ZERO,
             runs: Vec::new(),
+            moved: MovedBytes::default(),
         })
     }
 
@@ -289,8 +295,10 @@ impl Owner {
                     address,
                     bytes,
                 };
-                self.ask(request)?;
-                self.make_durable(&files).map(|()| Reply::Done)
+                let result = self.ask(request);
+                let stray = self.files.take_stray(space, address, bytes);
+                result?;
+                self.make_durable(&files).and(stray).map(|()| Reply::Done)
             }
             Request::Prefetch { mapping } => {
                 let range = self.handles.mapping(mapping)?;
@@ -320,6 +328,11 @@ impl Owner {
                 .map(Reply::Register),
             Request::Start { load } => self.start(self.slot_of(load)?).map(|()| Reply::Done),
             Request::Poll { load, slice } => self.poll(self.slot_of(load)?, slice),
+            Request::Await {
+                load,
+                signal,
+                slice,
+            } => self.await_signal(self.slot_of(load)?, signal, slice),
             Request::PollAny { loads, slice } => {
                 let slots = loads.into_iter().map(|load| self.slot_of(load));
                 let slots: Vec<SlotId> = slots.collect::<Result<_, _>>()?;
@@ -359,8 +372,25 @@ impl Owner {
             time: self.card.now(),
             runs: self.runs.clone(),
             paging: PagingReport::new(self.pager.statistics(), self.fault_time),
+            bytes_hash: self.moved.hex(),
+            notes: self.notes(),
             statistics: self.card.statistics()?,
         })
+    }
+
+    /// What the user might want to change.
+    fn notes(&self) -> Vec<String> {
+        let l1 = self.card.description().l1_sizes;
+        let slow = self.files.page_sizes.iter();
+        let slow = slow.filter(|&&size| l1 != PageSizes::default() && !l1.contains(size));
+        slow.map(|size| {
+            format!(
+                "pages of {size} were used, and no L1 TLB has that size: each of its entries serves a smaller \
+                 part of such a page, so bursts miss more often. The shell has L1 TLBs for {l1}: take pages of \
+                 such a size, or give the shell an L1 TLB of this one"
+            )
+        })
+        .collect()
     }
 
     fn create_space(
@@ -400,8 +430,13 @@ impl Owner {
         if let Some(used) = self.spaces.get_mut(usize::from(space.get())) {
             *used = false;
         }
+        let everything = 1 << VirtAddr::BITS;
+        let stray = self
+            .files
+            .take_stray(space, VirtAddr::default(), everything);
         self.forget_files(space, None);
-        result.map(|_| Reply::Done)
+        result?;
+        stray.map(|()| Reply::Done)
     }
 
     fn take_request(&mut self) -> RequestId {

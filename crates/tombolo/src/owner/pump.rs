@@ -246,8 +246,10 @@ impl Owner {
                 bytes,
                 buffer,
                 buffer_offset,
+                around,
             } => {
                 let at = u64::from(buffer.0) * self.buffer_bytes + buffer_offset;
+                self.look_around(object, (offset, bytes), at, around);
                 self.start_transfer(Direction::Write, io, object, offset, bytes, at)?;
             }
             Action::ProtectHost { object, .. } => {
@@ -325,6 +327,10 @@ impl Owner {
             (Direction::Write, FileState::Cold) => HostWork::StorageWrite { bytes },
         };
         let memory_offset = at as usize;
+        if direction == Direction::Write {
+            let place = (memory_offset, bytes as usize);
+            self.moved.note(direction, offset, &self.buffers, place);
+        }
         self.io.start(Transfer {
             id: TransferId(io.0),
             direction,
@@ -351,7 +357,13 @@ impl Owner {
     fn finish_transfer(&mut self, pending: Pending) -> Result<(), Error> {
         let result = self.io.finish(TransferId(pending.io.0)).and_then(|bytes| {
             match pending.direction {
-                Direction::Read => self.zero_tail(&pending, bytes)?,
+                Direction::Read => {
+                    self.zero_around(&pending, bytes)?;
+                    let place = (pending.memory_offset, bytes);
+                    let direction = pending.direction;
+                    self.moved
+                        .note(direction, pending.offset, &self.buffers, place);
+                }
                 // Whoever does the I/O: bytes that are not in the file are not written back.
                 Direction::Write if (bytes as u64) < pending.bytes => return Err(write_stopped()),
                 Direction::Write => {}
@@ -379,11 +391,17 @@ impl Owner {
         })
     }
 
-    /// What a file did not fill reads as zeroes, up to the row that the copy ends with.
-    fn zero_tail(&self, pending: &Pending, read: usize) -> io::Result<()> {
-        let end = (pending.bytes as usize).next_multiple_of(units::ROW_BYTES as usize);
+    /// What a file did not fill reads as zeroes, from the row that the copy begins with to the one that it
+    /// ends with.
+    fn zero_around(&self, pending: &Pending, read: usize) -> io::Result<()> {
+        let row = units::ROW_BYTES as usize;
+        let start = pending.memory_offset;
+        let lead = start % row;
+        let end = (start + pending.bytes as usize).next_multiple_of(row);
+        let behind = start + read;
         self.buffers
-            .zero(pending.memory_offset + read, end - read)
+            .zero(start - lead, lead)
+            .and_then(|()| self.buffers.zero(behind, end - behind))
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct Loaded {
     released: bool,
     /// The kernel ended itself: the slot is empty until it is loaded again.
     gone: bool,
+    /// When it left reset.
+    since: Picoseconds,
     /// Words of the arguments, by offset. A kernel's registers forget them in reset, where writes are
     /// lost too.
     arguments: BTreeMap<u32, u32>,
@@ -74,6 +76,8 @@ pub(super) struct SlotState {
     done: Option<Picoseconds>,
     /// Interrupts of the run that announced nothing.
     idle_interrupts: u32,
+    /// Interrupts of a kernel with registers of its own that its program has not waited for.
+    interrupts: u32,
     /// The first thing that went wrong in the run.
     failure: Option<Error>,
 }
@@ -142,6 +146,7 @@ impl Owner {
             space,
             released: true,
             gone: false,
+            since: self.card.now(),
             arguments: BTreeMap::new(),
         };
         let state = self.slot(slot)?;
@@ -270,6 +275,9 @@ impl Owner {
                 rule: "is running; wait for it first",
             });
         }
+        if self.is_user_managed(slot) {
+            return self.begin_anew(slot);
+        }
         let loaded = self.loaded(slot)?;
         let manifest = &loaded.kernel.manifest;
         let interrupt = manifest.interrupt;
@@ -296,6 +304,31 @@ impl Owner {
         self.write_registers(slot, register::CONTROL, &[register::START])
     }
 
+    /// What a start is to a kernel without ap_start: its slot leaves reset, if a run failed.
+    fn begin_anew(&mut self, slot: SlotId) -> Result<(), Error> {
+        let state = self.slot(slot)?;
+        (state.failure, state.interrupts) = (None, 0);
+        match self.loaded(slot)?.released {
+            true => Ok(()),
+            false => self.release(slot),
+        }
+    }
+
+    /// What went wrong since the last look.
+    pub(super) fn take_failure(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
+        self.loaded(slot)?;
+        Ok(self.slot(slot)?.failure.take())
+    }
+
+    /// Interrupts since the last look.
+    pub(super) fn take_interrupts(&mut self, slot: SlotId) -> Result<u32, Error> {
+        if !self.is_user_managed(slot) {
+            let rule = "has a kernel that says when it is done; wait for that";
+            return Err(Error::SlotState { slot, rule });
+        }
+        Ok(std::mem::take(&mut self.slot(slot)?.interrupts))
+    }
+
     /// Takes a slot out of reset, with the arguments that were set so far.
     fn release(&mut self, slot: SlotId) -> Result<(), Error> {
         let loaded = self.loaded(slot)?;
@@ -307,7 +340,9 @@ impl Owner {
             self.loaded(slot)?.gone = false;
         }
         self.card.control_slot(slot, space, true)?;
-        self.loaded(slot)?.released = true;
+        let since = self.card.now();
+        let loaded = self.loaded(slot)?;
+        (loaded.released, loaded.since) = (true, since);
         for (offset, word) in arguments {
             self.write_registers(slot, offset, &[word])?;
         }
@@ -318,6 +353,11 @@ impl Owner {
     pub(super) fn interrupted(&mut self, slot: SlotId) -> Result<(), Error> {
         // One that was on its way when the slot was put in reset.
         if !self.loaded(slot).is_ok_and(|loaded| loaded.released) {
+            return Ok(());
+        }
+        if self.is_user_managed(slot) {
+            let state = self.slot(slot)?;
+            state.interrupts = state.interrupts.saturating_add(1);
             return Ok(());
         }
         let status = self.read_register(slot, register::INTERRUPT_STATUS);
@@ -460,7 +500,13 @@ impl Owner {
     /// Stops a kernel that was not done in time.
     pub(super) fn expire(&mut self, slot: SlotId) -> Result<Reply, Error> {
         let kernel = self.kernel_name(slot);
-        match self.slot(slot)?.running {
+        let managed = self.is_user_managed(slot);
+        let loaded = self.loaded(slot).ok().filter(|_| managed);
+        let since = loaded
+            .filter(|loaded| loaded.released)
+            .map(|loaded| loaded.since);
+        let running = self.slot(slot)?.running;
+        match running.or(since.map(|since| Running { since })) {
             Some(running) => Err(self.not_done(slot, kernel, running, "")?),
             None => Ok(Reply::Done),
         }

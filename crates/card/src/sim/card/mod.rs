@@ -154,6 +154,7 @@ impl SimCard {
             queues: config.queues,
             translated: config.translator == Translator::Paged,
             page_sizes: config.page_sizes(),
+            l1_sizes: config.l1_sizes(),
             clock_period: clock.period_ps,
         };
         let mut card = Self {

@@ -258,6 +258,7 @@ impl Whole {
         whole.ask(None, |request| Event::CreateObject {
             request,
             object: OBJECT,
+            offset: 0,
             bytes: small.pages * PAGE,
             kind: small.kind,
             page_size: None,

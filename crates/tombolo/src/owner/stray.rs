@@ -1,0 +1,74 @@
+//! Writes around a mapping: a kernel's bytes on the first or last page of a range that are not the range's.
+//!
+//! The card protects whole pages. The rest of a page at an edge is zero when it is filled, and comes along
+//! when it is written back; what is not zero then was written by a kernel. It goes nowhere, and whoever
+//! syncs or ends the mapping is told.
+
+use super::Owner;
+use crate::error::Error;
+use pager::ObjectId;
+use std::ops::Range;
+use units::VirtAddr;
+
+/// Bytes that are looked at together.
+const CHUNK: usize = 64 << 10;
+
+/// The first byte that was written around an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stray {
+    /// Where it would lie in the file.
+    pub(super) offset: u64,
+}
+
+impl Stray {
+    /// The error for a mapping of `range`, in which the byte has an address.
+    pub(super) fn told(self, path: &str, range: Range<u64>, address: VirtAddr) -> Error {
+        let place = match self.offset < range.start {
+            true => format!("{} bytes before its first byte", range.start - self.offset),
+            false => format!("{} bytes behind its last byte", self.offset - range.end + 1),
+        };
+        Error::Outside {
+            path: path.into(),
+            offset: range.start,
+            bytes: range.end - range.start,
+            address,
+            place,
+        }
+    }
+}
+
+impl Owner {
+    /// Looks at what came along with bytes that are written back from a place in the DMA buffers: so many
+    /// bytes before and behind them, which no kernel may have written. `file_offset` is that of the first.
+    pub(super) fn look_around(
+        &mut self,
+        object: ObjectId,
+        (file_offset, bytes): (u64, u64),
+        place: u64,
+        (before, behind): (u64, u64),
+    ) {
+        let ahead = self.first_written(place - before, before);
+        let ahead = ahead.map(|at| file_offset - before + at);
+        let rest = self.first_written(place + bytes, behind);
+        let rest = rest.map(|at| file_offset + bytes + at);
+        if let Some(offset) = ahead.or(rest) {
+            self.files.strayed(object, Stray { offset });
+        }
+    }
+
+    /// The first byte that is not zero in a range of the buffers.
+    fn first_written(&self, place: u64, bytes: u64) -> Option<u64> {
+        let mut chunk = vec![0; CHUNK.min(bytes as usize)];
+        let mut seen = 0;
+        while seen < bytes {
+            let part = &mut chunk[..CHUNK.min((bytes - seen) as usize)];
+            // The pager's places lie inside the buffers; one that does not holds nobody's bytes.
+            self.buffers.read((place + seen) as usize, part).ok()?;
+            if let Some(at) = part.iter().position(|&byte| byte != 0) {
+                return Some(seen + at as u64);
+            }
+            seen += part.len() as u64;
+        }
+        None
+    }
+}
