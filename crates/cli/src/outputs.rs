@@ -193,7 +193,14 @@ impl Outputs {
             let path = folder_of(&place.path).join(name);
             match interrupt::make_folder(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    let folder = folder_of(&place.path).display();
+                    let rule = format!(
+                        "{error}: {folder} takes no new files, and an output is made beside its place to \
+                         appear whole; name one in another folder"
+                    );
+                    return Err(io::Error::new(error.kind(), rule));
+                }
                 Ok(()) => {
                     self.folders.push(path.clone());
                     return Ok(path);
@@ -267,6 +274,8 @@ mod tests {
         assert!(at("dangling").is_symlink());
         assert!(write(&at("circle"), true).is_err());
         assert!(write(&at("nowhere/file"), true).is_err());
+        let told = write(Path::new("/proc/self/new"), true).unwrap_err();
+        assert!(told.to_string().contains("takes no new files"), "{told}");
         assert!(write(folder.path(), true).is_err());
         let mut left: Vec<_> = fs::read_dir(folder.path())
             .unwrap()

@@ -40,13 +40,16 @@ use tombolo::{
     tombolo run copy --map input=a:page=64KiB --map output=b:new --set 'bytes=size(input)'
   See what happened, on a timeline and cycle for cycle:
     tombolo run copy --map input=a --map output=b:new --set 'bytes=size(input)' \\
-      --trace run.pftrace --wave run.fst --wave-from 50us --wave-for 5us")]
+      --trace run.pftrace --wave run.fst --wave-from first-activity --wave-for 5us")]
 pub struct Run {
     /// A kernel's folder, or the name of one in `kernels/`.
     kernel: PathBuf,
 
     /// Maps a file and passes its address:
     /// ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE].
+    /// New files are as large as the largest file that is mapped and there already, or as BYTES or
+    /// size(ARGUMENT) says; they appear whole, when the run has succeeded, or not at all. A name that ends
+    /// like an option needs one behind it: x:new:rw is the file x:new. See docs/command.md.
     #[arg(long = "map", value_name = "ARGUMENT=FILE",
           value_parser = OsStringValueParser::new().try_map(|text| MapArgument::parse(&text)))]
     maps: Vec<MapArgument>,
@@ -527,7 +530,7 @@ fn check_size(manifest: &Manifest, set: &SetArgument) -> Result<(), Failure> {
     let room = argument.bytes as usize;
     let (fits, given) = match &set.value {
         Value::Number(number) => {
-            let bytes = 8 - number.leading_zeros() as usize / 8;
+            let bytes = (8 - number.leading_zeros() as usize / 8).max(1);
             (bytes <= room && room <= 8, bytes)
         }
         Value::Bytes(bytes) => (bytes.len() == room, bytes.len()),
