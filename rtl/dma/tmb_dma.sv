@@ -29,7 +29,7 @@
 
 `include "tmb_assert.svh"
 
-module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
+module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::*; #(
   parameter shell_cfg_t Cfg = DefaultShellCfg
 ) (
   input  logic clk_i,
@@ -49,6 +49,10 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
   output logic irq_o,
   input  logic interrupt_i [Cfg.NumSlots],
   input  logic closed_i [Cfg.NumSlots],
+  input  logic        transfer_valid_i,  // the end of a transfer of a mover
+  output logic        transfer_ready_o,
+  input  logic [7:0]  transfer_mover_i,
+  input  mover_done_t transfer_i,
 
   // Virtual memory.
   output logic         table_cmd_valid_o,
@@ -547,7 +551,8 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
   host_w_t event_w;
 
   tmb_dma_events #(
-    .NumSlots(Cfg.NumSlots)
+    .NumSlots(Cfg.NumSlots),
+    .Streams(Cfg.StreamsPerSlot != 0)
   ) u_events (
     .clk_i,
     .rst_ni,
@@ -563,6 +568,10 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; #(
     .fault_i,
     .interrupt_i,
     .closed_i,
+    .transfer_valid_i,
+    .transfer_ready_o,
+    .transfer_mover_i,
+    .transfer_i,
     .host_aw_valid_o(event_aw_valid),
     .host_aw_ready_i(event_aw_ready),
     .host_aw_o(event_aw),

@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Event writer: completions, faults, kernel interrupts and slots that the guard has closed become
-// records in the event ring.
+// Event writer: completions, faults, kernel interrupts, slots that the guard has closed and ends of
+// stream transfers become records in the event ring.
 //
 // A record is one posted row. When the host side has accepted it, irq_o pulses once: an interrupt
 // never overtakes the record it announces, nor the data that a completion announces (a completion
@@ -27,8 +27,9 @@
 
 `include "tmb_assert.svh"
 
-module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
-  parameter int unsigned NumSlots = 1
+module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::*; #(
+  parameter int unsigned NumSlots = 1,
+  parameter bit Streams = 1'b0  // there are movers
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -46,6 +47,10 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   input  fault_t      fault_i,
   input  logic        interrupt_i [NumSlots],
   input  logic        closed_i [NumSlots],
+  input  logic        transfer_valid_i,  // the end of a transfer of a mover
+  output logic        transfer_ready_o,
+  input  logic [7:0]  transfer_mover_i,
+  input  mover_done_t transfer_i,
 
   output logic        host_aw_valid_o,
   input  logic        host_aw_ready_i,
@@ -60,13 +65,14 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
 
   localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
 
-  typedef enum logic [1:0] {
-    SourceCompletion = 2'd0,
-    SourceFault = 2'd1,
-    SourceInterrupt = 2'd2,
-    SourceClosed = 2'd3
-  } source_e;
-  localparam int unsigned NumSources = 4;
+  // The last one only with movers.
+  localparam int unsigned SourceCompletion = 0;
+  localparam int unsigned SourceFault = 1;
+  localparam int unsigned SourceInterrupt = 2;
+  localparam int unsigned SourceClosed = 3;
+  localparam int unsigned SourceTransfer = 4;
+  localparam int unsigned NumSources = Streams ? 5 : 4;
+  localparam int unsigned SourceWidth = $clog2(NumSources);
 
   typedef enum logic [1:0] {
     StIdle,
@@ -139,7 +145,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   logic [UnderWayWidth:0] under_way_q;  // sent and not accepted; the top bit: no more
   logic room, any, take;
   logic [NumSources-1:0] request, grant;
-  logic [1:0] source;
+  logic [SourceWidth-1:0] source;
 
   assign used = issued_q - ring_i.host_count;
   assign room = (used >> ring_i.size_log2) == '0;
@@ -160,6 +166,12 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
   assign request[SourceFault] = fault_valid_i;
   assign request[SourceInterrupt] = slot_valid;
   assign request[SourceClosed] = closed_valid;
+  if (Streams) begin : gen_transfers
+    assign request[NumSources-1] = transfer_valid_i;
+    assign transfer_ready_o = take && grant[NumSources-1];
+  end else begin : gen_no_transfers
+    assign transfer_ready_o = 1'b0;
+  end
 
   tmb_round_robin_arbiter #(
     .NumRequests(NumSources)
@@ -197,7 +209,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
 
   always_comb begin
     record_d = '0;
-    unique case (source_e'(source))
+    unique case (32'(source))
       SourceCompletion: begin
         record_d.word0[7:0] = EventCompletion;
         record_d.word0[15:8] = completion_i.status;
@@ -218,6 +230,13 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
       SourceInterrupt: begin
         record_d.word0[7:0] = EventInterrupt;
         record_d.word0[15:8] = 8'(slot);
+      end
+      SourceTransfer: begin
+        record_d.word0[7:0] = EventTransfer;
+        record_d.word0[15:8] = 8'(transfer_i.status);
+        record_d.word0[16] = transfer_i.last;
+        record_d.word0[31:24] = transfer_mover_i;
+        record_d.word1 = 64'(transfer_i.bytes);
       end
       default: begin
         record_d.word0[7:0] = EventSlotClosed;
@@ -278,6 +297,9 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; #(
       last: 1'b1
   };
   assign tail_o = accepted_q;
+  logic unused_ok;
+  assign unused_ok = &{1'b0, transfer_valid_i};
+
   assign busy_o = state_q != StIdle || issued_q != accepted_q;
 
   `TMB_ASSERT_INIT(MaxRecordsPowerOfTwo, (MaxRecords & (MaxRecords - 1)) == 0)

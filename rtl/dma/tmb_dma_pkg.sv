@@ -168,7 +168,8 @@ package tmb_dma_pkg;
     EventCompletion = 8'd1,
     EventFault = 8'd2,
     EventInterrupt = 8'd3,
-    EventSlotClosed = 8'd4
+    EventSlotClosed = 8'd4,
+    EventTransfer = 8'd5
   } event_e;
 
   // ---------------------------------------------------------------------------------------------

@@ -256,7 +256,8 @@ package tmb_pkg;
 
   typedef struct packed {
     int unsigned NumSlots;
-    int unsigned PortsPerSlot;
+    int unsigned PortsPerSlot;      // of virtual memory: AXI4 ports, and one for each stream pair
+    int unsigned StreamsPerSlot;    // stream pairs (one in, one out): the last ports of each slot
     int unsigned NumChannels;       // a power of two
     int unsigned ChannelBytesLog2;  // card memory of one channel
     int unsigned NumSpaces;         // ASIDs 0 .. NumSpaces-1
@@ -277,6 +278,7 @@ package tmb_pkg;
   localparam shell_cfg_t DefaultShellCfg = '{
       NumSlots: 1,
       PortsPerSlot: 2,
+      StreamsPerSlot: 0,
       NumChannels: 2,
       ChannelBytesLog2: 34,
       NumSpaces: 4,

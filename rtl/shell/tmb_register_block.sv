@@ -9,10 +9,12 @@
 // State changes only on a write of the host or on a counted event.
 
 module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_shell_pkg::*;
-  import tmb_guard_pkg::*; #(
+  import tmb_guard_pkg::*; import tmb_stream_pkg::*; #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
-  localparam int unsigned NumStreams = 2 * NumPorts
+  localparam int unsigned NumStreams = 2 * NumPorts,
+  localparam int unsigned NumMovers = 2 * Cfg.NumSlots * Cfg.StreamsPerSlot,
+  localparam int unsigned MoverElements = NumMovers == 0 ? 1 : NumMovers
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -44,7 +46,12 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   output logic         slot_rearm_o [Cfg.NumSlots],
   input  guard_status_t guard_i [NumPorts],
   input  port_events_t events_i [NumStreams],
-  input  logic         walk_read_i
+  input  logic         walk_read_i,
+
+  // Without streams: one element, unused.
+  output logic           mover_start_o [MoverElements],
+  output mover_command_t mover_command_o [MoverElements],
+  input  mover_state_t   mover_state_i [MoverElements]
 );
 
   // ---------------------------------------------------------------------------------------------
@@ -73,7 +80,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
 
   tmb_shell_registers_pkg::tmb_shell__in_t hwif_in;
   tmb_shell_registers_pkg::tmb_shell__out_t hwif_out;
-  array_rsp_t spaces_rsp, slots_rsp, ports_rsp, queues_rsp, streams_rsp;
+  array_rsp_t spaces_rsp, slots_rsp, ports_rsp, queues_rsp, streams_rsp, movers_rsp;
   logic read_ack, write_ack, read_error, write_error, stall_write, stall_read;
   logic [31:0] write_mask;
 
@@ -104,6 +111,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.L1_3.WAYS.next = 8'(Cfg.L1[3].Ways);
     hwif_in.TRANSLATION.PARK_DEPTH.next = 8'(Cfg.ParkDepth);
     hwif_in.TRANSLATION.LOOK_AHEAD.next = 8'(Cfg.LookAhead);
+    hwif_in.STREAM_GEOMETRY.PER_SLOT.next = 8'(Cfg.StreamsPerSlot);
     hwif_in.STATUS.IDLE.next = idle_i;
     hwif_in.EVENT_TAIL.VALUE.next = event_tail_i;
     hwif_in.ROWS_IN_LO.VALUE.next = rows_in_q[31:0];
@@ -129,6 +137,9 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.STREAMS.rd_ack = streams_rsp.read_ack;
     hwif_in.STREAMS.rd_data = streams_rsp.data;
     hwif_in.STREAMS.wr_ack = streams_rsp.write_ack;
+    hwif_in.MOVERS.rd_ack = movers_rsp.read_ack;
+    hwif_in.MOVERS.rd_data = movers_rsp.data;
+    hwif_in.MOVERS.wr_ack = movers_rsp.write_ack;
   end
 
   tmb_shell_registers u_registers (
@@ -254,6 +265,51 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     .rsp_o(streams_rsp),
     .events_i
   );
+
+  array_req_t mover_req;
+  assign mover_req = '{
+      valid: hwif_out.MOVERS.req,
+      write: hwif_out.MOVERS.req_is_wr,
+      addr: 13'(hwif_out.MOVERS.addr),
+      data: hwif_out.MOVERS.wr_data,
+      mask: hwif_out.MOVERS.wr_biten
+  };
+
+  if (NumMovers == 0) begin : gen_no_movers
+    // Reads zero, ignores writes.
+    logic [31:0] unused_offset, unused_written;
+    logic unused_index, unused_write, unused_movers;
+
+    tmb_array_access #(
+      .NumElements(1)
+    ) u_access (
+      .clk_i,
+      .rst_ni,
+      .req_i(mover_req),
+      .rsp_o(movers_rsp),
+      .index_o(unused_index),
+      .offset_o(unused_offset),
+      .word_i('0),
+      .written_o(unused_written),
+      .write_o(unused_write)
+    );
+    assign mover_start_o[0] = 1'b0;
+    assign mover_command_o[0] = '0;
+    assign unused_movers = &{1'b0, unused_offset, unused_written, unused_index, unused_write,
+                             mover_state_i[0]};
+  end else begin : gen_movers
+    tmb_mover_registers #(
+      .NumMovers(NumMovers)
+    ) u_movers (
+      .clk_i,
+      .rst_ni,
+      .req_i(mover_req),
+      .rsp_o(movers_rsp),
+      .start_o(mover_start_o),
+      .command_o(mover_command_o),
+      .state_i(mover_state_i)
+    );
+  end
 
   // One access at a time: the block never stalls a request. Addresses end at 0x8000.
   logic unused_ok;

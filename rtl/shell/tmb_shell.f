@@ -7,6 +7,7 @@ rtl/lib/tmb_round_robin_arbiter.sv
 rtl/lib/tmb_ring_flags.sv
 rtl/lib/tmb_ram_1r1w.sv
 rtl/translate/tmb_translate_pkg.sv
+rtl/stream/tmb_stream_pkg.sv
 rtl/axi/tmb_guard_pkg.sv
 rtl/axi/tmb_burst_decode.sv
 rtl/axi/tmb_port_read.sv
@@ -56,6 +57,10 @@ rtl/shell/registers/tmb_shell_registers.vlt
 rtl/shell/registers/tmb_register_map_pkg.sv
 rtl/shell/registers/tmb_shell_registers_pkg.sv
 rtl/shell/registers/tmb_shell_registers.sv
+rtl/stream/tmb_stream_mover_in.sv
+rtl/stream/tmb_stream_mover_out.sv
+rtl/stream/tmb_stream_mover.sv
+rtl/stream/tmb_stream_completions.sv
 rtl/shell/tmb_shell_pkg.sv
 rtl/shell/tmb_array_access.sv
 rtl/shell/tmb_space_registers.sv
@@ -63,6 +68,7 @@ rtl/shell/tmb_queue_registers.sv
 rtl/shell/tmb_slot_registers.sv
 rtl/shell/tmb_guard_registers.sv
 rtl/shell/tmb_stream_counters.sv
+rtl/stream/tmb_mover_registers.sv
 rtl/shell/tmb_register_block.sv
 rtl/shell/tmb_bar_bridge.sv
 rtl/shell/tmb_slot_control.sv

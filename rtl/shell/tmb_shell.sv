@@ -13,6 +13,12 @@
 //   mem_*    AXI4 managers, one a channel: as above, one ID, address = offset within the channel
 //   port_*   AXI4 subordinates, one a kernel port (the kernel is the manager): virtual addresses
 //   ctl_*    AXI4-Lite managers, one a slot: the kernel's s_axi_control
+//   sin_*    AXI4-Stream managers, one a stream pair: into the kernel
+//   sout_*   AXI4-Stream subordinates, one a stream pair: out of the kernel
+//
+// A stream pair has movers in front of one of the slot's ports: of the PortsPerSlot ports of a slot, the
+// last StreamsPerSlot. Their elements of port_* are not used, and low. Without stream pairs sin_* and
+// sout_* have one element, which is not used.
 //
 // Throughput, ordering, back-pressure and freedom from deadlock: see tmb_virtual_memory, tmb_fabric
 // and tmb_dma; between them waiting goes one way: kernel -> virtual memory -> fabric -> memory, and
@@ -27,11 +33,13 @@
 `include "tmb_assert.svh"
 
 module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg::*;
-  import tmb_shell_pkg::*; import tmb_guard_pkg::*; #(
+  import tmb_shell_pkg::*; import tmb_guard_pkg::*; import tmb_stream_pkg::*; #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
   localparam int unsigned NumSlots = Cfg.NumSlots,
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
-  localparam int unsigned NumChannels = Cfg.NumChannels
+  localparam int unsigned NumChannels = Cfg.NumChannels,
+  localparam int unsigned NumPairs = Cfg.NumSlots * Cfg.StreamsPerSlot,
+  localparam int unsigned PairElements = NumPairs == 0 ? 1 : NumPairs
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -153,6 +161,17 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   input  logic        ctl_rvalid_i [NumSlots],
   output logic        ctl_rready_o [NumSlots],
 
+  output logic [511:0] sin_tdata_o [PairElements],
+  output logic [63:0]  sin_tkeep_o [PairElements],
+  output logic         sin_tlast_o [PairElements],
+  output logic         sin_tvalid_o [PairElements],
+  input  logic         sin_tready_i [PairElements],
+  input  logic [511:0] sout_tdata_i [PairElements],
+  input  logic [63:0]  sout_tkeep_i [PairElements],
+  input  logic         sout_tlast_i [PairElements],
+  input  logic         sout_tvalid_i [PairElements],
+  output logic         sout_tready_o [PairElements],
+
   input  logic slot_interrupt_i [NumSlots],
   output logic slot_rst_no [NumSlots]
 );
@@ -165,6 +184,9 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   localparam int unsigned NumWriters = NumVmWriters + 1;
   localparam int unsigned DmaReader = NumReaders - 1;
   localparam int unsigned DmaWriter = NumWriters - 1;
+
+  // Without stream pairs the registers have one element.
+  localparam int unsigned MoverElements = NumPairs == 0 ? 1 : 2 * NumPairs;
 
   // Page tables are never striped: their addresses mean what they say.
   localparam logic [NumReaders-1:0] StripedReaders = {1'b1, 2'b00, {NumPorts{1'b1}}};
@@ -230,6 +252,9 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic slot_rearm [NumSlots];
   guard_status_t port_guard [NumPorts];
   port_events_t port_events [2*NumPorts];
+  logic mover_start [2*PairElements];
+  mover_command_t mover_command [2*PairElements];
+  mover_state_t mover_state [2*PairElements];
 
   tmb_register_block #(
     .Cfg(Cfg)
@@ -261,7 +286,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .slot_rearm_o(slot_rearm),
     .guard_i(port_guard),
     .events_i(port_events),
-    .walk_read_i(walk_read)
+    .walk_read_i(walk_read),
+    .mover_start_o(mover_start[0:MoverElements-1]),
+    .mover_command_o(mover_command[0:MoverElements-1]),
+    .mover_state_i(mover_state[0:MoverElements-1])
   );
 
   asid_t port_asid [NumPorts];
@@ -363,40 +391,143 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   axi_req_t port_req [NumPorts];
   axi_rsp_t port_rsp [NumPorts];
 
+  logic done_valid [2*PairElements];
+  logic done_ready [2*PairElements];
+  mover_done_t done [2*PairElements];
+
   for (genvar p = 0; p < NumPorts; p++) begin : gen_port
-    assign port_req[p] = '{
-        aw: '{
-            id: port_awid_i[p],
-            addr: port_awaddr_i[p],
-            len: port_awlen_i[p],
-            size: port_awsize_i[p],
-            burst: port_awburst_i[p]
-        },
-        aw_valid: port_awvalid_i[p],
-        w: '{data: port_wdata_i[p], strb: port_wstrb_i[p], last: port_wlast_i[p]},
-        w_valid: port_wvalid_i[p],
-        b_ready: port_bready_i[p],
-        ar: '{
-            id: port_arid_i[p],
-            addr: port_araddr_i[p],
-            len: port_arlen_i[p],
-            size: port_arsize_i[p],
-            burst: port_arburst_i[p]
-        },
-        ar_valid: port_arvalid_i[p],
-        r_ready: port_rready_i[p]
-    };
-    assign port_arready_o[p] = port_rsp[p].ar_ready;
-    assign port_rid_o[p] = port_rsp[p].r.id;
-    assign port_rdata_o[p] = port_rsp[p].r.data;
-    assign port_rresp_o[p] = port_rsp[p].r.resp;
-    assign port_rlast_o[p] = port_rsp[p].r.last;
-    assign port_rvalid_o[p] = port_rsp[p].r_valid;
-    assign port_awready_o[p] = port_rsp[p].aw_ready;
-    assign port_wready_o[p] = port_rsp[p].w_ready;
-    assign port_bid_o[p] = port_rsp[p].b.id;
-    assign port_bresp_o[p] = port_rsp[p].b.resp;
-    assign port_bvalid_o[p] = port_rsp[p].b_valid;
+    localparam int unsigned FirstPair = Cfg.PortsPerSlot - Cfg.StreamsPerSlot;
+    localparam bit IsPair = p % Cfg.PortsPerSlot >= FirstPair;
+
+    if (IsPair) begin : gen_pair
+      localparam int unsigned Pair = p / Cfg.PortsPerSlot * Cfg.StreamsPerSlot
+          + p % Cfg.PortsPerSlot - FirstPair;
+      stream_beat_t in_beat;
+
+      tmb_stream_mover u_mover (
+        .clk_i,
+        .rst_ni(rst_ni && !port_reset[p]),
+        .start_i(mover_start[2*Pair:2*Pair+1]),
+        .command_i(mover_command[2*Pair:2*Pair+1]),
+        .state_o(mover_state[2*Pair:2*Pair+1]),
+        .done_valid_o(done_valid[2*Pair:2*Pair+1]),
+        .done_ready_i(done_ready[2*Pair:2*Pair+1]),
+        .done_o(done[2*Pair:2*Pair+1]),
+        .port_req_o(port_req[p]),
+        .port_rsp_i(port_rsp[p]),
+        .in_valid_o(sin_tvalid_o[Pair]),
+        .in_ready_i(sin_tready_i[Pair]),
+        .in_o(in_beat),
+        .out_valid_i(sout_tvalid_i[Pair]),
+        .out_ready_o(sout_tready_o[Pair]),
+        .out_i('{
+            data: sout_tdata_i[Pair],
+            keep: sout_tkeep_i[Pair],
+            last: sout_tlast_i[Pair]
+        })
+      );
+
+      assign sin_tdata_o[Pair] = in_beat.data;
+      assign sin_tkeep_o[Pair] = in_beat.keep;
+      assign sin_tlast_o[Pair] = in_beat.last;
+
+      assign port_arready_o[p] = 1'b0;
+      assign port_rid_o[p] = '0;
+      assign port_rdata_o[p] = '0;
+      assign port_rresp_o[p] = '0;
+      assign port_rlast_o[p] = 1'b0;
+      assign port_rvalid_o[p] = 1'b0;
+      assign port_awready_o[p] = 1'b0;
+      assign port_wready_o[p] = 1'b0;
+      assign port_bid_o[p] = '0;
+      assign port_bresp_o[p] = '0;
+      assign port_bvalid_o[p] = 1'b0;
+
+      logic unused_port;
+      assign unused_port = &{1'b0, port_arid_i[p], port_araddr_i[p], port_arlen_i[p],
+                             port_arsize_i[p], port_arburst_i[p], port_arvalid_i[p],
+                             port_rready_i[p], port_awid_i[p], port_awaddr_i[p], port_awlen_i[p],
+                             port_awsize_i[p], port_awburst_i[p], port_awvalid_i[p],
+                             port_wdata_i[p], port_wstrb_i[p], port_wlast_i[p], port_wvalid_i[p],
+                             port_bready_i[p]};
+    end else begin : gen_axi
+      assign port_req[p] = '{
+          aw: '{
+              id: port_awid_i[p],
+              addr: port_awaddr_i[p],
+              len: port_awlen_i[p],
+              size: port_awsize_i[p],
+              burst: port_awburst_i[p]
+          },
+          aw_valid: port_awvalid_i[p],
+          w: '{data: port_wdata_i[p], strb: port_wstrb_i[p], last: port_wlast_i[p]},
+          w_valid: port_wvalid_i[p],
+          b_ready: port_bready_i[p],
+          ar: '{
+              id: port_arid_i[p],
+              addr: port_araddr_i[p],
+              len: port_arlen_i[p],
+              size: port_arsize_i[p],
+              burst: port_arburst_i[p]
+          },
+          ar_valid: port_arvalid_i[p],
+          r_ready: port_rready_i[p]
+      };
+      assign port_arready_o[p] = port_rsp[p].ar_ready;
+      assign port_rid_o[p] = port_rsp[p].r.id;
+      assign port_rdata_o[p] = port_rsp[p].r.data;
+      assign port_rresp_o[p] = port_rsp[p].r.resp;
+      assign port_rlast_o[p] = port_rsp[p].r.last;
+      assign port_rvalid_o[p] = port_rsp[p].r_valid;
+      assign port_awready_o[p] = port_rsp[p].aw_ready;
+      assign port_wready_o[p] = port_rsp[p].w_ready;
+      assign port_bid_o[p] = port_rsp[p].b.id;
+      assign port_bresp_o[p] = port_rsp[p].b.resp;
+      assign port_bvalid_o[p] = port_rsp[p].b_valid;
+    end
+  end
+
+  logic transfer_valid, transfer_ready;
+  logic [7:0] transfer_mover;
+  mover_done_t transfer;
+
+  if (NumPairs == 0) begin : gen_no_pairs
+    logic unused_pairs;
+    assign sin_tdata_o[0] = '0;
+    assign sin_tkeep_o[0] = '0;
+    assign sin_tlast_o[0] = 1'b0;
+    assign sin_tvalid_o[0] = 1'b0;
+    assign sout_tready_o[0] = 1'b0;
+    for (genvar m = 0; m < 2; m++) begin : gen_mover
+      logic unused_mover;
+      assign mover_state[m] = '0;
+      assign done_valid[m] = 1'b0;
+      assign done_ready[m] = 1'b0;
+      assign done[m] = '0;
+      assign unused_mover = &{1'b0, done_valid[m], done_ready[m], done[m]};
+    end
+    assign mover_start[1] = 1'b0;
+    assign mover_command[1] = '0;
+    assign transfer_valid = 1'b0;
+    assign transfer_mover = '0;
+    assign transfer = '0;
+    assign unused_pairs = &{1'b0, sin_tready_i[0], sout_tdata_i[0], sout_tkeep_i[0],
+                            sout_tlast_i[0], sout_tvalid_i[0], transfer_ready, mover_start[0],
+                            mover_start[1], mover_command[0], mover_command[1], mover_state[1]};
+  end else begin : gen_pairs
+    tmb_stream_completions #(
+      .NumMovers(2 * NumPairs)
+    ) u_completions (
+      .clk_i,
+      .rst_ni,
+      .done_valid_i(done_valid),
+      .done_ready_o(done_ready),
+      .done_i(done),
+      .valid_o(transfer_valid),
+      .ready_i(transfer_ready),
+      .mover_o(transfer_mover),
+      .done_o(transfer)
+    );
   end
 
   logic table_cmd_valid, table_cmd_ready, table_rsp_valid, table_rsp_ready;
@@ -494,6 +625,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .irq_o,
     .interrupt_i(interrupt),
     .closed_i(slot_report),
+    .transfer_valid_i(transfer_valid),
+    .transfer_ready_o(transfer_ready),
+    .transfer_mover_i(transfer_mover),
+    .transfer_i(transfer),
     .table_cmd_valid_o(table_cmd_valid),
     .table_cmd_ready_i(table_cmd_ready),
     .table_cmd_o(table_cmd),
@@ -644,6 +779,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
 
   `TMB_ASSERT_INIT(SlotsFitMap, NumSlots >= 1 && NumSlots <= 16)
   `TMB_ASSERT_INIT(SpacesFitMap, Cfg.NumSpaces >= 1 && Cfg.NumSpaces <= 16)
+  `TMB_ASSERT_INIT(StreamsAreSomeOfThePorts, Cfg.StreamsPerSlot <= Cfg.PortsPerSlot)
+  `TMB_ASSERT_INIT(MoversFitMap, 2 * NumPairs <= 64)
   `TMB_ASSERT_INIT(LanesArePowerOfTwo,
       Cfg.NumLanes >= 1 && (Cfg.NumLanes & (Cfg.NumLanes - 1)) == 0)
   `TMB_ASSERT_INIT(LanesShareStreams, 2 * NumPorts % Cfg.NumLanes == 0)

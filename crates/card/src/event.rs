@@ -1,6 +1,7 @@
 //! What a card reports, and the 64-byte records that carry it (docs/architecture.md, "Event ring").
 
 use crate::command::{CommandId, FaultToken};
+use crate::stream::{TransferEnd, TransferStatus};
 use crate::{SlotId, WorkId};
 use units::{Asid, VirtAddr};
 
@@ -68,6 +69,13 @@ pub enum Event {
     /// The guard closed a slot, because its kernel broke a rule or left a control access unanswered:
     /// [`slot_status`](crate::Card::slot_status) says which. Its accesses end with errors from now on.
     SlotClosed(SlotId),
+    /// A transfer of a stream has ended.
+    TransferDone {
+        /// Number of the mover: [`StreamId::of_mover`](crate::stream::StreamId::of_mover).
+        mover: u8,
+        /// How.
+        end: TransferEnd,
+    },
     /// A kernel ended itself ($finish, $fatal) or did not converge.
     KernelFailed {
         /// The slot.
@@ -131,6 +139,19 @@ pub fn decode(words: &[u64; 8]) -> Result<Event, MalformedEvent> {
         })),
         3 => Ok(Event::Interrupt(SlotId(byte1 as u8))),
         4 => Ok(Event::SlotClosed(SlotId(byte1 as u8))),
+        5 => Ok(Event::TransferDone {
+            mover: (words[0] >> 24) as u8,
+            end: TransferEnd {
+                bytes: words[1],
+                last: words[0] >> 16 & 1 != 0,
+                status: match byte1 {
+                    0 => TransferStatus::Ok,
+                    1 => TransferStatus::AccessFailed,
+                    2 => TransferStatus::MalformedBeat,
+                    _ => return Err(malformed),
+                },
+            },
+        }),
         _ => Err(malformed),
     }
 }
@@ -158,6 +179,18 @@ mod tests {
             (2, true, true)
         );
         assert_eq!(fault.cause, FaultCause::Permission);
+    }
+
+    #[test]
+    fn decodes_the_end_of_a_transfer() {
+        let event = decode(&[0x0301_0005, 77, 0, 0, 0, 0, 0, 1]);
+        let end = TransferEnd {
+            bytes: 77,
+            last: true,
+            status: TransferStatus::Ok,
+        };
+        assert_eq!(event, Ok(Event::TransferDone { mover: 3, end }));
+        assert!(decode(&[0x0305, 0, 0, 0, 0, 0, 0, 1]).is_err());
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod memory;
 pub mod registers;
 pub mod sim;
+pub mod stream;
 
 use command::{Command, QueueId};
 use event::Event;
@@ -19,6 +20,7 @@ use kernel::KernelPackage;
 use memory::HostMemory;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use stream::{StreamId, StreamState, Transfer};
 use units::{HostAddr, Picoseconds};
 
 /// A region of the card that holds one kernel.
@@ -35,8 +37,11 @@ pub struct CardDescription {
     pub name: String,
     /// Number of slots.
     pub slots: u8,
-    /// AXI4 ports of each slot.
+    /// Ports of each slot: AXI4 ports first, then one for each stream pair.
     pub ports_per_slot: u8,
+    /// Stream pairs of each slot. Left out where there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub streams_per_slot: u8,
     /// Memory channels.
     pub channels: u8,
     /// log2 of the bytes of address space that a channel owns.
@@ -57,7 +62,38 @@ pub struct CardDescription {
     pub clock_period: Picoseconds,
 }
 
+fn is_zero(number: &u8) -> bool {
+    *number == 0
+}
+
 impl CardDescription {
+    /// AXI4 ports of each slot.
+    pub fn memory_ports_per_slot(&self) -> u8 {
+        self.ports_per_slot.saturating_sub(self.streams_per_slot)
+    }
+
+    /// Whether a slot has the stream.
+    ///
+    /// # Errors
+    /// [`CardError::NoSuchSlot`], [`CardError::NoSuchStream`].
+    pub fn check_stream(&self, slot: SlotId, stream: StreamId) -> Result<(), CardError> {
+        if slot.0 >= self.slots {
+            return Err(CardError::NoSuchSlot {
+                slot,
+                card: self.name.clone(),
+                last: self.slots.saturating_sub(1),
+            });
+        }
+        if stream.pair >= self.streams_per_slot {
+            return Err(CardError::NoSuchStream {
+                slot,
+                stream,
+                pairs: self.streams_per_slot,
+            });
+        }
+        Ok(())
+    }
+
     /// Whether the card can have a stripe.
     ///
     /// # Errors
@@ -202,6 +238,36 @@ pub trait Card: Send {
     /// # Errors
     /// No such space, or a stripe that the card cannot have.
     fn stripe_space(&mut self, asid: units::Asid, stripe: units::Stripe) -> Result<(), CardError>;
+
+    /// Begins a transfer between memory and a stream; its end comes as
+    /// [`Event::TransferDone`]. One at a time for each stream; the slot must be out of reset, and its reset
+    /// forgets the transfer, without an event.
+    ///
+    /// # Errors
+    /// No such slot or stream, [`CardError::StreamBusy`], or [`CardError::Bus`].
+    fn start_transfer(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+        transfer: Transfer,
+    ) -> Result<(), CardError> {
+        let _ = transfer;
+        self.description().check_stream(slot, stream)?;
+        Err(CardError::NoSuchStream {
+            slot,
+            stream,
+            pairs: 0,
+        })
+    }
+
+    /// What a stream does now.
+    ///
+    /// # Errors
+    /// No such slot or stream, or [`CardError::Bus`].
+    fn stream_state(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamState, CardError> {
+        self.description().check_stream(slot, stream)?;
+        Ok(StreamState::default())
+    }
 
     /// The one wait: returns as soon as there are events, or none at the deadline.
     ///
@@ -388,6 +454,24 @@ pub enum CardError {
         queue: QueueId,
         /// Number of queues.
         queues: u8,
+    },
+    /// The slot does not have the stream.
+    #[error("slot {slot} has no {stream}: it has {pairs} stream pairs", slot = .slot.0)]
+    NoSuchStream {
+        /// The slot.
+        slot: SlotId,
+        /// The stream asked for.
+        stream: StreamId,
+        /// Pairs of the slot.
+        pairs: u8,
+    },
+    /// The stream has a transfer under way.
+    #[error("slot {slot}, {stream}: a transfer is under way", slot = .slot.0)]
+    StreamBusy {
+        /// The slot.
+        slot: SlotId,
+        /// The stream.
+        stream: StreamId,
     },
     /// Waiting would never end.
     #[error("nothing is under way that could bring an event, and no deadline was given")]

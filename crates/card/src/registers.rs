@@ -60,6 +60,8 @@ pub const GEOMETRY: u32 = 0x8;
 pub const MEMORY: u32 = 0xc;
 /// Geometry: translation.
 pub const TRANSLATION: u32 = 0x10;
+/// Geometry: streams.
+pub const STREAM_GEOMETRY: u32 = 0x14;
 /// Shell control.
 pub const CONTROL: u32 = 0x20;
 /// Shell status.
@@ -102,7 +104,7 @@ pub const L1_3: u32 = 0xac;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.
-pub const VERSION_MINOR: u32 = 0x0;
+pub const VERSION_MINOR: u32 = 0x1;
 /// What `VERSION` holds in field `MAJOR`.
 pub const VERSION_MAJOR: u32 = 0x2;
 /// Address space: one block each.
@@ -135,6 +137,12 @@ pub const QUEUE: Array = Array {
     stride: 0x20,
     count: 32,
 };
+/// Mover of a stream port: one block each.
+pub const MOVER: Array = Array {
+    base: 0x7000,
+    stride: 0x20,
+    count: 64,
+};
 /// Slot control windows. Forwarded to the slot's s_axi_control.
 pub const SLOT_CONTROL: Array = Array {
     base: 0x100000,
@@ -156,7 +164,7 @@ pub mod version {
     use super::Field;
 
     /// Compatible additions.
-    /// Value in this version: 0x0.
+    /// Value in this version: 0x1.
     pub const MINOR: Field = Field { lsb: 0, width: 16 };
     /// Changes that break a driver.
     /// Value in this version: 0x2.
@@ -169,7 +177,7 @@ pub mod geometry {
 
     /// Slots.
     pub const SLOTS: Field = Field { lsb: 0, width: 8 };
-    /// AXI4 ports of each slot.
+    /// Ports of each slot: AXI4, and one for each stream pair.
     pub const PORTS_PER_SLOT: Field = Field { lsb: 8, width: 8 };
     /// Address spaces.
     pub const SPACES: Field = Field { lsb: 16, width: 8 };
@@ -199,6 +207,14 @@ pub mod translation {
     pub const PARK_DEPTH: Field = Field { lsb: 16, width: 8 };
     /// Faults a stream reports beyond its oldest.
     pub const LOOK_AHEAD: Field = Field { lsb: 24, width: 8 };
+}
+
+/// Fields of `STREAM_GEOMETRY`.
+pub mod stream_geometry {
+    use super::Field;
+
+    /// Stream pairs of each slot: its last ports of PORTS_PER_SLOT serve them.
+    pub const PER_SLOT: Field = Field { lsb: 0, width: 8 };
 }
 
 /// Fields of `CONTROL`.
@@ -484,4 +500,47 @@ pub mod queue {
     pub const TAIL: u32 = 0xc;
     /// Commands fetched.
     pub const HEAD: u32 = 0x10;
+}
+
+/// Registers of one element of [`MOVER`].
+pub mod mover {
+    /// Address of the first byte, low half. Virtual, in the slot's address space; any alignment.
+    pub const ADDRESS_LO: u32 = 0x0;
+    /// Address of the first byte, high half.
+    pub const ADDRESS_HI: u32 = 0x4;
+    /// Bytes to move, low half. Out of the kernel: at most so many.
+    pub const BYTES_LO: u32 = 0x8;
+    /// Bytes to move, high half.
+    pub const BYTES_HI: u32 = 0xc;
+    /// Begin a transfer. Ignored while STATUS.BUSY is 1 or the slot is in reset. The end is an
+    /// event record (type 5).
+    pub const CONTROL: u32 = 0x10;
+    /// What the mover does.
+    pub const STATUS: u32 = 0x14;
+    /// Bytes moved, low half.
+    pub const MOVED_LO: u32 = 0x18;
+    /// Bytes moved, high half.
+    pub const MOVED_HI: u32 = 0x1c;
+
+    /// Fields of `CONTROL`.
+    pub mod control {
+        use super::super::Field;
+
+        /// Write 1: begin.
+        pub const START: Field = Field { lsb: 0, width: 1 };
+        /// Into the kernel: 1: the last beat carries TLAST.
+        pub const LAST: Field = Field { lsb: 1, width: 1 };
+    }
+
+    /// Fields of `STATUS`.
+    pub mod status {
+        use super::super::Field;
+
+        /// 1: a transfer is under way, or its end has not been reported.
+        pub const BUSY: Field = Field { lsb: 0, width: 1 };
+        /// TVALID of its stream.
+        pub const VALID: Field = Field { lsb: 1, width: 1 };
+        /// TREADY of its stream.
+        pub const READY: Field = Field { lsb: 2, width: 1 };
+    }
 }

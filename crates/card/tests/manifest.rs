@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tombolo_card::kernel::{
     AccessMode, ControlProtocol, KernelError, KernelPackage, Manifest, ResetPolarity, Rule,
 };
+use tombolo_card::stream::{StreamDirection, StreamId};
 
 const VALID: &str = r#"[kernel]
 name = "scale"
@@ -152,6 +153,51 @@ fn ports_are_what_a_slot_offers() {
     let many: String = (0..7).map(|i| port.replace('#', &i.to_string())).collect();
     let (rule, key, _) = refusal("[[argument]]", &format!("{many}[[argument]]"));
     assert_eq!((rule, key), (Rule::TooManyPorts(9), "port"));
+}
+
+#[test]
+fn streams_have_a_direction_and_a_width_in_bytes() {
+    let port = |text: &str| {
+        let text = format!("[[port]]\nname = \"s\"\nkind = \"axi4_stream\"\n{text}\n[[argument]]");
+        refusal("[[argument]]", &text).0
+    };
+    for width in [0, 12, 4104] {
+        let text = format!("direction = \"in\"\ndata_width = {width}");
+        assert_eq!(port(&text), Rule::StreamWidth(width));
+    }
+    assert_eq!(port("data_width = 8"), Rule::StreamPortDirection);
+    let both = "data_width = 8\ndirection = \"in\"\naccess = \"read\"";
+    assert_eq!(port(both), Rule::StreamPortDirection);
+    let memory = refusal("access = \"read_write\"", "direction = \"in\"").0;
+    assert_eq!(memory, Rule::PortAccess);
+}
+
+#[test]
+fn streams_are_numbered_by_direction() {
+    let stream = |name: &str, direction: &str| {
+        format!(
+            "[[port]]\nname = \"{name}\"\nkind = \"axi4_stream\"\ndata_width = 24\n\
+             direction = \"{direction}\"\n"
+        )
+    };
+    let text = "[kernel]\nname = \"k\"\ntop = \"k\"\nsources = [\"k.sv\"]\n\
+                control = \"ap_ctrl_none\"\n"
+        .to_owned()
+        + &stream("a", "out")
+        + &stream("b", "in")
+        + &stream("c", "out");
+    let manifest = Manifest::parse(Path::new("kernel.toml"), &text).unwrap();
+    assert_eq!((manifest.streams.len(), manifest.stream_pairs()), (3, 2));
+    for (name, pair, direction) in [
+        ("a", 0, StreamDirection::Out),
+        ("b", 0, StreamDirection::In),
+        ("c", 1, StreamDirection::Out),
+    ] {
+        let id = StreamId { pair, direction };
+        assert_eq!(manifest.stream(name).unwrap().1, id);
+        assert_eq!(manifest.stream_at(id).unwrap().name, name);
+    }
+    assert!(manifest.stream("d").is_none());
 }
 
 #[test]

@@ -281,6 +281,7 @@ impl fmt::Display for Shown {
         for (what, value) in [
             ("slots", shell.slots.to_string()),
             ("ports a slot", shell.ports_per_slot.to_string()),
+            ("of them stream pairs", shell.streams_per_slot.to_string()),
             ("channels", shell.channels.to_string()),
             ("address spaces", shell.spaces.to_string()),
             ("command queues", shell.queues.to_string()),

@@ -1,5 +1,6 @@
 //! What can go wrong, each with the thing, the rule and what to do.
 
+use crate::stream_error::StreamError;
 use card::guard::{Unanswered, Violation};
 use card::kernel::KernelError;
 use card::{CardError, SlotId};
@@ -267,6 +268,9 @@ pub enum Error {
     /// An address space of one card, a slot of another.
     #[error("the address space belongs to another card; make one with this card's create_space")]
     OtherCard,
+    /// A stream failed, or was used against its rules.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
     /// No address space is free.
     #[error("all {spaces} address spaces of the shell are in use; drop one first")]
     NoFreeSpace {

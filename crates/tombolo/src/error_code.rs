@@ -2,6 +2,7 @@
 //! name; `tests/error_codes.rs` holds the list.
 
 use crate::error::Error;
+use crate::stream_error::StreamError;
 use card::CardError;
 use pager::PagerError;
 
@@ -87,6 +88,10 @@ codes! {
     OtherCard = 61, "other-card";
     /// Somebody asked to stop.
     Interrupted = 70, "interrupted";
+    /// A stream was used against its rules.
+    Stream = 80, "stream";
+    /// A slot was reset before a transfer of its streams was over.
+    StreamReset = 81, "stream-reset";
     /// Must not happen.
     Internal = 90, "internal";
 }
@@ -119,12 +124,24 @@ impl Error {
             Self::KernelFailed { .. } => ErrorCode::KernelFailed,
             Self::Deadline { .. } | Self::NoneDone { .. } => ErrorCode::Deadline,
             Self::SlotState { .. } => ErrorCode::SlotState,
+            Self::Stream(error) => of_stream(error),
             Self::Gone { .. } => ErrorCode::Gone,
             Self::OtherCard => ErrorCode::OtherCard,
             Self::NoFreeSpace { .. } => ErrorCode::NoFreeSpace,
             Self::Interrupted => ErrorCode::Interrupted,
             Self::Internal(_) => ErrorCode::Internal,
         }
+    }
+}
+
+fn of_stream(error: &StreamError) -> ErrorCode {
+    match error {
+        StreamError::Stuck { .. } => ErrorCode::Deadline,
+        StreamError::NotOpen { .. } => ErrorCode::Gone,
+        StreamError::AccessFailed { .. } => ErrorCode::Access,
+        StreamError::MalformedBeat { .. } => ErrorCode::Violation,
+        StreamError::Reset { .. } => ErrorCode::StreamReset,
+        _ => ErrorCode::Stream,
     }
 }
 

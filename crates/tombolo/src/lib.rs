@@ -33,6 +33,8 @@ mod owner;
 pub mod report;
 mod slot;
 mod space;
+mod stream;
+mod stream_error;
 
 pub use card::functional::{FunctionalCard, FunctionalConfig};
 pub use card::guard::{Rule, Violation};
@@ -50,5 +52,7 @@ pub use pager::placement::SpacePlacement;
 pub use report::Report;
 pub use slot::{Continue, RunState, Slot};
 pub use space::{AddressSpace, MapOptions, Mapping};
+pub use stream::{MappedRange, Moved, Stream};
+pub use stream_error::{PortName, StreamError};
 pub use timeline::Timeline;
 pub use units::{PageSize, PageSizes, Picoseconds, Stripe, VirtAddr};

@@ -5,6 +5,7 @@
 //! checks are theirs.
 
 use crate::report::Report;
+use crate::stream::{StreamReply, StreamRequest};
 use card::kernel::KernelPackage;
 use card::{CardDescription, SlotId};
 use pager::placement::SpacePlacement;
@@ -160,6 +161,8 @@ pub(crate) enum Request {
         /// Which kernel.
         load: LoadId,
     },
+    /// Something of a stream.
+    Stream(StreamRequest),
     /// Where did the time go?
     Report,
 }
@@ -227,6 +230,8 @@ pub(crate) enum Reply {
     Finished(Progress),
     /// To `PollAny`: the place of the first that is done.
     Any(Option<usize>),
+    /// To `Stream`.
+    Stream(StreamReply),
     /// To `Report`.
     Report(Box<Report>),
     /// Nothing more to say.

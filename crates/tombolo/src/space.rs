@@ -296,6 +296,14 @@ impl Mapping {
         self.address
     }
 
+    pub(crate) fn id(&self) -> MappingId {
+        self.id
+    }
+
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
     /// Bytes mapped.
     pub fn bytes(&self) -> u64 {
         self.bytes

@@ -30,6 +30,8 @@ const LIST: &[(u32, &str)] = &[
     (60, "gone"),
     (61, "other-card"),
     (70, "interrupted"),
+    (80, "stream"),
+    (81, "stream-reset"),
     (90, "internal"),
 ];
 

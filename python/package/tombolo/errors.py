@@ -176,6 +176,18 @@ class StoppedError(Error):
     code = 70
 
 
+class StreamError(Error):
+    """A stream was used against its rules: no such port, taken, wrong direction, beyond its memory."""
+
+    code = 80
+
+
+class StreamResetError(Error):
+    """A slot was reset before a transfer of its streams was over."""
+
+    code = 81
+
+
 class InternalError(Error):
     """Something that must not happen did. Please report it."""
 

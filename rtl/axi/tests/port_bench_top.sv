@@ -67,6 +67,7 @@ module port_bench_top
   localparam shell_cfg_t Cfg = '{
       NumSlots: 1,
       PortsPerSlot: 1,
+      StreamsPerSlot: 0,
       NumChannels: 1,
       ChannelBytesLog2: 20,
       NumSpaces: 1,

@@ -206,6 +206,9 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
     assign command_head_o[q] = command_head[q];
   end
 
+  // No movers.
+  logic transfer_ready;
+
   tmb_dma #(
     .Cfg(Cfg)
   ) u_dma (
@@ -227,6 +230,10 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
     .irq_o,
     .interrupt_i(interrupt),
     .closed_i(closed),
+    .transfer_valid_i(1'b0),
+    .transfer_ready_o(transfer_ready),
+    .transfer_mover_i('0),
+    .transfer_i('0),
     .table_cmd_valid_o,
     .table_cmd_ready_i,
     .table_cmd_o(table_cmd),

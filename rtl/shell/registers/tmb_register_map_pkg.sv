@@ -83,6 +83,22 @@ package tmb_register_map_pkg;
   localparam int unsigned QueueTail = 32'hc;
   localparam int unsigned QueueHead = 32'h10;
 
+  // Mover of a stream port
+  localparam int unsigned MoverStride = 32'h20;
+  localparam int unsigned MoverAddressLo = 32'h0;
+  localparam int unsigned MoverAddressHi = 32'h4;
+  localparam int unsigned MoverBytesLo = 32'h8;
+  localparam int unsigned MoverBytesHi = 32'hc;
+  localparam int unsigned MoverControl = 32'h10;
+  localparam int unsigned MoverControlStartLsb = 32'h0;
+  localparam int unsigned MoverControlLastLsb = 32'h1;
+  localparam int unsigned MoverStatus = 32'h14;
+  localparam int unsigned MoverStatusBusyLsb = 32'h0;
+  localparam int unsigned MoverStatusValidLsb = 32'h1;
+  localparam int unsigned MoverStatusReadyLsb = 32'h2;
+  localparam int unsigned MoverMovedLo = 32'h18;
+  localparam int unsigned MoverMovedHi = 32'h1c;
+
   // Slot control windows
   localparam int unsigned SlotControlBase = 32'h100000;
   localparam int unsigned SlotControlStride = 32'h10000;

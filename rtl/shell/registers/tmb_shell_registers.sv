@@ -73,6 +73,7 @@ module tmb_shell_registers (
         logic GEOMETRY;
         logic MEMORY;
         logic TRANSLATION;
+        logic STREAM_GEOMETRY;
         logic CONTROL;
         logic STATUS;
         logic EVENT_BASE_LO;
@@ -97,6 +98,7 @@ module tmb_shell_registers (
         logic PORTS;
         logic STREAMS;
         logic QUEUES;
+        logic MOVERS;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -120,6 +122,7 @@ module tmb_shell_registers (
         decoded_reg_strb.GEOMETRY = cpuif_req_masked & (cpuif_addr == 15'h8) & !cpuif_req_is_wr;
         decoded_reg_strb.MEMORY = cpuif_req_masked & (cpuif_addr == 15'hc) & !cpuif_req_is_wr;
         decoded_reg_strb.TRANSLATION = cpuif_req_masked & (cpuif_addr == 15'h10) & !cpuif_req_is_wr;
+        decoded_reg_strb.STREAM_GEOMETRY = cpuif_req_masked & (cpuif_addr == 15'h14) & !cpuif_req_is_wr;
         decoded_reg_strb.CONTROL = cpuif_req_masked & (cpuif_addr == 15'h20);
         decoded_reg_strb.STATUS = cpuif_req_masked & (cpuif_addr == 15'h24) & !cpuif_req_is_wr;
         decoded_reg_strb.EVENT_BASE_LO = cpuif_req_masked & (cpuif_addr == 15'h60);
@@ -154,6 +157,9 @@ module tmb_shell_registers (
         decoded_reg_strb.QUEUES = cpuif_req_masked & (cpuif_addr >= 15'h6000) & (cpuif_addr <= 15'h6000 + 15'h3ff);
         is_external |= cpuif_req_masked & (cpuif_addr >= 15'h6000) & (cpuif_addr <= 15'h6000 + 15'h3ff);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h6000) & (cpuif_addr <= 15'h6000 + 15'h3ff);
+        decoded_reg_strb.MOVERS = cpuif_req_masked & (cpuif_addr >= 15'h7000) & (cpuif_addr <= 15'h7000 + 15'h7ff);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 15'h7000) & (cpuif_addr <= 15'h7000 + 15'h7ff);
+        is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h7000) & (cpuif_addr <= 15'h7000 + 15'h7ff);
         decoded_err = '0;
         decoded_req_is_external = is_external;
     end
@@ -392,6 +398,12 @@ module tmb_shell_registers (
     assign hwif_out.QUEUES.req_is_wr = decoded_req_is_wr;
     assign hwif_out.QUEUES.wr_data = decoded_wr_data;
     assign hwif_out.QUEUES.wr_biten = decoded_wr_biten;
+    // External region: tmb_shell.MOVERS
+    assign hwif_out.MOVERS.req = decoded_reg_strb.MOVERS;
+    assign hwif_out.MOVERS.addr = decoded_addr[10:0];
+    assign hwif_out.MOVERS.req_is_wr = decoded_req_is_wr;
+    assign hwif_out.MOVERS.wr_data = decoded_wr_data;
+    assign hwif_out.MOVERS.wr_biten = decoded_wr_biten;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -404,6 +416,7 @@ module tmb_shell_registers (
         wr_ack |= hwif_in.PORTS.wr_ack;
         wr_ack |= hwif_in.STREAMS.wr_ack;
         wr_ack |= hwif_in.QUEUES.wr_ack;
+        wr_ack |= hwif_in.MOVERS.wr_ack;
         external_wr_ack = wr_ack;
     end
     assign cpuif_wr_ack = external_wr_ack | (decoded_req & decoded_req_is_wr & ~decoded_req_is_external);
@@ -422,6 +435,7 @@ module tmb_shell_registers (
         rd_ack |= hwif_in.PORTS.rd_ack;
         rd_ack |= hwif_in.STREAMS.rd_ack;
         rd_ack |= hwif_in.QUEUES.rd_ack;
+        rd_ack |= hwif_in.MOVERS.rd_ack;
         readback_external_rd_ack_c = rd_ack;
     end
 
@@ -451,7 +465,7 @@ module tmb_shell_registers (
             readback_data_var[31:0] = 32'h424d4f54;
         end
         if(rd_mux_addr == 15'h4) begin
-            readback_data_var[15:0] = 16'h0;
+            readback_data_var[15:0] = 16'h1;
             readback_data_var[31:16] = 16'h2;
         end
         if(rd_mux_addr == 15'h8) begin
@@ -469,6 +483,9 @@ module tmb_shell_registers (
             readback_data_var[15:0] = hwif_in.TRANSLATION.MAX_WALKS.next;
             readback_data_var[23:16] = hwif_in.TRANSLATION.PARK_DEPTH.next;
             readback_data_var[31:24] = hwif_in.TRANSLATION.LOOK_AHEAD.next;
+        end
+        if(rd_mux_addr == 15'h14) begin
+            readback_data_var[7:0] = hwif_in.STREAM_GEOMETRY.PER_SLOT.next;
         end
         if(rd_mux_addr == 15'h20) begin
             readback_data_var[0] = field_storage.CONTROL.ENABLE.value;
@@ -549,6 +566,9 @@ module tmb_shell_registers (
         end
         if((rd_mux_addr >= 15'h6000) && (rd_mux_addr <= 15'h6000 + 15'h3ff)) begin
             readback_data_var = hwif_in.QUEUES.rd_data;
+        end
+        if((rd_mux_addr >= 15'h7000) && (rd_mux_addr <= 15'h7000 + 15'h7ff)) begin
+            readback_data_var = hwif_in.MOVERS.rd_data;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr & ~decoded_req_is_external;

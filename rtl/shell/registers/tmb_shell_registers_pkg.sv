@@ -5,7 +5,7 @@ package tmb_shell_registers_pkg;
 
     localparam TMB_SHELL_REGISTERS_DATA_WIDTH = 32;
     localparam TMB_SHELL_REGISTERS_MIN_ADDR_WIDTH = 15;
-    localparam TMB_SHELL_REGISTERS_SIZE = 'h6400;
+    localparam TMB_SHELL_REGISTERS_SIZE = 'h7800;
 
     typedef struct {
         logic [7:0] next;
@@ -65,6 +65,14 @@ package tmb_shell_registers_pkg;
         tmb_shell__TRANSLATION__PARK_DEPTH__in_t PARK_DEPTH;
         tmb_shell__TRANSLATION__LOOK_AHEAD__in_t LOOK_AHEAD;
     } tmb_shell__TRANSLATION__in_t;
+
+    typedef struct {
+        logic [7:0] next;
+    } tmb_shell__STREAM_GEOMETRY__PER_SLOT__in_t;
+
+    typedef struct {
+        tmb_shell__STREAM_GEOMETRY__PER_SLOT__in_t PER_SLOT;
+    } tmb_shell__STREAM_GEOMETRY__in_t;
 
     typedef struct {
         logic next;
@@ -249,9 +257,16 @@ package tmb_shell_registers_pkg;
     } tmb_shell__QUEUES__in_t;
 
     typedef struct {
+        logic rd_ack;
+        logic [31:0] rd_data;
+        logic wr_ack;
+    } tmb_shell__MOVERS__in_t;
+
+    typedef struct {
         tmb_shell__GEOMETRY__in_t GEOMETRY;
         tmb_shell__MEMORY__in_t MEMORY;
         tmb_shell__TRANSLATION__in_t TRANSLATION;
+        tmb_shell__STREAM_GEOMETRY__in_t STREAM_GEOMETRY;
         tmb_shell__STATUS__in_t STATUS;
         tmb_shell__EVENT_TAIL__in_t EVENT_TAIL;
         tmb_shell__ROWS_IN_LO__in_t ROWS_IN_LO;
@@ -271,6 +286,7 @@ package tmb_shell_registers_pkg;
         tmb_shell__PORTS__in_t PORTS;
         tmb_shell__STREAMS__in_t STREAMS;
         tmb_shell__QUEUES__in_t QUEUES;
+        tmb_shell__MOVERS__in_t MOVERS;
     } tmb_shell__in_t;
 
     typedef struct {
@@ -354,6 +370,14 @@ package tmb_shell_registers_pkg;
     } tmb_shell__QUEUES__out_t;
 
     typedef struct {
+        logic req;
+        logic [10:0] addr;
+        logic req_is_wr;
+        logic [31:0] wr_data;
+        logic [31:0] wr_biten;
+    } tmb_shell__MOVERS__out_t;
+
+    typedef struct {
         tmb_shell__CONTROL__out_t CONTROL;
         tmb_shell__EVENT_BASE_LO__out_t EVENT_BASE_LO;
         tmb_shell__EVENT_BASE_HI__out_t EVENT_BASE_HI;
@@ -364,5 +388,6 @@ package tmb_shell_registers_pkg;
         tmb_shell__PORTS__out_t PORTS;
         tmb_shell__STREAMS__out_t STREAMS;
         tmb_shell__QUEUES__out_t QUEUES;
+        tmb_shell__MOVERS__out_t MOVERS;
     } tmb_shell__out_t;
 endpackage

@@ -409,6 +409,13 @@ module shell_bench_top import tmb_pkg::*; (
   assign ctl_rresp[0] = ctl0_rresp;
   assign ctl_rvalid[0] = ctl0_rvalid;
   assign ctl0_rready = ctl_rready[0];
+  // No streams: one element each, unused.
+  logic [511:0] sin_tdata [1];
+  logic [63:0] sin_tkeep [1];
+  logic sin_tlast [1];
+  logic sin_tvalid [1];
+  logic sout_tready [1];
+
   assign interrupt[0] = slot_interrupt_i;
   assign slot_rst_no = slot_rst_n[0];
 
@@ -527,6 +534,16 @@ module shell_bench_top import tmb_pkg::*; (
     .ctl_rresp_i(ctl_rresp),
     .ctl_rvalid_i(ctl_rvalid),
     .ctl_rready_o(ctl_rready),
+    .sin_tdata_o(sin_tdata),
+    .sin_tkeep_o(sin_tkeep),
+    .sin_tlast_o(sin_tlast),
+    .sin_tvalid_o(sin_tvalid),
+    .sin_tready_i('{default: '0}),
+    .sout_tdata_i('{default: '0}),
+    .sout_tkeep_i('{default: '0}),
+    .sout_tlast_i('{default: '0}),
+    .sout_tvalid_i('{default: '0}),
+    .sout_tready_o(sout_tready),
     .slot_interrupt_i(interrupt),
     .slot_rst_no(slot_rst_n)
   );

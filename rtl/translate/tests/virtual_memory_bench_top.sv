@@ -148,6 +148,7 @@ module virtual_memory_bench_top
   localparam shell_cfg_t Cfg = '{
       NumSlots: NumPorts,
       PortsPerSlot: 1,
+      StreamsPerSlot: 0,
       NumChannels: 2,
       ChannelBytesLog2: ChannelBytesLog2,
       NumSpaces: NumSpaces,

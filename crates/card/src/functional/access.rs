@@ -3,6 +3,7 @@
 use super::kernel::{Access, VirtualMemory};
 use super::l1::HostFilledL1;
 use super::memory::CardMemory;
+use super::mover::Mover;
 use super::schedule::Schedule;
 use super::table::{permits, Space};
 use crate::command::FaultToken;
@@ -92,6 +93,10 @@ pub(super) struct PortMemory<'a> {
     pub(super) channels: &'a mut [ChannelStatistics],
     pub(super) schedule: &'a mut Schedule,
     pub(super) streams: &'a mut [Stream],
+    /// Of the slot: of each stream pair the one into the kernel, then the one out of it.
+    pub(super) movers: &'a mut [Mover],
+    /// Number of the slot's first mover on the card.
+    pub(super) first_mover: u8,
     /// Number of the slot's first stream on the card.
     pub(super) first_stream: u8,
     pub(super) asid: Asid,
@@ -155,6 +160,27 @@ impl VirtualMemory for PortMemory<'_> {
         if !self.schedule.whim() {
             self.look_ahead(number);
         }
+    }
+
+    fn receive(&mut self, pair: usize, most: usize) -> Option<(Vec<u8>, bool)> {
+        let Some(mover) = self.movers.get_mut(2 * pair) else {
+            self.broke(format!("it has no stream pair {pair}"));
+            return None;
+        };
+        let (bytes, last, end) = mover.receive(most)?;
+        if let Some(end) = end {
+            let mover = self.first_mover + 2 * pair as u8;
+            self.events.push(Event::TransferDone { mover, end });
+        }
+        Some((bytes, last))
+    }
+
+    fn send(&mut self, pair: usize, bytes: &[u8], last: bool) -> bool {
+        let Some(mover) = self.movers.get_mut(2 * pair + 1) else {
+            self.broke(format!("it has no stream pair {pair}"));
+            return false;
+        };
+        mover.send(bytes, last)
     }
 }
 

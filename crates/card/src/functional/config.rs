@@ -8,8 +8,10 @@ use units::PageSizes;
 pub struct FunctionalConfig {
     /// Slots.
     pub slots: u8,
-    /// AXI4 ports of each slot.
+    /// Ports of each slot: AXI4 ports first, then one for each stream pair.
     pub ports_per_slot: u8,
+    /// Stream pairs of each slot, at most its ports.
+    pub streams_per_slot: u8,
     /// Memory channels.
     pub channels: u8,
     /// log2 of the bytes of address space that a channel owns.
@@ -39,6 +41,7 @@ impl Default for FunctionalConfig {
         Self {
             slots: 1,
             ports_per_slot: 2,
+            streams_per_slot: 0,
             channels: 2,
             channel_bytes_log2: 34,
             channel_bytes: 1 << 34,

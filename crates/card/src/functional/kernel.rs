@@ -42,6 +42,14 @@ pub trait VirtualMemory {
     /// Says where the bursts start that will follow the blocked one of this port and direction, as
     /// a kernel does that requests ahead of its data. The card may report their faults, too.
     fn announce(&mut self, port: usize, write: bool, addresses: &[u64]);
+
+    /// Takes up to `most` bytes from the stream into the kernel of a stream pair, never of two packets,
+    /// and says whether they end one. `None`: nothing is there now.
+    fn receive(&mut self, pair: usize, most: usize) -> Option<(Vec<u8>, bool)>;
+
+    /// Sends bytes on the stream out of the kernel of a stream pair; `last`: they end a packet. `false`:
+    /// there is no room now, and nothing was sent.
+    fn send(&mut self, pair: usize, bytes: &[u8], last: bool) -> bool;
 }
 
 /// The arguments of a run, by the names of `kernel.toml`.
@@ -141,7 +149,10 @@ impl Registry {
             name: manifest.name.clone(),
             what,
         };
-        if manifest.control != ControlProtocol::ApCtrlHs {
+        let data_driven = manifest.control == ControlProtocol::ApCtrlNone
+            && model.arguments.is_empty()
+            && !manifest.streams.is_empty();
+        if manifest.control != ControlProtocol::ApCtrlHs && !data_driven {
             return Err(mismatch("control `ap_ctrl_hs`".to_owned()));
         }
         if manifest.ports.len() < model.ports {

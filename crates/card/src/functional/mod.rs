@@ -34,6 +34,7 @@ mod kernel;
 mod l1;
 mod memory;
 mod models;
+mod mover;
 mod schedule;
 mod slot;
 mod table;
@@ -47,6 +48,7 @@ use crate::guard::{PortStatus, SlotStatus};
 use crate::kernel::{KernelError, KernelPackage};
 use crate::memory::HostMemory;
 use crate::registers;
+use crate::stream::{StreamId, StreamState, Transfer};
 use crate::{
     Card, CardDescription, CardError, ChannelStatistics, HostWork, SlotId, Statistics, WorkId,
 };
@@ -97,6 +99,8 @@ enum Move {
     /// A transfer of a queue moves.
     Transfer(usize, usize),
     HostWork(usize),
+    /// A mover of a slot moves a burst.
+    Mover(usize, usize),
     Kernel(usize),
 }
 
@@ -109,11 +113,13 @@ impl FunctionalCard {
         let ports = usize::from(config.ports_per_slot);
         let streams = 2 * ports * usize::from(config.slots);
         let channels = usize::from(config.channels);
+        let pairs = usize::from(config.streams_per_slot).min(ports);
         Self {
             description: CardDescription {
                 name: "functional".to_owned(),
                 slots: config.slots,
                 ports_per_slot: config.ports_per_slot,
+                streams_per_slot: config.streams_per_slot.min(config.ports_per_slot),
                 channels: config.channels,
                 channel_bytes_log2: config.channel_bytes_log2,
                 channel_bytes: config.channel_bytes,
@@ -137,7 +143,7 @@ impl FunctionalCard {
             stripes: vec![Stripe::NONE; usize::from(config.spaces)],
             modes: vec![0; usize::from(config.spaces)],
             l1s: vec![HostFilledL1::default(); usize::from(config.spaces)],
-            slots: (0..config.slots).map(|_| Slot::new(ports)).collect(),
+            slots: (0..config.slots).map(|_| Slot::new(ports, pairs)).collect(),
             next_slot: 0,
             commands: (0..config.queues)
                 .map(|_| CommandQueue::default())
@@ -176,7 +182,7 @@ impl FunctionalCard {
     }
 
     /// Everything that may happen next. Without a seed the first one does: commands before host
-    /// work before kernels, which take turns.
+    /// work before movers before kernels, which take turns.
     fn moves(&self) -> Vec<Move> {
         let mut moves = Vec::new();
         for (queue, commands) in self.commands.iter().enumerate() {
@@ -190,6 +196,11 @@ impl FunctionalCard {
             moves.extend((0..commands.running()).map(|index| Move::Transfer(queue, index)));
         }
         moves.extend((0..self.work.len()).map(Move::HostWork));
+        for (number, slot) in self.slots.iter().enumerate() {
+            let movers = slot.movers.iter().enumerate();
+            let ready = movers.filter(|(_, mover)| slot.may_move() && mover.is_runnable());
+            moves.extend(ready.map(|(index, _)| Move::Mover(number, index)));
+        }
         let turns = (0..self.slots.len()).map(|i| (self.next_slot + i) % self.slots.len());
         moves.extend(
             turns
@@ -223,6 +234,7 @@ impl FunctionalCard {
                 self.events
                     .extend(self.work.remove(index).map(Event::HostWorkDone));
             }
+            Move::Mover(slot, mover) => self.step_mover(slot, mover),
             Move::Kernel(slot) => self.step_kernel(slot),
         }
         true
@@ -253,8 +265,12 @@ impl FunctionalCard {
         self.l1s[usize::from(asid.get())].outdate(operation);
         if let Operation::Invalidate { .. } | Operation::Protect { .. } = operation {
             for slot in &mut self.slots {
+                let mut again = false;
                 for stream in &mut slot.streams {
-                    slot.blocked &= !stream.translate_again();
+                    again |= stream.translate_again();
+                }
+                if again {
+                    slot.unblock();
                 }
             }
         }
@@ -288,7 +304,7 @@ impl FunctionalCard {
         match slot.streams[stream % streams_per_slot].reply(token.index, entry) {
             None => tracing::debug!(?token, "reply to a burst that does not wait"),
             Some(address) => {
-                slot.blocked = false;
+                slot.unblock();
                 if let (Some(l1), Some(entry)) = (l1, entry) {
                     l1.fill(address, entry);
                 }
@@ -305,6 +321,7 @@ impl FunctionalCard {
         };
         let id = SlotId(number as u8);
         let first_stream = number * slot.streams.len();
+        let first_mover = number * slot.movers.len();
         loaded.registers.begin();
         let mut ports = PortMemory {
             memory: &mut self.memory,
@@ -312,6 +329,8 @@ impl FunctionalCard {
             channels: &mut self.statistics.channels,
             schedule: &mut self.schedule,
             streams: &mut slot.streams,
+            movers: &mut slot.movers,
+            first_mover: first_mover as u8,
             first_stream: first_stream as u8,
             asid: slot.asid,
             space: self
@@ -351,6 +370,38 @@ impl FunctionalCard {
         }
     }
 
+    /// A mover moves a burst; its kernel may have been waiting for that.
+    fn step_mover(&mut self, number: usize, index: usize) {
+        let slot = &mut self.slots[number];
+        let pairs = slot.movers.len() / 2;
+        let port = slot.streams.len() / 2 - pairs + index / 2;
+        let mover_number = (number * slot.movers.len() + index) as u8;
+        let first_stream = (number * slot.streams.len()) as u8;
+        let space = usize::from(slot.asid.get());
+        let mut memory = PortMemory {
+            memory: &mut self.memory,
+            events: &mut self.events,
+            channels: &mut self.statistics.channels,
+            schedule: &mut self.schedule,
+            streams: &mut slot.streams,
+            movers: &mut [],
+            first_mover: 0,
+            first_stream,
+            asid: slot.asid,
+            space: self.spaces.get(space).copied().flatten(),
+            l1: self.l1s.get(space),
+            translated: self.description.translated,
+            broken_rule: None,
+            violation: None,
+        };
+        let end = slot.movers[index].step(port, &mut memory);
+        if let Some(end) = end {
+            let mover = mover_number;
+            self.events.push(Event::TransferDone { mover, end });
+        }
+        slot.blocked = false;
+    }
+
     /// Reports an interrupt if the line rises.
     fn interrupt(&mut self, slot: SlotId, rises: bool) {
         if rises {
@@ -381,7 +432,8 @@ impl Card for FunctionalCard {
     }
 
     fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
-        let slot_ports = usize::from(self.description.ports_per_slot);
+        let slot_ports = usize::from(self.description.memory_ports_per_slot());
+        let slot_pairs = self.description.streams_per_slot;
         if self.slot(slot)?.run {
             return Err(CardError::SlotBusy { slot });
         }
@@ -392,6 +444,13 @@ impl Card for FunctionalCard {
                 name: manifest.name.clone(),
                 ports: manifest.ports.len(),
                 slot_ports,
+            }));
+        }
+        if manifest.stream_pairs() > slot_pairs {
+            return Err(CardError::Kernel(KernelError::StreamsDoNotFit {
+                name: manifest.name.clone(),
+                pairs: manifest.stream_pairs(),
+                slot_pairs,
             }));
         }
         let slot = self.slot(slot)?;
@@ -542,6 +601,30 @@ impl Card for FunctionalCard {
         self.description.check_stripe(stripe)?;
         self.stripes[index] = stripe;
         Ok(())
+    }
+
+    fn start_transfer(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+        transfer: Transfer,
+    ) -> Result<(), CardError> {
+        self.description.check_stream(slot, stream)?;
+        let index = usize::from(stream.mover(SlotId(0), 1));
+        let state = self.slot(slot)?;
+        if !state.run {
+            return Ok(());
+        }
+        if !state.movers[index].start(transfer) {
+            return Err(CardError::StreamBusy { slot, stream });
+        }
+        Ok(())
+    }
+
+    fn stream_state(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamState, CardError> {
+        self.description.check_stream(slot, stream)?;
+        let index = usize::from(stream.mover(SlotId(0), 1));
+        Ok(self.slot(slot)?.movers[index].state())
     }
 
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {

@@ -3,8 +3,10 @@
 use super::access::Stream;
 use super::control::ControlRegisters;
 use super::kernel::{FunctionalKernel, KernelModel};
+use super::mover::Mover;
 use crate::guard::Violation;
-use crate::kernel::Manifest;
+use crate::kernel::{ControlProtocol, Manifest};
+use crate::stream::StreamDirection;
 use units::Asid;
 
 /// A region that holds one kernel.
@@ -13,6 +15,8 @@ pub(super) struct Slot {
     pub(super) asid: Asid,
     pub(super) run: bool,
     pub(super) streams: Vec<Stream>,
+    /// Of each stream pair the one into the kernel, then the one out of it.
+    pub(super) movers: Vec<Mover>,
     /// All of the kernel's accesses wait for the host.
     pub(super) blocked: bool,
     /// The model did what no kernel can do; it stands still until the slot is reset.
@@ -42,12 +46,14 @@ impl Loaded {
 }
 
 impl Slot {
-    pub(super) fn new(ports: usize) -> Self {
+    pub(super) fn new(ports: usize, pairs: usize) -> Self {
+        let movers = [StreamDirection::In, StreamDirection::Out].map(Mover::new);
         Self {
             kernel: None,
             asid: Asid::default(),
             run: false,
             streams: vec![Stream::default(); 2 * ports],
+            movers: (0..pairs).flat_map(|_| movers.clone()).collect(),
             blocked: false,
             failed: false,
             violation: None,
@@ -56,9 +62,25 @@ impl Slot {
 
     /// Whether a step of the kernel could do something.
     pub(super) fn is_runnable(&self) -> bool {
-        let started = |loaded: &Loaded| loaded.registers.wants_to_run();
+        let started = |loaded: &Loaded| {
+            let data_driven = loaded.manifest.control == ControlProtocol::ApCtrlNone;
+            data_driven || loaded.registers.wants_to_run()
+        };
         let stands = self.blocked || self.failed || self.violation.is_some();
         self.run && !stands && self.kernel.as_ref().is_some_and(started)
+    }
+
+    /// What the kernel or a mover waits for may be there now.
+    pub(super) fn unblock(&mut self) {
+        self.blocked = false;
+        self.movers
+            .iter_mut()
+            .for_each(|mover| mover.blocked = false);
+    }
+
+    /// Whether the movers of the slot may work.
+    pub(super) fn may_move(&self) -> bool {
+        self.run && !self.failed && self.violation.is_none()
     }
 
     /// What the reset of a slot does.
@@ -66,6 +88,7 @@ impl Slot {
         self.blocked = false;
         self.failed = false;
         self.streams.iter_mut().for_each(Stream::reset);
+        self.movers.iter_mut().for_each(Mover::reset);
         if let Some(loaded) = &mut self.kernel {
             *loaded = Loaded::new(&loaded.manifest, loaded.model);
         }

@@ -64,6 +64,19 @@ pub enum KernelError {
         /// The slot's ports.
         slot_ports: usize,
     },
+    /// More streams than the slot has.
+    #[error(
+        "kernel `{name}` needs {pairs} stream pairs, and a slot of this card has {slot_pairs}: open the \
+         card with more streams a slot (`streams_per_slot`)"
+    )]
+    StreamsDoNotFit {
+        /// The kernel's name.
+        name: String,
+        /// Pairs (one in, one out) that it needs.
+        pairs: u8,
+        /// The slot's pairs.
+        slot_pairs: u8,
+    },
 }
 
 /// A rule of `kernel.toml` (docs/kernels.md), with what broke it.
@@ -95,6 +108,18 @@ pub enum Rule {
     /// More ports than a slot has.
     #[error("{0} ports: a kernel has at most 8")]
     TooManyPorts(usize),
+    /// A width that no stream port has.
+    #[error("{0} bits: a stream's data width is a multiple of 8 from 8 to 4096")]
+    StreamWidth(u32),
+    /// More streams than a kernel can have.
+    #[error("{0} stream ports: a kernel has at most 16")]
+    TooManyStreams(usize),
+    /// A memory port without what it needs, or with what only streams have.
+    #[error("a port of kind `axi4` has `access`, and no `direction`")]
+    PortAccess,
+    /// A stream port without what it needs, or with what only memory ports have.
+    #[error("a port of kind `axi4_stream` has `direction` (`in` or `out`), and no `access`")]
+    StreamPortDirection,
     /// An argument in the control registers.
     #[error("0x{0:x} is below 0x10: the first 16 bytes are the control registers (of all but `user_managed` kernels)")]
     OffsetReserved(u32),

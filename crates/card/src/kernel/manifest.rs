@@ -1,6 +1,7 @@
 //! What `kernel.toml` says (docs/kernels.md).
 
 use super::error::KernelError;
+use crate::stream::{StreamDirection, StreamId};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -64,10 +65,24 @@ impl AccessMode {
 
 /// What a port is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum PortKind {
     /// An AXI4 manager with 64-bit addresses.
     Axi4,
+    /// An AXI4-Stream of one direction.
+    #[serde(rename = "axi4_stream")]
+    Axi4Stream,
+}
+
+/// One stream port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamPort {
+    /// Name, the prefix of its signals: `data_in` has `data_in_tdata` and so on.
+    pub name: String,
+    /// Which way the data go.
+    pub direction: StreamDirection,
+    /// Data width in bits, a multiple of 8.
+    pub data_width: u32,
 }
 
 /// One memory port.
@@ -123,6 +138,9 @@ pub struct Manifest {
     pub interrupt: bool,
     /// Memory ports, in the order of the slot's ports.
     pub ports: Vec<Port>,
+    /// Stream ports. The first into the kernel and the first out of it are the slot's stream pair 0, and
+    /// so on.
+    pub streams: Vec<StreamPort>,
     /// Arguments.
     pub arguments: Vec<Argument>,
 }
@@ -143,6 +161,31 @@ impl Manifest {
     /// [`KernelError`], naming the file, the line, the key and the rule.
     pub fn read(path: &Path) -> Result<Self, KernelError> {
         super::read::read(path)
+    }
+
+    /// The stream port of that name, as the slot numbers it.
+    pub fn stream(&self, name: &str) -> Option<(&StreamPort, StreamId)> {
+        let index = self.streams.iter().position(|port| port.name == name)?;
+        let port = &self.streams[index];
+        let direction = port.direction;
+        let before = self.streams[..index].iter();
+        let pair = before.filter(|port| port.direction == direction).count() as u8;
+        Some((port, StreamId { pair, direction }))
+    }
+
+    /// The stream port that the slot has at a place.
+    pub fn stream_at(&self, stream: StreamId) -> Option<&StreamPort> {
+        let alike = |port: &&StreamPort| port.direction == stream.direction;
+        self.streams.iter().filter(alike).nth(stream.pair.into())
+    }
+
+    /// Stream pairs that a slot needs for the kernel.
+    pub fn stream_pairs(&self) -> u8 {
+        let count = |direction| {
+            let alike = |port: &&StreamPort| port.direction == direction;
+            self.streams.iter().filter(alike).count() as u8
+        };
+        count(StreamDirection::In).max(count(StreamDirection::Out))
     }
 
     /// The argument of that name.

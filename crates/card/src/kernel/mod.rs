@@ -6,7 +6,7 @@ mod read;
 
 pub use error::{KernelError, Rule};
 pub use manifest::{
-    AccessMode, Argument, ControlProtocol, Manifest, Port, PortKind, ResetPolarity,
+    AccessMode, Argument, ControlProtocol, Manifest, Port, PortKind, ResetPolarity, StreamPort,
 };
 
 use std::path::{Path, PathBuf};

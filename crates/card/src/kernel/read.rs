@@ -2,8 +2,9 @@
 
 use super::error::{KernelError, Rule};
 use super::manifest::{
-    AccessMode, Argument, ControlProtocol, Manifest, Port, PortKind, ResetPolarity,
+    AccessMode, Argument, ControlProtocol, Manifest, Port, PortKind, ResetPolarity, StreamPort,
 };
+use crate::stream::StreamDirection;
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,6 +12,8 @@ use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
 
 const MAX_PORTS: usize = 8;
+const MAX_STREAMS: usize = 16;
+const MAX_STREAM_WIDTH: u32 = 4096;
 const MAX_NAME: usize = 64;
 const FIRST_ARGUMENT: u32 = 0x10;
 /// A row: what most kernels move at once, and ignore the low bits for.
@@ -51,7 +54,10 @@ struct RawPort {
     name: Spanned<String>,
     kind: PortKind,
     data_width: Spanned<u32>,
-    access: AccessMode,
+    #[serde(default)]
+    access: Option<Spanned<AccessMode>>,
+    #[serde(default)]
+    direction: Option<Spanned<StreamDirection>>,
 }
 
 #[derive(Deserialize)]
@@ -195,7 +201,7 @@ impl Reader<'_> {
         }
         let sources = self.sources(kernel.sources)?;
         let libraries = self.libraries(kernel.libraries)?;
-        let ports = self.ports(raw.port)?;
+        let (ports, streams) = self.ports(raw.port)?;
         let arguments = self.arguments(raw.argument, first_argument(control), &ports)?;
         Ok(Manifest {
             name,
@@ -207,6 +213,7 @@ impl Reader<'_> {
             reset: kernel.reset,
             interrupt,
             ports,
+            streams,
             arguments,
         })
     }
@@ -273,28 +280,67 @@ impl Reader<'_> {
             .collect()
     }
 
-    fn ports(&self, raw: Vec<Spanned<RawPort>>) -> Result<Vec<Port>, KernelError> {
-        if let Some(extra) = raw.get(MAX_PORTS) {
-            let rule = Rule::TooManyPorts(raw.len());
-            return Err(self.broken("port", extra.span(), rule));
-        }
+    /// Memory ports and stream ports, each in the order of the text.
+    fn ports(
+        &self,
+        raw: Vec<Spanned<RawPort>>,
+    ) -> Result<(Vec<Port>, Vec<StreamPort>), KernelError> {
+        let (mut ports, mut streams) = (Vec::new(), Vec::new());
         let mut seen = HashSet::new();
-        raw.into_iter()
-            .map(|port| {
-                let port = port.into_inner();
-                let width = *port.data_width.get_ref();
-                if !width.is_power_of_two() || !(32..=512).contains(&width) {
-                    let rule = Rule::DataWidth(width);
-                    return Err(self.broken("port.data_width", port.data_width.span(), rule));
+        let count = |kind| {
+            raw.iter()
+                .filter(|port| port.get_ref().kind == kind)
+                .count()
+        };
+        let (all_ports, all_streams) = (count(PortKind::Axi4), count(PortKind::Axi4Stream));
+        for port in raw {
+            let span = port.span();
+            let port = port.into_inner();
+            let name = self.unique("port.name", port.name, &mut seen)?;
+            let width = *port.data_width.get_ref();
+            let wrong_width = |rule| {
+                let key = "port.data_width";
+                Err(self.broken(key, port.data_width.span(), rule))
+            };
+            match (port.kind, port.access, port.direction) {
+                (PortKind::Axi4, Some(access), None) => {
+                    if !width.is_power_of_two() || !(32..=512).contains(&width) {
+                        return wrong_width(Rule::DataWidth(width));
+                    }
+                    if ports.len() == MAX_PORTS {
+                        let rule = Rule::TooManyPorts(all_ports);
+                        return Err(self.broken("port", span, rule));
+                    }
+                    ports.push(Port {
+                        name,
+                        kind: port.kind,
+                        data_width: width,
+                        access: access.into_inner(),
+                    });
                 }
-                Ok(Port {
-                    name: self.unique("port.name", port.name, &mut seen)?,
-                    kind: port.kind,
-                    data_width: width,
-                    access: port.access,
-                })
-            })
-            .collect()
+                (PortKind::Axi4Stream, None, Some(direction)) => {
+                    if width == 0 || width % 8 != 0 || width > MAX_STREAM_WIDTH {
+                        return wrong_width(Rule::StreamWidth(width));
+                    }
+                    if streams.len() == MAX_STREAMS {
+                        let rule = Rule::TooManyStreams(all_streams);
+                        return Err(self.broken("port", span, rule));
+                    }
+                    streams.push(StreamPort {
+                        name,
+                        direction: direction.into_inner(),
+                        data_width: width,
+                    });
+                }
+                (PortKind::Axi4, _, _) => {
+                    return Err(self.broken("port", span, Rule::PortAccess));
+                }
+                (PortKind::Axi4Stream, _, _) => {
+                    return Err(self.broken("port", span, Rule::StreamPortDirection));
+                }
+            }
+        }
+        Ok((ports, streams))
     }
 
     fn arguments(

@@ -45,8 +45,10 @@ pub enum ChannelPolicy {
 pub struct ShellConfig {
     /// Slots.
     pub slots: u8,
-    /// AXI4 ports of each slot.
+    /// Ports of each slot: AXI4 ports first, then one for each stream pair.
     pub ports_per_slot: u8,
+    /// Stream pairs (one stream in, one out) of each slot, at most its ports.
+    pub streams_per_slot: u8,
     /// Memory channels, a power of two.
     pub channels: u8,
     /// log2 of the bytes of address space of a channel.
@@ -85,6 +87,7 @@ impl Default for ShellConfig {
         Self {
             slots: 1,
             ports_per_slot: 2,
+            streams_per_slot: 0,
             channels: 2,
             channel_bytes_log2: 34,
             spaces: 4,
@@ -124,6 +127,11 @@ impl ShellConfig {
         u32::from(self.slots) * u32::from(self.ports_per_slot)
     }
 
+    /// Stream pairs of all slots.
+    pub fn stream_pairs(&self) -> u32 {
+        u32::from(self.slots) * u32::from(self.streams_per_slot)
+    }
+
     /// Sizes that pages can have: those that an L1 TLB serves, which are its own and all larger ones.
     /// With the walker alone, and without translation, every size.
     pub fn page_sizes(&self) -> PageSizes {
@@ -150,6 +158,11 @@ impl ShellConfig {
             Some(format!("slots = {}: 1 to 16 are possible", self.slots))
         } else if self.ports_per_slot == 0 || self.ports() > 128 {
             Some(format!("{} ports: 1 to 128 are possible", self.ports()))
+        } else if self.streams_per_slot > self.ports_per_slot || self.stream_pairs() > 32 {
+            Some(format!(
+                "streams_per_slot = {}: at most ports_per_slot = {}, and 32 on the card",
+                self.streams_per_slot, self.ports_per_slot
+            ))
         } else if !self.channels.is_power_of_two() {
             Some(format!(
                 "channels = {}: must be a power of two",
@@ -239,6 +252,7 @@ impl ShellConfig {
         let fields = [
             ("NumSlots", self.slots.to_string()),
             ("PortsPerSlot", self.ports_per_slot.to_string()),
+            ("StreamsPerSlot", self.streams_per_slot.to_string()),
             ("NumChannels", self.channels.to_string()),
             ("ChannelBytesLog2", self.channel_bytes_log2.to_string()),
             ("NumSpaces", self.spaces.to_string()),

@@ -13,7 +13,7 @@ use super::clocked::Clocked;
 use super::host_port::HostPort;
 use super::memory_port::MemoryPort;
 use super::model::{Instance, ModelFailure, Pin};
-use super::observer::PortObserver;
+use super::observer::{PortObserver, StreamObserver};
 use super::slot::{quieten, KernelSlot, SlotPlace};
 use super::trace::Probe;
 use crate::{CardError, SlotId};
@@ -72,8 +72,10 @@ pub(crate) struct Engine {
     irq: Pin<u8>,
     slots: Vec<Option<KernelSlot>>,
     ports_per_slot: u32,
+    pairs_per_slot: u32,
     memories: Vec<MemoryPort>,
     observers: Vec<PortObserver>,
+    stream_observers: Vec<StreamObserver>,
     probes: Vec<Probe>,
     /// The first time that a row crossed a port of a slot; looked for if waveforms begin with it.
     activity: Option<Picoseconds>,
@@ -91,6 +93,7 @@ pub(crate) struct Parts {
     pub(crate) shell: Instance,
     pub(crate) slots: u32,
     pub(crate) ports_per_slot: u32,
+    pub(crate) pairs_per_slot: u32,
     pub(crate) memories: Vec<MemoryPort>,
     /// For a timeline; else none.
     pub(crate) probes: Vec<Probe>,
@@ -113,6 +116,7 @@ impl Engine {
             shell,
             slots,
             ports_per_slot,
+            pairs_per_slot,
             ..
         } = parts;
         let pin = |name: &str| {
@@ -131,12 +135,16 @@ impl Engine {
                     SlotPlace {
                         slot,
                         ports_per_slot,
+                        pairs_per_slot,
                     },
                 )?;
             }
         }
         let observers = (0..slots * ports_per_slot)
             .map(|port| PortObserver::new(&shell, port))
+            .collect::<Result<_, _>>()?;
+        let stream_observers = (0..slots * pairs_per_slot)
+            .map(|pair| StreamObserver::new(&shell, pair))
             .collect::<Result<_, _>>()?;
         let mut engine = Self {
             next: 0,
@@ -146,8 +154,10 @@ impl Engine {
             irq,
             slots: (0..slots).map(|_| None).collect(),
             ports_per_slot,
+            pairs_per_slot,
             memories: parts.memories,
             observers,
+            stream_observers,
             probes: parts.probes,
             activity: None,
             seeks_activity: parts.seeks_activity,
@@ -202,6 +212,10 @@ impl Engine {
         &self.observers
     }
 
+    pub(crate) fn stream_observers(&self) -> &[StreamObserver] {
+        &self.stream_observers
+    }
+
     pub(crate) fn shell(&self) -> &Instance {
         self.shell.instance()
     }
@@ -210,6 +224,7 @@ impl Engine {
         SlotPlace {
             slot: slot.0.into(),
             ports_per_slot: self.ports_per_slot,
+            pairs_per_slot: self.pairs_per_slot,
         }
     }
 
@@ -237,6 +252,11 @@ impl Engine {
         let ports = self.ports_per_slot as usize;
         let first = usize::from(slot.0) * ports;
         for observer in &mut self.observers[first..first + ports] {
+            observer.forget();
+        }
+        let pairs = self.pairs_per_slot as usize;
+        let first = usize::from(slot.0) * pairs;
+        for observer in &mut self.stream_observers[first..first + pairs] {
             observer.forget();
         }
         for probe in &mut self.probes {
@@ -312,6 +332,9 @@ impl Engine {
         for observer in &mut self.observers {
             observer.observe(target - self.next);
         }
+        for observer in &mut self.stream_observers {
+            observer.observe(target - self.next);
+        }
         self.next = target;
     }
 
@@ -329,6 +352,9 @@ impl Engine {
         active |= self.host.sample(at, &mut *self.link, &self.map);
         active |= self.bar.sample(at);
         for observer in &mut self.observers {
+            observer.observe(1);
+        }
+        for observer in &mut self.stream_observers {
             observer.observe(1);
         }
         if self.seeks_activity && self.observers.iter().any(PortObserver::is_used) {

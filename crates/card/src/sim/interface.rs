@@ -1,8 +1,11 @@
 //! Which port of a kernel's RTL is which signal of the slot: the manifest held against the RTL.
 
 use super::build::{BuildError, Direction, ModelInfo, ModelPort};
-use super::signals::{Need, Signal, AXI4, AXI4_IGNORED, CONTROL, CONTROL_IGNORED};
-use crate::kernel::{AccessMode, ControlProtocol, Manifest, ResetPolarity};
+use super::signals::{
+    Need, Signal, AXI4, AXI4_IGNORED, AXI4_STREAM, AXI4_STREAM_IGNORED, CONTROL, CONTROL_IGNORED,
+};
+use crate::kernel::{AccessMode, ControlProtocol, Manifest, ResetPolarity, StreamPort};
+use crate::stream::{StreamDirection, StreamId};
 use std::collections::HashSet;
 
 /// The clock of every kernel.
@@ -22,6 +25,8 @@ pub(crate) type Bound = (&'static Signal, Option<ModelPort>);
 pub(crate) struct KernelInterface {
     /// One list a memory port, in the manifest's order; every signal of [`AXI4`].
     pub(crate) ports: Vec<Vec<Bound>>,
+    /// The stream ports, in the manifest's order; every signal of [`AXI4_STREAM`] each.
+    pub(crate) streams: Vec<(StreamId, Vec<Bound>)>,
     /// Every signal of [`CONTROL`], unless the kernel has no control port.
     pub(crate) control: Option<Vec<Bound>>,
     /// The reset port.
@@ -68,9 +73,16 @@ impl KernelInterface {
             .iter()
             .map(|port| matcher.memory_port(&port.name, port.data_width, port.access))
             .collect::<Result<_, _>>()?;
+        let streams = manifest
+            .streams
+            .iter()
+            .filter_map(|port| Some((port, manifest.stream(&port.name)?.1)))
+            .map(|(port, stream)| Ok((stream, matcher.stream_port(port)?)))
+            .collect::<Result<_, _>>()?;
         matcher.nothing_left()?;
         Ok(Self {
             ports,
+            streams,
             control,
             reset,
             interrupt,
@@ -231,6 +243,30 @@ impl<'a> Matcher<'a> {
         Ok(bound)
     }
 
+    fn stream_port(&mut self, described: &StreamPort) -> Result<Vec<Bound>, BuildError> {
+        let name = &described.name;
+        let mut bound = Vec::with_capacity(AXI4_STREAM.len());
+        for signal in AXI4_STREAM {
+            let full = format!("{name}_{}", signal.name);
+            let port = self.take(&full);
+            if let Some(port) = port {
+                let width = signal.width_at(described.data_width);
+                let driven = stream_driven_by_kernel(signal, described.direction);
+                self.check(port, width..=width, direction_at_kernel(driven))?;
+            } else if signal.need == Need::Bus {
+                return Err(self.mismatch(format!(
+                    "module {} has no port `{full}`: the manifest lists stream {name}",
+                    self.top
+                )));
+            }
+            bound.push((signal, port.cloned()));
+        }
+        for ignored in AXI4_STREAM_IGNORED {
+            self.take(&format!("{name}_{ignored}"));
+        }
+        Ok(bound)
+    }
+
     /// Every other input would be undriven; every other AXI port would never be answered.
     fn nothing_left(&self) -> Result<(), BuildError> {
         for port in &self.info.ports {
@@ -244,6 +280,12 @@ impl<'a> Matcher<'a> {
                     port.name
                 )));
             }
+            if lower.ends_with("_tvalid") {
+                return Err(self.mismatch(format!(
+                    "`{}` belongs to an AXI4-Stream port that the manifest does not list",
+                    port.name
+                )));
+            }
             if port.direction != Direction::Output {
                 return Err(self.mismatch(format!(
                     "input `{}` belongs to nothing that the manifest describes",
@@ -252,6 +294,19 @@ impl<'a> Matcher<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether the kernel drives a signal of a stream port.
+pub(crate) fn stream_driven_by_kernel(signal: &Signal, direction: StreamDirection) -> bool {
+    signal.manager == (direction == StreamDirection::Out)
+}
+
+/// The shell's name of a stream's bus.
+pub(crate) fn stream_group(direction: StreamDirection) -> &'static str {
+    match direction {
+        StreamDirection::In => "sin",
+        StreamDirection::Out => "sout",
     }
 }
 

@@ -125,3 +125,92 @@ impl PortObserver {
         (&self.read, &self.write)
     }
 }
+
+/// One stream pair of a slot. A packet counts as a burst, a beat as a row.
+pub(crate) struct StreamObserver {
+    into: StreamPins,
+    out: StreamPins,
+}
+
+/// One direction. Stalls count from the first beat of a packet that is offered to its last that is taken.
+struct StreamPins {
+    keep: Pin<u64>,
+    last: Pin<u8>,
+    valid: Pin<u8>,
+    ready: Pin<u8>,
+    /// The kernel is the manager.
+    from_kernel: bool,
+    open: bool,
+    counts: StreamStatistics,
+}
+
+impl StreamPins {
+    fn new(shell: &Instance, pair: u32, from_kernel: bool) -> Result<Self, BuildError> {
+        let (prefix, manager, subordinate) = match from_kernel {
+            true => ("sout", "i", "o"),
+            false => ("sin", "o", "i"),
+        };
+        let find = Finder {
+            shell,
+            prefix,
+            element: pair,
+        };
+        Ok(Self {
+            keep: find.pin(&format!("tkeep_{manager}"))?,
+            last: find.pin(&format!("tlast_{manager}"))?,
+            valid: find.pin(&format!("tvalid_{manager}"))?,
+            ready: find.pin(&format!("tready_{subordinate}"))?,
+            from_kernel,
+            open: false,
+            counts: StreamStatistics::default(),
+        })
+    }
+
+    #[inline]
+    fn observe(&mut self, edges: u64) {
+        let valid = self.valid.high();
+        self.open |= valid;
+        if !self.open {
+            return;
+        }
+        match (valid, self.ready.high()) {
+            (true, true) => {
+                self.counts.rows += 1;
+                self.counts.bytes += u64::from(self.keep.get().count_ones());
+                if self.last.high() {
+                    self.counts.bursts += 1;
+                    self.open = false;
+                }
+            }
+            (valid, _) if valid == self.from_kernel => self.counts.shell_stall_cycles += edges,
+            _ => self.counts.kernel_stall_cycles += edges,
+        }
+    }
+}
+
+impl StreamObserver {
+    pub(crate) fn new(shell: &Instance, pair: u32) -> Result<Self, BuildError> {
+        Ok(Self {
+            into: StreamPins::new(shell, pair, false)?,
+            out: StreamPins::new(shell, pair, true)?,
+        })
+    }
+
+    /// As [`PortObserver::observe`].
+    #[inline]
+    pub(crate) fn observe(&mut self, edges: u64) {
+        self.into.observe(edges);
+        self.out.observe(edges);
+    }
+
+    /// The slot was reset: packets that were open are forgotten.
+    pub(crate) fn forget(&mut self) {
+        self.into.open = false;
+        self.out.open = false;
+    }
+
+    /// (into the kernel, out of it) so far.
+    pub(crate) fn statistics(&self) -> (&StreamStatistics, &StreamStatistics) {
+        (&self.into.counts, &self.out.counts)
+    }
+}

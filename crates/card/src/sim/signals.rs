@@ -26,6 +26,8 @@ impl Signal {
         match self.name {
             "rdata" | "wdata" => data_width,
             "wstrb" => data_width / 8,
+            "tdata" => data_width,
+            "tkeep" => data_width / 8,
             _ => self.width,
         }
     }
@@ -107,6 +109,18 @@ pub(crate) const CONTROL: &[Signal] = &[
     signal("rvalid", 1, false, 0, Need::Bus),
     signal("rready", 1, true, 0, Need::Bus),
 ];
+
+/// AXI4-Stream. The manager is the shell for a stream into the kernel, the kernel for one out of it.
+pub(crate) const AXI4_STREAM: &[Signal] = &[
+    signal("tdata", 512, true, 0, Need::Bus),
+    signal("tkeep", 64, true, u64::MAX, Need::Optional),
+    signal("tlast", 1, true, 0, Need::Optional),
+    signal("tvalid", 1, true, 0, Need::Bus),
+    signal("tready", 1, false, 0, Need::Bus),
+];
+
+/// Signals of AXI4-Stream that a kernel may have and the shell does not: ignored, or held low.
+pub(crate) const AXI4_STREAM_IGNORED: &[&str] = &["tstrb", "tid", "tdest", "tuser"];
 
 /// Signals of AXI4 that a kernel may have and the shell does not: ignored.
 pub(crate) const AXI4_IGNORED: &[&str] = &[

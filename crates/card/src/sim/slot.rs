@@ -2,9 +2,10 @@
 
 use super::build::BuildError;
 use super::clocked::Clocked;
-use super::interface::{Bound, KernelInterface};
+use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface};
 use super::model::{Instance, ModelFailure, NumberPin, Pin, Row};
-use super::signals::{Signal, AXI4, CONTROL};
+use super::signals::{Signal, AXI4, AXI4_STREAM, CONTROL};
+use crate::stream::StreamDirection;
 use units::Picoseconds;
 
 /// Wires in one direction, by kind, so that copying is a few tight loops.
@@ -96,6 +97,7 @@ impl Place<'_> {
 pub(crate) struct SlotPlace {
     pub(crate) slot: u32,
     pub(crate) ports_per_slot: u32,
+    pub(crate) pairs_per_slot: u32,
 }
 
 /// The shell's inputs from an empty slot: no requests, and every response is taken.
@@ -104,6 +106,16 @@ pub(crate) fn quieten(shell: &Instance, place: SlotPlace) -> Result<(), BuildErr
         let element = place.slot * place.ports_per_slot + port;
         for signal in AXI4.iter().filter(|signal| signal.manager) {
             set_constant(shell, "port", signal, element, signal.absent)?;
+        }
+    }
+    for pair in 0..place.pairs_per_slot {
+        let element = place.slot * place.pairs_per_slot + pair;
+        for direction in [StreamDirection::In, StreamDirection::Out] {
+            let driven = |signal: &&Signal| stream_driven_by_kernel(signal, direction);
+            for signal in AXI4_STREAM.iter().filter(driven) {
+                let group = stream_group(direction);
+                set_constant(shell, group, signal, element, signal.absent)?;
+            }
         }
     }
     for signal in CONTROL.iter().filter(|signal| !signal.manager) {
@@ -179,6 +191,13 @@ impl KernelSlot {
             let element = place.slot * place.ports_per_slot + index as u32;
             for bound in bus {
                 join("port", element, bound, bound.0.manager)?;
+            }
+        }
+        for (stream, bus) in &interface.streams {
+            let element = place.slot * place.pairs_per_slot + u32::from(stream.pair);
+            for bound in bus {
+                let driven = stream_driven_by_kernel(bound.0, stream.direction);
+                join(stream_group(stream.direction), element, bound, driven)?;
             }
         }
         for bound in interface.control.iter().flatten() {

@@ -297,7 +297,7 @@ impl HostTrace {
                 let group = slot_group(&self.timeline, *slot);
                 self.timeline.instant(group, "closed", now, &[]);
             }
-            Event::HostWorkDone(_) => {}
+            Event::HostWorkDone(_) | Event::TransferDone { .. } => {}
         }
     }
 

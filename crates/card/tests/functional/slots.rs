@@ -47,7 +47,10 @@ fn only_fitting_kernels_are_loaded() {
         unknown.starts_with("kernel `fft` has no functional model"),
         "{unknown}"
     );
-    assert!(unknown.contains("`aes256ctr`, `copy`, `vadd`"), "{unknown}");
+    assert!(
+        unknown.contains("`aes256ctr`, `copy`, `loopback`, `vadd`"),
+        "{unknown}"
+    );
     let other = bench.card.load(SlotId(1), &bare("copy", ""));
     assert!(matches!(
         other,

@@ -2,7 +2,6 @@
 
 use super::Owner;
 use crate::error::{Error, ViolationError};
-use card::kernel::Manifest;
 use card::{CardError, SlotId};
 
 /// Interrupts of one run that announce nothing, before the kernel is stopped for it. Two are usual:
@@ -21,7 +20,7 @@ impl Owner {
             (Some((port, violation)), _) => Error::Violation(ViolationError {
                 slot,
                 kernel,
-                port: port_name(manifest, port),
+                port: self.port_name(manifest, port),
                 violation,
             }),
             (None, Some(unanswered)) => Error::Unanswered {
@@ -44,6 +43,7 @@ impl Owner {
         let space = self.loaded(slot)?.space();
         self.card.control_slot(slot, space, false)?;
         self.loaded(slot)?.hold();
+        self.streams_reset(slot);
         self.failed(slot, error);
         Ok(())
     }
@@ -55,12 +55,15 @@ impl Owner {
             return Ok(String::new());
         };
         let mut parts = Vec::new();
-        for (number, port) in status.ports.iter().enumerate() {
+        let memory_ports = self.card.description().memory_ports_per_slot();
+        let memory_ports = status.ports.iter().take(memory_ports.into());
+        for (number, port) in memory_ports.enumerate() {
             for wait in port.waits() {
-                parts.push(format!("port {} {wait}", port_name(manifest, number)));
+                parts.push(format!("port {} {wait}", self.port_name(manifest, number)));
             }
         }
-        let (first, last) = self.streams(slot);
+        parts.extend(self.stream_waits(slot)?);
+        let (first, last) = self.streams_of_slot(slot);
         let faults = self.faults_waiting.iter();
         let faults = faults.filter(|token| (first..=last).contains(&token.stream));
         match faults.count() {
@@ -83,9 +86,4 @@ impl Owner {
             Err(error) => Err(error),
         }
     }
-}
-
-fn port_name(manifest: &Manifest, number: usize) -> String {
-    let port = manifest.ports.get(number);
-    port.map_or_else(|| number.to_string(), |port| port.name.clone())
 }

@@ -11,6 +11,7 @@ mod pump;
 mod service;
 mod slots;
 mod stray;
+mod streams;
 mod trace;
 mod translate;
 
@@ -109,6 +110,7 @@ pub(crate) struct Owner {
     files: Files,
     handles: Handles,
     slots: Vec<SlotState>,
+    streams: streams::Streams,
     spaces: Vec<bool>,
     work: BTreeMap<WorkId, Work>,
     /// Events that wait for the service thread, and whether it is busy.
@@ -195,6 +197,7 @@ impl Owner {
             slots: (0..description.slots)
                 .map(|_| SlotState::default())
                 .collect(),
+            streams: streams::Streams::default(),
             spaces: vec![false; usize::from(description.spaces)],
             card,
             pager,
@@ -348,6 +351,7 @@ impl Owner {
             }
             Request::Expire { load } => self.expire(self.slot_of(load)?),
             Request::Stop { load } => self.stop(self.slot_of(load)?).map(|()| Reply::Done),
+            Request::Stream(request) => self.stream(request),
             Request::Report => Ok(Reply::Report(Box::new(self.report()?))),
         }
     }

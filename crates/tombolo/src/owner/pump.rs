@@ -7,6 +7,7 @@ use card::command::{Command, CommandId, FaultToken, Operation, QueueId};
 use card::event::Event as CardEvent;
 use card::{HostWork, SlotId};
 use pager::{Action, Event, IoError, IoId, RequestId, Success};
+use std::collections::VecDeque;
 use std::io;
 use std::ops::RangeInclusive;
 use units::{Asid, Picoseconds};
@@ -95,12 +96,18 @@ impl Owner {
                     self.service.push(CardEvent::Fault(fault));
                 }
                 event @ (CardEvent::Completed { .. }
+                | CardEvent::TransferDone { .. }
                 | CardEvent::Interrupt(_)
                 | CardEvent::SlotClosed(_)) => self.service.push(event),
             }
         }
         self.serve_next();
         self.send_commands()
+    }
+
+    /// Whether the host has nothing to do that could bring an event.
+    pub(super) fn nothing_under_way(&self) -> bool {
+        self.work.is_empty() && self.outgoing.iter().all(VecDeque::is_empty)
     }
 
     /// Gives the service thread its next batch, if it is free.
@@ -142,6 +149,7 @@ impl Owner {
                 CardEvent::Fault(fault) => self.tell(translate::fault(fault))?,
                 CardEvent::Interrupt(slot) => self.interrupted(slot)?,
                 CardEvent::SlotClosed(slot) => self.slot_closed(slot)?,
+                CardEvent::TransferDone { mover, end } => self.transfer_done(mover, end)?,
                 CardEvent::HostWorkDone(_) | CardEvent::KernelFailed { .. } => {}
             }
         }

@@ -112,7 +112,7 @@ impl Owner {
     }
 
     /// The first and the last stream of a slot.
-    pub(super) fn streams(&self, slot: SlotId) -> (u8, u8) {
+    pub(super) fn streams_of_slot(&self, slot: SlotId) -> (u8, u8) {
         let streams = self.card.description().ports_per_slot * 2;
         (slot.0 * streams, slot.0 * streams + (streams - 1))
     }
@@ -186,6 +186,7 @@ impl Owner {
     pub(super) fn unload(&mut self, slot: SlotId) -> Result<Reply, Error> {
         self.handles.end_load(slot);
         self.stop(slot)?;
+        self.streams_gone(slot);
         let state = self.slot(slot)?;
         *state = SlotState {
             configured: state.configured.take(),
@@ -204,7 +205,8 @@ impl Owner {
         let space = loaded.space;
         loaded.released = false;
         self.card.control_slot(slot, space, false)?;
-        let (first_stream, last_stream) = self.streams(slot);
+        self.streams_reset(slot);
+        let (first_stream, last_stream) = self.streams_of_slot(slot);
         self.drain(space, first_stream..=last_stream)?;
         self.tell(Event::SlotStopped {
             first_stream,
@@ -327,6 +329,25 @@ impl Owner {
             return Err(Error::SlotState { slot, rule });
         }
         Ok(std::mem::take(&mut self.slot(slot)?.interrupts))
+    }
+
+    /// Takes a slot out of reset, if it is not, so that its streams can move.
+    pub(super) fn release_for_streams(&mut self, slot: SlotId) -> Result<(), Error> {
+        match self.loaded(slot)?.released {
+            true => Ok(()),
+            false => self.release(slot),
+        }
+    }
+
+    /// The failure of a slot that nobody has been told of. The slot is in reset then.
+    pub(super) fn fail_if_failed(&mut self, slot: SlotId) -> Result<(), Error> {
+        match self.slot(slot)?.failure.take() {
+            Some(error) => {
+                self.stop(slot)?;
+                Err(error)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Takes a slot out of reset, with the arguments that were set so far.
@@ -584,15 +605,10 @@ impl Owner {
                 )
             },
         );
-        let Ok(loaded) = self.loaded(slot) else {
+        let Some(manifest) = self.manifest(slot) else {
             return Ok(());
         };
-        let manifest = &loaded.kernel.manifest;
-        let port = usize::from(port % ports);
-        let port = manifest
-            .ports
-            .get(port)
-            .map_or_else(|| port.to_string(), |p| p.name.clone());
+        let port = self.port_name(manifest, usize::from(port % ports));
         let kernel = manifest.name.clone();
         let reason = format!("{reason}{nearest}");
         let error = AccessError {

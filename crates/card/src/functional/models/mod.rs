@@ -2,10 +2,12 @@
 
 mod aes256ctr;
 mod copy;
+mod loopback;
 mod stream;
 mod vadd;
 
 use super::kernel::KernelModel;
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 3] = [aes256ctr::MODEL, copy::MODEL, vadd::MODEL];
+pub(super) const ALL: [KernelModel; 4] =
+    [aes256ctr::MODEL, copy::MODEL, loopback::MODEL, vadd::MODEL];

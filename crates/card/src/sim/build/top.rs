@@ -5,8 +5,9 @@
 
 use super::ports::Direction;
 use crate::sim::config::ShellConfig;
-use crate::sim::interface::{Bound, KernelInterface, CLOCK};
-use crate::sim::signals::{AXI4, CONTROL};
+use crate::sim::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface, CLOCK};
+use crate::sim::signals::{AXI4, AXI4_STREAM, CONTROL};
+use crate::stream::{StreamDirection, StreamId};
 use std::fmt::Write;
 
 /// Name of the top module.
@@ -66,6 +67,8 @@ const HOST_IDS: [(&str, u32, bool); 4] = [
     ("bid", 4, false),
 ];
 
+const BOTH: [StreamDirection; 2] = [StreamDirection::In, StreamDirection::Out];
+
 fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
     let mut ports = Vec::new();
     let mut add = |prefix: &str, name: &str, width: u32, input: bool, elements: Option<u32>| {
@@ -103,6 +106,14 @@ fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
             Some(config.ports()),
         );
     }
+    for direction in BOTH.into_iter().filter(|_| config.stream_pairs() > 0) {
+        let prefix = format!("{}_", stream_group(direction));
+        for signal in AXI4_STREAM {
+            let driven = stream_driven_by_kernel(signal, direction);
+            let pairs = Some(config.stream_pairs());
+            add(&prefix, signal.name, signal.width, driven, pairs);
+        }
+    }
     for signal in CONTROL {
         add("ctl_", signal.name, signal.width, !signal.manager, slots);
     }
@@ -120,7 +131,8 @@ fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
 
 /// Whether a port of the shell is inside a monolithic design.
 fn at_slot(name: &str) -> bool {
-    name.starts_with("port_") || name.starts_with("ctl_") || name.starts_with("slot_")
+    let groups = ["port_", "ctl_", "slot_", "sin_", "sout_"];
+    groups.iter().any(|group| name.starts_with(group))
 }
 
 /// The top with the shell alone.
@@ -154,10 +166,21 @@ fn instantiate_shell(
     ports: &[ShellPort],
     net: &dyn Fn(&str) -> String,
 ) {
-    let connections: Vec<String> = ports
+    let mut connections: Vec<String> = ports
         .iter()
         .map(|port| format!("    .{}({})", port.name, net(&port.name)))
         .collect();
+    // Without stream pairs the shell's pins for them have one element, which is unused.
+    for direction in BOTH.into_iter().filter(|_| config.stream_pairs() == 0) {
+        for signal in AXI4_STREAM {
+            let (side, value) = match stream_driven_by_kernel(signal, direction) {
+                true => ("i", "'{default: '0}"),
+                false => ("o", ""),
+            };
+            let group = stream_group(direction);
+            connections.push(format!("    .{group}_{}_{side}({value})", signal.name));
+        }
+    }
     let _ = write!(
         text,
         "  localparam tmb_pkg::shell_cfg_t Cfg = {};\n\n  tmb_shell #(\n    .Cfg(Cfg)\n  ) \
@@ -200,6 +223,25 @@ pub(crate) fn monolithic_top(
         for bound in bus {
             let driven = bound.0.manager;
             connect(&mut text, &mut connections, "port", index, bound, driven);
+        }
+    }
+    let no_stream: Vec<Bound> = AXI4_STREAM.iter().map(|signal| (signal, None)).collect();
+    for pair in 0..config.streams_per_slot {
+        for direction in BOTH {
+            let stream = StreamId { pair, direction };
+            let found = kernel.streams.iter().find(|(place, _)| *place == stream);
+            for bound in found.map_or(&no_stream, |(_, bus)| bus) {
+                let driven = stream_driven_by_kernel(bound.0, direction);
+                let group = stream_group(direction);
+                connect(
+                    &mut text,
+                    &mut connections,
+                    group,
+                    pair.into(),
+                    bound,
+                    driven,
+                );
+            }
         }
     }
     let no_control: Vec<Bound> = CONTROL.iter().map(|signal| (signal, None)).collect();

@@ -1,13 +1,14 @@
-//! The module made around a kernel with narrow ports: the kernel, and a `tmb_port_widener` for each
-//! port below the slot's width. It belongs to the slot boundary, and is one model with the kernel.
+//! The module made around a kernel with ports of other widths than the slot's: the kernel, a
+//! `tmb_port_widener` for each memory port, and a `tmb_stream_width` for each stream port. It belongs to the slot boundary, and is one model with the kernel.
 
 use super::design::FileSet;
 use super::ports::{Direction, ModelPort};
-use crate::kernel::Manifest;
+use crate::kernel::{Manifest, StreamPort};
 use crate::sim::interface::{
-    direction_at_kernel, Bound, KernelInterface, CLOCK, DATA_WIDTH, RESET,
+    direction_at_kernel, stream_driven_by_kernel, Bound, KernelInterface, CLOCK, DATA_WIDTH, RESET,
 };
 use crate::sim::signals::Signal;
+use crate::stream::StreamDirection;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -33,10 +34,9 @@ pub(crate) struct Wrapper {
 
 /// Whether a kernel needs a wrapper.
 pub(crate) fn is_needed(manifest: &Manifest) -> bool {
-    manifest
-        .ports
-        .iter()
-        .any(|port| port.data_width != DATA_WIDTH)
+    let ports = manifest.ports.iter().map(|port| port.data_width);
+    let streams = manifest.streams.iter().map(|port| port.data_width);
+    ports.chain(streams).any(|width| width != DATA_WIDTH)
 }
 
 /// The RTL that the wrapper uses.
@@ -46,6 +46,7 @@ pub(crate) fn file_set(home: &Path) -> FileSet {
         files: vec![
             PathBuf::from("rtl/lib/tmb_fifo.sv"),
             PathBuf::from("rtl/axi/tmb_port_widener.sv"),
+            PathBuf::from("rtl/stream/tmb_stream_width.sv"),
         ],
         include: vec![PathBuf::from("rtl/lib")],
     }
@@ -88,10 +89,26 @@ impl Wrapper {
                 width => module.widen(&described.name, width, bound),
             })
             .collect();
+        let streams = manifest
+            .streams
+            .iter()
+            .zip(&kernel.streams)
+            .map(|(described, (stream, bound))| {
+                let outside = match described.data_width {
+                    DATA_WIDTH => bound
+                        .iter()
+                        .map(|bound| module.pass_bound(&described.name, bound))
+                        .collect(),
+                    _ => module.convert(described, bound),
+                };
+                (*stream, outside)
+            })
+            .collect();
         Self {
             text: module.text(&manifest.top),
             interface: KernelInterface {
                 ports,
+                streams,
                 control,
                 reset: Some(reset),
                 interrupt,
@@ -206,6 +223,51 @@ impl Module {
         let _ = writeln!(
             self.body,
             "  tmb_port_widener #(\n    .DataWidth({width})\n  ) u_widener_{name} (\n    {}\n  );",
+            pins.join(",\n    ")
+        );
+        outside
+    }
+
+    /// A stream port behind a width converter.
+    fn convert(&mut self, described: &StreamPort, kernel: &[Bound]) -> Vec<Bound> {
+        let (name, width) = (&described.name, described.data_width);
+        let (near, far) = match described.direction {
+            StreamDirection::In => ("out", "in"),
+            StreamDirection::Out => ("in", "out"),
+        };
+        let mut pins = vec![format!(".clk_i({CLOCK})"), format!(".rst_ni({RESET})")];
+        let mut outside = Vec::with_capacity(kernel.len());
+        for (signal, inner) in kernel {
+            let driven = stream_driven_by_kernel(signal, described.direction);
+            let pin = &signal.name[1..];
+            let (into, out) = if driven { ("i", "o") } else { ("o", "i") };
+            let net = format!("kernel_{name}_{}", signal.name);
+            let high = signal.width_at(width) - 1;
+            let _ = writeln!(self.body, "  logic [{high}:0] {net};");
+            match inner {
+                Some(inner) => self.connect(&inner.name, &net),
+                None if driven => {
+                    let value = if signal.absent == 0 { "'0" } else { "'1" };
+                    let _ = writeln!(self.body, "  assign {net} = {value};");
+                }
+                None => {}
+            }
+            let direction = direction_at_kernel(driven);
+            let outer = port(&format!("{name}_{}", signal.name), signal.width, direction);
+            self.declare(&outer);
+            pins.push(format!(".{near}_{pin}_{into}({net})"));
+            pins.push(format!(".{far}_{pin}_{out}({})", outer.name));
+            outside.push((*signal, Some(outer)));
+        }
+        let bytes = width / 8;
+        let (from, to) = match described.direction {
+            StreamDirection::In => (DATA_WIDTH / 8, bytes),
+            StreamDirection::Out => (bytes, DATA_WIDTH / 8),
+        };
+        let _ = writeln!(
+            self.body,
+            "  tmb_stream_width #(\n    .InBytes({from}),\n    .OutBytes({to})\n  ) \
+             u_width_{name} (\n    {}\n  );",
             pins.join(",\n    ")
         );
         outside

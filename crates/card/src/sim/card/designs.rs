@@ -25,7 +25,9 @@ pub(super) fn monolithic_design(
     let slot = SlotDesign::new(builder, kernel, &options.home)?;
     let info = builder.inspect(&slot.design)?;
     let interface = slot.interface(kernel, &info)?;
-    fits(kernel, options.shell.ports_per_slot)?;
+    let shell = &options.shell;
+    let memory_ports = shell.ports_per_slot - shell.streams_per_slot;
+    fits(kernel, memory_ports, shell.streams_per_slot)?;
     let mut text = slot.design.generated.clone().unwrap_or_default();
     text += &top::monolithic_top(&options.shell, &slot.design.top, &interface);
     let mut shell_files = options.shell_file_set()?;
@@ -48,16 +50,25 @@ pub(super) fn monolithic_design(
     })
 }
 
-pub(super) fn fits(kernel: &KernelPackage, ports_per_slot: u8) -> Result<(), BuildError> {
+/// Whether a slot with so many AXI4 ports and stream pairs can hold the kernel.
+pub(super) fn fits(kernel: &KernelPackage, memory_ports: u8, pairs: u8) -> Result<(), BuildError> {
     let ports = kernel.manifest.ports.len();
-    if ports <= ports_per_slot.into() {
+    let needed = kernel.manifest.stream_pairs();
+    let rule = if ports > memory_ports.into() {
+        format!(
+            "it has {ports} memory ports and a slot of this shell has {memory_ports}: open the \
+             card with a shell of more ports a slot"
+        )
+    } else if needed > pairs {
+        format!(
+            "it needs {needed} stream pairs (one in, one out) and a slot of this shell has {pairs}: \
+             open the card with a shell of more streams a slot (`streams_per_slot`)"
+        )
+    } else {
         return Ok(());
-    }
+    };
     Err(BuildError::Unsupported {
         kernel: kernel.manifest.name.clone(),
-        rule: format!(
-            "it has {ports} memory ports and a slot of this shell has {ports_per_slot}: open the \
-             card with a shell of more ports a slot"
-        ),
+        rule,
     })
 }

@@ -22,6 +22,7 @@ use crate::guard::SlotStatus;
 use crate::kernel::KernelPackage;
 use crate::memory::HostMemory;
 use crate::registers as reg;
+use crate::stream::{self, StreamId, StreamState, Transfer};
 use crate::{Card, CardDescription, CardError, HostWork, SlotId, Statistics, WorkId};
 use designs::{fits, monolithic_design, shell_design};
 use statistics::Counters;
@@ -133,6 +134,7 @@ impl SimCard {
             shell,
             slots: config.slots.into(),
             ports_per_slot: config.ports_per_slot.into(),
+            pairs_per_slot: config.streams_per_slot.into(),
             memories,
             probes,
             link: Box::new(PcieLink::new(options.platform.pcie())),
@@ -147,6 +149,7 @@ impl SimCard {
             name: format!("sim:{}", options.platform.name()),
             slots: config.slots,
             ports_per_slot: config.ports_per_slot,
+            streams_per_slot: config.streams_per_slot,
             channels: config.channels,
             channel_bytes_log2: config.channel_bytes_log2,
             channel_bytes,
@@ -250,7 +253,8 @@ impl Card for SimCard {
                 ))),
             };
         }
-        fits(kernel, self.description.ports_per_slot)?;
+        let memory_ports = self.description.memory_ports_per_slot();
+        fits(kernel, memory_ports, self.description.streams_per_slot)?;
         let waves = self.waves.as_ref().filter(|waves| waves.kernels);
         let builder = waves.map_or_else(|| self.builder.clone(), |_| self.builder.with_waves());
         let (built, interface) = build_for_slot(&builder, kernel, &self.home, &mut self.progress)?;
@@ -385,6 +389,29 @@ impl Card for SimCard {
         self.check_slot(slot)?;
         let ports = self.description.ports_per_slot.into();
         let result = SlotStatus::read(slot.0.into(), ports, |address| self.read(address));
+        self.note(result)
+    }
+
+    fn start_transfer(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+        transfer: Transfer,
+    ) -> Result<(), CardError> {
+        self.check_alive()?;
+        self.description.check_stream(slot, stream)?;
+        let mover = stream.mover(slot, self.description.streams_per_slot);
+        for (address, value) in stream::start_registers(mover, &transfer) {
+            self.write_register(address, value)?;
+        }
+        Ok(())
+    }
+
+    fn stream_state(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamState, CardError> {
+        self.check_alive()?;
+        self.description.check_stream(slot, stream)?;
+        let mover = stream.mover(slot, self.description.streams_per_slot);
+        let result = StreamState::read(mover, |address| self.read(address));
         self.note(result)
     }
 

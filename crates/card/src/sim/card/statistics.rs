@@ -75,6 +75,14 @@ impl SimCard {
             let (reads, writes) = observer.statistics();
             streams.extend([reads.clone(), writes.clone()]);
         }
+        let pairs = usize::from(self.description.streams_per_slot);
+        let ports = usize::from(self.description.ports_per_slot);
+        for (pair, observer) in self.engine.stream_observers().iter().enumerate() {
+            let port = pair / pairs * ports + ports - pairs + pair % pairs;
+            let (into, out) = observer.statistics();
+            streams[2 * port] = into.clone();
+            streams[2 * port + 1] = out.clone();
+        }
         for (index, stream) in streams.iter_mut().enumerate() {
             let base = reg::STREAM.at(index as u32);
             stream.l1_hits = self.counter(base + reg::stream::LOOKUP_HIT)?;

@@ -1,0 +1,177 @@
+//! Stream ports of slots, and transfers between them and memory.
+//!
+//! A slot has *stream pairs*: each has one stream into the kernel and one out of it, with a mover behind
+//! each. The host starts every transfer; the card says when it has ended ([`Event::TransferDone`]).
+//!
+//! [`Event::TransferDone`]: crate::event::Event::TransferDone
+
+use crate::registers as reg;
+use crate::{CardError, SlotId};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use units::VirtAddr;
+
+/// Which way the data of a stream go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamDirection {
+    /// Into the kernel.
+    In,
+    /// Out of the kernel.
+    Out,
+}
+
+impl StreamDirection {
+    /// How a sentence says it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::In => "into the kernel",
+            Self::Out => "out of the kernel",
+        }
+    }
+}
+
+/// A stream port of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct StreamId {
+    /// Number of its pair in the slot.
+    pub pair: u8,
+    /// Which one of the pair.
+    pub direction: StreamDirection,
+}
+
+impl StreamId {
+    /// Number of its mover on a card with so many pairs a slot.
+    pub fn mover(self, slot: SlotId, pairs: u8) -> u8 {
+        let out = u8::from(self.direction == StreamDirection::Out);
+        2 * (slot.0 * pairs + self.pair) + out
+    }
+
+    /// Slot and stream of a mover.
+    pub fn of_mover(mover: u8, pairs: u8) -> (SlotId, Self) {
+        let pairs = pairs.max(1);
+        let direction = match mover % 2 {
+            0 => StreamDirection::In,
+            _ => StreamDirection::Out,
+        };
+        let pair = mover / 2;
+        let stream = Self {
+            pair: pair % pairs,
+            direction,
+        };
+        (SlotId(pair / pairs), stream)
+    }
+}
+
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stream {} {}", self.pair, self.direction.as_str())
+    }
+}
+
+/// A transfer between virtual memory of the slot's space and a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// First byte, at any alignment.
+    pub address: VirtAddr,
+    /// Bytes: so many into the kernel, or at most so many out of it.
+    pub bytes: u64,
+    /// Into the kernel: the last beat carries TLAST.
+    pub last: bool,
+}
+
+/// How a transfer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransferStatus {
+    /// Well.
+    Ok,
+    /// An access to memory failed: nothing is mapped there, or not with that right.
+    AccessFailed,
+    /// The kernel sent a beat whose kept bytes are not the first ones.
+    MalformedBeat,
+}
+
+/// The end of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferEnd {
+    /// Bytes that crossed the stream, and are in memory if they came out of the kernel.
+    pub bytes: u64,
+    /// The last of them ended a packet (TLAST).
+    pub last: bool,
+    /// How.
+    pub status: TransferStatus,
+}
+
+/// What a stream does now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamState {
+    /// A transfer is under way.
+    pub busy: bool,
+    /// A beat is offered (TVALID).
+    pub valid: bool,
+    /// A beat would be taken (TREADY).
+    pub ready: bool,
+    /// Bytes of the transfer that have crossed.
+    pub moved: u64,
+}
+
+impl StreamState {
+    /// Reads the registers of a mover.
+    pub(crate) fn read(
+        mover: u8,
+        mut read: impl FnMut(u32) -> Result<u32, CardError>,
+    ) -> Result<Self, CardError> {
+        let base = reg::MOVER.at(mover.into());
+        let status = read(base + reg::mover::STATUS)?;
+        let low = u64::from(read(base + reg::mover::MOVED_LO)?);
+        let high = u64::from(read(base + reg::mover::MOVED_HI)?);
+        Ok(Self {
+            busy: reg::mover::status::BUSY.get(status) == 1,
+            valid: reg::mover::status::VALID.get(status) == 1,
+            ready: reg::mover::status::READY.get(status) == 1,
+            moved: high << 32 | low,
+        })
+    }
+
+    /// Who keeps whom waiting, as a part of a sentence; nothing when a beat crosses.
+    pub fn waits(&self, direction: StreamDirection) -> Option<&'static str> {
+        match (direction, self.valid, self.ready) {
+            (_, true, true) => None,
+            (StreamDirection::In, true, false) => Some("the kernel does not take the next beat"),
+            (StreamDirection::In, false, _) => Some("the next bytes are not there yet"),
+            (StreamDirection::Out, false, _) => Some("the kernel sends nothing"),
+            (StreamDirection::Out, true, false) => Some("a beat of the kernel waits for memory"),
+        }
+    }
+}
+
+/// What is written to the registers of a mover to begin a transfer: offsets and values, in order.
+pub(crate) fn start_registers(mover: u8, transfer: &Transfer) -> [(u32, u32); 5] {
+    let base = reg::MOVER.at(mover.into());
+    let (address, bytes) = (transfer.address.get(), transfer.bytes);
+    let control =
+        reg::mover::control::START.put(1) | reg::mover::control::LAST.put(u32::from(transfer.last));
+    [
+        (base + reg::mover::ADDRESS_LO, address as u32),
+        (base + reg::mover::ADDRESS_HI, (address >> 32) as u32),
+        (base + reg::mover::BYTES_LO, bytes as u32),
+        (base + reg::mover::BYTES_HI, (bytes >> 32) as u32),
+        (base + reg::mover::CONTROL, control),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn movers_are_numbered_by_slot_pair_and_direction() {
+        for pairs in 1..4 {
+            for mover in 0..16 {
+                let (slot, stream) = StreamId::of_mover(mover, pairs);
+                assert!(stream.pair < pairs);
+                assert_eq!(stream.mover(slot, pairs), mover);
+            }
+        }
+    }
+}

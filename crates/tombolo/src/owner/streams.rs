@@ -1,0 +1,345 @@
+//! Streams: which ports are open, and their transfers.
+//!
+//! A mover has one transfer at a time; those that were begun behind it wait here.
+
+use super::Owner;
+use crate::error::Error;
+use crate::message::{LoadId, MappingId, Reply};
+use crate::stream::{Moved, StreamHandle, StreamReply, StreamRequest};
+use crate::stream_error::{PortName, StreamError};
+use card::kernel::Manifest;
+use card::stream::{StreamDirection, StreamId, Transfer, TransferEnd, TransferStatus};
+use card::SlotId;
+use std::collections::{BTreeMap, VecDeque};
+use units::{Picoseconds, VirtAddr};
+
+/// The memory of a transfer.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    address: VirtAddr,
+    bytes: u64,
+}
+
+/// An open stream port.
+#[derive(Debug)]
+struct Connection {
+    serial: u64,
+    /// The transfers that are not over. The first is under way.
+    unfinished: VecDeque<Range>,
+    /// Those that nobody has asked for.
+    over: VecDeque<Result<Moved, StreamError>>,
+    /// The client has gone; the port is free when nothing is unfinished.
+    left: bool,
+}
+
+/// The open ports of all slots.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    open: BTreeMap<(SlotId, StreamId), Connection>,
+    opened: u64,
+}
+
+impl Streams {
+    fn find(&mut self, handle: StreamHandle) -> Result<&mut Connection, Error> {
+        let place = (handle.slot, handle.stream);
+        let connection = self.open.get_mut(&place);
+        connection
+            .filter(|connection| connection.serial == handle.serial)
+            .ok_or(Error::Stream(StreamError::NotOpen { slot: handle.slot }))
+    }
+}
+
+impl Owner {
+    pub(super) fn stream(&mut self, request: StreamRequest) -> Result<Reply, Error> {
+        match request {
+            StreamRequest::Open { load, port } => self.open_stream(load, &port),
+            StreamRequest::Begin {
+                stream,
+                direction,
+                mapping,
+                offset,
+                bytes,
+            } => self.begin_transfer(stream, direction, mapping, offset, bytes),
+            StreamRequest::Poll { stream, slice } => self.poll_stream(stream, slice),
+            StreamRequest::Expire { stream, elapsed } => self.expire_stream(stream, elapsed),
+            StreamRequest::Close { stream, later } => self.close_stream(stream, later),
+        }
+    }
+
+    fn open_stream(&mut self, load: LoadId, port: &str) -> Result<Reply, Error> {
+        let slot = self.slot_of(load)?;
+        self.loaded(slot)?;
+        let manifest = self.manifest(slot);
+        let name = PortName {
+            slot,
+            kernel: manifest.map_or_else(String::new, |manifest| manifest.name.clone()),
+            port: port.to_owned(),
+        };
+        let Some((_, stream)) = manifest.and_then(|manifest| manifest.stream(port)) else {
+            let known = manifest.map_or_else(|| "none".to_owned(), streams_of);
+            return Err(Error::Stream(StreamError::NoSuchPort { name, known }));
+        };
+        self.card.description().check_stream(slot, stream)?;
+        if self.streams.open.contains_key(&(slot, stream)) {
+            return Err(Error::Stream(StreamError::Taken { name }));
+        }
+        self.streams.opened += 1;
+        let serial = self.streams.opened;
+        let connection = Connection {
+            serial,
+            unfinished: VecDeque::new(),
+            over: VecDeque::new(),
+            left: false,
+        };
+        self.streams.open.insert((slot, stream), connection);
+        Ok(Reply::Stream(StreamReply::Opened(StreamHandle {
+            slot,
+            stream,
+            serial,
+        })))
+    }
+
+    fn begin_transfer(
+        &mut self,
+        handle: StreamHandle,
+        direction: StreamDirection,
+        mapping: MappingId,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<Reply, Error> {
+        let slot = handle.slot;
+        self.streams.find(handle)?;
+        let name = self.stream_name(slot, handle.stream);
+        if handle.stream.direction != direction {
+            let has = handle.stream.direction;
+            return Err(Error::Stream(StreamError::WrongDirection { name, has }));
+        }
+        let mapping = self.handles.mapping(mapping)?;
+        if self.loaded(slot)?.space() != mapping.asid {
+            return Err(Error::Stream(StreamError::OtherSpace { name }));
+        }
+        let mapped = mapping.bytes;
+        let inside = bytes > 0 && offset.checked_add(bytes).is_some_and(|end| end <= mapped);
+        let address = VirtAddr::new(mapping.address.get().saturating_add(offset));
+        let Some(address) = address.filter(|_| inside) else {
+            return Err(Error::Stream(StreamError::OutOfMapping {
+                bytes,
+                offset,
+                mapped,
+            }));
+        };
+        let range = Range { address, bytes };
+        self.fail_if_failed(slot)?;
+        self.release_for_streams(slot)?;
+        let connection = self.streams.find(handle)?;
+        connection.unfinished.push_back(range);
+        if connection.unfinished.len() == 1 {
+            self.start_mover(slot, handle.stream, range)?;
+        }
+        Ok(Reply::Done)
+    }
+
+    fn start_mover(&mut self, slot: SlotId, stream: StreamId, range: Range) -> Result<(), Error> {
+        let transfer = Transfer {
+            address: range.address,
+            bytes: range.bytes,
+            last: true,
+        };
+        Ok(self.card.start_transfer(slot, stream, transfer)?)
+    }
+
+    /// The card says that a transfer has ended.
+    pub(super) fn transfer_done(&mut self, mover: u8, end: TransferEnd) -> Result<(), Error> {
+        let pairs = self.card.description().streams_per_slot;
+        let (slot, stream) = StreamId::of_mover(mover, pairs);
+        let name = self.stream_name(slot, stream);
+        let Some(connection) = self.streams.open.get_mut(&(slot, stream)) else {
+            return Ok(());
+        };
+        // One that was on its way when the slot was put in reset.
+        let Some(range) = connection.unfinished.pop_front() else {
+            return Ok(());
+        };
+        let moved = end.bytes;
+        let bytes = range.bytes;
+        connection.over.push_back(match end.status {
+            TransferStatus::Ok => Ok(Moved {
+                bytes: moved,
+                last: end.last,
+            }),
+            TransferStatus::AccessFailed => Err(StreamError::AccessFailed { name, moved, bytes }),
+            TransferStatus::MalformedBeat => Err(StreamError::MalformedBeat { name, moved }),
+        });
+        match connection.unfinished.front().copied() {
+            Some(next) => self.start_mover(slot, stream, next)?,
+            None if connection.left => {
+                self.streams.open.remove(&(slot, stream));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn poll_stream(&mut self, handle: StreamHandle, slice: Picoseconds) -> Result<Reply, Error> {
+        let slot = handle.slot;
+        let until = self.card.now() + slice;
+        loop {
+            let connection = self.streams.find(handle)?;
+            if let Some(moved) = connection.over.front().and_then(|over| over.as_ref().ok()) {
+                let moved = *moved;
+                connection.over.pop_front();
+                return Ok(Reply::Stream(StreamReply::Moved(moved)));
+            }
+            // What ended a transfer says more than that it was ended.
+            let ended = connection.over.pop_front();
+            self.fail_if_failed(slot)?;
+            if let Some(Err(error)) = ended {
+                return Err(error.into());
+            }
+            let connection = self.streams.find(handle)?;
+            if connection.unfinished.is_empty() {
+                let name = self.stream_name(slot, handle.stream);
+                return Err(Error::Stream(StreamError::NothingUnderWay { name }));
+            }
+            if self.card.now() >= until {
+                let stuck = slice > Picoseconds::ZERO
+                    && self.nothing_under_way()
+                    && self.card.is_quiescent();
+                return match stuck {
+                    true => self.expire_stream(handle, slice),
+                    false => Ok(Reply::Stream(StreamReply::Moving(self.progress()))),
+                };
+            }
+            self.pump(Some(until))?;
+        }
+    }
+
+    fn expire_stream(
+        &mut self,
+        handle: StreamHandle,
+        elapsed: Picoseconds,
+    ) -> Result<Reply, Error> {
+        let slot = handle.slot;
+        let connection = self.streams.find(handle)?;
+        let Some(range) = connection.unfinished.front().copied() else {
+            return self.poll_stream(handle, Picoseconds::ZERO);
+        };
+        let state = self.card.stream_state(slot, handle.stream)?;
+        let waiting = self.waits_of(slot)?;
+        Err(Error::Stream(StreamError::Stuck {
+            name: self.stream_name(slot, handle.stream),
+            elapsed,
+            moved: state.moved,
+            bytes: range.bytes,
+            waiting,
+        }))
+    }
+
+    fn close_stream(&mut self, handle: StreamHandle, later: bool) -> Result<Reply, Error> {
+        let connection = self.streams.find(handle)?;
+        match connection.unfinished.front().copied() {
+            Some(_) if later => connection.left = true,
+            Some(range) => {
+                let state = self.card.stream_state(handle.slot, handle.stream)?;
+                return Err(Error::Stream(StreamError::UnderWay {
+                    name: self.stream_name(handle.slot, handle.stream),
+                    moved: state.moved,
+                    bytes: range.bytes,
+                }));
+            }
+            None => {
+                self.streams.open.remove(&(handle.slot, handle.stream));
+            }
+        }
+        Ok(Reply::Done)
+    }
+
+    /// The slot is in reset: its transfers are over.
+    pub(super) fn streams_reset(&mut self, slot: SlotId) {
+        let names: BTreeMap<StreamId, PortName> = self
+            .streams
+            .open
+            .keys()
+            .filter(|(place, _)| *place == slot)
+            .map(|(_, stream)| (*stream, self.stream_name(slot, *stream)))
+            .collect();
+        for (stream, name) in names {
+            let Some(connection) = self.streams.open.get_mut(&(slot, stream)) else {
+                continue;
+            };
+            for range in connection.unfinished.drain(..) {
+                let (name, bytes) = (name.clone(), range.bytes);
+                connection
+                    .over
+                    .push_back(Err(StreamError::Reset { name, bytes }));
+            }
+            if connection.left {
+                self.streams.open.remove(&(slot, stream));
+            }
+        }
+    }
+
+    /// The slot has no kernel any more: its ports are gone.
+    pub(super) fn streams_gone(&mut self, slot: SlotId) {
+        self.streams.open.retain(|(place, _), _| *place != slot);
+    }
+
+    /// What the slot's open streams wait for, each a part of a sentence.
+    pub(super) fn stream_waits(&mut self, slot: SlotId) -> Result<Vec<String>, Error> {
+        let under_way: Vec<(StreamId, u64)> = self
+            .streams
+            .open
+            .iter()
+            .filter(|((place, _), _)| *place == slot)
+            .filter_map(|((_, stream), c)| Some((*stream, c.unfinished.front()?.bytes)))
+            .collect();
+        let mut parts = Vec::new();
+        for (stream, bytes) in under_way {
+            let state = self.card.stream_state(slot, stream)?;
+            let port = self.stream_name(slot, stream).port;
+            let moved = state.moved;
+            let waits = state.waits(stream.direction).unwrap_or("bytes are moving");
+            parts.push(format!("port {port}: {moved} of {bytes} bytes, {waits}"));
+        }
+        Ok(parts)
+    }
+
+    fn stream_name(&self, slot: SlotId, stream: StreamId) -> PortName {
+        let manifest = self.manifest(slot);
+        let port = manifest.and_then(|manifest| manifest.stream_at(stream));
+        PortName {
+            slot,
+            kernel: manifest.map_or_else(String::new, |manifest| manifest.name.clone()),
+            port: port.map_or_else(|| stream.to_string(), |port| port.name.clone()),
+        }
+    }
+
+    /// Name of a port of a slot, given the number that the card has for it.
+    pub(super) fn port_name(&self, manifest: &Manifest, number: usize) -> String {
+        let description = self.card.description();
+        let memory_ports = usize::from(description.memory_ports_per_slot());
+        let Some(pair) = number.checked_sub(memory_ports) else {
+            let port = manifest.ports.get(number);
+            return port.map_or_else(|| number.to_string(), |port| port.name.clone());
+        };
+        let both = [StreamDirection::In, StreamDirection::Out].map(|direction| StreamId {
+            pair: pair as u8,
+            direction,
+        });
+        let names = both.iter().filter_map(|stream| manifest.stream_at(*stream));
+        let names: Vec<&str> = names.map(|port| port.name.as_str()).collect();
+        names.join("/")
+    }
+}
+
+fn streams_of(manifest: &Manifest) -> String {
+    let one =
+        |port: &card::kernel::StreamPort| format!("`{}` ({})", port.name, port.direction.as_str());
+    match manifest.streams.is_empty() {
+        true => "none".to_owned(),
+        false => {
+            let all: Vec<String> = manifest.streams.iter().map(one).collect();
+            all.join(", ")
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What can go wrong with streams, each with the port, the rule and what to do.
+
+use card::stream::StreamDirection;
+use card::SlotId;
+use units::Picoseconds;
+
+/// A port of a kernel in a slot, for messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortName {
+    /// The slot.
+    pub slot: SlotId,
+    /// The kernel in it.
+    pub kernel: String,
+    /// The port.
+    pub port: String,
+}
+
+impl std::fmt::Display for PortName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { slot, kernel, port } = self;
+        write!(f, "slot {} (kernel {kernel}), port {port}", slot.0)
+    }
+}
+
+/// A failure of a stream.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StreamError {
+    /// The kernel has no such stream port.
+    #[error("{name}: the kernel has no such stream; it has {known}")]
+    NoSuchPort {
+        /// The port asked for.
+        name: PortName,
+        /// The stream ports that there are.
+        known: String,
+    },
+    /// The port is open already.
+    #[error("{name}: it is taken; close it there first")]
+    Taken {
+        /// The port.
+        name: PortName,
+    },
+    /// The handle outlived its connection.
+    #[error(
+        "slot {slot}: the stream is not open any more, because another kernel was loaded or the slot was \
+         given up; open it again",
+        slot = .slot.0
+    )]
+    NotOpen {
+        /// The slot.
+        slot: SlotId,
+    },
+    /// A read on a stream out of the kernel, or a write on one into it.
+    #[error(
+        "{name}: its data go {has}; {} is for streams that go {}",
+        match .has { StreamDirection::In => "write", StreamDirection::Out => "read" },
+        match .has { StreamDirection::In => "out of the kernel", StreamDirection::Out => "into the kernel" },
+        has = .has.as_str()
+    )]
+    WrongDirection {
+        /// The port.
+        name: PortName,
+        /// Which way it goes.
+        has: StreamDirection,
+    },
+    /// A range beyond its mapping.
+    #[error("{bytes} bytes from offset {offset}: the mapping has {mapped} bytes, and a transfer at least 1")]
+    OutOfMapping {
+        /// Bytes asked for.
+        bytes: u64,
+        /// Where in the mapping.
+        offset: u64,
+        /// Bytes of the mapping.
+        mapped: u64,
+    },
+    /// Memory of another address space than the slot's.
+    #[error("{name}: the memory is mapped in another address space than the slot's; map it there")]
+    OtherSpace {
+        /// The port.
+        name: PortName,
+    },
+    /// A wait for nothing.
+    #[error("{name}: no transfer was begun, or all were waited for")]
+    NothingUnderWay {
+        /// The port.
+        name: PortName,
+    },
+    /// Closed too early.
+    #[error(
+        "{name}: a transfer is under way ({moved} of {bytes} bytes moved); wait for it, or stop the slot"
+    )]
+    UnderWay {
+        /// The port.
+        name: PortName,
+        /// Bytes moved.
+        moved: u64,
+        /// Bytes of the transfer.
+        bytes: u64,
+    },
+    /// The transfer was not over at the deadline, or never will be.
+    #[error(
+        "{name}: not over after {elapsed} of virtual time, with {moved} of {bytes} bytes moved: {waiting}. \
+         The transfer is still under way; wait longer, or stop the slot"
+    )]
+    Stuck {
+        /// The port.
+        name: PortName,
+        /// Virtual time since the wait began.
+        elapsed: Picoseconds,
+        /// Bytes moved.
+        moved: u64,
+        /// Bytes of the transfer.
+        bytes: u64,
+        /// Who keeps whom waiting, on this port and the slot's others.
+        waiting: String,
+    },
+    /// The slot was reset in the middle of it.
+    #[error(
+        "{name}: the slot was reset before the transfer of {bytes} bytes was over; what has arrived is not \
+         known. Begin it again"
+    )]
+    Reset {
+        /// The port.
+        name: PortName,
+        /// Bytes of the transfer.
+        bytes: u64,
+    },
+    /// An access to memory failed.
+    #[error(
+        "{name}: an access to memory failed after {moved} of {bytes} bytes; is all of it mapped?"
+    )]
+    AccessFailed {
+        /// The port.
+        name: PortName,
+        /// Bytes moved.
+        moved: u64,
+        /// Bytes of the transfer.
+        bytes: u64,
+    },
+    /// The kernel broke the rule about TKEEP.
+    #[error(
+        "{name}: the kernel sent a beat whose TKEEP has a hole, after {moved} bytes; the kept bytes of a \
+         beat must be the first ones"
+    )]
+    MalformedBeat {
+        /// The port.
+        name: PortName,
+        /// Bytes moved before.
+        moved: u64,
+    },
+}

@@ -1,0 +1,324 @@
+//! Do streams carry every byte of every packet, to where it belongs, and say clearly what is wrong? Every
+//! test runs on the functional card and on the simulated one.
+
+use card::sim::SimCard;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tombolo::{
+    AddressSpace, Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
+    Moved, OwnerOptions, PageSize, Picoseconds, ShellConfig, SimOptions, Slot, SlotId, Stream,
+    StreamError,
+};
+
+const CARD_MEMORY: u64 = 4 << 20;
+
+fn kernel(name: &str) -> PathBuf {
+    card::sim::home().join("kernels").join(name)
+}
+
+/// Runs a test on every kind of card: two slots, and less memory than the tests have data.
+fn on_each_card(test: impl Fn(Card, &Path)) {
+    let functional = FunctionalCard::new(FunctionalConfig {
+        slots: 2,
+        streams_per_slot: 1,
+        queues: 3,
+        channel_bytes: CARD_MEMORY / 2,
+        seed: Some(1),
+        ..FunctionalConfig::default()
+    });
+    let mut options = SimOptions::named("u280").unwrap();
+    options.shell = ShellConfig {
+        slots: 2,
+        streams_per_slot: 1,
+        queues: 3,
+        ..ShellConfig::default()
+    };
+    options.channel_bytes = Some(CARD_MEMORY / 2);
+    let simulated = SimCard::open(options, |_| {}).unwrap();
+    let cards: [Box<dyn card::Card>; 2] = [Box::new(functional), Box::new(simulated)];
+    for card in cards {
+        let owner = OwnerOptions {
+            page_size: PageSize::from_bytes(64 << 10).unwrap(),
+            read_ahead_bytes: 256 << 10,
+            clean_ahead_bytes: 256 << 10,
+            ..OwnerOptions::default()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        test(Card::new(card, owner).unwrap(), folder.path());
+    }
+}
+
+/// A slot with the loopback kernel, its streams, and two files of so many bytes mapped.
+struct Loop {
+    input: Stream,
+    output: Stream,
+    slot: Slot,
+    from: Mapping,
+    to: Mapping,
+    data: Vec<u8>,
+    result: PathBuf,
+    space: AddressSpace,
+}
+
+impl Loop {
+    fn new(card: &Card, folder: &Path, slot: u8, bytes: usize) -> Self {
+        let data: Vec<u8> = (0..bytes as u64)
+            .map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8 ^ slot)
+            .collect();
+        let source = folder.join(format!("in{slot}"));
+        let result = folder.join(format!("out{slot}"));
+        fs::write(&source, &data).unwrap();
+        let space = card.create_space().unwrap();
+        let from = space.map_file(&source, MapOptions::read_only()).unwrap();
+        let options = MapOptions::create(bytes as u64);
+        let to = space.map_file(&result, options).unwrap();
+        let slot = card
+            .load(SlotId(slot), &kernel("loopback"), &space)
+            .unwrap();
+        Self {
+            input: slot.open_stream("in").unwrap(),
+            output: slot.open_stream("out").unwrap(),
+            slot,
+            from,
+            to,
+            data,
+            result,
+            space,
+        }
+    }
+
+    fn begin(&self, from: usize, to: usize, bytes: usize) {
+        let target = self.to.slice(to as u64, bytes as u64).unwrap();
+        self.output.write(target).unwrap();
+        let source = self.from.slice(from as u64, bytes as u64).unwrap();
+        self.input.read(source).unwrap();
+    }
+}
+
+fn wait(stream: &Stream) -> Moved {
+    stream.wait(None, |_| Continue::Yes).unwrap()
+}
+
+fn stream_error(result: Result<impl std::fmt::Debug, Error>) -> StreamError {
+    match result {
+        Err(Error::Stream(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Lengths from 1 byte on, at any alignment, in two slots at once; twice as much as the card holds.
+#[test]
+fn packets_of_any_length_arrive_whole() {
+    on_each_card(|card, folder| {
+        let bytes = CARD_MEMORY as usize + 12_345;
+        let mut loops = [0, 1].map(|slot| Loop::new(&card, folder, slot, bytes));
+        let lengths = [1, 2, 63, 64, 65, 127, 4095, 4096, 4097, 65_521, 300_007];
+        let mut wanted = loops.each_ref().map(|each| vec![0; each.data.len()]);
+        let mut at = [(7usize, 3usize), (64, 61)];
+        for (round, length) in lengths
+            .into_iter()
+            .chain([CARD_MEMORY as usize / 3])
+            .enumerate()
+        {
+            for (each, wanted, (from, to)) in together(&mut loops, &mut wanted, &mut at) {
+                each.begin(*from, *to, length);
+                wanted[*to..*to + length].copy_from_slice(&each.data[*from..*from + length]);
+                *from += length + round;
+                *to += length + 1;
+            }
+            for each in &mut loops {
+                let whole = Moved {
+                    bytes: length as u64,
+                    last: true,
+                };
+                assert_eq!(wait(&each.output), whole);
+                assert_eq!(wait(&each.input), whole);
+            }
+        }
+        for (each, wanted) in loops.into_iter().zip(wanted) {
+            each.to.unmap().unwrap();
+            assert!(fs::read(&each.result).unwrap() == wanted);
+        }
+    });
+}
+
+fn together<'a, A, B, C>(
+    a: &'a mut [A],
+    b: &'a mut [B],
+    c: &'a mut [C],
+) -> impl Iterator<Item = (&'a mut A, &'a mut B, &'a mut C)> {
+    let pairs = a.iter_mut().zip(b.iter_mut());
+    pairs.zip(c.iter_mut()).map(|((a, b), c)| (a, b, c))
+}
+
+/// A transfer out of the kernel ends with its packet or when it is full, and no byte between two is lost.
+#[test]
+fn a_packet_larger_than_its_range_fills_several() {
+    on_each_card(|card, folder| {
+        let each = Loop::new(&card, folder, 0, 20_000);
+        each.input.read(each.from.slice(5, 1000).unwrap()).unwrap();
+        for (to, bytes) in [(11, 1), (100, 64), (201, 100), (5000, 835), (9000, 500)] {
+            each.output
+                .write(each.to.slice(to, bytes).unwrap())
+                .unwrap();
+        }
+        each.input
+            .read(each.from.slice(2000, 300).unwrap())
+            .unwrap();
+        let moved = each.output.sync(None).unwrap();
+        let counts: Vec<u64> = moved.iter().map(|moved| moved.bytes).collect();
+        assert_eq!(counts, [1, 64, 100, 835, 300]);
+        let ends: Vec<bool> = moved.iter().map(|moved| moved.last).collect();
+        assert_eq!(ends, [false, false, false, true, true]);
+        assert_eq!(each.input.sync(None).unwrap().len(), 2);
+        each.to.unmap().unwrap();
+        let result = fs::read(&each.result).unwrap();
+        let data = &each.data;
+        let parts = [
+            (11, 5, 1),
+            (100, 6, 64),
+            (201, 70, 100),
+            (5000, 170, 835),
+            (9000, 2000, 300),
+        ];
+        let mut wanted = vec![0; result.len()];
+        for (to, from, bytes) in parts {
+            wanted[to..to + bytes].copy_from_slice(&data[from..from + bytes]);
+        }
+        assert!(result == wanted);
+    });
+}
+
+#[test]
+fn mistakes_are_told() {
+    on_each_card(|card, folder| {
+        let mut each = Loop::new(&card, folder, 0, 10_000);
+        let no_port = stream_error(each.slot.open_stream("data")).to_string();
+        assert!(
+            no_port.contains("port data") && no_port.contains("`in`"),
+            "{no_port}"
+        );
+        let taken = stream_error(each.slot.open_stream("in"));
+        assert!(matches!(taken, StreamError::Taken { .. }), "{taken}");
+        let wrong = stream_error(each.input.write(each.to.all()));
+        assert!(
+            matches!(wrong, StreamError::WrongDirection { .. }),
+            "{wrong}"
+        );
+        for (offset, bytes) in [(0, 10_001), (9_999, 2), (0, 0), (10_000, 1), (u64::MAX, 2)] {
+            let beyond = stream_error(each.from.slice(offset, bytes));
+            assert!(
+                matches!(beyond, StreamError::OutOfMapping { .. }),
+                "{beyond}"
+            );
+        }
+        let other = card.create_space().unwrap();
+        let foreign = other.map_file(&folder.join("in0"), MapOptions::read_only());
+        let foreign = foreign.unwrap();
+        let elsewhere = stream_error(each.input.read(foreign.all()));
+        assert!(
+            matches!(elsewhere, StreamError::OtherSpace { .. }),
+            "{elsewhere}"
+        );
+        let nothing = stream_error(each.input.wait(None, |_| Continue::Yes));
+        assert!(
+            matches!(nothing, StreamError::NothingUnderWay { .. }),
+            "{nothing}"
+        );
+
+        // After all of this, the port works; closed, it can be opened again.
+        each.begin(1, 2, 3);
+        assert_eq!(wait(&each.output).bytes, 3);
+        wait(&each.input);
+        each.input.close().unwrap();
+        let closed = stream_error(each.input.read(each.from.all()));
+        assert!(matches!(closed, StreamError::NotOpen { .. }), "{closed}");
+        each.input = each.slot.open_stream("in").unwrap();
+        each.begin(4, 5, 6);
+        assert_eq!(wait(&each.output).bytes, 6);
+
+        // Another kernel in the slot: its ports are not the ones that were opened.
+        let again = card
+            .load(SlotId(0), &kernel("loopback"), &each.space)
+            .unwrap();
+        let stale = stream_error(each.output.write(each.to.all()));
+        assert!(matches!(stale, StreamError::NotOpen { .. }), "{stale}");
+        again.open_stream("out").unwrap();
+    });
+}
+
+/// Nobody takes what comes out of the kernel, so it stops taking what goes in: the wait says so, the other
+/// slot does not notice, and the transfer ends well when somebody does.
+#[test]
+fn a_stuck_port_is_named_and_harms_nobody() {
+    on_each_card(|card, folder| {
+        let stuck = Loop::new(&card, folder, 0, 500_000);
+        let other = Loop::new(&card, folder, 1, 500_000);
+        stuck
+            .input
+            .read(stuck.from.slice(1, 400_000).unwrap())
+            .unwrap();
+        let deadline = Some(Picoseconds::from_micros(300));
+        let told = stream_error(stuck.input.wait(deadline, |_| Continue::Yes)).to_string();
+        assert!(told.contains("port in"), "{told}");
+        assert!(
+            told.contains("of 400000 bytes") && told.contains("does not take"),
+            "{told}"
+        );
+        let early = stream_error(stuck.input.close());
+        assert!(matches!(early, StreamError::UnderWay { .. }), "{early}");
+
+        other.begin(3, 4, 490_000);
+        assert_eq!(wait(&other.output).bytes, 490_000);
+        stuck.output.write(stuck.to.all()).unwrap();
+        let whole = Moved {
+            bytes: 400_000,
+            last: true,
+        };
+        assert_eq!(wait(&stuck.output), whole);
+        assert_eq!(wait(&stuck.input), whole);
+
+        // And the other way round: nothing goes in, so nothing comes out.
+        stuck.output.write(stuck.to.all()).unwrap();
+        let told = stream_error(stuck.output.wait(None, |_| Continue::Yes)).to_string();
+        assert!(
+            told.contains("port out") && told.contains("sends nothing"),
+            "{told}"
+        );
+    });
+}
+
+/// The memory of a transfer goes away under it: the port is named, and the slot works again afterwards.
+#[test]
+fn memory_that_goes_away_ends_the_transfer() {
+    on_each_card(|card, folder| {
+        let each = Loop::new(&card, folder, 0, 300_000);
+        let source = folder.join("short-lived");
+        fs::write(&source, vec![1; 300_000]).unwrap();
+        let short_lived = each
+            .space
+            .map_file(&source, MapOptions::read_only())
+            .unwrap();
+        each.input.read(short_lived.all()).unwrap();
+        short_lived.unmap().unwrap();
+        each.output.write(each.to.all()).unwrap();
+        let told = each
+            .output
+            .wait(None, |_| Continue::Yes)
+            .unwrap_err()
+            .to_string();
+        assert!(told.contains("port in") && told.contains("read"), "{told}");
+        let reset = stream_error(each.input.wait(None, |_| Continue::Yes));
+        assert!(
+            matches!(reset, StreamError::Reset { bytes: 300_000, .. }),
+            "{reset}"
+        );
+
+        // Nothing of the broken packet is left in the kernel or the movers.
+        each.begin(9, 0, 300_000 - 9);
+        assert_eq!(wait(&each.output).bytes, 300_000 - 9);
+        each.to.unmap().unwrap();
+        let result = fs::read(&each.result).unwrap();
+        assert!(result[..300_000 - 9] == each.data[9..]);
+    });
+}

@@ -1,0 +1,351 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bench of tmb_stream_mover: packets from memory through a kernel that hands them back in beats of
+// random size, and into memory again. Memory and kernel stall at random; lengths are log-uniform from
+// 1 byte to 64 KiB, at any alignment. Every byte of memory, every count and every end of a packet is
+// compared. Usage: bench SCENARIO SEED TRANSFERS.
+//
+//   random   everything above; memory that fails now and then, resets in mid-transfer
+//   rate     no stalls; prints beats a cycle within a long packet, for nine pairs of alignments
+//   holes    beats whose TKEEP has a hole
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "Vmover_bench_top.h"
+#include "verilated.h"
+
+namespace {
+
+constexpr std::size_t kRow = 64;
+constexpr std::size_t kHalf = 1 << 18;  // packets come from the lower half, go to the upper one
+constexpr std::uint64_t kLongest = 1 << 16;
+
+struct Beat {
+  std::uint8_t data[kRow] = {};
+  unsigned count = 0;
+  bool last = false;
+};
+
+struct Burst {
+  std::uint64_t addr;
+  unsigned len;
+  unsigned at = 0;
+};
+
+struct Bench {
+  Vmover_bench_top top;
+  std::mt19937_64 random;
+  std::vector<std::uint8_t> memory = std::vector<std::uint8_t>(2 * kHalf);
+  std::uint64_t cycle = 0;
+  unsigned memory_stall = 0, kernel_stall = 0;  // percent
+  bool fail_reads = false, fail_writes = false, hole = false;
+  std::deque<Burst> reads, writes;
+  unsigned responses = 0;
+  std::deque<Beat> kernel;  // what it has and has not sent
+  unsigned kernel_room = 64;
+  std::vector<std::uint8_t> open;  // bytes taken and not yet cut to beats
+  bool cut = false;  // in beats of random size
+  bool r_offered = false, out_offered = false, b_offered = false;
+
+  [[noreturn]] void fail(const char* what, std::uint64_t a = 0, std::uint64_t b = 0) {
+    std::printf("cycle %llu: %s (%llu, %llu)\n", (unsigned long long)cycle, what,
+                (unsigned long long)a, (unsigned long long)b);
+    std::exit(1);
+  }
+
+  bool chance(unsigned percent) { return random() % 100 < percent; }
+
+  void drive() {
+    top.ar_ready_i = reads.size() < 8 && !chance(memory_stall);
+    top.aw_ready_i = writes.size() < 8 && !chance(memory_stall);
+    // An offer stays until it is taken.
+    r_offered = !reads.empty() && (r_offered || !chance(memory_stall));
+    top.r_valid_i = r_offered;
+    top.r_resp_i = fail_reads ? 2 : 0;
+    if (r_offered) {
+      const Burst& burst = reads.front();
+      std::memcpy(&top.r_data_i[0], &memory[burst.addr + kRow * burst.at], kRow);
+    }
+    b_offered = responses != 0 && !chance(memory_stall);
+    top.b_valid_i = b_offered;
+    top.b_resp_i = fail_writes ? 2 : 0;
+    top.w_ready_i = !writes.empty() && !chance(memory_stall);
+    top.in_ready_i = kernel.size() < kernel_room && !chance(kernel_stall);
+    out_offered = !kernel.empty() && (out_offered || !chance(kernel_stall));
+    top.out_valid_i = out_offered;
+    if (out_offered) {
+      const Beat& beat = kernel.front();
+      std::memcpy(&top.out_data_i[0], beat.data, kRow);
+      top.out_keep_i = beat.count == kRow ? ~0ull : (1ull << beat.count) - 1;
+      if (hole) top.out_keep_i = 0xf0f;
+      top.out_last_i = beat.last;
+    }
+    top.eval();
+  }
+
+  void kernel_takes() {
+    Beat beat;
+    std::memcpy(beat.data, &top.in_data_o[0], kRow);
+    const std::uint64_t keep = top.in_keep_o;
+    beat.count = __builtin_popcountll(keep);
+    beat.last = top.in_last_o;
+    if (beat.count != kRow && keep != (1ull << beat.count) - 1) fail("TKEEP has a hole", keep);
+    for (unsigned i = beat.count; i < kRow; ++i)
+      if (beat.data[i]) fail("a byte beyond TKEEP is not zero", i);
+    if (!cut) {
+      kernel.push_back(beat);
+      return;
+    }
+    open.insert(open.end(), beat.data, beat.data + beat.count);
+    const std::size_t least = beat.last ? 0 : 3 * kRow;
+    while (open.size() > least) {
+      Beat out;
+      out.count = std::min<std::size_t>(chance(30) ? random() % (kRow + 1) : kRow, open.size());
+      std::memcpy(out.data, open.data(), out.count);
+      open.erase(open.begin(), open.begin() + out.count);
+      out.last = beat.last && open.empty();
+      if (out.last && chance(20)) {  // TLAST by itself
+        out.last = false;
+        kernel.push_back(out);
+        out = Beat{};
+        out.last = true;
+      }
+      kernel.push_back(out);
+    }
+  }
+
+  void sample() {
+    if (r_offered && top.r_ready_o) {
+      r_offered = false;
+      if (reads.front().at++ == reads.front().len) reads.pop_front();
+    }
+    if (top.ar_valid_o && top.ar_ready_i) {
+      const Burst burst{top.ar_addr_o, top.ar_len_o};
+      check_burst(burst);
+      reads.push_back(burst);
+    }
+    if (b_offered) --responses;
+    if (top.w_valid_o && top.w_ready_i) {
+      Burst& burst = writes.front();
+      const std::uint8_t* row = reinterpret_cast<const std::uint8_t*>(&top.w_data_o[0]);
+      for (unsigned i = 0; i < kRow; ++i)
+        if (top.w_strb_o >> i & 1) memory[burst.addr + kRow * burst.at + i] = row[i];
+      if (top.w_last_o != (burst.at == burst.len)) fail("WLAST");
+      if (burst.at++ == burst.len) {
+        writes.pop_front();
+        ++responses;
+      }
+    }
+    if (top.aw_valid_o && top.aw_ready_i) {
+      const Burst burst{top.aw_addr_o, top.aw_len_o};
+      check_burst(burst);
+      writes.push_back(burst);
+    }
+    if (out_offered && top.out_ready_o) {
+      out_offered = false;
+      kernel.pop_front();
+    }
+    if (top.in_valid_o && top.in_ready_i) kernel_takes();
+  }
+
+  void check_burst(const Burst& burst) {
+    const std::uint64_t end = burst.addr + kRow * (burst.len + 1);
+    if (burst.addr % kRow) fail("a burst is not aligned to rows", burst.addr);
+    if (burst.addr / 4096 != (end - 1) / 4096) fail("a burst crosses 4 KiB", burst.addr, burst.len);
+    if (end > memory.size()) fail("a burst beyond memory", burst.addr);
+  }
+
+  void edge() {
+    drive();
+    sample();
+    top.clk_i = 1;
+    top.eval();
+    top.clk_i = 0;
+    top.eval();
+    top.start_i[0] = top.start_i[1] = 0;
+    ++cycle;
+  }
+
+  void reset() {
+    top.rst_ni = 0;
+    for (int m = 0; m < 2; ++m) top.start_i[m] = top.done_ready_i[m] = 0;
+    // Reset is synchronous: a beat may still cross at the first edge.
+    for (int i = 0; i < 3; ++i) {
+      edge();
+      reads.clear();
+      writes.clear();
+      kernel.clear();
+      open.clear();
+      responses = 0;
+      r_offered = out_offered = b_offered = false;
+    }
+    top.rst_ni = 1;
+    edge();
+  }
+
+  void start(int mover, std::uint64_t addr, std::uint64_t bytes, bool last = true) {
+    if (top.busy_o[mover]) fail("busy before the start", mover);
+    top.addr_i[mover] = addr;
+    top.bytes_i[mover] = bytes;
+    top.last_i = last;
+    top.start_i[mover] = 1;
+    edge();
+  }
+
+  // Takes the end of a transfer, when there is one.
+  bool done(int mover) {
+    if (!top.done_valid_o[mover]) return false;
+    top.done_ready_i[mover] = 1;
+    return true;
+  }
+
+  void acknowledge(int mover) {
+    edge();
+    top.done_ready_i[mover] = 0;
+  }
+
+  std::uint64_t log_uniform() {
+    const double most = std::log2(double(kLongest));
+    const double exponent = most * double(random() >> 11) / double(1ull << 53);
+    return std::min<std::uint64_t>(kLongest, std::uint64_t(std::exp2(exponent)));
+  }
+
+  // One packet through the kernel, out in one or more transfers.
+  void packet() {
+    const std::uint64_t bytes = log_uniform();
+    const std::uint64_t from = random() % (kHalf - bytes);
+    fail_reads = chance(2);
+    fail_writes = chance(2);
+    for (std::uint64_t i = 0; i < bytes; ++i) memory[from + i] = std::uint8_t(random() | 1);
+    std::vector<std::uint8_t> wanted(memory.begin() + kHalf, memory.end());
+    bool in_open = true;
+    std::uint64_t moved = 0;
+    const bool failed_reads = fail_reads, failed_writes = fail_writes;
+    start(0, from, bytes, true);
+    bool packet_open = true;
+    unsigned patience = 0;
+    while (packet_open || in_open) {
+      // A transfer out: all at once, too much room, or in pieces.
+      std::uint64_t room = bytes - moved;
+      if (chance(30)) room += 1 + random() % 300;
+      if (chance(30)) room = 1 + random() % (bytes + 1);
+      room = std::max<std::uint64_t>(room, 1);
+      const std::uint64_t to = kHalf + random() % (kHalf - room);
+      bool out_open = packet_open;
+      if (out_open) start(1, to, room);
+      while (out_open || (!packet_open && in_open)) {
+        if (++patience > 4000000) fail("nothing moves", moved, bytes);
+        if (in_open && done(0)) {
+          if (top.done_bytes_o[0] != bytes) fail("bytes in", top.done_bytes_o[0], bytes);
+          if (top.done_status_o[0] != (failed_reads ? 1 : 0)) fail("status in");
+          if (!top.done_last_o[0]) fail("last in");
+          in_open = false;
+          acknowledge(0);
+        } else if (out_open && done(1)) {
+          const std::uint64_t count = top.done_bytes_o[1];
+          const bool last = top.done_last_o[1];
+          const std::uint64_t expected = std::min(room, bytes - moved);
+          if (count != expected) fail("bytes out", count, expected);
+          if (top.done_status_o[1] != (failed_writes && count ? 1 : 0)) fail("status out");
+          std::memcpy(&wanted[to - kHalf], &memory[from + moved], count);
+          moved += count;
+          if (last && moved != bytes) fail("TLAST too early", moved, bytes);
+          if (!last && count < room) fail("an end that is neither TLAST nor a full range");
+          packet_open = !last;
+          out_open = false;
+          acknowledge(1);
+        } else {
+          edge();
+        }
+      }
+    }
+    if (std::memcmp(wanted.data(), &memory[kHalf], kHalf) != 0) {
+      std::size_t at = 0;
+      while (wanted[at] == memory[kHalf + at]) ++at;
+      fail("memory differs", at, bytes);
+    }
+  }
+
+  // A transfer each way that the reset of the slot ends.
+  void broken_packet() {
+    fail_reads = fail_writes = false;
+    start(0, random() % 4096, 40000, true);
+    start(1, kHalf + random() % 4096, 50000);
+    for (unsigned i = random() % 700; i; --i) edge();
+    reset();
+    if (top.busy_o[0] || top.busy_o[1] || top.done_valid_o[0] || top.done_valid_o[1])
+      fail("a transfer outlives the reset");
+  }
+
+  void random_traffic(unsigned transfers) {
+    for (unsigned t = 0; t < transfers; ++t) {
+      memory_stall = chance(50) ? 0 : random() % 80;
+      kernel_stall = chance(50) ? 0 : random() % 80;
+      cut = chance(60);
+      packet();
+      if (chance(1)) broken_packet();
+    }
+  }
+
+  // Cycles of a packet.
+  std::uint64_t rate_of(std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+    const std::uint64_t begins = cycle;
+    start(0, from, bytes, true);
+    start(1, kHalf + to, bytes);
+    while (!top.done_valid_o[1]) {
+      edge();
+      if (cycle - begins > 1000000) fail("nothing moves");
+    }
+    const std::uint64_t ends = cycle;
+    done(0);
+    done(1);
+    acknowledge(0);
+    top.done_ready_i[1] = 0;
+    return ends - begins;
+  }
+
+  // Beats a cycle within a long packet, at each pair of alignments.
+  void rate() {
+    for (const std::uint64_t from : {0, 1, 63}) {
+      for (const std::uint64_t to : {0, 1, 63}) {
+        constexpr std::uint64_t kShort = 64 << 10, kLong = 192 << 10;
+        const std::uint64_t more = rate_of(from, to, kLong) - rate_of(from, to, kShort);
+        std::printf("%.4f\n", double(kLong - kShort) / double(kRow) / double(more));
+      }
+    }
+  }
+
+  void holes() {
+    hole = true;
+    start(1, kHalf, 1000);
+    kernel.push_back(Beat{{}, 12, false});
+    while (!top.done_valid_o[1]) edge();
+    if (top.done_status_o[1] != 2) fail("a hole passes", top.done_status_o[1]);
+    if (top.done_bytes_o[1] != 0) fail("bytes of a beat with a hole");
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  const std::string scenario = argv[1];
+  Bench bench;
+  bench.random.seed(std::strtoull(argv[2], nullptr, 0));
+  bench.reset();
+  if (scenario == "random") bench.random_traffic(std::strtoul(argv[3], nullptr, 0));
+  else if (scenario == "rate") bench.rate();
+  else if (scenario == "holes") bench.holes();
+  else return 2;
+  return 0;
+}

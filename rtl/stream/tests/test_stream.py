@@ -1,0 +1,52 @@
+# Copyright Tombolo contributors.
+# Licensed under the Apache License, Version 2.0, see LICENSE for details.
+# SPDX-License-Identifier: Apache-2.0
+"""Streams: is every byte where it belongs, is every packet whole, at full speed at any alignment?"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "shell" / "tests"))
+
+from verilator_bench import ROOT, build_cpp, run_cpp  # noqa: E402
+
+LIB = [ROOT / "rtl" / "lib" / f"tmb_{name}.sv" for name in ("pkg", "fifo", "spill_register")]
+STREAM = [ROOT / "rtl" / "stream" / f"tmb_stream_{name}.sv"
+          for name in ("pkg", "mover_in", "mover_out", "mover")]
+
+
+@pytest.fixture(scope="module")
+def mover():
+    return build_cpp("stream_mover", "mover_bench_top",
+                     [*LIB, *STREAM, HERE / "mover_bench_top.sv"], HERE / "mover_bench.cpp")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_packets_of_any_length_at_any_place(mover, seed):
+    """The bench fails on a wrong or lost byte, a wrong count, a packet that is split or joined."""
+    run_cpp(mover, "random", seed, 600)
+
+
+def test_a_row_a_cycle_at_any_alignment(mover):
+    rates = [float(word) for word in run_cpp(mover, "rate", 1, 0)]
+    assert len(rates) == 9 and min(rates) > 0.995, rates
+
+
+def test_a_beat_with_a_hole_is_refused(mover):
+    run_cpp(mover, "holes", 1, 0)
+
+
+@pytest.mark.parametrize("narrow", [1, 3, 4, 48, 64, 100])
+def test_widths(narrow):
+    """64 bytes to a width and back: the same bytes in the same packets, at the narrower side's rate."""
+    program = build_cpp(f"stream_width{narrow}", "width_bench_top",
+                        [ROOT / "rtl" / "stream" / "tmb_stream_width.sv",
+                         HERE / "width_bench_top.sv"],
+                        HERE / "width_bench.cpp", {"NarrowBytes": narrow}, {"NARROW": narrow})
+    rate = float(run_cpp(program, 1, 300)[0])
+    bytes_a_cycle = min(narrow, 64)
+    share = rate / bytes_a_cycle
+    assert share > (0.99 if 64 % narrow == 0 else 64 / (64 + 2 * bytes_a_cycle)), rate

@@ -1,0 +1,59 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types of the stream ports of a slot, and of the movers behind them.
+
+package tmb_stream_pkg;
+
+  import tmb_pkg::*;
+
+  // One beat of AXI4-Stream. The kept bytes are the first ones: TKEEP has no hole.
+  typedef struct packed {
+    row_t        data;
+    row_strobe_t keep;
+    logic        last;  // ends a packet
+  } stream_beat_t;
+
+  typedef virt_addr_t byte_count_t;
+
+  // A transfer between memory and a stream.
+  typedef struct packed {
+    virt_addr_t  addr;   // of the first byte, any alignment
+    byte_count_t bytes;  // to move; out of the kernel: at most
+    logic        last;   // into the kernel: the last beat carries TLAST
+  } mover_command_t;
+
+  typedef enum logic [1:0] {
+    MoverOk = 2'd0,
+    MoverAccess = 2'd1,  // an access to memory ended with an error
+    MoverKeep = 2'd2     // the kernel sent a beat whose TKEEP has a hole
+  } mover_status_e;
+
+  // How a transfer ended.
+  typedef struct packed {
+    byte_count_t   bytes;  // moved
+    logic          last;   // with TLAST
+    mover_status_e status;
+  } mover_done_t;
+
+  // What a mover does now.
+  typedef struct packed {
+    logic        busy;
+    logic        valid;  // TVALID of its stream
+    logic        ready;  // TREADY
+    byte_count_t moved;  // bytes of the transfer that have crossed the stream
+  } mover_state_t;
+
+  // Bytes of a beat: 0 to RowBytes.
+  localparam int unsigned BeatCountWidth = RowOffsetWidth + 1;
+  typedef logic [BeatCountWidth-1:0] beat_count_t;
+
+  // The first `count` bytes.
+  function automatic row_strobe_t first_bytes(beat_count_t count);
+    row_strobe_t keep;
+    for (int unsigned i = 0; i < RowBytes; i++) keep[i] = beat_count_t'(i) < count;
+    return keep;
+  endfunction
+
+endpackage
