@@ -1,6 +1,7 @@
 //! Host memory that a card may read and write. One of the two rooms where `unsafe` is allowed.
 
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -65,6 +66,43 @@ impl HostMemory {
         let start = map_anonymous(rounded, libc::MAP_NORESERVE)?;
         // SAFETY: the range is the mapping just made. The advice may fail without harm.
         unsafe { libc::madvise(start.as_ptr().cast(), rounded, libc::MADV_HUGEPAGE) };
+        Ok(Self {
+            start,
+            bytes: rounded,
+            huge: false,
+        })
+    }
+
+    /// Maps the first `bytes` of a file, shared with everybody else who maps it: a view of memory that
+    /// stays readable and writable here whatever others do with theirs.
+    ///
+    /// # Errors
+    /// What `mmap` says; `InvalidInput` for zero bytes, or if the file is shorter.
+    pub fn of_file(file: BorrowedFd<'_>, bytes: usize) -> io::Result<Self> {
+        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
+        let length = std::fs::File::from(file.try_clone_to_owned()?)
+            .metadata()?
+            .len();
+        if bytes == 0 || bytes as u64 > length {
+            return Err(invalid("the file does not hold that many bytes"));
+        }
+        let rounded = bytes.next_multiple_of(SMALL_PAGE);
+        // SAFETY: a new mapping; no existing memory is touched.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                rounded,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start =
+            NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap gave address zero"))?;
         Ok(Self {
             start,
             bytes: rounded,

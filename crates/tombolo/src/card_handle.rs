@@ -6,7 +6,7 @@ use crate::link::{unexpected, Link};
 use crate::message::{Reply, Request};
 use crate::owner::{Owner, OwnerOptions};
 use crate::report::Report;
-use crate::slot::{Slot, SLICE};
+use crate::slot::Slot;
 use crate::space::AddressSpace;
 use card::functional::FunctionalCard;
 use card::kernel::KernelPackage;
@@ -150,7 +150,8 @@ impl Card {
         }
         let mut elapsed = Picoseconds::ZERO;
         loop {
-            let slice = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
+            let slice = self.link.slice();
+            let slice = deadline.map_or(slice, |deadline| slice.min(deadline - elapsed));
             let loads = slots.iter().map(|slot| slot.load()).collect();
             match self.link.call(Request::PollAny { loads, slice })? {
                 Reply::Any(Some(place)) => return Ok(place),

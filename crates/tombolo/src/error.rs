@@ -271,6 +271,35 @@ pub enum Error {
     /// A stream failed, or was used against its rules.
     #[error(transparent)]
     Stream(#[from] StreamError),
+    /// Memory cannot be shared.
+    #[error("{bytes} bytes of shared memory cannot be had: {source}")]
+    Unshareable {
+        /// Bytes asked for.
+        bytes: usize,
+        /// Why.
+        source: io::Error,
+    },
+    /// An address outside the shared memory.
+    #[error(
+        "address 0x{address:x} is not in this block of shared memory; kernels reach only what was allocated \
+         with AddressSpace::alloc"
+    )]
+    NotShared {
+        /// The address.
+        address: usize,
+    },
+    /// Memory that a kernel may be using cannot be freed.
+    #[error(
+        "shared memory at {address} cannot be freed while the kernel in slot {slot} runs in its address \
+         space; wait for it first",
+        slot = .slot.0
+    )]
+    MemoryInUse {
+        /// First byte.
+        address: VirtAddr,
+        /// Whose kernel runs.
+        slot: SlotId,
+    },
     /// No address space is free.
     #[error("all {spaces} address spaces of the shell are in use; drop one first")]
     NoFreeSpace {

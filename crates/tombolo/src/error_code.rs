@@ -82,6 +82,12 @@ codes! {
     Deadline = 45, "deadline";
     /// All address spaces are in use.
     NoFreeSpace = 50, "no-free-space";
+    /// Shared memory cannot be had.
+    Unshareable = 51, "unshareable";
+    /// The address is not in shared memory.
+    NotShared = 52, "not-shared";
+    /// A kernel may be using the shared memory.
+    MemoryInUse = 53, "memory-in-use";
     /// The object behind the handle has ended.
     Gone = 60, "gone";
     /// The object belongs to another card.
@@ -125,6 +131,9 @@ impl Error {
             Self::Deadline { .. } | Self::NoneDone { .. } => ErrorCode::Deadline,
             Self::SlotState { .. } => ErrorCode::SlotState,
             Self::Stream(error) => of_stream(error),
+            Self::Unshareable { .. } => ErrorCode::Unshareable,
+            Self::NotShared { .. } => ErrorCode::NotShared,
+            Self::MemoryInUse { .. } => ErrorCode::MemoryInUse,
             Self::Gone { .. } => ErrorCode::Gone,
             Self::OtherCard => ErrorCode::OtherCard,
             Self::NoFreeSpace { .. } => ErrorCode::NoFreeSpace,

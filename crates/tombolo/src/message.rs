@@ -6,10 +6,12 @@
 
 use crate::report::Report;
 use crate::stream::{StreamReply, StreamRequest};
+use crate::trap::{Ticket, View};
 use card::kernel::KernelPackage;
 use card::{CardDescription, SlotId};
 use pager::placement::SpacePlacement;
 use std::fs::File;
+use std::sync::Arc;
 use units::{Asid, PageSize, Picoseconds, VirtAddr};
 
 /// Names an address space for as long as the owner lives: the next space with the same ASID has another
@@ -55,6 +57,28 @@ pub(crate) enum Request {
     Unload {
         /// Which kernel.
         load: LoadId,
+    },
+    /// Share memory of the program with the kernels of a space, at the same address.
+    Share {
+        /// With whom.
+        space: SpaceId,
+        /// The memory.
+        view: Arc<View>,
+    },
+    /// End the sharing of memory, unless a kernel of the space runs.
+    Free {
+        /// Which memory.
+        mapping: MappingId,
+    },
+    /// An access of the program to shared memory was trapped. The owner serves the ticket as soon as the
+    /// thread may try again; the answer follows.
+    Trap {
+        /// Where.
+        address: usize,
+        /// A write.
+        write: bool,
+        /// Lets the thread go on.
+        ticket: Ticket,
     },
     /// Map a range of a file.
     Map {

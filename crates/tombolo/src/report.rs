@@ -6,6 +6,25 @@ use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
 use units::Picoseconds;
 
+/// What happened to memory that programs share with kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharingReport {
+    /// Accesses of the program that waited because a page was with the card.
+    pub traps: u64,
+    /// Pages that the card had to read and got to write, without moving data.
+    pub upgraded: u64,
+    /// Pages that the card owned, and the program may read again.
+    pub shared: u64,
+    /// Pages that left the card: the program has them to itself again.
+    pub returned: u64,
+}
+
+impl SharingReport {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What the pager did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PagingReport {
@@ -31,6 +50,9 @@ pub struct PagingReport {
     pub faults_ahead: u64,
     /// Table entries that made room for others of their set.
     pub set_conflicts: u64,
+    /// Shared memory, if there was any.
+    #[serde(default, skip_serializing_if = "SharingReport::is_empty")]
+    pub sharing: SharingReport,
 }
 
 impl PagingReport {
@@ -47,6 +69,12 @@ impl PagingReport {
             pages_dropped_clean: pager.pages_dropped_clean,
             faults_ahead: pager.faults_ahead,
             set_conflicts: pager.set_conflicts,
+            sharing: SharingReport {
+                traps: pager.host_traps,
+                upgraded: pager.pages_upgraded,
+                shared: pager.pages_shared,
+                returned: pager.pages_returned,
+            },
         }
     }
 }
@@ -169,6 +197,14 @@ impl fmt::Display for Report {
             )?;
         }
         writeln!(f, "  {:<28}{:>12}", "all", total.to_string())?;
+        let sharing = self.paging.sharing;
+        if !sharing.is_empty() {
+            writeln!(
+                f,
+                "shared memory: {} traps of the program; {} pages upgraded, {} shared again, {} returned",
+                sharing.traps, sharing.upgraded, sharing.shared, sharing.returned
+            )?;
+        }
         let paging = &self.paging;
         writeln!(
             f,

@@ -158,6 +158,24 @@ class NoFreeSpaceError(Error):
     code = 50
 
 
+class UnshareableError(Error):
+    """Memory cannot be shared: there is none, or it would have too many pages."""
+
+    code = 51
+
+
+class NotSharedError(Error):
+    """The address is not in shared memory."""
+
+    code = 52
+
+
+class MemoryInUseError(Error):
+    """Shared memory cannot be freed while a kernel of its address space runs."""
+
+    code = 53
+
+
 class GoneError(Error):
     """The object was closed, or what it belongs to was, or another kernel was loaded into its slot."""
 

@@ -33,7 +33,8 @@ impl Pager {
                 sizes,
             }),
             Entry::Vacant(_)
-                if matches!(kind, ObjectKind::Host { .. }) && bytes % page.bytes() != 0 =>
+                if matches!(kind, ObjectKind::Host { .. })
+                    && (offset != 0 || bytes % page.bytes() != 0) =>
             {
                 Err(PagerError::PartialHostPage {
                     object,

@@ -98,6 +98,12 @@ pub(super) struct Files {
 }
 
 impl Files {
+    /// A name for an object.
+    pub(super) fn new_object(&mut self) -> ObjectId {
+        self.next += 1;
+        ObjectId(self.next)
+    }
+
     /// File and name behind an object.
     pub(super) fn of(&self, object: ObjectId) -> Option<(Arc<File>, String)> {
         let found = self
@@ -347,8 +353,7 @@ impl Owner {
                 view.end().saturating_sub(1)
             )));
         }
-        self.files.next += 1;
-        let id = ObjectId(self.files.next);
+        let id = self.files.new_object();
         let kind = ObjectKind::File {
             writable: range.write,
             fresh: range.fresh.is_some(),
@@ -393,6 +398,7 @@ impl Owner {
         let stray = self.files.take_stray(space, address, bytes);
         let end = address.get().saturating_add(bytes);
         self.forget_files(space, Some((address.get(), end)));
+        self.forget_memories(space, Some((address.get(), end)));
         result?;
         self.make_durable(&durable).and(stray)
     }

@@ -6,6 +6,7 @@ mod files;
 mod guard;
 mod handles;
 mod managed;
+mod memory;
 mod moved;
 mod pump;
 mod service;
@@ -25,6 +26,7 @@ use card::{Card, SlotId, WorkId};
 use files::Files;
 pub use handles::Planted;
 use handles::{Handles, MappedRange};
+use memory::Memories;
 use moved::MovedBytes;
 use pager::fetch::ReadAhead;
 use pager::placement::SpacePlacement;
@@ -108,6 +110,7 @@ pub(crate) struct Owner {
     buffers: Arc<HostMemory>,
     buffer_bytes: u64,
     files: Files,
+    memories: Memories,
     handles: Handles,
     slots: Vec<SlotState>,
     streams: streams::Streams,
@@ -207,6 +210,7 @@ impl Owner {
             buffers,
             buffer_bytes,
             files: Files::default(),
+            memories: Memories::default(),
             work: BTreeMap::new(),
             service: ServiceQueue::default(),
             serving: false,
@@ -278,6 +282,16 @@ impl Owner {
                 });
                 Ok(Reply::Mapped { mapping, address })
             }
+            Request::Share { space, view } => {
+                let (mapping, address) = self.share(space, view)?;
+                Ok(Reply::Mapped { mapping, address })
+            }
+            Request::Free { mapping } => self.free(mapping).map(|()| Reply::Done),
+            Request::Trap {
+                address,
+                write,
+                ticket,
+            } => self.trap(address, write, ticket).map(|()| Reply::Done),
             Request::Unmap { mapping } => {
                 let range = self.handles.mapping(mapping)?;
                 self.handles.end_mapping(mapping);
@@ -439,6 +453,7 @@ impl Owner {
             .files
             .take_stray(space, VirtAddr::default(), everything);
         self.forget_files(space, None);
+        self.forget_memories(space, None);
         result?;
         stray.map(|()| Reply::Done)
     }

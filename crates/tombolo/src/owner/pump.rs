@@ -42,7 +42,12 @@ impl Owner {
     /// Gives the pager a request and lets time pass until it is answered.
     pub(super) fn ask(&mut self, event: impl FnOnce(RequestId) -> Event) -> Result<Success, Error> {
         let request = self.take_request();
-        self.tell(event(request))?;
+        self.ask_as(request, event(request))
+    }
+
+    /// The same for a request that has a name already.
+    pub(super) fn ask_as(&mut self, request: RequestId, event: Event) -> Result<Success, Error> {
+        self.tell(event)?;
         loop {
             if let Some(result) = self.completed.remove(&request) {
                 return self.with_cause(result);
@@ -66,12 +71,17 @@ impl Owner {
 
     /// Gives the pager an event and carries out what it says.
     pub(super) fn tell(&mut self, event: Event) -> Result<(), Error> {
-        let mut actions = Vec::new();
-        let evictions = self.pager.statistics().evictions;
-        self.pager.handle(event, &mut actions);
-        self.trace_evictions(self.pager.statistics().evictions - evictions);
-        for action in actions {
-            self.perform(action)?;
+        let mut next = Some(event);
+        while let Some(event) = next {
+            let mut actions = Vec::new();
+            let evictions = self.pager.statistics().evictions;
+            self.pager.handle(event, &mut actions);
+            self.trace_evictions(self.pager.statistics().evictions - evictions);
+            for action in actions {
+                self.perform(action)?;
+            }
+            let protected = self.memories.protected.pop_front();
+            next = protected.map(|(id, result)| Event::IoDone { id, result });
         }
         self.send_commands()
     }
@@ -260,11 +270,13 @@ impl Owner {
                 self.look_around(object, (offset, bytes), at, around);
                 self.start_transfer(Direction::Write, io, object, offset, bytes, at)?;
             }
-            Action::ProtectHost { object, .. } => {
-                return Err(Error::Internal(format!(
-                    "{object} is no memory of a program"
-                )));
-            }
+            Action::ProtectHost {
+                io,
+                object,
+                offset,
+                bytes,
+                access,
+            } => self.memories.protect(io, object, (offset, bytes), access),
             Action::EnableSpace {
                 asid,
                 table,
@@ -279,6 +291,7 @@ impl Owner {
             }
             Action::DisableSpace { asid } => self.card.control_space(asid, None)?,
             Action::Complete { request, result } => {
+                self.memories.answered(request, result.is_ok());
                 self.completed.insert(request, result);
             }
             Action::AccessFailed {

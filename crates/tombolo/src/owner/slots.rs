@@ -83,6 +83,11 @@ pub(super) struct SlotState {
 }
 
 impl SlotState {
+    /// A kernel runs in a space.
+    pub(super) fn runs_in(&self, space: Asid) -> bool {
+        self.running.is_some() && self.loaded_in(space)
+    }
+
     pub(super) fn loaded_in(&self, space: Asid) -> bool {
         self.loaded
             .as_ref()
@@ -598,7 +603,7 @@ impl Owner {
             |near| {
                 format!(
                     "; the nearest mapping is {} at {} ({} bytes, {})",
-                    self.files.label(near.object),
+                    self.label(near.object),
                     near.address,
                     near.bytes,
                     rights(near)

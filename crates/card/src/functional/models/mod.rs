@@ -2,6 +2,7 @@
 
 mod aes256ctr;
 mod copy;
+mod list_sum;
 mod loopback;
 mod stream;
 mod vadd;
@@ -9,5 +10,10 @@ mod vadd;
 use super::kernel::KernelModel;
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 4] =
-    [aes256ctr::MODEL, copy::MODEL, loopback::MODEL, vadd::MODEL];
+pub(super) const ALL: [KernelModel; 5] = [
+    aes256ctr::MODEL,
+    copy::MODEL,
+    list_sum::MODEL,
+    loopback::MODEL,
+    vadd::MODEL,
+];

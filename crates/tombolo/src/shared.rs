@@ -1,0 +1,208 @@
+//! Memory that a program and kernels share, pointers and all.
+
+use crate::error::Error;
+use crate::link::{unexpected, Link};
+use crate::message::{MappingId, Reply, Request};
+use crate::space::AddressSpace;
+use crate::trap::View;
+use std::sync::atomic::{
+    AtomicI16, AtomicI32, AtomicI64, AtomicI8, AtomicIsize, AtomicU16, AtomicU32, AtomicU64,
+    AtomicU8, AtomicUsize,
+};
+use std::sync::Arc;
+use units::{PageSize, VirtAddr};
+
+/// Types of which shared memory can be seen as an array.
+///
+/// # Safety
+/// Every pattern of bytes is a value (zeroes are what memory begins with); the type may be changed by
+/// anybody at any time while it is borrowed, so it is made of atomics; it is not larger than a page.
+pub unsafe trait Shareable {}
+
+macro_rules! shareable {
+    ($($atomic:ty),*) => {
+        $(
+            // SAFETY: an atomic integer.
+            unsafe impl Shareable for $atomic {}
+        )*
+    };
+}
+
+shareable!(
+    AtomicI8,
+    AtomicI16,
+    AtomicI32,
+    AtomicI64,
+    AtomicIsize,
+    AtomicU8,
+    AtomicU16,
+    AtomicU32,
+    AtomicU64,
+    AtomicUsize
+);
+
+// SAFETY: an array of such types is one.
+unsafe impl<T: Shareable, const N: usize> Shareable for [T; N] {}
+
+/// A block of memory that the program and the kernels of an address space read and write as they like,
+/// at the same addresses.
+///
+/// Its pages move by themselves. What kernels have written is there whenever the program looks, and when the
+/// block, or its space, has ended. The memory itself lives until this is dropped.
+///
+/// A system call that gets an address in it (`read(2)`, `write(2)`) fails with EFAULT while the page is with
+/// the card; touch it first, or give it a copy.
+#[derive(Debug)]
+pub struct SharedMemory {
+    link: Link,
+    id: MappingId,
+    view: Arc<View>,
+    bytes: usize,
+    open: bool,
+}
+
+impl AddressSpace {
+    /// Allocates zeroed memory that the program shares with the kernels of this space. Its pages are of
+    /// 2 MiB, or of one that holds all of it if it is smaller.
+    ///
+    /// # Errors
+    /// As [`alloc_with_pages`](Self::alloc_with_pages).
+    pub fn alloc(&self, bytes: usize) -> Result<SharedMemory, Error> {
+        let sizes = match self.link().call(Request::Describe)? {
+            Reply::Description { card, .. } => card.page_sizes,
+            other => return Err(unexpected(&other)),
+        };
+        let fits = |class: &u8| {
+            let size = PageSize::from_class(*class);
+            size.is_some_and(|size| sizes.contains(size) && size.bytes() >= bytes as u64)
+        };
+        let largest = PageSize::MIB_2.class();
+        let class = (0..largest).find(fits).unwrap_or(largest);
+        self.alloc_with_pages(
+            bytes,
+            PageSize::from_class(class).unwrap_or(PageSize::MIB_2),
+        )
+    }
+
+    /// Allocates zeroed memory that the program shares with the kernels of this space, in pages of a size.
+    /// Large pages move much at once; a page that both sides write moves to and fro.
+    ///
+    /// # Errors
+    /// No memory; pages that the card does not have, or that do not fit into its memory; so many pages that the
+    /// system cannot protect each by itself.
+    pub fn alloc_with_pages(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
+        let failed = |source| Error::Unshareable { bytes, source };
+        let desk = self.link().desk().map_err(failed)?;
+        let view = Arc::new(View::new(bytes, page, desk).map_err(failed)?);
+        let request = Request::Share {
+            space: self.id(),
+            view: view.clone(),
+        };
+        match self.link().call(request)? {
+            Reply::Mapped { mapping, .. } => Ok(SharedMemory {
+                link: self.link().clone(),
+                id: mapping,
+                view,
+                bytes,
+                open: true,
+            }),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+impl SharedMemory {
+    /// The first byte, for the program.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.view.start()
+    }
+
+    /// The first byte, for kernels: the same address.
+    pub fn address(&self) -> VirtAddr {
+        self.view.address()
+    }
+
+    /// Bytes asked for.
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Never: there is at least one byte.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// Size of its pages.
+    pub fn page_size(&self) -> PageSize {
+        self.view.page()
+    }
+
+    /// The memory as an array, as many elements as fit.
+    pub fn slice<T: Shareable>(&self) -> &[T] {
+        let size = std::mem::size_of::<T>();
+        let count = self.bytes.checked_div(size).unwrap_or(0);
+        // SAFETY: the memory is aligned to pages, mapped as long as `self`, and `count` elements lie in it;
+        // `Shareable` says that any bytes are values and that others may change them meanwhile. An access to
+        // a page that is with the card waits for it.
+        unsafe { std::slice::from_raw_parts(self.view.start().cast_const().cast(), count) }
+    }
+
+    /// The address of something in it, for kernels.
+    ///
+    /// # Errors
+    /// [`Error::NotShared`]: it lies, or ends, elsewhere.
+    pub fn address_of<T>(&self, thing: *const T) -> Result<VirtAddr, Error> {
+        let (at, bytes) = (thing as usize, std::mem::size_of::<T>());
+        let start = self.view.start() as usize;
+        let inside = at >= start
+            && at
+                .checked_add(bytes)
+                .is_some_and(|end| end <= start + self.bytes);
+        match VirtAddr::new(at as u64).filter(|_| inside) {
+            Some(address) => Ok(address),
+            None => Err(Error::NotShared { address: at }),
+        }
+    }
+
+    /// Brings what kernels have written so far to the memory of the program, in one go; the card keeps
+    /// copies to read.
+    ///
+    /// # Errors
+    /// The card is broken; the memory was freed.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.link.tell(Request::Sync { mapping: self.id })
+    }
+
+    /// Brings pages to the card, to be read, before a kernel touches them, as far as there is room.
+    ///
+    /// # Errors
+    /// The card is broken; the memory was freed.
+    pub fn prefetch(&self) -> Result<(), Error> {
+        self.link.tell(Request::Prefetch { mapping: self.id })
+    }
+
+    /// Ends the sharing: kernels do not reach the memory any more, and the program has it to itself until this
+    /// value is dropped.
+    ///
+    /// # Errors
+    /// [`Error::MemoryInUse`] while a kernel of the space runs; [`Error::Gone`] if it was freed before, or its
+    /// space ended.
+    pub fn free(&mut self) -> Result<(), Error> {
+        self.link.tell(Request::Free { mapping: self.id })?;
+        self.open = false;
+        Ok(())
+    }
+}
+
+impl Drop for SharedMemory {
+    /// As [`free`](SharedMemory::free), also while a kernel runs: its accesses fail then, and its `wait` too.
+    fn drop(&mut self) {
+        if !self.open {
+            return;
+        }
+        match self.link.tell(Request::Unmap { mapping: self.id }) {
+            Ok(()) | Err(Error::Gone { .. }) => {}
+            Err(error) => tracing::error!(%error, "ending shared memory"),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What trapped threads leave for their desk: a fixed number of records, and words to sleep on.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Threads that can be trapped at once; more wait for a record.
+const RECORDS: usize = 256;
+/// Cards with shared memory in a process.
+const DESKS: usize = 64;
+
+const FREE: u32 = 0;
+const CLAIMED: u32 = 1;
+const POSTED: u32 = 2;
+const TAKEN: u32 = 3;
+const SERVED: u32 = 4;
+const REFUSED: u32 = 5;
+
+struct Record {
+    /// The trapped thread sleeps on it.
+    state: AtomicU32,
+    /// Counts the traps that used the record.
+    generation: AtomicU32,
+    desk: AtomicUsize,
+    address: AtomicUsize,
+    write: AtomicU32,
+}
+
+struct DeskWords {
+    used: AtomicU32,
+    /// Counts what was posted; the desk sleeps on it.
+    posted: AtomicU32,
+    closed: AtomicU32,
+}
+
+static RECORD: [Record; RECORDS] = [const {
+    Record {
+        state: AtomicU32::new(FREE),
+        generation: AtomicU32::new(0),
+        desk: AtomicUsize::new(0),
+        address: AtomicUsize::new(0),
+        write: AtomicU32::new(0),
+    }
+}; RECORDS];
+
+static DESK: [DeskWords; DESKS] = [const {
+    DeskWords {
+        used: AtomicU32::new(0),
+        posted: AtomicU32::new(0),
+        closed: AtomicU32::new(0),
+    }
+}; DESKS];
+
+fn sleep_on(word: &AtomicU32, while_it_is: u32) {
+    // SAFETY: a futex wait on a word that lives for ever; no time limit.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            while_it_is,
+            std::ptr::null::<libc::timespec>(),
+        );
+    }
+}
+
+fn wake(word: &AtomicU32) {
+    // SAFETY: as above.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            i32::MAX,
+        );
+    }
+}
+
+/// Called in the signal handler: waits until the owner has answered. True if the access may be tried again.
+pub(super) fn trap(desk: usize, address: usize, write: bool) -> bool {
+    let record = loop {
+        let claim = |record: &&Record| {
+            record
+                .state
+                .compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+        };
+        match RECORD.iter().find(claim) {
+            Some(record) => break record,
+            // SAFETY: has no arguments and touches no memory.
+            None => unsafe { libc::sched_yield() },
+        };
+    };
+    record.generation.fetch_add(1, Ordering::Relaxed);
+    record.desk.store(desk, Ordering::Relaxed);
+    record.address.store(address, Ordering::Relaxed);
+    record.write.store(write.into(), Ordering::Relaxed);
+    record.state.store(POSTED, Ordering::Release);
+    ring(desk);
+    loop {
+        match record.state.load(Ordering::Acquire) {
+            end @ (SERVED | REFUSED) => {
+                record.state.store(FREE, Ordering::Release);
+                return end == SERVED;
+            }
+            state => sleep_on(&record.state, state),
+        }
+    }
+}
+
+fn ring(desk: usize) {
+    DESK[desk].posted.fetch_add(1, Ordering::Release);
+    wake(&DESK[desk].posted);
+}
+
+/// A desk that nobody uses; `None` if there are too many.
+pub(super) fn open_desk() -> Option<usize> {
+    let desk = DESK
+        .iter()
+        .position(|desk| desk.used.swap(1, Ordering::Acquire) == 0)?;
+    DESK[desk].closed.store(0, Ordering::Release);
+    Some(desk)
+}
+
+/// Tells the thread of a desk to end.
+pub(super) fn close_desk(desk: usize) {
+    DESK[desk].closed.store(1, Ordering::Release);
+    ring(desk);
+}
+
+/// The next trapped access; sleeps until there is one. `None` when the desk was closed.
+pub(super) fn next(desk: usize) -> Option<Trapped> {
+    loop {
+        let seen = DESK[desk].posted.load(Ordering::Acquire);
+        for (index, record) in RECORD.iter().enumerate() {
+            if record.state.load(Ordering::Acquire) != POSTED
+                || record.desk.load(Ordering::Relaxed) != desk
+            {
+                continue;
+            }
+            record.state.store(TAKEN, Ordering::Relaxed);
+            let wake = Wake {
+                index,
+                generation: record.generation.load(Ordering::Relaxed),
+            };
+            return Some(Trapped {
+                address: record.address.load(Ordering::Relaxed),
+                write: record.write.load(Ordering::Relaxed) != 0,
+                ticket: Ticket { wake, open: true },
+            });
+        }
+        if DESK[desk].closed.load(Ordering::Acquire) != 0 {
+            DESK[desk].used.store(0, Ordering::Release);
+            return None;
+        }
+        sleep_on(&DESK[desk].posted, seen);
+    }
+}
+
+/// An access that waits.
+pub(super) struct Trapped {
+    pub(super) address: usize,
+    pub(super) write: bool,
+    pub(super) ticket: Ticket,
+}
+
+/// The right to let a trapped thread go on. Dropped without [`serve`](Ticket::serve), its access fails with
+/// the signal that it raised.
+#[derive(Debug)]
+pub struct Ticket {
+    wake: Wake,
+    open: bool,
+}
+
+impl Ticket {
+    /// The thread may try again.
+    pub(crate) fn serve(mut self) -> Wake {
+        self.open = false;
+        self.wake.end(SERVED);
+        self.wake
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.open {
+            self.wake.end(REFUSED);
+        }
+    }
+}
+
+/// A thread that was told to try again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wake {
+    index: usize,
+    generation: u32,
+}
+
+impl Wake {
+    fn end(self, state: u32) {
+        let word = &RECORD[self.index].state;
+        word.store(state, Ordering::Release);
+        wake(word);
+    }
+
+    /// The thread runs.
+    fn is_up(self) -> bool {
+        let record = &RECORD[self.index];
+        record.state.load(Ordering::Acquire) != SERVED
+            || record.generation.load(Ordering::Relaxed) != self.generation
+    }
+
+    /// Waits until the thread runs, but not for ever: it may have been stopped.
+    pub(crate) fn wait_until_up(self) {
+        for turn in 0..2000 {
+            if self.is_up() {
+                return;
+            }
+            match turn {
+                0..100 => std::thread::yield_now(),
+                _ => std::thread::sleep(Duration::from_micros(50)),
+            }
+        }
+    }
+}

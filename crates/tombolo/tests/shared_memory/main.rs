@@ -1,0 +1,171 @@
+//! Do a program and kernels see one memory? Lists on both cards, random accesses of everybody at once on the
+//! functional card, and everything that a program can do wrong.
+
+mod mistakes;
+mod shaker;
+
+use card::functional::Registry;
+use card::sim::SimCard;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tombolo::{
+    AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, OwnerOptions, PageSize,
+    Picoseconds, Shareable, SharedMemory, SimOptions, Slot, SlotId,
+};
+
+/// A node as `kernels/list_sum` knows it.
+#[repr(C, align(64))]
+struct Node {
+    next: AtomicU64,
+    value: AtomicU64,
+    rest: [AtomicU64; 6],
+}
+
+// SAFETY: made of atomics; 64 bytes.
+unsafe impl Shareable for Node {}
+
+fn kernel(name: &str) -> PathBuf {
+    card::sim::home().join("kernels").join(name)
+}
+
+/// A functional card with so much memory beside the page tables, and its kernels in any order that a seed picks.
+fn functional(pages_of_4k: u64, seed: Option<u64>) -> Card {
+    let mut kernels = Registry::default();
+    kernels.register(shaker::MODEL);
+    let config = FunctionalConfig {
+        slots: 2,
+        channels: 1,
+        queues: 3,
+        channel_bytes: (128 << 10) + (pages_of_4k << 12),
+        seed,
+        kernels,
+        ..FunctionalConfig::default()
+    };
+    let options = OwnerOptions {
+        page_size: PageSize::KIB_4,
+        table_sets_log2: 10,
+        clean_ahead_bytes: 0,
+        ..OwnerOptions::default()
+    };
+    Card::new(Box::new(FunctionalCard::new(config)), options).unwrap()
+}
+
+fn simulated() -> Card {
+    let mut options = SimOptions::named("f1").unwrap();
+    options.channel_bytes = Some(4 << 20);
+    let options_of_owner = OwnerOptions {
+        page_size: PageSize::KIB_4,
+        ..OwnerOptions::default()
+    };
+    Card::new(
+        Box::new(SimCard::open(options, |_| {}).unwrap()),
+        options_of_owner,
+    )
+    .unwrap()
+}
+
+fn wait(slot: &Slot) -> Result<(), tombolo::Error> {
+    slot.wait(Some(Picoseconds::from_millis(10_000)), |_| Continue::Yes)
+}
+
+/// A list over the first nodes of the memory, one in each `stride`; the last node is for the result.
+fn build(memory: &SharedMemory, count: usize, stride: usize) -> Vec<&Node> {
+    let nodes: Vec<&Node> = memory.slice::<Node>().iter().step_by(stride).collect();
+    let nodes = nodes[..count].to_vec();
+    for (n, node) in nodes.iter().enumerate() {
+        node.value.store(n as u64 * 3 + 1, Relaxed);
+        let next = nodes.get(n + 1).map_or(0, |next| &raw const **next as u64);
+        node.next.store(next, Relaxed);
+    }
+    nodes
+}
+
+fn start(
+    card: &Card,
+    space: &AddressSpace,
+    head: &Node,
+    output: &Node,
+    add: u64,
+    limit: u64,
+) -> Slot {
+    let slot = card.load(SlotId(0), &kernel("list_sum"), space).unwrap();
+    slot.set("head", &raw const *head as u64).unwrap();
+    slot.set("output", &raw const *output as u64).unwrap();
+    slot.set("add", add).unwrap();
+    slot.set("limit", limit).unwrap();
+    slot.start().unwrap();
+    slot
+}
+
+/// Built by the program, summed and changed by the kernel, changed by the program meanwhile, read by the program.
+fn lists(card: &Card, count: usize) {
+    let space = card.create_space().unwrap();
+    let memory = space
+        .alloc_with_pages(count * 512, PageSize::KIB_4)
+        .unwrap();
+    let nodes = build(&memory, count - 1, 8);
+    let output = memory.slice::<Node>().last().unwrap();
+    let sum: u64 = nodes.iter().map(|node| node.value.load(Relaxed)).sum();
+    let result = || (output.next.load(Relaxed), output.value.load(Relaxed));
+
+    let slot = start(card, &space, nodes[0], output, 0, 0);
+    wait(&slot).unwrap();
+    assert_eq!(result(), (sum, nodes.len() as u64));
+
+    // The kernel changes every value, and the program others of the same pages.
+    let slot = start(card, &space, nodes[0], output, 100, 0);
+    for (n, node) in nodes.iter().enumerate() {
+        node.rest[n % 6].store(n as u64, Relaxed);
+    }
+    wait(&slot).unwrap();
+    assert_eq!(result(), (sum, nodes.len() as u64));
+    for (n, node) in nodes.iter().enumerate() {
+        assert_eq!(node.value.load(Relaxed), n as u64 * 3 + 101);
+        assert_eq!(node.rest[n % 6].load(Relaxed), n as u64);
+    }
+
+    // The program takes a node out, and puts one in the middle that it writes now.
+    let fresh = &memory.slice::<Node>()[1];
+    fresh.value.store(7, Relaxed);
+    fresh.next.store(&raw const *nodes[2] as u64, Relaxed);
+    nodes[0].next.store(&raw const *fresh as u64, Relaxed);
+    let slot = start(card, &space, nodes[0], output, 0, 0);
+    wait(&slot).unwrap();
+    let expected = sum + 100 * nodes.len() as u64 - (3 + 101) + 7;
+    assert_eq!(result(), (expected, nodes.len() as u64));
+
+    // What the kernel wrote is there when everything but the memory has ended.
+    let slot = start(card, &space, nodes[0], output, 1, 0);
+    wait(&slot).unwrap();
+    drop((slot, space));
+    assert_eq!(fresh.value.load(Relaxed), 8);
+    assert_eq!(nodes[2].value.load(Relaxed), 2 * 3 + 102);
+}
+
+#[test]
+fn lists_on_the_functional_card() {
+    for seed in [None, Some(1), Some(2)] {
+        lists(&functional(3, seed), 100);
+    }
+}
+
+#[test]
+fn lists_on_the_simulated_card() {
+    lists(&simulated(), 60);
+}
+
+#[test]
+fn a_file_mapped_beside_shared_memory_lies_elsewhere() {
+    let card = functional(8, None);
+    let space = card.create_space().unwrap();
+    let memory = space.alloc(10_000).unwrap();
+    assert_eq!(memory.len(), 10_000);
+    assert_eq!(memory.page_size().bytes(), 16 << 10);
+    assert_eq!(memory.as_ptr() as u64, memory.address().get());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), [1; 5000]).unwrap();
+    let options = tombolo::MapOptions::read_only();
+    let mapping = space.map_file(file.path(), options).unwrap();
+    let end = mapping.address().get() + mapping.bytes();
+    assert!(end <= memory.address().get());
+}

@@ -1,0 +1,298 @@
+//! Random accesses of kernels and threads at once: each word has one writer, who counts it up; everybody reads
+//! all of them. Nobody may see a word go back, and a writer sees its last value.
+
+use crate::functional;
+use card::functional::{Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tombolo::{Continue, PageSize, SlotId};
+
+/// Accesses of a kernel: to rows that `me` writes, and of all others.
+pub const MODEL: KernelModel = KernelModel {
+    name: "shaker",
+    arguments: &[
+        ("base", 8),
+        ("output", 8),
+        ("rows", 8),
+        ("accesses", 8),
+        ("me", 8),
+        ("paced", 8),
+    ],
+    ports: 2,
+    create: || Box::<Shaker>::default(),
+};
+
+const MANIFEST: &str = r#"
+[kernel]
+name = "shaker"
+top = "shaker"
+sources = ["shaker.sv"]
+control = "ap_ctrl_hs"
+interrupt = true
+
+[[port]]
+name = "m_axi_gmem0"
+kind = "axi4"
+data_width = 512
+access = "read"
+
+[[port]]
+name = "m_axi_gmem1"
+kind = "axi4"
+data_width = 512
+access = "write"
+
+[[argument]]
+name = "base"
+offset = 0x10
+bytes = 8
+[[argument]]
+name = "output"
+offset = 0x18
+bytes = 8
+[[argument]]
+name = "rows"
+offset = 0x20
+bytes = 8
+[[argument]]
+name = "accesses"
+offset = 0x28
+bytes = 8
+[[argument]]
+name = "me"
+offset = 0x30
+bytes = 8
+[[argument]]
+name = "paced"
+offset = 0x38
+bytes = 8
+"#;
+
+/// Writers: two kernels and three threads.
+const KERNELS: u64 = 2;
+const THREADS: u64 = 3;
+const WRITERS: u64 = KERNELS + THREADS;
+
+/// Accesses of all threads, and of all kernels that are paced: nobody runs far ahead, so that they meet.
+static BY_THREADS: AtomicU64 = AtomicU64::new(0);
+static BY_KERNELS: AtomicU64 = AtomicU64::new(0);
+const AHEAD: u64 = 16;
+
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state >> 16
+}
+
+/// What one writer knows: the least that each word may hold.
+struct Known {
+    me: u64,
+    state: u64,
+    /// Accesses stay near for a while.
+    near: u64,
+    least: Vec<u64>,
+    wrong: u64,
+}
+
+/// What comes next: a row, and what to write there.
+#[derive(Clone, Copy)]
+struct Next {
+    row: u64,
+    write: Option<u64>,
+}
+
+impl Known {
+    fn new(me: u64, rows: u64) -> Self {
+        Self {
+            me,
+            state: me * 77 + 12345,
+            near: 0,
+            least: vec![0; rows as usize],
+            wrong: 0,
+        }
+    }
+
+    fn next(&mut self) -> Next {
+        let rows = self.least.len() as u64;
+        if random(&mut self.state) % 8 == 0 {
+            self.near = random(&mut self.state) % rows;
+        }
+        let row = (self.near + random(&mut self.state) % 16) % rows;
+        let write = row % WRITERS == self.me && random(&mut self.state) % 2 == 0;
+        Next {
+            row,
+            write: write.then(|| self.least[row as usize] + 1),
+        }
+    }
+
+    fn wrote(&mut self, row: u64, value: u64) {
+        self.least[row as usize] = value;
+    }
+
+    fn read(&mut self, row: u64, value: u64) {
+        let least = &mut self.least[row as usize];
+        let right = match row % WRITERS == self.me {
+            true => value == *least,
+            false => value >= *least,
+        };
+        self.wrong += u64::from(!right);
+        *least = value;
+    }
+}
+
+#[derive(Default)]
+struct Shaker {
+    run: Option<(Known, u64, Option<Next>)>,
+}
+
+impl FunctionalKernel for Shaker {
+    fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
+        let base = arguments.number("base");
+        let (me, rows) = (arguments.number("me"), arguments.number("rows"));
+        let begin = || (Known::new(me, rows), arguments.number("accesses"), None);
+        let (known, left, next) = self.run.get_or_insert_with(begin);
+        if *left == 0 {
+            // Its own rows as it left them, and what went wrong.
+            let result = known.wrong.to_le_bytes();
+            if memory.write(1, arguments.number("output"), &result) == Access::Blocked {
+                return Step::Blocked;
+            }
+            self.run = None;
+            return Step::Done;
+        }
+        let paced = arguments.number("paced") != 0;
+        let done = arguments.number("accesses") - *left;
+        if paced && done > BY_THREADS.load(Ordering::Relaxed) / THREADS + AHEAD {
+            std::thread::yield_now();
+            return Step::Working;
+        }
+        let Next { row, write } = *next.get_or_insert_with(|| known.next());
+        let at = base + 64 * row;
+        let access = match write {
+            Some(value) => {
+                let access = memory.write(1, at, &value.to_le_bytes());
+                if access == Access::Done {
+                    known.wrote(row, value);
+                }
+                access
+            }
+            None => {
+                let mut word = [0; 8];
+                let access = memory.read(0, at, &mut word);
+                if access == Access::Done {
+                    known.read(row, u64::from_le_bytes(word));
+                }
+                access
+            }
+        };
+        if access == Access::Blocked {
+            return Step::Blocked;
+        }
+        *next = None;
+        *left -= 1;
+        BY_KERNELS.fetch_add(paced.into(), Ordering::Relaxed);
+        Step::Working
+    }
+}
+
+/// A folder with a kernel that the functional card has a model of.
+pub fn folder() -> tempfile::TempDir {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("kernel.toml"), MANIFEST).unwrap();
+    std::fs::write(folder.path().join("shaker.sv"), "// a model in Rust only\n").unwrap();
+    folder
+}
+
+fn shake(folder: &Path, page: PageSize, frames: u64, accesses: u64, seed: Option<u64>) {
+    let card = functional(frames, seed);
+    let space = card.create_space().unwrap();
+    let pages = 6;
+    let rows = pages * page.bytes() / 64;
+    let bytes = (pages * page.bytes()) as usize;
+    let memory = space.alloc_with_pages(bytes, page).unwrap();
+    let results = space.alloc_with_pages(4096, PageSize::KIB_4).unwrap();
+    let slots: Vec<_> = (0..KERNELS)
+        .map(|me| {
+            let slot = card.load(SlotId(me as u8), folder, &space).unwrap();
+            let result = &results.slice::<AtomicU64>()[8 * me as usize];
+            result.store(u64::MAX, Ordering::Relaxed);
+            slot.set_pointer("base", memory.address()).unwrap();
+            slot.set_pointer("output", results.address_of(result).unwrap())
+                .unwrap();
+            slot.set("rows", rows).unwrap();
+            slot.set("accesses", accesses).unwrap();
+            slot.set("me", me).unwrap();
+            slot.set("paced", 1).unwrap();
+            slot
+        })
+        .collect();
+    let words: Vec<&AtomicU64> = memory.slice::<AtomicU64>().iter().step_by(8).collect();
+    BY_THREADS.store(0, Ordering::Relaxed);
+    BY_KERNELS.store(0, Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        slots.iter().for_each(|slot| slot.start().unwrap());
+        let threads: Vec<_> = (KERNELS..WRITERS)
+            .map(|me| {
+                let words = &words;
+                scope.spawn(move || {
+                    let mut known = Known::new(me, rows);
+                    for n in 0..accesses {
+                        while n > BY_KERNELS.load(Ordering::Relaxed) / KERNELS + AHEAD {
+                            std::thread::yield_now();
+                        }
+                        BY_THREADS.fetch_add(1, Ordering::Relaxed);
+                        let Next { row, write } = known.next();
+                        let word = words[row as usize];
+                        match write {
+                            Some(value) => {
+                                word.store(value, Ordering::Relaxed);
+                                known.wrote(row, value);
+                            }
+                            None => known.read(row, word.load(Ordering::Relaxed)),
+                        }
+                    }
+                    known
+                })
+            })
+            .collect();
+        for slot in &slots {
+            slot.wait(None, |_| Continue::Yes).unwrap();
+        }
+        for thread in threads {
+            let known = thread.join().unwrap();
+            assert_eq!(
+                known.wrong, 0,
+                "thread {} has seen something wrong",
+                known.me
+            );
+            for row in (0..rows).filter(|row| row % WRITERS == known.me) {
+                let last = known.least[row as usize];
+                assert_eq!(words[row as usize].load(Ordering::Relaxed), last);
+            }
+        }
+    });
+    let sharing = card.report().unwrap().paging.sharing;
+    eprintln!("{sharing:?}");
+    assert!(sharing.traps > 100, "they hardly met: {sharing:?}");
+    for me in 0..KERNELS as usize {
+        let wrong = results.slice::<AtomicU64>()[8 * me].load(Ordering::Relaxed);
+        assert_eq!(wrong, 0, "kernel {me} has seen something wrong");
+    }
+}
+
+#[test]
+fn nothing_is_lost_when_everybody_accesses_at_random() {
+    let folder = folder();
+    // Six pages and one with the results; frames for all, for half and for two.
+    for (frames, seed) in [(8, None), (4, Some(1)), (2, Some(2))] {
+        shake(folder.path(), PageSize::KIB_4, frames, 1500, seed);
+    }
+    shake(
+        folder.path(),
+        PageSize::from_class(4).unwrap(),
+        36,
+        2500,
+        Some(3),
+    );
+}
