@@ -3,6 +3,7 @@
 mod arguments;
 mod interrupt;
 mod kernel;
+mod lab;
 mod outputs;
 mod progress;
 mod protocol;
@@ -27,6 +28,7 @@ enum Command {
     Kernel(kernel::Kernel),
     Shell(shell::Shell),
     Protocol(protocol::Protocol),
+    Lab(lab::Lab),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +46,12 @@ fn main() -> ExitCode {
         Command::Kernel(kernel) => failure_of(kernel.run()),
         Command::Shell(shell) => failure_of(shell.run()),
         Command::Protocol(protocol) => failure_of(protocol.run()),
+        Command::Lab(lab) => lab
+            .run()
+            .err()
+            .map(|error| error as Box<dyn Error>)
+            .into_iter()
+            .collect(),
     };
     // If a signal has come, this process ends here.
     interrupt::settle();

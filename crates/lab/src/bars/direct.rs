@@ -1,8 +1,8 @@
 //! Driving a card without the pager: data and table entries are put there by hand, so that only the
 //! card's own speed is measured.
 
-use super::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, INTERRUPT_STATUS, START};
 use super::Failure;
+use crate::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, INTERRUPT_STATUS, START};
 use card::command::Operation;
 use card::kernel::KernelPackage;
 use card::sim::{SimCard, SimOptions};

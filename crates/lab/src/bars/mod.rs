@@ -1,6 +1,6 @@
 //! The bars, a file an idea.
 
-mod aes;
+pub(crate) mod aes;
 mod axi;
 mod cache_controller;
 mod command;
@@ -8,9 +8,9 @@ mod demo;
 mod determinism;
 mod direct;
 mod directory;
-mod driver;
 mod fault;
 mod formal;
+mod fsrf;
 mod isolation;
 mod memory_model;
 mod oversubscription;
@@ -28,7 +28,7 @@ use crate::row::Row;
 use std::error::Error;
 
 /// Why a bar could not be measured.
-pub type Failure = Box<dyn Error>;
+pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// What measures one or more figures.
 pub struct Bar {
@@ -43,6 +43,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["oversub.identical", "oversub.evictions"],
         measure: oversubscription::measure,
+    },
+    Bar {
+        names: fsrf::NAMES,
+        measure: fsrf::measure,
     },
     Bar {
         names: &["determinism.golden"],

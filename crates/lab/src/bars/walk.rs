@@ -1,8 +1,8 @@
 //! Translations that all need the page table: random reads of 64 bytes from 4 KiB pages, against what
 //! the same memory could do with two reads an access; and how many sets a walk reads.
 
-use super::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, START};
 use super::Failure;
+use crate::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, START};
 use crate::row::{Row, Target};
 use card::command::Operation;
 use card::kernel::KernelPackage;

@@ -1,8 +1,8 @@
 //! A host that gives a kernel its pages, and takes them away at random.
 
-use super::super::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, INTERRUPT_STATUS, START};
 use super::super::Failure;
 use super::program::{FIRST, PAGES, PAGE_BYTES, ROW};
+use crate::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, INTERRUPT_STATUS, START};
 use crate::random::Random;
 use card::command::Operation;
 use card::event::{Event, Fault};

@@ -1,6 +1,6 @@
 //! A card driven by hand, without pager or library: one command or one register at a time.
 
-use super::Failure;
+use crate::bars::Failure;
 use card::command::{Command, CommandId, Operation};
 use card::event::{CommandStatus, Event};
 use card::kernel::KernelPackage;

@@ -1,0 +1,159 @@
+//! `tombolo lab`: the papers' experiments, our figures beside the published ones.
+
+use clap::{Args, Subcommand, ValueEnum};
+use lab::experiment::{Cell, Experiment, Failure, Size, Temperature};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Runs experiments of the papers on simulated cards, our figures beside the published ones.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tombolo lab fsrf                          the whole table
+  tombolo lab fsrf --quick                  data on the card, small sets: a few minutes the first time
+  tombolo lab fsrf --workload rng_read --temperature hot --csv cells.csv
+
+The first run builds the shells' models, some minutes each. Cells run beside each other, one a core, and
+each is deterministic. Experiments and presets are files in the folder `experiments`.")]
+pub struct Lab {
+    #[command(subcommand)]
+    paper: Paper,
+}
+
+#[derive(Subcommand)]
+enum Paper {
+    /// FSRF, table 2: files in FPGA virtual memory against Coyote's TLB and physical addresses.
+    Fsrf(Choice),
+}
+
+#[derive(Args)]
+struct Choice {
+    /// Only small data sets on the card.
+    #[arg(long)]
+    quick: bool,
+
+    /// Only these workloads (names as in the table).
+    #[arg(long)]
+    workload: Vec<String>,
+
+    /// Only these systems (names as in the table).
+    #[arg(long)]
+    system: Vec<String>,
+
+    /// Only data there.
+    #[arg(long)]
+    temperature: Vec<Warmth>,
+
+    /// Only data sets of this size.
+    #[arg(long)]
+    size: Vec<Extent>,
+
+    /// Writes a line a cell to this file, with the deviation between applications.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Warmth {
+    /// In the host's page cache.
+    Warm,
+    /// On the card.
+    Hot,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Extent {
+    Small,
+    Large,
+}
+
+impl Choice {
+    fn takes(&self, cell: &Cell<'_>) -> bool {
+        let named = |list: &[String], name: &str| list.is_empty() || list.iter().any(|n| n == name);
+        let warmth = match cell.temperature {
+            Temperature::Warm => Warmth::Warm,
+            Temperature::Hot => Warmth::Hot,
+        };
+        let extent = match cell.size {
+            Size::Small => Extent::Small,
+            Size::Large => Extent::Large,
+        };
+        named(&self.workload, &cell.workload.name)
+            && named(&self.system, &cell.system.name)
+            && (self.temperature.is_empty() || self.temperature.contains(&warmth))
+            && (self.size.is_empty() || self.size.contains(&extent))
+            && (!self.quick || (warmth, extent) == (Warmth::Hot, Extent::Small))
+    }
+
+    /// The rule that a name breaks.
+    fn check(&self, experiment: &Experiment) -> Result<(), Failure> {
+        let workloads: Vec<&str> = experiment
+            .workloads
+            .iter()
+            .map(|w| w.name.as_str())
+            .collect();
+        let systems: Vec<&str> = experiment.systems.iter().map(|s| s.name.as_str()).collect();
+        for (what, given, known) in [
+            ("workload", &self.workload, &workloads),
+            ("system", &self.system, &systems),
+        ] {
+            if let Some(name) = given.iter().find(|name| !known.contains(&name.as_str())) {
+                let known = known.join(", ");
+                return Err(format!("no {what} `{name}`; there are {known}").into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Lab {
+    /// Runs the chosen cells and prints the table.
+    ///
+    /// # Errors
+    /// An experiment that cannot be read, a name that it does not have, cells that failed.
+    pub fn run(&self) -> Result<(), Failure> {
+        let Paper::Fsrf(choice) = &self.paper;
+        let folder = card::sim::home().join("experiments");
+        let experiment = Experiment::read(&folder, "fsrf-table2")?;
+        choice.check(&experiment)?;
+        let cells: Vec<Cell<'_>> = experiment
+            .cells()
+            .into_iter()
+            .filter(|cell| choice.takes(cell))
+            .collect();
+        let began = Instant::now();
+        let mut done = 0;
+        eprintln!("{} cells", cells.len());
+        let outcomes = experiment.run(&cells, |cell, outcome| {
+            done += 1;
+            let spent = began.elapsed();
+            let left =
+                spent.as_secs_f64() / f64::from(done) * (cells.len() as f64 - f64::from(done));
+            let result = match outcome {
+                Ok(outcome) => format!("{:.0} MiB/s", outcome.mib_per_s),
+                Err(error) => format!("failed: {error}"),
+            };
+            eprintln!(
+                "[{done}/{}] {}: {result} ({:.0} s, about {left:.0} s left)",
+                cells.len(),
+                cell.name(),
+                spent.as_secs_f64()
+            );
+        });
+        let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+        let outcomes: Vec<_> = cells
+            .iter()
+            .copied()
+            .zip(outcomes.into_iter().map(Result::ok))
+            .collect();
+        print!("{}", experiment.table(&outcomes));
+        if let Some(path) = &choice.csv {
+            std::fs::write(path, experiment.comma_separated(&outcomes))
+                .map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        if failed > 0 {
+            return Err(format!("{failed} of {} cells failed", cells.len()).into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,334 @@
+//! What an experiment compares: read from `experiments/`.
+
+use card::sim::ShellConfig;
+use pager::placement::SpacePlacement;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use units::{PageSize, Stripe};
+
+/// An experiment that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum DescriptionError {
+    /// The file cannot be read.
+    #[error("{path}: {source}", path = .path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not an experiment or a preset.
+    #[error("{path}: {source}", path = .path.display())]
+    Syntax {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        source: Box<toml::de::Error>,
+    },
+    /// A value breaks a rule.
+    #[error("{path}: {rule}", path = .path.display())]
+    Rule {
+        /// Which file.
+        path: PathBuf,
+        /// The rule.
+        rule: String,
+    },
+}
+
+/// Where the data is when an application starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Temperature {
+    /// In the host's page cache.
+    Warm,
+    /// On the card.
+    Hot,
+}
+
+impl Temperature {
+    /// Both, as the tables print them.
+    pub const ALL: [Self; 2] = [Self::Warm, Self::Hot];
+
+    /// Its name in experiments.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warm => "warm",
+            Self::Hot => "hot",
+        }
+    }
+}
+
+/// Which of the two data sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Size {
+    /// A small part of card memory.
+    Small,
+    /// Most of card memory.
+    Large,
+}
+
+impl Size {
+    /// Both, as the tables print them.
+    pub const ALL: [Self; 2] = [Self::Small, Self::Large];
+
+    /// Its name in experiments.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Large => "large",
+        }
+    }
+}
+
+/// The data of a workload: `experiments/*.toml`, `[workload.small]` and `[workload.large]`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Data {
+    /// Bytes of each application's set.
+    pub(crate) set_bytes: u64,
+    /// Bytes that an application reads and writes: a sample of the set.
+    pub(crate) accessed_bytes: u64,
+    /// The same where the host answers TLB misses or faults of small pages, which take long to simulate.
+    accessed_bytes_of_misses: Option<u64>,
+    /// Bytes of a random access.
+    pub(crate) access_bytes: Option<u64>,
+    /// Runs of a hot cell; the last one counts, the others fill the TLBs. 1 without.
+    passes: Option<u32>,
+}
+
+impl Data {
+    /// Runs of a hot cell.
+    pub(crate) fn passes(&self) -> u32 {
+        self.passes.unwrap_or(1)
+    }
+
+    /// Bytes that an application accesses on a system.
+    pub(crate) fn accessed(&self, system: &System) -> u64 {
+        match self.accessed_bytes_of_misses {
+            Some(bytes) if system.page == PageSize::KIB_4 || system.shell.max_walks == 0 => bytes,
+            _ => self.accessed_bytes,
+        }
+    }
+}
+
+/// A kernel, its data, and what the paper has for it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Its name.
+    pub name: String,
+    /// The kernel's folder in `kernels/`.
+    pub(crate) kernel: String,
+    /// The row of the paper.
+    pub paper: String,
+    small: Data,
+    large: Data,
+    #[serde(default)]
+    published: BTreeMap<String, BTreeMap<String, f64>>,
+}
+
+impl Workload {
+    /// The data of a size.
+    pub(crate) fn data(&self, size: Size) -> &Data {
+        match size {
+            Size::Small => &self.small,
+            Size::Large => &self.large,
+        }
+    }
+
+    /// What the paper prints for a cell, in MiB/s; `None` where it has no such cell.
+    pub fn published(&self, system: &str, temperature: Temperature, size: Size) -> Option<f64> {
+        let cell = format!("{}_{}", temperature.name(), size.name());
+        self.published.get(system)?.get(&cell).copied()
+    }
+}
+
+/// A system to compare: a shell and how its host works.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// The preset's name.
+    pub name: String,
+    /// Its name in the paper.
+    pub paper: String,
+    pub(crate) shell: ShellConfig,
+    pub(crate) page: PageSize,
+    pub(crate) read_ahead_bytes: u64,
+    stripe: Option<Stripe>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Preset {
+    paper: String,
+    page_bytes: u64,
+    read_ahead_bytes: u64,
+    stripe_granule_bytes: Option<u64>,
+    shell: ShellConfig,
+}
+
+impl System {
+    fn read(folder: &Path, name: &str) -> Result<Self, DescriptionError> {
+        let path = folder.join("presets").join(name).with_extension("toml");
+        let preset: Preset = read(&path)?;
+        let rule = |rule: String| DescriptionError::Rule {
+            path: path.clone(),
+            rule,
+        };
+        if let Some(broken) = preset.shell.broken_rule() {
+            return Err(rule(broken));
+        }
+        let page = PageSize::from_bytes(preset.page_bytes)
+            .ok_or_else(|| rule(format!("{} bytes is no size of a page", preset.page_bytes)))?;
+        let channels = u64::from(preset.shell.channels);
+        let stripe = match preset.stripe_granule_bytes {
+            Some(granule) => Some(Stripe::new(granule, channels).ok_or_else(|| {
+                rule(format!(
+                    "{granule} bytes over {channels} channels is no stripe"
+                ))
+            })?),
+            None => None,
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            paper: preset.paper,
+            shell: preset.shell,
+            page,
+            read_ahead_bytes: preset.read_ahead_bytes,
+            stripe,
+        })
+    }
+
+    /// Where the frames of an application lie: on a channel of its own, or striped over all.
+    pub(crate) fn placement(&self, application: u8) -> SpacePlacement {
+        match self.stripe {
+            Some(stripe) => SpacePlacement::Interleaved { first: 0, stripe },
+            None => SpacePlacement::Channel(usize::from(application % self.shell.channels)),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    title: String,
+    platform: String,
+    scale_log2: u32,
+    systems: Vec<String>,
+    known_differences: Vec<String>,
+    workload: Vec<Workload>,
+}
+
+/// Systems, workloads and what the paper has for them.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// What it is.
+    pub title: String,
+    /// The platform of all cells.
+    pub platform: String,
+    /// log2 of how much smaller than the paper's every capacity is.
+    pub scale_log2: u32,
+    /// What is known to differ from the paper's set-up.
+    pub known_differences: Vec<String>,
+    /// Its systems.
+    pub systems: Vec<System>,
+    /// Its workloads.
+    pub workloads: Vec<Workload>,
+}
+
+impl Experiment {
+    /// Reads an experiment from the folder `experiments`.
+    ///
+    /// # Errors
+    /// A file that is not there, not TOML, or that breaks a rule.
+    pub fn read(folder: &Path, name: &str) -> Result<Self, DescriptionError> {
+        let path = folder.join(name).with_extension("toml");
+        let file: File = read(&path)?;
+        let systems = file
+            .systems
+            .iter()
+            .map(|name| System::read(folder, name))
+            .collect::<Result<Vec<_>, _>>()?;
+        let unknown = file
+            .workload
+            .iter()
+            .flat_map(|workload| workload.published.keys())
+            .find(|name| !file.systems.contains(name));
+        if let Some(name) = unknown {
+            return Err(DescriptionError::Rule {
+                path,
+                rule: format!("values of `{name}` are published, which is none of its systems"),
+            });
+        }
+        Ok(Self {
+            title: file.title,
+            platform: file.platform,
+            scale_log2: file.scale_log2,
+            known_differences: file.known_differences,
+            systems,
+            workloads: file.workload,
+        })
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, DescriptionError> {
+    let text = std::fs::read_to_string(path).map_err(|source| DescriptionError::File {
+        path: path.to_owned(),
+        source,
+    })?;
+    toml::from_str(&text).map_err(|source| DescriptionError::Syntax {
+        path: path.to_owned(),
+        source: Box::new(source),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> PathBuf {
+        card::sim::home().join("experiments")
+    }
+
+    #[test]
+    fn the_table_of_fsrf_is_whole() {
+        let experiment = Experiment::read(&folder(), "fsrf-table2").unwrap();
+        let names: Vec<&str> = experiment.systems.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["tombolo", "coyote-2m", "coyote-4k", "physical"]);
+        for workload in &experiment.workloads {
+            for system in &experiment.systems {
+                for size in Size::ALL {
+                    assert!(workload
+                        .published(&system.name, Temperature::Hot, size)
+                        .is_some());
+                    let warm = workload.published(&system.name, Temperature::Warm, size);
+                    assert_eq!(warm.is_some(), system.name != "physical");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn files_that_break_a_rule_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("presets")).unwrap();
+        let preset = folder.path().join("presets/odd.toml");
+        let error = |text: &str| {
+            std::fs::write(&preset, text).unwrap();
+            System::read(folder.path(), "odd").unwrap_err().to_string()
+        };
+        let rest = "paper = \"\"\nread_ahead_bytes = 0\n";
+        let no_page = error(&format!("{rest}page_bytes = 5000\n[shell]\n"));
+        assert!(
+            no_page.contains("odd.toml") && no_page.contains("5000"),
+            "{no_page}"
+        );
+        let unknown = error(&format!("{rest}page_bytes = 4096\npages = 1\n[shell]\n"));
+        assert!(unknown.contains("pages"), "{unknown}");
+        let shell = error(&format!("{rest}page_bytes = 4096\n[shell]\nslots = 40\n"));
+        assert!(shell.contains("slots = 40"), "{shell}");
+        assert!(matches!(
+            Experiment::read(folder.path(), "none"),
+            Err(DescriptionError::File { .. })
+        ));
+    }
+}

@@ -1,0 +1,186 @@
+//! A cell whose data is on the card: pages are put there by hand, and a host that knows them all answers what
+//! the shell cannot translate, at the cost that the platform has for it.
+
+use super::{Cell, Failure, Measured};
+use crate::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, INTERRUPT_STATUS, START};
+use card::command::{Command, CommandId, Operation, QueueId};
+use card::event::{Event, Fault};
+use card::kernel::KernelPackage;
+use card::sim::{SimCard, SimOptions};
+use card::{Card, HostWork, SlotId, WorkId};
+use units::{
+    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Picoseconds, TableGeometry,
+    Target, VirtAddr,
+};
+
+/// Input and output of an application lie this far above its part of card memory, and twice as far. Below are
+/// the page tables.
+const DATA: u64 = 1 << 30;
+/// log2 of the sets of a page table.
+const SETS_LOG2: u8 = 12;
+
+/// Runs the applications beside each other.
+pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>, Failure> {
+    let mut card = Hot::open(cell, options)?;
+    let mut measured = Vec::new();
+    for _ in 0..cell.workload.data(cell.size).passes() {
+        measured = card.pass()?;
+    }
+    Ok(measured)
+}
+
+struct Hot {
+    driver: Driver<SimCard>,
+    slots: u8,
+    page: PageSize,
+    bytes: u64,
+    /// Faults that wait for the host, and those that it is serving.
+    waiting: Vec<Fault>,
+    serving: Option<(WorkId, Vec<Fault>)>,
+    replies: u32,
+}
+
+impl Hot {
+    fn open(cell: &Cell<'_>, options: SimOptions) -> Result<Self, Failure> {
+        let data = cell.workload.data(cell.size);
+        let system = cell.system;
+        let folder = card::sim::home()
+            .join("kernels")
+            .join(&cell.workload.kernel);
+        let kernel = KernelPackage::open(&folder)?;
+        let (slots, channel_log2) = (options.shell.slots, options.shell.channel_bytes_log2);
+        let walks = options.shell.max_walks > 0;
+        let mut hot = Self {
+            driver: Driver::new(SimCard::open(options, |_| {})?),
+            slots,
+            page: system.page,
+            bytes: data.accessed(system),
+            waiting: Vec::new(),
+            serving: None,
+            replies: 0,
+        };
+        for number in 0..slots {
+            let asid = Asid::new(number).ok_or("no such space")?;
+            let base = u64::from(number) << channel_log2;
+            if hot.driver.card.description().translated {
+                let stripe = system.placement(number).stripe();
+                hot.driver.card.stripe_space(asid, stripe)?;
+                hot.open_space(asid, base)?;
+                if walks {
+                    hot.install(asid, base + DATA, data.set_bytes)?;
+                    hot.install(asid, base + 2 * DATA, data.set_bytes)?;
+                }
+            }
+            let slot = SlotId(number);
+            hot.driver.card.load(slot, &kernel)?;
+            hot.driver.card.control_slot(slot, asid, true)?;
+            for (name, value) in super::warm::arguments(cell, base + DATA, base + 2 * DATA) {
+                hot.driver.set(slot, &kernel, name, &value)?;
+            }
+            hot.driver.write(slot, GLOBAL_INTERRUPT, 1)?;
+            hot.driver.write(slot, INTERRUPT_ENABLE, 1)?;
+        }
+        Ok(hot)
+    }
+
+    fn open_space(&mut self, asid: Asid, base: u64) -> Result<(), Failure> {
+        let table = CardAddr::new(base).and_then(|base| TableGeometry::new(base, SETS_LOG2));
+        let table = table.ok_or("no room for a page table")?;
+        let (to, bytes) = (table.base(), table.bytes());
+        self.driver.command(Operation::Zero { to, bytes })?;
+        let classes = 1 << self.page.class();
+        Ok(self
+            .driver
+            .card
+            .control_space(asid, Some((table, classes)))?)
+    }
+
+    /// Puts the pages of a range into the page table.
+    fn install(&mut self, asid: Asid, base: u64, bytes: u64) -> Result<(), Failure> {
+        for page in 0..bytes.div_ceil(self.page.bytes()) {
+            let address = base + page * self.page.bytes();
+            let address = VirtAddr::new(address).ok_or("an address beyond the space")?;
+            let entry = self.entry(address)?;
+            let operation = Operation::Install {
+                asid,
+                address,
+                entry,
+            };
+            self.driver.command(operation)?;
+        }
+        Ok(())
+    }
+
+    /// The page of an address: virtual and card addresses are equal.
+    fn entry(&self, address: VirtAddr) -> Result<PageEntry, Failure> {
+        let base = PageNumber::containing(address, self.page).base();
+        let frame = CardAddr::new(base.get()).and_then(FrameNumber::at);
+        Ok(PageEntry {
+            frame: frame.ok_or("an address beyond the card")?,
+            size: self.page,
+            target: Target::Card,
+            read: true,
+            write: true,
+            accessed: true,
+            dirty: true,
+        })
+    }
+
+    /// All kernels once.
+    fn pass(&mut self) -> Result<Vec<Measured>, Failure> {
+        let mut started = Vec::new();
+        for slot in (0..self.slots).map(SlotId) {
+            started.push(self.driver.card.now());
+            self.driver.write(slot, START, 1)?;
+        }
+        let mut ended: Vec<Option<Picoseconds>> = vec![None; usize::from(self.slots)];
+        while ended.iter().any(Option::is_none) {
+            for event in self.driver.card.wait(None)? {
+                match event {
+                    Event::Interrupt(slot) => {
+                        ended[usize::from(slot.0)] = Some(self.driver.card.now());
+                    }
+                    Event::Fault(fault) => self.waiting.push(fault),
+                    Event::HostWorkDone(_) => self.reply()?,
+                    other => return Err(format!("unexpected event {other:?}").into()),
+                }
+            }
+            if self.serving.is_none() && !self.waiting.is_empty() {
+                let batch = std::mem::take(&mut self.waiting);
+                let work = HostWork::ServeEvents(batch.len() as u32);
+                self.serving = Some((self.driver.card.host_work(work), batch));
+            }
+        }
+        for slot in (0..self.slots).map(SlotId) {
+            let status = self.driver.read(slot, INTERRUPT_STATUS)?;
+            self.driver.write(slot, INTERRUPT_STATUS, status)?;
+            self.driver.read(slot, START)?;
+        }
+        let measured = started.into_iter().zip(ended).map(|(start, end)| Measured {
+            time: end.map_or(Picoseconds::ZERO, |end| end - start),
+            bytes: self.bytes,
+        });
+        Ok(measured.collect())
+    }
+
+    /// The host has looked at a batch of faults: their pages are on the card.
+    fn reply(&mut self) -> Result<(), Failure> {
+        let Some((_, batch)) = self.serving.take() else {
+            return Ok(());
+        };
+        for fault in batch {
+            self.replies = self.replies.wrapping_add(1);
+            let entry = Some(self.entry(fault.address)?);
+            self.driver.card.submit(Command {
+                id: CommandId(self.replies | 1 << 31),
+                queue: QueueId(1 + fault.asid.get()),
+                operation: Operation::FaultReply {
+                    token: fault.token,
+                    entry,
+                },
+                ..Command::default()
+            })?;
+        }
+        Ok(())
+    }
+}

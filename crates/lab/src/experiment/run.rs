@@ -1,0 +1,152 @@
+//! A cell of an experiment, and how it is run.
+
+use super::{hot, warm, Experiment, Failure, Measured, Size, System, Temperature, Workload};
+use card::sim::SimOptions;
+use std::sync::mpsc;
+use std::sync::Mutex;
+
+/// One system, workload, size and temperature.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell<'a> {
+    /// The system.
+    pub system: &'a System,
+    /// The workload.
+    pub workload: &'a Workload,
+    /// Where the data is.
+    pub temperature: Temperature,
+    /// How much data.
+    pub size: Size,
+}
+
+/// What a cell gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// System throughput: bytes of all applications over their mean runtime, in MiB/s.
+    pub mib_per_s: f64,
+    /// Standard deviation of the applications' runtimes over their mean.
+    pub deviation: f64,
+}
+
+impl Cell<'_> {
+    /// A name for bars: `rng_read.coyote-4k.hot_large`.
+    pub fn name(&self) -> String {
+        format!(
+            "{}.{}.{}_{}",
+            self.workload.name,
+            self.system.name,
+            self.temperature.name(),
+            self.size.name()
+        )
+    }
+
+    /// What the paper prints, in MiB/s.
+    pub fn published(&self) -> Option<f64> {
+        self.workload
+            .published(&self.system.name, self.temperature, self.size)
+    }
+
+    /// A card of this cell's system.
+    fn options(&self, platform: &str) -> Result<SimOptions, Failure> {
+        let mut options = SimOptions::named(platform)?;
+        options.shell = self.system.shell.clone();
+        Ok(options)
+    }
+
+    fn run(&self, platform: &str) -> Result<Outcome, Failure> {
+        let options = self.options(platform)?;
+        let measured = match self.temperature {
+            Temperature::Hot => hot::run(self, options)?,
+            Temperature::Warm => warm::run(self, options)?,
+        };
+        Ok(Outcome::of(&measured))
+    }
+}
+
+impl Outcome {
+    fn of(measured: &[Measured]) -> Self {
+        let count = measured.len() as f64;
+        let times = || measured.iter().map(|m| m.time.as_seconds());
+        let mean = times().sum::<f64>() / count;
+        let variance = times().map(|time| (time - mean).powi(2)).sum::<f64>() / count;
+        let bytes: u64 = measured.iter().map(|m| m.bytes).sum();
+        Self {
+            mib_per_s: bytes as f64 / mean / f64::from(1 << 20),
+            deviation: variance.sqrt() / mean,
+        }
+    }
+}
+
+impl Experiment {
+    /// Its cells, those that the paper has.
+    pub fn cells(&self) -> Vec<Cell<'_>> {
+        let mut cells = Vec::new();
+        for workload in &self.workloads {
+            for system in &self.systems {
+                for temperature in Temperature::ALL {
+                    for size in Size::ALL {
+                        let cell = Cell {
+                            system,
+                            workload,
+                            temperature,
+                            size,
+                        };
+                        cells.extend(cell.published().map(|_| cell));
+                    }
+                }
+            }
+        }
+        cells
+    }
+
+    /// Runs cells, as many beside each other as the machine has cores; `ended` hears of each as it ends. The
+    /// outcomes come in the order of the cells.
+    pub fn run(
+        &self,
+        cells: &[Cell<'_>],
+        mut ended: impl FnMut(&Cell<'_>, &Result<Outcome, Failure>),
+    ) -> Vec<Result<Outcome, Failure>> {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let next = Mutex::new(0..cells.len());
+        let (send, receive) = mpsc::channel();
+        let mut outcomes: Vec<_> = cells.iter().map(|_| None).collect();
+        std::thread::scope(|scope| {
+            for _ in 0..workers.min(cells.len()) {
+                let (send, next) = (send.clone(), &next);
+                scope.spawn(move || loop {
+                    let taken = next.lock().map_or(None, |mut left| left.next());
+                    let Some(number) = taken else { break };
+                    let outcome = cells[number].run(&self.platform);
+                    if send.send((number, outcome)).is_err() {
+                        break;
+                    }
+                });
+            }
+            drop(send);
+            for (number, outcome) in receive {
+                ended(&cells[number], &outcome);
+                outcomes[number] = Some(outcome);
+            }
+        });
+        outcomes
+            .into_iter()
+            .map(|outcome| outcome.unwrap_or_else(|| Err("the cell ended without a result".into())))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Picoseconds;
+
+    #[test]
+    fn throughput_is_all_bytes_over_the_mean_runtime() {
+        let application = |microseconds: u64| Measured {
+            time: Picoseconds::new(microseconds * 1_000_000),
+            bytes: 1 << 20,
+        };
+        let outcome = Outcome::of(&[application(1), application(3)]);
+        assert!((outcome.mib_per_s - 1e6).abs() < 1.0, "{outcome:?}");
+        assert!((outcome.deviation - 0.5).abs() < 1e-9, "{outcome:?}");
+    }
+}

@@ -1,0 +1,23 @@
+//! Every figure that the project promises, and the papers' experiments beside what they published.
+//!
+//! `make bench` measures the bars; `tombolo lab fsrf` runs an experiment:
+//!
+//! ```
+//! use tombolo_lab::experiment::Experiment;
+//!
+//! let folder = card::sim::home().join("experiments");
+//! let experiment = Experiment::read(&folder, "fsrf-table2")?;
+//! let names: Vec<String> = experiment.cells().iter().map(|cell| cell.name()).collect();
+//! assert!(names.contains(&"rng_read.coyote-4k.hot_large".to_owned()));
+//! # Ok::<(), tombolo_lab::experiment::DescriptionError>(())
+//! ```
+
+mod bars;
+pub mod bench;
+mod driver;
+pub mod experiment;
+mod progress;
+mod random;
+mod results;
+mod row;
+mod verdict;
