@@ -17,7 +17,8 @@
 //
 // A fault is reported unless the stream has already reported that page, or has LookAhead reports
 // open behind its oldest burst (the oldest burst has a place of its own). A fault that is not
-// reported is looked up again after the next reply.
+// reported is looked up again after the next reply; without look-ahead no reply need be due, and the
+// burst is looked up again when it has become the oldest.
 //
 // Depth        bursts, a power of two, at most 64
 // LookAhead    open reports beyond that of the oldest burst
@@ -280,8 +281,17 @@ module tmb_park
   // State
   // ---------------------------------------------------------------------------------------------
 
+  // Without look-ahead only the oldest burst reports. One that faulted while it was second, behind a burst
+  // that did not fault, waits for no reply: it is looked up again as the oldest.
+  logic stranded;
+  if (LookAhead == 0) begin : gen_no_look_ahead
+    assign stranded = !empty && to_lookup_q[head] && (look_q != head_q) && !report_valid_q[0];
+  end else begin : gen_look_ahead
+    assign stranded = 1'b0;
+  end
+
   logic rewind;
-  assign rewind = port_reset_i || flash || reply_goes
+  assign rewind = port_reset_i || flash || reply_goes || stranded
       || (result_valid_i && result_i.outcome == OutcomeRetry);
 
   always_ff @(posedge clk_i) begin

@@ -34,10 +34,10 @@ def bench():
 
 @pytest.fixture(scope="module")
 def two_lanes():
-    """The same with two address lanes: reads in one, writes in the other."""
+    """The same with two address lanes, reads in one, writes in the other, and no look-ahead of faults."""
     return build_cpp("virtual_memory_two_lanes", "virtual_memory_bench_top",
                      [*sources(), HERE / "virtual_memory_bench_top.sv"],
-                     HERE / "virtual_memory_bench.cpp", {"NumLanes": 2})
+                     HERE / "virtual_memory_bench.cpp", {"NumLanes": 2, "LookAhead": 0})
 
 
 @pytest.mark.parametrize("seed", range(1, 5))
@@ -53,7 +53,7 @@ def test_random_traffic(bench, scenario, seed):
 @pytest.mark.parametrize("seed", range(1, 4))
 @pytest.mark.parametrize("scenario", [
     "random", "random_resets", "random_shared_space", "random_busy_pager", "random_slow_memory",
-    "random_grow", "random_modes"])
+    "random_grow", "random_walker_off", "random_modes"])
 def test_random_traffic_in_two_lanes(two_lanes, scenario, seed):
     run_cpp(two_lanes, scenario, seed)
 
@@ -63,8 +63,12 @@ def test_two_lanes_give_two_translations_a_cycle(two_lanes):
     assert min(rates) >= 0.49, rates
 
 
+def test_without_look_ahead_the_second_burst_is_reported_in_the_end(two_lanes):
+    run_cpp(two_lanes, "fault_behind_hits", 1)
+
+
 @pytest.mark.parametrize("scenario", [
-    "look_ahead", "stream_isolation", "reply_without_entry", "permission", "table_commands",
+    "look_ahead", "fault_behind_hits", "stream_isolation", "reply_without_entry", "permission", "table_commands",
     "replace_page", "dirty_exact", "reset_with_faults", "stuck_kernel", "memory_errors",
     "disabled_space", "grow", "several_l1s", "round_addresses", "walker_off",
     "size_filter", "marks", "marks_stalled"])

@@ -1333,6 +1333,29 @@ void look_ahead(uint64_t seed) {
   std::printf("faults %llu\n", (long long)b.faults_seen);
 }
 
+// A burst that faults behind bursts that do not, with nobody's report open, is reported in the end.
+void fault_behind_hits(uint64_t seed) {
+  Quiet b(seed, 32, 0b010);
+  const auto serve = [&] {
+    expect(b.faults.size() == 1, "a fault");
+    Page& page = *b.page_of_block[{1, b.faults.front().addr / 4096}];
+    if (!page.mapped) b.install(page, true, true, nullptr);
+    b.reply(b.faults.front(), false, &page);
+    b.faults.clear();
+    b.done();
+  };
+  b.read(0, Quiet::at(Quiet::kBase));
+  b.steps(300);
+  serve();
+  b.answered(0);
+  for (int i = 0; i < 6; ++i) b.read(0, Quiet::at(Quiet::kBase, 63));
+  b.read(0, Quiet::at(Quiet::kBase + 4096));
+  b.steps(2000);
+  serve();
+  b.answered(0);
+  std::printf("ok\n");
+}
+
 // Two streams that fault do not disturb a third; reads and writes of a port park separately.
 void stream_isolation(uint64_t seed) {
   Quiet b(seed);
@@ -2022,6 +2045,7 @@ int main(int argc, char** argv) {
       {"size_filter", [&] { size_filter(seed); }},
       {"walker_off", [&] { walker_off(seed); }},
       {"look_ahead", [&] { look_ahead(seed); }},
+      {"fault_behind_hits", [&] { fault_behind_hits(seed); }},
       {"stream_isolation", [&] { stream_isolation(seed); }},
       {"reply_without_entry", [&] { reply_without_entry(seed); }},
       {"permission", [&] { permission(seed); }},
