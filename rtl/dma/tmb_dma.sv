@@ -53,6 +53,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
   output logic        transfer_ready_o,
   input  logic [7:0]  transfer_mover_i,
   input  mover_done_t transfer_i,
+  input  logic trouble_i,  // the directory holds an error
 
   // Virtual memory.
   output logic         table_cmd_valid_o,
@@ -572,6 +573,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
     .transfer_ready_o,
     .transfer_mover_i,
     .transfer_i,
+    .trouble_i,
     .host_aw_valid_o(event_aw_valid),
     .host_aw_ready_i(event_aw_ready),
     .host_aw_o(event_aw),

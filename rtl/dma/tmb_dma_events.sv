@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Event writer: completions, faults, kernel interrupts, slots that the guard has closed and ends of
-// stream transfers become records in the event ring.
+// Event writer: completions, faults, kernel interrupts, slots that the guard has closed, trouble of the
+// directory and ends of stream transfers become records in the event ring.
 //
 // A record is one posted row. When the host side has accepted it, irq_o pulses once: an interrupt
 // never overtakes the record it announces, nor the data that a completion announces (a completion
@@ -13,7 +13,7 @@
 // up to FaultQueueDepth, the room of tmb_fault_queue. So the completion of the no-op that ends a slot's
 // reset comes after the slot's last fault, also when the ring was full. A record is started only while the ring has room (EVENT_HEAD), so nothing is
 // ever dropped: sources wait instead. Interrupts, and reports of closed slots, are latched, one a
-// slot; edges of a slot that come before its record has been made are one record.
+// slot; edges of a slot that come before its record has been made are one record. So is trouble.
 //
 // Throughput: one record every four cycles, up to MaxRecords on their way, so that what the host has to
 // accept at once is bounded (with CopyOut: MaxBursts + MaxRecords writes). Latency: 3 cycles to the host
@@ -51,6 +51,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
   output logic        transfer_ready_o,
   input  logic [7:0]  transfer_mover_i,
   input  mover_done_t transfer_i,
+  input  logic        trouble_i,  // of the directory: a level
 
   output logic        host_aw_valid_o,
   input  logic        host_aw_ready_i,
@@ -70,8 +71,9 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
   localparam int unsigned SourceFault = 1;
   localparam int unsigned SourceInterrupt = 2;
   localparam int unsigned SourceClosed = 3;
-  localparam int unsigned SourceTransfer = 4;
-  localparam int unsigned NumSources = Streams ? 5 : 4;
+  localparam int unsigned SourceTrouble = 4;
+  localparam int unsigned SourceTransfer = 5;
+  localparam int unsigned NumSources = Streams ? 6 : 5;
   localparam int unsigned SourceWidth = $clog2(NumSources);
 
   typedef enum logic [1:0] {
@@ -90,6 +92,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
   logic [NumSlots-1:0] closed, closed_q, closed_pending_q, closed_grant;
   logic [SlotWidth-1:0] slot, closed_slot;
   logic slot_valid, take_interrupt, closed_valid, take_closed;
+  logic trouble_q, trouble_pending_q, take_trouble;
 
   for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
     assign interrupt[s] = interrupt_i[s];
@@ -102,12 +105,16 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
       pending_q <= '0;
       closed_q <= '0;
       closed_pending_q <= '0;
+      trouble_q <= 1'b0;
+      trouble_pending_q <= 1'b0;
     end else begin
       interrupt_q <= interrupt;
       pending_q <= (pending_q & ~(take_interrupt ? slot_grant : '0)) | (interrupt & ~interrupt_q);
       closed_q <= closed;
       closed_pending_q <= (closed_pending_q & ~(take_closed ? closed_grant : '0))
           | (closed & ~closed_q);
+      trouble_q <= trouble_i;
+      trouble_pending_q <= (trouble_pending_q && !take_trouble) || (trouble_i && !trouble_q);
     end
   end
 
@@ -166,6 +173,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
   assign request[SourceFault] = fault_valid_i;
   assign request[SourceInterrupt] = slot_valid;
   assign request[SourceClosed] = closed_valid;
+  assign request[SourceTrouble] = trouble_pending_q;
   if (Streams) begin : gen_transfers
     assign request[NumSources-1] = transfer_valid_i;
     assign transfer_ready_o = take && grant[NumSources-1];
@@ -190,6 +198,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
   assign fault_ready_o = take && grant[SourceFault];
   assign take_interrupt = take && grant[SourceInterrupt];
   assign take_closed = take && grant[SourceClosed];
+  assign take_trouble = take && grant[SourceTrouble];
 
   // ---------------------------------------------------------------------------------------------
   // The record
@@ -238,6 +247,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
         record_d.word0[31:24] = transfer_mover_i;
         record_d.word1 = 64'(transfer_i.bytes);
       end
+      SourceTrouble: record_d.word0[7:0] = EventDirectory;
       default: begin
         record_d.word0[7:0] = EventSlotClosed;
         record_d.word0[15:8] = 8'(closed_slot);

@@ -169,7 +169,8 @@ package tmb_dma_pkg;
     EventFault = 8'd2,
     EventInterrupt = 8'd3,
     EventSlotClosed = 8'd4,
-    EventTransfer = 8'd5
+    EventTransfer = 8'd5,
+    EventDirectory = 8'd6
   } event_e;
 
   // ---------------------------------------------------------------------------------------------

@@ -254,6 +254,16 @@ package tmb_pkg;
     ArbiterRoundRobin = 2'd2
   } arbiter_policy_e;
 
+  // The directory of a shell that keeps a CPU's copies of lines coherent (tmb_directory, tmb_home).
+  typedef struct packed {
+    int unsigned Slices;         // link channel pairs; 0: there is no directory
+    int unsigned UnitsPerSlice;
+    int unsigned SetsPerUnit;
+    int unsigned Ways;
+  } directory_cfg_t;
+
+  localparam directory_cfg_t NoDirectory = '{Slices: 0, UnitsPerSlice: 2, SetsPerUnit: 2, Ways: 2};
+
   typedef struct packed {
     int unsigned NumSlots;
     int unsigned PortsPerSlot;      // of virtual memory: AXI4 ports, and one for each stream pair
@@ -273,6 +283,7 @@ package tmb_pkg;
     int unsigned LookAhead;         // faults a stream may report beyond its oldest
     int unsigned ReadBufferRows;    // per port
     int unsigned WriteBufferRows;   // per port
+    directory_cfg_t Directory;
   } shell_cfg_t;
 
   localparam shell_cfg_t DefaultShellCfg = '{
@@ -297,7 +308,8 @@ package tmb_pkg;
       FilterLog2: 12,
       LookAhead: 8,
       ReadBufferRows: 512,
-      WriteBufferRows: 256
+      WriteBufferRows: 256,
+      Directory: NoDirectory
   };
 
   // ---------------------------------------------------------------------------------------------

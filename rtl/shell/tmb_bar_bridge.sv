@@ -2,13 +2,14 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// BAR subordinate: AXI4-Lite accesses of the host, one at a time, to the shell's registers or to a
-// slot's own control interface.
+// BAR subordinate: AXI4-Lite accesses of the host, one at a time, to the shell's registers, to a slot's
+// own control interface, or to the directory's registers.
 //
-// NumSlots   windows that exist
+// NumSlots       windows that exist
+// HasDirectory   so does the directory's
 //
-// Address map: [0, 0x8000) the registers; 0x100000 + slot * 0x10000 the slots; all else answers
-// DECERR. Accesses are words; strobes choose bytes. Reads and writes that wait together take turns. An access that its target answers with an
+// Address map: [0, 0x8000) the registers; [0x80000, 0x90000) the directory; 0x100000 + slot * 0x10000 the
+// slots; all else answers DECERR. Accesses are words; strobes choose bytes. Reads and writes that wait together take turns. An access that its target answers with an
 // error gets SLVERR.
 //
 // Throughput: one access every five cycles or so, more for a slow slot. Latency: 4 cycles for a
@@ -16,7 +17,8 @@
 // No deadlock: every target answers in bounded time (tmb_slot_control counts).
 
 module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #(
-  parameter int unsigned NumSlots = 1
+  parameter int unsigned NumSlots = 1,
+  parameter bit HasDirectory = 1'b0
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -46,7 +48,10 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   input  access_rsp_t register_rsp_i,
   output logic        slot_valid_o [NumSlots],
   input  logic        slot_done_i [NumSlots],
-  input  access_rsp_t slot_rsp_i [NumSlots]
+  input  access_rsp_t slot_rsp_i [NumSlots],
+  output logic        directory_valid_o,
+  input  logic        directory_done_i,
+  input  access_rsp_t directory_rsp_i
 );
 
   localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
@@ -54,6 +59,8 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   localparam int unsigned WindowLog2 = $clog2(SlotControlStride);
   localparam int unsigned WindowWidth = 32 - WindowLog2;
   localparam logic [WindowWidth-1:0] FirstWindow = WindowWidth'(SlotControlBase >> WindowLog2);
+  localparam logic [WindowWidth-1:0] DirectoryWindow =
+      WindowWidth'(DirectoryBase >> WindowLog2);
   localparam logic [1:0] RespOkay = 2'b00;
   localparam logic [1:0] RespSlvErr = 2'b10;
   localparam logic [1:0] RespDecErr = 2'b11;
@@ -69,7 +76,8 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   typedef enum logic [1:0] {
     TargetNothing,
     TargetRegisters,
-    TargetSlot
+    TargetSlot,
+    TargetDirectory
   } target_e;
 
   state_e state_q;
@@ -125,7 +133,7 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
 
   access_t access_q;
   logic [SlotWidth-1:0] slot_q;
-  logic is_register, is_slot, done;
+  logic is_register, is_slot, is_directory, done;
   logic [31:RegistersLog2] block_q;
   logic [WindowWidth-1:0] window;
   access_rsp_t rsp;
@@ -134,12 +142,20 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
 
   assign is_register = block_q == '0;
   assign window = block_q[31:WindowLog2] - FirstWindow;
+  assign is_directory = HasDirectory && block_q[31:WindowLog2] == DirectoryWindow;
   assign is_slot = block_q[31:WindowLog2] >= FirstWindow && 32'(window) < NumSlots;
 
   assign done = (target_q == TargetNothing) ||
       (target_q == TargetRegisters && register_done_i) ||
-      (target_q == TargetSlot && slot_done_i[slot_q]);
-  assign rsp = (target_q == TargetSlot) ? slot_rsp_i[slot_q] : register_rsp_i;
+      (target_q == TargetSlot && slot_done_i[slot_q]) ||
+      (target_q == TargetDirectory && directory_done_i);
+  always_comb begin
+    unique case (target_q)
+      TargetSlot: rsp = slot_rsp_i[slot_q];
+      TargetDirectory: rsp = directory_rsp_i;
+      default: rsp = register_rsp_i;
+    endcase
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -169,6 +185,7 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
     if (state_q == StDecode) begin
       if (is_register) target_q <= TargetRegisters;
       else if (is_slot) target_q <= TargetSlot;
+      else if (is_directory) target_q <= TargetDirectory;
       else target_q <= TargetNothing;
       slot_q <= SlotWidth'(window);
     end
@@ -188,6 +205,7 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
 
   assign access_o = access_q;
   assign register_valid_o = state_q == StRequest && target_q == TargetRegisters;
+  assign directory_valid_o = state_q == StRequest && target_q == TargetDirectory;
   for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
     assign slot_valid_o[s] =
         state_q == StRequest && target_q == TargetSlot && slot_q == SlotWidth'(s);

@@ -19,6 +19,8 @@
 // A stream pair has movers in front of one of the slot's ports: of the PortsPerSlot ports of a slot, the
 // last StreamsPerSlot. Their elements of port_* are not used, and low. Without stream pairs sin_* and
 // sout_* have one element, which is not used.
+//   link_*, home_*, line_*   with a directory: to the CPU, and to the kernels behind it (tmb_home);
+//            else one element each, which is not used
 //
 // Throughput, ordering, back-pressure and freedom from deadlock: see tmb_virtual_memory, tmb_fabric
 // and tmb_dma; between them waiting goes one way: kernel -> virtual memory -> fabric -> memory, and
@@ -39,7 +41,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
   localparam int unsigned NumChannels = Cfg.NumChannels,
   localparam int unsigned NumPairs = Cfg.NumSlots * Cfg.StreamsPerSlot,
-  localparam int unsigned PairElements = NumPairs == 0 ? 1 : NumPairs
+  localparam int unsigned PairElements = NumPairs == 0 ? 1 : NumPairs,
+  localparam bit HasDirectory = Cfg.Directory.Slices != 0,
+  localparam int unsigned NumLinks = HasDirectory ? Cfg.Directory.Slices : 1,
+  localparam int unsigned NumHomes = HasDirectory ? Cfg.NumSlots * Cfg.Directory.Slices : 1
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -173,7 +178,79 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   output logic         sout_tready_o [PairElements],
 
   input  logic slot_interrupt_i [NumSlots],
-  output logic slot_rst_no [NumSlots]
+  output logic slot_rst_no [NumSlots],
+
+  input  logic         link_request_valid_i [NumLinks],
+  input  logic [63:0]  link_request_i [NumLinks],
+  input  logic         link_request_data_valid_i [NumLinks],
+  input  logic [63:0]  link_request_data_header_i [NumLinks],
+  input  logic [511:0] link_request_data_row_i [NumLinks],
+  input  logic         link_request_data_last_i [NumLinks],
+  input  logic         link_response_valid_i [NumLinks],
+  input  logic [63:0]  link_response_i [NumLinks],
+  input  logic         link_response_data_valid_i [NumLinks],
+  input  logic [63:0]  link_response_data_header_i [NumLinks],
+  input  logic [511:0] link_response_data_row_i [NumLinks],
+  input  logic         link_response_data_last_i [NumLinks],
+  input  logic         link_forward_ready_i [NumLinks],
+  input  logic         link_response_ready_i [NumLinks],
+  input  logic         link_response_data_ready_i [NumLinks],
+  output logic         link_request_ready_o [NumLinks],
+  output logic         link_request_data_ready_o [NumLinks],
+  output logic         link_response_ready_o [NumLinks],
+  output logic         link_response_data_ready_o [NumLinks],
+  output logic         link_forward_valid_o [NumLinks],
+  output logic [63:0]  link_forward_o [NumLinks],
+  output logic         link_response_valid_o [NumLinks],
+  output logic [63:0]  link_response_o [NumLinks],
+  output logic         link_response_data_valid_o [NumLinks],
+  output logic [63:0]  link_response_data_header_o [NumLinks],
+  output logic [511:0] link_response_data_row_o [NumLinks],
+  output logic         link_response_data_last_o [NumLinks],
+
+  output logic [15:0]  home_arid_o [NumHomes],
+  output logic [63:0]  home_araddr_o [NumHomes],
+  output logic [7:0]   home_arlen_o [NumHomes],
+  output logic [2:0]   home_arsize_o [NumHomes],
+  output logic [1:0]   home_arburst_o [NumHomes],
+  output logic         home_arvalid_o [NumHomes],
+  input  logic         home_arready_i [NumHomes],
+  input  logic [15:0]  home_rid_i [NumHomes],
+  input  logic [511:0] home_rdata_i [NumHomes],
+  input  logic [1:0]   home_rresp_i [NumHomes],
+  input  logic         home_rlast_i [NumHomes],
+  input  logic         home_rvalid_i [NumHomes],
+  output logic         home_rready_o [NumHomes],
+  output logic [15:0]  home_awid_o [NumHomes],
+  output logic [63:0]  home_awaddr_o [NumHomes],
+  output logic [7:0]   home_awlen_o [NumHomes],
+  output logic [2:0]   home_awsize_o [NumHomes],
+  output logic [1:0]   home_awburst_o [NumHomes],
+  output logic         home_awvalid_o [NumHomes],
+  input  logic         home_awready_i [NumHomes],
+  output logic [511:0] home_wdata_o [NumHomes],
+  output logic [63:0]  home_wstrb_o [NumHomes],
+  output logic         home_wlast_o [NumHomes],
+  output logic         home_wvalid_o [NumHomes],
+  input  logic         home_wready_i [NumHomes],
+  input  logic [15:0]  home_bid_i [NumHomes],
+  input  logic [1:0]   home_bresp_i [NumHomes],
+  input  logic         home_bvalid_i [NumHomes],
+  output logic         home_bready_o [NumHomes],
+
+  input  logic         line_req_valid_i [NumHomes],
+  output logic         line_req_ready_o [NumHomes],
+  input  logic [2:0]   line_req_operation_i [NumHomes],
+  input  logic [5:0]   line_req_tag_i [NumHomes],
+  input  logic [32:0]  line_req_line_i [NumHomes],
+  input  logic [3:0]   line_req_parts_i [NumHomes],
+  input  logic [511:0] line_req_row_i [NumHomes],
+  input  logic         line_req_last_i [NumHomes],
+  output logic         line_ack_valid_o [NumHomes],
+  input  logic         line_ack_ready_i [NumHomes],
+  output logic [5:0]   line_ack_tag_o [NumHomes],
+  output logic [511:0] line_ack_row_o [NumHomes],
+  output logic         line_ack_last_o [NumHomes]
 );
 
   // Readers of the fabric: the ports' read streams, walker, table engine, DMA. Writers: the ports'
@@ -202,9 +279,12 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic control_valid [NumSlots];
   logic control_done [NumSlots];
   access_rsp_t control_rsp [NumSlots];
+  logic directory_valid, directory_done;
+  access_rsp_t directory_rsp;
 
   tmb_bar_bridge #(
-    .NumSlots(NumSlots)
+    .NumSlots(NumSlots),
+    .HasDirectory(HasDirectory)
   ) u_bar (
     .clk_i,
     .rst_ni,
@@ -231,7 +311,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .register_rsp_i(register_rsp),
     .slot_valid_o(control_valid),
     .slot_done_i(control_done),
-    .slot_rsp_i(control_rsp)
+    .slot_rsp_i(control_rsp),
+    .directory_valid_o(directory_valid),
+    .directory_done_i(directory_done),
+    .directory_rsp_i(directory_rsp)
   );
 
   logic enable, dma_idle, row_in, row_out, row_zeroed;
@@ -299,6 +382,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic port_violation [NumPorts];
   logic interrupt [NumSlots];
   logic slot_report [NumSlots];
+  logic slot_live [NumSlots];
+  logic home_idle [NumSlots];
+  logic home_violation [NumSlots];
+  logic trouble;
 
   for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
     logic control_idle, live;
@@ -359,13 +446,14 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       assign violations[k] = port_violation[Port];
     end
 
+    // The ports, and the way from the directory.
     tmb_slot_guard #(
-      .NumPorts(Cfg.PortsPerSlot)
+      .NumPorts(Cfg.PortsPerSlot + 1)
     ) u_guard (
       .clk_i,
       .rst_ni,
       .live_i(live),
-      .violation_i(violations),
+      .violation_i({home_violation[s], violations}),
       .hung_i(slot_hung[s]),
       .closed_o(slot_closed[s]),
       .report_o(slot_report[s])
@@ -380,8 +468,157 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       .announce_o(interrupt[s])
     );
 
-    assign slot_idle[s] = control_idle && (&ports_idle);
+    assign slot_live[s] = live;
+    assign slot_idle[s] = control_idle && (&ports_idle) && home_idle[s];
     assign slot_rst_no[s] = live;
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Directory
+  // ---------------------------------------------------------------------------------------------
+
+  if (HasDirectory) begin : gen_home
+    tmb_home #(
+      .Directory(Cfg.Directory),
+      .NumSlots(NumSlots)
+    ) u_home (
+      .clk_i,
+      .rst_ni,
+      .valid_i(directory_valid),
+      .access_i(access),
+      .done_o(directory_done),
+      .rsp_o(directory_rsp),
+      .slot_live_i(slot_live),
+      .slot_closed_i(slot_closed),
+      .slot_idle_o(home_idle),
+      .slot_violation_o(home_violation),
+      .trouble_o(trouble),
+      .link_request_valid_i,
+      .link_request_i,
+      .link_request_data_valid_i,
+      .link_request_data_header_i,
+      .link_request_data_row_i,
+      .link_request_data_last_i,
+      .link_response_valid_i,
+      .link_response_i,
+      .link_response_data_valid_i,
+      .link_response_data_header_i,
+      .link_response_data_row_i,
+      .link_response_data_last_i,
+      .link_forward_ready_i,
+      .link_response_ready_i,
+      .link_response_data_ready_i,
+      .link_request_ready_o,
+      .link_request_data_ready_o,
+      .link_response_ready_o,
+      .link_response_data_ready_o,
+      .link_forward_valid_o,
+      .link_forward_o,
+      .link_response_valid_o,
+      .link_response_o,
+      .link_response_data_valid_o,
+      .link_response_data_header_o,
+      .link_response_data_row_o,
+      .link_response_data_last_o,
+      .home_arid_o,
+      .home_araddr_o,
+      .home_arlen_o,
+      .home_arsize_o,
+      .home_arburst_o,
+      .home_arvalid_o,
+      .home_arready_i,
+      .home_rid_i,
+      .home_rdata_i,
+      .home_rresp_i,
+      .home_rlast_i,
+      .home_rvalid_i,
+      .home_rready_o,
+      .home_awid_o,
+      .home_awaddr_o,
+      .home_awlen_o,
+      .home_awsize_o,
+      .home_awburst_o,
+      .home_awvalid_o,
+      .home_awready_i,
+      .home_wdata_o,
+      .home_wstrb_o,
+      .home_wlast_o,
+      .home_wvalid_o,
+      .home_wready_i,
+      .home_bid_i,
+      .home_bresp_i,
+      .home_bvalid_i,
+      .home_bready_o,
+      .line_req_valid_i,
+      .line_req_ready_o,
+      .line_req_operation_i,
+      .line_req_tag_i,
+      .line_req_line_i,
+      .line_req_parts_i,
+      .line_req_row_i,
+      .line_req_last_i,
+      .line_ack_valid_o,
+      .line_ack_ready_i,
+      .line_ack_tag_o,
+      .line_ack_row_o,
+      .line_ack_last_o
+    );
+  end else begin : gen_no_home
+    assign directory_done = 1'b0;
+    assign directory_rsp = '0;
+    assign home_idle = '{default: 1'b1};
+    assign home_violation = '{default: 1'b0};
+    assign trouble = 1'b0;
+    assign link_request_ready_o = '{default: '0};
+    assign link_request_data_ready_o = '{default: '0};
+    assign link_response_ready_o = '{default: '0};
+    assign link_response_data_ready_o = '{default: '0};
+    assign link_forward_valid_o = '{default: '0};
+    assign link_forward_o = '{default: '0};
+    assign link_response_valid_o = '{default: '0};
+    assign link_response_o = '{default: '0};
+    assign link_response_data_valid_o = '{default: '0};
+    assign link_response_data_header_o = '{default: '0};
+    assign link_response_data_row_o = '{default: '0};
+    assign link_response_data_last_o = '{default: '0};
+    assign home_arid_o = '{default: '0};
+    assign home_araddr_o = '{default: '0};
+    assign home_arlen_o = '{default: '0};
+    assign home_arsize_o = '{default: '0};
+    assign home_arburst_o = '{default: '0};
+    assign home_arvalid_o = '{default: '0};
+    assign home_rready_o = '{default: '0};
+    assign home_awid_o = '{default: '0};
+    assign home_awaddr_o = '{default: '0};
+    assign home_awlen_o = '{default: '0};
+    assign home_awsize_o = '{default: '0};
+    assign home_awburst_o = '{default: '0};
+    assign home_awvalid_o = '{default: '0};
+    assign home_wdata_o = '{default: '0};
+    assign home_wstrb_o = '{default: '0};
+    assign home_wlast_o = '{default: '0};
+    assign home_wvalid_o = '{default: '0};
+    assign home_bready_o = '{default: '0};
+    assign line_req_ready_o = '{default: '0};
+    assign line_ack_valid_o = '{default: '0};
+    assign line_ack_tag_o = '{default: '0};
+    assign line_ack_row_o = '{default: '0};
+    assign line_ack_last_o = '{default: '0};
+
+    logic unused_ok;
+    assign unused_ok = &{1'b0, directory_valid, slot_live[0],
+        link_request_valid_i[0], link_request_i[0], link_request_data_valid_i[0], link_request_data_header_i[0],
+        link_request_data_row_i[0], link_request_data_last_i[0], link_response_valid_i[0], link_response_i[0],
+        link_response_data_valid_i[0], link_response_data_header_i[0], link_response_data_row_i[0], link_response_data_last_i[0],
+        link_forward_ready_i[0], link_response_ready_i[0], link_response_data_ready_i[0],
+        home_arready_i[0], home_rid_i[0], home_rdata_i[0],
+        home_rresp_i[0], home_rlast_i[0], home_rvalid_i[0],
+        home_awready_i[0],
+        home_wready_i[0],
+        home_bid_i[0], home_bresp_i[0], home_bvalid_i[0],
+        line_req_valid_i[0], line_req_operation_i[0], line_req_tag_i[0],
+        line_req_line_i[0], line_req_parts_i[0], line_req_row_i[0], line_req_last_i[0],
+        line_ack_ready_i[0]};
   end
 
   // ---------------------------------------------------------------------------------------------
@@ -629,6 +866,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .transfer_ready_o(transfer_ready),
     .transfer_mover_i(transfer_mover),
     .transfer_i(transfer),
+    .trouble_i(trouble),
     .table_cmd_valid_o(table_cmd_valid),
     .table_cmd_ready_i(table_cmd_ready),
     .table_cmd_o(table_cmd),

@@ -4,7 +4,12 @@
 //
 // Types of the shell's control path: what passes between the BAR and those who answer it.
 
+// Whoever imports a package uses a part of it.
+// verilator lint_off UNUSEDPARAM
 package tmb_shell_pkg;
+
+  // Window of the directory's registers in the BAR, as large as a slot's.
+  localparam logic [31:0] DirectoryBase = 32'h0008_0000;
 
   // An access to a register of the shell or of a slot. Addresses are in bytes, from the start of
   // whatever is accessed.
@@ -67,3 +72,4 @@ package tmb_shell_pkg;
   } array_rsp_t;
 
 endpackage
+// verilator lint_on UNUSEDPARAM

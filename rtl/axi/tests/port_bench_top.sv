@@ -82,7 +82,8 @@ module port_bench_top
       FilterLog2: 0,
       LookAhead: 0,
       ReadBufferRows: 128,
-      WriteBufferRows: 128
+      WriteBufferRows: 128,
+      Directory: NoDirectory
   };
 
   axi_req_t port_req [1];

@@ -234,6 +234,7 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
     .transfer_ready_o(transfer_ready),
     .transfer_mover_i('0),
     .transfer_i('0),
+    .trouble_i(1'b0),
     .table_cmd_valid_o,
     .table_cmd_ready_i,
     .table_cmd_o(table_cmd),

@@ -163,7 +163,8 @@ module virtual_memory_bench_top
       FilterLog2: FilterLog2,
       LookAhead: LookAhead,
       ReadBufferRows: ReadBufferRows,
-      WriteBufferRows: WriteBufferRows
+      WriteBufferRows: WriteBufferRows,
+      Directory: NoDirectory
   };
 
   logic unused_walk_read;

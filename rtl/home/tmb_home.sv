@@ -1,0 +1,514 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The directory in a shell, with slots behind it: tmb_directory, a guard for each of its slices
+// (tmb_home_guard), the route from slices to a slot, and their registers.
+//
+// Directory   geometry; at least one slice
+// NumSlots    slots of the shell
+//
+//   link_*   one element a slice: the link to the CPU, header and rows apart (tmb_directory_pkg)
+//   home_*   one element a slot and slice (slot * slices + slice): AXI4 managers, the kernel is the
+//            subordinate that serves the CPU's lines
+//   line_*   likewise: the kernel's line operations and their acknowledgements
+//
+// Registers, from the start of the window: the directory's (docs/directory_registers.md) at 0, the
+// route's and the guards' (docs/home_registers.md) at 0x1000.
+//
+// All slices lie behind one slot at a time. Whoever has no slot has the shell: reads end with zeroes and
+// SLVERR, writes are dropped with SLVERR.
+//
+// Throughput, latency, ordering, back-pressure, no deadlock: tmb_directory_slice and tmb_home_guard; the
+// link's inputs pass a register more. Registers: one access at a time.
+//
+// Source: CCKit, sections 3.2 and 3.3, figure 2; docs/blocks/home.md.
+
+`include "tmb_assert.svh"
+
+module tmb_home
+  import tmb_pkg::*;
+  import tmb_directory_pkg::*;
+  import tmb_home_pkg::*;
+  import tmb_shell_pkg::*;
+#(
+  parameter directory_cfg_t Directory = '{Slices: 1, UnitsPerSlice: 2, SetsPerUnit: 16, Ways: 4},
+  parameter int unsigned NumSlots = 1,
+  localparam int unsigned NumLinks = Directory.Slices,
+  localparam int unsigned NumHomes = NumSlots * Directory.Slices
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  // One cycle a request; the access stays until the answer.
+  input  logic        valid_i,
+  input  access_t     access_i,
+  output logic        done_o,
+  output access_rsp_t rsp_o,
+
+  input  logic slot_live_i [NumSlots],       // out of reset
+  input  logic slot_closed_i [NumSlots],     // by the guard
+  output logic slot_idle_o [NumSlots],       // the directory has nothing under way with the slot
+  output logic slot_violation_o [NumSlots],  // its kernel broke a rule: one cycle
+  output logic trouble_o,                    // the directory holds an error
+
+  input  logic         link_request_valid_i [NumLinks],
+  input  logic [63:0]  link_request_i [NumLinks],
+  input  logic         link_request_data_valid_i [NumLinks],
+  input  logic [63:0]  link_request_data_header_i [NumLinks],
+  input  logic [511:0] link_request_data_row_i [NumLinks],
+  input  logic         link_request_data_last_i [NumLinks],
+  input  logic         link_response_valid_i [NumLinks],
+  input  logic [63:0]  link_response_i [NumLinks],
+  input  logic         link_response_data_valid_i [NumLinks],
+  input  logic [63:0]  link_response_data_header_i [NumLinks],
+  input  logic [511:0] link_response_data_row_i [NumLinks],
+  input  logic         link_response_data_last_i [NumLinks],
+  input  logic         link_forward_ready_i [NumLinks],
+  input  logic         link_response_ready_i [NumLinks],
+  input  logic         link_response_data_ready_i [NumLinks],
+  output logic         link_request_ready_o [NumLinks],
+  output logic         link_request_data_ready_o [NumLinks],
+  output logic         link_response_ready_o [NumLinks],
+  output logic         link_response_data_ready_o [NumLinks],
+  output logic         link_forward_valid_o [NumLinks],
+  output logic [63:0]  link_forward_o [NumLinks],
+  output logic         link_response_valid_o [NumLinks],
+  output logic [63:0]  link_response_o [NumLinks],
+  output logic         link_response_data_valid_o [NumLinks],
+  output logic [63:0]  link_response_data_header_o [NumLinks],
+  output logic [511:0] link_response_data_row_o [NumLinks],
+  output logic         link_response_data_last_o [NumLinks],
+
+  output logic [15:0]  home_arid_o [NumHomes],
+  output logic [63:0]  home_araddr_o [NumHomes],
+  output logic [7:0]   home_arlen_o [NumHomes],
+  output logic [2:0]   home_arsize_o [NumHomes],
+  output logic [1:0]   home_arburst_o [NumHomes],
+  output logic         home_arvalid_o [NumHomes],
+  input  logic         home_arready_i [NumHomes],
+  input  logic [15:0]  home_rid_i [NumHomes],
+  input  logic [511:0] home_rdata_i [NumHomes],
+  input  logic [1:0]   home_rresp_i [NumHomes],
+  input  logic         home_rlast_i [NumHomes],
+  input  logic         home_rvalid_i [NumHomes],
+  output logic         home_rready_o [NumHomes],
+  output logic [15:0]  home_awid_o [NumHomes],
+  output logic [63:0]  home_awaddr_o [NumHomes],
+  output logic [7:0]   home_awlen_o [NumHomes],
+  output logic [2:0]   home_awsize_o [NumHomes],
+  output logic [1:0]   home_awburst_o [NumHomes],
+  output logic         home_awvalid_o [NumHomes],
+  input  logic         home_awready_i [NumHomes],
+  output logic [511:0] home_wdata_o [NumHomes],
+  output logic [63:0]  home_wstrb_o [NumHomes],
+  output logic         home_wlast_o [NumHomes],
+  output logic         home_wvalid_o [NumHomes],
+  input  logic         home_wready_i [NumHomes],
+  input  logic [15:0]  home_bid_i [NumHomes],
+  input  logic [1:0]   home_bresp_i [NumHomes],
+  input  logic         home_bvalid_i [NumHomes],
+  output logic         home_bready_o [NumHomes],
+
+  input  logic         line_req_valid_i [NumHomes],
+  output logic         line_req_ready_o [NumHomes],
+  input  logic [2:0]   line_req_operation_i [NumHomes],
+  input  logic [5:0]   line_req_tag_i [NumHomes],
+  input  logic [32:0]  line_req_line_i [NumHomes],
+  input  logic [3:0]   line_req_parts_i [NumHomes],
+  input  logic [511:0] line_req_row_i [NumHomes],
+  input  logic         line_req_last_i [NumHomes],
+  output logic         line_ack_valid_o [NumHomes],
+  input  logic         line_ack_ready_i [NumHomes],
+  output logic [5:0]   line_ack_tag_o [NumHomes],
+  output logic [511:0] line_ack_row_o [NumHomes],
+  output logic         line_ack_last_o [NumHomes]
+);
+
+  localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
+
+  // ---------------------------------------------------------------------------------------------
+  // Link
+  // ---------------------------------------------------------------------------------------------
+
+  logic request_valid [NumLinks];
+  logic request_ready [NumLinks];
+  link_header_t request [NumLinks];
+  logic request_data_valid [NumLinks];
+  logic request_data_ready [NumLinks];
+  link_data_t request_data [NumLinks];
+  logic response_valid [NumLinks];
+  logic response_ready [NumLinks];
+  link_header_t response [NumLinks];
+  logic response_data_valid [NumLinks];
+  logic response_data_ready [NumLinks];
+  link_data_t response_data [NumLinks];
+  link_header_t forward_out [NumLinks];
+  link_header_t response_out [NumLinks];
+  link_data_t response_data_out [NumLinks];
+
+  for (genvar s = 0; s < NumLinks; s++) begin : gen_link
+    tmb_spill_register #(
+      .T(link_header_t)
+    ) u_request (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i(link_request_valid_i[s]),
+      .in_ready_o(link_request_ready_o[s]),
+      .in_data_i(link_request_i[s]),
+      .out_valid_o(request_valid[s]),
+      .out_ready_i(request_ready[s]),
+      .out_data_o(request[s])
+    );
+    tmb_spill_register #(
+      .T(link_data_t)
+    ) u_request_data (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i(link_request_data_valid_i[s]),
+      .in_ready_o(link_request_data_ready_o[s]),
+      .in_data_i({link_request_data_header_i[s], link_request_data_row_i[s],
+                  link_request_data_last_i[s]}),
+      .out_valid_o(request_data_valid[s]),
+      .out_ready_i(request_data_ready[s]),
+      .out_data_o(request_data[s])
+    );
+    tmb_spill_register #(
+      .T(link_header_t)
+    ) u_response (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i(link_response_valid_i[s]),
+      .in_ready_o(link_response_ready_o[s]),
+      .in_data_i(link_response_i[s]),
+      .out_valid_o(response_valid[s]),
+      .out_ready_i(response_ready[s]),
+      .out_data_o(response[s])
+    );
+    tmb_spill_register #(
+      .T(link_data_t)
+    ) u_response_data (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i(link_response_data_valid_i[s]),
+      .in_ready_o(link_response_data_ready_o[s]),
+      .in_data_i({link_response_data_header_i[s], link_response_data_row_i[s],
+                  link_response_data_last_i[s]}),
+      .out_valid_o(response_data_valid[s]),
+      .out_ready_i(response_data_ready[s]),
+      .out_data_o(response_data[s])
+    );
+    assign link_forward_o[s] = forward_out[s];
+    assign link_response_o[s] = response_out[s];
+    assign {link_response_data_header_o[s], link_response_data_row_o[s],
+            link_response_data_last_o[s]} = response_data_out[s];
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Route and guards
+  // ---------------------------------------------------------------------------------------------
+
+  tmb_home_regblock_pkg::tmb_home__in_t to_block;
+  tmb_home_regblock_pkg::tmb_home__out_t from_block;
+
+  logic [NumSlots-1:0] routed;
+  logic open_d, open_q;
+  always_comb begin
+    open_d = 1'b0;
+    for (int unsigned k = 0; k < NumSlots; k++) begin
+      routed[k] = from_block.ROUTE.VALID.value && from_block.ROUTE.SLOT.value == 8'(k);
+      if (routed[k] && slot_live_i[k] && !slot_closed_i[k]) open_d = 1'b1;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) open_q <= 1'b0;
+    else open_q <= open_d;
+  end
+  logic [SlotWidth-1:0] slot;
+  assign slot = SlotWidth'(from_block.ROUTE.SLOT.value);
+
+  axi_req_t axi_req [NumLinks];
+  axi_rsp_t axi_rsp [NumLinks];
+  axi_req_t home_req [NumLinks];
+  axi_rsp_t home_rsp [NumLinks];
+  logic operation_valid [NumLinks];
+  logic operation_ready [NumLinks];
+  operation_req_t operation [NumLinks];
+  logic acknowledge_valid [NumLinks];
+  logic acknowledge_ready [NumLinks];
+  operation_rsp_t acknowledge [NumLinks];
+  logic line_ready [NumLinks];
+  logic line_ack_valid [NumLinks];
+  operation_rsp_t line_ack [NumLinks];
+  logic [NumLinks-1:0] idle, violation, answered;
+  home_violation_t violation_info [NumLinks];
+
+  for (genvar s = 0; s < NumLinks; s++) begin : gen_guard
+    // What the chosen slot drives.
+    logic line_req_valid, line_ack_ready;
+    operation_req_t line_req;
+    always_comb begin
+      home_rsp[s] = '0;
+      line_req_valid = 1'b0;
+      line_req = '0;
+      line_ack_ready = 1'b1;
+      for (int unsigned k = 0; k < NumSlots; k++) begin
+        if (slot == SlotWidth'(k)) begin
+          home_rsp[s] = '{
+              aw_ready: home_awready_i[k*NumLinks+s],
+              w_ready: home_wready_i[k*NumLinks+s],
+              b: '{id: home_bid_i[k*NumLinks+s], resp: axi_resp_e'(home_bresp_i[k*NumLinks+s])},
+              b_valid: home_bvalid_i[k*NumLinks+s],
+              ar_ready: home_arready_i[k*NumLinks+s],
+              r: '{
+                  id: home_rid_i[k*NumLinks+s],
+                  data: home_rdata_i[k*NumLinks+s],
+                  resp: axi_resp_e'(home_rresp_i[k*NumLinks+s]),
+                  last: home_rlast_i[k*NumLinks+s]
+              },
+              r_valid: home_rvalid_i[k*NumLinks+s]
+          };
+          line_req_valid = line_req_valid_i[k*NumLinks+s];
+          line_req = {line_req_operation_i[k*NumLinks+s], line_req_tag_i[k*NumLinks+s],
+                      line_req_line_i[k*NumLinks+s], line_req_parts_i[k*NumLinks+s],
+                      line_req_row_i[k*NumLinks+s], line_req_last_i[k*NumLinks+s]};
+          line_ack_ready = line_ack_ready_i[k*NumLinks+s];
+        end
+      end
+    end
+
+    tmb_home_guard u_guard (
+      .clk_i,
+      .rst_ni,
+      .open_i(open_q),
+      .patience_i(from_block.PATIENCE.VALUE.value),
+      .idle_o(idle[s]),
+      .violation_o(violation[s]),
+      .violation_info_o(violation_info[s]),
+      .answered_o(answered[s]),
+      .axi_req_i(axi_req[s]),
+      .axi_rsp_o(axi_rsp[s]),
+      .operation_valid_o(operation_valid[s]),
+      .operation_ready_i(operation_ready[s]),
+      .operation_o(operation[s]),
+      .operation_valid_i(acknowledge_valid[s]),
+      .operation_ready_o(acknowledge_ready[s]),
+      .operation_i(acknowledge[s]),
+      .home_req_o(home_req[s]),
+      .home_rsp_i(home_rsp[s]),
+      .line_valid_i(line_req_valid),
+      .line_ready_o(line_ready[s]),
+      .line_i(line_req),
+      .line_valid_o(line_ack_valid[s]),
+      .line_ready_i(line_ack_ready),
+      .line_o(line_ack[s])
+    );
+
+    for (genvar k = 0; k < NumSlots; k++) begin : gen_slot
+      localparam int unsigned Home = k * NumLinks + s;
+      logic here;
+      assign here = slot == SlotWidth'(k);
+      assign home_arid_o[Home] = home_req[s].ar.id;
+      assign home_araddr_o[Home] = home_req[s].ar.addr;
+      assign home_arlen_o[Home] = home_req[s].ar.len;
+      assign home_arsize_o[Home] = home_req[s].ar.size;
+      assign home_arburst_o[Home] = home_req[s].ar.burst;
+      assign home_arvalid_o[Home] = home_req[s].ar_valid && here;
+      assign home_rready_o[Home] = home_req[s].r_ready;
+      assign home_awid_o[Home] = home_req[s].aw.id;
+      assign home_awaddr_o[Home] = home_req[s].aw.addr;
+      assign home_awlen_o[Home] = home_req[s].aw.len;
+      assign home_awsize_o[Home] = home_req[s].aw.size;
+      assign home_awburst_o[Home] = home_req[s].aw.burst;
+      assign home_awvalid_o[Home] = home_req[s].aw_valid && here;
+      assign home_wdata_o[Home] = home_req[s].w.data;
+      assign home_wstrb_o[Home] = home_req[s].w.strb;
+      assign home_wlast_o[Home] = home_req[s].w.last;
+      assign home_wvalid_o[Home] = home_req[s].w_valid && here;
+      assign home_bready_o[Home] = home_req[s].b_ready;
+      assign line_req_ready_o[Home] = line_ready[s];
+      assign line_ack_valid_o[Home] = line_ack_valid[s] && here;
+      assign line_ack_tag_o[Home] = line_ack[s].tag;
+      assign line_ack_row_o[Home] = line_ack[s].row;
+      assign line_ack_last_o[Home] = line_ack[s].last;
+    end
+  end
+
+  // A slot that is not routed to, and never was since it was, has nothing under way.
+  for (genvar k = 0; k < NumSlots; k++) begin : gen_slot
+    logic idle_q, violation_q;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        idle_q <= 1'b1;
+        violation_q <= 1'b0;
+      end else begin
+        idle_q <= !routed[k] || (&idle);
+        violation_q <= routed[k] && (|violation);
+      end
+    end
+    assign slot_idle_o[k] = idle_q;
+    assign slot_violation_o[k] = violation_q;
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Registers
+  // ---------------------------------------------------------------------------------------------
+
+  // Of several violations at once, one is kept.
+  home_violation_t first;
+  logic [7:0] first_slice;
+  logic [3:0] answers;
+  logic keep;
+  always_comb begin
+    first = violation_info[0];
+    first_slice = '0;
+    answers = '0;
+    for (int unsigned s = 0; s < NumLinks; s++) begin
+      answers += 4'(answered[s]);
+      if (violation[s]) begin
+        first = violation_info[s];
+        first_slice = 8'(s);
+      end
+    end
+  end
+  assign keep = (|violation) && !from_block.STATUS.VIOLATION.value;
+
+  assign to_block.STATUS.OPEN.next = open_q;
+  assign to_block.STATUS.VIOLATION.hwset = keep;
+  assign to_block.RULE.RULE.next = first.rule;
+  assign to_block.RULE.RULE.we = keep;
+  assign to_block.RULE.SLICE.next = first_slice;
+  assign to_block.RULE.SLICE.we = keep;
+  assign to_block.RULE.SLOT.next = from_block.ROUTE.SLOT.value;
+  assign to_block.RULE.SLOT.we = keep;
+  assign to_block.AT_LO.VALUE.next = first.at[31:0];
+  assign to_block.AT_LO.VALUE.we = keep;
+  assign to_block.AT_HI.VALUE.next = first.at[63:32];
+  assign to_block.AT_HI.VALUE.we = keep;
+  assign to_block.ANSWERED.VALUE.incr = answers != '0;
+  assign to_block.ANSWERED.VALUE.incrvalue = answers;
+
+  // The window's halves: the directory's block is on AXI4-Lite, the other one answers pulses.
+  logic is_home, home_done, home_read_ack, home_write_ack;
+  logic [31:0] home_data, write_mask;
+  assign is_home = access_i.addr[12];
+  for (genvar b = 0; b < 4; b++) begin : gen_mask
+    assign write_mask[8*b+:8] = {8{access_i.strobe[b]}};
+  end
+
+  logic unused_stall_write, unused_stall_read, unused_read_error, unused_write_error;
+  tmb_home_regblock u_block (
+    .clk(clk_i),
+    .rst_n(rst_ni),
+    .s_cpuif_req(valid_i && is_home),
+    .s_cpuif_req_is_wr(access_i.write),
+    .s_cpuif_addr(access_i.addr[4:0]),
+    .s_cpuif_wr_data(access_i.data),
+    .s_cpuif_wr_biten(write_mask),
+    .s_cpuif_req_stall_wr(unused_stall_write),
+    .s_cpuif_req_stall_rd(unused_stall_read),
+    .s_cpuif_rd_ack(home_read_ack),
+    .s_cpuif_rd_err(unused_read_error),
+    .s_cpuif_rd_data(home_data),
+    .s_cpuif_wr_ack(home_write_ack),
+    .s_cpuif_wr_err(unused_write_error),
+    .hwif_in(to_block),
+    .hwif_out(from_block)
+  );
+  assign home_done = home_read_ack || home_write_ack;
+
+  // Requests to the directory's block, each until it is taken.
+  logic awvalid_q, wvalid_q, arvalid_q, awready, wready, arready, bvalid, rvalid;
+  logic [31:0] rdata;
+  logic [1:0] bresp, rresp;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      awvalid_q <= 1'b0;
+      wvalid_q <= 1'b0;
+      arvalid_q <= 1'b0;
+    end else begin
+      if (valid_i && !is_home && access_i.write) awvalid_q <= 1'b1;
+      else if (awready) awvalid_q <= 1'b0;
+      if (valid_i && !is_home && access_i.write) wvalid_q <= 1'b1;
+      else if (wready) wvalid_q <= 1'b0;
+      if (valid_i && !is_home && !access_i.write) arvalid_q <= 1'b1;
+      else if (arready) arvalid_q <= 1'b0;
+    end
+  end
+
+  assign done_o = home_done || bvalid || rvalid;
+  assign rsp_o = '{
+      error: (bvalid && bresp[1]) || (rvalid && rresp[1]),
+      data: is_home ? home_data : rdata
+  };
+
+  // ---------------------------------------------------------------------------------------------
+  // Directory
+  // ---------------------------------------------------------------------------------------------
+
+  tmb_directory #(
+    .NumSlices(Directory.Slices),
+    .UnitsPerSlice(Directory.UnitsPerSlice),
+    .SetsPerUnit(Directory.SetsPerUnit),
+    .Ways(Directory.Ways)
+  ) u_directory (
+    .clk_i,
+    .rst_ni,
+    .request_valid_i(request_valid),
+    .request_ready_o(request_ready),
+    .request_i(request),
+    .request_data_valid_i(request_data_valid),
+    .request_data_ready_o(request_data_ready),
+    .request_data_i(request_data),
+    .response_valid_i(response_valid),
+    .response_ready_o(response_ready),
+    .response_i(response),
+    .response_data_valid_i(response_data_valid),
+    .response_data_ready_o(response_data_ready),
+    .response_data_i(response_data),
+    .forward_valid_o(link_forward_valid_o),
+    .forward_ready_i(link_forward_ready_i),
+    .forward_o(forward_out),
+    .response_valid_o(link_response_valid_o),
+    .response_ready_i(link_response_ready_i),
+    .response_o(response_out),
+    .response_data_valid_o(link_response_data_valid_o),
+    .response_data_ready_i(link_response_data_ready_i),
+    .response_data_o(response_data_out),
+    .operation_valid_i(operation_valid),
+    .operation_ready_o(operation_ready),
+    .operation_i(operation),
+    .operation_valid_o(acknowledge_valid),
+    .operation_ready_i(acknowledge_ready),
+    .operation_o(acknowledge),
+    .axi_req_o(axi_req),
+    .axi_rsp_i(axi_rsp),
+    .awvalid_i(awvalid_q),
+    .awready_o(awready),
+    .awaddr_i(access_i.addr[7:0]),
+    .wvalid_i(wvalid_q),
+    .wready_o(wready),
+    .wdata_i(access_i.data),
+    .wstrb_i(access_i.strobe),
+    .bvalid_o(bvalid),
+    .bready_i(1'b1),
+    .bresp_o(bresp),
+    .arvalid_i(arvalid_q),
+    .arready_o(arready),
+    .araddr_i(access_i.addr[7:0]),
+    .rvalid_o(rvalid),
+    .rready_i(1'b1),
+    .rdata_o(rdata),
+    .rresp_o(rresp),
+    .interrupt_o(trouble_o)
+  );
+
+  `TMB_ASSERT_INIT(SlicesExist, Directory.Slices >= 1 && Directory.Slices < 16)
+  `TMB_ASSERT_INIT(SlotsExist, NumSlots >= 1)
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, access_i.addr[15:13], access_i.addr[11:8], bresp[0], rresp[0],
+                       unused_stall_write, unused_stall_read, unused_read_error,
+                       unused_write_error};
+
+endmodule
