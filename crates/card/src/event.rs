@@ -1,5 +1,6 @@
 //! What a card reports, and the 64-byte records that carry it (docs/architecture.md, "Event ring").
 
+use crate::coherent::{AccessId, LineBytes};
 use crate::command::{CommandId, FaultToken};
 use crate::stream::{TransferEnd, TransferStatus};
 use crate::{SlotId, WorkId};
@@ -75,6 +76,15 @@ pub enum Event {
         mover: u8,
         /// How.
         end: TransferEnd,
+    },
+    /// The directory holds an error: [`directory_error`](crate::coherent::directory_error) reads it.
+    DirectoryTrouble,
+    /// An access of a core of the coherent CPU is over.
+    AccessDone {
+        /// Which.
+        id: AccessId,
+        /// The line as the access saw or left it.
+        line: Box<LineBytes>,
     },
     /// A kernel ended itself ($finish, $fatal) or did not converge.
     KernelFailed {
@@ -152,6 +162,7 @@ pub fn decode(words: &[u64; 8]) -> Result<Event, MalformedEvent> {
                 },
             },
         }),
+        6 => Ok(Event::DirectoryTrouble),
         _ => Err(malformed),
     }
 }

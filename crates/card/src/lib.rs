@@ -3,10 +3,13 @@
 //! The library above speaks only to the [`Card`] trait. Implementations: `sim` (Verilated shell and
 //! kernels in deterministic virtual time) and [`functional`] (no RTL, no time).
 
+pub mod coherent;
 pub mod command;
+pub mod directory_registers;
 pub mod event;
 pub mod functional;
 pub mod guard;
+pub mod home_registers;
 pub mod kernel;
 pub mod memory;
 pub mod registers;
@@ -269,6 +272,36 @@ pub trait Card: Send {
         Ok(StreamState::default())
     }
 
+    /// Starts an access of a core of the coherent CPU beside the card; its end comes as
+    /// [`Event::AccessDone`].
+    ///
+    /// # Errors
+    /// [`CardError::NotCoherent`]: the card has no directory, or the platform no such CPU;
+    /// [`CardError::Access`]: no such core, or a store that leaves its line.
+    fn access(&mut self, access: coherent::LineAccess) -> Result<coherent::AccessId, CardError> {
+        let _ = access;
+        Err(CardError::NotCoherent {
+            card: self.description().name.clone(),
+        })
+    }
+
+    /// Records what happens to lines from now on, by the names that they have in pictures; what was
+    /// recorded before is forgotten. Changes no result.
+    ///
+    /// # Errors
+    /// As [`access`](Card::access).
+    fn record_lines(&mut self, history: cpu::history::History) -> Result<(), CardError> {
+        drop(history);
+        Err(CardError::NotCoherent {
+            card: self.description().name.clone(),
+        })
+    }
+
+    /// What was recorded.
+    fn line_history(&self) -> cpu::history::History {
+        cpu::history::History::default()
+    }
+
     /// The one wait: returns as soon as there are events, or none at the deadline.
     ///
     /// Without a deadline, and when nothing is under way that could bring an event, it returns
@@ -476,6 +509,25 @@ pub enum CardError {
     /// Waiting would never end.
     #[error("nothing is under way that could bring an event, and no deadline was given")]
     NothingToWaitFor,
+    /// The card has no coherent CPU beside it.
+    #[error(
+        "{card} is not coherent: it needs a platform with [link] and [cpu], such as enzian, and a \
+         shell with a directory"
+    )]
+    NotCoherent {
+        /// The card's name.
+        card: String,
+    },
+    /// An access of a core that cannot be.
+    #[error("access of core {core} at 0x{address:x}: {rule}")]
+    Access {
+        /// The core.
+        core: u8,
+        /// The address.
+        address: u64,
+        /// What it broke.
+        rule: &'static str,
+    },
     /// The card is broken; nothing more can be done with it.
     #[error("the card is broken: {0}")]
     Broken(String),

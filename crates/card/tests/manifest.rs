@@ -141,6 +141,37 @@ fn sources_stay_in_the_folder() {
 }
 
 #[test]
+fn ports_behind_the_directory_come_in_pairs() {
+    let port = |name: &str, kind: &str| format!("[[port]]\nname = \"{name}\"\nkind = \"{kind}\"\n");
+    let (home, line) = (
+        port("s_home", "axi4_home"),
+        port("m_line", "line_operations"),
+    );
+    let with = |ports: &str| VALID.replacen("[[argument]]", &format!("{ports}[[argument]]"), 1);
+    let manifest = parse(&with(&format!("{home}{line}"))).expect("a pair");
+    assert_eq!(
+        (manifest.homes, manifest.lines),
+        (vec!["s_home".to_owned()], vec!["m_line".to_owned()])
+    );
+    assert_eq!(manifest.ports.len(), 2, "memory ports are counted apart");
+    let rule = |ports: &str| match parse(&with(ports)) {
+        Err(KernelError::Manifest { rule, .. }) => rule,
+        other => panic!("{ports} gave {other:?}"),
+    };
+    assert_eq!(rule(&home), Rule::CoherentPairs { homes: 1, lines: 0 });
+    assert_eq!(
+        rule(&format!("{home}data_width = 512\n{line}")),
+        Rule::CoherentPort
+    );
+    assert_eq!(rule(&port("m_axi", "axi4")), Rule::MemoryPort);
+    let twice = port("s_home", "line_operations");
+    assert_eq!(
+        rule(&format!("{home}{twice}")),
+        Rule::Duplicate("s_home".to_owned())
+    );
+}
+
+#[test]
 fn ports_are_what_a_slot_offers() {
     for width in [0, 16, 48, 1024] {
         let expected = (Rule::DataWidth(width), "port.data_width", 18);

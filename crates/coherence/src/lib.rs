@@ -13,20 +13,17 @@
 //! assert_eq!(line.fold().unfold(), line);
 //! ```
 
+pub use card::directory_registers as registers;
+pub use cpu::{cache, line, link, message, random};
+
 pub mod bars;
-pub mod cache;
 pub mod cache_controller;
 pub mod home;
 pub mod judge;
-pub mod line;
-pub mod link;
-pub mod message;
 pub mod model;
 pub mod mutants;
 pub mod oracle;
 pub mod platform;
-pub mod random;
-pub mod registers;
 pub mod system;
 pub mod torture;
 pub mod two_cpus;

@@ -1,10 +1,11 @@
-//! Figures of the platform, each with its source, from `enzian.toml`.
+//! Figures of the platform, each with its source, from `platforms/enzian.toml` and `enzian.toml`.
 
 use serde::Deserialize;
+pub use timing::platform::LinkFigures;
 
-/// The file, as it is written.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A platform as the benches of this crate need it: its common file (`platforms/enzian.toml`), and
+/// what only they know.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Platform {
     /// Period of the directory's clock.
     pub clock_ps: u64,
@@ -18,29 +19,16 @@ pub struct Platform {
     pub two_cpus: TwoCpuFigures,
 }
 
-/// A link, both directions alike.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// This crate's own file, as it is written.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LinkFigures {
-    /// There and back, idle.
-    pub round_trip_ps: u64,
-    /// Line data of a direction, after framing.
-    pub payload_bytes_per_second: u64,
-    /// Wire rate, for messages without data.
-    pub header_bytes_per_second: u64,
-    /// Messages of a channel without data that may be under way.
-    pub header_credits: usize,
-    /// Messages of a channel with data that may be under way.
-    pub data_credits: usize,
-    /// A sender may be ahead of the wire by this much.
-    pub transmit_ps: u64,
-    /// Arrivals are spread over this time at random.
-    pub jitter_ps: u64,
+struct Own {
+    memory: MemoryFigures,
+    two_cpus: TwoCpuFigures,
 }
 
-/// A cache.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The CPU's last-level cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheFigures {
     /// Capacity.
     pub bytes: u64,
@@ -72,26 +60,45 @@ pub struct TwoCpuFigures {
     pub home_ps: u64,
 }
 
-/// A platform file that cannot be used.
+/// A platform that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("platform file: {0}")]
-pub struct PlatformError(#[from] toml::de::Error);
+pub enum PlatformError {
+    /// The common file.
+    #[error(transparent)]
+    Common(#[from] timing::platform::PlatformError),
+    /// This crate's own file.
+    #[error("figures of the benches: {0}")]
+    Own(#[from] toml::de::Error),
+    /// The common file has no CPU.
+    #[error("platform {0} has no [link] and [cpu]: it is not coherent")]
+    NotCoherent(String),
+}
 
 impl Platform {
     /// The platform of the paper.
     ///
     /// # Errors
-    /// [`PlatformError`], never for the file that comes with this crate (a test reads it).
+    /// [`PlatformError`], never for the files that come with this crate (a test reads them).
     pub fn enzian() -> Result<Self, PlatformError> {
-        Self::parse(include_str!("../enzian.toml"))
-    }
-
-    /// Reads a file's text.
-    ///
-    /// # Errors
-    /// [`PlatformError`] with line and key.
-    pub fn parse(text: &str) -> Result<Self, PlatformError> {
-        Ok(toml::from_str(text)?)
+        let text = include_bytes!("../../../platforms/enzian.toml");
+        let common = timing::platform::Platform::from_bytes(text, "platforms/enzian.toml")?;
+        let own: Own = toml::from_str(include_str!("../enzian.toml"))?;
+        let Some(coherent) = common.coherent() else {
+            return Err(PlatformError::NotCoherent(common.name().to_owned()));
+        };
+        let cpu = &coherent.cpu;
+        Ok(Self {
+            clock_ps: common.clock().period_ps.get(),
+            link: coherent.link.clone(),
+            cache: CacheFigures {
+                bytes: cpu.cache_bytes,
+                ways: cpu.cache_ways,
+                evict_ahead: cpu.evict_ahead,
+                accesses_per_cycle: cpu.accesses_per_cycle,
+            },
+            memory: own.memory,
+            two_cpus: own.two_cpus,
+        })
     }
 
     /// The baseline's link.

@@ -1,7 +1,7 @@
 //! CPU, link and home, clocked together.
 
-use protocol::generate::{generate, GenerateError, Protocol};
-use protocol::spec::{parse, Spec, SpecError};
+use protocol::generate::Protocol;
+use protocol::spec::Spec;
 
 use crate::cache::{Cache, Unexpected};
 use crate::home::{Directory, HomeError};
@@ -49,12 +49,9 @@ pub enum SystemError {
     /// The platform file.
     #[error(transparent)]
     Platform(#[from] PlatformError),
-    /// The specification.
+    /// The protocol.
     #[error(transparent)]
-    Spec(#[from] Box<SpecError>),
-    /// The generator.
-    #[error(transparent)]
-    Generate(#[from] GenerateError),
+    Protocol(#[from] cpu::ProtocolError),
     /// Nothing ends any more.
     #[error("no progress in {cycles} cycles: {what}")]
     Stuck {
@@ -70,9 +67,7 @@ pub enum SystemError {
 /// # Errors
 /// [`SystemError`], if somebody breaks the file.
 pub fn mesi() -> Result<Protocol, SystemError> {
-    let text = include_str!("../../../protocols/mesi.protocol");
-    let spec = parse("protocols/mesi.protocol", text).map_err(Box::new)?;
-    Ok(generate(&spec, 1)?)
+    Ok(cpu::mesi()?)
 }
 
 /// CPU, link and home.

@@ -6,7 +6,8 @@
 mod figures;
 
 pub use figures::{
-    AddressMap, Clock, Controller, HostFigures, Memory, MemoryKind, MemoryTiming, PcieFigures,
+    AddressMap, Clock, Controller, CpuFigures, HostFigures, LinkFigures, Memory, MemoryKind,
+    MemoryTiming, PcieFigures,
 };
 
 use serde::Deserialize;
@@ -25,6 +26,15 @@ pub struct Platform {
     path: PathBuf,
 }
 
+/// The coherent side of a platform that has one.
+#[derive(Clone, Copy, Debug)]
+pub struct Coherent<'a> {
+    /// The link.
+    pub link: &'a LinkFigures,
+    /// The CPU.
+    pub cpu: &'a CpuFigures,
+}
+
 /// The file as it is written.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,6 +46,8 @@ struct Figures {
     memory: Vec<Memory>,
     pcie: PcieFigures,
     host: HostFigures,
+    link: Option<LinkFigures>,
+    cpu: Option<CpuFigures>,
 }
 
 /// Why a platform cannot be used.
@@ -205,6 +217,12 @@ impl Platform {
         &self.figures.pcie
     }
 
+    /// The coherent link and the CPU behind it, if the platform has them.
+    pub fn coherent(&self) -> Option<Coherent<'_>> {
+        let (link, cpu) = (self.figures.link.as_ref()?, self.figures.cpu.as_ref()?);
+        Some(Coherent { link, cpu })
+    }
+
     /// The host.
     pub fn host(&self) -> &HostFigures {
         &self.figures.host
@@ -249,6 +267,15 @@ fn check(figures: &Figures) -> Result<(), Broken> {
         memory.check(&format!("memory[{index}]"))?;
     }
     figures.pcie.check()?;
+    match (&figures.link, &figures.cpu) {
+        (Some(link), Some(cpu)) => {
+            link.check()?;
+            cpu.check()?;
+        }
+        (None, None) => {}
+        (Some(_), None) => return Err(broken("cpu", "absent", "a coherent link leads to a CPU")),
+        (None, Some(_)) => return Err(broken("link", "absent", "a CPU has a coherent link")),
+    }
     figures.host.check()
 }
 

@@ -105,6 +105,20 @@ pub enum Rule {
     /// A width that no port of a slot has.
     #[error("{0} bits: a port's data width is a power of two from 32 to 512")]
     DataWidth(u32),
+    /// A key that ports of the directory do not have.
+    #[error("a port of kind `axi4_home` or `line_operations` has a name and a kind only")]
+    CoherentPort,
+    /// A memory port without width or direction.
+    #[error("a port of kind `axi4` has `data_width` and `access`")]
+    MemoryPort,
+    /// Unequal numbers of both kinds.
+    #[error("{homes} ports `axi4_home` and {lines} `line_operations`: one of each a slice of the directory")]
+    CoherentPairs {
+        /// Home ports.
+        homes: usize,
+        /// Ports of line operations.
+        lines: usize,
+    },
     /// More ports than a slot has.
     #[error("{0} ports: a kernel has at most 8")]
     TooManyPorts(usize),

@@ -72,6 +72,11 @@ pub enum PortKind {
     /// An AXI4-Stream of one direction.
     #[serde(rename = "axi4_stream")]
     Axi4Stream,
+    /// An AXI4 subordinate of 512 bits that serves the lines of a slice of the directory.
+    #[serde(rename = "axi4_home")]
+    Axi4Home,
+    /// Line operations to a slice of the directory, and their acknowledgements.
+    LineOperations,
 }
 
 /// One stream port.
@@ -141,6 +146,11 @@ pub struct Manifest {
     /// Stream ports. The first into the kernel and the first out of it are the slot's stream pair 0, and
     /// so on.
     pub streams: Vec<StreamPort>,
+    /// Names of the home ports: one a slice of the directory, in its order; none: the kernel does not
+    /// stand behind it.
+    pub homes: Vec<String>,
+    /// Names of the ports for line operations, likewise.
+    pub lines: Vec<String>,
     /// Arguments.
     pub arguments: Vec<Argument>,
 }

@@ -53,7 +53,8 @@ struct RawKernel {
 struct RawPort {
     name: Spanned<String>,
     kind: PortKind,
-    data_width: Spanned<u32>,
+    #[serde(default)]
+    data_width: Option<Spanned<u32>>,
     #[serde(default)]
     access: Option<Spanned<AccessMode>>,
     #[serde(default)]
@@ -201,7 +202,15 @@ impl Reader<'_> {
         }
         let sources = self.sources(kernel.sources)?;
         let libraries = self.libraries(kernel.libraries)?;
-        let (ports, streams) = self.ports(raw.port)?;
+        let mut seen = HashSet::new();
+        let (coherent, others) = raw.port.into_iter().partition(|port| {
+            matches!(
+                port.get_ref().kind,
+                PortKind::Axi4Home | PortKind::LineOperations
+            )
+        });
+        let (ports, streams) = self.ports(others, &mut seen)?;
+        let (homes, lines) = self.coherent_ports(coherent, &mut seen)?;
         let arguments = self.arguments(raw.argument, first_argument(control), &ports)?;
         Ok(Manifest {
             name,
@@ -214,6 +223,8 @@ impl Reader<'_> {
             interrupt,
             ports,
             streams,
+            homes,
+            lines,
             arguments,
         })
     }
@@ -280,13 +291,43 @@ impl Reader<'_> {
             .collect()
     }
 
+    /// Home ports and ports of line operations, by name.
+    fn coherent_ports(
+        &self,
+        raw: Vec<Spanned<RawPort>>,
+        seen: &mut HashSet<String>,
+    ) -> Result<(Vec<String>, Vec<String>), KernelError> {
+        let (mut homes, mut lines) = (Vec::new(), Vec::new());
+        let mut last = 0..0;
+        for port in raw {
+            last = port.span();
+            let port = port.into_inner();
+            if port.data_width.is_some() || port.access.is_some() || port.direction.is_some() {
+                return Err(self.broken("port", last, Rule::CoherentPort));
+            }
+            let name = self.unique("port.name", port.name, seen)?;
+            match port.kind {
+                PortKind::Axi4Home => homes.push(name),
+                _ => lines.push(name),
+            }
+        }
+        if homes.len() != lines.len() {
+            let rule = Rule::CoherentPairs {
+                homes: homes.len(),
+                lines: lines.len(),
+            };
+            return Err(self.broken("port", last, rule));
+        }
+        Ok((homes, lines))
+    }
+
     /// Memory ports and stream ports, each in the order of the text.
     fn ports(
         &self,
         raw: Vec<Spanned<RawPort>>,
+        seen: &mut HashSet<String>,
     ) -> Result<(Vec<Port>, Vec<StreamPort>), KernelError> {
         let (mut ports, mut streams) = (Vec::new(), Vec::new());
-        let mut seen = HashSet::new();
         let count = |kind| {
             raw.iter()
                 .filter(|port| port.get_ref().kind == kind)
@@ -296,11 +337,18 @@ impl Reader<'_> {
         for port in raw {
             let span = port.span();
             let port = port.into_inner();
-            let name = self.unique("port.name", port.name, &mut seen)?;
-            let width = *port.data_width.get_ref();
+            let name = self.unique("port.name", port.name, seen)?;
+            let Some(data_width) = port.data_width else {
+                let rule = match port.kind {
+                    PortKind::Axi4Stream => Rule::StreamPortDirection,
+                    _ => Rule::MemoryPort,
+                };
+                return Err(self.broken("port", span, rule));
+            };
+            let width = *data_width.get_ref();
             let wrong_width = |rule| {
                 let key = "port.data_width";
-                Err(self.broken(key, port.data_width.span(), rule))
+                Err(self.broken(key, data_width.span(), rule))
             };
             match (port.kind, port.access, port.direction) {
                 (PortKind::Axi4, Some(access), None) => {
@@ -332,7 +380,7 @@ impl Reader<'_> {
                         data_width: width,
                     });
                 }
-                (PortKind::Axi4, _, _) => {
+                (PortKind::Axi4 | PortKind::Axi4Home | PortKind::LineOperations, _, _) => {
                     return Err(self.broken("port", span, Rule::PortAccess));
                 }
                 (PortKind::Axi4Stream, _, _) => {

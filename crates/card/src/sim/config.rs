@@ -39,6 +39,56 @@ pub enum ChannelPolicy {
     RoundRobin,
 }
 
+/// The directory of a shell that keeps a CPU's copies of lines coherent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DirectoryConfig {
+    /// Link channel pairs: 1 or 2.
+    pub slices: u8,
+    /// Units of a slice, a power of two from 2 to 32.
+    pub units: u8,
+    /// Sets of a unit, a power of two.
+    pub sets: u16,
+    /// Ways of a set, a power of two.
+    pub ways: u8,
+}
+
+impl DirectoryConfig {
+    /// One slice of two units for 1,024 lines: a model that is small and quick to build.
+    pub const SMALL: Self = Self {
+        slices: 1,
+        units: 2,
+        sets: 64,
+        ways: 8,
+    };
+
+    fn broken_rule(&self) -> Option<String> {
+        let Self {
+            slices,
+            units,
+            sets,
+            ways,
+        } = *self;
+        if !(1..=2).contains(&slices) {
+            return Some(format!("directory.slices = {slices}: 1 or 2 are possible"));
+        }
+        if !units.is_power_of_two() || !(2..=32).contains(&units) {
+            return Some(format!(
+                "directory.units = {units}: a power of two from 2 to 32 is possible"
+            ));
+        }
+        if !sets.is_power_of_two() || !ways.is_power_of_two() || sets < 2 || ways < 2 {
+            return Some(format!(
+                "directory.sets = {sets}, directory.ways = {ways}: powers of two from 2 on are possible"
+            ));
+        }
+        let places = u32::from(units) * u32::from(sets) * u32::from(ways);
+        (places > 1 << 16).then(|| {
+            format!("a directory of {places} lines a slice: 65536, what IDs of 16 bits name, is the most")
+        })
+    }
+}
+
 /// Mirror of `shell_cfg_t`; the defaults are those of `DefaultShellCfg`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -80,6 +130,8 @@ pub struct ShellConfig {
     pub read_buffer_rows: u16,
     /// Rows of a port's write buffer.
     pub write_buffer_rows: u16,
+    /// The directory, if there is one.
+    pub directory: Option<DirectoryConfig>,
 }
 
 impl Default for ShellConfig {
@@ -114,11 +166,21 @@ impl Default for ShellConfig {
             look_ahead: 8,
             read_buffer_rows: 512,
             write_buffer_rows: 256,
+            directory: None,
         }
     }
 }
 
 impl ShellConfig {
+    /// A small shell with a directory: one slot with one memory port, and [`DirectoryConfig::SMALL`].
+    pub fn coherent() -> Self {
+        Self {
+            ports_per_slot: 1,
+            directory: Some(DirectoryConfig::SMALL),
+            ..Self::default()
+        }
+    }
+
     /// L1 TLBs that a lane can have.
     pub const MAX_L1S: usize = 4;
 
@@ -183,6 +245,8 @@ impl ShellConfig {
                 "dma_share = {}: 1 to 15 are possible",
                 self.dma_share
             ))
+        } else if let Some(rule) = self.directory.and_then(|directory| directory.broken_rule()) {
+            Some(rule)
         } else {
             self.broken_rule_of_translation()
         }
@@ -238,6 +302,24 @@ impl ShellConfig {
         format!("'{{{}default: tmb_pkg::NoL1}}", present.collect::<String>())
     }
 
+    fn directory_to_system_verilog(&self) -> String {
+        let Some(directory) = self.directory else {
+            return "tmb_pkg::NoDirectory".to_owned();
+        };
+        let DirectoryConfig {
+            slices,
+            units,
+            sets,
+            ways,
+        } = directory;
+        format!("'{{Slices: {slices}, UnitsPerSlice: {units}, SetsPerUnit: {sets}, Ways: {ways}}}")
+    }
+
+    /// Link channel pairs; 0 without a directory.
+    pub fn slices(&self) -> u8 {
+        self.directory.map_or(0, |directory| directory.slices)
+    }
+
     /// The configuration as a SystemVerilog assignment pattern.
     pub fn to_system_verilog(&self) -> String {
         let translator = match self.translator {
@@ -268,6 +350,7 @@ impl ShellConfig {
             ("LookAhead", self.look_ahead.to_string()),
             ("ReadBufferRows", self.read_buffer_rows.to_string()),
             ("WriteBufferRows", self.write_buffer_rows.to_string()),
+            ("Directory", self.directory_to_system_verilog()),
         ];
         let fields: Vec<String> = fields
             .iter()

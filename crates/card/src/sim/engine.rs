@@ -11,12 +11,14 @@ use super::bar_port::{BarPort, ReadAnswer};
 use super::build::BuildError;
 use super::clocked::Clocked;
 use super::host_port::HostPort;
+use super::link_port::LinkPort;
 use super::memory_port::MemoryPort;
 use super::model::{Instance, ModelFailure, Pin};
 use super::observer::{PortObserver, StreamObserver};
 use super::slot::{quieten, KernelSlot, SlotPlace};
 use super::trace::Probe;
 use crate::{CardError, SlotId};
+use cpu::history::History;
 use timing::pcie::Link;
 use units::Picoseconds;
 
@@ -43,6 +45,8 @@ impl ClockDomain {
 pub(crate) enum Notice {
     /// The interrupt reaches the host at this time.
     Interrupt(Picoseconds),
+    /// Accesses of the coherent CPU ended.
+    AccessDone,
     /// A kernel ended itself; its slot is empty now.
     KernelFailed(SlotId, String),
 }
@@ -73,6 +77,8 @@ pub(crate) struct Engine {
     slots: Vec<Option<KernelSlot>>,
     ports_per_slot: u32,
     pairs_per_slot: u32,
+    slices: u32,
+    coherent: Option<LinkPort>,
     memories: Vec<MemoryPort>,
     observers: Vec<PortObserver>,
     stream_observers: Vec<StreamObserver>,
@@ -94,6 +100,10 @@ pub(crate) struct Parts {
     pub(crate) slots: u32,
     pub(crate) ports_per_slot: u32,
     pub(crate) pairs_per_slot: u32,
+    /// Slices of the directory; 0 without one.
+    pub(crate) slices: u32,
+    /// The coherent link and the CPU, if the card has them.
+    pub(crate) coherent: Option<LinkPort>,
     pub(crate) memories: Vec<MemoryPort>,
     /// For a timeline; else none.
     pub(crate) probes: Vec<Probe>,
@@ -117,6 +127,7 @@ impl Engine {
             slots,
             ports_per_slot,
             pairs_per_slot,
+            slices,
             ..
         } = parts;
         let pin = |name: &str| {
@@ -136,6 +147,7 @@ impl Engine {
                         slot,
                         ports_per_slot,
                         pairs_per_slot,
+                        slices,
                     },
                 )?;
             }
@@ -155,6 +167,8 @@ impl Engine {
             slots: (0..slots).map(|_| None).collect(),
             ports_per_slot,
             pairs_per_slot,
+            slices,
+            coherent: parts.coherent,
             memories: parts.memories,
             observers,
             stream_observers,
@@ -204,6 +218,15 @@ impl Engine {
         self.shell.evaluated
     }
 
+    pub(crate) fn coherent(&mut self) -> Option<&mut LinkPort> {
+        self.coherent.as_mut()
+    }
+
+    pub(crate) fn line_history(&self) -> History {
+        let link = self.coherent.as_ref();
+        link.map_or_else(History::default, LinkPort::history)
+    }
+
     pub(crate) fn memories(&self) -> &[MemoryPort] {
         &self.memories
     }
@@ -225,6 +248,7 @@ impl Engine {
             slot: slot.0.into(),
             ports_per_slot: self.ports_per_slot,
             pairs_per_slot: self.pairs_per_slot,
+            slices: self.slices,
         }
     }
 
@@ -319,6 +343,7 @@ impl Engine {
             .iter()
             .map(MemoryPort::next_event)
             .chain([self.host.next_event(), self.bar.next_event()])
+            .chain(self.coherent.iter().map(|link| link.next_event(self.now)))
             .flatten()
             .min()
     }
@@ -351,6 +376,12 @@ impl Engine {
         }
         active |= self.host.sample(at, &mut *self.link, &self.map);
         active |= self.bar.sample(at);
+        if let Some(link) = &mut self.coherent {
+            active |= link.sample(at)?;
+            if link.has_done() {
+                self.notices.push(Notice::AccessDone);
+            }
+        }
         for observer in &mut self.observers {
             observer.observe(1);
         }
@@ -386,6 +417,9 @@ impl Engine {
         }
         changed |= self.host.drive(at);
         changed |= self.bar.drive(at);
+        if let Some(link) = &mut self.coherent {
+            changed |= link.drive(at);
+        }
         if changed {
             self.shell.touch();
         }

@@ -3,6 +3,7 @@
 use super::build::{BuildError, Direction, ModelInfo, ModelPort};
 use super::signals::{
     Need, Signal, AXI4, AXI4_IGNORED, AXI4_STREAM, AXI4_STREAM_IGNORED, CONTROL, CONTROL_IGNORED,
+    HOME, LINE,
 };
 use crate::kernel::{AccessMode, ControlProtocol, Manifest, ResetPolarity, StreamPort};
 use crate::stream::{StreamDirection, StreamId};
@@ -27,6 +28,10 @@ pub(crate) struct KernelInterface {
     pub(crate) ports: Vec<Vec<Bound>>,
     /// The stream ports, in the manifest's order; every signal of [`AXI4_STREAM`] each.
     pub(crate) streams: Vec<(StreamId, Vec<Bound>)>,
+    /// One list a slice of the directory; every signal of [`HOME`].
+    pub(crate) homes: Vec<Vec<Bound>>,
+    /// One list a slice of the directory; every signal of [`LINE`].
+    pub(crate) lines: Vec<Vec<Bound>>,
     /// Every signal of [`CONTROL`], unless the kernel has no control port.
     pub(crate) control: Option<Vec<Bound>>,
     /// The reset port.
@@ -79,10 +84,22 @@ impl KernelInterface {
             .filter_map(|port| Some((port, manifest.stream(&port.name)?.1)))
             .map(|(port, stream)| Ok((stream, matcher.stream_port(port)?)))
             .collect::<Result<_, _>>()?;
+        let homes = manifest
+            .homes
+            .iter()
+            .map(|name| matcher.bus(name, HOME, false, "serves the directory's lines"))
+            .collect::<Result<_, _>>()?;
+        let lines = manifest
+            .lines
+            .iter()
+            .map(|name| matcher.bus(name, LINE, true, "sends line operations"))
+            .collect::<Result<_, _>>()?;
         matcher.nothing_left()?;
         Ok(Self {
             ports,
             streams,
+            homes,
+            lines,
             control,
             reset,
             interrupt,
@@ -262,6 +279,40 @@ impl<'a> Matcher<'a> {
             bound.push((signal, port.cloned()));
         }
         for ignored in AXI4_STREAM_IGNORED {
+            self.take(&format!("{name}_{ignored}"));
+        }
+        Ok(bound)
+    }
+
+    /// A bus of the directory's side; `driven`: the kernel drives the `manager` signals.
+    fn bus(
+        &mut self,
+        name: &str,
+        signals: &'static [Signal],
+        driven: bool,
+        what: &str,
+    ) -> Result<Vec<Bound>, BuildError> {
+        let mut bound = Vec::with_capacity(signals.len());
+        for signal in signals {
+            let full = format!("{name}_{}", signal.name);
+            let port = self.take(&full);
+            if let Some(port) = port {
+                // A kernel may look at the low bits of an address alone.
+                let narrowest = match signal.name.ends_with("addr") {
+                    true => 1,
+                    false => signal.width,
+                };
+                let direction = direction_at_kernel(signal.manager == driven);
+                self.check(port, narrowest..=signal.width, direction)?;
+            } else if signal.need == Need::Bus {
+                return Err(self.mismatch(format!(
+                    "module {} has no port `{full}`: the manifest says that port {name} {what}",
+                    self.top
+                )));
+            }
+            bound.push((signal, port.cloned()));
+        }
+        for ignored in AXI4_IGNORED {
             self.take(&format!("{name}_{ignored}"));
         }
         Ok(bound)

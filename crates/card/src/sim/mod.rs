@@ -16,6 +16,7 @@ mod engine;
 mod host_port;
 mod interface;
 mod kernel_model;
+mod link_port;
 mod memory_port;
 mod model;
 mod observer;
@@ -27,7 +28,7 @@ mod store;
 mod trace;
 
 pub use card::{ProgressCallback, SimCard};
-pub use config::{ChannelPolicy, L1Config, ShellConfig, Translator};
+pub use config::{ChannelPolicy, DirectoryConfig, L1Config, ShellConfig, Translator};
 pub use kernel_model::{build_kernel, check_kernel, kernel_ports};
 pub use model::{Instance, Model, ModelFailure};
 pub use options::{home, platform_directories, SimOptions, WaveStart, Waves};

@@ -1,4 +1,5 @@
-//! The signals of AXI4 and AXI4-Lite as the slot boundary has them, in one place.
+//! The signals of AXI4, AXI4-Lite and line operations as the slot boundary has them, and those of the
+//! coherent link, in one place.
 
 /// A signal of a bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +122,88 @@ pub(crate) const AXI4_STREAM: &[Signal] = &[
 
 /// Signals of AXI4-Stream that a kernel may have and the shell does not: ignored, or held low.
 pub(crate) const AXI4_STREAM_IGNORED: &[&str] = &["tstrb", "tid", "tdest", "tuser"];
+
+/// AXI4 of a home port, the shell being the manager: `manager` signals are driven by the shell. A kernel
+/// may ignore what is always the same.
+pub(crate) const HOME: &[Signal] = &[
+    signal("arid", 16, true, 0, Need::Bus),
+    signal("araddr", 64, true, 0, Need::Bus),
+    signal("arlen", 8, true, 0, Need::Optional),
+    signal("arsize", 3, true, 0, Need::Optional),
+    signal("arburst", 2, true, 0, Need::Optional),
+    signal("arvalid", 1, true, 0, Need::Bus),
+    signal("arready", 1, false, 0, Need::Bus),
+    signal("rid", 16, false, 0, Need::Bus),
+    signal("rdata", 512, false, 0, Need::Bus),
+    signal("rresp", 2, false, 0, Need::Optional),
+    signal("rlast", 1, false, 0, Need::Bus),
+    signal("rvalid", 1, false, 0, Need::Bus),
+    signal("rready", 1, true, 0, Need::Bus),
+    signal("awid", 16, true, 0, Need::Bus),
+    signal("awaddr", 64, true, 0, Need::Bus),
+    signal("awlen", 8, true, 0, Need::Optional),
+    signal("awsize", 3, true, 0, Need::Optional),
+    signal("awburst", 2, true, 0, Need::Optional),
+    signal("awvalid", 1, true, 0, Need::Bus),
+    signal("awready", 1, false, 0, Need::Bus),
+    signal("wdata", 512, true, 0, Need::Bus),
+    signal("wstrb", 64, true, 0, Need::Bus),
+    signal("wlast", 1, true, 0, Need::Optional),
+    signal("wvalid", 1, true, 0, Need::Bus),
+    signal("wready", 1, false, 0, Need::Bus),
+    signal("bid", 16, false, 0, Need::Bus),
+    signal("bresp", 2, false, 0, Need::Optional),
+    signal("bvalid", 1, false, 0, Need::Bus),
+    signal("bready", 1, true, 0, Need::Bus),
+];
+
+/// Line operations: requests driven by the kernel (`manager`), acknowledgements by the shell.
+pub(crate) const LINE: &[Signal] = &[
+    signal("req_valid", 1, true, 0, Need::Bus),
+    signal("req_ready", 1, false, 0, Need::Bus),
+    signal("req_operation", 3, true, 0, Need::Bus),
+    signal("req_tag", 6, true, 0, Need::Bus),
+    signal("req_line", 33, true, 0, Need::Bus),
+    signal("req_parts", 4, true, 0, Need::Optional),
+    signal("req_row", 512, true, 0, Need::Optional),
+    signal("req_last", 1, true, 1, Need::Optional),
+    signal("ack_valid", 1, false, 0, Need::Bus),
+    signal("ack_ready", 1, true, 1, Need::Bus),
+    signal("ack_tag", 6, false, 0, Need::Bus),
+    signal("ack_row", 512, false, 0, Need::Optional),
+    signal("ack_last", 1, false, 0, Need::Optional),
+];
+
+/// The link to the CPU at the shell: (name, width, into the shell).
+pub(crate) const LINK: &[(&str, u32, bool)] = &[
+    ("request_valid", 1, true),
+    ("request", 64, true),
+    ("request_data_valid", 1, true),
+    ("request_data_header", 64, true),
+    ("request_data_row", 512, true),
+    ("request_data_last", 1, true),
+    ("response_valid", 1, true),
+    ("response", 64, true),
+    ("response_data_valid", 1, true),
+    ("response_data_header", 64, true),
+    ("response_data_row", 512, true),
+    ("response_data_last", 1, true),
+    ("forward_ready", 1, true),
+    ("response_ready", 1, true),
+    ("response_data_ready", 1, true),
+    ("request_ready", 1, false),
+    ("request_data_ready", 1, false),
+    ("response_ready", 1, false),
+    ("response_data_ready", 1, false),
+    ("forward_valid", 1, false),
+    ("forward", 64, false),
+    ("response_valid", 1, false),
+    ("response", 64, false),
+    ("response_data_valid", 1, false),
+    ("response_data_header", 64, false),
+    ("response_data_row", 512, false),
+    ("response_data_last", 1, false),
+];
 
 /// Signals of AXI4 that a kernel may have and the shell does not: ignored.
 pub(crate) const AXI4_IGNORED: &[&str] = &[

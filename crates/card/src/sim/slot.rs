@@ -4,7 +4,7 @@ use super::build::BuildError;
 use super::clocked::Clocked;
 use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface};
 use super::model::{Instance, ModelFailure, NumberPin, Pin, Row};
-use super::signals::{Signal, AXI4, AXI4_STREAM, CONTROL};
+use super::signals::{Signal, AXI4, AXI4_STREAM, CONTROL, HOME, LINE};
 use crate::stream::StreamDirection;
 use units::Picoseconds;
 
@@ -98,6 +98,8 @@ pub(crate) struct SlotPlace {
     pub(crate) slot: u32,
     pub(crate) ports_per_slot: u32,
     pub(crate) pairs_per_slot: u32,
+    /// Slices of the directory; 0 without one.
+    pub(crate) slices: u32,
 }
 
 /// The shell's inputs from an empty slot: no requests, and every response is taken.
@@ -116,6 +118,15 @@ pub(crate) fn quieten(shell: &Instance, place: SlotPlace) -> Result<(), BuildErr
                 let group = stream_group(direction);
                 set_constant(shell, group, signal, element, signal.absent)?;
             }
+        }
+    }
+    for slice in 0..place.slices {
+        let element = place.slot * place.slices + slice;
+        for signal in HOME.iter().filter(|signal| !signal.manager) {
+            set_constant(shell, "home", signal, element, signal.absent)?;
+        }
+        for signal in LINE.iter().filter(|signal| signal.manager) {
+            set_constant(shell, "line", signal, element, signal.absent)?;
         }
     }
     for signal in CONTROL.iter().filter(|signal| !signal.manager) {
@@ -198,6 +209,18 @@ impl KernelSlot {
             for bound in bus {
                 let driven = stream_driven_by_kernel(bound.0, stream.direction);
                 join(stream_group(stream.direction), element, bound, driven)?;
+            }
+        }
+        for (index, bus) in interface.homes.iter().enumerate() {
+            let element = place.slot * place.slices + index as u32;
+            for bound in bus {
+                join("home", element, bound, !bound.0.manager)?;
+            }
+        }
+        for (index, bus) in interface.lines.iter().enumerate() {
+            let element = place.slot * place.slices + index as u32;
+            for bound in bus {
+                join("line", element, bound, bound.0.manager)?;
             }
         }
         for bound in interface.control.iter().flatten() {

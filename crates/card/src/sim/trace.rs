@@ -297,7 +297,11 @@ impl HostTrace {
                 let group = slot_group(&self.timeline, *slot);
                 self.timeline.instant(group, "closed", now, &[]);
             }
-            Event::HostWorkDone(_) | Event::TransferDone { .. } => {}
+            Event::DirectoryTrouble => {
+                self.timeline
+                    .instant(self.interrupts, "directory trouble", now, &[]);
+            }
+            Event::HostWorkDone(_) | Event::TransferDone { .. } | Event::AccessDone { .. } => {}
         }
     }
 

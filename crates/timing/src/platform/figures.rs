@@ -194,8 +194,129 @@ pub struct HostFigures {
     pub reconfigure_ps: Picoseconds,
 }
 
+/// A coherent link between CPU and card, both directions alike.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkFigures {
+    /// There and back, idle.
+    pub round_trip_ps: u64,
+    /// Line data of a direction, after framing.
+    pub payload_bytes_per_second: u64,
+    /// Wire rate, for messages without data.
+    pub header_bytes_per_second: u64,
+    /// Messages of a channel without data that may be under way.
+    pub header_credits: usize,
+    /// Messages of a channel with data that may be under way.
+    pub data_credits: usize,
+    /// A sender may be ahead of the wire by this much.
+    pub transmit_ps: u64,
+    /// Arrivals are spread over this time at random.
+    pub jitter_ps: u64,
+}
+
+/// The CPU of a coherent platform.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CpuFigures {
+    /// Last-level cache: capacity.
+    pub cache_bytes: u64,
+    /// Last-level cache: lines of a set.
+    pub cache_ways: usize,
+    /// Ways of a set that are emptied before a miss needs them.
+    pub evict_ahead: usize,
+    /// Accesses that all cores together start in a clock of the card.
+    pub accesses_per_cycle: usize,
+    /// A core's access that hits the last-level cache.
+    pub cache_hit_ps: Picoseconds,
+    /// A core's first-level cache: capacity.
+    pub l1_bytes: u64,
+    /// A core's access that hits it.
+    pub l1_hit_ps: Picoseconds,
+}
+
 /// Longest time that a figure may name: one second. Keeps every sum far from overflow.
 const LONGEST: Picoseconds = Picoseconds::new(1_000_000_000_000);
+
+impl LinkFigures {
+    pub(super) fn check(&self) -> Result<(), Broken> {
+        for (name, value, most) in [
+            ("round_trip_ps", self.round_trip_ps, LONGEST.get()),
+            (
+                "payload_bytes_per_second",
+                self.payload_bytes_per_second,
+                1 << 50,
+            ),
+            (
+                "header_bytes_per_second",
+                self.header_bytes_per_second,
+                1 << 50,
+            ),
+            ("header_credits", self.header_credits as u64, 1 << 16),
+            ("data_credits", self.data_credits as u64, 1 << 16),
+        ] {
+            let key = format!("link.{name}");
+            range(
+                key,
+                value,
+                1,
+                most,
+                "must be above zero, and no absurd number",
+            )?;
+        }
+        for (name, value) in [
+            ("transmit_ps", self.transmit_ps),
+            ("jitter_ps", self.jitter_ps),
+        ] {
+            let key = format!("link.{name}");
+            range(key, value, 0, LONGEST.get(), "must be at most one second")?;
+        }
+        Ok(())
+    }
+}
+
+impl CpuFigures {
+    pub(super) fn check(&self) -> Result<(), Broken> {
+        let ways = self.cache_ways as u64;
+        range("cpu.cache_ways", ways, 1, 64, "must be from 1 to 64")?;
+        let sets = self.cache_bytes / 128 / ways;
+        if sets == 0 || !sets.is_power_of_two() || sets * ways * 128 != self.cache_bytes {
+            return Err(broken(
+                "cpu.cache_bytes",
+                self.cache_bytes,
+                "must be 128 bytes times cpu.cache_ways times a power of two",
+            ));
+        }
+        let rule = "must be less than cpu.cache_ways";
+        range(
+            "cpu.evict_ahead",
+            self.evict_ahead as u64,
+            0,
+            ways - 1,
+            rule,
+        )?;
+        range(
+            "cpu.l1_bytes",
+            self.l1_bytes,
+            128,
+            1 << 30,
+            "must be at least a line",
+        )?;
+        for (name, value) in [
+            ("cpu.cache_hit_ps", self.cache_hit_ps),
+            ("cpu.l1_hit_ps", self.l1_hit_ps),
+        ] {
+            range(name, value.get(), 1, LONGEST.get(), "must be above zero")?;
+        }
+        let starts = self.accesses_per_cycle as u64;
+        range(
+            "cpu.accesses_per_cycle",
+            starts,
+            1,
+            64,
+            "must be from 1 to 64",
+        )
+    }
+}
 
 impl Clock {
     pub(super) fn check(&self) -> Result<(), Broken> {

@@ -6,7 +6,7 @@
 use super::ports::Direction;
 use crate::sim::config::ShellConfig;
 use crate::sim::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface, CLOCK};
-use crate::sim::signals::{AXI4, AXI4_STREAM, CONTROL};
+use crate::sim::signals::{AXI4, AXI4_STREAM, CONTROL, HOME, LINE, LINK};
 use crate::stream::{StreamDirection, StreamId};
 use std::fmt::Write;
 
@@ -118,6 +118,19 @@ fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
         add("ctl_", signal.name, signal.width, !signal.manager, slots);
     }
     add("slot_", "interrupt", 1, true, slots);
+    if config.slices() != 0 {
+        let slices = u32::from(config.slices());
+        for &(name, width, input) in LINK {
+            add("link_", name, width, input, Some(slices));
+        }
+        let homes = Some(slices * u32::from(config.slots));
+        for signal in HOME {
+            add("home_", signal.name, signal.width, !signal.manager, homes);
+        }
+        for signal in LINE {
+            add("line_", signal.name, signal.width, signal.manager, homes);
+        }
+    }
     for (name, input, elements) in [("rst_ni", true, None), ("slot_rst_no", false, slots)] {
         ports.push(ShellPort {
             name: name.to_owned(),
@@ -181,6 +194,9 @@ fn instantiate_shell(
             connections.push(format!("    .{group}_{}_{side}({value})", signal.name));
         }
     }
+    if config.slices() == 0 {
+        connections.extend(without_directory());
+    }
     let _ = write!(
         text,
         "  localparam tmb_pkg::shell_cfg_t Cfg = {};\n\n  tmb_shell #(\n    .Cfg(Cfg)\n  ) \
@@ -188,6 +204,24 @@ fn instantiate_shell(
         config.to_system_verilog(),
         connections.join(",\n")
     );
+}
+
+/// What goes to the ports that a shell without directory does not use.
+fn without_directory() -> Vec<String> {
+    let link = LINK.iter().map(|&(name, _, input)| ("link", name, input));
+    let home = HOME
+        .iter()
+        .map(|signal| ("home", signal.name, !signal.manager));
+    let line = LINE
+        .iter()
+        .map(|signal| ("line", signal.name, signal.manager));
+    link.chain(home)
+        .chain(line)
+        .map(|(prefix, name, input)| match input {
+            true => format!("    .{prefix}_{name}_i('{{default: '0}})"),
+            false => format!("    .{prefix}_{name}_o()"),
+        })
+        .collect()
 }
 
 /// The top with shell and kernel, for a configuration of one slot.

@@ -104,11 +104,23 @@ impl Wrapper {
                 (*stream, outside)
             })
             .collect();
+        let mut beside = |names: &[String], buses: &[Vec<Bound>]| -> Vec<Vec<Bound>> {
+            let pass = |(name, bus): (&String, &Vec<Bound>)| {
+                bus.iter()
+                    .map(|bound| module.pass_bound(name, bound))
+                    .collect()
+            };
+            names.iter().zip(buses).map(pass).collect()
+        };
+        let homes = beside(&manifest.homes, &kernel.homes);
+        let lines = beside(&manifest.lines, &kernel.lines);
         Self {
             text: module.text(&manifest.top),
             interface: KernelInterface {
                 ports,
                 streams,
+                homes,
+                lines,
                 control,
                 reset: Some(reset),
                 interrupt,

@@ -27,7 +27,7 @@ pub(super) fn monolithic_design(
     let interface = slot.interface(kernel, &info)?;
     let shell = &options.shell;
     let memory_ports = shell.ports_per_slot - shell.streams_per_slot;
-    fits(kernel, memory_ports, shell.streams_per_slot)?;
+    fits(kernel, memory_ports, shell.streams_per_slot, shell.slices())?;
     let mut text = slot.design.generated.clone().unwrap_or_default();
     text += &top::monolithic_top(&options.shell, &slot.design.top, &interface);
     let mut shell_files = options.shell_file_set()?;
@@ -50,8 +50,28 @@ pub(super) fn monolithic_design(
     })
 }
 
-/// Whether a slot with so many AXI4 ports and stream pairs can hold the kernel.
-pub(super) fn fits(kernel: &KernelPackage, memory_ports: u8, pairs: u8) -> Result<(), BuildError> {
+/// Whether a slot with so many AXI4 ports and stream pairs, behind a directory of so many slices, can hold
+/// the kernel.
+pub(super) fn fits(
+    kernel: &KernelPackage,
+    memory_ports: u8,
+    pairs: u8,
+    slices: u8,
+) -> Result<(), BuildError> {
+    let homes = kernel.manifest.homes.len();
+    if homes != 0 && homes != usize::from(slices) {
+        return Err(BuildError::Unsupported {
+            kernel: kernel.manifest.name.clone(),
+            rule: match slices {
+                0 => "it stands behind a directory and this shell has none: open the card with a shell \
+                      with [directory]"
+                    .to_owned(),
+                _ => format!(
+                    "it has {homes} home ports and the directory of this shell {slices} slices: one each"
+                ),
+            },
+        });
+    }
     let ports = kernel.manifest.ports.len();
     let needed = kernel.manifest.stream_pairs();
     let rule = if ports > memory_ports.into() {

@@ -12,7 +12,10 @@ impl SimCard {
     /// The earliest thing that happens in the host by itself.
     pub(super) fn next_host_event(&self) -> Option<Picoseconds> {
         let work = self.works.first_key_value().map(|((at, _), _)| *at);
-        [self.wakes_at, work].into_iter().flatten().min()
+        [self.wakes_at, work, self.next_access()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Runs until `until`, an event (if `events`), or the answer to a register read. Handles what
@@ -47,6 +50,7 @@ impl SimCard {
                         self.wakes_at = Some(self.host_model.wake(arrives));
                     }
                 }
+                Notice::AccessDone => self.collect_accesses(),
                 Notice::KernelFailed(slot, reason) => {
                     let event = Event::KernelFailed { slot, reason };
                     if let Some(trace) = &mut self.trace {
@@ -68,6 +72,7 @@ impl SimCard {
             }
             self.events.push(Event::HostWorkDone(entry.remove()));
         }
+        self.end_accesses(now);
         if self.wakes_at.is_some_and(|at| at <= now) {
             self.engine.host.make_visible(now);
             let first = self.events.len();

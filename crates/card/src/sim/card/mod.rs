@@ -1,5 +1,6 @@
 //! [`SimCard`]: the `Card` contract on top of the engine.
 
+mod coherent;
 mod designs;
 mod driver;
 mod host;
@@ -9,6 +10,7 @@ use super::build::{Builder, Progress};
 use super::config::Translator;
 use super::engine::{ClockDomain, Engine, Notice, Parts, Stop};
 use super::kernel_model::build_for_slot;
+use super::link_port::LinkPort;
 use super::memory_port::MemoryPort;
 use super::model::{Instance, Model};
 use super::options::{SimOptions, WaveStart, Waves, SHELL};
@@ -16,6 +18,7 @@ use super::rings::{CommandRing, EventRing};
 use super::slot::KernelSlot;
 use super::store::Store;
 use super::trace::{HostTrace, Probe};
+use crate::coherent::{AccessId, LineAccess, LineBytes};
 use crate::command::{Command, QueueId};
 use crate::event::Event;
 use crate::guard::SlotStatus;
@@ -24,6 +27,7 @@ use crate::memory::HostMemory;
 use crate::registers as reg;
 use crate::stream::{self, StreamId, StreamState, Transfer};
 use crate::{Card, CardDescription, CardError, HostWork, SlotId, Statistics, WorkId};
+use cpu::history::History;
 use designs::{fits, monolithic_design, shell_design};
 use statistics::Counters;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +49,8 @@ pub type ProgressCallback = Box<dyn FnMut(Progress) + Send>;
 /// A simulated card: the shell's RTL and kernels' RTL, Verilated, in deterministic virtual time.
 pub struct SimCard {
     description: CardDescription,
+    /// Of the directory; 0 without one.
+    slices: u8,
     builder: Builder,
     home: PathBuf,
     waves: Option<Waves>,
@@ -62,6 +68,8 @@ pub struct SimCard {
     interrupts: u64,
     /// Host work by the time it ends.
     works: BTreeMap<(Picoseconds, u64), WorkId>,
+    /// Ends of accesses of the coherent CPU that are known, by time.
+    accesses: BTreeMap<(Picoseconds, AccessId), Box<LineBytes>>,
     next_work: u64,
     running: BTreeSet<SlotId>,
     stripes: Vec<Stripe>,
@@ -126,6 +134,12 @@ impl SimCard {
             None => Vec::new(),
         };
         let clock = options.platform.clock();
+        let coherent = match (config.directory, options.platform.coherent()) {
+            (Some(_), Some(platform)) => {
+                Some(LinkPort::new(&shell, config, platform, clock.period_ps)?)
+            }
+            _ => None,
+        };
         let engine = Engine::new(Parts {
             clock: ClockDomain {
                 period: clock.period_ps,
@@ -135,6 +149,8 @@ impl SimCard {
             slots: config.slots.into(),
             ports_per_slot: config.ports_per_slot.into(),
             pairs_per_slot: config.streams_per_slot.into(),
+            slices: config.slices().into(),
+            coherent,
             memories,
             probes,
             link: Box::new(PcieLink::new(options.platform.pcie())),
@@ -160,8 +176,10 @@ impl SimCard {
             l1_sizes: config.l1_sizes(),
             clock_period: clock.period_ps,
         };
+        let slices = config.slices();
         let mut card = Self {
             description,
+            slices,
             builder,
             home: options.home,
             waves: options.waves,
@@ -178,6 +196,7 @@ impl SimCard {
             last_interrupt: Picoseconds::ZERO,
             interrupts: 0,
             works: BTreeMap::new(),
+            accesses: BTreeMap::new(),
             next_work: 0,
             running: BTreeSet::new(),
             stripes: vec![Stripe::NONE; config.spaces.into()],
@@ -254,7 +273,12 @@ impl Card for SimCard {
             };
         }
         let memory_ports = self.description.memory_ports_per_slot();
-        fits(kernel, memory_ports, self.description.streams_per_slot)?;
+        fits(
+            kernel,
+            memory_ports,
+            self.description.streams_per_slot,
+            self.slices,
+        )?;
         let waves = self.waves.as_ref().filter(|waves| waves.kernels);
         let builder = waves.map_or_else(|| self.builder.clone(), |_| self.builder.with_waves());
         let (built, interface) = build_for_slot(&builder, kernel, &self.home, &mut self.progress)?;
@@ -450,6 +474,21 @@ impl Card for SimCard {
         self.description.check_stripe(stripe)?;
         self.stripes[usize::from(asid.get())] = stripe;
         Ok(())
+    }
+
+    fn access(&mut self, access: LineAccess) -> Result<AccessId, CardError> {
+        self.check_alive()?;
+        access.check()?;
+        self.start_access(&access)
+    }
+
+    fn record_lines(&mut self, history: History) -> Result<(), CardError> {
+        self.link()?.record(history);
+        Ok(())
+    }
+
+    fn line_history(&self) -> History {
+        self.engine.line_history()
     }
 
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {

@@ -66,6 +66,17 @@ pub fn write_parts(data: &mut Data, mask: u8, stamp: u64) {
     }
 }
 
+/// Writes the bytes of `mask`, one bit a byte in the order of memory.
+pub fn write_bytes(data: &mut Data, mask: u128, from: &Data) {
+    for (word, (to, from)) in data.iter_mut().zip(from).enumerate() {
+        let strobes = (mask >> (8 * word)) as u8;
+        for byte in (0..8).filter(|byte| strobes >> byte & 1 == 1) {
+            let place = 0xff << (8 * byte);
+            *to = *to & !place | from & place;
+        }
+    }
+}
+
 /// Copies the parts of `mask`.
 pub fn merge_parts(data: &mut Data, mask: u8, from: &Data) {
     for part in (0..PARTS).filter(|part| mask >> part & 1 == 1) {
@@ -79,6 +90,14 @@ pub fn merge_parts(data: &mut Data, mask: u8, from: &Data) {
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn bytes_go_where_the_mask_says() {
+        let mut data = [0; WORDS];
+        write_bytes(&mut data, 0b101 | 1 << 127, &[u64::MAX; WORDS]);
+        assert_eq!((data[0], data[15]), (0xff_00ff, 0xff << 56));
+        assert!(data[1..15].iter().all(|word| *word == 0));
+    }
 
     #[test]
     fn fold_is_a_bijection() {

@@ -9,8 +9,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::line::BYTES;
 use crate::message::Message;
-use crate::platform::LinkFigures;
 use crate::random::Random;
+use timing::platform::LinkFigures;
 
 /// Bytes of a message without data.
 pub const HEADER_BYTES: u64 = 8;
@@ -118,8 +118,8 @@ impl Link {
         self.lanes[lane].has_credit(now) && self.busy < now + self.ahead
     }
 
-    /// Sends a message; the caller asked [`can_send`](Self::can_send).
-    pub fn send(&mut self, lane: usize, now: u64, message: Message) {
+    /// Sends a message; the caller asked [`can_send`](Self::can_send). Returns when it arrives.
+    pub fn send(&mut self, lane: usize, now: u64, message: Message) -> u64 {
         let length = if message.data.is_some() {
             self.data_ps
         } else {
@@ -136,6 +136,7 @@ impl Link {
         let lane = &mut self.lanes[lane];
         lane.take_credit(now);
         lane.flights.push(Reverse(flight));
+        arrival
     }
 
     /// The message that the receiver sees at the end of a lane.
@@ -165,6 +166,14 @@ impl Link {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lanes.iter().all(|lane| lane.flights.is_empty())
+    }
+
+    /// Nothing is under way, every credit is back and the wire is free: what a sender may do does not
+    /// change any more.
+    #[must_use]
+    pub fn is_settled(&self, now: u64) -> bool {
+        let back = |lane: &Lane| lane.returning.back().is_none_or(|&back| back <= now);
+        self.busy <= now && self.is_empty() && self.lanes.iter().all(back)
     }
 
     /// Number of lanes.

@@ -9,7 +9,7 @@ use protocol::generate::Protocol;
 use protocol::machine::CacheEvent;
 use protocol::spec::{AccessKind, MsgId, Trigger};
 
-use crate::line::{merge_parts, write_parts, Data, FoldedLine, WORDS};
+use crate::line::{merge_parts, write_bytes, write_parts, Data, FoldedLine, WORDS};
 use crate::message::Message;
 
 /// Numbers of requests that a slice's CPU side may have under way.
@@ -27,6 +27,13 @@ pub enum Access {
         /// The value.
         stamp: u64,
     },
+    /// Write these bytes of the line.
+    StoreBytes {
+        /// One bit a byte.
+        mask: u128,
+        /// The bytes, at their places.
+        data: Data,
+    },
     /// Hint: the line will be read.
     PrefetchShared,
     /// Hint: the line will be written.
@@ -40,6 +47,18 @@ pub enum Access {
         /// The value.
         stamp: u64,
     },
+}
+
+impl Access {
+    /// Does a store to a line that the cache may write; whether there is one to do.
+    fn write(self, line: &mut Data) -> bool {
+        match self {
+            Self::Store { parts, stamp } => write_parts(line, parts, stamp),
+            Self::StoreBytes { mask, data } => write_bytes(line, mask, &data),
+            _ => return false,
+        }
+        true
+    }
 }
 
 /// What became of an access.
@@ -138,7 +157,7 @@ impl Cache {
         let rights = spec.state(about.copy);
         let hit = match access {
             Access::Load | Access::PrefetchShared | Access::PrefetchExclusive => rights.read,
-            Access::Store { .. } => rights.write,
+            Access::Store { .. } | Access::StoreBytes { .. } => rights.write,
             Access::UncachedRead | Access::UncachedWrite { .. } => false,
         };
         if hit {
@@ -149,7 +168,7 @@ impl Cache {
                 let trigger = spec.upgrades[usize::from(rule)].trigger;
                 match access {
                     Access::Load | Access::PrefetchShared => trigger == Trigger::Load,
-                    Access::Store { .. } => trigger == Trigger::Store,
+                    Access::Store { .. } | Access::StoreBytes { .. } => trigger == Trigger::Store,
                     Access::PrefetchExclusive => trigger == Trigger::Prefetch,
                     _ => false,
                 }
@@ -226,8 +245,7 @@ impl Cache {
             return Outcome::Busy;
         };
         entry.used = clock;
-        if let Access::Store { parts, stamp } = access {
-            write_parts(&mut entry.data, parts, stamp);
+        if access.write(&mut entry.data) {
             let store = machine.column(CacheEvent::Store);
             if let Some(step) = store.and_then(|column| machine.step(entry.state, column)) {
                 entry.state = step.next;
@@ -304,9 +322,8 @@ impl Cache {
             merge_parts(&mut entry.data, message.parts, &data);
         }
         if let (Some(entry), true) = (self.lines.get_mut(&line.0), step.store) {
-            if let Access::Store { parts, stamp } = entry.access {
-                write_parts(&mut entry.data, parts, stamp);
-            }
+            let access = entry.access;
+            access.write(&mut entry.data);
         }
         if !forward {
             if let Some(entry) = self.lines.get(&line.0) {
@@ -359,6 +376,26 @@ impl Cache {
         self.lines
             .get(&line.0)
             .is_some_and(|entry| copy(entry) != 0)
+    }
+
+    /// What the cache holds of a line, as far as the cores may use it.
+    #[must_use]
+    pub fn copy(&self, line: FoldedLine) -> Option<&Data> {
+        let entry = self.lines.get(&line.0)?;
+        self.has_copy(line).then_some(&*entry.data)
+    }
+
+    /// The name of a line's state in the protocol.
+    #[must_use]
+    pub fn state(&self, line: FoldedLine) -> &str {
+        let state = self.lines.get(&line.0).map_or(0, |entry| entry.state);
+        &self.protocol.cache.states[state].name
+    }
+
+    /// The protocol.
+    #[must_use]
+    pub fn protocol(&self) -> &Protocol {
+        &self.protocol
     }
 
     /// Lines with a state.

@@ -1,0 +1,344 @@
+//! The coherent link at the shell, and the CPU at its other end: surroundings like memory and host.
+//!
+//! At an edge, [`LinkPort::sample`] delivers what has arrived at the CPU, sends what the CPU says, and
+//! takes what crosses the pins; [`LinkPort::drive`] sets the pins for the next edge. While anything is
+//! on the link, no edge is passed over; an access that waits for the card alone costs nothing.
+
+mod pins;
+mod witness;
+
+use super::build::BuildError;
+use super::config::ShellConfig;
+use super::model::Instance;
+use crate::coherent::{AccessId, AccessKind, LineAccess, LineBytes, CORES, LINE_BYTES};
+use crate::CardError;
+use cpu::cache::{Access, Cache, Outcome};
+use cpu::core::Core;
+use cpu::history::{History, Party, Step};
+use cpu::line::{Data, FoldedLine, PlainLine, BYTES, WORDS};
+use cpu::link::Link;
+use cpu::message::Message;
+use pins::SlicePins;
+use std::collections::{BTreeMap, VecDeque};
+use timing::platform::Coherent;
+use units::Picoseconds;
+use witness::Witness;
+
+/// Seeds of the link's jitter: equal in every run.
+const SEED: u64 = 0x636f_6865_7265;
+
+/// An access that waits, or is under way.
+struct Pending {
+    core: u8,
+    line: PlainLine,
+    access: Access,
+    what: &'static str,
+}
+
+/// See the module.
+pub(crate) struct LinkPort {
+    cache: Cache,
+    cores: Vec<Core>,
+    up: Link,
+    down: Link,
+    slices: Vec<SlicePins>,
+    period: Picoseconds,
+    /// The CPU's lane that may send next.
+    turn: usize,
+    accesses: BTreeMap<u64, Pending>,
+    /// Accesses that the cache does not take yet, in order.
+    waiting: VecDeque<u64>,
+    next: u64,
+    /// Accesses that ended, with the time from which the core goes on.
+    done: Vec<(AccessId, Picoseconds, Box<LineBytes>)>,
+    history: History,
+    witnesses: Vec<Witness>,
+}
+
+/// The link, or the CPU, met what cannot be.
+pub(crate) fn broken(error: impl std::fmt::Display) -> CardError {
+    CardError::Broken(format!("coherence: {error}"))
+}
+
+fn to_bytes(data: &Data) -> Box<LineBytes> {
+    let mut bytes = Box::new([0; LINE_BYTES]);
+    for (place, word) in bytes.chunks_exact_mut(8).zip(data) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+    bytes
+}
+
+/// Bytes of a store at their places in the line, and which they are.
+fn placed(address: u64, bytes: &[u8]) -> (u128, Data) {
+    let start = (address % BYTES) as usize;
+    let mut line = [0; LINE_BYTES];
+    line[start..start + bytes.len()].copy_from_slice(bytes);
+    let ones = u128::MAX >> (LINE_BYTES - bytes.len());
+    let word = |place: usize| std::array::from_fn(|byte| line[8 * place + byte]);
+    let data: Data = std::array::from_fn(|place| u64::from_le_bytes(word(place)));
+    debug_assert_eq!(data.len(), WORDS);
+    (ones << start, data)
+}
+
+impl LinkPort {
+    pub(crate) fn new(
+        shell: &Instance,
+        config: &ShellConfig,
+        platform: Coherent<'_>,
+        period: Picoseconds,
+    ) -> Result<Self, CardError> {
+        let protocol = cpu::mesi().map_err(broken)?;
+        let slices = usize::from(config.slices());
+        let classes = &protocol.spec.classes;
+        let data: Vec<bool> = (0..slices)
+            .flat_map(|_| classes.iter().map(|class| class.data))
+            .collect();
+        let figures = platform.cpu;
+        let sets = (figures.cache_bytes / BYTES) as usize / figures.cache_ways;
+        let link = |seed| Link::new(platform.link, &data, period.get(), seed);
+        let (up, down) = (link(SEED), link(!SEED));
+        let pins = (0..slices as u32)
+            .map(|slice| SlicePins::new(shell, slice, &protocol.spec))
+            .collect::<Result<_, BuildError>>()?;
+        let mut cache = Cache::new(protocol, sets, figures.cache_ways, slices);
+        cache.evict_ahead = figures.evict_ahead;
+        let homes = u32::from(config.slots) * slices as u32;
+        Ok(Self {
+            cache,
+            cores: (0..CORES).map(|_| Core::new(figures)).collect(),
+            up,
+            down,
+            slices: pins,
+            period,
+            turn: 0,
+            accesses: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            next: 0,
+            done: Vec::new(),
+            history: History::default(),
+            witnesses: (0..homes)
+                .map(|home| Witness::new(shell, home))
+                .collect::<Result<_, BuildError>>()?,
+        })
+    }
+
+    /// Starts an access of a core.
+    pub(crate) fn access(&mut self, now: Picoseconds, access: &LineAccess) -> AccessId {
+        let line = PlainLine(access.address / BYTES);
+        let (kind, what) = match &access.kind {
+            AccessKind::Load => (Access::Load, "load"),
+            AccessKind::LoadExclusive => (Access::PrefetchExclusive, "load exclusive"),
+            AccessKind::Prefetch => (Access::PrefetchShared, "prefetch"),
+            AccessKind::Store(bytes) => {
+                let (mask, data) = placed(access.address, bytes);
+                (Access::StoreBytes { mask, data }, "store")
+            }
+        };
+        let token = self.next;
+        self.next += 1;
+        let pending = Pending {
+            core: access.core,
+            line,
+            access: kind,
+            what,
+        };
+        self.step(now, now, Party::Program, Party::Cache, what, line, false);
+        self.accesses.insert(token, pending);
+        self.waiting.push_back(token);
+        self.try_waiting(now);
+        AccessId(token)
+    }
+
+    /// Gives the cache what it takes of the accesses that wait. Those to one line keep their order.
+    fn try_waiting(&mut self, now: Picoseconds) {
+        let mut held: Vec<PlainLine> = Vec::new();
+        let mut index = 0;
+        while let Some(&token) = self.waiting.get(index) {
+            let Some(pending) = self.accesses.get(&token) else {
+                self.waiting.remove(index);
+                continue;
+            };
+            let folded = pending.line.fold();
+            let outcome = match held.contains(&pending.line) {
+                true => Outcome::Busy,
+                false => self.cache.access(folded, pending.access, token),
+            };
+            match outcome {
+                Outcome::Busy => {
+                    held.push(pending.line);
+                    index += 1;
+                }
+                Outcome::Started => {
+                    self.waiting.remove(index);
+                }
+                Outcome::Hit(data) => {
+                    let takes = self.cores[usize::from(pending.core)].hit(folded);
+                    self.waiting.remove(index);
+                    self.finish(token, now + takes, &data);
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, token: u64, at: Picoseconds, data: &Data) {
+        let Some(pending) = self.accesses.remove(&token) else {
+            return;
+        };
+        let Pending {
+            core, line, what, ..
+        } = pending;
+        self.cores[usize::from(core)].touch(line.fold());
+        self.step(at, at, Party::Cache, Party::Program, what, line, true);
+        self.done.push((AccessId(token), at, to_bytes(data)));
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn step(
+        &mut self,
+        sent: Picoseconds,
+        arrived: Picoseconds,
+        from: Party,
+        to: Party,
+        what: &str,
+        line: PlainLine,
+        data: bool,
+    ) {
+        if self.history.records(line) {
+            self.history.add(Step {
+                sent,
+                arrived,
+                from,
+                to,
+                what: what.to_owned(),
+                line,
+                data,
+            });
+        }
+    }
+
+    /// Accesses that ended, and when their cores go on.
+    pub(crate) fn take_done(&mut self) -> Vec<(AccessId, Picoseconds, Box<LineBytes>)> {
+        std::mem::take(&mut self.done)
+    }
+
+    pub(crate) fn has_done(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    pub(crate) fn record(&mut self, history: History) {
+        self.history = history;
+    }
+
+    pub(crate) fn history(&self) -> History {
+        self.history.clone()
+    }
+
+    fn name(&self, message: &Message) -> String {
+        self.cache.protocol().spec.message(message.id).name.clone()
+    }
+
+    /// What happens at the edge. Returns whether the pins are in use.
+    pub(crate) fn sample(&mut self, at: Picoseconds) -> Result<bool, CardError> {
+        let now = at.get();
+        for lane in 0..self.down.lanes() {
+            while let Some(message) = self.down.take(lane, now) {
+                let line = message.line;
+                self.cache.receive(message).map_err(broken)?;
+                if !self.cache.has_copy(line) {
+                    self.lose(line);
+                }
+            }
+        }
+        for completion in std::mem::take(&mut self.cache.completed) {
+            self.finish(completion.token, at, &completion.data);
+        }
+        if !self.waiting.is_empty() {
+            self.try_waiting(at);
+        }
+        self.send_up(at);
+        let mut active = false;
+        for index in 0..self.slices.len() {
+            let slice = &mut self.slices[index];
+            active |= slice.is_active();
+            slice.sample_up(&mut self.up, now, index);
+            let spec = &self.cache.protocol().spec;
+            for (lane, message) in slice.sample_down(spec, index).map_err(broken)? {
+                let (what, data) = (self.name(&message), message.data.is_some());
+                let line = message.line.unfold();
+                let arrives = Picoseconds::new(self.down.send(lane, now, message));
+                self.step(
+                    at,
+                    arrives,
+                    Party::Directory,
+                    Party::Cache,
+                    &what,
+                    line,
+                    data,
+                );
+            }
+        }
+        if !self.history.lines().is_empty() {
+            for witness in &mut self.witnesses {
+                witness.sample(at, self.period, &mut self.history);
+            }
+        }
+        Ok(active)
+    }
+
+    fn lose(&mut self, line: FoldedLine) {
+        for core in &mut self.cores {
+            core.lose(line);
+        }
+    }
+
+    /// The CPU's lanes take turns at the wire, a message each.
+    fn send_up(&mut self, at: Picoseconds) {
+        let now = at.get();
+        let lanes = self.cache.out.len();
+        let mut refused = 0;
+        while refused < lanes {
+            let lane = self.turn;
+            self.turn = (self.turn + 1) % lanes;
+            refused += 1;
+            if !self.up.can_send(lane, now) {
+                continue;
+            }
+            if let Some(message) = self.cache.out[lane].pop_front() {
+                let (what, data) = (self.name(&message), message.data.is_some());
+                let line = message.line.unfold();
+                let arrives = Picoseconds::new(self.up.send(lane, now, message));
+                self.step(
+                    at,
+                    arrives,
+                    Party::Cache,
+                    Party::Directory,
+                    &what,
+                    line,
+                    data,
+                );
+                refused = 0;
+            }
+        }
+    }
+
+    /// Sets the pins for the next edge. Returns whether any changed.
+    pub(crate) fn drive(&mut self, at: Picoseconds) -> bool {
+        let next = (at + self.period).get();
+        let mut changed = false;
+        for (index, slice) in self.slices.iter().enumerate() {
+            changed |= slice.drive(&self.up, &self.down, next, index);
+        }
+        changed
+    }
+
+    /// When the port can next change something by itself: at once while anything is on the link.
+    pub(crate) fn next_event(&self, now: Picoseconds) -> Option<Picoseconds> {
+        let quiet = self.waiting.is_empty()
+            && self.done.is_empty()
+            && self.cache.out.iter().all(VecDeque::is_empty)
+            && self.up.is_settled(now.get())
+            && self.down.is_settled(now.get())
+            && self.slices.iter().all(SlicePins::is_quiet);
+        (!quiet).then_some(Picoseconds::ZERO)
+    }
+}

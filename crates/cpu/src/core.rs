@@ -1,0 +1,82 @@
+//! A core: what it has lately used is in its first-level cache, and costs little.
+
+use crate::line::FoldedLine;
+use std::collections::VecDeque;
+use timing::platform::CpuFigures;
+use units::Picoseconds;
+
+/// A core's first-level cache, as far as time goes: which lines are in it. Their bytes are the
+/// last-level cache's.
+#[derive(Clone, Debug)]
+pub struct Core {
+    /// Most recently used last.
+    lines: VecDeque<FoldedLine>,
+    room: usize,
+    l1_hit: Picoseconds,
+    cache_hit: Picoseconds,
+}
+
+impl Core {
+    /// A core of this CPU that has used nothing.
+    #[must_use]
+    pub fn new(figures: &CpuFigures) -> Self {
+        let room = (figures.l1_bytes / crate::line::BYTES).max(1) as usize;
+        Self {
+            lines: VecDeque::with_capacity(room),
+            room,
+            l1_hit: figures.l1_hit_ps,
+            cache_hit: figures.cache_hit_ps,
+        }
+    }
+
+    /// The core uses a line that the last-level cache has: how long that takes.
+    pub fn hit(&mut self, line: FoldedLine) -> Picoseconds {
+        match self.touch(line) {
+            true => self.l1_hit,
+            false => self.cache_hit,
+        }
+    }
+
+    /// A line has come, or is used again; whether it was there.
+    pub fn touch(&mut self, line: FoldedLine) -> bool {
+        let found = self.lines.iter().position(|known| *known == line);
+        if let Some(place) = found {
+            self.lines.remove(place);
+        } else if self.lines.len() == self.room {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(line);
+        found.is_some()
+    }
+
+    /// The CPU has lost the line.
+    pub fn lose(&mut self, line: FoldedLine) {
+        self.lines.retain(|known| *known != line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_line_leaves() {
+        let mut core = Core::new(&CpuFigures {
+            cache_bytes: 1 << 20,
+            cache_ways: 16,
+            evict_ahead: 0,
+            accesses_per_cycle: 1,
+            cache_hit_ps: Picoseconds::new(20),
+            l1_bytes: 256,
+            l1_hit_ps: Picoseconds::new(1),
+        });
+        let line = FoldedLine;
+        assert_eq!(core.hit(line(1)).get(), 20);
+        assert_eq!(core.hit(line(1)).get(), 1);
+        core.touch(line(2));
+        core.touch(line(3));
+        assert_eq!(core.hit(line(1)).get(), 20, "two lines fit");
+        core.lose(line(1));
+        assert_eq!(core.hit(line(1)).get(), 20);
+    }
+}

@@ -1,0 +1,42 @@
+//! The CPU's side of a coherent platform: cores, the last-level cache, the link, and the history of
+//! lines. Virtual time comes from outside; nothing here knows a card.
+//!
+//! ```
+//! use cpu::line::PlainLine;
+//!
+//! let line = PlainLine(0x1_2345);
+//! assert_eq!(line.fold().unfold(), line);
+//! ```
+
+pub mod cache;
+pub mod core;
+pub mod history;
+pub mod line;
+pub mod link;
+pub mod message;
+mod picture;
+pub mod random;
+
+use protocol::generate::{generate, GenerateError, Protocol};
+use protocol::spec::{parse, SpecError};
+
+/// The MESI specification cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProtocolError {
+    /// The specification.
+    #[error(transparent)]
+    Spec(#[from] Box<SpecError>),
+    /// The generator.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+}
+
+/// The MESI protocol of `protocols/mesi.protocol`, which the RTL was generated from.
+///
+/// # Errors
+/// [`ProtocolError`], if somebody breaks the file.
+pub fn mesi() -> Result<Protocol, ProtocolError> {
+    let text = include_str!("../../../protocols/mesi.protocol");
+    let spec = parse("protocols/mesi.protocol", text).map_err(Box::new)?;
+    Ok(generate(&spec, 1)?)
+}
