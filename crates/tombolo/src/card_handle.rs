@@ -73,6 +73,10 @@ impl Card {
         Self::new(Box::new(card), OwnerOptions::default())
     }
 
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
     /// What the card is made of, and its time.
     ///
     /// # Errors

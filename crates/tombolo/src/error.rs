@@ -49,6 +49,18 @@ pub struct ViolationError {
     pub violation: Violation,
 }
 
+/// What is wrong with the kernel behind the directory.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("kernel `{kernel}` in slot {slot} {what}", slot = .slot.0)]
+pub struct HomeError {
+    /// The slot.
+    pub slot: SlotId,
+    /// The kernel in it.
+    pub kernel: String,
+    /// The rule, and what to do.
+    pub what: String,
+}
+
 /// Any failure of the library. [`code`](Error::code) says of what kind it is.
 ///
 /// Its `Debug` is its `Display`, so that a program whose `main` returns it says what happened and what to do.
@@ -181,6 +193,49 @@ pub enum Error {
     /// An access of the kernel failed; its results are not to be trusted.
     #[error(transparent)]
     Access(#[from] AccessError),
+    /// The kernel behind the directory broke a rule, or cannot be put there.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// Nobody serves the lines behind the directory.
+    #[error("no kernel stands behind the directory: load one with ports of kind `axi4_home`")]
+    NoHome,
+    /// An access of a core is not answered.
+    #[error(
+        "line 0x{address:x}: the kernel in slot {slot} has not answered at {now}; the access is given up",
+        slot = .slot.0
+    )]
+    LineLate {
+        /// Address of the access.
+        address: u64,
+        /// The slot behind the directory.
+        slot: SlotId,
+        /// Virtual time.
+        now: Picoseconds,
+    },
+    /// A range that coherent memory cannot have.
+    #[error(
+        "coherent memory of {bytes} bytes from 0x{base:x}: both are multiples of 128, not empty, and end \
+         below 2^40"
+    )]
+    CoherentRange {
+        /// First address.
+        base: u64,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// An offset outside of coherent memory, or across a line.
+    #[error(
+        "{bytes} bytes at offset {offset} of {range} bytes of coherent memory: an access stays inside, and \
+         inside one line of 128 bytes; lines start at multiples of 128"
+    )]
+    CoherentOffset {
+        /// Offset.
+        offset: u64,
+        /// Bytes.
+        bytes: u64,
+        /// Bytes of the memory.
+        range: u64,
+    },
     /// The kernel broke a rule of the slot boundary.
     #[error(transparent)]
     Violation(#[from] ViolationError),

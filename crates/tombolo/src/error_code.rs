@@ -60,6 +60,8 @@ codes! {
     Pager = 23, "pager";
     /// A kernel wrote around a mapping, on its first or last page.
     Outside = 24, "outside";
+    /// A range or an offset that coherent memory does not have.
+    CoherentRange = 25, "coherent-range";
     /// The kernel has no such argument.
     NoSuchArgument = 30, "no-such-argument";
     /// The value does not fit the argument.
@@ -80,6 +82,12 @@ codes! {
     KernelFailed = 44, "kernel-failed";
     /// The kernel was not done at the deadline.
     Deadline = 45, "deadline";
+    /// The kernel behind the directory broke a rule, or cannot be put there.
+    Home = 46, "home";
+    /// An access of a core was not answered in time.
+    LineLate = 47, "line-late";
+    /// No kernel stands behind the directory.
+    NoHome = 48, "no-home";
     /// All address spaces are in use.
     NoFreeSpace = 50, "no-free-space";
     /// Shared memory cannot be had.
@@ -124,6 +132,10 @@ impl Error {
             Self::NoSuchArgument { .. } => ErrorCode::NoSuchArgument,
             Self::ArgumentSize { .. } => ErrorCode::ArgumentSize,
             Self::Access(_) => ErrorCode::Access,
+            Self::Home(_) => ErrorCode::Home,
+            Self::NoHome => ErrorCode::NoHome,
+            Self::LineLate { .. } => ErrorCode::LineLate,
+            Self::CoherentRange { .. } | Self::CoherentOffset { .. } => ErrorCode::CoherentRange,
             Self::Violation(_) => ErrorCode::Violation,
             Self::Unanswered { .. } => ErrorCode::Unanswered,
             Self::InterruptStorm { .. } => ErrorCode::InterruptStorm,

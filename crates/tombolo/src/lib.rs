@@ -24,6 +24,7 @@
 #![deny(missing_debug_implementations)]
 
 mod card_handle;
+mod coherent;
 mod error;
 mod error_code;
 pub mod io;
@@ -41,9 +42,11 @@ pub(crate) mod trap;
 pub use card::functional::{FunctionalCard, FunctionalConfig};
 pub use card::guard::{Rule, Violation};
 pub use card::sim::build::Progress as BuildProgress;
-pub use card::sim::{ShellConfig, SimOptions, WaveStart, Waves};
+pub use card::sim::{DirectoryConfig, ShellConfig, SimOptions, WaveStart, Waves};
 pub use card::SlotId;
 pub use card_handle::Card;
+pub use coherent::{CoherentMemory, Rpc};
+pub use cpu::history::History;
 pub use error::{AccessError, Error, ViolationError};
 pub use error_code::ErrorCode;
 pub use message::Progress;

@@ -7,8 +7,10 @@
 use crate::report::Report;
 use crate::stream::{StreamReply, StreamRequest};
 use crate::trap::{Ticket, View};
+use card::coherent::{AccessId, LineAccess, LineBytes};
 use card::kernel::KernelPackage;
 use card::{CardDescription, SlotId};
+use cpu::history::History;
 use pager::placement::SpacePlacement;
 use std::fs::File;
 use std::sync::Arc;
@@ -187,6 +189,30 @@ pub(crate) enum Request {
     },
     /// Something of a stream.
     Stream(StreamRequest),
+    /// Start an access of a core to memory behind the directory.
+    BeginAccess {
+        /// Which.
+        access: LineAccess,
+    },
+    /// Wait for the end of an access, at most for `deadline`.
+    EndAccess {
+        /// Which.
+        id: AccessId,
+        /// How long.
+        deadline: Option<Picoseconds>,
+    },
+    /// Record what happens to lines from now on.
+    RecordLines {
+        /// An empty history of these lines.
+        history: Box<History>,
+    },
+    /// What was recorded?
+    LineHistory,
+    /// How long may the kernel behind the directory take for an answer?
+    SetHomePatience {
+        /// Cycles of the card; 0: for ever.
+        cycles: u32,
+    },
     /// Where did the time go?
     Report,
 }
@@ -256,6 +282,12 @@ pub(crate) enum Reply {
     Any(Option<usize>),
     /// To `Stream`.
     Stream(StreamReply),
+    /// To `BeginAccess`.
+    Access(AccessId),
+    /// To `EndAccess`: the line as the access saw or left it.
+    Line(Box<LineBytes>),
+    /// To `LineHistory`.
+    History(Box<History>),
     /// To `Report`.
     Report(Box<Report>),
     /// Nothing more to say.

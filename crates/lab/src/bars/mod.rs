@@ -17,6 +17,7 @@ mod oversubscription;
 mod owner;
 mod pager;
 mod protocol;
+mod rpc;
 mod slots;
 mod speed;
 mod split;
@@ -103,6 +104,19 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["isolation.others_slowdown"],
         measure: isolation::measure_slowdown,
+    },
+    Bar {
+        names: &[
+            "app.rpc.ns",
+            "app.rpc.ns_p1",
+            "app.rpc.ns_p99",
+            "app.rpc.ns_paper",
+            "app.rpc.read_ns",
+            "app.rpc.reads",
+            "app.rpc.wrong",
+            "coherent.sim_khz",
+        ],
+        measure: rpc::measure,
     },
     Bar {
         names: &["slots.shapes"],

@@ -11,6 +11,9 @@ pub(super) const IDLE_INTERRUPTS: u32 = 16;
 impl Owner {
     /// The guard closed a slot: finds out why, and holds it in reset.
     pub(super) fn slot_closed(&mut self, slot: SlotId) -> Result<(), Error> {
+        if self.look_for_home_violation()? {
+            return Ok(());
+        }
         let status = self.card.slot_status(slot)?;
         let Some(manifest) = self.manifest(slot) else {
             return Ok(());

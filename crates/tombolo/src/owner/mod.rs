@@ -2,6 +2,7 @@
 //!
 //! Single-threaded and event-driven. Nothing that a client or a kernel does ends it.
 
+mod coherent;
 mod files;
 mod guard;
 mod handles;
@@ -23,6 +24,7 @@ use crate::report::{PagingReport, Report, RunReport};
 use card::command::{Command, FaultToken};
 use card::memory::HostMemory;
 use card::{Card, SlotId, WorkId};
+use coherent::Coherent;
 use files::Files;
 pub use handles::Planted;
 use handles::{Handles, MappedRange};
@@ -134,6 +136,7 @@ pub(crate) struct Owner {
     fault_time: Picoseconds,
     runs: Vec<RunReport>,
     moved: MovedBytes,
+    coherent: Coherent,
 }
 
 impl Owner {
@@ -225,6 +228,7 @@ impl Owner {
             fault_time: Picoseconds::ZERO,
             runs: Vec::new(),
             moved: MovedBytes::default(),
+            coherent: Coherent::default(),
         })
     }
 
@@ -366,6 +370,14 @@ impl Owner {
             Request::Expire { load } => self.expire(self.slot_of(load)?),
             Request::Stop { load } => self.stop(self.slot_of(load)?).map(|()| Reply::Done),
             Request::Stream(request) => self.stream(request),
+            Request::BeginAccess { access } => self.begin_access(access).map(Reply::Access),
+            Request::EndAccess { id, deadline } => self.end_access(id, deadline),
+            Request::RecordLines { history } => {
+                self.card.record_lines(*history)?;
+                Ok(Reply::Done)
+            }
+            Request::LineHistory => Ok(Reply::History(Box::new(self.card.line_history()))),
+            Request::SetHomePatience { cycles } => self.set_patience(cycles).map(|()| Reply::Done),
             Request::Report => Ok(Reply::Report(Box::new(self.report()?))),
         }
     }

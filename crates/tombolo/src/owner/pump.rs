@@ -101,6 +101,7 @@ impl Owner {
                     None => return Err(Error::Internal(format!("unknown host work {}", id.0))),
                 },
                 CardEvent::KernelFailed { slot, reason } => self.kernel_ended(slot, reason),
+                CardEvent::AccessDone { id, line } => self.access_done(id, line),
                 CardEvent::Fault(fault) => {
                     self.fault_arrived(fault.token);
                     self.service.push(CardEvent::Fault(fault));
@@ -108,7 +109,8 @@ impl Owner {
                 event @ (CardEvent::Completed { .. }
                 | CardEvent::TransferDone { .. }
                 | CardEvent::Interrupt(_)
-                | CardEvent::SlotClosed(_)) => self.service.push(event),
+                | CardEvent::SlotClosed(_)
+                | CardEvent::DirectoryTrouble) => self.service.push(event),
             }
         }
         self.serve_next();
@@ -160,7 +162,10 @@ impl Owner {
                 CardEvent::Interrupt(slot) => self.interrupted(slot)?,
                 CardEvent::SlotClosed(slot) => self.slot_closed(slot)?,
                 CardEvent::TransferDone { mover, end } => self.transfer_done(mover, end)?,
-                CardEvent::HostWorkDone(_) | CardEvent::KernelFailed { .. } => {}
+                CardEvent::DirectoryTrouble => self.directory_trouble()?,
+                CardEvent::HostWorkDone(_)
+                | CardEvent::KernelFailed { .. }
+                | CardEvent::AccessDone { .. } => {}
             }
         }
         if drained {

@@ -145,6 +145,7 @@ impl Owner {
         }
         self.card.load(slot, &kernel)?;
         self.reconfigure(slot, &kernel)?;
+        self.place_home(slot, &kernel.manifest)?;
         self.card.control_slot(slot, space, true)?;
         let loaded = Loaded {
             kernel,
@@ -192,6 +193,7 @@ impl Owner {
         self.handles.end_load(slot);
         self.stop(slot)?;
         self.streams_gone(slot);
+        self.leave_home(slot)?;
         let state = self.slot(slot)?;
         *state = SlotState {
             configured: state.configured.take(),
@@ -260,6 +262,7 @@ impl Owner {
         words: &[u32],
     ) -> Result<(), Error> {
         self.loaded(slot)?;
+        self.registers_posted();
         for (number, word) in (0..).zip(words) {
             let offset = register_offset(slot, offset, number)?;
             self.card
@@ -365,6 +368,7 @@ impl Owner {
             self.card.load(slot, &kernel)?;
             self.loaded(slot)?.gone = false;
         }
+        self.forgive_home(slot);
         self.card.control_slot(slot, space, true)?;
         let since = self.card.now();
         let loaded = self.loaded(slot)?;

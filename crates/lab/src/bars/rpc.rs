@@ -1,0 +1,76 @@
+//! Calls through two coherent lines (CCKit, section 5.7): kernel `rpc` behind the directory of a shell on
+//! platform `enzian`, called by one core.
+
+use super::Failure;
+use crate::row::{Row, Target};
+use std::time::Instant;
+use tombolo::{Card, Picoseconds, Rpc, ShellConfig, SimOptions, SlotId};
+
+const BASE: u64 = 0x1000_0000;
+const LINE: u64 = 128;
+const LINES: u64 = 64;
+const CALLS: u64 = 10_000;
+
+fn nanoseconds(time: Picoseconds) -> f64 {
+    time.get() as f64 / 1000.0
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let mut options = SimOptions::named("enzian")?;
+    options.shell = ShellConfig::coherent();
+    let kernel = options.home.join("kernels/rpc");
+    let card = Card::simulated(options, Default::default(), |_| {})?;
+    let space = card.create_space()?;
+    let slot = card.load(SlotId(0), &kernel, &space)?;
+    slot.set("base", BASE)?;
+    slot.set("handler", 0)?;
+    slot.set("calls", 0)?;
+    slot.start()?;
+    let memory = card.coherent_memory(BASE, LINES * LINE)?;
+
+    let mut reads = Picoseconds::ZERO;
+    for line in 2..LINES {
+        let began = memory.now()?;
+        memory.load(line * LINE)?;
+        reads += memory.now()? - began;
+    }
+    let read = nanoseconds(reads) / (LINES - 2) as f64;
+
+    let mut rpc = Rpc::connect(memory.clone())?;
+    let mut took = Vec::with_capacity(CALLS as usize);
+    let mut wrong = 0;
+    let first_cycle = card.report()?.statistics.cycles;
+    let wall = Instant::now();
+    for call in 0..CALLS {
+        let arguments = [call.to_le_bytes(), (!call).to_le_bytes()].concat();
+        let began = memory.now()?;
+        let answer = rpc.call(&arguments)?;
+        took.push(memory.now()? - began);
+        wrong += u64::from(answer[..16] != arguments[..]);
+    }
+    let wall = wall.elapsed().as_secs_f64();
+    let cycles = card.report()?.statistics.cycles - first_cycle;
+    took.sort();
+    let at = |share: f64| nanoseconds(took[((took.len() - 1) as f64 * share) as usize]);
+    let median = at(0.5);
+    Ok(vec![
+        Row::new("app.rpc.ns", median, "ns", Target::AtMost(660.0)),
+        Row::new("app.rpc.ns_p1", at(0.01), "ns", Target::Shown),
+        Row::new("app.rpc.ns_p99", at(0.99), "ns", Target::Shown),
+        Row::new("app.rpc.ns_paper", median, "ns", Target::Beside(930.0)),
+        Row::new("app.rpc.read_ns", read, "ns", Target::AtMost(325.0)),
+        Row::new(
+            "app.rpc.reads",
+            median / read,
+            "reads",
+            Target::AtMost(2.05),
+        ),
+        Row::new("app.rpc.wrong", wrong as f64, "calls", Target::Exactly(0.0)),
+        Row::new(
+            "coherent.sim_khz",
+            cycles as f64 / wall / 1000.0,
+            "kHz",
+            Target::Shown,
+        ),
+    ])
+}

@@ -1,0 +1,223 @@
+//! Memory behind the directory of a coherent card, as cores of the CPU beside it see it.
+//!
+//! Every operation is exact: it takes the virtual time that the modelled core, caches, link, directory and
+//! kernel need. A kernel with home ports serves the lines; see `docs/blocks/home.md`.
+
+mod rpc;
+
+pub use rpc::Rpc;
+
+use crate::card_handle::Card;
+use crate::error::Error;
+use crate::link::{unexpected, Link};
+use crate::message::{Reply, Request};
+use card::coherent::{AccessKind, LineAccess, LINE_BYTES};
+use cpu::history::History;
+use cpu::line::{PlainLine, BYTES};
+use units::Picoseconds;
+
+/// How long an access may take before it counts as lost, as on the paper's CPU: a second.
+const DEADLINE: Picoseconds = Picoseconds::from_micros(1_000_000);
+
+/// A range of addresses behind the directory, used by one core.
+#[derive(Clone, Debug)]
+pub struct CoherentMemory {
+    link: Link,
+    base: u64,
+    bytes: u64,
+    core: u8,
+    deadline: Picoseconds,
+}
+
+impl CoherentMemory {
+    pub(crate) fn new(link: Link, base: u64, bytes: u64) -> Result<Self, Error> {
+        let end = base.checked_add(bytes);
+        let fits = end.is_some_and(|end| end <= 1 << card::coherent::ADDRESS_BITS);
+        if base % BYTES != 0 || bytes % BYTES != 0 || bytes == 0 || !fits {
+            return Err(Error::CoherentRange { base, bytes });
+        }
+        Ok(Self {
+            link,
+            base,
+            bytes,
+            core: 0,
+            deadline: DEADLINE,
+        })
+    }
+
+    /// The same memory, used by another core.
+    #[must_use]
+    pub fn on_core(&self, core: u8) -> Self {
+        Self {
+            core,
+            ..self.clone()
+        }
+    }
+
+    /// The same memory, with another time after which an access counts as lost.
+    #[must_use]
+    pub fn with_deadline(&self, deadline: Picoseconds) -> Self {
+        Self {
+            deadline,
+            ..self.clone()
+        }
+    }
+
+    /// Address of the first byte on the coherent link.
+    #[must_use]
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Loads the line at `offset`, a multiple of 128.
+    ///
+    /// # Errors
+    /// [`Error::CoherentOffset`]; [`Error::NoHome`]; the kernel broke a rule ([`Error::Home`]) or does not
+    /// answer ([`Error::LineLate`]).
+    pub fn load(&self, offset: u64) -> Result<[u8; LINE_BYTES], Error> {
+        self.line(offset, AccessKind::Load)
+    }
+
+    /// Loads the line at `offset` for this CPU alone, so that it can be written without another message.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_exclusive(&self, offset: u64) -> Result<[u8; LINE_BYTES], Error> {
+        self.line(offset, AccessKind::LoadExclusive)
+    }
+
+    /// Stores bytes at `offset`. They must lie in one line of 128 bytes. Returns when the line is written.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn store(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        let room = LINE_BYTES as u64 - offset % BYTES;
+        if bytes.is_empty() || bytes.len() as u64 > room {
+            return Err(self.wrong_offset(offset, bytes.len() as u64));
+        }
+        self.check(offset, bytes.len() as u64)?;
+        self.access(offset, AccessKind::Store(bytes.to_vec()))
+            .map(drop)
+    }
+
+    /// A hint: the line at `offset` will be loaded. Does not wait for it.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), but for the kernel's.
+    pub fn prefetch(&self, offset: u64) -> Result<(), Error> {
+        self.check_line(offset)?;
+        self.begin(offset, AccessKind::Prefetch).map(drop)
+    }
+
+    /// Virtual time.
+    ///
+    /// # Errors
+    /// The connection to the owner is broken.
+    pub fn now(&self) -> Result<Picoseconds, Error> {
+        match self.link.call(Request::Describe)? {
+            Reply::Description { now, .. } => Ok(now),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Records from now on what happens to the lines at these offsets, by the names that they have in
+    /// pictures. What was recorded before, by whomever, is forgotten.
+    ///
+    /// # Errors
+    /// [`Error::CoherentOffset`], or the card is not coherent.
+    pub fn record(&self, lines: &[(u64, &str)]) -> Result<(), Error> {
+        let mut named = Vec::with_capacity(lines.len());
+        for (offset, name) in lines {
+            self.check_line(*offset)?;
+            named.push((PlainLine((self.base + offset) / BYTES), *name));
+        }
+        self.link.tell(Request::RecordLines {
+            history: Box::new(History::of(&named)),
+        })
+    }
+
+    /// What was recorded.
+    ///
+    /// # Errors
+    /// The connection to the owner is broken.
+    pub fn history(&self) -> Result<History, Error> {
+        match self.link.call(Request::LineHistory)? {
+            Reply::History(history) => Ok(*history),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    fn wrong_offset(&self, offset: u64, bytes: u64) -> Error {
+        Error::CoherentOffset {
+            offset,
+            bytes,
+            range: self.bytes,
+        }
+    }
+
+    fn check(&self, offset: u64, bytes: u64) -> Result<(), Error> {
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.bytes => Ok(()),
+            _ => Err(self.wrong_offset(offset, bytes)),
+        }
+    }
+
+    fn check_line(&self, offset: u64) -> Result<(), Error> {
+        if offset % BYTES != 0 {
+            return Err(self.wrong_offset(offset, BYTES));
+        }
+        self.check(offset, BYTES)
+    }
+
+    fn line(&self, offset: u64, kind: AccessKind) -> Result<[u8; LINE_BYTES], Error> {
+        self.check_line(offset)?;
+        self.access(offset, kind)
+    }
+
+    fn begin(&self, offset: u64, kind: AccessKind) -> Result<card::coherent::AccessId, Error> {
+        let access = LineAccess {
+            core: self.core,
+            address: self.base + offset,
+            kind,
+        };
+        match self.link.call(Request::BeginAccess { access })? {
+            Reply::Access(id) => Ok(id),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    fn access(&self, offset: u64, kind: AccessKind) -> Result<[u8; LINE_BYTES], Error> {
+        let id = self.begin(offset, kind)?;
+        let deadline = Some(self.deadline);
+        match self.link.call(Request::EndAccess { id, deadline })? {
+            Reply::Line(line) => Ok(*line),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+impl Card {
+    /// Memory behind the directory: `bytes` from `base` on, multiples of 128. Which addresses a kernel
+    /// serves, it says itself.
+    ///
+    /// # Errors
+    /// [`Error::CoherentRange`].
+    pub fn coherent_memory(&self, base: u64, bytes: u64) -> Result<CoherentMemory, Error> {
+        CoherentMemory::new(self.link().clone(), base, bytes)
+    }
+
+    /// Sets how long the kernel behind the directory may take for an answer, in cycles of the card, before
+    /// its slot is closed and the shell answers in its place; 0: for ever. At first 2^20.
+    ///
+    /// # Errors
+    /// The card is not coherent.
+    pub fn set_home_patience(&self, cycles: u32) -> Result<(), Error> {
+        self.link().tell(Request::SetHomePatience { cycles })
+    }
+}

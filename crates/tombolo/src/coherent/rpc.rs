@@ -1,0 +1,53 @@
+//! Calls to a kernel through two coherent lines (CCKit, section 5.7), the program's side of `kernels/rpc`.
+
+use super::CoherentMemory;
+use crate::error::Error;
+use card::coherent::LINE_BYTES;
+
+/// Both lines, and which of them takes the next arguments.
+///
+/// The CPU has the request line for itself. A call writes the arguments into it, which needs no message,
+/// and loads the other line exclusively. The kernel answers that load when it has the result; then the
+/// lines have changed roles.
+#[derive(Debug)]
+pub struct Rpc {
+    memory: CoherentMemory,
+    request: u64,
+    answer: u64,
+}
+
+impl Rpc {
+    /// Takes the first two lines of the memory, whose kernel waits for its first call since its reset.
+    ///
+    /// # Errors
+    /// As [`CoherentMemory::load`].
+    pub fn connect(memory: CoherentMemory) -> Result<Self, Error> {
+        let (request, answer) = (0, LINE_BYTES as u64);
+        memory.load_exclusive(request)?;
+        Ok(Self {
+            memory,
+            request,
+            answer,
+        })
+    }
+
+    /// Calls the kernel: up to 128 bytes of arguments (the rest of the line keeps what it has), a line of
+    /// result.
+    ///
+    /// # Errors
+    /// As [`CoherentMemory::load`]; [`Error::CoherentOffset`] for too many arguments.
+    pub fn call(&mut self, arguments: &[u8]) -> Result<[u8; LINE_BYTES], Error> {
+        if !arguments.is_empty() {
+            self.memory.store(self.request, arguments)?;
+        }
+        let result = self.memory.load_exclusive(self.answer)?;
+        std::mem::swap(&mut self.request, &mut self.answer);
+        Ok(result)
+    }
+
+    /// The memory.
+    #[must_use]
+    pub fn memory(&self) -> &CoherentMemory {
+        &self.memory
+    }
+}

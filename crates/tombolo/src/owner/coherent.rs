@@ -1,0 +1,229 @@
+//! The coherent side of the owner: accesses of cores, and the kernel behind the directory.
+
+use super::Owner;
+use crate::error::{Error, HomeError};
+use crate::message::Reply;
+use card::coherent::{
+    directory_error, home_register, take_home_violation, AccessId, AccessKind, LineAccess,
+    LineBytes,
+};
+use card::home_registers as reg;
+use card::kernel::Manifest;
+use card::{CardError, SlotId};
+use std::collections::BTreeMap;
+use units::Picoseconds;
+
+/// Cycles that a kernel may take for an answer, unless the program says otherwise.
+const PATIENCE: u32 = 1 << 20;
+
+/// What the owner knows of the directory's side.
+#[derive(Debug, Default)]
+pub(super) struct Coherent {
+    /// The slot behind the directory.
+    home: Option<SlotId>,
+    /// Why its kernel is cut off.
+    failure: Option<HomeError>,
+    patience: Option<u32>,
+    /// Registers were written, and nobody knows yet that the card has them.
+    posted: bool,
+    /// Accesses that somebody waits for; with the line when it is there.
+    accesses: BTreeMap<AccessId, Access>,
+}
+
+#[derive(Debug)]
+struct Access {
+    address: u64,
+    began: Picoseconds,
+    line: Option<Box<LineBytes>>,
+}
+
+impl Owner {
+    /// A slot has got a kernel: one with home ports goes behind the directory.
+    pub(super) fn place_home(&mut self, slot: SlotId, manifest: &Manifest) -> Result<(), Error> {
+        if manifest.homes.is_empty() {
+            return Ok(());
+        }
+        if let Some(other) = self.coherent.home.filter(|other| *other != slot) {
+            let rule = format!(
+                "the directory's lines are behind slot {} already; unload that kernel first",
+                other.0
+            );
+            return Err(Error::Home(HomeError {
+                slot,
+                kernel: manifest.name.clone(),
+                what: rule,
+            }));
+        }
+        let route = reg::route::VALID.put(1) | reg::route::SLOT.put(slot.0.into());
+        self.card.write_register(home_register(reg::ROUTE), route)?;
+        let patience = self.coherent.patience.unwrap_or(PATIENCE);
+        let address = home_register(reg::PATIENCE);
+        self.card.write_register(address, patience)?;
+        self.registers_posted();
+        self.coherent.home = Some(slot);
+        self.coherent.failure = None;
+        Ok(())
+    }
+
+    /// A slot's kernel goes.
+    pub(super) fn leave_home(&mut self, slot: SlotId) -> Result<(), Error> {
+        if self.coherent.home == Some(slot) {
+            self.card.write_register(home_register(reg::ROUTE), 0)?;
+            self.coherent.home = None;
+        }
+        Ok(())
+    }
+
+    /// A slot leaves reset: what its kernel did before is forgotten.
+    pub(super) fn forgive_home(&mut self, slot: SlotId) {
+        if self.coherent.home == Some(slot) {
+            self.coherent.failure = None;
+        }
+    }
+
+    /// Sets how long the kernel behind the directory may take for an answer; 0: for ever.
+    pub(super) fn set_patience(&mut self, cycles: u32) -> Result<(), Error> {
+        let address = home_register(reg::PATIENCE);
+        self.card.write_register(address, cycles)?;
+        self.registers_posted();
+        self.coherent.patience = Some(cycles);
+        Ok(())
+    }
+
+    pub(super) fn begin_access(&mut self, access: LineAccess) -> Result<AccessId, Error> {
+        self.home_is_there()?;
+        self.settle_registers()?;
+        let (address, began) = (access.address, self.card.now());
+        let hint = access.kind == AccessKind::Prefetch;
+        let id = self.card.access(access)?;
+        if !hint {
+            let access = Access {
+                address,
+                began,
+                line: None,
+            };
+            self.coherent.accesses.insert(id, access);
+        }
+        Ok(id)
+    }
+
+    /// Notes that registers were written. Such writes and accesses of cores reach the card on different ways.
+    pub(super) fn registers_posted(&mut self) {
+        self.coherent.posted = true;
+    }
+
+    /// What was written to registers before an access is in force when the access begins: a read waits for
+    /// it.
+    fn settle_registers(&mut self) -> Result<(), Error> {
+        if std::mem::take(&mut self.coherent.posted) {
+            self.card.read_register(home_register(reg::STATUS))?;
+        }
+        Ok(())
+    }
+
+    fn home_is_there(&mut self) -> Result<(), Error> {
+        if let Some(failure) = &self.coherent.failure {
+            return Err(Error::Home(failure.clone()));
+        }
+        match self.coherent.home {
+            Some(_) => Ok(()),
+            // A card that is not coherent says so first.
+            None => {
+                self.card.record_lines(self.card.line_history())?;
+                Err(Error::NoHome)
+            }
+        }
+    }
+
+    /// Lets time pass until an access is over, at most until `deadline` from now.
+    pub(super) fn end_access(
+        &mut self,
+        id: AccessId,
+        deadline: Option<Picoseconds>,
+    ) -> Result<Reply, Error> {
+        let deadline = deadline.map(|deadline| self.card.now().saturating_add(deadline));
+        loop {
+            let Some(access) = self.coherent.accesses.get_mut(&id) else {
+                return Err(Error::Internal(format!("unknown access {}", id.0)));
+            };
+            if let Some(line) = access.line.take() {
+                let took = self.card.now() - access.began;
+                self.coherent.accesses.remove(&id);
+                self.was_it_the_kernel(took)?;
+                return Ok(Reply::Line(line));
+            }
+            let address = access.address;
+            let late = deadline.is_some_and(|deadline| self.card.now() >= deadline);
+            let over = match late {
+                true => true,
+                false => match self.pump(deadline) {
+                    Err(Error::Card(CardError::NothingToWaitFor)) => true,
+                    other => other.map(|()| false)?,
+                },
+            };
+            if over {
+                self.coherent.accesses.remove(&id);
+                return Err(Error::LineLate {
+                    address,
+                    slot: self.coherent.home.unwrap_or_default(),
+                    now: self.card.now(),
+                });
+            }
+        }
+    }
+
+    /// An access that took as long as a kernel may take, or that ended when the kernel was cut off, may have
+    /// been answered by the shell.
+    fn was_it_the_kernel(&mut self, took: Picoseconds) -> Result<(), Error> {
+        let patience = u64::from(self.coherent.patience.unwrap_or(PATIENCE));
+        let limit = self.card.description().clock_period * patience;
+        if self.coherent.failure.is_none() && patience != 0 && took >= limit {
+            self.look_for_home_violation()?;
+        }
+        match &self.coherent.failure {
+            Some(failure) => Err(Error::Home(failure.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads what the guard of the directory's side knows; whether the kernel broke a rule.
+    pub(super) fn look_for_home_violation(&mut self) -> Result<bool, Error> {
+        if self.coherent.home.is_none() {
+            return Ok(false);
+        }
+        let Some(violation) = take_home_violation(&mut *self.card)? else {
+            return Ok(false);
+        };
+        let slot = violation.slot;
+        let kernel = self
+            .manifest(slot)
+            .map_or("none", |manifest| &manifest.name);
+        let error = HomeError {
+            slot,
+            kernel: kernel.to_owned(),
+            what: format!(
+                "{violation}; the slot was closed, and the shell answers the CPU in the kernel's place. \
+                 Start the kernel anew, or load another"
+            ),
+        };
+        self.coherent.failure.get_or_insert(error.clone());
+        if self.manifest(slot).is_some() {
+            self.quarantine(slot, Error::Home(error))?;
+        }
+        Ok(true)
+    }
+
+    /// The directory holds an error.
+    pub(super) fn directory_trouble(&mut self) -> Result<(), Error> {
+        while let Some(error) = directory_error(&mut *self.card)? {
+            tracing::warn!(%error, "trouble of the directory");
+        }
+        Ok(())
+    }
+
+    pub(super) fn access_done(&mut self, id: AccessId, line: Box<LineBytes>) {
+        if let Some(access) = self.coherent.accesses.get_mut(&id) {
+            access.line = Some(line);
+        }
+    }
+}

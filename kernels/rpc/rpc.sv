@@ -1,0 +1,398 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernel: calls through two coherent lines (CCKit, section 5.7). It stands behind the directory and is the
+// memory of 64 lines of 128 bytes from `base` on. Lines 0 and 1 are the call's:
+//
+//   the CPU has one of them (the request line; after a reset line 0), writes the arguments into it, and loads the
+//   other one, for itself alone. The kernel sees that read, brings the request line home, and only
+//   then answers, with the result. Now the CPU has the other line: the roles have changed.
+//
+// The roles stay from run to run. The other lines are plain memory, zero at first; so are lines 0 and 1 while no run is under way. Lines
+// outside of the 64 are answered with an error.
+//
+// The request line is brought home by a clean-invalidate. Its arguments are here as soon as they have been
+// written; if the CPU's copy was not dirty they are here already, and the acknowledgement says so. The
+// answer waits for whichever comes first; the CPU waits with it, so nobody can change the request line
+// meanwhile.
+//
+// Register map: kernel.toml. Control: ap_ctrl_hs. Throughput: a plain read every three cycles, a write every
+// four. Latency: a read two cycles to its first row; an echo one cycle after the arguments.
+// Ordering: one read at a time; writes beside it. No deadlock: writes are always taken, and reads wait for
+// nothing but the operation's end.
+
+module rpc (
+  input  logic         ap_clk,
+  input  logic         ap_rst_n,
+  // Also a macro of some C headers, but the convention's name.
+  // verilator lint_off SYMRSVDWORD
+  output logic         interrupt,
+  // verilator lint_on SYMRSVDWORD
+
+  input  logic         s_axi_control_awvalid,
+  output logic         s_axi_control_awready,
+  input  logic [11:0]  s_axi_control_awaddr,
+  input  logic         s_axi_control_wvalid,
+  output logic         s_axi_control_wready,
+  input  logic [31:0]  s_axi_control_wdata,
+  input  logic [3:0]   s_axi_control_wstrb,
+  output logic         s_axi_control_bvalid,
+  input  logic         s_axi_control_bready,
+  output logic [1:0]   s_axi_control_bresp,
+  input  logic         s_axi_control_arvalid,
+  output logic         s_axi_control_arready,
+  input  logic [11:0]  s_axi_control_araddr,
+  output logic         s_axi_control_rvalid,
+  input  logic         s_axi_control_rready,
+  output logic [31:0]  s_axi_control_rdata,
+  output logic [1:0]   s_axi_control_rresp,
+
+  input  logic         s_home_arvalid,
+  output logic         s_home_arready,
+  input  logic [15:0]  s_home_arid,
+  input  logic [63:0]  s_home_araddr,
+  output logic         s_home_rvalid,
+  input  logic         s_home_rready,
+  output logic [15:0]  s_home_rid,
+  output logic [511:0] s_home_rdata,
+  output logic [1:0]   s_home_rresp,
+  output logic         s_home_rlast,
+  input  logic         s_home_awvalid,
+  output logic         s_home_awready,
+  input  logic [15:0]  s_home_awid,
+  input  logic [63:0]  s_home_awaddr,
+  input  logic         s_home_wvalid,
+  output logic         s_home_wready,
+  input  logic [511:0] s_home_wdata,
+  input  logic [63:0]  s_home_wstrb,
+  output logic         s_home_bvalid,
+  input  logic         s_home_bready,
+  output logic [15:0]  s_home_bid,
+  output logic [1:0]   s_home_bresp,
+
+  output logic         m_line_req_valid,
+  input  logic         m_line_req_ready,
+  output logic [2:0]   m_line_req_operation,
+  output logic [5:0]   m_line_req_tag,
+  output logic [32:0]  m_line_req_line,
+  input  logic         m_line_ack_valid,
+  output logic         m_line_ack_ready,
+  input  logic [5:0]   m_line_ack_tag
+);
+
+  localparam int unsigned LinesLog2 = 6;
+  localparam int unsigned LineLog2 = 7;
+  localparam int unsigned WindowLog2 = LinesLog2 + LineLog2;
+  localparam logic [2:0] CleanInvalidate = 3'd1;
+  localparam logic [1:0] Okay = 2'b00;
+  localparam logic [1:0] DecodeError = 2'b11;
+  typedef logic [LinesLog2-1:0] line_t;
+
+  // The arguments of kernel.toml; in a packed struct the highest offset comes first.
+  typedef struct packed {
+    logic [31:0] calls;    // 0x1C
+    logic [31:0] handler;  // 0x18
+    logic [63:0] base;     // 0x10
+  } arguments_t;
+
+  localparam logic [31:0] HandlerChecksum = 32'd1;
+  localparam logic [31:0] HandlerSilent = 32'd2;
+
+  arguments_t arguments;
+  logic start, done;
+
+  kernel_control_registers #(
+    .ArgumentWords($bits(arguments_t) / 32)
+  ) u_control (
+    .clk_i(ap_clk),
+    .rst_ni(ap_rst_n),
+    .awvalid_i(s_axi_control_awvalid),
+    .awready_o(s_axi_control_awready),
+    .awaddr_i(s_axi_control_awaddr),
+    .wvalid_i(s_axi_control_wvalid),
+    .wready_o(s_axi_control_wready),
+    .wdata_i(s_axi_control_wdata),
+    .wstrb_i(s_axi_control_wstrb),
+    .bvalid_o(s_axi_control_bvalid),
+    .bready_i(s_axi_control_bready),
+    .bresp_o(s_axi_control_bresp),
+    .arvalid_i(s_axi_control_arvalid),
+    .arready_o(s_axi_control_arready),
+    .araddr_i(s_axi_control_araddr),
+    .rvalid_o(s_axi_control_rvalid),
+    .rready_i(s_axi_control_rready),
+    .rdata_o(s_axi_control_rdata),
+    .rresp_o(s_axi_control_rresp),
+    .interrupt_o(interrupt),
+    .begin_o(start),
+    .done_i(done),
+    .arguments_o(arguments)
+  );
+
+  // ---------------------------------------------------------------------------------------------
+  // Memory: a row read and a row written a cycle
+  // ---------------------------------------------------------------------------------------------
+
+  logic [511:0] memory [2 << LinesLog2];
+  logic read_enable, write_enable;
+  logic [LinesLog2:0] read_row, write_row;
+  logic [511:0] row_q, write_data;
+  logic [63:0] write_strobes;
+
+  initial begin
+    for (int unsigned i = 0; i < (2 << LinesLog2); i++) memory[i] = '0;
+  end
+  always_ff @(posedge ap_clk) begin
+    if (read_enable) row_q <= memory[read_row];
+  end
+  always_ff @(posedge ap_clk) begin
+    if (write_enable) begin
+      for (int unsigned b = 0; b < 64; b++) begin
+        if (write_strobes[b]) memory[write_row][8*b+:8] <= write_data[8*b+:8];
+      end
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Writes of the directory
+  // ---------------------------------------------------------------------------------------------
+
+  logic w_busy_q, w_second_q, w_inside_q, b_valid_q;
+  logic [15:0] w_id_q, b_id_q;
+  logic [1:0] b_resp_q;
+  line_t w_line_q;
+  logic row_written, line_written;
+  logic result_write;  // a result has the memory's port
+
+  assign s_home_awready = !w_busy_q && !b_valid_q;
+  assign s_home_wready = w_busy_q && !result_write;
+  assign row_written = s_home_wvalid && s_home_wready;
+  assign line_written = row_written && w_second_q;
+
+  always_ff @(posedge ap_clk) begin
+    if (!ap_rst_n) begin
+      w_busy_q <= 1'b0;
+      w_second_q <= 1'b0;
+      b_valid_q <= 1'b0;
+    end else begin
+      if (s_home_awvalid && s_home_awready) w_busy_q <= 1'b1;
+      else if (line_written) w_busy_q <= 1'b0;
+      if (row_written) w_second_q <= !w_second_q;
+      if (line_written) b_valid_q <= 1'b1;
+      else if (s_home_bready) b_valid_q <= 1'b0;
+    end
+  end
+  always_ff @(posedge ap_clk) begin
+    if (s_home_awvalid && s_home_awready) begin
+      w_id_q <= s_home_awid;
+      w_line_q <= s_home_awaddr[LineLog2+:LinesLog2];
+      w_inside_q <= s_home_awaddr[63:WindowLog2] == arguments.base[63:WindowLog2];
+    end
+    if (line_written) begin
+      b_id_q <= w_id_q;
+      b_resp_q <= w_inside_q ? Okay : DecodeError;
+    end
+  end
+  assign s_home_bvalid = b_valid_q;
+  assign s_home_bid = b_id_q;
+  assign s_home_bresp = b_resp_q;
+
+  // ---------------------------------------------------------------------------------------------
+  // Reads, and calls
+  // ---------------------------------------------------------------------------------------------
+
+  typedef enum logic [2:0] {
+    StIdle,
+    StRows,     // two rows of memory to the directory
+    StRecall,   // the request line comes home
+    StSum,      // its rows go to the handler
+    StResult,   // two rows of the result to the directory
+    StSilent    // for ever
+  } state_e;
+
+  state_e state_q, state_d;
+  logic serving_q;      // a run is under way
+  logic turn_q;         // the request line
+  logic [31:0] left_q;  // calls of the run
+  logic second_q, second_d;
+  logic inside_q, echo_q;
+  logic [15:0] id_q;
+  line_t line_q;
+  logic home_q;         // the arguments are here
+  logic [1:0] waits_q;  // for the acknowledgement of each line's recall
+
+  logic asked_q;        // its recall has been offered
+  logic line_valid_q;   // and not been taken
+
+  logic ar_taken, ar_inside, is_call, row_taken, call_done, recalled;
+  line_t ar_line;
+  assign ar_line = s_home_araddr[LineLog2+:LinesLog2];
+  assign ar_inside = s_home_araddr[63:WindowLog2] == arguments.base[63:WindowLog2];
+  assign is_call = serving_q && ar_inside && ar_line == LinesLog2'(!turn_q);
+  assign s_home_arready = state_q == StIdle;
+  assign ar_taken = s_home_arvalid && s_home_arready;
+  assign s_home_rvalid = state_q == StRows || state_q == StResult;
+  assign row_taken = s_home_rvalid && s_home_rready;
+  assign recalled = home_q
+      || (asked_q && !line_valid_q && m_line_ack_valid && m_line_ack_tag == 6'(turn_q));
+
+  logic sum_valid, sum_done;
+  logic summed_q;   // both rows are in the handler
+  logic [63:0] sum, checksum;
+  assign sum_valid = state_q == StSum;
+  rpc_handler u_handler (
+    .clk_i(ap_clk),
+    .rst_ni(ap_rst_n),
+    .row_valid_i(sum_valid && !summed_q),
+    .row_last_i(second_q),
+    .row_i(row_q),
+    .done_o(sum_done),
+    .sum_o(sum),
+    .xor_o(checksum)
+  );
+
+  always_comb begin
+    state_d = state_q;
+    second_d = second_q;
+    read_enable = 1'b0;
+    read_row = {line_q, 1'b1};
+    unique case (state_q)
+      StIdle: begin
+        second_d = 1'b0;
+        read_enable = ar_taken;
+        read_row = {ar_line, 1'b0};
+        if (ar_taken) state_d = is_call ? StRecall : StRows;
+      end
+      StRecall: begin
+        // Line numbers 0 and 1.
+        read_enable = recalled;
+        read_row = {LinesLog2'(turn_q), 1'b0};
+        if (recalled) begin
+          if (arguments.handler == HandlerSilent) state_d = StSilent;
+          else if (arguments.handler == HandlerChecksum) state_d = StSum;
+          else state_d = StRows;
+        end
+      end
+      StSum: begin
+        read_enable = !second_q;
+        read_row = {LinesLog2'(turn_q), 1'b1};
+        second_d = 1'b1;
+        if (sum_done) begin
+          state_d = StResult;
+          second_d = 1'b0;
+        end
+      end
+      StRows: begin
+        read_enable = row_taken && !second_q;
+        if (echo_q) read_row = {LinesLog2'(turn_q), 1'b1};
+        if (row_taken) begin
+          second_d = 1'b1;
+          if (second_q) state_d = StIdle;
+        end
+      end
+      StResult: begin
+        if (row_taken) begin
+          second_d = 1'b1;
+          if (second_q) state_d = StIdle;
+        end
+      end
+      default: state_d = StSilent;
+    endcase
+  end
+
+  always_ff @(posedge ap_clk) begin
+    if (!ap_rst_n) begin
+      state_q <= StIdle;
+      second_q <= 1'b0;
+      summed_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      second_q <= second_d;
+      summed_q <= sum_valid && second_q;
+    end
+  end
+
+  logic [63:0] result_sum_q, result_xor_q;
+  always_ff @(posedge ap_clk) begin
+    if (ar_taken) begin
+      id_q <= s_home_arid;
+      line_q <= ar_line;
+      inside_q <= ar_inside;
+    end
+    if (sum_done) begin
+      result_sum_q <= sum;
+      result_xor_q <= checksum;
+    end
+  end
+
+  // The answer of an echo comes from the request line; so it is written to the answer's, as any result is.
+  assign result_write = row_taken && (echo_q || state_q == StResult);
+  assign call_done = result_write && second_q;
+  assign s_home_rid = id_q;
+  assign s_home_rlast = second_q;
+  assign s_home_rresp = inside_q ? Okay : DecodeError;
+  always_comb begin
+    s_home_rdata = row_q;
+    if (state_q == StResult) s_home_rdata = second_q ? '0 : 512'({result_xor_q, result_sum_q});
+  end
+  assign write_enable = result_write || (row_written && w_inside_q);
+  assign write_row = result_write ? {line_q, second_q} : {w_line_q, w_second_q};
+  assign write_data = result_write ? s_home_rdata : s_home_wdata;
+  assign write_strobes = result_write ? '1 : s_home_wstrb;
+
+  // Runs, and turns.
+  assign done = call_done && serving_q && left_q == 32'd1;
+  always_ff @(posedge ap_clk) begin
+    if (!ap_rst_n) begin
+      serving_q <= 1'b0;
+      turn_q <= 1'b0;
+      left_q <= '0;
+      echo_q <= 1'b0;
+    end else begin
+      if (start) serving_q <= 1'b1;
+      else if (done) serving_q <= 1'b0;
+      if (call_done) turn_q <= !turn_q;
+      if (start) left_q <= arguments.calls;
+      else if (call_done && left_q != '0) left_q <= left_q - 1'b1;
+      if (state_q == StRecall) echo_q <= 1'b1;
+      else if (state_q == StSum || state_q == StIdle) echo_q <= 1'b0;
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // The request line comes home
+  // ---------------------------------------------------------------------------------------------
+
+  assign m_line_req_operation = CleanInvalidate;
+  assign m_line_req_tag = 6'(turn_q);
+  assign m_line_req_line = {arguments.base[39:WindowLog2], LinesLog2'(turn_q)};
+  assign m_line_req_valid = line_valid_q;
+  assign m_line_ack_ready = 1'b1;
+
+  always_ff @(posedge ap_clk) begin
+    if (!ap_rst_n) begin
+      line_valid_q <= 1'b0;
+      asked_q <= 1'b0;
+      waits_q <= '0;
+      home_q <= 1'b0;
+    end else begin
+      // A tag is used again only when its last acknowledgement has come.
+      if (line_valid_q) line_valid_q <= !m_line_req_ready;
+      else if (state_d == StRecall && !asked_q && !waits_q[turn_q]) line_valid_q <= 1'b1;
+      if (state_d != StRecall) asked_q <= 1'b0;
+      else if (!line_valid_q && !waits_q[turn_q]) asked_q <= 1'b1;
+      for (int unsigned i = 0; i < 2; i++) begin
+        if (line_valid_q && m_line_req_ready && m_line_req_tag == 6'(i)) waits_q[i] <= 1'b1;
+        else if (m_line_ack_valid && m_line_ack_tag == 6'(i)) waits_q[i] <= 1'b0;
+      end
+      home_q <= state_d == StRecall && (home_q || (asked_q && !line_valid_q && line_written
+          && w_inside_q && w_line_q == LinesLog2'(turn_q)));
+    end
+  end
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, s_home_araddr[LineLog2-1:0], s_home_awaddr[LineLog2-1:0],
+                       arguments.base[63:40], arguments.base[WindowLog2-1:0]};
+
+endmodule
