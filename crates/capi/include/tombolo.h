@@ -53,6 +53,8 @@ enum {
     TMB_ERROR_UNMAPPABLE = 21,         /* not a regular file, or a range that cannot be */
     TMB_ERROR_TRANSFER = 22,           /* bytes could not be moved between a file and the card */
     TMB_ERROR_PAGER = 23,              /* out of card memory, a write-back that failed */
+    TMB_ERROR_OUTSIDE = 24,            /* a kernel wrote around a mapping, on its first or last page */
+    TMB_ERROR_COHERENT_RANGE = 25,     /* a range or an offset that coherent memory does not have */
     TMB_ERROR_NO_SUCH_ARGUMENT = 30,
     TMB_ERROR_ARGUMENT_SIZE = 31,      /* a value does not fit its argument */
     TMB_ERROR_SLOT_STATE = 32,         /* the slot is running, or not, against what the call needs */
@@ -62,10 +64,18 @@ enum {
     TMB_ERROR_INTERRUPT_STORM = 43,    /* it raises its interrupt without being done */
     TMB_ERROR_KERNEL_FAILED = 44,      /* it ended itself */
     TMB_ERROR_DEADLINE = 45,           /* it was not done in time */
+    TMB_ERROR_HOME = 46,               /* the kernel behind the directory broke a rule */
+    TMB_ERROR_LINE_LATE = 47,          /* an access to a coherent line was not over in time */
+    TMB_ERROR_NO_HOME = 48,            /* no kernel stands behind the directory */
     TMB_ERROR_NO_FREE_SPACE = 50,      /* all address spaces are in use */
+    TMB_ERROR_UNSHAREABLE = 51,        /* memory cannot be shared: none is left, or it has too many pages */
+    TMB_ERROR_NOT_SHARED = 52,         /* the address is not in shared memory */
+    TMB_ERROR_MEMORY_IN_USE = 53,      /* shared memory cannot be freed while a kernel of its space runs */
     TMB_ERROR_GONE = 60,               /* the handle was closed, or what it stands for has ended */
     TMB_ERROR_OTHER_CARD = 61,         /* a space of one card, a slot of another */
     TMB_ERROR_INTERRUPTED = 70,        /* the progress callback said stop */
+    TMB_ERROR_STREAM = 80,             /* a stream was used against its rules */
+    TMB_ERROR_STREAM_RESET = 81,       /* a slot was reset before a transfer of its streams was over */
     TMB_ERROR_INTERNAL = 90,           /* a bug of ours; please report it */
     /* Of this interface. */
     TMB_ERROR_ARGUMENT = 100,          /* a null pointer, or a value that makes no sense */

@@ -81,6 +81,12 @@ class OutsideError(Error):
     code = 24
 
 
+class CoherentRangeError(Error):
+    """A range or an offset that coherent memory does not have."""
+
+    code = 25
+
+
 class NoSuchArgumentError(Error, LookupError):
     """The kernel has no argument of that name; the message lists those it has."""
 
@@ -150,6 +156,24 @@ class DeadlineError(Error, TimeoutError):
     """The kernel was not done at the deadline (virtual time)."""
 
     code = 45
+
+
+class HomeError(Error):
+    """The kernel behind the directory broke a rule, or cannot be put there."""
+
+    code = 46
+
+
+class LineLateError(Error):
+    """An access to a coherent line was not over in time."""
+
+    code = 47
+
+
+class NoHomeError(Error):
+    """No kernel stands behind the directory."""
+
+    code = 48
 
 
 class NoFreeSpaceError(Error):
