@@ -2,8 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Event writer: completions, faults, kernel interrupts, slots that the guard has closed, trouble of the
-// directory and ends of stream transfers become records in the event ring.
+// Event writer: completions, faults, kernel interrupts, slots that the guard has closed, ends of stream
+// transfers and trouble of the directory become records in the event ring.
 //
 // A record is one posted row. When the host side has accepted it, irq_o pulses once: an interrupt
 // never overtakes the record it announces, nor the data that a completion announces (a completion
@@ -240,6 +240,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
         record_d.word0[7:0] = EventInterrupt;
         record_d.word0[15:8] = 8'(slot);
       end
+      SourceTrouble: record_d.word0[7:0] = EventDirectory;
       SourceTransfer: begin
         record_d.word0[7:0] = EventTransfer;
         record_d.word0[15:8] = 8'(transfer_i.status);
@@ -247,7 +248,6 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
         record_d.word0[31:24] = transfer_mover_i;
         record_d.word1 = 64'(transfer_i.bytes);
       end
-      SourceTrouble: record_d.word0[7:0] = EventDirectory;
       default: begin
         record_d.word0[7:0] = EventSlotClosed;
         record_d.word0[15:8] = 8'(closed_slot);

@@ -163,7 +163,7 @@ fn ports_behind_the_directory_come_in_pairs() {
         rule(&format!("{home}data_width = 512\n{line}")),
         Rule::CoherentPort
     );
-    assert_eq!(rule(&port("m_axi", "axi4")), Rule::MemoryPort);
+    assert_eq!(rule(&port("m_axi", "axi4")), Rule::NoDataWidth);
     let twice = port("s_home", "line_operations");
     assert_eq!(
         rule(&format!("{home}{twice}")),

@@ -108,9 +108,9 @@ pub enum Rule {
     /// A key that ports of the directory do not have.
     #[error("a port of kind `axi4_home` or `line_operations` has a name and a kind only")]
     CoherentPort,
-    /// A memory port without width or direction.
-    #[error("a port of kind `axi4` has `data_width` and `access`")]
-    MemoryPort,
+    /// A memory or stream port without width.
+    #[error("a port of kind `axi4` or `axi4_stream` has `data_width`")]
+    NoDataWidth,
     /// Unequal numbers of both kinds.
     #[error("{homes} ports `axi4_home` and {lines} `line_operations`: one of each a slice of the directory")]
     CoherentPairs {

@@ -203,13 +203,13 @@ impl Reader<'_> {
         let sources = self.sources(kernel.sources)?;
         let libraries = self.libraries(kernel.libraries)?;
         let mut seen = HashSet::new();
-        let (coherent, others) = raw.port.into_iter().partition(|port| {
+        let (coherent, rest): (Vec<_>, Vec<_>) = raw.port.into_iter().partition(|port| {
             matches!(
                 port.get_ref().kind,
                 PortKind::Axi4Home | PortKind::LineOperations
             )
         });
-        let (ports, streams) = self.ports(others, &mut seen)?;
+        let (ports, streams) = self.ports(rest, &mut seen)?;
         let (homes, lines) = self.coherent_ports(coherent, &mut seen)?;
         let arguments = self.arguments(raw.argument, first_argument(control), &ports)?;
         Ok(Manifest {
@@ -339,11 +339,7 @@ impl Reader<'_> {
             let port = port.into_inner();
             let name = self.unique("port.name", port.name, seen)?;
             let Some(data_width) = port.data_width else {
-                let rule = match port.kind {
-                    PortKind::Axi4Stream => Rule::StreamPortDirection,
-                    _ => Rule::MemoryPort,
-                };
-                return Err(self.broken("port", span, rule));
+                return Err(self.broken("port", span, Rule::NoDataWidth));
             };
             let width = *data_width.get_ref();
             let wrong_width = |rule| {
@@ -380,10 +376,10 @@ impl Reader<'_> {
                         data_width: width,
                     });
                 }
-                (PortKind::Axi4 | PortKind::Axi4Home | PortKind::LineOperations, _, _) => {
+                (PortKind::Axi4, _, _) => {
                     return Err(self.broken("port", span, Rule::PortAccess));
                 }
-                (PortKind::Axi4Stream, _, _) => {
+                (_, _, _) => {
                     return Err(self.broken("port", span, Rule::StreamPortDirection));
                 }
             }

@@ -50,8 +50,8 @@ pub(super) fn monolithic_design(
     })
 }
 
-/// Whether a slot with so many AXI4 ports and stream pairs, behind a directory of so many slices, can hold
-/// the kernel.
+/// Whether a slot with so many AXI4 ports and stream pairs, and home ports if its shell has a directory,
+/// can hold the kernel.
 pub(super) fn fits(
     kernel: &KernelPackage,
     memory_ports: u8,
