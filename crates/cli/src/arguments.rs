@@ -1,4 +1,4 @@
-//! The small languages of `--map` and `--set`.
+//! The small languages of `--map`, `--connect` and `--set`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -42,6 +42,13 @@ pub struct MapArgument {
     pub mode: Mode,
     /// Size of the file's pages, or the owner's.
     pub page_size: Option<PageSize>,
+}
+
+/// `PORT=DEVICE:…`, where the only device yet is a file, mapped as by `--map`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectArgument {
+    /// The kernel's stream port, and the file.
+    pub file: MapArgument,
 }
 
 /// What a scalar argument is set to.
@@ -94,6 +101,14 @@ pub enum SyntaxError {
         /// Which part.
         part: &'static str,
     },
+    /// A device that does not exist.
+    #[error("`{text}`: there is no device `{device}`; write {CONNECT_FORM}")]
+    Device {
+        /// What was given.
+        text: String,
+        /// Its device.
+        device: String,
+    },
     /// Not a number of bytes.
     #[error("`{text}` is no number of bytes; write 4096, 0x1000, 64KiB, 2MiB or 1GiB")]
     Bytes {
@@ -115,6 +130,7 @@ pub enum SyntaxError {
 }
 
 const MAP_FORM: &str = "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE]";
+const CONNECT_FORM: &str = "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE]";
 const SET_FORM: &str = "ARGUMENT=VALUE";
 
 /// What may be no text, for messages.
@@ -210,6 +226,24 @@ impl MapArgument {
             mode,
             page_size,
         })
+    }
+}
+
+impl ConnectArgument {
+    /// Reads it. The file's name may be any bytes.
+    pub fn parse(text: &OsStr) -> Result<Self, SyntaxError> {
+        let text = text.as_bytes();
+        let (port, rest) = split(text, CONNECT_FORM)?;
+        let Some(file) = rest.strip_prefix(b"file:") else {
+            let device = rest.split(|byte| *byte == b':').next().unwrap_or(rest);
+            return Err(SyntaxError::Device {
+                text: shown(text),
+                device: shown(device),
+            });
+        };
+        let map = [port.as_bytes(), b"=", file].concat();
+        let file = MapArgument::parse(OsStr::from_bytes(&map))?;
+        Ok(Self { file })
     }
 }
 
@@ -380,6 +414,21 @@ mod tests {
             assert!(matches!(error, SyntaxError::NotUtf8 { .. }), "{error}");
         }
         assert!(SetArgument::parse(OsStr::from_bytes(b"n=\xff")).is_err());
+    }
+
+    #[test]
+    fn connections() {
+        let connect = |text: &str| ConnectArgument::parse(OsStr::new(text));
+        let file = connect("out=file:b@2+3:new=5").unwrap().file;
+        assert_eq!((file.argument.as_str(), file.offset), ("out", 2));
+        assert_eq!(file.mode, Mode::New(Some(Size::Bytes(5))));
+        let named = connect("in=file:file:x").unwrap().file.file;
+        assert_eq!(named, PathBuf::from("file:x"));
+        let tape = connect("in=tape:a").unwrap_err().to_string();
+        assert!(tape.contains("no device `tape`"), "{tape}");
+        for wrong in ["in", "in=", "in=a", "in=file:", "=file:a"] {
+            assert!(connect(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The `tombolo` command.
 
 mod arguments;
+mod connect;
 mod interrupt;
 mod kernel;
 mod lab;

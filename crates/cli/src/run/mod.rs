@@ -3,10 +3,12 @@
 mod files;
 mod report;
 
-use crate::arguments::{parse_bytes, MapArgument, SetArgument, Value};
+use crate::arguments::{parse_bytes, ConnectArgument, MapArgument, SetArgument, Value};
+use crate::connect;
 use crate::outputs::{Outputs, Place};
 use crate::progress;
-use card::kernel::{AccessMode, KernelPackage, Manifest};
+use card::kernel::{AccessMode, ControlProtocol, KernelPackage, Manifest};
+use card::stream::StreamDirection;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::Args;
 use files::Ready;
@@ -38,6 +40,8 @@ use tombolo::{
       --set 'bytes=size(input)'
   Pages of 64 KiB for one file, of 2 MiB (the default) for the other:
     tombolo run copy --map input=a:page=64KiB --map output=b:new --set 'bytes=size(input)'
+  A file through a kernel with streams, into another:
+    tombolo run loopback --connect in=file:a --connect out=file:b:new
   See what happened, on a timeline and cycle for cycle:
     tombolo run copy --map input=a --map output=b:new --set 'bytes=size(input)' \\
       --trace run.pftrace --wave run.fst --wave-from first-activity --wave-for 5us")]
@@ -53,6 +57,17 @@ pub struct Run {
     #[arg(long = "map", value_name = "ARGUMENT=FILE",
           value_parser = OsStringValueParser::new().try_map(|text| MapArgument::parse(&text)))]
     maps: Vec<MapArgument>,
+
+    /// Connects a stream port to a device:
+    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE]. The file goes into the kernel as one
+    /// packet; a packet that comes out ends the run, or a full file does.
+    #[arg(long = "connect", value_name = "PORT=DEVICE:…",
+          value_parser = OsStringValueParser::new().try_map(|text| ConnectArgument::parse(&text)))]
+    connections: Vec<ConnectArgument>,
+
+    /// The files of both.
+    #[arg(skip)]
+    files: Vec<MapArgument>,
 
     /// Sets an argument: ARGUMENT=VALUE; a number, bytes as 0x…, or size(ARGUMENT).
     #[arg(long = "set", value_name = "ARGUMENT=VALUE",
@@ -181,7 +196,9 @@ impl Run {
     ///
     /// Everything that can be refused without the card comes first, and nothing that is there is changed
     /// before the end: outputs are made beside their places.
-    pub fn run(self) -> Result<(), Vec<Failure>> {
+    pub fn run(mut self) -> Result<(), Vec<Failure>> {
+        let connected = self.connections.iter().map(|connection| &connection.file);
+        self.files = self.maps.iter().chain(connected).cloned().collect();
         let mut outputs = Outputs::default();
         let result = self.run_with(&mut outputs);
         // Waveforms are complete when the card is gone, which it is by now.
@@ -208,7 +225,7 @@ impl Run {
             .iter()
             .fold(0u64, |sum, file| sum.saturating_add(file.bytes));
 
-        let card = self.open_card(&written).map_err(one)?;
+        let card = self.open_card(&kernel.manifest, &written).map_err(one)?;
         let space = card.create_space().map_err(|error| one(error.into()))?;
         let mappings = map_files(&space, planned).map_err(one)?;
         let mut failures = Vec::new();
@@ -251,11 +268,14 @@ impl Run {
         outputs: &mut Outputs,
     ) -> Result<(Vec<Ready<'_>>, Written), Failure> {
         let access_of = |name: &str| {
-            let arguments = &kernel.manifest.arguments;
-            let found = arguments.iter().find(|argument| argument.name == name);
-            found.map_or(AccessMode::ReadWrite, |argument| argument.access)
+            let stream = kernel.manifest.stream(name).map(|(port, _)| port.direction);
+            match (kernel.manifest.argument(name), stream) {
+                (Some(argument), _) => argument.access,
+                (None, Some(StreamDirection::In)) => AccessMode::Read,
+                (None, _) => AccessMode::ReadWrite,
+            }
         };
-        let planned = files::plan(&self.maps, access_of)?;
+        let planned = files::plan(&self.files, access_of)?;
         let find = |path: &PathBuf| Place::find(path).map_err(Failure::writing(path));
         let report = self.json.as_ref().map(find).transpose()?;
         let trace = self.trace.as_ref().map(find).transpose()?;
@@ -322,10 +342,13 @@ impl Run {
                 ));
             }
         }
+        if let Some(text) = connect::wrong(&self.connections, manifest) {
+            return wrong(text);
+        }
         for set in &self.sets {
             check_size(manifest, set)?;
             if let Value::SizeOf(name) = &set.value {
-                if !self.maps.iter().any(|map| &map.argument == name) {
+                if !self.files.iter().any(|map| &map.argument == name) {
                     return wrong(format!("size({name}): no file is mapped for `{name}`"));
                 }
             }
@@ -419,9 +442,15 @@ impl Run {
         Ok(Some(self.waves(&base)))
     }
 
-    fn open_card(&self, written: &Written) -> Result<Card, Failure> {
+    fn open_card(&self, manifest: &Manifest, written: &Written) -> Result<Card, Failure> {
+        let pairs = manifest.stream_pairs();
+        let ports = pairs + manifest.ports.len().max(1) as u8;
         if self.functional {
             let mut config = FunctionalConfig::default();
+            if pairs > 0 {
+                config.ports_per_slot = ports;
+                config.streams_per_slot = pairs;
+            }
             if let Some(bytes) = self.card_memory {
                 config.channel_bytes =
                     memory_of_a_channel(bytes, config.channels, config.channel_bytes)?;
@@ -429,6 +458,10 @@ impl Run {
             return Ok(Card::functional(FunctionalCard::new(config))?);
         }
         let mut options = SimOptions::named(&self.platform)?;
+        if pairs > 0 {
+            options.shell.ports_per_slot = ports;
+            options.shell.streams_per_slot = pairs;
+        }
         if let Some(bytes) = self.card_memory {
             let there = options.platform.memory().channel_bytes;
             options.channel_bytes =
@@ -469,18 +502,28 @@ impl Run {
         let loaded = card.load(SlotId(0), folder, space);
         spinner.finish_and_clear();
         let mut slot = loaded?;
-        for (name, mapping) in mappings {
-            slot.set_pointer(name, mapping.address())?;
+        for map in &self.maps {
+            if let Some(mapping) = mappings.get(&map.argument) {
+                slot.set_pointer(&map.argument, mapping.address())?;
+            }
         }
         for set in &self.sets {
             set_argument(&mut slot, set, mappings)?;
         }
-        slot.start()?;
+        let data_driven = slot.manifest().control == ControlProtocol::ApCtrlNone;
+        if !data_driven {
+            slot.start()?;
+        }
         let bar = progress::bytes(total);
-        let result = slot.wait(self.deadline, |now| {
+        let mut watch = |now| {
             progress::show(&bar, now);
             Continue::Yes
-        });
+        };
+        let connections = &self.connections;
+        let mut result = connect::transfer(&slot, connections, mappings, self.deadline, &mut watch);
+        if result.is_ok() && !data_driven {
+            result = slot.wait(self.deadline, watch);
+        }
         bar.finish_and_clear();
         Ok(result)
     }

@@ -1,0 +1,110 @@
+//! Does `tombolo run --connect` carry files through streams, and say what is wrong?
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn run(folder: &Path, words: &[&str]) -> Output {
+    let first = ["run", "loopback", "--functional", "--quiet"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+    let command = command.current_dir(folder).args(first).args(words);
+    command.output().unwrap()
+}
+
+fn data(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|i| (i * 7 + i / 251) as u8).collect()
+}
+
+#[test]
+fn a_file_goes_through_the_streams_of_a_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    let wanted = data(1_000_003);
+    fs::write(folder.path().join("a"), &wanted).unwrap();
+    let good: [(&str, &str, &[u8]); 3] = [
+        ("in=file:a", "out=file:b:new", &wanted),
+        ("in=file:a@3+77", "out=file:b:new", &wanted[3..80]),
+        (
+            "in=file:a@5+100",
+            "out=file:b:page=64KiB:new",
+            &wanted[5..105],
+        ),
+    ];
+    for (from, to, wanted) in good {
+        let output = run(folder.path(), &["--connect", to, "--connect", from]);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{told}");
+        assert!(
+            fs::read(folder.path().join("b")).unwrap() == wanted,
+            "{from}"
+        );
+    }
+    // With a size of its own it keeps it, and what is there stays where nothing was written.
+    let to = "out=file:b:new=500";
+    let output = run(
+        folder.path(),
+        &["--connect", "in=file:a@9+10", "--connect", to],
+    );
+    assert!(output.status.success());
+    let mut kept = wanted[9..19].to_vec();
+    kept.resize(500, 0);
+    assert!(fs::read(folder.path().join("b")).unwrap() == kept);
+    let over = "out=file:b@100+20:rw";
+    let output = run(
+        folder.path(),
+        &["--connect", "in=file:a@0+5", "--connect", over],
+    );
+    assert!(output.status.success());
+    kept[100..105].copy_from_slice(&wanted[..5]);
+    assert!(fs::read(folder.path().join("b")).unwrap() == kept);
+}
+
+#[test]
+fn what_is_wrong_is_named_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a"), data(5000)).unwrap();
+    fs::write(folder.path().join("b"), b"kept").unwrap();
+    let cases: [(&[&str], &str); 8] = [
+        (
+            &["in=file:a"],
+            "port `out` of kernel loopback is not connected",
+        ),
+        (&["in=file:a", "out=tape:b"], "there is no device `tape`"),
+        (&["in=file:a", "out=file:b"], "say :new"),
+        (&["in=file:a", "out=file:b:ro"], "cannot be :ro"),
+        (&["in=file:a:new", "out=file:b:new"], "cannot be :new"),
+        (
+            &["in=file:a", "in=file:a", "out=file:b:new"],
+            "connected twice",
+        ),
+        (
+            &["data=file:a", "out=file:b:new"],
+            "no stream port `data`; it has in, out",
+        ),
+        (&["in=file:none", "out=file:b:new"], "none"),
+    ];
+    for (connections, rule) in cases {
+        let words: Vec<&str> = connections.iter().flat_map(|c| ["--connect", c]).collect();
+        let output = run(folder.path(), &words);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && told.contains(rule),
+            "{connections:?}: {told}"
+        );
+        assert_eq!(fs::read(folder.path().join("b")).unwrap(), b"kept");
+    }
+}
+
+/// The output is too small for the packet: the input never ends, and the message says who waits for whom.
+#[test]
+fn a_file_that_is_too_small_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a"), data(500_000)).unwrap();
+    let words = ["--connect", "in=file:a", "--connect", "out=file:b:new=1000"];
+    let output = run(folder.path(), &words);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{told}");
+    assert!(
+        told.contains("port in") && told.contains("does not take"),
+        "{told}"
+    );
+}
