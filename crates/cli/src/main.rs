@@ -25,7 +25,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::Run),
+    Run(Box<run::Run>),
     Kernel(kernel::Kernel),
     Shell(shell::Shell),
     Protocol(protocol::Protocol),
