@@ -21,6 +21,7 @@ mod rpc;
 mod slots;
 mod speed;
 mod split;
+mod stranger;
 mod stream;
 mod synthesis;
 mod walk;
@@ -385,6 +386,15 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["stranger.interrupt_s"],
         measure: command::interrupt,
+    },
+    Bar {
+        names: &[
+            "stranger.sweep_mismatches",
+            "stranger.sweep_runs_functional",
+            "stranger.sweep_runs_rtl",
+            "stranger.sweep_plants_missed",
+        ],
+        measure: stranger::measure,
     },
     Bar {
         names: &["demo.identical", "demo.wall_s"],

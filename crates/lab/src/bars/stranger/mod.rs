@@ -1,0 +1,156 @@
+//! Nothing lost, nothing written elsewhere: random files, ranges, page sizes, kernels, spaces and slots on cards
+//! too small for them. Whole files are compared, also the bytes that must not change.
+//!
+//! A mistake planted beside the card (a write-back of a byte too many, an address that the kernel rounds, a file
+//! that is emptied before its mapping is refused) must be found.
+
+mod case;
+mod run;
+
+use super::Failure;
+use crate::progress::Progress;
+use crate::row::{Row, Target};
+use card::sim::SimCard;
+use case::{Case, Scale};
+use run::{run, Plant, PLANTS};
+use tombolo::{FunctionalCard, FunctionalConfig, ShellConfig, SimOptions};
+
+const FUNCTIONAL_RUNS: u64 = 2000;
+const RTL_RUNS: u64 = 200;
+const SLOTS: u8 = 4;
+const CHANNELS: u8 = 4;
+
+const ON_FUNCTIONAL: Scale = Scale {
+    bytes: 400_000,
+    large_pages: true,
+};
+const ON_RTL: Scale = Scale {
+    bytes: 40_000,
+    large_pages: false,
+};
+
+fn functional(seed: u64, case: &Case) -> Box<dyn card::Card> {
+    Box::new(FunctionalCard::new(FunctionalConfig {
+        slots: SLOTS,
+        channels: CHANNELS,
+        channel_bytes: case.channel_bytes,
+        queues: 5,
+        // Half of them in the order of the calls, half in another that the contract allows.
+        seed: (seed % 2 == 1).then_some(seed),
+        ..FunctionalConfig::default()
+    }))
+}
+
+fn rtl(case: &Case) -> Result<Box<dyn card::Card>, Failure> {
+    let mut options = SimOptions::named("f1")?;
+    options.shell = ShellConfig {
+        slots: SLOTS,
+        channels: CHANNELS,
+        queues: 5,
+        ..ShellConfig::default()
+    };
+    options.channel_bytes = Some(case.channel_bytes);
+    Ok(Box::new(SimCard::open(options, |_| {})?))
+}
+
+/// One run; what was wrong, if anything was.
+fn one(seed: u64, on_rtl: bool, plant: Option<Plant>) -> Result<Option<String>, Failure> {
+    let scale = if on_rtl { ON_RTL } else { ON_FUNCTIONAL };
+    let case = Case::new(seed, SLOTS, scale);
+    let card = if on_rtl {
+        rtl(&case)?
+    } else {
+        functional(seed, &case)
+    };
+    let folder = tempfile::tempdir()?;
+    run(&case, card, folder.path(), plant).map_err(|error| {
+        format!("seed {seed}: {error}; {} bytes of card", case.card_bytes()).into()
+    })
+}
+
+/// Runs so many seeds; how many were wrong.
+fn sweep(runs: u64, on_rtl: bool) -> Result<u64, Failure> {
+    let work = if on_rtl { "sweep on RTL" } else { "sweep" };
+    let mut progress = Progress::of(work);
+    let mut wrong = 0;
+    for seed in 0..runs {
+        progress.at(&format!("{seed} of {runs} runs, {wrong} wrong"));
+        if let Some(what) = one(seed, on_rtl, None)? {
+            eprintln!("{work}, seed {seed}: {what}");
+            wrong += 1;
+        }
+    }
+    Ok(wrong)
+}
+
+/// Seeds until a planted mistake is found; `None` if it never is.
+fn finds(plant: Plant, seeds: u64) -> Result<Option<u64>, Failure> {
+    for seed in 0..seeds {
+        // A plant may also end in an error of the library: found as well.
+        match one(seed, false, Some(plant)) {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) => return Ok(Some(seed)),
+        }
+    }
+    Ok(None)
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let mut missed = 0;
+    for plant in PLANTS {
+        let found = finds(plant, 50)?;
+        eprintln!("{plant:?}: found by seed {found:?}");
+        missed += u64::from(found.is_none());
+    }
+    let wrong = sweep(FUNCTIONAL_RUNS, false)? + sweep(RTL_RUNS, true)?;
+    let row =
+        |name: &str, value: u64, unit: &str, target| Row::new(name, value as f64, unit, target);
+    Ok(vec![
+        row(
+            "stranger.sweep_mismatches",
+            wrong,
+            "runs",
+            Target::Exactly(0.0),
+        ),
+        row(
+            "stranger.sweep_runs_functional",
+            FUNCTIONAL_RUNS,
+            "runs",
+            Target::AtLeast(2000.0),
+        ),
+        row(
+            "stranger.sweep_runs_rtl",
+            RTL_RUNS,
+            "runs",
+            Target::AtLeast(200.0),
+        ),
+        row(
+            "stranger.sweep_plants_missed",
+            missed,
+            "plants",
+            Target::Exactly(0.0),
+        ),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_hold_what_they_should_and_nothing_else() {
+        assert_eq!(sweep(150, false).unwrap(), 0);
+    }
+
+    #[test]
+    fn files_hold_what_they_should_on_rtl() {
+        assert_eq!(sweep(3, true).unwrap(), 0);
+    }
+
+    #[test]
+    fn planted_mistakes_are_found() {
+        for plant in PLANTS {
+            assert!(finds(plant, 50).unwrap().is_some(), "{plant:?}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! A case on a card, with or without a planted mistake, and what it did to the files.
+
+use super::super::Failure;
+use super::case::{Case, Job, Range};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use tombolo::io::{best, Direction, FileIo, Transfer, TransferId};
+use tombolo::{
+    AddressSpace, Card, Continue, Error, MapOptions, Mapping, OwnerOptions, Picoseconds, SlotId,
+};
+
+/// A mistake that the comparison must find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plant {
+    /// A write-back writes one byte more than is mapped.
+    ClipOffByOne,
+    /// A kernel gets an address that it rounds.
+    PointerUnaligned,
+    /// A file is emptied before its mapping is refused.
+    TruncateFirst,
+}
+
+/// All of them.
+pub const PLANTS: [Plant; 3] = [
+    Plant::ClipOffByOne,
+    Plant::PointerUnaligned,
+    Plant::TruncateFirst,
+];
+
+/// Longest that a run may take, in virtual time.
+const PATIENCE: Picoseconds = Picoseconds::from_millis(2000);
+
+/// File I/O that writes a byte too many.
+struct Greedy(Box<dyn FileIo>);
+
+impl FileIo for Greedy {
+    fn name(&self) -> &'static str {
+        "greedy"
+    }
+
+    fn start(&mut self, transfer: Transfer) {
+        let more = usize::from(transfer.direction == Direction::Write);
+        let room = transfer.memory.len() - transfer.memory_offset;
+        let bytes = (transfer.bytes + more).min(room);
+        self.0.start(Transfer { bytes, ..transfer });
+    }
+
+    fn finish(&mut self, id: TransferId) -> io::Result<usize> {
+        self.0.finish(id)
+    }
+}
+
+/// Runs a case in an empty folder; what was wrong, if anything was.
+pub fn run(
+    case: &Case,
+    raw: Box<dyn card::Card>,
+    folder: &Path,
+    plant: Option<Plant>,
+) -> Result<Option<String>, Failure> {
+    let paths: Vec<PathBuf> = (0..case.files.len())
+        .map(|number| folder.join(format!("file{number}")))
+        .collect();
+    for (path, content) in paths.iter().zip(&case.files) {
+        fs::write(path, content)?;
+    }
+    let told = {
+        let io = match plant {
+            Some(Plant::ClipOffByOne) => Box::new(Greedy(best())),
+            _ => best(),
+        };
+        let options = OwnerOptions {
+            table_sets_log2: case.table_sets_log2,
+            ..OwnerOptions::default()
+        };
+        let card = Card::with_io(raw, io, options)?;
+        work(case, &card, &paths, plant)?
+    };
+    if let Some(wrong) = told {
+        return Ok(Some(wrong));
+    }
+    for (number, (path, expected)) in paths.iter().zip(case.expected()).enumerate() {
+        let found = fs::read(path)?;
+        if found != expected {
+            let same = found.iter().zip(&expected).take_while(|(a, b)| a == b);
+            let (at, lengths) = (same.count(), (found.len(), expected.len()));
+            return Ok(Some(format!(
+                "file {number} differs from byte {at} on; lengths {lengths:?}"
+            )));
+        }
+    }
+    Ok(None)
+}
+
+fn map(
+    space: &AddressSpace,
+    path: &Path,
+    range: &Range,
+    options: MapOptions,
+) -> Result<Mapping, Error> {
+    let options = options.offset(range.offset).bytes(range.bytes);
+    space.map_file(path, options.page_size(range.page))
+}
+
+/// What was told wrongly, if anything was.
+fn work(
+    case: &Case,
+    card: &Card,
+    paths: &[PathBuf],
+    plant: Option<Plant>,
+) -> Result<Option<String>, Failure> {
+    let spaces: Vec<AddressSpace> = (0..case.spaces)
+        .map(|_| card.create_space())
+        .collect::<Result<_, _>>()?;
+    let mut running = Vec::new();
+    for (number, job) in (0..).zip(&case.jobs) {
+        let space = &spaces[job.space];
+        let mut inputs = Vec::new();
+        for range in &job.inputs {
+            let path = &paths[range.file];
+            inputs.push(map(space, path, range, MapOptions::read_only())?);
+        }
+        let path = &paths[job.output.file];
+        let output = map(space, path, &job.output, MapOptions::read_write())?;
+        let kernel = card::sim::home().join("kernels").join(job.kernel);
+        let slot = card.load(SlotId(number), &kernel, space)?;
+        let (names, length): (&[&str], _) = match job.kernel {
+            "vadd" => (&["a", "b", "c"], ("length", job.bytes / 4)),
+            _ => (&["input", "output"], ("bytes", job.bytes)),
+        };
+        for (name, mapping) in names.iter().zip(inputs.iter().chain([&output])) {
+            slot.set_pointer(name, mapping.address())?;
+        }
+        slot.set(length.0, length.1)?;
+        if plant == Some(Plant::PointerUnaligned) {
+            // As if the library had let it pass.
+            let low = inputs[0].address().get() as u32;
+            slot.write_register(0x10, low.wrapping_add(64 - 8))?;
+        }
+        running.push((slot, output, inputs, job));
+    }
+    // Somebody wants what is mapped to be made anew.
+    let file = &paths[case.refused];
+    if plant == Some(Plant::TruncateFirst) {
+        File::create(file)?;
+    }
+    if spaces[0].map_file(file, MapOptions::create(10)).is_ok() {
+        return Ok(Some("a file that is mapped was made anew".to_owned()));
+    }
+    for (slot, ..) in &running {
+        slot.start()?;
+    }
+    for (slot, ..) in &running {
+        if let Err(error) = slot.wait(Some(PATIENCE), |_| Continue::Yes) {
+            return Ok(Some(error.to_string()));
+        }
+    }
+    for (_, output, inputs, job) in running {
+        if let Some(wrong) = told(job, output.unmap()) {
+            return Ok(Some(wrong));
+        }
+        for input in inputs {
+            input.unmap()?;
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the end of an output said what it should.
+fn told(job: &Job, ended: Result<(), Error>) -> Option<String> {
+    match (job.strays(), ended) {
+        (false, Ok(())) | (true, Err(Error::Outside { .. })) => None,
+        (true, Ok(())) => Some("a write behind a mapping was not told".to_owned()),
+        (_, Err(error)) => Some(error.to_string()),
+    }
+}
