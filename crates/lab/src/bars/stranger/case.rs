@@ -97,9 +97,20 @@ impl Case {
                 true => 4 * (1 + random.below((room / 4).min(1000))),
                 false => 0,
             };
-            let inputs = (0..if kernel == "vadd" { 2 } else { 1 })
-                .map(|_| input(random, scale, bytes + more, &mut files, &mut ends))
-                .collect();
+            let mut inputs = Vec::new();
+            for _ in 0..if kernel == "vadd" { 2 } else { 1 } {
+                let mut range = input(random, scale, bytes + more, &mut files, &mut ends);
+                // A range of a file has pages of one size.
+                let same = |other: &&Range| {
+                    (other.file, other.offset, other.bytes)
+                        == (range.file, range.offset, range.bytes)
+                };
+                let before = list.iter().flat_map(|job: &Job| &job.inputs);
+                if let Some(other) = before.chain(&inputs).find(same) {
+                    range.page = other.page;
+                }
+                inputs.push(range);
+            }
             list.push(Job {
                 kernel,
                 space: number % spaces,

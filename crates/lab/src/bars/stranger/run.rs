@@ -7,7 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tombolo::io::{best, Direction, FileIo, Transfer, TransferId};
 use tombolo::{
-    AddressSpace, Card, Continue, Error, MapOptions, Mapping, OwnerOptions, Picoseconds, SlotId,
+    AddressSpace, Card, Continue, Error, MapOptions, Mapping, OwnerOptions, PageSize, Picoseconds,
+    SlotId,
 };
 
 /// A mistake that the comparison must find.
@@ -70,6 +71,8 @@ pub fn run(
             _ => best(),
         };
         let options = OwnerOptions {
+            // Each range says its own; the card has to have room for one of these.
+            page_size: PageSize::KIB_4,
             table_sets_log2: case.table_sets_log2,
             ..OwnerOptions::default()
         };
@@ -118,7 +121,15 @@ fn work(
         let mut inputs = Vec::new();
         for range in &job.inputs {
             let path = &paths[range.file];
-            inputs.push(map(space, path, range, MapOptions::read_only())?);
+            let range = match plant {
+                Some(Plant::PointerUnaligned) if range.bytes > 8 => Range {
+                    offset: range.offset + 8,
+                    bytes: range.bytes - 8,
+                    ..*range
+                },
+                _ => *range,
+            };
+            inputs.push(map(space, path, &range, MapOptions::read_only())?);
         }
         let path = &paths[job.output.file];
         let output = map(space, path, &job.output, MapOptions::read_write())?;
@@ -129,14 +140,18 @@ fn work(
             _ => (&["input", "output"], ("bytes", job.bytes)),
         };
         for (name, mapping) in names.iter().zip(inputs.iter().chain([&output])) {
-            slot.set_pointer(name, mapping.address())?;
+            let address = mapping.address().get();
+            // The register, as if the library had let it pass.
+            let at = 0x10 + 8 * names.iter().position(|other| other == name).unwrap_or(0) as u32;
+            match address % 64 {
+                0 => slot.set_pointer(name, mapping.address())?,
+                _ => {
+                    slot.write_register(at, address as u32)?;
+                    slot.write_register(at + 4, (address >> 32) as u32)?;
+                }
+            }
         }
         slot.set(length.0, length.1)?;
-        if plant == Some(Plant::PointerUnaligned) {
-            // As if the library had let it pass.
-            let low = inputs[0].address().get() as u32;
-            slot.write_register(0x10, low.wrapping_add(64 - 8))?;
-        }
         running.push((slot, output, inputs, job));
     }
     // Somebody wants what is mapped to be made anew.
