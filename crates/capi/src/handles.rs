@@ -10,7 +10,7 @@ pub enum Thing {
     Card(Card),
     Space(AddressSpace),
     Mapping(Mapping),
-    Slot(Slot),
+    Slot(Box<Slot>),
 }
 
 impl Thing {

@@ -17,7 +17,7 @@ pub fn load(card: Handle, number: u32, folder: &Path, space: Handle) -> Result<H
             Ok(card.load(SlotId(number), folder, space)?)
         })
     })?;
-    Ok(handles::insert(Thing::Slot(slot)))
+    Ok(handles::insert(Thing::Slot(Box::new(slot))))
 }
 
 #[no_mangle]
