@@ -154,6 +154,7 @@ fn a_clogged_queue_holds_no_other_space() {
         // A reset in the middle of a run.
         let aborted = Job::new(&spaces[0], folder, "aborted");
         aborted.start(&mut free);
+        free.close().unwrap();
         let mut free = card.load(SlotId(0), &kernel, &spaces[0]).unwrap();
         let job = Job::new(&spaces[0], folder, "second");
         job.start(&mut free);
