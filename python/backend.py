@@ -1,6 +1,6 @@
 """Builds the package: lays what the simulated card needs beside the Python files, then calls maturin.
 
-The RTL, kernels and platforms are those of the checkout around this folder, so that there is one of each.
+The RTL, kernels, platforms and protocols are those of the checkout around this folder, so that there is one of each.
 """
 
 import shutil
@@ -16,7 +16,7 @@ from maturin import (  # noqa: F401  (hooks that a front end may call)
 
 HERE = Path(__file__).resolve().parent
 SHARE = HERE / "package" / "tombolo" / "share"
-PARTS = ("rtl", "kernels", "platforms")
+PARTS = ("rtl", "kernels", "platforms", "protocols")
 NOT_FOR_USERS = shutil.ignore_patterns("tests", "testing", "test_*.py", "__pycache__", "sim_build", "*.rdl")
 
 

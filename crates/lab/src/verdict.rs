@@ -116,7 +116,9 @@ mod tests {
         let words = text.split('`').skip(1).step_by(2);
         words.filter(move |word| {
             let parts: Vec<&str> = word.split('.').collect();
-            let file = ["rs", "sv", "py", "toml", "f", "md", "rdl", "json"];
+            let file = [
+                "rs", "sv", "py", "toml", "f", "md", "rdl", "json", "h", "hpp",
+            ];
             parts.len() > 1
                 && families.contains(parts[0])
                 && !parts.last().is_some_and(|last| file.contains(last))
