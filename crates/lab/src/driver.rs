@@ -85,6 +85,20 @@ impl<C: Card> Driver<C> {
         Ok(())
     }
 
+    /// Lets a kernel announce the end of its runs.
+    pub fn enable_interrupt(&mut self, slot: SlotId) -> Result<(), Failure> {
+        self.write(slot, GLOBAL_INTERRUPT, 1)?;
+        self.write(slot, INTERRUPT_ENABLE, 1)
+    }
+
+    /// Takes note of the end of a run: the next one may start.
+    pub fn acknowledge(&mut self, slot: SlotId) -> Result<(), Failure> {
+        let status = self.read(slot, INTERRUPT_STATUS)?;
+        self.write(slot, INTERRUPT_STATUS, status)?;
+        self.read(slot, START)?;
+        Ok(())
+    }
+
     /// Sets an argument of the kernel in a slot; `value` is a multiple of 4 bytes.
     pub fn set(
         &mut self,

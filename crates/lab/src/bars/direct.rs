@@ -2,7 +2,7 @@
 //! card's own speed is measured.
 
 use super::Failure;
-use crate::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, INTERRUPT_STATUS, START};
+use crate::driver::{Driver, START};
 use card::command::Operation;
 use card::kernel::KernelPackage;
 use card::sim::{SimCard, SimOptions};
@@ -159,8 +159,7 @@ impl Bench {
                 let value = value.to_le_bytes();
                 self.driver.set(slot, &self.kernel, name, &value)?;
             }
-            self.driver.write(slot, GLOBAL_INTERRUPT, 1)?;
-            self.driver.write(slot, INTERRUPT_ENABLE, 1)?;
+            self.driver.enable_interrupt(slot)?;
         }
         let start = self.driver.card.now();
         for slot in self.slots() {
@@ -169,9 +168,7 @@ impl Bench {
         self.driver.interrupts(self.slots())?;
         let time = self.driver.card.now() - start;
         for slot in self.slots() {
-            let status = self.driver.read(slot, INTERRUPT_STATUS)?;
-            self.driver.write(slot, INTERRUPT_STATUS, status)?;
-            self.driver.read(slot, START)?;
+            self.driver.acknowledge(slot)?;
         }
         Ok(time)
     }

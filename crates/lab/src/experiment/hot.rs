@@ -2,12 +2,12 @@
 //! the shell cannot translate, at the cost that the platform has for it.
 
 use super::{Cell, Failure, Measured};
-use crate::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, INTERRUPT_STATUS, START};
+use crate::driver::{Driver, START};
 use card::command::{Command, CommandId, Operation, QueueId};
 use card::event::{Event, Fault};
 use card::kernel::KernelPackage;
 use card::sim::{SimCard, SimOptions};
-use card::{Card, HostWork, SlotId, WorkId};
+use card::{Card, HostWork, SlotId};
 use units::{
     Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Picoseconds, TableGeometry,
     Target, VirtAddr,
@@ -36,7 +36,7 @@ struct Hot {
     bytes: u64,
     /// Faults that wait for the host, and those that it is serving.
     waiting: Vec<Fault>,
-    serving: Option<(WorkId, Vec<Fault>)>,
+    serving: Option<Vec<Fault>>,
     replies: u32,
 }
 
@@ -77,8 +77,7 @@ impl Hot {
             for (name, value) in super::warm::arguments(cell, base + DATA, base + 2 * DATA) {
                 hot.driver.set(slot, &kernel, name, &value)?;
             }
-            hot.driver.write(slot, GLOBAL_INTERRUPT, 1)?;
-            hot.driver.write(slot, INTERRUPT_ENABLE, 1)?;
+            hot.driver.enable_interrupt(slot)?;
         }
         Ok(hot)
     }
@@ -148,13 +147,12 @@ impl Hot {
             if self.serving.is_none() && !self.waiting.is_empty() {
                 let batch = std::mem::take(&mut self.waiting);
                 let work = HostWork::ServeEvents(batch.len() as u32);
-                self.serving = Some((self.driver.card.host_work(work), batch));
+                self.driver.card.host_work(work);
+                self.serving = Some(batch);
             }
         }
         for slot in (0..self.slots).map(SlotId) {
-            let status = self.driver.read(slot, INTERRUPT_STATUS)?;
-            self.driver.write(slot, INTERRUPT_STATUS, status)?;
-            self.driver.read(slot, START)?;
+            self.driver.acknowledge(slot)?;
         }
         let measured = started.into_iter().zip(ended).map(|(start, end)| Measured {
             time: end.map_or(Picoseconds::ZERO, |end| end - start),
@@ -165,7 +163,7 @@ impl Hot {
 
     /// The host has looked at a batch of faults: their pages are on the card.
     fn reply(&mut self) -> Result<(), Failure> {
-        let Some((_, batch)) = self.serving.take() else {
+        let Some(batch) = self.serving.take() else {
             return Ok(());
         };
         for fault in batch {
