@@ -11,7 +11,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from run import BUILD, MAKE_FLAGS, TESTING, manifest, sources, verilator
+from run import BUILD, MAKE_FLAGS, TESTING, manifest, one_port, sources, verilator
 
 KERNELS = ["vadd", "copy", "aes256ctr"]
 
@@ -27,6 +27,7 @@ def build(kernel: str) -> Path:
         *("-CFLAGS", "-O3 -march=native -std=c++17", "--prefix", "Vkernel", "-o", "bench"),
         *("-MAKEFLAGS", MAKE_FLAGS),
         *("-MAKEFLAGS", "OPT_FAST=-O3 OPT_SLOW=-O1"),
+        *(option for macro in one_port(kernel) for option in ("-CFLAGS", f"-D{macro}")),
         *("-Mdir", folder, "--top-module", manifest(kernel)["kernel"]["top"]),
         *sources(kernel),
         TESTING / "bench.cpp",
@@ -39,9 +40,16 @@ def build(kernel: str) -> Path:
 
 def registers(kernel: str, size: int) -> list[str]:
     """Register writes for one run over `size` bytes an array; other arguments stay zero."""
+    values = {
+        "bytes": size,
+        "length": size // 4,
+        "seed": 0x9E3779B97F4A7C15,
+        "updates": size // 64,
+        "words_log2": (size // 8).bit_length() - 1,
+    }
     writes, arrays = [], 0
     for argument in manifest(kernel)["argument"]:
-        value = {"bytes": size, "length": size // 4}.get(argument["name"], 0)
+        value = values.get(argument["name"], 0)
         if "port" in argument:
             value = arrays * size
             arrays += 1
@@ -56,7 +64,7 @@ def measure(kernel: str, megabytes: int) -> dict:
     figures = json.loads(subprocess.check_output(command, text=True))
     busiest = max(figures["rows_read"], figures["rows_written"])
     figures["rows_per_cycle"] = round(busiest / figures["cycles"], 4)
-    figures["mb_per_s"] = round(64e3 * figures["rows_written"] / figures["cycles"] /
+    figures["mb_per_s"] = round(64e3 * busiest / figures["cycles"] /
                                 figures["ns_per_cycle"], 1)
     return {"kernel": kernel, **figures}
 
@@ -76,7 +84,7 @@ def main() -> None:
             print(
                 f"{kernel:12} {figures['ns_per_cycle']:8.1f} ns a cycle  "
                 f"{figures['rows_per_cycle']:.4f} rows a cycle  "
-                f"{figures['mb_per_s']:8.1f} MB/s written  "
+                f"{figures['mb_per_s']:8.1f} MB/s  "
                 f"bursts under way: {figures['bursts_reading']} read, "
                 f"{figures['bursts_writing']} written",
                 flush=True,

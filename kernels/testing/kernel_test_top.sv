@@ -6,7 +6,14 @@
 //
 // cocotbext-axi wants IDs, which such kernels do not have; Verilator renames a port `interrupt`;
 // and the handshake rules of AXI4 are asserted here: what is offered stays, unchanged, until it is
-// taken. KERNEL (a macro) is the kernel's module.
+// taken. KERNEL (a macro) is the kernel's module. With the macro ONE_PORT the kernel writes through
+// m_axi_gmem0 too; here its writes are still those of m_axi_gmem1.
+
+`ifdef ONE_PORT
+`define WRITES(signal) .m_axi_gmem0_``signal(m_axi_gmem1_``signal)
+`else
+`define WRITES(signal) .m_axi_gmem1_``signal(m_axi_gmem1_``signal)
+`endif
 
 module kernel_test_top (
   input  logic         ap_clk,
@@ -95,20 +102,20 @@ module kernel_test_top (
     .m_axi_gmem0_rdata,
     .m_axi_gmem0_rlast,
     .m_axi_gmem0_rresp,
-    .m_axi_gmem1_awvalid,
-    .m_axi_gmem1_awready,
-    .m_axi_gmem1_awaddr,
-    .m_axi_gmem1_awlen,
-    .m_axi_gmem1_awsize,
-    .m_axi_gmem1_awburst,
-    .m_axi_gmem1_wvalid,
-    .m_axi_gmem1_wready,
-    .m_axi_gmem1_wdata,
-    .m_axi_gmem1_wstrb,
-    .m_axi_gmem1_wlast,
-    .m_axi_gmem1_bvalid,
-    .m_axi_gmem1_bready,
-    .m_axi_gmem1_bresp
+    `WRITES(awvalid),
+    `WRITES(awready),
+    `WRITES(awaddr),
+    `WRITES(awlen),
+    `WRITES(awsize),
+    `WRITES(awburst),
+    `WRITES(wvalid),
+    `WRITES(wready),
+    `WRITES(wdata),
+    `WRITES(wstrb),
+    `WRITES(wlast),
+    `WRITES(bvalid),
+    `WRITES(bready),
+    `WRITES(bresp)
   );
 
   assign m_axi_gmem0_arid = '0;

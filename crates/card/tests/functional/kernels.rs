@@ -167,6 +167,46 @@ proptest! {
     }
 }
 
+/// The table that HPCC's RandomAccess leaves, from its definition.
+fn random_access(table: &mut [u64], seed: u64, updates: u64) {
+    let mut x = seed as i64;
+    for _ in 0..updates {
+        x = x.wrapping_mul(2) ^ if x < 0 { 7 } else { 0 };
+        let word = x as u64 as usize % table.len();
+        table[word] ^= x as u64;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn gups_updates_as_defined(
+        order in any::<Option<u64>>(),
+        words_log2 in 0u32..13,
+        updates in 0u64..400,
+        seed in any::<u64>(),
+        at in 0usize..64,
+    ) {
+        let (at, bytes) = (64 * at, 8usize << words_log2);
+        let memory = pattern(64 * 1024, words_log2 as usize);
+        let mut expected = memory.clone();
+        let words = expected[at..at + bytes].chunks(8);
+        let mut table: Vec<u64> = words.map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect();
+        random_access(&mut table, seed, updates);
+        for (to, word) in expected[at..at + bytes].chunks_mut(8).zip(table) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        let arguments = [
+            ("table", address(at)),
+            ("words_log2", number(words_log2.into())),
+            ("updates", number(updates)),
+            ("seed", number(seed)),
+        ];
+        prop_assert!(run("gups", order, memory, &arguments) == expected);
+    }
+}
+
 /// NIST SP 800-38A, F.5.5: CTR-AES256.Encrypt.
 #[test]
 fn aes_gives_the_published_blocks() {

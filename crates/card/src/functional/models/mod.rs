@@ -2,6 +2,7 @@
 
 mod aes256ctr;
 mod copy;
+mod gups;
 mod list_sum;
 mod loopback;
 mod stream;
@@ -10,9 +11,10 @@ mod vadd;
 use super::kernel::KernelModel;
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 5] = [
+pub(super) const ALL: [KernelModel; 6] = [
     aes256ctr::MODEL,
     copy::MODEL,
+    gups::MODEL,
     list_sum::MODEL,
     loopback::MODEL,
     vadd::MODEL,
