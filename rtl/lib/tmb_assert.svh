@@ -10,7 +10,8 @@
 //                                            an offer that was not taken stays, unchanged
 //
 // Synthesis tools that define SYNTHESIS (yosys-slang does) do not see them; nothing else may depend
-// on that symbol.
+// on that symbol. Models that are built to run fast define TMB_NO_ASSERT: of these macros they have
+// TMB_ASSERT_INIT alone, which costs nothing once the design has started.
 
 `ifndef TMB_ASSERT_SVH
 `define TMB_ASSERT_SVH
@@ -28,6 +29,13 @@
     if (!(Expression)) $fatal(1, "%m: illegal parameter: %s", `"Expression`"); \
   end
 
+`ifdef TMB_NO_ASSERT
+
+`define TMB_ASSERT(Name, Property)
+`define TMB_ASSERT_STABLE(Name, Valid, Ready, Data)
+
+`else
+
 `define TMB_ASSERT(Name, Property) \
   Name : assert property (@(posedge clk_i) disable iff (!rst_ni) (Property)) \
   else $error("%m: %s does not hold", `"Property`");
@@ -36,6 +44,8 @@
   Name : assert property (@(posedge clk_i) disable iff (!rst_ni) \
       ((Valid) && !(Ready)) |=> ((Valid) && $stable(Data))) \
   else $error("%m: %s was withdrawn or changed before it was taken", `"Valid`");
+
+`endif
 
 `endif
 

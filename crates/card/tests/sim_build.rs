@@ -11,6 +11,7 @@ fn design(folder: &Path, text: &str) -> Design {
         top: "tiny".into(),
         clock: "ap_clk".into(),
         file_sets: vec![FileSet::new(folder, vec!["tiny.sv".into()])],
+        defines: Vec::new(),
         generated: None,
     }
 }

@@ -1,5 +1,5 @@
 //! Do things that must change no result change no result? Skipping idle edges; splitting the design
-//! into shell and kernel.
+//! into shell and kernel; leaving assertions out.
 
 mod sim;
 
@@ -41,6 +41,17 @@ fn a_split_design_takes_the_cycles_of_one_model() {
     assert_eq!(split.0, whole.0);
     assert_eq!(split.2, whole.2);
     assert!(split.1 == whole.1);
+}
+
+#[test]
+fn the_model_that_users_run_has_the_results_of_the_asserting_one() {
+    let asserting = results(options());
+    let mut fast = options();
+    fast.asserting = false;
+    let fast = results(fast);
+    assert_eq!(asserting.0, fast.0);
+    assert_eq!(asserting.2, fast.2);
+    assert!(asserting.1 == fast.1);
 }
 
 /// The same of a kernel whose outputs follow its inputs within the cycle.

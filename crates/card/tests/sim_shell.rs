@@ -179,6 +179,7 @@ fn a_stripe_that_the_card_cannot_have_is_refused() {
 fn thirty_two_channels_work() {
     const CHANNEL_BYTES_LOG2: u8 = 28;
     let mut hbm = SimOptions::named("u280").unwrap();
+    hbm.asserting = true;
     hbm.shell.ports_per_slot = 1;
     hbm.shell.channels = 32;
     hbm.shell.channel_bytes_log2 = CHANNEL_BYTES_LOG2;

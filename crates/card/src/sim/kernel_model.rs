@@ -14,6 +14,7 @@ pub(crate) fn kernel_design(kernel: &KernelPackage) -> Result<Design, BuildError
         top: kernel.manifest.top.clone(),
         clock: CLOCK.to_owned(),
         file_sets: vec![kernel_file_set(kernel)?],
+        defines: Vec::new(),
         generated: None,
     })
 }

@@ -12,6 +12,9 @@ use timeline::Timeline;
 use timing::platform::Platform;
 use units::Picoseconds;
 
+/// Names the variable by which tests ask for the asserting model of the shell.
+const ASSERT: &str = "TOMBOLO_ASSERT";
+
 /// What a simulated card is made of.
 #[derive(Clone, Debug)]
 pub struct SimOptions {
@@ -27,8 +30,10 @@ pub struct SimOptions {
     pub monolithic: Option<KernelPackage>,
     /// Folder with `rtl/`: the Tombolo checkout.
     pub home: PathBuf,
-    /// The shell's list of files, relative to `home`.
-    pub shell_files: PathBuf,
+    /// The shell's model with every assertion of its RTL, and with those of AXI on every bus: slower, for
+    /// tests and for kernels that nobody trusts. A breach ends the run, or is said if a kernel's. Changes no
+    /// result. The guard and the counters are in both models. The default is what `TOMBOLO_ASSERT=1` says.
+    pub asserting: bool,
     /// Where to write what happens, edge for edge; see crate `timeline`. Changes no result.
     pub timeline: Option<Timeline>,
     /// Write waveforms. Changes no result.
@@ -122,7 +127,7 @@ impl SimOptions {
             idle_skipping: true,
             monolithic: None,
             home: home(),
-            shell_files: PathBuf::from("rtl/shell/tmb_shell_sim.f"),
+            asserting: std::env::var_os(ASSERT).is_some_and(|value| value == "1"),
             timeline: None,
             waves: None,
             builder: None,
@@ -167,7 +172,20 @@ impl SimOptions {
 
     /// The shell's files.
     pub(crate) fn shell_file_set(&self) -> Result<FileSet, BuildError> {
-        FileSet::from_list(&self.home, &self.shell_files)
+        let list = match self.asserting {
+            true => "rtl/shell/tmb_shell_sim.f",
+            false => "rtl/shell/tmb_shell.f",
+        };
+        FileSet::from_list(&self.home, Path::new(list))
+    }
+
+    /// Macros that the shell's model is built with.
+    pub(crate) fn shell_defines(&self) -> Vec<String> {
+        match self.asserting {
+            true => Vec::new(),
+            // rtl/lib/tmb_assert.svh
+            false => vec!["TMB_NO_ASSERT".to_owned()],
+        }
     }
 }
 

@@ -26,7 +26,9 @@ const PAGE: PageSize = PageSize::MIB_2;
 const FIRST_FRAME: u64 = 512;
 
 pub fn options() -> SimOptions {
-    SimOptions::named("f1").unwrap()
+    let mut options = SimOptions::named("f1").unwrap();
+    options.asserting = true;
+    options
 }
 
 pub fn open(options: SimOptions) -> SimCard {

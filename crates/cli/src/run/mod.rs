@@ -98,6 +98,10 @@ pub struct Run {
     #[arg(long)]
     no_idle_skipping: bool,
 
+    /// Runs the shell's model with all assertions of its RTL and of AXI. Results are the same, only slower.
+    #[arg(long = "assert", conflicts_with = "functional")]
+    asserting: bool,
+
     /// Writes a timeline of everything that happens, for <https://ui.perfetto.dev>.
     #[arg(long, value_name = "FILE", conflicts_with = "functional")]
     trace: Option<PathBuf>,
@@ -468,6 +472,7 @@ impl Run {
                 Some(memory_of_a_channel(bytes, options.shell.channels, there)?);
         }
         options.idle_skipping = !self.no_idle_skipping;
+        options.asserting |= self.asserting;
         options.timeline = written.timeline.clone();
         options.waves = written.waves.clone();
         let file_state = if self.cold {

@@ -84,6 +84,7 @@ impl Recipe {
             top: self.top.to_owned(),
             clock: "clk_i".to_owned(),
             file_sets: vec![FileSet::from_list(&home(), Path::new(self.rtl))?],
+            defines: Vec::new(),
             generated: Some(self.harness.to_owned()),
         };
         let Self {

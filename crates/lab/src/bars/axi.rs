@@ -64,11 +64,9 @@ fn play(card: impl Card, bursts: u64, seed: u64) -> Result<Outcome, Failure> {
 }
 
 fn simulated(bursts: u64, seed: u64) -> Result<Outcome, Failure> {
-    play(
-        SimCard::open(SimOptions::named("f1")?, |_| {})?,
-        bursts,
-        seed,
-    )
+    let mut options = SimOptions::named("f1")?;
+    options.asserting = true;
+    play(SimCard::open(options, |_| {})?, bursts, seed)
 }
 
 fn functional(bursts: u64, seed: u64) -> Result<Outcome, Failure> {

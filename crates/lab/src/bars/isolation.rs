@@ -179,6 +179,7 @@ fn kernel(name: &str) -> PathBuf {
 
 fn options() -> Result<SimOptions, Failure> {
     let mut options = SimOptions::named("f1")?;
+    options.asserting = true;
     options.shell = ShellConfig {
         slots: 4,
         channels: 4,

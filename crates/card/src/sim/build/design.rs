@@ -27,6 +27,8 @@ pub struct Design {
     pub clock: String,
     /// Files of the design.
     pub file_sets: Vec<FileSet>,
+    /// Macros that are defined, without values.
+    pub defines: Vec<String>,
     /// SystemVerilog made for this build (the top above shell and kernel), compiled last.
     pub generated: Option<String>,
 }
@@ -135,6 +137,7 @@ impl Design {
             part(text.as_bytes());
         }
         part(self.generated.as_deref().unwrap_or("").as_bytes());
+        part(self.defines.join(" ").as_bytes());
         for set in &self.file_sets {
             for file in set.files.iter().chain(&set.include) {
                 part(file.as_os_str().as_encoded_bytes());
@@ -249,12 +252,19 @@ mod tests {
             top: "a".into(),
             clock: "ap_clk".into(),
             file_sets: vec![FileSet::new(folder.path(), vec!["a.sv".into()])],
+            defines: Vec::new(),
             generated: None,
         };
         let first = design.hash("tools").unwrap();
         write("notes.txt", "two");
         assert_eq!(design.hash("tools").unwrap(), first);
         assert_ne!(design.hash("other tools").unwrap(), first);
+        let defines = vec!["FAST".to_owned()];
+        let other = Design {
+            defines,
+            ..design.clone()
+        };
+        assert_ne!(other.hash("tools").unwrap(), first);
         write("b.svh", "// two");
         assert_ne!(design.hash("tools").unwrap(), first);
     }

@@ -104,6 +104,7 @@ pub(crate) fn verilate(
     if let (true, Some(set)) = (relative, design.file_sets.first()) {
         command.current_dir(&set.base);
     }
+    command.args(design.defines.iter().map(|name| format!("-D{name}")));
     for set in &design.file_sets {
         let place = |path: &PathBuf| match relative {
             true if path.as_os_str().is_empty() => PathBuf::from("."),

@@ -12,6 +12,7 @@ pub(super) fn shell_design(options: &SimOptions) -> Result<Design, BuildError> {
         top: top::CARD_TOP.to_owned(),
         clock: "clk_i".to_owned(),
         file_sets: vec![options.shell_file_set()?],
+        defines: options.shell_defines(),
         generated: Some(top::shell_top(&options.shell)),
     })
 }
@@ -46,6 +47,7 @@ pub(super) fn monolithic_design(
         top: top::CARD_TOP.to_owned(),
         clock: "clk_i".to_owned(),
         file_sets,
+        defines: options.shell_defines(),
         generated: Some(text),
     })
 }

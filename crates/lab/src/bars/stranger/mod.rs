@@ -43,6 +43,7 @@ fn functional(seed: u64, case: &Case) -> Box<dyn card::Card> {
 
 fn rtl(case: &Case) -> Result<Box<dyn card::Card>, Failure> {
     let mut options = SimOptions::named("f1")?;
+    options.asserting = true;
     options.shell = ShellConfig {
         slots: SLOTS,
         channels: CHANNELS,
