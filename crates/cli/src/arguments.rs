@@ -205,6 +205,15 @@ fn size_of(text: &str) -> Option<&str> {
 }
 
 impl MapArgument {
+    /// Whether it is mapped for writing too; `needed` is what the kernel does with it.
+    pub fn writes(&self, needed: bool) -> bool {
+        match self.mode {
+            Mode::ReadOnly => false,
+            Mode::AsNeeded => needed,
+            Mode::ReadWrite | Mode::New(_) => true,
+        }
+    }
+
     /// Reads it. The file's name may be any bytes.
     pub fn parse(text: &OsStr) -> Result<Self, SyntaxError> {
         let text = text.as_bytes();

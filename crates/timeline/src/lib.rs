@@ -21,6 +21,9 @@
 //! nanoseconds: picoseconds are cut off.
 
 mod packet;
+mod record;
+
+pub use record::{Busy, Counts, Kind, Lengths, Places, Record, Touched, TrackRecord};
 
 use packet::{debug_annotation, event_type, DebugAnnotation, Trace, TracePacket, TrackDescriptor};
 use packet::{CounterDescriptor, TrackEvent};
@@ -62,7 +65,7 @@ impl From<&str> for Value {
     }
 }
 
-/// A timeline that is being written. Clones write to the same file.
+/// A timeline that is being written. Clones write to the same file, and keep the same record.
 #[derive(Clone)]
 pub struct Timeline {
     writer: Arc<Mutex<Writer>>,
@@ -75,7 +78,10 @@ impl fmt::Debug for Timeline {
 }
 
 struct Writer {
-    sink: BufWriter<File>,
+    /// Without a file, only the record is kept.
+    sink: Option<BufWriter<File>>,
+    /// What the tracks say, in their order.
+    record: Option<Record>,
     /// The first thing that went wrong; nothing is written after it.
     failed: Option<io::Error>,
     tracks: Vec<Lanes>,
@@ -86,6 +92,8 @@ struct Writer {
 /// A track as its users see it: one lane, or as many as overlap.
 struct Lanes {
     name: String,
+    /// With the names of those that it is in.
+    path: String,
     parent: Option<u64>,
     /// Lanes, and when the last slice of each ends.
     lanes: Vec<(u64, Picoseconds)>,
@@ -97,15 +105,40 @@ impl Timeline {
     /// # Errors
     /// The file cannot be made.
     pub fn create(path: &Path) -> io::Result<Self> {
-        Ok(Self {
+        let sink = BufWriter::with_capacity(1 << 18, File::create(path)?);
+        Ok(Self::new(Some(sink), None))
+    }
+
+    /// As [`create`](Self::create), and keeps a [`record`](Self::record), too.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn create_and_record(path: &Path) -> io::Result<Self> {
+        let sink = BufWriter::with_capacity(1 << 18, File::create(path)?);
+        Ok(Self::new(Some(sink), Some(Record::default())))
+    }
+
+    /// A timeline without a file, of which only the [`record`](Self::record) is kept.
+    pub fn recorder() -> Self {
+        Self::new(None, Some(Record::default()))
+    }
+
+    fn new(sink: Option<BufWriter<File>>, record: Option<Record>) -> Self {
+        Self {
             writer: Arc::new(Mutex::new(Writer {
-                sink: BufWriter::with_capacity(1 << 18, File::create(path)?),
+                sink,
+                record,
                 failed: None,
                 tracks: Vec::new(),
                 next_uuid: 1,
                 buffer: Vec::new(),
             })),
-        })
+        }
+    }
+
+    /// What happened so far, if a record is kept.
+    pub fn record(&self) -> Option<Record> {
+        self.writer().record.clone()
     }
 
     fn writer(&self) -> MutexGuard<'_, Writer> {
@@ -148,6 +181,12 @@ impl Timeline {
         values: &[(&str, Value)],
     ) {
         let mut writer = self.writer();
+        if let Some(record) = writer.recorded(track) {
+            record.slice(name, from, to, values);
+        }
+        if writer.sink.is_none() {
+            return;
+        }
         let uuid = writer.lane(track, from);
         writer.busy_until(track, uuid, to);
         writer.event(
@@ -160,6 +199,12 @@ impl Timeline {
     /// Something that happened at a time.
     pub fn instant(&self, track: Track, name: &str, at: Picoseconds, values: &[(&str, Value)]) {
         let mut writer = self.writer();
+        if let Some(record) = writer.recorded(track) {
+            record.instant(name, at);
+        }
+        if writer.sink.is_none() {
+            return;
+        }
         let uuid = writer.lane(track, Picoseconds::MAX);
         writer.event(at, TrackEvent::new(event_type::INSTANT, uuid, name, values));
     }
@@ -181,24 +226,36 @@ impl Timeline {
         let mut writer = self.writer();
         match writer.failed.take() {
             Some(error) => Err(error),
-            None => writer.sink.flush(),
+            None => writer.sink.as_mut().map_or(Ok(()), Write::flush),
         }
     }
 }
 
 impl Writer {
     fn track(&mut self, name: &str, parent: Option<Track>) -> Track {
+        let mut path = name.to_owned();
+        if let Some(parent) = parent {
+            path = format!("{}/{name}", self.tracks[parent.0].path);
+        }
         let parent = parent.map(|parent| self.lane(parent, Picoseconds::MAX));
         let known = |lanes: &Lanes| lanes.parent == parent && lanes.name == name;
         if let Some(track) = self.tracks.iter().position(known) {
             return Track(track);
         }
+        if let Some(record) = &mut self.record {
+            record.tracks.push(TrackRecord::new(path.clone()));
+        }
         self.tracks.push(Lanes {
             name: name.to_owned(),
+            path,
             parent,
             lanes: Vec::new(),
         });
         Track(self.tracks.len() - 1)
+    }
+
+    fn recorded(&mut self, track: Track) -> Option<&mut TrackRecord> {
+        self.record.as_mut()?.tracks.get_mut(track.0)
     }
 
     /// Writes the description of a lane and returns its identity.
@@ -249,9 +306,9 @@ impl Writer {
     }
 
     fn packet(&mut self, packet: TracePacket) {
-        if self.failed.is_some() {
+        let Some(sink) = self.sink.as_mut().filter(|_| self.failed.is_none()) else {
             return;
-        }
+        };
         // Traces one after another are one trace.
         let trace = Trace {
             packet: vec![TracePacket {
@@ -263,7 +320,7 @@ impl Writer {
         let written = trace
             .encode(&mut self.buffer)
             .map_err(io::Error::other)
-            .and_then(|()| self.sink.write_all(&self.buffer));
+            .and_then(|()| sink.write_all(&self.buffer));
         self.failed = written.err();
     }
 }
@@ -439,6 +496,40 @@ mod tests {
         // The third begins where the first ended; the second needs a lane of its own.
         assert_eq!(events[0].lane, events[2].lane);
         assert_ne!(events[0].lane, events[1].lane);
+    }
+
+    #[test]
+    fn a_record_is_the_same_with_a_file_and_without() {
+        let folder = tempfile::tempdir().unwrap();
+        let with = Timeline::create_and_record(&folder.path().join("t")).unwrap();
+        assert!(Timeline::create(&folder.path().join("u"))
+            .unwrap()
+            .record()
+            .is_none());
+        let told = [with, Timeline::recorder()].map(|timeline| {
+            let ns = Picoseconds::from_nanos;
+            let card = timeline.group("card", None);
+            let reads = timeline.lanes("reads", Some(card));
+            let values = [("address", Value::Address(0x5010)), ("bytes", 64.into())];
+            timeline.slice(reads, "read", ns(10), ns(30), &values);
+            timeline.slice(reads, "read", ns(20), ns(40), &values);
+            timeline.instant(card, "interrupt", ns(50), &[]);
+            timeline.finish().unwrap();
+            timeline.record().unwrap()
+        });
+        for record in &told {
+            let reads = record.track("card/reads").unwrap();
+            assert_eq!(reads.busy.total(), Picoseconds::from_nanos(30));
+            assert_eq!((reads.kinds.len(), reads.kinds[0].begins.total()), (1, 2));
+            let cells = reads.places.cells(0x4000, 4096, 2);
+            assert_eq!(
+                (cells[0].slices, cells[1].slices, cells[1].bytes),
+                (0, 2, 128)
+            );
+            assert_eq!(record.track("card").unwrap().kinds[0].name, "interrupt");
+            assert_eq!(record.end(), Picoseconds::from_nanos(40));
+        }
+        assert_eq!(format!("{:?}", told[0]), format!("{:?}", told[1]));
     }
 
     #[test]

@@ -172,11 +172,7 @@ fn new_length(
 
 fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, Failure> {
     let path = map.file.as_path();
-    let write = match map.mode {
-        Mode::ReadOnly => false,
-        Mode::AsNeeded => access != AccessMode::Read,
-        Mode::ReadWrite | Mode::New(_) => true,
-    };
+    let write = map.writes(access != AccessMode::Read);
     let what = match write {
         true => "opening it for reading and writing, as the mapping asks",
         false => "opening it for reading",

@@ -1,6 +1,7 @@
 //! `tombolo run`
 
 mod files;
+mod page;
 mod report;
 
 use crate::arguments::{parse_bytes, ConnectArgument, MapArgument, SetArgument, Value};
@@ -42,6 +43,8 @@ use tombolo::{
     tombolo run copy --map input=a:page=64KiB --map output=b:new --set 'bytes=size(input)'
   A file through a kernel with streams, into another:
     tombolo run loopback --connect in=file:a --connect out=file:b:new
+  See where the time went, in a browser:
+    tombolo run copy --map input=a --map output=b:new --set 'bytes=size(input)' --html run.html
   See what happened, on a timeline and cycle for cycle:
     tombolo run copy --map input=a --map output=b:new --set 'bytes=size(input)' \\
       --trace run.pftrace --wave run.fst --wave-from first-activity --wave-for 5us")]
@@ -128,6 +131,11 @@ pub struct Run {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
+    /// Writes a page that says where the time went: what was busy when, what waited for what, faults, a map of
+    /// the pages. It is one file that needs no network; with --trace it links to the timeline.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
     /// Prints no report.
     #[arg(long, short)]
     quiet: bool,
@@ -193,6 +201,7 @@ struct Written {
     timeline: Option<Timeline>,
     waves: Option<Waves>,
     report: Option<ReportFile>,
+    page: Option<ReportFile>,
 }
 
 impl Run {
@@ -232,6 +241,7 @@ impl Run {
         let card = self.open_card(&kernel.manifest, &written).map_err(one)?;
         let space = card.create_space().map_err(|error| one(error.into()))?;
         let mappings = map_files(&space, planned).map_err(one)?;
+        let names = page::Names::of(self, &kernel.manifest, &space, &mappings);
         let mut failures = Vec::new();
         match self.run_kernel(&card, &folder, &space, &mappings, total) {
             // What a kernel did that failed is worth seeing; a run that did not begin did nothing.
@@ -246,6 +256,20 @@ impl Run {
                 failures.push(error.into());
             }
         }
+        // Once, for the text, the JSON and the page: it takes time of the card to ask it.
+        let report = match failures.is_empty() || written.page.is_some() {
+            true => card.report().map(Some),
+            false => Ok(None),
+        };
+        let report = report.unwrap_or_else(|error| {
+            failures.push(error.into());
+            None
+        });
+        if let (Some(file), Some(report)) = (written.page.take(), &report) {
+            let timeline = written.timeline.as_ref();
+            let result = page::write(self, report, &names, timeline, &failures, file);
+            failures.extend(result.err());
+        }
         if let (Some(timeline), Some(path)) = (written.timeline.take(), &self.trace) {
             if let Err(error) = timeline.finish() {
                 outputs.keep_records(false);
@@ -255,8 +279,8 @@ impl Run {
         if let Some(waves) = &written.waves {
             self.warn_if_flat(&card, waves);
         }
-        if failures.is_empty() {
-            let result = report::write(&card, self.quiet, written.report);
+        if let Some(report) = report.filter(|_| failures.is_empty()) {
+            let result = report::write(&report, self.quiet, written.report);
             failures.extend(result.err());
         }
         match failures.is_empty() {
@@ -282,6 +306,7 @@ impl Run {
         let planned = files::plan(&self.files, access_of)?;
         let find = |path: &PathBuf| Place::find(path).map_err(Failure::writing(path));
         let report = self.json.as_ref().map(find).transpose()?;
+        let page = self.html.as_ref().map(find).transpose()?;
         let trace = self.trace.as_ref().map(find).transpose()?;
         let waves = self
             .wave_files()
@@ -290,6 +315,7 @@ impl Run {
             .collect::<Result<Vec<_>, _>>()?;
         let mut others: Vec<(&str, &Place)> = Vec::new();
         others.extend(report.iter().map(|place| (files::REPORT, place)));
+        others.extend(page.iter().map(|place| ("--html", place)));
         others.extend(trace.iter().map(|place| ("--trace", place)));
         others.extend(waves.iter().map(|place| ("--wave", place)));
         let platform = Path::new(&self.platform);
@@ -303,12 +329,20 @@ impl Run {
         let mut written = Written::default();
         if let Some(place) = report {
             let name = place.named.clone();
-            let file = ReportFile::begin(place, outputs).map_err(Failure::writing(&name))?;
+            let file = ReportFile::begin(place, outputs, false).map_err(Failure::writing(&name))?;
             written.report = Some(file);
+        }
+        if let Some(place) = page {
+            let name = place.named.clone();
+            let file = ReportFile::begin(place, outputs, true).map_err(Failure::writing(&name))?;
+            written.page = Some(file);
+            written.timeline = (!self.functional).then(Timeline::recorder);
         }
         if let Some(place) = trace {
             let name = place.named.clone();
-            let timeline = begin_timeline(place, outputs).map_err(Failure::writing(&name))?;
+            let record = self.html.is_some();
+            let timeline =
+                begin_timeline(place, outputs, record).map_err(Failure::writing(&name))?;
             written.timeline = Some(timeline);
         }
         written.waves = self.begin_waves(waves, outputs)?;
@@ -547,12 +581,16 @@ fn map_files(
 }
 
 /// A timeline beside its place, or right into what is no regular file.
-fn begin_timeline(place: Place, outputs: &mut Outputs) -> std::io::Result<Timeline> {
+fn begin_timeline(place: Place, outputs: &mut Outputs, record: bool) -> std::io::Result<Timeline> {
+    let create = match record {
+        true => Timeline::create_and_record,
+        false => Timeline::create,
+    };
     if place.is_special() {
-        return Timeline::create(&place.path);
+        return create(&place.path);
     }
     let (_, temporary) = outputs.record(place)?;
-    Timeline::create(&temporary)
+    create(&temporary)
 }
 
 /// An even share of the card's memory.

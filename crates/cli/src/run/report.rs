@@ -4,10 +4,10 @@ use super::Failure;
 use crate::outputs::{Outputs, Place};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::path::PathBuf;
-use tombolo::{Card, Report};
+use std::path::{Path, PathBuf};
+use tombolo::Report;
 
-/// Where the JSON goes.
+/// Where the JSON goes, or the page.
 pub(super) struct ReportFile {
     named: PathBuf,
     to: Destination,
@@ -22,7 +22,8 @@ enum Destination {
 }
 
 impl ReportFile {
-    pub(super) fn begin(place: Place, outputs: &mut Outputs) -> io::Result<Self> {
+    /// Begins it; a `record` gets its place also if the run fails.
+    pub(super) fn begin(place: Place, outputs: &mut Outputs, record: bool) -> io::Result<Self> {
         let named = place.named.clone();
         let to = if named.is_dir() {
             return Err(io::Error::other("is a directory"));
@@ -30,13 +31,20 @@ impl ReportFile {
             Destination::Special
         } else if place.is_standard_output() {
             Destination::StandardOutput
+        } else if record {
+            Destination::File(outputs.record(place)?.0)
         } else {
             Destination::File(outputs.file(place)?.0)
         };
         Ok(Self { named, to })
     }
 
-    fn write(self, text: &str) -> io::Result<()> {
+    /// As the user calls it.
+    pub(super) fn named(&self) -> &Path {
+        &self.named
+    }
+
+    pub(super) fn write(self, text: &str) -> io::Result<()> {
         let text = text.as_bytes();
         match self.to {
             Destination::File(mut file) => file.write_all(text),
@@ -50,14 +58,13 @@ impl ReportFile {
 }
 
 /// Writes the report of everything that the card did.
-pub(super) fn write(card: &Card, quiet: bool, file: Option<ReportFile>) -> Result<(), Failure> {
-    let report = card.report()?;
+pub(super) fn write(report: &Report, quiet: bool, file: Option<ReportFile>) -> Result<(), Failure> {
     if !quiet {
-        print(&report)?;
+        print(report)?;
     }
     if let Some(file) = file {
         let named = file.named.clone();
-        let json = with_units(&report).map_err(io::Error::other);
+        let json = with_units(report).map_err(io::Error::other);
         json.and_then(|json| file.write(&(json + "\n")))
             .map_err(Failure::writing(&named))?;
     }

@@ -11,6 +11,7 @@ mod directory;
 mod fault;
 mod formal;
 mod fsrf;
+mod html;
 mod isolation;
 mod memory_model;
 mod oversubscription;
@@ -395,6 +396,15 @@ pub const ALL: &[Bar] = &[
             "stranger.sweep_plants_missed",
         ],
         measure: stranger::measure,
+    },
+    Bar {
+        names: &[
+            "html.page_bytes",
+            "html.console_errors",
+            "html.fetched",
+            "html.too_wide",
+        ],
+        measure: html::measure,
     },
     Bar {
         names: &["demo.identical", "demo.wall_s"],

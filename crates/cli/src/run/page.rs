@@ -1,0 +1,88 @@
+//! `--html`: the run as one page for people.
+
+use super::report::ReportFile;
+use super::{Failure, Run};
+use crate::outputs::folder_of;
+use card::kernel::Manifest;
+use html::{MappingName, Page, SlotName};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use tombolo::{AddressSpace, Mapping, OwnerOptions, Report, Timeline};
+
+/// What the page calls things; taken while they are there.
+pub(super) struct Names {
+    slots: [SlotName; 1],
+    mappings: Vec<MappingName>,
+}
+
+impl Names {
+    pub(super) fn of(
+        run: &Run,
+        manifest: &Manifest,
+        space: &AddressSpace,
+        mappings: &BTreeMap<String, Mapping>,
+    ) -> Self {
+        let asid = space.asid().get();
+        let name = |(name, mapping): (&String, &Mapping)| {
+            let map = run.files.iter().find(|map| &map.argument == name);
+            let page_size = map.and_then(|map| map.page_size);
+            let manifest = manifest.argument(name).map(|found| found.access.writes());
+            MappingName {
+                name: name.clone(),
+                what: map.map_or_else(String::new, |map| map.file.display().to_string()),
+                space: asid,
+                address: mapping.address(),
+                bytes: mapping.bytes(),
+                page_size: Some(page_size.unwrap_or(OwnerOptions::default().page_size)),
+                write: map.is_some_and(|map| map.writes(manifest.unwrap_or(false))),
+            }
+        };
+        Self {
+            slots: [SlotName::of(0, asid, manifest)],
+            mappings: mappings.iter().map(name).collect(),
+        }
+    }
+}
+
+/// Writes the page of everything that the card did; of a run that failed, too.
+pub(super) fn write(
+    run: &Run,
+    report: &Report,
+    names: &Names,
+    recorder: Option<&Timeline>,
+    failures: &[Failure],
+    file: ReportFile,
+) -> Result<(), Failure> {
+    let record = recorder.and_then(Timeline::record);
+    let trace = run.trace.as_deref();
+    let trace = trace.and_then(|trace| link(run.html.as_deref()?, trace));
+    let failure = failures.iter().fold(String::new(), |mut all, failure| {
+        // Into a string, which takes everything.
+        let _ = writeln!(all, "{failure}");
+        all
+    });
+    let advice = match run.functional {
+        true => "run it without --functional, with --trace run.pftrace",
+        false => "run it again with --trace run.pftrace",
+    };
+    let page = Page::new(report)
+        .record(record.as_ref())
+        .slots(&names.slots)
+        .mappings(&names.mappings)
+        .trace(trace.as_deref())
+        .advice(advice)
+        .failure((!failure.is_empty()).then(|| failure.trim_end()));
+    let named = file.named().to_owned();
+    file.write(&page.to_string())
+        .map_err(Failure::writing(&named))
+}
+
+/// How a page calls a file: by its name alone in the same folder, else by its whole path.
+fn link(page: &Path, file: &Path) -> Option<String> {
+    if folder_of(page) == folder_of(file) {
+        return file.file_name()?.to_str().map(str::to_owned);
+    }
+    let whole = std::path::absolute(file).ok()?;
+    whole.to_str().map(str::to_owned)
+}

@@ -1,0 +1,195 @@
+//! A run as one page of HTML: where the time went, for people.
+//!
+//! ```
+//! use tombolo::{Card, FunctionalCard, FunctionalConfig};
+//!
+//! # fn main() -> Result<(), tombolo::Error> {
+//! let card = Card::functional(FunctionalCard::new(FunctionalConfig::default()))?;
+//! let report = card.report()?;
+//! let page = html::Page::new(&report).to_string();
+//! assert!(page.starts_with("<!doctype html>"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The page is made of a [`Report`], and of what a [`timeline`] recorded, if one did: without it there are
+//! sums, and with it pictures over time. It fetches nothing, works without JavaScript (which only adds what is
+//! under the pointer), and its size does not grow with the run.
+
+mod channels;
+mod document;
+mod faults;
+mod pages;
+mod svg;
+mod text;
+mod time_line;
+mod waits;
+
+use std::fmt;
+use timeline::Record;
+use tombolo::Report;
+use units::{PageSize, VirtAddr};
+
+/// A kernel in a slot, as the page calls it.
+#[derive(Clone, Debug, Default)]
+pub struct SlotName {
+    /// The slot.
+    pub slot: u8,
+    /// The kernel.
+    pub kernel: String,
+    /// The space that it runs in.
+    pub space: u8,
+    /// Its memory ports, in the order of the slot's.
+    pub ports: Vec<String>,
+    /// Its stream pairs: names of the ports in and out.
+    pub streams: Vec<(String, String)>,
+}
+
+impl SlotName {
+    /// A kernel by its manifest.
+    pub fn of(slot: u8, space: u8, manifest: &card::kernel::Manifest) -> Self {
+        use card::stream::StreamDirection::{In, Out};
+        let streams = |way| {
+            let ports = manifest.streams.iter();
+            ports.filter(move |port| port.direction == way)
+        };
+        let name = |port: Option<&card::kernel::StreamPort>| {
+            port.map_or_else(String::new, |port| port.name.clone())
+        };
+        let pairs = usize::from(manifest.stream_pairs());
+        Self {
+            slot,
+            kernel: manifest.name.clone(),
+            space,
+            ports: manifest
+                .ports
+                .iter()
+                .map(|port| port.name.clone())
+                .collect(),
+            streams: (0..pairs)
+                .map(|pair| (name(streams(In).nth(pair)), name(streams(Out).nth(pair))))
+                .collect(),
+        }
+    }
+}
+
+/// A mapping, as the page calls it.
+#[derive(Clone, Debug)]
+pub struct MappingName {
+    /// What the kernel calls it: an argument or a port; may be empty.
+    pub name: String,
+    /// What is mapped: a file's name, or words.
+    pub what: String,
+    /// The space that it is in.
+    pub space: u8,
+    /// Where it begins.
+    pub address: VirtAddr,
+    /// How long it is.
+    pub bytes: u64,
+    /// Its pages, if known.
+    pub page_size: Option<PageSize>,
+    /// Whether kernels may write it.
+    pub write: bool,
+}
+
+/// A page, to be written with [`Display`](fmt::Display).
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    report: &'a Report,
+    record: Option<&'a Record>,
+    slots: &'a [SlotName],
+    mappings: &'a [MappingName],
+    trace: Option<&'a str>,
+    advice: Option<&'a str>,
+    failure: Option<&'a str>,
+}
+
+impl<'a> Page<'a> {
+    /// A page of nothing but a report.
+    pub fn new(report: &'a Report) -> Self {
+        Self {
+            report,
+            record: None,
+            slots: &[],
+            mappings: &[],
+            trace: None,
+            advice: None,
+            failure: None,
+        }
+    }
+
+    /// With pictures over time.
+    #[must_use]
+    pub fn record(mut self, record: Option<&'a Record>) -> Self {
+        self.record = record;
+        self
+    }
+
+    /// With the names of kernels and their ports.
+    #[must_use]
+    pub fn slots(mut self, slots: &'a [SlotName]) -> Self {
+        self.slots = slots;
+        self
+    }
+
+    /// With a map of each of these.
+    #[must_use]
+    pub fn mappings(mut self, mappings: &'a [MappingName]) -> Self {
+        self.mappings = mappings;
+        self
+    }
+
+    /// With a link to the timeline of the same run.
+    #[must_use]
+    pub fn trace(mut self, file: Option<&'a str>) -> Self {
+        self.trace = file;
+        self
+    }
+
+    /// Says how to get what is not there: a timeline, or pictures over time.
+    #[must_use]
+    pub fn advice(mut self, words: &'a str) -> Self {
+        self.advice = Some(words);
+        self
+    }
+
+    /// Says that the run failed, and how.
+    #[must_use]
+    pub fn failure(mut self, message: Option<&'a str>) -> Self {
+        self.failure = message;
+        self
+    }
+
+    /// The kernel in a slot.
+    fn kernel(&self, slot: u8) -> &str {
+        let named = self.slots.iter().find(|named| named.slot == slot);
+        let ran = || self.report.runs.iter().find(|run| run.slot == slot);
+        named.map_or_else(
+            || ran().map_or("no kernel", |run| run.kernel.as_str()),
+            |named| named.kernel.as_str(),
+        )
+    }
+
+    /// A port of a slot, in a direction.
+    fn port(&self, slot: u8, port: usize, write: bool) -> String {
+        let named = self.slots.iter().find(|named| named.slot == slot);
+        let memory = usize::from(self.report.card.memory_ports_per_slot());
+        let name = named.and_then(|named| match port.checked_sub(memory) {
+            None => named.ports.get(port),
+            Some(pair) => {
+                let pair = named.streams.get(pair);
+                pair.map(|(into, out)| if write { out } else { into })
+            }
+        });
+        match name.filter(|name| !name.is_empty()) {
+            Some(name) => name.clone(),
+            None => format!("port {port}"),
+        }
+    }
+}
+
+impl fmt::Display for Page<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        document::write(self, f)
+    }
+}
