@@ -45,6 +45,7 @@ def registers(kernel: str, size: int) -> list[str]:
         "length": size // 4,
         "seed": 0x9E3779B97F4A7C15,
         "updates": size // 64,
+        "lanes": 128,
         "words_log2": (size // 8).bit_length() - 1,
     }
     writes, arrays = [], 0

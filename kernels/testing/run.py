@@ -62,6 +62,8 @@ def run_cocotb(kernel: str, module: str, folder: Path) -> None:
     # Another process may run the same tests.
     lock = open(BUILD / kernel / "cocotb.lock", "w", encoding="ascii")
     fcntl.flock(lock, fcntl.LOCK_EX)
+    # Objects of an earlier build, which may have had other files, would stay in it.
+    (build / "Vtop__ALL.a").unlink(missing_ok=True)
     runner = get_runner("verilator")
     runner.build(
         sources=[*sources(kernel), TESTING / "kernel_test_top.sv"],

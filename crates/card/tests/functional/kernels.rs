@@ -207,6 +207,53 @@ proptest! {
     }
 }
 
+/// What a command of coreutils says of a message.
+fn command_says(command: &str, message: &[u8]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("message");
+    std::fs::write(&path, message).unwrap();
+    let output = std::process::Command::new(command).arg(&path).output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    let digits = text.split_whitespace().next().unwrap();
+    let byte = |i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap();
+    (0..digits.len()).step_by(2).map(byte).collect()
+}
+
+/// Every lane's digest is what coreutils says of its rows.
+fn lanes_are_messages(kernel: &str, command: &str) {
+    for (order, bytes, lanes) in [(None, 0, 1), (Some(1), 1000, 1), (Some(2), 9000, 3)] {
+        let (at, to) = (4096, 32 * 1024);
+        let memory = pattern(64 * 1024, bytes);
+        let rows: Vec<&[u8]> = memory[at..at + bytes].chunks(64).collect();
+        let messages = (0..lanes).map(|lane| rows.iter().skip(lane).step_by(lanes));
+        let wanted: Vec<u8> = messages
+            .flat_map(|rows| {
+                command_says(
+                    command,
+                    &rows.copied().flatten().copied().collect::<Vec<_>>(),
+                )
+            })
+            .collect();
+        let mut expected = memory.clone();
+        expected[to..to + wanted.len()].copy_from_slice(&wanted);
+        let arguments = [
+            ("input", address(at)),
+            ("output", address(to)),
+            ("bytes", number(bytes as u64)),
+            ("lanes", number(lanes as u64)),
+        ];
+        assert!(
+            run(kernel, order, memory, &arguments) == expected,
+            "{bytes} bytes"
+        );
+    }
+}
+
+#[test]
+fn sha256_is_that_of_sha256sum() {
+    lanes_are_messages("sha256", "sha256sum");
+}
+
 /// NIST SP 800-38A, F.5.5: CTR-AES256.Encrypt.
 #[test]
 fn aes_gives_the_published_blocks() {

@@ -123,7 +123,7 @@ impl Run {
 /// The bursts of arrays of one length that take turns. A burst ends at the first 4 KiB boundary of
 /// any array.
 #[derive(Clone)]
-struct Requests {
+pub(super) struct Requests {
     next: Vec<u64>,
     left: u64,
     turn: usize,
@@ -132,7 +132,7 @@ struct Requests {
 
 impl Requests {
     /// Like the RTL, takes addresses without their low 6 bits.
-    fn new(arrays: &[u64], bytes: u64) -> Self {
+    pub(super) fn new(arrays: &[u64], bytes: u64) -> Self {
         let mut requests = Self {
             next: arrays.iter().map(|address| address & !63).collect(),
             left: bytes,
@@ -148,21 +148,21 @@ impl Requests {
         self.round_bytes = rooms.fold(self.left, u64::min);
     }
 
-    fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.left == 0
     }
 
-    fn address(&self) -> u64 {
+    pub(super) fn address(&self) -> u64 {
         self.next[self.turn]
     }
 
     /// Bytes of the next burst.
-    fn burst(&self) -> usize {
+    pub(super) fn burst(&self) -> usize {
         self.round_bytes as usize
     }
 
     /// Goes to the next burst; true if a round ended.
-    fn advance(&mut self) -> bool {
+    pub(super) fn advance(&mut self) -> bool {
         self.next[self.turn] = self.next[self.turn].wrapping_add(self.round_bytes);
         self.turn = (self.turn + 1) % self.next.len();
         if self.turn != 0 {
@@ -174,7 +174,7 @@ impl Requests {
     }
 
     /// Where the bursts after the next one start.
-    fn following(&self, most: usize) -> Vec<u64> {
+    pub(super) fn following(&self, most: usize) -> Vec<u64> {
         let mut ahead = self.clone();
         let mut addresses = Vec::new();
         while addresses.len() < most {
