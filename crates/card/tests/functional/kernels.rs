@@ -250,6 +250,11 @@ fn lanes_are_messages(kernel: &str, command: &str) {
 }
 
 #[test]
+fn md5_is_that_of_md5sum() {
+    lanes_are_messages("md5", "md5sum");
+}
+
+#[test]
 fn sha256_is_that_of_sha256sum() {
     lanes_are_messages("sha256", "sha256sum");
 }

@@ -48,7 +48,9 @@ fn only_fitting_kernels_are_loaded() {
         "{unknown}"
     );
     assert!(
-        unknown.contains("`aes256ctr`, `copy`, `gups`, `list_sum`, `loopback`, `sha256`, `vadd`"),
+        unknown.contains(
+            "`aes256ctr`, `copy`, `gups`, `list_sum`, `loopback`, `md5`, `sha256`, `vadd`"
+        ),
         "{unknown}"
     );
     let other = bench.card.load(SlotId(1), &bare("copy", ""));

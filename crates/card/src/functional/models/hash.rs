@@ -14,6 +14,13 @@ pub(super) const SHA256: KernelModel = KernelModel {
     create: || Box::new(ReduceKernel::new(plan::<sha2::Sha256>)),
 };
 
+pub(super) const MD5: KernelModel = KernelModel {
+    name: "md5",
+    arguments: ARGUMENTS,
+    ports: 2,
+    create: || Box::new(ReduceKernel::new(plan::<md5::Md5>)),
+};
+
 const ROW: usize = 64;
 const MAX_LANES: u64 = 128;
 

@@ -13,10 +13,11 @@ mod vadd;
 use super::kernel::KernelModel;
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 7] = [
+pub(super) const ALL: [KernelModel; 8] = [
     aes256ctr::MODEL,
     copy::MODEL,
     gups::MODEL,
+    hash::MD5,
     hash::SHA256,
     list_sum::MODEL,
     loopback::MODEL,

@@ -1,0 +1,202 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernel: MD5 of `bytes` bytes from `input` (port m_axi_gmem0), in `lanes` lanes: row i, 64 bytes, belongs to
+// lane i mod lanes, and the rows of a lane are one message. The digests go to `output` (port m_axi_gmem1), 16 bytes
+// each, lane 0 first. With one lane that is `md5sum`.
+//
+// Pointers are aligned to 64 bytes; the size is any, and `lanes` is 1 to 128 (0 is taken as 1, more as 128). 64
+// bytes a cycle with 67 lanes and more, because the pipeline has a stage a step; with fewer, as many 67ths of that. At
+// the end each lane has one block more, which holds its length.
+// Register map: kernel.toml. Control: ap_ctrl_hs.
+
+module md5 (
+  input  logic         ap_clk,
+  input  logic         ap_rst_n,
+  // Also a macro of some C headers, but the convention's name.
+  // verilator lint_off SYMRSVDWORD
+  output logic         interrupt,
+  // verilator lint_on SYMRSVDWORD
+
+  input  logic         s_axi_control_awvalid,
+  output logic         s_axi_control_awready,
+  input  logic [11:0]  s_axi_control_awaddr,
+  input  logic         s_axi_control_wvalid,
+  output logic         s_axi_control_wready,
+  input  logic [31:0]  s_axi_control_wdata,
+  input  logic [3:0]   s_axi_control_wstrb,
+  output logic         s_axi_control_bvalid,
+  input  logic         s_axi_control_bready,
+  output logic [1:0]   s_axi_control_bresp,
+  input  logic         s_axi_control_arvalid,
+  output logic         s_axi_control_arready,
+  input  logic [11:0]  s_axi_control_araddr,
+  output logic         s_axi_control_rvalid,
+  input  logic         s_axi_control_rready,
+  output logic [31:0]  s_axi_control_rdata,
+  output logic [1:0]   s_axi_control_rresp,
+
+  output logic         m_axi_gmem0_arvalid,
+  input  logic         m_axi_gmem0_arready,
+  output logic [63:0]  m_axi_gmem0_araddr,
+  output logic [7:0]   m_axi_gmem0_arlen,
+  output logic [2:0]   m_axi_gmem0_arsize,
+  output logic [1:0]   m_axi_gmem0_arburst,
+  input  logic         m_axi_gmem0_rvalid,
+  output logic         m_axi_gmem0_rready,
+  input  logic [511:0] m_axi_gmem0_rdata,
+  input  logic         m_axi_gmem0_rlast,
+  input  logic [1:0]   m_axi_gmem0_rresp,
+
+  output logic         m_axi_gmem1_awvalid,
+  input  logic         m_axi_gmem1_awready,
+  output logic [63:0]  m_axi_gmem1_awaddr,
+  output logic [7:0]   m_axi_gmem1_awlen,
+  output logic [2:0]   m_axi_gmem1_awsize,
+  output logic [1:0]   m_axi_gmem1_awburst,
+  output logic         m_axi_gmem1_wvalid,
+  input  logic         m_axi_gmem1_wready,
+  output logic [511:0] m_axi_gmem1_wdata,
+  output logic [63:0]  m_axi_gmem1_wstrb,
+  output logic         m_axi_gmem1_wlast,
+  input  logic         m_axi_gmem1_bvalid,
+  output logic         m_axi_gmem1_bready,
+  input  logic [1:0]   m_axi_gmem1_bresp
+);
+
+  // The arguments of kernel.toml; in a packed struct the highest offset comes first.
+  typedef struct packed {
+    logic [63:0] lanes;        // 0x28
+    logic [63:0] bytes;        // 0x20
+    logic [63:0] destination;  // 0x18, output
+    logic [63:0] source;       // 0x10, input
+  } arguments_t;
+
+  arguments_t arguments;
+  logic start, done;
+  logic row_valid, row_ready, digests_valid, digests_ready;
+  logic advance, block_valid, result_valid;
+  logic [511:0] row, block, digests;
+  logic [127:0] state, result;
+  logic [63:0] digest_bytes;
+  logic unused_source;  // there is only one
+
+  kernel_control_registers #(
+    .ArgumentWords($bits(arguments_t) / 32)
+  ) u_control (
+    .clk_i(ap_clk),
+    .rst_ni(ap_rst_n),
+    .awvalid_i(s_axi_control_awvalid),
+    .awready_o(s_axi_control_awready),
+    .awaddr_i(s_axi_control_awaddr),
+    .wvalid_i(s_axi_control_wvalid),
+    .wready_o(s_axi_control_wready),
+    .wdata_i(s_axi_control_wdata),
+    .wstrb_i(s_axi_control_wstrb),
+    .bvalid_o(s_axi_control_bvalid),
+    .bready_i(s_axi_control_bready),
+    .bresp_o(s_axi_control_bresp),
+    .arvalid_i(s_axi_control_arvalid),
+    .arready_o(s_axi_control_arready),
+    .araddr_i(s_axi_control_araddr),
+    .rvalid_o(s_axi_control_rvalid),
+    .rready_i(s_axi_control_rready),
+    .rdata_o(s_axi_control_rdata),
+    .rresp_o(s_axi_control_rresp),
+    .interrupt_o(interrupt),
+    .begin_o(start),
+    .done_i(done),
+    .arguments_o(arguments)
+  );
+
+  kernel_burst_reader u_reader (
+    .clk_i(ap_clk),
+    .rst_ni(ap_rst_n),
+    .start_i(start),
+    .base_i(arguments.source),
+    .rows_i(arguments.bytes[63:6] + 58'(arguments.bytes[5:0] != '0)),
+    .row_valid_o(row_valid),
+    .row_ready_i(row_ready),
+    .row_o(row),
+    .row_source_o(unused_source),
+    .arvalid_o(m_axi_gmem0_arvalid),
+    .arready_i(m_axi_gmem0_arready),
+    .araddr_o(m_axi_gmem0_araddr),
+    .arlen_o(m_axi_gmem0_arlen),
+    .rvalid_i(m_axi_gmem0_rvalid),
+    .rready_o(m_axi_gmem0_rready),
+    .rdata_i(m_axi_gmem0_rdata),
+    .rlast_i(m_axi_gmem0_rlast)
+  );
+
+  hash_lanes #(
+    .StateWords(4),
+    .InitialState({32'h10325476, 32'h98badcfe, 32'hefcdab89, 32'h67452301}),
+    .BigEndian(1'b0)
+  ) u_lanes (
+    .clk_i(ap_clk),
+    .rst_ni(ap_rst_n),
+    .start_i(start),
+    .bytes_i(arguments.bytes),
+    .lanes_i(arguments.lanes),
+    .digest_bytes_o(digest_bytes),
+    .row_valid_i(row_valid),
+    .row_ready_o(row_ready),
+    .row_i(row),
+    .advance_o(advance),
+    .block_valid_o(block_valid),
+    .block_o(block),
+    .state_o(state),
+    .result_valid_i(result_valid),
+    .result_i(result),
+    .digests_valid_o(digests_valid),
+    .digests_ready_i(digests_ready),
+    .digests_o(digests)
+  );
+
+  md5_rounds u_rounds (
+    .clk_i(ap_clk),
+    .rst_ni(ap_rst_n),
+    .advance_i(advance),
+    .block_valid_i(block_valid),
+    .block_i(block),
+    .state_i(state),
+    .result_valid_o(result_valid),
+    .result_o(result)
+  );
+
+  kernel_burst_writer u_writer (
+    .clk_i(ap_clk),
+    .rst_ni(ap_rst_n),
+    .start_i(start),
+    .base_i(arguments.destination),
+    .bytes_i(digest_bytes),
+    .done_o(done),
+    .row_valid_i(digests_valid),
+    .row_ready_o(digests_ready),
+    .row_i(digests),
+    .awvalid_o(m_axi_gmem1_awvalid),
+    .awready_i(m_axi_gmem1_awready),
+    .awaddr_o(m_axi_gmem1_awaddr),
+    .awlen_o(m_axi_gmem1_awlen),
+    .wvalid_o(m_axi_gmem1_wvalid),
+    .wready_i(m_axi_gmem1_wready),
+    .wdata_o(m_axi_gmem1_wdata),
+    .wstrb_o(m_axi_gmem1_wstrb),
+    .wlast_o(m_axi_gmem1_wlast),
+    .bvalid_i(m_axi_gmem1_bvalid),
+    .bready_o(m_axi_gmem1_bready)
+  );
+
+  // Every beat is a whole row, and addresses count upwards.
+  assign m_axi_gmem0_arsize = 3'd6;
+  assign m_axi_gmem0_arburst = 2'b01;
+  assign m_axi_gmem1_awsize = 3'd6;
+  assign m_axi_gmem1_awburst = 2'b01;
+
+  // Of an access that failed, the shell tells the host.
+  logic unused_responses;
+  assign unused_responses = ^{m_axi_gmem0_rresp, m_axi_gmem1_bresp};
+
+endmodule
