@@ -75,6 +75,7 @@ enum {
     TMB_ERROR_GONE = 60,               /* the handle was closed, or what it stands for has ended */
     TMB_ERROR_OTHER_CARD = 61,         /* a space of one card, a slot of another */
     TMB_ERROR_INTERRUPTED = 70,        /* the progress callback said stop */
+    TMB_ERROR_STALLED = 71,            /* virtual time waits for a registered thread that sleeps elsewhere */
     TMB_ERROR_STREAM = 80,             /* a stream was used against its rules */
     TMB_ERROR_STREAM_RESET = 81,       /* a slot was reset before a transfer of its streams was over */
     TMB_ERROR_INTERNAL = 90,           /* a bug of ours; please report it */

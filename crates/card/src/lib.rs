@@ -22,6 +22,7 @@ use guard::SlotStatus;
 use kernel::KernelPackage;
 use memory::HostMemory;
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use stream::{StreamId, StreamState, Transfer};
 use units::{HostAddr, Picoseconds};
@@ -139,6 +140,9 @@ pub enum HostWork {
     /// Puts another kernel into a slot (partial reconfiguration).
     Reconfigure,
 }
+
+/// Work before a kernel is loaded.
+pub type Preparation = Box<dyn FnOnce() -> Result<(), CardError> + Send>;
 
 /// Names a piece of host work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -310,6 +314,17 @@ pub trait Card: Send {
     /// # Errors
     /// A broken card ([`CardError::Broken`]); errors of kernels and commands are events.
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError>;
+
+    /// What of [`load`](Card::load) takes long and needs no card: to be done first, on any thread. `None` if
+    /// there is nothing.
+    fn preparation(&self, _kernel: &KernelPackage) -> Option<Preparation> {
+        None
+    }
+
+    /// From now on [`wait`](Card::wait) also returns, without events, soon after the bell rings (is set).
+    /// Whoever waits again with the same deadline sees the same events at the same times. A card may
+    /// ignore it, if it waits never long.
+    fn set_bell(&mut self, _bell: Arc<AtomicBool>) {}
 
     /// True when nothing can happen any more unless the host does something: no command, no host
     /// work, no data on the way, and no kernel that would change its state on a further clock edge.

@@ -4,9 +4,10 @@ use crate::error::Error;
 use crate::io::FileIo;
 use crate::link::{unexpected, Link};
 use crate::message::{Reply, Request};
-use crate::owner::{Owner, OwnerOptions};
+use crate::owner::OwnerOptions;
+use crate::participants::{self, Participant};
 use crate::report::Report;
-use crate::slot::Slot;
+use crate::slot::{Slot, SLICE};
 use crate::space::AddressSpace;
 use card::functional::FunctionalCard;
 use card::kernel::KernelPackage;
@@ -15,6 +16,7 @@ use card::sim::{SimCard, SimOptions};
 use card::{CardDescription, SlotId};
 use pager::placement::SpacePlacement;
 use std::path::Path;
+use std::sync::Arc;
 use units::Picoseconds;
 
 /// A client's view of a card. Clones share it.
@@ -27,7 +29,8 @@ impl Card {
     /// Takes any implementation of the card contract; this process owns it.
     ///
     /// # Errors
-    /// See [`Owner::new`].
+    /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
+    /// too small for one page.
     pub fn new(card: Box<dyn card::Card>, options: OwnerOptions) -> Result<Self, Error> {
         Self::with_io(card, crate::io::best(), options)
     }
@@ -35,15 +38,15 @@ impl Card {
     /// As [`new`](Card::new), with a file I/O of the caller's choice.
     ///
     /// # Errors
-    /// See [`Owner::new`].
+    /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
+    /// too small for one page.
     pub fn with_io(
         card: Box<dyn card::Card>,
         io: Box<dyn FileIo>,
         options: OwnerOptions,
     ) -> Result<Self, Error> {
-        Ok(Self {
-            link: Link::new(Owner::new(card, io, options)?),
-        })
+        let link = Link::new(crate::owner::start(card, io, options)?);
+        Ok(Self { link })
     }
 
     /// Opens a simulated card: the real shell RTL in virtual time. The first time, this builds the
@@ -68,9 +71,41 @@ impl Card {
     /// Opens a functional card: no RTL, no time, for kernels with a model in Rust.
     ///
     /// # Errors
-    /// See [`Owner::new`].
+    /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
+    /// too small for one page.
     pub fn functional(card: FunctionalCard) -> Result<Self, Error> {
         Self::new(Box::new(card), OwnerOptions::default())
+    }
+
+    /// Another client of the same card, with things of its own: what one makes, the other does not reach.
+    pub fn client(&self) -> Self {
+        let link = self.link.another();
+        Self { link }
+    }
+
+    /// From now on every call of this client that waits asks `watch` every few hundredths of a second, on the
+    /// thread that waits, whether to end; it returns [`Error::Interrupted`] then. A kernel that was waited
+    /// for is stopped; anything else that was begun goes on to its end.
+    pub fn interrupt_when(&self, watch: impl Fn() -> bool + Send + Sync + 'static) {
+        self.link.watch(Arc::new(watch));
+    }
+
+    /// A place for a host thread that counts: virtual time passes only while every one of them waits in a
+    /// call. Programs of one thread need none.
+    ///
+    /// # Errors
+    /// The owner has ended.
+    pub fn participant(&self) -> Result<Participant, Error> {
+        Participant::new(self.link.clone())
+    }
+
+    /// Runs something that waits for other threads or for the world; virtual time does not wait for this
+    /// thread meanwhile. Without effect for threads that are no participants.
+    ///
+    /// # Errors
+    /// The owner has ended.
+    pub fn outside<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
+        participants::outside(&self.link, work)
     }
 
     pub(crate) fn link(&self) -> &Link {
@@ -154,8 +189,7 @@ impl Card {
         }
         let mut elapsed = Picoseconds::ZERO;
         loop {
-            let slice = self.link.slice();
-            let slice = deadline.map_or(slice, |deadline| slice.min(deadline - elapsed));
+            let slice = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
             let loads = slots.iter().map(|slot| slot.load()).collect();
             match self.link.call(Request::PollAny { loads, slice })? {
                 Reply::Any(Some(place)) => return Ok(place),

@@ -361,6 +361,18 @@ pub enum Error {
         /// How many there are.
         spaces: u8,
     },
+    /// Virtual time waits for a thread that waits for something else.
+    #[error(
+        "virtual time stands still: {thread} {call}, while this call waits for it. A registered thread that \
+         waits for something else does so in Card::outside, or gives its Participant up; or choose \
+         ClockMode::Free"
+    )]
+    Stalled {
+        /// Which thread.
+        thread: String,
+        /// What it does.
+        call: String,
+    },
     /// The user asked to stop.
     #[error("interrupted; the kernel was stopped")]
     Interrupted,

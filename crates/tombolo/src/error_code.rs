@@ -102,6 +102,8 @@ codes! {
     OtherCard = 61, "other-card";
     /// Somebody asked to stop.
     Interrupted = 70, "interrupted";
+    /// A registered thread sleeps outside of the library, and virtual time waits for it.
+    Stalled = 71, "stalled";
     /// A stream was used against its rules.
     Stream = 80, "stream";
     /// A slot was reset before a transfer of its streams was over.
@@ -149,6 +151,7 @@ impl Error {
             Self::Gone { .. } => ErrorCode::Gone,
             Self::OtherCard => ErrorCode::OtherCard,
             Self::NoFreeSpace { .. } => ErrorCode::NoFreeSpace,
+            Self::Stalled { .. } => ErrorCode::Stalled,
             Self::Interrupted => ErrorCode::Interrupted,
             Self::Internal(_) => ErrorCode::Internal,
         }

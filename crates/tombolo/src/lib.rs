@@ -31,6 +31,7 @@ pub mod io;
 mod link;
 mod message;
 mod owner;
+mod participants;
 pub mod report;
 mod shared;
 mod slot;
@@ -52,8 +53,9 @@ pub use error_code::ErrorCode;
 pub use message::Progress;
 #[doc(hidden)]
 pub use owner::Planted;
-pub use owner::{FileState, OwnerOptions};
+pub use owner::{ClockMode, FileState, OwnerOptions};
 pub use pager::placement::SpacePlacement;
+pub use participants::{Participant, Present};
 pub use report::Report;
 pub use shared::{Shareable, SharedMemory};
 pub use slot::{Continue, RunState, Slot};

@@ -1,66 +1,167 @@
-//! The way from a client to its owner: a call within the process today, a socket later.
+//! The way from a client to the owner's thread: a channel within the process today, a socket later.
+//!
+//! A request is begun and answered later; the ticket waits for the answer. While it waits it asks every
+//! now and then whether somebody wants the call to end.
 
 use crate::error::Error;
 use crate::message::{Reply, Request};
-use crate::owner::Owner;
-use crate::trap::{Desk, Ticket};
+use crate::participants::{self, Caller, Guest};
+use crate::trap::{Desk, Trapped};
+use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use units::Picoseconds;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
-/// Virtual time between two reports of progress.
-const SLICE: Picoseconds = Picoseconds::from_micros(100);
-/// The same when programs share memory: a trapped thread waits for the slice under way.
-const SLICE_WHEN_SHARING: Picoseconds = Picoseconds::from_micros(5);
+/// At most so long until a call that is to end does so.
+const PATIENCE: Duration = Duration::from_millis(40);
 
-struct Shared {
-    /// Who comes next: a thread that has just had the owner does not overtake one that waits.
-    turn: Mutex<()>,
-    owner: Mutex<Owner>,
-    desk: Mutex<Weak<Desk>>,
-    /// A program has shared memory.
-    sharing: AtomicBool,
+/// Who asks: one program, or a part of one that keeps its things to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ClientId(pub(crate) u64);
+
+/// Names a request that was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TicketId(pub(crate) u64);
+
+/// What reaches the owner's thread.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// A request.
+    Begin(Call),
+    /// An access of a program to memory that it shares.
+    Trap(Trapped),
+    /// Nobody waits for the answer any more.
+    Cancel(TicketId),
+    /// The last handle of a client is gone.
+    ClientEnded(ClientId),
+    /// A host thread that counts.
+    Participant(participants::Change),
+    /// Work that was done beside the owner's thread is over.
+    Aside(crate::owner::Aside),
+    /// The last handle of all is gone.
+    Stop,
 }
 
-impl Shared {
-    fn call(&self, request: Request) -> Result<Reply, Error> {
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        // A panic of another client's thread leaves the owner between two events, where it is whole.
-        let mut owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(turn);
-        owner.handle(request)
+impl Message {
+    /// Whether it says that a thread that counts waits again, or has left.
+    pub(crate) fn is_of(&self, guest: Guest) -> bool {
+        match self {
+            Self::Begin(call) => call
+                .caller
+                .is_some_and(|caller| caller.participant == guest.participant),
+            Self::Trap(trap) => trap.thread == guest.thread,
+            Self::Participant(change) => change.participant() == guest.participant,
+            _ => false,
+        }
     }
 }
 
-/// A client's connection to the owner of a card.
+/// A request and who waits for its answer.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) ticket: TicketId,
+    pub(crate) client: ClientId,
+    pub(crate) caller: Option<Caller>,
+    pub(crate) request: Request,
+    pub(crate) answer: Sender<Result<Reply, Error>>,
+}
+
+/// Wakes the owner's thread while it waits for the card.
+pub(crate) type Bell = Arc<AtomicBool>;
+
+/// Asked by a thread whose call waits; `true` ends the call.
+pub(crate) type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// A client's connection to the owner of a card. Clones are the same client.
 #[derive(Clone)]
 pub(crate) struct Link {
-    shared: Arc<Shared>,
+    client: Arc<Client>,
+}
+
+struct Client {
+    id: ClientId,
+    watch: Mutex<Option<Watch>>,
+    owner: Arc<OwnerThread>,
+}
+
+/// The owner's thread, which ends with the last client.
+pub(crate) struct OwnerThread {
+    sender: Sender<Message>,
+    bell: Bell,
+    thread: Option<JoinHandle<()>>,
+    tickets: AtomicU64,
+    clients: AtomicU64,
+    participants: AtomicU64,
+    /// Who answers the traps of the memory that is shared with this card.
+    traps: Mutex<Weak<Desk>>,
+}
+
+/// A request that was begun.
+pub(crate) struct Ticket<'a> {
+    link: &'a Link,
+    id: TicketId,
+    answer: Receiver<Result<Reply, Error>>,
+}
+
+impl OwnerThread {
+    /// The thread runs until [`Message::Stop`].
+    pub(crate) fn new(sender: Sender<Message>, bell: Bell, thread: JoinHandle<()>) -> Arc<Self> {
+        Arc::new(Self {
+            sender,
+            bell,
+            thread: Some(thread),
+            tickets: AtomicU64::new(0),
+            clients: AtomicU64::new(0),
+            participants: AtomicU64::new(0),
+            traps: Mutex::new(Weak::new()),
+        })
+    }
+
+    fn send(&self, message: Message) -> Result<(), Error> {
+        self.sender.send(message).map_err(|_| ended())?;
+        self.bell.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+impl Drop for OwnerThread {
+    fn drop(&mut self) {
+        let _ = self.send(Message::Stop);
+        if let Some(thread) = self.thread.take() {
+            // A panic there was answered to everybody who waited.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.owner.send(Message::ClientEnded(self.id));
+    }
 }
 
 impl Link {
-    pub(crate) fn new(owner: Owner) -> Self {
+    /// A new client.
+    pub(crate) fn new(owner: Arc<OwnerThread>) -> Self {
+        let id = ClientId(owner.clients.fetch_add(1, Ordering::Relaxed));
+        let watch = Mutex::new(None);
         Self {
-            shared: Arc::new(Shared {
-                turn: Mutex::new(()),
-                owner: Mutex::new(owner),
-                desk: Mutex::new(Weak::new()),
-                sharing: AtomicBool::new(false),
-            }),
+            client: Arc::new(Client { id, watch, owner }),
         }
     }
 
-    pub(crate) fn call(&self, request: Request) -> Result<Reply, Error> {
-        self.shared.call(request)
+    /// Another client of the same owner.
+    pub(crate) fn another(&self) -> Self {
+        Self::new(self.client.owner.clone())
     }
 
-    /// How long to let time pass at once.
-    pub(crate) fn slice(&self) -> Picoseconds {
-        match self.shared.sharing.load(Ordering::Relaxed) {
-            true => SLICE_WHEN_SHARING,
-            false => SLICE,
-        }
+    /// Calls of this client ask this from now on while they wait.
+    pub(crate) fn watch(&self, watch: Watch) {
+        let place = self.client.watch.lock();
+        *place.unwrap_or_else(PoisonError::into_inner) = Some(watch);
     }
 
     /// Who answers the traps of the memory that is shared with this card.
@@ -68,38 +169,45 @@ impl Link {
     /// # Errors
     /// See [`Desk::open`].
     pub(crate) fn desk(&self) -> io::Result<Arc<Desk>> {
-        let mut desk = self
-            .shared
-            .desk
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let owner = &self.client.owner;
+        let mut desk = owner.traps.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = desk.upgrade() {
             return Ok(open);
         }
         // The desk must not keep the card open.
-        let shared = Arc::downgrade(&self.shared);
-        let serve = move |address, write, ticket: Ticket| {
-            let Some(shared) = shared.upgrade() else {
-                return;
-            };
-            let request = Request::Trap {
-                address,
-                write,
-                ticket,
-            };
-            if let Err(error) = shared.call(request) {
-                tracing::error!(%error, address, write, "an access to shared memory could not be served");
+        let owner = Arc::downgrade(owner);
+        let open = Arc::new(Desk::open(move |trap| {
+            // What the owner does not get ends as the access would have without us.
+            if let Some(owner) = owner.upgrade() {
+                let _ = owner.send(Message::Trap(trap));
             }
-        };
-        let open = Arc::new(Desk::open(serve)?);
+        })?);
         *desk = Arc::downgrade(&open);
-        self.shared.sharing.store(true, Ordering::Relaxed);
         Ok(open)
     }
 
-    /// Whether both lead to the same owner.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
+    /// Begins a request.
+    pub(crate) fn begin(&self, request: Request) -> Result<Ticket<'_>, Error> {
+        let owner = &self.client.owner;
+        let id = TicketId(owner.tickets.fetch_add(1, Ordering::Relaxed));
+        let (answer, receiver) = channel();
+        owner.send(Message::Begin(Call {
+            ticket: id,
+            client: self.client.id,
+            caller: participants::caller(self),
+            request,
+            answer,
+        }))?;
+        Ok(Ticket {
+            link: self,
+            id,
+            answer: receiver,
+        })
+    }
+
+    /// Begins a request and waits for its answer.
+    pub(crate) fn call(&self, request: Request) -> Result<Reply, Error> {
+        self.begin(request)?.wait()
     }
 
     /// For requests whose only good answer is `Done`.
@@ -109,14 +217,55 @@ impl Link {
             other => Err(unexpected(&other)),
         }
     }
+
+    pub(crate) fn next_participant(&self) -> u64 {
+        let owner = &self.client.owner;
+        owner.participants.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn change(&self, change: participants::Change) -> Result<(), Error> {
+        self.client.owner.send(Message::Participant(change))
+    }
+
+    /// Whether both lead to the same owner.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.client.owner, &other.client.owner)
+    }
+
+    fn is_to_end(&self) -> bool {
+        let watch = self.client.watch.lock();
+        let watch = watch.unwrap_or_else(PoisonError::into_inner).clone();
+        watch.is_some_and(|watch| watch())
+    }
+}
+
+impl Ticket<'_> {
+    /// Waits for the answer.
+    pub(crate) fn wait(self) -> Result<Reply, Error> {
+        loop {
+            match self.answer.recv_timeout(PATIENCE) {
+                Ok(answer) => return answer,
+                Err(RecvTimeoutError::Disconnected) => return Err(ended()),
+                Err(RecvTimeoutError::Timeout) if self.link.is_to_end() => {
+                    self.link.client.owner.send(Message::Cancel(self.id))?;
+                    return Err(Error::Interrupted);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
+
+fn ended() -> Error {
+    Error::Internal("the owner's thread has ended".to_owned())
 }
 
 pub(crate) fn unexpected(reply: &Reply) -> Error {
     Error::Internal(format!("unexpected answer {reply:?}"))
 }
 
-impl std::fmt::Debug for Link {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Link")
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Link").field(&self.client.id.0).finish()
     }
 }

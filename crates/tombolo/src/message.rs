@@ -6,7 +6,7 @@
 
 use crate::report::Report;
 use crate::stream::{StreamReply, StreamRequest};
-use crate::trap::{Ticket, View};
+use crate::trap::View;
 use card::coherent::{AccessId, LineAccess, LineBytes};
 use card::kernel::KernelPackage;
 use card::{CardDescription, SlotId};
@@ -71,16 +71,6 @@ pub(crate) enum Request {
     Free {
         /// Which memory.
         mapping: MappingId,
-    },
-    /// An access of the program to shared memory was trapped. The owner serves the ticket as soon as the
-    /// thread may try again; the answer follows.
-    Trap {
-        /// Where.
-        address: usize,
-        /// A write.
-        write: bool,
-        /// Lets the thread go on.
-        ticket: Ticket,
     },
     /// Map a range of a file.
     Map {

@@ -37,6 +37,9 @@ pub enum RunState {
     Done(Progress),
 }
 
+/// Virtual time between two reports of progress.
+pub(crate) const SLICE: Picoseconds = Picoseconds::from_micros(100);
+
 impl Slot {
     pub(crate) fn new(link: Link, slot: SlotId, load: LoadId, manifest: Manifest) -> Self {
         Self {
@@ -155,8 +158,7 @@ impl Slot {
         let load = self.load;
         let mut elapsed = Picoseconds::ZERO;
         loop {
-            let slice = self.link.slice();
-            let rest = deadline.map_or(slice, |deadline| slice.min(deadline - elapsed));
+            let rest = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
             let now = match self.poll(rest)? {
                 RunState::Done(now) => {
                     progress(now);
@@ -227,8 +229,7 @@ impl Slot {
         let load = self.load;
         let mut left = deadline;
         loop {
-            let slice = self.link.slice();
-            let slice = left.map_or(slice, |left| slice.min(left));
+            let slice = left.map_or(SLICE, |left| SLICE.min(left));
             let request = Request::Await {
                 load,
                 signal,

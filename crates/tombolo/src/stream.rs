@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{LoadId, MappingId, Progress, Reply, Request};
-use crate::slot::{Continue, Slot};
+use crate::slot::{Continue, Slot, SLICE};
 use crate::space::Mapping;
 use crate::stream_error::StreamError;
 use card::stream::{StreamDirection, StreamId};
@@ -139,9 +139,6 @@ impl Mapping {
         }))
     }
 }
-
-/// Virtual time between two reports of progress.
-const SLICE: Picoseconds = Picoseconds::from_micros(100);
 
 /// An open stream port. Dropped, it is closed when its transfers are over.
 #[derive(Debug)]

@@ -37,6 +37,7 @@ const LIST: &[(u32, &str)] = &[
     (60, "gone"),
     (61, "other-card"),
     (70, "interrupted"),
+    (71, "stalled"),
     (80, "stream"),
     (81, "stream-reset"),
     (90, "internal"),

@@ -218,6 +218,12 @@ class StoppedError(Error):
     code = 70
 
 
+class StalledError(Error):
+    """Virtual time stands still for a registered thread that sleeps elsewhere."""
+
+    code = 71
+
+
 class StreamError(Error):
     """A stream was used against its rules: no such port, taken, wrong direction, beyond its memory."""
 

@@ -60,6 +60,7 @@ use memory::CardMemory;
 use schedule::Schedule;
 use slot::{Loaded, Slot};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use table::{Answer, Space};
 use units::{Asid, HostAddr, PageSizes, Picoseconds, Stripe, TableGeometry};
@@ -87,6 +88,7 @@ pub struct FunctionalCard {
     events: Vec<Event>,
     now: Picoseconds,
     statistics: Statistics,
+    bell: Option<Arc<AtomicBool>>,
 }
 
 /// Something that can happen next.
@@ -152,6 +154,7 @@ impl FunctionalCard {
             next_work: 0,
             events: Vec::new(),
             now: Picoseconds::ZERO,
+            bell: None,
             statistics: Statistics {
                 streams: vec![Default::default(); streams],
                 channels: vec![ChannelStatistics::default(); channels],
@@ -635,10 +638,18 @@ impl Card for FunctionalCard {
             if deadline.is_some_and(|deadline| self.now >= deadline) {
                 return Ok(self.deliver());
             }
+            let bell = self.bell.as_ref();
+            if self.events.is_empty() && bell.is_some_and(|bell| bell.load(Ordering::Relaxed)) {
+                return Ok(Vec::new());
+            }
             if !self.advance() && self.events.is_empty() {
                 self.now = deadline.ok_or(CardError::NothingToWaitFor)?;
             }
         }
+    }
+
+    fn set_bell(&mut self, bell: Arc<AtomicBool>) {
+        self.bell = Some(bell);
     }
 
     fn is_quiescent(&mut self) -> bool {

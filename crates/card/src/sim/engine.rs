@@ -19,6 +19,7 @@ use super::slot::{quieten, KernelSlot, SlotPlace};
 use super::trace::Probe;
 use crate::{CardError, SlotId};
 use cpu::history::History;
+use std::sync::atomic::{AtomicBool, Ordering};
 use timing::pcie::Link;
 use units::Picoseconds;
 
@@ -62,6 +63,8 @@ pub(crate) enum Stop {
     Answered,
     /// Nothing will ever happen, and no time was given.
     Idle,
+    /// Somebody wants the thread back.
+    Rung,
 }
 
 /// Everything that is clocked, and its surroundings.
@@ -297,9 +300,16 @@ impl Engine {
         self.bar.take_answer()
     }
 
-    /// Lets time pass until `until`, a notice, or an answer.
-    pub(crate) fn run_until(&mut self, until: Picoseconds) -> Result<Stop, CardError> {
+    /// Lets time pass until `until`, a notice, an answer, or the bell.
+    pub(crate) fn run_until(
+        &mut self,
+        until: Picoseconds,
+        bell: Option<&AtomicBool>,
+    ) -> Result<Stop, CardError> {
         loop {
+            if bell.is_some_and(|bell| bell.load(Ordering::Relaxed)) {
+                return Ok(Stop::Rung);
+            }
             if !self.notices.is_empty() {
                 return Ok(Stop::Noticed);
             }

@@ -63,6 +63,26 @@ pub const ALL: &[Bar] = &[
         measure: owner::stale_handles,
     },
     Bar {
+        names: &["owner.request_us", "owner.request_p99_us"],
+        measure: owner::request,
+    },
+    Bar {
+        names: &[
+            "owner.bystander_ms",
+            "owner.bystander_functional_ms",
+            "owner.bystander_simulated_ms",
+        ],
+        measure: owner::bystanders,
+    },
+    Bar {
+        names: &["lockstep.threads_golden"],
+        measure: owner::lockstep,
+    },
+    Bar {
+        names: &["lockstep.shared_golden"],
+        measure: owner::shared_lockstep,
+    },
+    Bar {
         names: &["split.cycles_equal"],
         measure: split::measure,
     },

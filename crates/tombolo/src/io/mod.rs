@@ -12,6 +12,7 @@ pub use uring::UringIo;
 use card::memory::HostMemory;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
 /// Names a transfer under way.
@@ -61,16 +62,41 @@ pub trait FileIo: Send {
     /// What the kernel says; `InvalidInput` when the memory is too small or the id unknown.
     fn finish(&mut self, id: TransferId) -> io::Result<usize>;
 
-    /// Puts what was written to a file on storage.
-    ///
-    /// # Errors
-    /// What the kernel says; never for what has no storage, like a pipe.
-    fn make_durable(&mut self, file: &File) -> io::Result<()> {
-        match file.sync_data() {
-            Err(error) if error.raw_os_error() != Some(libc::EINVAL) => Err(error),
-            _ => Ok(()),
-        }
+    /// Puts what was written to a file on storage, and gives the result; or `None` to leave it to the
+    /// owner, which does it on a thread of its own, since storage may be slow.
+    fn make_durable(&mut self, _file: &File) -> Option<io::Result<()>> {
+        None
     }
+}
+
+/// Puts what was written to a file on storage; what has no storage, like a pipe, is no error.
+pub(crate) fn make_durable(file: &File) -> io::Result<()> {
+    match file.sync_data() {
+        Err(error) if error.raw_os_error() != Some(libc::EINVAL) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// What a descriptor was opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rights {
+    pub(crate) read: bool,
+    pub(crate) write: bool,
+}
+
+/// The rights of this descriptor, whatever others of the same file may have.
+pub(crate) fn rights(file: &File) -> io::Result<Rights> {
+    // SAFETY: F_GETFL takes no pointer, and the descriptor is open as long as `file` is borrowed.
+    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+    if flags < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let path_only = flags & libc::O_PATH != 0;
+    let mode = flags & libc::O_ACCMODE;
+    Ok(Rights {
+        read: !path_only && mode != libc::O_WRONLY,
+        write: !path_only && mode != libc::O_RDONLY,
+    })
 }
 
 /// The best that this machine allows.

@@ -1,5 +1,6 @@
 //! The coherent side of the owner: accesses of cores, and the kernel behind the directory.
 
+use super::desk::Desk;
 use super::Owner;
 use crate::error::{Error, HomeError};
 use crate::message::Reply;
@@ -35,6 +36,45 @@ struct Access {
     address: u64,
     began: Picoseconds,
     line: Option<Box<LineBytes>>,
+}
+
+/// What a look at an access shows.
+enum Look {
+    /// It is over; after this time.
+    Line(Box<LineBytes>, Picoseconds),
+    Late,
+}
+
+impl Desk {
+    /// Lets time pass until an access is over, at most until `deadline` from now.
+    pub(super) async fn end_access(
+        &self,
+        id: AccessId,
+        deadline: Option<Picoseconds>,
+    ) -> Result<Reply, Error> {
+        let now = self.with(|owner| owner.card.now());
+        let until = deadline.map(|deadline| now.saturating_add(deadline));
+        let _alarm = until.map(|until| self.alarm(until));
+        let seen = self.card(|owner| owner.look_for_line(id, until)).await;
+        self.with(|owner| {
+            let access = owner.coherent.accesses.remove(&id);
+            match (seen, access) {
+                (Ok(Look::Line(line, took)), _) => {
+                    owner.was_it_the_kernel(took)?;
+                    Ok(Reply::Line(line))
+                }
+                (Ok(Look::Late) | Err(Error::Card(CardError::NothingToWaitFor)), Some(access)) => {
+                    Err(Error::LineLate {
+                        address: access.address,
+                        slot: owner.coherent.home.unwrap_or_default(),
+                        now: owner.card.now(),
+                    })
+                }
+                (Ok(Look::Late), None) => Err(Error::Internal(format!("unknown access {}", id.0))),
+                (Err(error), _) => Err(error),
+            }
+        })
+    }
 }
 
 impl Owner {
@@ -135,41 +175,23 @@ impl Owner {
         }
     }
 
-    /// Lets time pass until an access is over, at most until `deadline` from now.
-    pub(super) fn end_access(
+    /// The line of an access and how long it took, or `Late`.
+    fn look_for_line(
         &mut self,
         id: AccessId,
-        deadline: Option<Picoseconds>,
-    ) -> Result<Reply, Error> {
-        let deadline = deadline.map(|deadline| self.card.now().saturating_add(deadline));
-        loop {
-            let Some(access) = self.coherent.accesses.get_mut(&id) else {
-                return Err(Error::Internal(format!("unknown access {}", id.0)));
-            };
-            if let Some(line) = access.line.take() {
-                let took = self.card.now() - access.began;
-                self.coherent.accesses.remove(&id);
-                self.was_it_the_kernel(took)?;
-                return Ok(Reply::Line(line));
-            }
-            let address = access.address;
-            let late = deadline.is_some_and(|deadline| self.card.now() >= deadline);
-            let over = match late {
-                true => true,
-                false => match self.pump(deadline) {
-                    Err(Error::Card(CardError::NothingToWaitFor)) => true,
-                    other => other.map(|()| false)?,
-                },
-            };
-            if over {
-                self.coherent.accesses.remove(&id);
-                return Err(Error::LineLate {
-                    address,
-                    slot: self.coherent.home.unwrap_or_default(),
-                    now: self.card.now(),
-                });
-            }
+        until: Option<Picoseconds>,
+    ) -> Result<Option<Look>, Error> {
+        let now = self.card.now();
+        let Some(access) = self.coherent.accesses.get_mut(&id) else {
+            return Err(Error::Internal(format!("unknown access {}", id.0)));
+        };
+        if let Some(line) = access.line.take() {
+            let took = now - access.began;
+            return Ok(Some(Look::Line(line, took)));
         }
+        Ok(until
+            .is_some_and(|until| now >= until)
+            .then_some(Look::Late))
     }
 
     /// An access that took as long as a kernel may take, or that ended when the kernel was cut off, may have

@@ -5,9 +5,14 @@
 //! the card, and ranges that overlap would show different bytes after a write: they are refused, unless
 //! nobody writes.
 
+use super::desk::Desk;
+use super::handles::MappedRange;
 use super::stray::Stray;
 use super::Owner;
 use crate::error::Error;
+use crate::io::Direction;
+use crate::link::ClientId;
+use crate::message::{Reply, SpaceId};
 use pager::{Event, ObjectId, ObjectKind, Success};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -32,13 +37,17 @@ pub(super) struct Range {
 #[derive(Debug)]
 struct Object {
     id: ObjectId,
+    /// Open for reading.
     file: Arc<File>,
+    /// Open for writing, since the first writable mapping.
+    writer: Option<Arc<File>>,
     label: String,
     /// Of the whole file.
     length: u64,
-    writable: bool,
     page_size: PageSize,
     mappings: u32,
+    /// What it has on the card is being written back, after its last mapping.
+    closing: bool,
 }
 
 #[derive(Debug)]
@@ -55,7 +64,7 @@ type Identity = (u64, u64);
 
 /// A range of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct View {
+pub(super) struct View {
     identity: Identity,
     offset: u64,
     bytes: u64,
@@ -104,19 +113,30 @@ impl Files {
         ObjectId(self.next)
     }
 
-    /// File and name behind an object.
-    pub(super) fn of(&self, object: ObjectId) -> Option<(Arc<File>, String)> {
-        let found = self
-            .objects
-            .values()
-            .find(|candidate| candidate.id == object)?;
-        Some((found.file.clone(), found.label.clone()))
+    fn find(&self, object: ObjectId) -> Option<&Object> {
+        let mut all = self.objects.values();
+        all.find(|candidate| candidate.id == object)
+    }
+
+    /// File and name behind an object; the file is open for that direction.
+    pub(super) fn of(&self, object: ObjectId, way: Direction) -> Option<(Arc<File>, String)> {
+        let found = self.find(object)?;
+        let file = match way {
+            Direction::Read => &found.file,
+            Direction::Write => found.writer.as_ref()?,
+        };
+        Some((file.clone(), found.label.clone()))
+    }
+
+    fn is_closing(&self, identity: Identity) -> bool {
+        let mut objects = self.objects.iter();
+        objects.any(|(view, object)| view.identity == identity && object.closing)
     }
 
     /// A name for an object, for messages.
     pub(super) fn label(&self, object: ObjectId) -> String {
-        self.of(object)
-            .map_or_else(|| object.to_string(), |(_, label)| label)
+        self.find(object)
+            .map_or_else(|| object.to_string(), |found| found.label.clone())
     }
 
     /// Files with a writable mapping in a range.
@@ -129,7 +149,7 @@ impl Files {
             .filter_map(|m| Some((m.view.identity, self.objects.get(&m.view)?)))
             .map(|(identity, object)| Durable {
                 identity,
-                file: object.file.clone(),
+                file: object.writer.as_ref().unwrap_or(&object.file).clone(),
                 label: object.label.clone(),
                 doubtful: self.doubtful.contains(&identity),
             })
@@ -207,27 +227,206 @@ fn named(error: Error, object: ObjectId, label: &str) -> Error {
     }
 }
 
-impl Owner {
+impl Desk {
     /// Maps a range of a file; gives the address of its first byte.
-    pub(super) fn map(
-        &mut self,
-        space: Asid,
+    pub(super) async fn map(
+        &self,
+        client: ClientId,
+        space: SpaceId,
         file: File,
         label: String,
         range: Range,
-    ) -> Result<VirtAddr, Error> {
+    ) -> Result<Reply, Error> {
         let metadata = file.metadata().map_err(|source| Error::File {
             path: label.clone().into(),
             what: "looking at it",
             source,
         })?;
+        check_rights(&file, &label, range)?;
+        let identity = (metadata.dev(), metadata.ino());
         let view = View {
-            identity: (metadata.dev(), metadata.ino()),
+            identity,
             offset: range.offset,
             bytes: range.bytes,
         };
+        // What its last mapping wrote is still on its way to it.
+        self.until(|owner| !owner.files.is_closing(identity)).await;
+        let asid = self.with(|owner| owner.handles.space(client, space))?;
         let length = range.fresh.unwrap_or(metadata.len());
-        let (object, page) = self.object(view, file, &label, length, range)?;
+        let file = Arc::new(file);
+        let mapped = self.with(|owner| owner.map(asid, view, file, &label, length, range));
+        let address = match mapped {
+            Ok(address) => address,
+            Err(error) => {
+                self.close_file(view).await?;
+                return Err(error);
+            }
+        };
+        let bytes = range.bytes;
+        let emptied = self.with(|owner| owner.empty_if_fresh(view, &label, range));
+        if let Err(error) = emptied {
+            self.unmap(asid, address, bytes).await?;
+            return Err(error);
+        }
+        let range = MappedRange {
+            space,
+            asid,
+            address,
+            bytes,
+        };
+        let mapping = self.with(|owner| owner.handles.add_mapping(client, range));
+        Ok(Reply::Mapped { mapping, address })
+    }
+
+    /// Writes back what was written so far.
+    pub(super) async fn sync(&self, range: MappedRange) -> Result<(), Error> {
+        let MappedRange {
+            asid,
+            address,
+            bytes,
+            ..
+        } = range;
+        let files = self.with(|owner| owner.files.mapped_in(asid, address, bytes));
+        let sync = |request| Event::Sync {
+            request,
+            asid,
+            address,
+            bytes,
+        };
+        let result = self.ask(sync).await;
+        let stray = self.with(|owner| owner.files.take_stray(asid, address, bytes));
+        result?;
+        self.make_durable(&files).await.and(stray)
+    }
+
+    /// Writes back and ends the mappings in a range.
+    pub(super) async fn unmap(
+        &self,
+        asid: Asid,
+        address: VirtAddr,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        let durable = self.with(|owner| owner.files.mapped_in(asid, address, bytes));
+        let unmap = |request| Event::Unmap {
+            request,
+            asid,
+            address,
+            bytes,
+        };
+        let result = self.ask(unmap).await;
+        let end = address.get().saturating_add(bytes);
+        let range = Some((address.get(), end));
+        let (stray, unmapped) = self.with(|owner| {
+            let stray = owner.files.take_stray(asid, address, bytes);
+            (stray, owner.forget_mappings(asid, range))
+        });
+        self.close_files(unmapped).await;
+        self.forget_memories(asid, range).await;
+        result?;
+        self.make_durable(&durable).await.and(stray)
+    }
+
+    /// Puts files on storage: all of them, whatever becomes of one.
+    ///
+    /// # Errors
+    /// The first that failed; also when it failed before and has been mapped ever since.
+    async fn make_durable(&self, files: &[Durable]) -> Result<(), Error> {
+        let mut result = Ok(());
+        for durable in files {
+            let (what, source) = if durable.doubtful {
+                let source = io::Error::from_raw_os_error(libc::EIO);
+                ("putting it on storage, which failed before,", source)
+            } else if let Err(source) = self.storage(&durable.file).await {
+                ("putting it on storage", source)
+            } else {
+                continue;
+            };
+            self.with(|owner| {
+                if owner.files.shows(durable.identity) {
+                    owner.files.doubtful.insert(durable.identity);
+                }
+            });
+            result = result.and(Err(Error::File {
+                path: (&durable.label).into(),
+                what,
+                source,
+            }));
+        }
+        result
+    }
+
+    /// Closes those of these files that nobody maps any more.
+    pub(super) async fn close_files(&self, files: Vec<View>) {
+        for view in files {
+            if let Err(error) = self.close_file(view).await {
+                tracing::warn!(%error, "a file could not be closed");
+            }
+        }
+    }
+
+    async fn close_file(&self, view: View) -> Result<(), Error> {
+        let Some(object) = self.with(|owner| {
+            let object = owner.files.objects.get_mut(&view)?;
+            let idle = object.mappings == 0 && !object.closing;
+            object.closing |= idle;
+            idle.then_some(object.id)
+        }) else {
+            return Ok(());
+        };
+        let close = |discard| {
+            move |request| Event::CloseObject {
+                request,
+                object,
+                discard,
+            }
+        };
+        let mut result = self.ask(close(false)).await;
+        if result.is_err() {
+            // What could not be written back was reported by the unmap; nobody can reach it now.
+            result = self.ask(close(true)).await;
+        }
+        self.with(|owner| {
+            owner.files.objects.remove(&view);
+            owner.files.strays.remove(&object);
+            if !owner.files.shows(view.identity) {
+                owner.files.doubtful.remove(&view.identity);
+            }
+            owner.stirred = true;
+        });
+        result.map(drop)
+    }
+}
+
+/// Whoever maps a file must have opened it with the rights that the mapping needs, even if somebody else
+/// has it mapped with more.
+fn check_rights(file: &File, label: &str, range: Range) -> Result<(), Error> {
+    let rights = crate::io::rights(file).map_err(|source| Error::File {
+        path: label.into(),
+        what: "looking how it was opened",
+        source,
+    })?;
+    let rule = match (rights.read, rights.write || !range.write) {
+        (false, _) => "the file was opened without the right to read; open it for reading too",
+        (_, false) => "the file was opened read-only; open it for writing too, or map it read-only",
+        (true, true) => return Ok(()),
+    };
+    Err(Error::Unmappable {
+        path: label.into(),
+        rule: rule.to_owned(),
+    })
+}
+
+impl Owner {
+    fn map(
+        &mut self,
+        space: Asid,
+        view: View,
+        file: Arc<File>,
+        label: &str,
+        length: u64,
+        range: Range,
+    ) -> Result<VirtAddr, Error> {
+        let (object, page) = self.object(view, &file, label, length, range)?;
         // The pager maps whole pages of the object; the client gets the byte that it asked for.
         let lead = range.offset % page.bytes();
         let address = match range.address {
@@ -237,7 +436,7 @@ impl Owner {
                     .checked_sub(lead)
                     .and_then(VirtAddr::new)
                     .ok_or_else(|| Error::Unmappable {
-                        path: label.clone().into(),
+                        path: label.into(),
                         rule: format!(
                             "offset {} does not fit address {wanted}: both must have the same \
                          remainder by the page size, {}",
@@ -247,7 +446,7 @@ impl Owner {
             ),
             None => None,
         };
-        let result = self.ask(|request| Event::Map {
+        let result = self.ask_now(|request| Event::Map {
             request,
             asid: space,
             address,
@@ -262,10 +461,7 @@ impl Owner {
             Ok(Success::Done) => {
                 return Err(Error::Internal("a mapping without an address".into()));
             }
-            Err(error) => {
-                self.close_unmapped(view)?;
-                return Err(named(error, object, &label));
-            }
+            Err(error) => return Err(named(error, object, label)),
         };
         self.files.mappings.push(Mapped {
             space,
@@ -274,21 +470,11 @@ impl Owner {
             view,
             writable: range.write,
         });
-        let mut emptied = Ok(());
         if let Some(object) = self.files.objects.get_mut(&view) {
             object.mappings += 1;
-            // Everything that can be refused has been checked, and no time has passed since.
-            if let Some(bytes) = range.fresh {
-                emptied = empty(&object.file, bytes);
+            if range.write {
+                object.writer.get_or_insert(file);
             }
-        }
-        if let Err(source) = emptied {
-            self.unmap(space, mapped.address, mapped.bytes)?;
-            return Err(Error::File {
-                path: label.into(),
-                what: "giving it its size",
-                source,
-            });
         }
         mapped
             .address
@@ -300,7 +486,7 @@ impl Owner {
     fn object(
         &mut self,
         view: View,
-        file: File,
+        file: &Arc<File>,
         label: &str,
         length: u64,
         range: Range,
@@ -313,13 +499,25 @@ impl Owner {
             let rule = "it is mapped already, and cannot be made anew; unmap it first";
             return Err(refused(rule.to_owned()));
         }
+        let mut others = self.files.objects.iter();
+        let clash = |(other, object): &(&View, &Object)| {
+            **other != view && view.overlaps(**other) && (range.write || object.writer.is_some())
+        };
+        if let Some((other, _)) = others.find(clash) {
+            return Err(refused(format!(
+                "its bytes {} to {} are mapped already, and {} to {} overlap them: mappings of a file show \
+                 the same range or ranges apart, unless none is writable. Map one range that holds both",
+                other.offset,
+                other.end() - 1,
+                view.offset,
+                view.end().saturating_sub(1)
+            )));
+        }
         let page_size = range.page_size.unwrap_or(self.options.page_size);
         let sizes = self.card.description().page_sizes;
         let page_size = page_for(page_size, sizes, range.bytes);
         if let Some(object) = self.files.objects.get(&view) {
-            let rule = if range.write && !object.writable {
-                Some("it is mapped read-only already; make the writable mapping first".to_owned())
-            } else if object.length != length {
+            let rule = if object.length != length {
                 Some(format!(
                     "it is mapped already and has changed its size from {} to {length} bytes since; \
                      unmap it first",
@@ -339,26 +537,13 @@ impl Owner {
                 None => Ok((object.id, object.page_size)),
             };
         }
-        let mut others = self.files.objects.iter();
-        let clash = |(other, object): &(&View, &Object)| {
-            view.overlaps(**other) && (range.write || object.writable)
-        };
-        if let Some((other, _)) = others.find(clash) {
-            return Err(refused(format!(
-                "its bytes {} to {} are mapped already, and {} to {} overlap them: mappings of a file show \
-                 the same range or ranges apart, unless none is writable. Map one range that holds both",
-                other.offset,
-                other.end() - 1,
-                view.offset,
-                view.end().saturating_sub(1)
-            )));
-        }
         let id = self.files.new_object();
         let kind = ObjectKind::File {
-            writable: range.write,
+            // Each mapping has its own rights; a writable one may come later.
+            writable: true,
             fresh: range.fresh.is_some(),
         };
-        self.ask(|request| Event::CreateObject {
+        self.ask_now(|request| Event::CreateObject {
             request,
             object: id,
             offset: range.offset,
@@ -369,69 +554,21 @@ impl Owner {
         .map_err(|error| named(error, id, label))?;
         let object = Object {
             id,
-            file: Arc::new(file),
+            file: file.clone(),
+            writer: None,
             label: label.to_owned(),
             length,
-            writable: range.write,
             page_size,
             mappings: 0,
+            closing: false,
         };
         self.files.objects.insert(view, object);
         self.files.page_sizes.insert(page_size);
         Ok((id, page_size))
     }
 
-    /// Writes back and ends the mappings in a range.
-    pub(super) fn unmap(
-        &mut self,
-        space: Asid,
-        address: VirtAddr,
-        bytes: u64,
-    ) -> Result<(), Error> {
-        let durable = self.files.mapped_in(space, address, bytes);
-        let result = self.ask(|request| Event::Unmap {
-            request,
-            asid: space,
-            address,
-            bytes,
-        });
-        let stray = self.files.take_stray(space, address, bytes);
-        let end = address.get().saturating_add(bytes);
-        self.forget_files(space, Some((address.get(), end)));
-        self.forget_memories(space, Some((address.get(), end)));
-        result?;
-        self.make_durable(&durable).and(stray)
-    }
-
-    /// Puts files on storage: all of them, whatever becomes of one.
-    ///
-    /// # Errors
-    /// The first that failed; also when it failed before and has been mapped ever since.
-    pub(super) fn make_durable(&mut self, files: &[Durable]) -> Result<(), Error> {
-        let mut result = Ok(());
-        for durable in files {
-            let (what, source) = if durable.doubtful {
-                let source = io::Error::from_raw_os_error(libc::EIO);
-                ("putting it on storage, which failed before,", source)
-            } else if let Err(source) = self.io.make_durable(&durable.file) {
-                ("putting it on storage", source)
-            } else {
-                continue;
-            };
-            if self.files.shows(durable.identity) {
-                self.files.doubtful.insert(durable.identity);
-            }
-            result = result.and(Err(Error::File {
-                path: (&durable.label).into(),
-                what,
-                source,
-            }));
-        }
-        result
-    }
-
-    /// Forgets the mappings of a space (in a range), and closes files that nobody maps any more.
-    pub(super) fn forget_files(&mut self, space: Asid, range: Option<(u64, u64)>) {
+    /// Forgets the mappings of a space (in a range); gives the files that may be closed.
+    pub(super) fn forget_mappings(&mut self, space: Asid, range: Option<(u64, u64)>) -> Vec<View> {
         let mut gone = Vec::new();
         self.files.mappings.retain(|mapped| {
             let (start, end) = (mapped.address.get(), mapped.address.get() + mapped.bytes);
@@ -442,42 +579,24 @@ impl Owner {
             }
             true
         });
-        for view in gone {
-            if let Some(object) = self.files.objects.get_mut(&view) {
+        for view in &gone {
+            if let Some(object) = self.files.objects.get_mut(view) {
                 object.mappings = object.mappings.saturating_sub(1);
             }
-            if let Err(error) = self.close_unmapped(view) {
-                tracing::warn!(%error, "a file could not be closed");
-            }
         }
+        gone
     }
 
-    fn close_unmapped(&mut self, view: View) -> Result<(), Error> {
-        let Some(object) = self.files.objects.get(&view) else {
+    /// Empties a file that is to be made anew. Everything that can be refused has been checked, and no time
+    /// has passed since.
+    fn empty_if_fresh(&mut self, view: View, label: &str, range: Range) -> Result<(), Error> {
+        let (Some(bytes), Some(object)) = (range.fresh, self.files.objects.get(&view)) else {
             return Ok(());
         };
-        if object.mappings > 0 {
-            return Ok(());
-        }
-        let id = object.id;
-        let closed = self.ask(|request| Event::CloseObject {
-            request,
-            object: id,
-            discard: false,
-        });
-        if closed.is_err() {
-            // What could not be written back was reported by the unmap; nobody can reach it now.
-            self.ask(|request| Event::CloseObject {
-                request,
-                object: id,
-                discard: true,
-            })?;
-        }
-        self.files.objects.remove(&view);
-        self.files.strays.remove(&id);
-        if !self.files.shows(view.identity) {
-            self.files.doubtful.remove(&view.identity);
-        }
-        Ok(())
+        empty(object.writer.as_ref().unwrap_or(&object.file), bytes).map_err(|source| Error::File {
+            path: label.into(),
+            what: "giving it its size",
+            source,
+        })
     }
 }

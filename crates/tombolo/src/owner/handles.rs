@@ -1,11 +1,11 @@
 //! The names by which clients reach what is theirs. A name is never given twice, so one that outlived its
 //! object reaches nothing.
 
-use super::Owner;
 use crate::error::Error;
+use crate::link::ClientId;
 use crate::message::{LoadId, MappingId, SpaceId};
 use card::SlotId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use units::{Asid, VirtAddr};
 
 /// Mistakes that tests plant, to see that they would be found.
@@ -31,13 +31,13 @@ pub(super) struct MappedRange {
 #[derive(Debug, Default)]
 pub(super) struct Handles {
     last: u64,
-    spaces: BTreeMap<SpaceId, Asid>,
-    mappings: BTreeMap<MappingId, MappedRange>,
-    loads: BTreeMap<LoadId, SlotId>,
-    closed: bool,
+    spaces: BTreeMap<SpaceId, (ClientId, Asid)>,
+    mappings: BTreeMap<MappingId, (ClientId, MappedRange)>,
+    loads: BTreeMap<LoadId, (ClientId, SlotId)>,
+    closed: BTreeSet<ClientId>,
     planted: Option<Planted>,
-    ended_mappings: BTreeMap<MappingId, MappedRange>,
-    ended_loads: BTreeMap<LoadId, SlotId>,
+    ended_mappings: BTreeMap<MappingId, (ClientId, MappedRange)>,
+    ended_loads: BTreeMap<LoadId, (ClientId, SlotId)>,
 }
 
 impl Handles {
@@ -48,13 +48,13 @@ impl Handles {
         }
     }
 
-    /// Nothing is given or found from now on.
-    pub(super) fn close(&mut self) {
-        self.closed = true;
+    /// Nothing of this client is found from now on, except by who ends it.
+    pub(super) fn close(&mut self, client: ClientId) {
+        self.closed.insert(client);
     }
 
-    pub(super) fn check_open(&self) -> Result<(), Error> {
-        match self.closed {
+    pub(super) fn check_open(&self, client: ClientId) -> Result<(), Error> {
+        match self.closed.contains(&client) {
             false => Ok(()),
             true => Err(Error::Gone {
                 what: "the card".to_owned(),
@@ -63,9 +63,11 @@ impl Handles {
         }
     }
 
-    /// The spaces that are alive.
-    pub(super) fn spaces(&self) -> Vec<SpaceId> {
-        self.spaces.keys().copied().collect()
+    /// The spaces of a client that are alive.
+    pub(super) fn spaces(&self, client: ClientId) -> Vec<SpaceId> {
+        let all = self.spaces.iter();
+        let own = all.filter(|(_, (owner, _))| *owner == client);
+        own.map(|(space, _)| *space).collect()
     }
 
     fn next(&mut self) -> u64 {
@@ -73,57 +75,73 @@ impl Handles {
         self.last
     }
 
-    pub(super) fn add_space(&mut self, asid: Asid) -> SpaceId {
+    pub(super) fn add_space(&mut self, client: ClientId, asid: Asid) -> SpaceId {
         let space = SpaceId(self.next());
-        self.spaces.insert(space, asid);
+        self.spaces.insert(space, (client, asid));
         space
     }
 
-    pub(super) fn add_mapping(&mut self, range: MappedRange) -> MappingId {
+    pub(super) fn add_mapping(&mut self, client: ClientId, range: MappedRange) -> MappingId {
         let mapping = MappingId(self.next());
-        self.mappings.insert(mapping, range);
+        self.mappings.insert(mapping, (client, range));
         mapping
     }
 
     /// The slot's kernel has this name from now on; the one before it is gone.
-    pub(super) fn add_load(&mut self, slot: SlotId) -> LoadId {
+    pub(super) fn add_load(&mut self, client: ClientId, slot: SlotId) -> LoadId {
         self.end_load(slot);
         let load = LoadId(self.next());
-        self.loads.insert(load, slot);
+        self.loads.insert(load, (client, slot));
         load
     }
 
-    pub(super) fn space(&self, space: SpaceId) -> Result<Asid, Error> {
-        self.spaces.get(&space).copied().ok_or_else(|| Error::Gone {
+    /// Whose kernel is in a slot.
+    pub(super) fn client_in(&self, slot: SlotId) -> Option<ClientId> {
+        let mut loads = self.loads.values();
+        loads
+            .find(|(_, place)| *place == slot)
+            .map(|(client, _)| *client)
+    }
+
+    /// The name of the kernel in a slot.
+    pub(super) fn load_in(&self, slot: SlotId) -> Option<LoadId> {
+        let mut loads = self.loads.iter();
+        loads
+            .find(|(_, (_, place))| *place == slot)
+            .map(|(load, _)| *load)
+    }
+
+    pub(super) fn space(&self, client: ClientId, space: SpaceId) -> Result<Asid, Error> {
+        own(self.spaces.get(&space), client).ok_or_else(|| Error::Gone {
             what: format!("address space #{}", space.0),
             why: "it was closed or dropped, or its card was closed",
         })
     }
 
-    pub(super) fn mapping(&self, mapping: MappingId) -> Result<MappedRange, Error> {
+    pub(super) fn mapping(
+        &self,
+        client: ClientId,
+        mapping: MappingId,
+    ) -> Result<MappedRange, Error> {
         let planted = self.planted == Some(Planted::StaleMapping);
         let ended = self.ended_mappings.get(&mapping).filter(|_| planted);
-        self.mappings
-            .get(&mapping)
-            .or(ended)
-            .copied()
-            .ok_or_else(|| Error::Gone {
-                what: format!("mapping #{}", mapping.0),
-                why: "it was unmapped, or its address space ended",
-            })
+        own(self.mappings.get(&mapping).or(ended), client).ok_or_else(|| Error::Gone {
+            what: format!("mapping #{}", mapping.0),
+            why: "it was unmapped, or its address space ended",
+        })
     }
 
-    pub(super) fn slot(&self, load: LoadId) -> Result<SlotId, Error> {
+    pub(super) fn slot(&self, client: ClientId, load: LoadId) -> Result<SlotId, Error> {
         let planted = self.planted == Some(Planted::StaleSlot);
         let ended = self.ended_loads.get(&load).filter(|_| planted);
-        self.loads
-            .get(&load)
-            .or(ended)
-            .copied()
-            .ok_or_else(|| Error::Gone {
-                what: format!("kernel #{}", load.0),
-                why: "its slot was closed or got another kernel, or its address space ended",
-            })
+        own(self.loads.get(&load).or(ended), client).ok_or_else(|| Error::Gone {
+            what: format!("kernel #{}", load.0),
+            why: "its slot was closed or got another kernel, or its address space ended",
+        })
+    }
+
+    pub(super) fn is_alive(&self, load: LoadId) -> bool {
+        self.loads.contains_key(&load) || self.planted == Some(Planted::StaleSlot)
     }
 
     pub(super) fn end_mapping(&mut self, mapping: MappingId) {
@@ -136,8 +154,8 @@ impl Handles {
     /// Ends a space and its mappings.
     pub(super) fn end_space(&mut self, space: SpaceId) {
         self.spaces.remove(&space);
-        let inside = |(_, range): &(&MappingId, &MappedRange)| range.space == space;
-        let mappings = self.mappings.iter().filter(inside);
+        let mappings = self.mappings.iter();
+        let mappings = mappings.filter(|(_, (_, range))| range.space == space);
         let mappings: Vec<MappingId> = mappings.map(|(mapping, _)| *mapping).collect();
         for mapping in mappings {
             self.end_mapping(mapping);
@@ -146,19 +164,17 @@ impl Handles {
 
     /// The slot has no kernel any more.
     pub(super) fn end_load(&mut self, slot: SlotId) {
-        let load = self.loads.iter().find(|(_, place)| **place == slot);
-        if let Some(load) = load.map(|(load, _)| *load) {
-            self.loads.remove(&load);
-            if self.planted.is_some() {
-                self.ended_loads.insert(load, slot);
+        if let Some(load) = self.load_in(slot) {
+            let ended = self.loads.remove(&load);
+            if let (Some(ended), true) = (ended, self.planted.is_some()) {
+                self.ended_loads.insert(load, ended);
             }
         }
     }
 }
 
-impl Owner {
-    /// The slot that a kernel's name stands for.
-    pub(super) fn slot_of(&self, load: LoadId) -> Result<SlotId, Error> {
-        self.handles.slot(load)
-    }
+/// What a name stands for, if it is the client's. What is another's looks as if it had never been.
+fn own<T: Copy>(found: Option<&(ClientId, T)>, client: ClientId) -> Option<T> {
+    let (owner, found) = found?;
+    (*owner == client).then_some(*found)
 }

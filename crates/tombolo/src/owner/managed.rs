@@ -1,15 +1,58 @@
 //! Kernels with registers of their own (`user_managed`): the owner serves their faults while a program waits
 //! for a register, or for their interrupt.
 
+use super::desk::Desk;
 use super::Owner;
 use crate::error::Error;
-use crate::message::{Reply, Signal};
+use crate::link::ClientId;
+use crate::message::{LoadId, Reply, Signal};
 use card::kernel::ControlProtocol;
 use card::SlotId;
 use units::Picoseconds;
 
 /// Virtual time between two looks at a register.
 const PAUSE: Picoseconds = Picoseconds::from_micros(1);
+
+/// What a look at a slot shows.
+enum Look {
+    Failed(Error),
+    Seen(u32),
+    /// Not yet: look again at this moment, or the slice is over.
+    Nothing(Option<Picoseconds>),
+}
+
+impl Desk {
+    /// Lets virtual time pass, and serves faults, until a signal is there, at most for `slice`.
+    pub(super) async fn await_signal(
+        &self,
+        client: ClientId,
+        load: LoadId,
+        signal: Signal,
+        slice: Picoseconds,
+    ) -> Result<Reply, Error> {
+        let until = self.with(|owner| owner.card.now() + slice);
+        loop {
+            // It may have been closed meanwhile.
+            let slot = self.with(|owner| owner.slot_of(client, load))?;
+            match self.with(|owner| owner.look_for(slot, signal, until))? {
+                Look::Failed(error) => {
+                    self.stop(slot, load).await?;
+                    return Err(error);
+                }
+                Look::Seen(value) => return Ok(Reply::Register(value)),
+                Look::Nothing(None) => {
+                    return Ok(Reply::Running(self.with(|owner| owner.progress())));
+                }
+                Look::Nothing(Some(next)) => {
+                    let _alarm = self.alarm(next);
+                    let turns = self.with(|owner| owner.turns);
+                    self.card(|owner| Ok((owner.turns != turns).then_some(())))
+                        .await?;
+                }
+            }
+        }
+    }
+}
 
 impl Owner {
     /// The kernel's registers belong to its program alone.
@@ -18,28 +61,21 @@ impl Owner {
             .is_some_and(|manifest| manifest.control == ControlProtocol::UserManaged)
     }
 
-    /// Lets virtual time pass, and serves faults, until a signal is there, at most for `slice`.
-    pub(super) fn await_signal(
+    fn look_for(
         &mut self,
         slot: SlotId,
         signal: Signal,
-        slice: Picoseconds,
-    ) -> Result<Reply, Error> {
-        let until = self.card.now() + slice;
-        loop {
-            if let Some(error) = self.take_failure(slot)? {
-                self.stop(slot)?;
-                return Err(error);
-            }
-            if let Some(value) = self.seen(slot, signal)? {
-                return Ok(Reply::Register(value));
-            }
-            let now = self.card.now();
-            if now >= until {
-                return Ok(Reply::Running(self.progress()));
-            }
-            self.pump(Some(until.min(now + PAUSE)))?;
+        until: Picoseconds,
+    ) -> Result<Look, Error> {
+        if let Some(error) = self.take_failure(slot)? {
+            return Ok(Look::Failed(error));
         }
+        if let Some(value) = self.seen(slot, signal)? {
+            return Ok(Look::Seen(value));
+        }
+        let now = self.card.now();
+        let next = until.min(now + PAUSE);
+        Ok(Look::Nothing((now < until).then_some(next)))
     }
 
     /// The register that was waited for, or the number of interrupts; `None` while it is not there.

@@ -1,15 +1,19 @@
 //! Memory that programs share with kernels: objects of the pager like files, but where they are.
 
+use super::desk::Desk;
 use super::handles::MappedRange;
+use super::inbox::Inbox;
 use super::Owner;
 use crate::error::Error;
-use crate::message::{MappingId, SpaceId};
+use crate::link::ClientId;
+use crate::message::{MappingId, Reply, SpaceId};
+use crate::participants::Guest;
 use crate::trap::{Ticket, View, Wake};
 use card::SlotId;
 use pager::{Event, HostAccess, IoError, IoId, ObjectId, ObjectKind, RequestId, Success};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use units::{Asid, HostAddr, VirtAddr};
+use units::{Asid, HostAddr};
 
 /// A block.
 #[derive(Debug)]
@@ -17,17 +21,38 @@ struct Memory {
     asid: Asid,
     view: Arc<View>,
     host: HostAddr,
-    /// Threads that were told to try again, by the byte that they want.
-    woken: Vec<(u64, Wake)>,
+    /// Threads that were told to try again.
+    woken: Vec<Woken>,
     /// A right could not be given back to programs.
     stuck: bool,
+}
+
+/// A thread that was told to try again.
+#[derive(Debug)]
+struct Woken {
+    /// The byte that it wants.
+    offset: u64,
+    wake: Wake,
+    /// Set if it counts: it is in the memory until it waits again.
+    guest: Option<Guest>,
+}
+
+/// A trapped access.
+#[derive(Debug)]
+struct Waiting {
+    object: ObjectId,
+    offset: u64,
+    ticket: Ticket,
+    guest: Option<Guest>,
 }
 
 /// All blocks, and the traps that wait.
 #[derive(Debug, Default)]
 pub(super) struct Memories {
     blocks: BTreeMap<ObjectId, Memory>,
-    traps: BTreeMap<RequestId, (ObjectId, u64, Ticket)>,
+    traps: BTreeMap<RequestId, Waiting>,
+    /// Threads whose traps have ended just now, among those that count.
+    pub(super) released: Vec<Guest>,
     /// Changes of protection that the pager is to be told of.
     pub(super) protected: VecDeque<(IoId, Result<u64, IoError>)>,
 }
@@ -46,6 +71,7 @@ impl Memories {
 
     pub(super) fn protect(
         &mut self,
+        inbox: &mut Inbox,
         io: IoId,
         object: ObjectId,
         (offset, bytes): (u64, u64),
@@ -56,10 +82,12 @@ impl Memories {
             Some(memory) => {
                 if access != HostAccess::ReadWrite {
                     // A thread that was let in gets the time to go in.
-                    memory.woken.retain(|(at, wake)| {
-                        let here = (offset..offset + bytes).contains(at);
-                        if here {
-                            wake.wait_until_up();
+                    memory.woken.retain(|woken| {
+                        let here = (offset..offset + bytes).contains(&woken.offset);
+                        match woken.guest {
+                            _ if !here => {}
+                            Some(guest) => inbox.wait_for(guest),
+                            None => woken.wake.wait_until_up(),
                         }
                         !here
                     });
@@ -76,14 +104,30 @@ impl Memories {
 
     /// A trap is answered: lets its thread go on, or not.
     pub(super) fn answered(&mut self, request: RequestId, good: bool) {
-        let Some((object, offset, ticket)) = self.traps.remove(&request) else {
+        let Some(trap) = self.traps.remove(&request) else {
             return;
         };
+        self.released.extend(trap.guest);
+        // Without an answer the access fails.
         if good {
-            let wake = ticket.serve();
-            if let Some(memory) = self.blocks.get_mut(&object) {
-                memory.woken.push((offset, wake));
+            let wake = trap.ticket.serve();
+            if let Some(memory) = self.blocks.get_mut(&trap.object) {
+                memory.woken.push(Woken {
+                    offset: trap.offset,
+                    wake,
+                    guest: trap.guest,
+                });
             }
+        }
+    }
+}
+
+impl Memories {
+    /// A thread that counts waits: what it was let in for is done.
+    pub(super) fn heard(&mut self, participant: u64) {
+        for memory in self.blocks.values_mut() {
+            let is_it = |guest: Guest| guest.participant == participant;
+            memory.woken.retain(|woken| !woken.guest.is_some_and(is_it));
         }
     }
 }
@@ -97,16 +141,10 @@ impl Owner {
         }
     }
 
-    /// Shares a block with the kernels of a space.
-    pub(super) fn share(
-        &mut self,
-        space: SpaceId,
-        view: Arc<View>,
-    ) -> Result<(MappingId, VirtAddr), Error> {
-        let asid = self.handles.space(space)?;
+    /// Makes a block known; gives its object and its first address for kernels.
+    fn new_memory(&mut self, asid: Asid, view: &Arc<View>) -> Result<ObjectId, Error> {
         let host = self.card.map_host(view.alias().clone())?;
         let object = self.files.new_object();
-        let (address, bytes) = (view.address(), view.bytes() as u64);
         let memory = Memory {
             asid,
             view: view.clone(),
@@ -115,133 +153,176 @@ impl Owner {
             stuck: false,
         };
         self.memories.blocks.insert(object, memory);
-        let created = self.ask(|request| Event::CreateObject {
+        Ok(object)
+    }
+
+    fn map_memory(&mut self, object: ObjectId) -> Result<(), Error> {
+        let Some(memory) = self.memories.blocks.get(&object) else {
+            return Err(Error::Internal(format!("{object} is no shared memory")));
+        };
+        let (asid, host, page) = (memory.asid, memory.host, memory.view.page());
+        let (address, bytes) = (memory.view.address(), memory.view.bytes() as u64);
+        self.ask_now(|request| Event::CreateObject {
             request,
             object,
             offset: 0,
             bytes,
             kind: ObjectKind::Host { memory: host },
-            page_size: Some(view.page()),
-        });
-        let mapped = created.and_then(|_| {
-            self.ask(|request| Event::Map {
-                request,
-                asid,
-                address: Some(address),
-                object,
-                offset: 0,
-                bytes,
-                read: true,
-                write: true,
-            })
-        });
+            page_size: Some(page),
+        })?;
+        let mapped = self.ask_now(|request| Event::Map {
+            request,
+            asid,
+            address: Some(address),
+            object,
+            offset: 0,
+            bytes,
+            read: true,
+            write: true,
+        })?;
         match mapped {
-            Ok(Success::Mapped(_)) => {}
-            Ok(Success::Done) => {
-                return Err(Error::Internal("a mapping without an address".into()));
-            }
-            Err(error) => {
-                self.forget_memory(object);
-                return Err(error);
-            }
+            Success::Mapped(_) => Ok(()),
+            Success::Done => Err(Error::Internal("a mapping without an address".into())),
         }
-        let mapping = self.handles.add_mapping(MappedRange {
+    }
+
+    /// The slot with a running kernel that may use a range.
+    fn user_of(&self, range: MappedRange) -> Option<SlotId> {
+        let mut slots = self.slots.iter();
+        let number = slots.position(|slot| slot.runs_in(range.asid))?;
+        Some(SlotId(number as u8))
+    }
+}
+
+impl Desk {
+    /// Shares a block with the kernels of a space.
+    pub(super) async fn share(
+        &self,
+        client: ClientId,
+        space: SpaceId,
+        view: Arc<View>,
+    ) -> Result<Reply, Error> {
+        let (asid, object) = self.with(|owner| {
+            let asid = owner.handles.space(client, space)?;
+            Ok::<_, Error>((asid, owner.new_memory(asid, &view)?))
+        })?;
+        if let Err(error) = self.with(|owner| owner.map_memory(object)) {
+            self.forget_memory(object).await;
+            return Err(error);
+        }
+        let (address, bytes) = (view.address(), view.bytes() as u64);
+        let range = MappedRange {
             space,
             asid,
             address,
             bytes,
-        });
-        Ok((mapping, address))
+        };
+        let mapping = self.with(|owner| owner.handles.add_mapping(client, range));
+        Ok(Reply::Mapped { mapping, address })
     }
 
     /// Ends the sharing of a block that no kernel uses.
-    pub(super) fn free(&mut self, mapping: MappingId) -> Result<(), Error> {
-        let range = self.handles.mapping(mapping)?;
-        for number in 0..self.slots.len() {
-            if self.slots[number].runs_in(range.asid) {
-                return Err(Error::MemoryInUse {
-                    address: range.address,
-                    slot: SlotId(number as u8),
-                });
+    pub(super) async fn free(&self, client: ClientId, mapping: MappingId) -> Result<Reply, Error> {
+        let range = self.with(|owner| {
+            let range = owner.handles.mapping(client, mapping)?;
+            if let Some(slot) = owner.user_of(range) {
+                let address = range.address;
+                return Err(Error::MemoryInUse { address, slot });
             }
-        }
-        self.handles.end_mapping(mapping);
-        self.unmap(range.asid, range.address, range.bytes)
+            owner.handles.end_mapping(mapping);
+            Ok(range)
+        })?;
+        self.unmap(range.asid, range.address, range.bytes).await?;
+        Ok(Reply::Done)
     }
 
     /// Forgets blocks of a space (in a range) that are not mapped any more.
-    pub(super) fn forget_memories(&mut self, space: Asid, range: Option<(u64, u64)>) {
+    pub(super) async fn forget_memories(&self, space: Asid, range: Option<(u64, u64)>) {
         let inside = |memory: &Memory| {
             let start = memory.view.address().get();
             let end = start + memory.view.bytes() as u64;
             memory.asid == space && range.is_none_or(|(from, to)| from < end && start < to)
         };
-        let blocks = self.memories.blocks.iter();
-        let gone: Vec<ObjectId> = blocks
-            .filter(|(_, memory)| inside(memory))
-            .map(|(object, _)| *object)
-            .collect();
+        let gone: Vec<ObjectId> = self.with(|owner| {
+            let blocks = owner.memories.blocks.iter();
+            let gone = blocks.filter(|(_, memory)| inside(memory));
+            gone.map(|(object, _)| *object).collect()
+        });
         for object in gone {
-            self.forget_memory(object);
+            self.forget_memory(object).await;
         }
     }
 
-    fn forget_memory(&mut self, object: ObjectId) {
-        // What a broken card could not give back was told by the unmap. An object that was refused is unknown.
-        let closed = self.ask(|request| Event::CloseObject {
+    async fn forget_memory(&self, object: ObjectId) {
+        let close = |request| Event::CloseObject {
             request,
             object,
             discard: true,
-        });
-        if let Err(error) = closed {
+        };
+        // What a broken card could not give back was told by the unmap. An object that was refused is unknown.
+        if let Err(error) = self.ask(close).await {
             tracing::debug!(%error, "closing shared memory");
         }
-        if let Some(memory) = self.memories.blocks.remove(&object) {
+        let ended = self.with(|owner| {
+            let memory = owner.memories.blocks.remove(&object)?;
             // Whatever happened: the memory is the program's alone now.
             let bytes = memory.view.bytes() as u64;
             if let Err(error) = memory.view.protect(0, bytes, HostAccess::ReadWrite) {
                 tracing::error!(%error, "opening memory that was shared");
             }
-            if let Err(error) = self.card.unmap_host(memory.host) {
+            if let Err(error) = owner.card.unmap_host(memory.host) {
                 tracing::error!(%error, "ending the card's access to memory that was shared");
             }
-        }
+            Some(memory)
+        });
+        // The last that holds it may end the desk of the traps.
+        drop(ended);
     }
 
-    /// A program's access was trapped: lets its thread go on when it may.
-    pub(super) fn trap(
-        &mut self,
+    /// A program's access was trapped: lets its thread go on when it may. Without an answer the access fails.
+    pub(super) async fn trap(
+        &self,
         address: usize,
         write: bool,
         ticket: Ticket,
+        guest: Option<Guest>,
     ) -> Result<(), Error> {
-        let Some((object, offset)) = self.memories.find(address) else {
-            // Its sharing has just ended, and the memory is open.
-            ticket.serve();
-            return Ok(());
-        };
-        let request = self.take_request();
-        self.memories
-            .traps
-            .insert(request, (object, offset, ticket));
-        let result = self.ask_as(
-            request,
-            Event::HostTrap {
+        let request = self.with(|owner| {
+            let Some((object, offset)) = owner.memories.find(address) else {
+                // Its sharing has just ended, and the memory is open.
+                owner.memories.released.extend(guest);
+                ticket.serve();
+                return Ok(None);
+            };
+            let request = owner.take_request();
+            let trap = Waiting {
+                object,
+                offset,
+                ticket,
+                guest,
+            };
+            owner.memories.traps.insert(request, trap);
+            let told = owner.tell(Event::HostTrap {
                 request,
                 object,
                 offset,
                 write,
-            },
-        );
-        // Without an answer the access fails.
-        self.memories.traps.remove(&request);
-        let Some(memory) = self.memories.blocks.get_mut(&object) else {
-            return result.map(|_| ());
+            });
+            told.map(|()| Some((request, object)))
+        })?;
+        let Some((request, object)) = request else {
+            return Ok(());
         };
-        if std::mem::take(&mut memory.stuck) {
-            // Everything that the card does not hold is the program's again, or will be at the next trap.
-            tracing::error!(%object, "a page of shared memory could not be opened");
-        }
-        result.map(|_| ())
+        let result = self.answer(request).await;
+        self.with(|owner| {
+            owner.memories.answered(request, false);
+            if let Some(memory) = owner.memories.blocks.get_mut(&object) {
+                if std::mem::take(&mut memory.stuck) {
+                    // What the card does not hold is the program's again, or will be at the next trap.
+                    tracing::error!(%object, "a page of shared memory could not be opened");
+                }
+            }
+        });
+        result.map(drop)
     }
 }

@@ -1,49 +1,59 @@
 //! The owner of a card: drives the pager, the card and file I/O, and answers clients.
 //!
-//! Single-threaded and event-driven. Nothing that a client or a kernel does ends it.
+//! A thread of its own ([`thread`]) and event-driven: requests are begun and answered later, any number at
+//! once ([`requests`], [`desk`]). Nothing that a client or a kernel does ends it.
 
 mod coherent;
+mod desk;
 mod files;
 mod guard;
 mod handles;
+mod inbox;
+mod io_thread;
 mod managed;
 mod memory;
 mod moved;
 mod pump;
+mod requests;
 mod service;
 mod slots;
+mod spaces;
 mod stray;
 mod streams;
+mod thread;
 mod trace;
 mod translate;
 
 use crate::error::Error;
-use crate::io::FileIo;
-use crate::message::{Progress, Reply, Request, SpaceId};
+use crate::io::{FileIo, TransferId};
+use crate::message::Progress;
 use crate::report::{PagingReport, Report, RunReport};
 use card::command::{Command, FaultToken};
+use card::event::Event as CardEvent;
 use card::memory::HostMemory;
 use card::{Card, SlotId, WorkId};
 use coherent::Coherent;
 use files::Files;
+use handles::Handles;
 pub use handles::Planted;
-use handles::{Handles, MappedRange};
+use inbox::Inbox;
+use io_thread::{IoThread, Post};
 use memory::Memories;
 use moved::MovedBytes;
 use pager::fetch::ReadAhead;
-use pager::placement::SpacePlacement;
 use pager::{
-    ChannelMemory, Config, Event, InstallOrder, ObjectId, Pager, PagerError, Policies, RequestId,
-    Success,
+    ChannelMemory, Config, InstallOrder, ObjectId, Pager, PagerError, Policies, RequestId, Success,
 };
-use pump::Work;
+use pump::{Pending, Work};
 use service::ServiceQueue;
 use slots::SlotState;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use streams::Streams;
+pub(crate) use thread::start;
 use timeline::Timeline;
-use units::{Asid, CardAddr, PageSize, PageSizes, Picoseconds, VirtAddr};
+use units::{CardAddr, PageSize, PageSizes, Picoseconds};
 
 /// Whether files count as being in the host's page cache, for the cost of reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +63,18 @@ pub enum FileState {
     Warm,
     /// On storage.
     Cold,
+}
+
+/// When virtual time passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClockMode {
+    /// Only while somebody waits for the card, and every registered host thread waits in a call. File I/O
+    /// and builds take no virtual time. The same program gives the same figures, always.
+    #[default]
+    Lockstep,
+    /// While the card has work, whatever the host does meanwhile. What arrives when is logged
+    /// (`tombolo::arrivals`, with `tracing`).
+    Free,
 }
 
 /// How an owner works.
@@ -72,6 +94,8 @@ pub struct OwnerOptions {
     /// It moves to one of twice the size when a set is full and this percentage of its entries is in
     /// use. Until then a full set gives up its oldest entry.
     pub table_grow_percent: u8,
+    /// When virtual time passes.
+    pub clock: ClockMode,
     /// What reading a file costs in virtual time.
     pub file_state: FileState,
     /// Name of the platform, for reports.
@@ -94,6 +118,7 @@ impl Default for OwnerOptions {
             clean_ahead_bytes: 16 << 20,
             table_sets_log2: 12,
             table_grow_percent: 25,
+            clock: ClockMode::Lockstep,
             file_state: FileState::Warm,
             platform: String::new(),
             platform_hash: String::new(),
@@ -103,11 +128,24 @@ impl Default for OwnerOptions {
     }
 }
 
+/// The result of work that was done beside the owner's thread.
+#[derive(Debug)]
+pub(crate) enum Aside {
+    /// Bytes between a file and memory.
+    Moved(TransferId, std::io::Result<usize>),
+    /// A file was put on storage.
+    Durable(u64, std::io::Result<()>),
+    /// A build, or other long work.
+    Worked(u64, Result<(), Error>),
+}
+
 /// See the module.
 pub(crate) struct Owner {
+    inbox: Inbox,
     card: Box<dyn Card>,
     pager: Pager,
-    io: Box<dyn FileIo>,
+    io: IoThread,
+    post: Post,
     options: OwnerOptions,
     buffers: Arc<HostMemory>,
     buffer_bytes: u64,
@@ -115,14 +153,20 @@ pub(crate) struct Owner {
     memories: Memories,
     handles: Handles,
     slots: Vec<SlotState>,
-    streams: streams::Streams,
+    streams: Streams,
     spaces: Vec<bool>,
     work: BTreeMap<WorkId, Work>,
     /// Events that wait for the service thread, and whether it is busy.
     service: ServiceQueue,
     serving: bool,
-    /// A slot is being reconfigured.
-    reconfiguring: bool,
+    /// What the card has told and nobody has looked at yet.
+    events: VecDeque<CardEvent>,
+    /// Bytes that were moved before the model's time for it was over.
+    arrived: BTreeMap<TransferId, std::io::Result<usize>>,
+    /// Transfers whose time is over before their bytes are there; only if the clock does not wait.
+    late: BTreeMap<TransferId, Pending>,
+    /// Slots that are being reconfigured.
+    reconfiguring: BTreeSet<SlotId>,
     /// Commands for which the card had no room yet, by queue.
     outgoing: Vec<VecDeque<Command>>,
     completed: BTreeMap<RequestId, Result<Success, PagerError>>,
@@ -131,8 +175,26 @@ pub(crate) struct Owner {
     next_request: u64,
     faults_waiting: BTreeSet<FaultToken>,
     fault_since: Picoseconds,
-    /// Streams of a slot that is being stopped.
-    draining: Option<RangeInclusive<u8>>,
+    /// Streams of slots that are being stopped.
+    draining: BTreeMap<SlotId, RangeInclusive<u8>>,
+    /// Slots whose state a task is changing.
+    claimed: BTreeSet<SlotId>,
+    /// Tasks that wait for the card.
+    need_card: u32,
+    /// Moments at which tasks look again.
+    alarms: BTreeMap<u64, Picoseconds>,
+    next_alarm: u64,
+    /// Work beside this thread, and its result.
+    asides: BTreeMap<u64, Option<Result<(), Error>>>,
+    next_aside: u64,
+    /// How often the card has been waited for.
+    turns: u64,
+    /// Tasks may find something new.
+    stirred: bool,
+    /// What went wrong with the card just now, for all who wait for it.
+    trouble: Option<Error>,
+    /// The card said that it is broken.
+    broken: bool,
     fault_time: Picoseconds,
     runs: Vec<RunReport>,
     moved: MovedBytes,
@@ -145,10 +207,12 @@ impl Owner {
     /// # Errors
     /// Host memory for DMA cannot be had, the card does not have the owner's page size, or its memory is
     /// too small for one page.
-    pub(crate) fn new(
+    fn new(
         mut card: Box<dyn Card>,
         io: Box<dyn FileIo>,
         options: OwnerOptions,
+        post: Post,
+        inbox: Inbox,
     ) -> Result<Self, Error> {
         let description = card.description().clone();
         let page = options.page_size;
@@ -200,14 +264,20 @@ impl Owner {
             source,
         })?;
         Ok(Self {
+            inbox,
             slots: (0..description.slots)
                 .map(|_| SlotState::default())
                 .collect(),
-            streams: streams::Streams::default(),
+            streams: Streams::default(),
             spaces: vec![false; usize::from(description.spaces)],
             card,
             pager,
-            io,
+            io: IoThread::new(io, post.clone()).map_err(|source| Error::File {
+                path: "/proc/self/task".into(),
+                what: "starting a thread for file I/O",
+                source,
+            })?,
+            post,
             handles: Handles::new(options.planted),
             options,
             buffers,
@@ -217,169 +287,32 @@ impl Owner {
             work: BTreeMap::new(),
             service: ServiceQueue::default(),
             serving: false,
-            reconfiguring: false,
+            events: VecDeque::new(),
+            arrived: BTreeMap::new(),
+            late: BTreeMap::new(),
+            reconfiguring: BTreeSet::new(),
             outgoing: vec![VecDeque::new(); usize::from(description.queues)],
             completed: BTreeMap::new(),
             write_back_errors: BTreeMap::new(),
             next_request: 0,
             faults_waiting: BTreeSet::new(),
             fault_since: Picoseconds::ZERO,
-            draining: None,
+            draining: BTreeMap::new(),
+            claimed: BTreeSet::new(),
+            need_card: 0,
+            alarms: BTreeMap::new(),
+            next_alarm: 0,
+            asides: BTreeMap::new(),
+            next_aside: 0,
+            turns: 0,
+            stirred: false,
+            trouble: None,
+            broken: false,
             fault_time: Picoseconds::ZERO,
             runs: Vec::new(),
             moved: MovedBytes::default(),
             coherent: Coherent::default(),
         })
-    }
-
-    /// Serves one request, letting virtual time pass as it needs.
-    ///
-    /// # Errors
-    /// What the request says; the owner itself goes on.
-    pub(crate) fn handle(&mut self, request: Request) -> Result<Reply, Error> {
-        self.handles.check_open()?;
-        match request {
-            Request::Describe => Ok(Reply::Description {
-                card: Box::new(self.card.description().clone()),
-                now: self.card.now(),
-            }),
-            Request::CreateSpace { placement, limit } => {
-                let asid = self.create_space(placement, limit)?;
-                let space = self.handles.add_space(asid);
-                Ok(Reply::Space { space, asid })
-            }
-            Request::DestroySpace { space } => self.destroy_space(space),
-            Request::Load {
-                slot,
-                kernel,
-                space,
-            } => self.load(slot, *kernel, space),
-            Request::Unload { load } => self.close_slot(self.slot_of(load)?),
-            Request::Map {
-                space,
-                file,
-                label,
-                offset,
-                bytes,
-                address,
-                read,
-                write,
-                fresh,
-                page_size,
-            } => {
-                let range = files::Range {
-                    offset,
-                    bytes,
-                    address,
-                    read,
-                    write,
-                    fresh,
-                    page_size,
-                };
-                let asid = self.handles.space(space)?;
-                let address = self.map(asid, file, label, range)?;
-                let mapping = self.handles.add_mapping(MappedRange {
-                    space,
-                    asid,
-                    address,
-                    bytes,
-                });
-                Ok(Reply::Mapped { mapping, address })
-            }
-            Request::Share { space, view } => {
-                let (mapping, address) = self.share(space, view)?;
-                Ok(Reply::Mapped { mapping, address })
-            }
-            Request::Free { mapping } => self.free(mapping).map(|()| Reply::Done),
-            Request::Trap {
-                address,
-                write,
-                ticket,
-            } => self.trap(address, write, ticket).map(|()| Reply::Done),
-            Request::Unmap { mapping } => {
-                let range = self.handles.mapping(mapping)?;
-                self.handles.end_mapping(mapping);
-                self.unmap(range.asid, range.address, range.bytes)?;
-                Ok(Reply::Done)
-            }
-            Request::Sync { mapping } => {
-                let MappedRange {
-                    asid: space,
-                    address,
-                    bytes,
-                    ..
-                } = self.handles.mapping(mapping)?;
-                let files = self.files.mapped_in(space, address, bytes);
-                let request = |request| Event::Sync {
-                    request,
-                    asid: space,
-                    address,
-                    bytes,
-                };
-                let result = self.ask(request);
-                let stray = self.files.take_stray(space, address, bytes);
-                result?;
-                self.make_durable(&files).and(stray).map(|()| Reply::Done)
-            }
-            Request::Prefetch { mapping } => {
-                let range = self.handles.mapping(mapping)?;
-                self.tell(Event::Prefetch {
-                    asid: range.asid,
-                    address: range.address,
-                    bytes: range.bytes,
-                })?;
-                Ok(Reply::Done)
-            }
-            Request::SetArgument {
-                load,
-                offset,
-                words,
-            } => self
-                .set_argument(self.slot_of(load)?, offset, &words)
-                .map(|()| Reply::Done),
-            Request::WriteRegisters {
-                load,
-                offset,
-                words,
-            } => self
-                .write_raw_registers(self.slot_of(load)?, offset, &words)
-                .map(|()| Reply::Done),
-            Request::ReadRegister { load, offset } => self
-                .read_register(self.slot_of(load)?, offset)
-                .map(Reply::Register),
-            Request::Start { load } => self.start(self.slot_of(load)?).map(|()| Reply::Done),
-            Request::Poll { load, slice } => self.poll(self.slot_of(load)?, slice),
-            Request::Await {
-                load,
-                signal,
-                slice,
-            } => self.await_signal(self.slot_of(load)?, signal, slice),
-            Request::PollAny { loads, slice } => {
-                let slots = loads.into_iter().map(|load| self.slot_of(load));
-                let slots: Vec<SlotId> = slots.collect::<Result<_, _>>()?;
-                self.poll_any(&slots, slice).map(Reply::Any)
-            }
-            Request::Close => {
-                let mut result = Ok(());
-                for space in self.handles.spaces() {
-                    result = result.and(self.destroy_space(space).map(drop));
-                }
-                self.handles.close();
-                result.map(|()| Reply::Done)
-            }
-            Request::Expire { load } => self.expire(self.slot_of(load)?),
-            Request::Stop { load } => self.stop(self.slot_of(load)?).map(|()| Reply::Done),
-            Request::Stream(request) => self.stream(request),
-            Request::BeginAccess { access } => self.begin_access(access).map(Reply::Access),
-            Request::EndAccess { id, deadline } => self.end_access(id, deadline),
-            Request::RecordLines { history } => {
-                self.card.record_lines(*history)?;
-                Ok(Reply::Done)
-            }
-            Request::LineHistory => Ok(Reply::History(Box::new(self.card.line_history()))),
-            Request::SetHomePatience { cycles } => self.set_patience(cycles).map(|()| Reply::Done),
-            Request::Report => Ok(Reply::Report(Box::new(self.report()?))),
-        }
     }
 
     /// How far things are.
@@ -421,53 +354,6 @@ impl Owner {
             )
         })
         .collect()
-    }
-
-    fn create_space(
-        &mut self,
-        placement: SpacePlacement,
-        limit: Option<u64>,
-    ) -> Result<Asid, Error> {
-        let spaces = self.spaces.len() as u8;
-        let free = self.spaces.iter().position(|used| !used);
-        let asid = free.and_then(|number| Asid::new(number as u8));
-        let asid = asid.ok_or(Error::NoFreeSpace { spaces })?;
-        let page = self.pager.page_size();
-        let limit = limit.map(|bytes| bytes.max(page.bytes()));
-        self.ask(|request| Event::CreateSpace {
-            request,
-            asid,
-            limit,
-            placement,
-        })?;
-        self.spaces[usize::from(asid.get())] = true;
-        Ok(asid)
-    }
-
-    fn destroy_space(&mut self, space: SpaceId) -> Result<Reply, Error> {
-        let id = space;
-        let space = self.handles.space(id)?;
-        self.handles.end_space(id);
-        for number in 0..self.slots.len() {
-            if self.slots[number].loaded_in(space) {
-                self.unload(card::SlotId(number as u8))?;
-            }
-        }
-        let result = self.ask(|request| Event::DestroySpace {
-            request,
-            asid: space,
-        });
-        if let Some(used) = self.spaces.get_mut(usize::from(space.get())) {
-            *used = false;
-        }
-        let everything = 1 << VirtAddr::BITS;
-        let stray = self
-            .files
-            .take_stray(space, VirtAddr::default(), everything);
-        self.forget_files(space, None);
-        self.forget_memories(space, None);
-        result?;
-        stray.map(|()| Reply::Done)
     }
 
     fn take_request(&mut self) -> RequestId {

@@ -1,19 +1,27 @@
 //! The loop: events of card and I/O in, actions of the pager out.
 
-use super::{translate, FileState, Owner};
+use super::{translate, Aside, ClockMode, FileState, Owner};
 use crate::error::Error;
 use crate::io::{write_stopped, Direction, Transfer, TransferId};
 use card::command::{Command, CommandId, FaultToken, Operation, QueueId};
 use card::event::Event as CardEvent;
-use card::{HostWork, SlotId};
-use pager::{Action, Event, IoError, IoId, RequestId, Success};
-use std::collections::VecDeque;
+use card::{HostWork, SlotId, WorkId};
+use pager::{Action, Event, IoError, IoId};
 use std::io;
 use std::ops::RangeInclusive;
 use units::{Asid, Picoseconds};
 
-/// The owner's own command; the pager counts its up from zero.
-const BARRIER: CommandId = CommandId(u32::MAX);
+/// The owner's own commands, one a slot; the pager counts its up from zero.
+const BARRIERS: u32 = u32::MAX - u8::MAX as u32;
+
+fn barrier(slot: SlotId) -> CommandId {
+    CommandId(BARRIERS + u32::from(slot.0))
+}
+
+fn barrier_of(id: CommandId) -> Option<SlotId> {
+    let slot = id.0.checked_sub(BARRIERS)?;
+    u8::try_from(slot).ok().map(SlotId)
+}
 
 /// Host work under way, and what follows it.
 #[derive(Debug)]
@@ -23,7 +31,7 @@ pub(super) enum Work {
     /// The model's time of a file transfer; its bytes are waited for when the time is over.
     Transfer(Pending),
     /// A slot gets another kernel.
-    Reconfiguration,
+    Reconfiguration(SlotId),
 }
 
 /// A file transfer, as the pager and messages need it.
@@ -39,38 +47,9 @@ pub(super) struct Pending {
 }
 
 impl Owner {
-    /// Gives the pager a request and lets time pass until it is answered.
-    pub(super) fn ask(&mut self, event: impl FnOnce(RequestId) -> Event) -> Result<Success, Error> {
-        let request = self.take_request();
-        self.ask_as(request, event(request))
-    }
-
-    /// The same for a request that has a name already.
-    pub(super) fn ask_as(&mut self, request: RequestId, event: Event) -> Result<Success, Error> {
-        self.tell(event)?;
-        loop {
-            if let Some(result) = self.completed.remove(&request) {
-                return self.with_cause(result);
-            }
-            self.pump(None)?;
-        }
-    }
-
-    /// A failed request of the pager, with the I/O error behind it if there was one.
-    fn with_cause(&mut self, result: Result<Success, pager::PagerError>) -> Result<Success, Error> {
-        result.map_err(|error| {
-            let cause = match error {
-                pager::PagerError::Io { object, offset, .. } => {
-                    self.write_back_errors.remove(&(object, offset))
-                }
-                _ => None,
-            };
-            cause.unwrap_or(Error::Pager(error))
-        })
-    }
-
     /// Gives the pager an event and carries out what it says.
     pub(super) fn tell(&mut self, event: Event) -> Result<(), Error> {
+        self.stirred = true;
         let mut next = Some(event);
         while let Some(event) = next {
             let mut actions = Vec::new();
@@ -86,40 +65,102 @@ impl Owner {
         self.send_commands()
     }
 
-    /// Waits once and handles what came.
-    pub(super) fn pump(&mut self, deadline: Option<Picoseconds>) -> Result<(), Error> {
+    /// Lets the card work until it tells something, at most until `deadline`.
+    pub(super) fn turn(&mut self, deadline: Option<Picoseconds>) -> Result<(), Error> {
+        self.turns += 1;
         let events = self.card.wait(deadline)?;
-        for event in events {
-            match event {
-                CardEvent::HostWorkDone(id) => match self.work.remove(&id) {
-                    Some(Work::Service(events)) => {
-                        self.serving = false;
-                        self.serve(events)?;
-                    }
-                    Some(Work::Transfer(pending)) => self.finish_transfer(pending)?,
-                    Some(Work::Reconfiguration) => self.reconfiguring = false,
-                    None => return Err(Error::Internal(format!("unknown host work {}", id.0))),
-                },
-                CardEvent::KernelFailed { slot, reason } => self.kernel_ended(slot, reason),
-                CardEvent::AccessDone { id, line } => self.access_done(id, line),
-                CardEvent::Fault(fault) => {
-                    self.fault_arrived(fault.token);
-                    self.service.push(CardEvent::Fault(fault));
-                }
-                event @ (CardEvent::Completed { .. }
-                | CardEvent::TransferDone { .. }
-                | CardEvent::Interrupt(_)
-                | CardEvent::SlotClosed(_)
-                | CardEvent::DirectoryTrouble) => self.service.push(event),
-            }
-        }
-        self.serve_next();
-        self.send_commands()
+        // Also without events: it may be as late as somebody waits for.
+        self.stirred = true;
+        self.events.extend(events);
+        self.handle_events().map(drop)
     }
 
-    /// Whether the host has nothing to do that could bring an event.
-    pub(super) fn nothing_under_way(&self) -> bool {
-        self.work.is_empty() && self.outgoing.iter().all(VecDeque::is_empty)
+    /// Handles what came, in order. False if a file's bytes are not there yet that should be, and the clock
+    /// waits for them.
+    pub(super) fn handle_events(&mut self) -> Result<bool, Error> {
+        while let Some(event) = self.events.pop_front() {
+            if let CardEvent::HostWorkDone(id) = event {
+                if self.lacks_bytes(id) && self.options.clock == ClockMode::Lockstep {
+                    self.events.push_front(event);
+                    return Ok(false);
+                }
+            }
+            self.stirred = true;
+            self.handle_event(event)?;
+        }
+        self.serve_next();
+        self.send_commands()?;
+        Ok(true)
+    }
+
+    fn lacks_bytes(&self, work: WorkId) -> bool {
+        match self.work.get(&work) {
+            Some(Work::Transfer(pending)) => !self.arrived.contains_key(&TransferId(pending.io.0)),
+            _ => false,
+        }
+    }
+
+    fn handle_event(&mut self, event: CardEvent) -> Result<(), Error> {
+        match event {
+            CardEvent::HostWorkDone(id) => match self.work.remove(&id) {
+                Some(Work::Service(events)) => {
+                    self.serving = false;
+                    self.serve(events)?;
+                }
+                Some(Work::Transfer(pending)) => {
+                    let id = TransferId(pending.io.0);
+                    match self.arrived.remove(&id) {
+                        Some(result) => self.finish_transfer(pending, result)?,
+                        None => drop(self.late.insert(id, pending)),
+                    }
+                }
+                Some(Work::Reconfiguration(slot)) => drop(self.reconfiguring.remove(&slot)),
+                None => return Err(Error::Internal(format!("unknown host work {}", id.0))),
+            },
+            CardEvent::KernelFailed { slot, reason } => self.kernel_ended(slot, reason),
+            CardEvent::AccessDone { id, line } => self.access_done(id, line),
+            CardEvent::Fault(fault) => {
+                self.fault_arrived(fault.token);
+                self.service.push(CardEvent::Fault(fault));
+            }
+            event @ (CardEvent::Completed { .. }
+            | CardEvent::TransferDone { .. }
+            | CardEvent::Interrupt(_)
+            | CardEvent::SlotClosed(_)
+            | CardEvent::DirectoryTrouble) => self.service.push(event),
+        }
+        Ok(())
+    }
+
+    /// Work beside this thread is over.
+    pub(super) fn aside_done(&mut self, aside: Aside) -> Result<(), Error> {
+        self.stirred = true;
+        match aside {
+            Aside::Moved(id, result) => match self.late.remove(&id) {
+                Some(pending) => {
+                    self.finish_transfer(pending, result)?;
+                    self.serve_next();
+                    self.send_commands()?;
+                }
+                None => drop(self.arrived.insert(id, result)),
+            },
+            Aside::Durable(id, result) => {
+                let result = result.map_err(|source| Error::File {
+                    path: std::path::PathBuf::new(),
+                    what: "putting it on storage",
+                    source,
+                });
+                self.asides
+                    .entry(id)
+                    .and_modify(|place| *place = Some(result));
+            }
+            Aside::Worked(id, result) => {
+                self.asides
+                    .entry(id)
+                    .and_modify(|place| *place = Some(result));
+            }
+        }
+        Ok(())
     }
 
     /// Gives the service thread its next batch, if it is free.
@@ -137,11 +178,13 @@ impl Owner {
     }
 
     fn serve(&mut self, events: Vec<CardEvent>) -> Result<(), Error> {
-        let mut drained = false;
+        let mut drained = Vec::new();
         for event in events {
             match event {
                 // What was reported before it is in this batch or still queued.
-                CardEvent::Completed { id: BARRIER, .. } => drained = true,
+                CardEvent::Completed { id, .. } if barrier_of(id).is_some() => {
+                    drained.extend(barrier_of(id));
+                }
                 CardEvent::Fault(fault) if self.is_gone(fault.token) => {}
                 CardEvent::Completed {
                     id,
@@ -168,8 +211,8 @@ impl Owner {
                 | CardEvent::AccessDone { .. } => {}
             }
         }
-        if drained {
-            if let Some(streams) = self.draining.take() {
+        for slot in drained {
+            if let Some(streams) = self.draining.remove(&slot) {
                 self.service.forget(&streams);
             }
         }
@@ -183,7 +226,7 @@ impl Owner {
         self.faults_waiting.insert(token);
     }
 
-    fn faults_answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
+    pub(super) fn faults_answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
         let waited = !self.faults_waiting.is_empty();
         self.faults_waiting.retain(|token| !answered(*token));
         if waited && self.faults_waiting.is_empty() {
@@ -195,32 +238,31 @@ impl Owner {
     /// reply that was sent reach the shell, so that none can meet an access of the slot's next run.
     ///
     /// A no-op behind a fence does it: events come in order, and its own is the last. It goes into the
-    /// queue of the slot's space, where all replies to the slot are, and waits for no other queue.
-    pub(super) fn drain(&mut self, space: Asid, streams: RangeInclusive<u8>) -> Result<(), Error> {
-        self.draining = Some(streams.clone());
+    /// queue of the slot's space, where all replies to the slot are, and waits for no other queue. The slot
+    /// is in `draining` until it is over.
+    pub(super) fn drain(
+        &mut self,
+        slot: SlotId,
+        space: Asid,
+        streams: RangeInclusive<u8>,
+    ) -> Result<(), Error> {
+        self.draining.insert(slot, streams);
         let queue = self.queue_of(Some(space));
         self.outgoing[usize::from(queue.0)].push_back(Command {
-            id: BARRIER,
+            id: barrier(slot),
             queue,
             operation: Operation::Nop,
             fence: true,
             notify: true,
             ..Command::default()
         });
-        let mut result = self.send_commands();
-        while result.is_ok() && self.draining.is_some() {
-            result = self.pump(None);
-        }
-        self.draining = None;
-        self.faults_answered(|token| streams.contains(&token.stream));
-        result
+        self.send_commands()
     }
 
     /// Whether a fault is of a slot that was stopped meanwhile.
     fn is_gone(&self, token: FaultToken) -> bool {
-        self.draining
-            .as_ref()
-            .is_some_and(|streams| streams.contains(&token.stream))
+        let mut draining = self.draining.values();
+        draining.any(|streams| streams.contains(&token.stream))
     }
 
     /// A queue a space, as far as the card has them; queue 0 for what belongs to no space.
@@ -281,7 +323,11 @@ impl Owner {
                 offset,
                 bytes,
                 access,
-            } => self.memories.protect(io, object, (offset, bytes), access),
+            } => {
+                let inbox = &mut self.inbox;
+                let range = (offset, bytes);
+                self.memories.protect(inbox, io, object, range, access);
+            }
             Action::EnableSpace {
                 asid,
                 table,
@@ -344,7 +390,7 @@ impl Owner {
         bytes: u64,
         at: u64,
     ) -> Result<(), Error> {
-        let Some((file, label)) = self.files.of(object) else {
+        let Some((file, label)) = self.files.of(object, direction) else {
             return Err(Error::Internal(format!("{object} has no file")));
         };
         let work = match (direction, self.options.file_state) {
@@ -380,8 +426,12 @@ impl Owner {
         Ok(())
     }
 
-    fn finish_transfer(&mut self, pending: Pending) -> Result<(), Error> {
-        let result = self.io.finish(TransferId(pending.io.0)).and_then(|bytes| {
+    fn finish_transfer(
+        &mut self,
+        pending: Pending,
+        result: io::Result<usize>,
+    ) -> Result<(), Error> {
+        let result = result.and_then(|bytes| {
             match pending.direction {
                 Direction::Read => {
                     self.zero_around(&pending, bytes)?;

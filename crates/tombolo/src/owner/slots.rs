@@ -1,15 +1,18 @@
 //! Slots: loading, registers, start, done, failures.
 
+use super::desk::Desk;
 use super::guard::IDLE_INTERRUPTS;
 use super::pump::Work;
 use super::Owner;
 use crate::error::{AccessError, Error};
-use crate::message::{Reply, SpaceId};
+use crate::link::ClientId;
+use crate::message::{LoadId, Progress, Reply, SpaceId};
 use crate::report::RunReport;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
 use card::{HostWork, SlotId};
 use pager::{Event, MappingInfo};
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
 use units::{Asid, Picoseconds, VirtAddr};
 
 /// BAR address of a slot's `s_axi_control`.
@@ -95,7 +98,367 @@ impl SlotState {
     }
 }
 
+/// What a look at a run shows.
+enum Look {
+    Failed(Error),
+    Done(Progress),
+    SliceOver,
+}
+
+impl Desk {
+    pub(super) async fn load(
+        &self,
+        client: ClientId,
+        slot: SlotId,
+        kernel: KernelPackage,
+        space: SpaceId,
+        harmless: &Cell<bool>,
+    ) -> Result<Reply, Error> {
+        self.with(|owner| {
+            owner.handles.space(client, space)?;
+            owner.may_load(client, slot)
+        })?;
+        // This may take minutes. What was built is in the cache when the card looks for it.
+        if let Some(build) = self.with(|owner| owner.card.preparation(&kernel)) {
+            harmless.set(true);
+            self.beside("build", build).await?;
+            harmless.set(false);
+        }
+        let _claim = self.claim(slot).await;
+        if self.with(|owner| {
+            owner.handles.space(client, space)?;
+            owner.may_load(client, slot)?;
+            owner.slot(slot).map(|state| state.loaded.is_some())
+        })? {
+            self.empty(slot).await?;
+        }
+        self.with(|owner| owner.card.load(slot, &kernel))?;
+        self.reconfigure(slot, &kernel).await?;
+        self.with(|owner| {
+            // It may have ended while the slot was made ready.
+            let asid = owner.handles.space(client, space)?;
+            owner.place_home(slot, &kernel.manifest)?;
+            owner.card.control_slot(slot, asid, true)?;
+            let loaded = Loaded {
+                kernel,
+                space: asid,
+                released: true,
+                gone: false,
+                since: owner.card.now(),
+                arguments: BTreeMap::new(),
+            };
+            let state = owner.slot(slot)?;
+            *state = SlotState {
+                loaded: Some(loaded),
+                configured: state.configured.take(),
+                ..SlotState::default()
+            };
+            Ok(Reply::Loaded(owner.handles.add_load(client, slot)))
+        })
+    }
+
+    /// Lets pass the time that it takes to put another kernel into a slot; other slots work meanwhile. A
+    /// card comes up with the first kernel of each slot in place.
+    async fn reconfigure(&self, slot: SlotId, kernel: &KernelPackage) -> Result<(), Error> {
+        let name = &kernel.manifest.name;
+        let same = self.with(|owner| {
+            let state = owner.slot(slot)?;
+            let before = state.configured.replace(name.clone());
+            if before.is_none_or(|before| before == *name) {
+                return Ok::<bool, Error>(true);
+            }
+            let work = owner.card.host_work(HostWork::Reconfigure);
+            owner.work.insert(work, Work::Reconfiguration(slot));
+            owner.reconfiguring.insert(slot);
+            Ok(false)
+        })?;
+        if same {
+            return Ok(());
+        }
+        let over = |owner: &mut Owner| Ok((!owner.reconfiguring.contains(&slot)).then_some(()));
+        self.card(over).await
+    }
+
+    /// Empties a slot; tells what went wrong in a run that nobody waited for.
+    pub(super) async fn close_slot(&self, slot: SlotId, load: LoadId) -> Result<Reply, Error> {
+        let _claim = self.claim(slot).await;
+        let failure = self.with(|owner| match owner.handles.is_alive(load) {
+            true => Ok(owner.slot(slot)?.failure.take()),
+            false => Err(Error::Gone {
+                what: format!("kernel #{}", load.0),
+                why: "its slot was closed or got another kernel, or its address space ended",
+            }),
+        })?;
+        self.empty(slot).await?;
+        failure.map_or(Ok(Reply::Done), Err)
+    }
+
+    /// Stops what a slot does and takes its kernel out. To be called with the slot claimed.
+    pub(super) async fn empty(&self, slot: SlotId) -> Result<(), Error> {
+        self.with(|owner| owner.handles.end_load(slot));
+        self.rest(slot).await?;
+        self.with(|owner| {
+            owner.streams_gone(slot);
+            owner.leave_home(slot)?;
+            let state = owner.slot(slot)?;
+            *state = SlotState {
+                configured: state.configured.take(),
+                ..SlotState::default()
+            };
+            Ok(())
+        })
+    }
+
+    /// Holds the slot in reset and forgets what its accesses wait for. To be called with the slot claimed.
+    pub(super) async fn rest(&self, slot: SlotId) -> Result<(), Error> {
+        let Some((first_stream, last_stream)) = self.with(|owner| owner.hold(slot))? else {
+            return Ok(());
+        };
+        let over = |owner: &mut Owner| Ok((!owner.draining.contains_key(&slot)).then_some(()));
+        let result = self.card(over).await;
+        self.with(|owner| {
+            owner.draining.remove(&slot);
+            let streams = first_stream..=last_stream;
+            owner.faults_answered(|token| streams.contains(&token.stream));
+            result?;
+            owner.tell(Event::SlotStopped {
+                first_stream,
+                last_stream,
+            })
+        })
+    }
+
+    /// Claims a slot and stops it, if the kernel is still there.
+    pub(super) async fn stop(&self, slot: SlotId, load: LoadId) -> Result<(), Error> {
+        let _claim = self.claim(slot).await;
+        match self.with(|owner| owner.handles.is_alive(load)) {
+            true => self.rest(slot).await,
+            // Whoever ended it has stopped it.
+            false => Ok(()),
+        }
+    }
+
+    /// The failure of a slot that nobody has been told of. The slot is in reset then.
+    pub(super) async fn fail_if_failed(&self, slot: SlotId) -> Result<(), Error> {
+        let failed = self.with(|owner| {
+            let failure = owner.slot(slot)?.failure.take();
+            Ok::<_, Error>(failure.map(|failure| (failure, owner.handles.load_in(slot))))
+        })?;
+        match failed {
+            None => Ok(()),
+            Some((failure, load)) => {
+                if let Some(load) = load {
+                    self.stop(slot, load).await?;
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    pub(super) async fn poll(
+        &self,
+        slot: SlotId,
+        load: LoadId,
+        slice: Picoseconds,
+    ) -> Result<Reply, Error> {
+        let until = self.with(|owner| owner.card.now() + slice);
+        // An alarm that has rung would keep the card from working.
+        let alarm = self.alarm(until);
+        let seen = self.card(|owner| owner.look(slot, load, until)).await?;
+        drop(alarm);
+        match seen {
+            Look::Failed(error) => {
+                self.stop(slot, load).await?;
+                Err(error)
+            }
+            Look::Done(progress) => Ok(Reply::Finished(progress)),
+            Look::SliceOver => {
+                if self.with(|owner| owner.still_running(slot))? {
+                    return Ok(Reply::Running(self.with(|owner| owner.progress())));
+                }
+                Err(self
+                    .not_done(slot, load, "what it waits for will never come; ")
+                    .await?)
+            }
+        }
+    }
+
+    /// The first of several slots whose run is over, good or bad.
+    pub(super) async fn poll_any(
+        &self,
+        slots: &[(SlotId, LoadId)],
+        slice: Picoseconds,
+    ) -> Result<Option<usize>, Error> {
+        let until = self.with(|owner| owner.card.now() + slice);
+        let _alarm = self.alarm(until);
+        let over = self.card(|owner| {
+            for (place, (slot, load)) in slots.iter().enumerate() {
+                if owner.is_over(*slot, *load)? {
+                    return Ok(Some(Some(place)));
+                }
+            }
+            Ok((owner.card.now() >= until).then_some(None))
+        });
+        match over.await? {
+            Some(place) => Ok(Some(place)),
+            None => self.with(|owner| owner.first_unannounced(slots)),
+        }
+    }
+
+    /// Stops a kernel that was not done in time.
+    pub(super) async fn expire(&self, slot: SlotId, load: LoadId) -> Result<Reply, Error> {
+        match self.with(|owner| owner.running_since(slot))? {
+            Some(_) => Err(self.not_done(slot, load, "").await?),
+            None => Ok(Reply::Done),
+        }
+    }
+
+    async fn not_done(&self, slot: SlotId, load: LoadId, why: &str) -> Result<Error, Error> {
+        let error = self.with(|owner| {
+            let kernel = owner.kernel_name(slot);
+            let now = owner.card.now();
+            let since = owner.running_since(slot)?;
+            let elapsed = since.map_or(Picoseconds::ZERO, |since| now - since);
+            let waits = owner.waits_of(slot)?;
+            // Registers are read over the link, and the kernel goes on meanwhile.
+            let waiting = match owner.card.now() - now {
+                Picoseconds::ZERO => format!("{why}{waits}"),
+                later => format!("{why}{later} later, {waits}"),
+            };
+            Ok::<_, Error>(Error::Deadline {
+                slot,
+                kernel,
+                elapsed,
+                waiting,
+            })
+        })?;
+        self.stop(slot, load).await?;
+        Ok(error)
+    }
+}
+
 impl Owner {
+    /// A slot is its client's until the client closes it.
+    fn may_load(&mut self, client: ClientId, slot: SlotId) -> Result<(), Error> {
+        let state = self.slot(slot)?;
+        // A run that has failed is over, whether its client knows yet or not.
+        if state.running.is_some() && state.failure.is_none() && state.done.is_none() {
+            let rule = "is running; wait for it or stop it before another kernel is loaded";
+            return Err(Error::SlotState { slot, rule });
+        }
+        match self.handles.client_in(slot) {
+            Some(other) if other != client => Err(Error::SlotState {
+                slot,
+                rule: "has a kernel of another client; choose another slot, or wait until it is closed",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts a slot in reset; gives its streams, which are in `draining` until they are at rest. `None` if
+    /// the slot has no kernel.
+    fn hold(&mut self, slot: SlotId) -> Result<Option<(u8, u8)>, Error> {
+        let state = self.slot(slot)?;
+        state.running = None;
+        let Some(loaded) = state.loaded.as_mut() else {
+            return Ok(None);
+        };
+        let space = loaded.space;
+        loaded.released = false;
+        self.card.control_slot(slot, space, false)?;
+        self.streams_reset(slot);
+        let (first_stream, last_stream) = self.streams_of_slot(slot);
+        self.drain(slot, space, first_stream..=last_stream)?;
+        Ok(Some((first_stream, last_stream)))
+    }
+
+    /// Since when the kernel runs; one with registers of its own since it left reset.
+    fn running_since(&mut self, slot: SlotId) -> Result<Option<Picoseconds>, Error> {
+        if let Some(running) = self.slot(slot)?.running {
+            return Ok(Some(running.since));
+        }
+        let managed = self.is_user_managed(slot);
+        let loaded = self.loaded(slot).ok().filter(|_| managed);
+        let loaded = loaded.filter(|loaded| loaded.released);
+        Ok(loaded.map(|loaded| loaded.since))
+    }
+
+    /// A running slot, for somebody who waits for its kernel.
+    fn running(&mut self, slot: SlotId, load: LoadId) -> Result<&mut SlotState, Error> {
+        if !self.handles.is_alive(load) {
+            return Err(Error::Gone {
+                what: format!("kernel #{}", load.0),
+                why: "its slot was closed or got another kernel while this call waited",
+            });
+        }
+        let state = self.slot(slot)?;
+        match state.running {
+            Some(_) => Ok(state),
+            None => Err(Error::SlotState {
+                slot,
+                rule: "is not running; start it first",
+            }),
+        }
+    }
+
+    fn look(
+        &mut self,
+        slot: SlotId,
+        load: LoadId,
+        until: Picoseconds,
+    ) -> Result<Option<Look>, Error> {
+        let kernel = self.kernel_name(slot);
+        let state = self.running(slot, load)?;
+        if let Some(error) = state.failure.take() {
+            return Ok(Some(Look::Failed(error)));
+        }
+        if let (Some(done), Some(running)) = (state.done, state.running) {
+            state.running = None;
+            self.trace_run(slot, &kernel, running.since, done);
+            self.finished(slot, kernel, done - running.since);
+            return Ok(Some(Look::Done(self.progress())));
+        }
+        Ok((self.card.now() >= until).then_some(Look::SliceOver))
+    }
+
+    fn is_over(&mut self, slot: SlotId, load: LoadId) -> Result<bool, Error> {
+        let state = self.running(slot, load)?;
+        Ok(state.failure.is_some() || state.done.is_some())
+    }
+
+    /// Nothing will ever happen any more, unless a client does something.
+    pub(super) fn is_quiet(&mut self) -> bool {
+        self.work.is_empty()
+            && self.outgoing.iter().all(VecDeque::is_empty)
+            && self.late.is_empty()
+            && self.events.is_empty()
+            && self.card.is_quiescent()
+    }
+
+    /// Of slots that have not announced their end: one whose kernel cannot announce it and is done, or the
+    /// first if nothing will ever happen, for its own wait to tell what it waits for.
+    fn first_unannounced(&mut self, slots: &[(SlotId, LoadId)]) -> Result<Option<usize>, Error> {
+        let mut quiet = self.is_quiet();
+        for (place, (slot, _)) in slots.iter().enumerate() {
+            if !self.loaded(*slot)?.kernel.manifest.interrupt {
+                quiet = false;
+                if self.look_for_done(*slot)? {
+                    return Ok(Some(place));
+                }
+            }
+        }
+        Ok((quiet && !slots.is_empty()).then_some(0))
+    }
+
+    /// At the end of a slice: whether the run can still end.
+    fn still_running(&mut self, slot: SlotId) -> Result<bool, Error> {
+        if !self.loaded(slot)?.kernel.manifest.interrupt {
+            self.look_for_done(slot)?;
+            return Ok(true);
+        }
+        Ok(self.slot(slot)?.done.is_some() || !self.is_quiet())
+    }
+
     fn slot(&mut self, slot: SlotId) -> Result<&mut SlotState, Error> {
         let last = self.slots.len() as u8 - 1;
         let card = self.card.description().name.clone();
@@ -125,100 +488,6 @@ impl Owner {
     fn kernel_name(&mut self, slot: SlotId) -> String {
         self.loaded(slot)
             .map_or_else(|_| "none".into(), |l| l.kernel.manifest.name.clone())
-    }
-
-    pub(super) fn load(
-        &mut self,
-        slot: SlotId,
-        kernel: KernelPackage,
-        space: SpaceId,
-    ) -> Result<Reply, Error> {
-        let space = self.handles.space(space)?;
-        let state = self.slot(slot)?;
-        // A run that has failed is over, whether its client knows yet or not.
-        if state.running.is_some() && state.failure.is_none() && state.done.is_none() {
-            let rule = "is running; wait for it or stop it before another kernel is loaded";
-            return Err(Error::SlotState { slot, rule });
-        }
-        if state.loaded.is_some() {
-            self.unload(slot)?;
-        }
-        self.card.load(slot, &kernel)?;
-        self.reconfigure(slot, &kernel)?;
-        self.place_home(slot, &kernel.manifest)?;
-        self.card.control_slot(slot, space, true)?;
-        let loaded = Loaded {
-            kernel,
-            space,
-            released: true,
-            gone: false,
-            since: self.card.now(),
-            arguments: BTreeMap::new(),
-        };
-        let state = self.slot(slot)?;
-        *state = SlotState {
-            loaded: Some(loaded),
-            configured: state.configured.take(),
-            ..SlotState::default()
-        };
-        Ok(Reply::Loaded(self.handles.add_load(slot)))
-    }
-
-    /// Lets pass the time that it takes to put another kernel into a slot; other slots work meanwhile. A
-    /// card comes up with the first kernel of each slot in place.
-    fn reconfigure(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), Error> {
-        let name = &kernel.manifest.name;
-        let state = self.slot(slot)?;
-        let before = state.configured.replace(name.clone());
-        if before.is_none_or(|before| before == *name) {
-            return Ok(());
-        }
-        let work = self.card.host_work(HostWork::Reconfigure);
-        self.work.insert(work, Work::Reconfiguration);
-        self.reconfiguring = true;
-        while self.reconfiguring {
-            self.pump(None)?;
-        }
-        Ok(())
-    }
-
-    /// Empties a slot; tells what went wrong in a run that nobody waited for.
-    pub(super) fn close_slot(&mut self, slot: SlotId) -> Result<Reply, Error> {
-        let failure = self.slot(slot)?.failure.take();
-        let done = self.unload(slot)?;
-        failure.map_or(Ok(done), Err)
-    }
-
-    pub(super) fn unload(&mut self, slot: SlotId) -> Result<Reply, Error> {
-        self.handles.end_load(slot);
-        self.stop(slot)?;
-        self.streams_gone(slot);
-        self.leave_home(slot)?;
-        let state = self.slot(slot)?;
-        *state = SlotState {
-            configured: state.configured.take(),
-            ..SlotState::default()
-        };
-        Ok(Reply::Done)
-    }
-
-    /// Holds the slot in reset and forgets what its accesses wait for.
-    pub(super) fn stop(&mut self, slot: SlotId) -> Result<(), Error> {
-        let state = self.slot(slot)?;
-        state.running = None;
-        let Some(loaded) = state.loaded.as_mut() else {
-            return Ok(());
-        };
-        let space = loaded.space;
-        loaded.released = false;
-        self.card.control_slot(slot, space, false)?;
-        self.streams_reset(slot);
-        let (first_stream, last_stream) = self.streams_of_slot(slot);
-        self.drain(space, first_stream..=last_stream)?;
-        self.tell(Event::SlotStopped {
-            first_stream,
-            last_stream,
-        })
     }
 
     /// Keeps an argument, and writes it if the slot can take it now.
@@ -347,15 +616,9 @@ impl Owner {
         }
     }
 
-    /// The failure of a slot that nobody has been told of. The slot is in reset then.
-    pub(super) fn fail_if_failed(&mut self, slot: SlotId) -> Result<(), Error> {
-        match self.slot(slot)?.failure.take() {
-            Some(error) => {
-                self.stop(slot)?;
-                Err(error)
-            }
-            None => Ok(()),
-        }
+    /// Whether something went wrong that nobody has been told of.
+    pub(super) fn has_failed(&mut self, slot: SlotId) -> Result<bool, Error> {
+        Ok(self.slot(slot)?.failure.is_some())
     }
 
     /// Takes a slot out of reset, with the arguments that were set so far.
@@ -431,70 +694,6 @@ impl Owner {
         Ok(true)
     }
 
-    pub(super) fn poll(&mut self, slot: SlotId, slice: Picoseconds) -> Result<Reply, Error> {
-        let until = self.card.now() + slice;
-        loop {
-            let kernel = self.kernel_name(slot);
-            let state = self.slot(slot)?;
-            let Some(running) = state.running else {
-                return Err(Error::SlotState {
-                    slot,
-                    rule: "is not running; start it first",
-                });
-            };
-            if let Some(error) = state.failure.take() {
-                self.stop(slot)?;
-                return Err(error);
-            }
-            if let Some(done) = state.done {
-                state.running = None;
-                self.trace_run(slot, &kernel, running.since, done);
-                self.finished(slot, kernel, done - running.since);
-                return Ok(Reply::Finished(self.progress()));
-            }
-            if self.card.now() >= until {
-                return self.still_running(slot, kernel, running);
-            }
-            self.pump(Some(until))?;
-        }
-    }
-
-    /// The first of several slots whose run is over, good or bad.
-    pub(super) fn poll_any(
-        &mut self,
-        slots: &[SlotId],
-        slice: Picoseconds,
-    ) -> Result<Option<usize>, Error> {
-        let until = self.card.now() + slice;
-        loop {
-            for (place, slot) in slots.iter().enumerate() {
-                let state = self.slot(*slot)?;
-                if state.running.is_none() {
-                    let (slot, rule) = (*slot, "is not running; start it first");
-                    return Err(Error::SlotState { slot, rule });
-                }
-                if state.failure.is_some() || state.done.is_some() {
-                    return Ok(Some(place));
-                }
-            }
-            if self.card.now() >= until {
-                break;
-            }
-            self.pump(Some(until))?;
-        }
-        let mut quiet = self.work.is_empty() && self.card.is_quiescent();
-        for (place, slot) in slots.iter().enumerate() {
-            if !self.loaded(*slot)?.kernel.manifest.interrupt {
-                quiet = false;
-                if self.look_for_done(*slot)? {
-                    return Ok(Some(place));
-                }
-            }
-        }
-        // Nothing will ever happen: the first one's own wait tells what it waits for.
-        Ok((quiet && !slots.is_empty()).then_some(0))
-    }
-
     fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) {
         let period = self.card.description().clock_period.get().max(1);
         self.runs.push(RunReport {
@@ -503,67 +702,6 @@ impl Owner {
             time,
             cycles: time.get() / period,
         });
-    }
-
-    fn still_running(
-        &mut self,
-        slot: SlotId,
-        kernel: String,
-        running: Running,
-    ) -> Result<Reply, Error> {
-        if !self.loaded(slot)?.kernel.manifest.interrupt {
-            self.look_for_done(slot)?;
-        } else if self.slot(slot)?.done.is_none()
-            && self.work.is_empty()
-            && self.card.is_quiescent()
-        {
-            return Err(self.not_done(
-                slot,
-                kernel,
-                running,
-                "what it waits for will never come; ",
-            )?);
-        }
-        Ok(Reply::Running(self.progress()))
-    }
-
-    /// Stops a kernel that was not done in time.
-    pub(super) fn expire(&mut self, slot: SlotId) -> Result<Reply, Error> {
-        let kernel = self.kernel_name(slot);
-        let managed = self.is_user_managed(slot);
-        let loaded = self.loaded(slot).ok().filter(|_| managed);
-        let since = loaded
-            .filter(|loaded| loaded.released)
-            .map(|loaded| loaded.since);
-        let running = self.slot(slot)?.running;
-        match running.or(since.map(|since| Running { since })) {
-            Some(running) => Err(self.not_done(slot, kernel, running, "")?),
-            None => Ok(Reply::Done),
-        }
-    }
-
-    fn not_done(
-        &mut self,
-        slot: SlotId,
-        kernel: String,
-        running: Running,
-        why: &str,
-    ) -> Result<Error, Error> {
-        let now = self.card.now();
-        let elapsed = now - running.since;
-        let waits = self.waits_of(slot)?;
-        // Registers are read over the link, and the kernel goes on meanwhile.
-        let waiting = match self.card.now() - now {
-            Picoseconds::ZERO => format!("{why}{waits}"),
-            later => format!("{why}{later} later, {waits}"),
-        };
-        self.stop(slot)?;
-        Ok(Error::Deadline {
-            slot,
-            kernel,
-            elapsed,
-            waiting,
-        })
     }
 
     /// The kernel ended itself.

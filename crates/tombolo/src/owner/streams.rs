@@ -2,8 +2,10 @@
 //!
 //! A mover has one transfer at a time; those that were begun behind it wait here.
 
+use super::desk::Desk;
 use super::Owner;
 use crate::error::Error;
+use crate::link::ClientId;
 use crate::message::{LoadId, MappingId, Reply};
 use crate::stream::{Moved, StreamHandle, StreamReply, StreamRequest};
 use crate::stream_error::{PortName, StreamError};
@@ -23,6 +25,7 @@ struct Range {
 /// An open stream port.
 #[derive(Debug)]
 struct Connection {
+    client: ClientId,
     serial: u64,
     /// The transfers that are not over. The first is under way.
     unfinished: VecDeque<Range>,
@@ -40,34 +43,105 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    fn find(&mut self, handle: StreamHandle) -> Result<&mut Connection, Error> {
+    fn find(&mut self, client: ClientId, handle: StreamHandle) -> Result<&mut Connection, Error> {
         let place = (handle.slot, handle.stream);
         let connection = self.open.get_mut(&place);
         connection
-            .filter(|connection| connection.serial == handle.serial)
+            .filter(|connection| connection.serial == handle.serial && connection.client == client)
             .ok_or(Error::Stream(StreamError::NotOpen { slot: handle.slot }))
     }
 }
 
-impl Owner {
-    pub(super) fn stream(&mut self, request: StreamRequest) -> Result<Reply, Error> {
+/// What a look at a stream shows.
+enum Look {
+    Moved(Moved),
+    /// The transfer was ended, or its kernel has failed, which says more.
+    Failed(Option<StreamError>),
+    SliceOver,
+}
+
+impl Desk {
+    pub(super) async fn stream(
+        &self,
+        client: ClientId,
+        request: StreamRequest,
+    ) -> Result<Reply, Error> {
         match request {
-            StreamRequest::Open { load, port } => self.open_stream(load, &port),
+            StreamRequest::Open { load, port } => {
+                self.with(|owner| owner.open_stream(client, load, &port))
+            }
             StreamRequest::Begin {
                 stream,
                 direction,
                 mapping,
                 offset,
                 bytes,
-            } => self.begin_transfer(stream, direction, mapping, offset, bytes),
-            StreamRequest::Poll { stream, slice } => self.poll_stream(stream, slice),
-            StreamRequest::Expire { stream, elapsed } => self.expire_stream(stream, elapsed),
-            StreamRequest::Close { stream, later } => self.close_stream(stream, later),
+            } => {
+                let place = (offset, bytes);
+                let range = self.with(|owner| {
+                    owner.range_of_transfer(client, stream, direction, mapping, place)
+                })?;
+                self.fail_if_failed(stream.slot).await?;
+                self.with(|owner| owner.begin_transfer(client, stream, range))
+            }
+            StreamRequest::Poll { stream, slice } => self.poll_stream(client, stream, slice).await,
+            StreamRequest::Expire { stream, elapsed } => {
+                let stuck = self.with(|owner| owner.stuck_stream(client, stream, elapsed))?;
+                match stuck {
+                    Some(stuck) => Err(Error::Stream(stuck)),
+                    None => self.poll_stream(client, stream, Picoseconds::ZERO).await,
+                }
+            }
+            StreamRequest::Close { stream, later } => {
+                self.with(|owner| owner.close_stream(client, stream, later))
+            }
         }
     }
 
-    fn open_stream(&mut self, load: LoadId, port: &str) -> Result<Reply, Error> {
-        let slot = self.slot_of(load)?;
+    async fn poll_stream(
+        &self,
+        client: ClientId,
+        handle: StreamHandle,
+        slice: Picoseconds,
+    ) -> Result<Reply, Error> {
+        let until = self.with(|owner| owner.card.now() + slice);
+        loop {
+            // An alarm that has rung would keep the card from working.
+            let alarm = self.alarm(until);
+            let look = |owner: &mut Owner| owner.look_at_stream(client, handle, until);
+            let seen = self.card(look).await?;
+            drop(alarm);
+            match seen {
+                Look::Moved(moved) => return Ok(Reply::Stream(StreamReply::Moved(moved))),
+                Look::Failed(error) => {
+                    self.fail_if_failed(handle.slot).await?;
+                    // Otherwise another thread was told of the kernel's failure.
+                    if let Some(error) = error {
+                        return Err(error.into());
+                    }
+                }
+                Look::SliceOver => {
+                    let stuck =
+                        self.with(
+                            |owner| match slice > Picoseconds::ZERO && owner.is_quiet() {
+                                true => owner.stuck_stream(client, handle, slice),
+                                false => Ok(None),
+                            },
+                        )?;
+                    let progress = self.with(|owner| owner.progress());
+                    return match stuck {
+                        Some(stuck) => Err(Error::Stream(stuck)),
+                        None => Ok(Reply::Stream(StreamReply::Moving(progress))),
+                    };
+                }
+            }
+        }
+    }
+}
+
+impl Owner {
+    fn open_stream(&mut self, client: ClientId, load: LoadId, port: &str) -> Result<Reply, Error> {
+        let slot = self.slot_of(client, load)?;
         self.loaded(slot)?;
         let manifest = self.manifest(slot);
         let name = PortName {
@@ -86,6 +160,7 @@ impl Owner {
         self.streams.opened += 1;
         let serial = self.streams.opened;
         let connection = Connection {
+            client,
             serial,
             unfinished: VecDeque::new(),
             over: VecDeque::new(),
@@ -99,22 +174,23 @@ impl Owner {
         })))
     }
 
-    fn begin_transfer(
+    /// The memory of a transfer, if it is one that may begin.
+    fn range_of_transfer(
         &mut self,
+        client: ClientId,
         handle: StreamHandle,
         direction: StreamDirection,
         mapping: MappingId,
-        offset: u64,
-        bytes: u64,
-    ) -> Result<Reply, Error> {
+        (offset, bytes): (u64, u64),
+    ) -> Result<Range, Error> {
         let slot = handle.slot;
-        self.streams.find(handle)?;
+        self.streams.find(client, handle)?;
         let name = self.stream_name(slot, handle.stream);
         if handle.stream.direction != direction {
             let has = handle.stream.direction;
             return Err(Error::Stream(StreamError::WrongDirection { name, has }));
         }
-        let mapping = self.handles.mapping(mapping)?;
+        let mapping = self.handles.mapping(client, mapping)?;
         if self.loaded(slot)?.space() != mapping.asid {
             return Err(Error::Stream(StreamError::OtherSpace { name }));
         }
@@ -128,10 +204,19 @@ impl Owner {
                 mapped,
             }));
         };
-        let range = Range { address, bytes };
-        self.fail_if_failed(slot)?;
+        Ok(Range { address, bytes })
+    }
+
+    fn begin_transfer(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+        range: Range,
+    ) -> Result<Reply, Error> {
+        let slot = handle.slot;
+        self.streams.find(client, handle)?;
         self.release_for_streams(slot)?;
-        let connection = self.streams.find(handle)?;
+        let connection = self.streams.find(client, handle)?;
         connection.unfinished.push_back(range);
         if connection.unfinished.len() == 1 {
             self.start_mover(slot, handle.stream, range)?;
@@ -180,53 +265,48 @@ impl Owner {
         Ok(())
     }
 
-    fn poll_stream(&mut self, handle: StreamHandle, slice: Picoseconds) -> Result<Reply, Error> {
-        let slot = handle.slot;
-        let until = self.card.now() + slice;
-        loop {
-            let connection = self.streams.find(handle)?;
-            if let Some(moved) = connection.over.front().and_then(|over| over.as_ref().ok()) {
-                let moved = *moved;
-                connection.over.pop_front();
-                return Ok(Reply::Stream(StreamReply::Moved(moved)));
-            }
-            // What ended a transfer says more than that it was ended.
-            let ended = connection.over.pop_front();
-            self.fail_if_failed(slot)?;
-            if let Some(Err(error)) = ended {
-                return Err(error.into());
-            }
-            let connection = self.streams.find(handle)?;
-            if connection.unfinished.is_empty() {
-                let name = self.stream_name(slot, handle.stream);
-                return Err(Error::Stream(StreamError::NothingUnderWay { name }));
-            }
-            if self.card.now() >= until {
-                let stuck = slice > Picoseconds::ZERO
-                    && self.nothing_under_way()
-                    && self.card.is_quiescent();
-                return match stuck {
-                    true => self.expire_stream(handle, slice),
-                    false => Ok(Reply::Stream(StreamReply::Moving(self.progress()))),
-                };
-            }
-            self.pump(Some(until))?;
+    /// What a look at a stream shows; `None` while its oldest transfer is under way.
+    fn look_at_stream(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+        until: Picoseconds,
+    ) -> Result<Option<Look>, Error> {
+        let connection = self.streams.find(client, handle)?;
+        if let Some(moved) = connection.over.front().and_then(|over| over.as_ref().ok()) {
+            let moved = *moved;
+            connection.over.pop_front();
+            return Ok(Some(Look::Moved(moved)));
         }
+        let idle = connection.unfinished.is_empty();
+        if let Some(Err(error)) = connection.over.pop_front() {
+            return Ok(Some(Look::Failed(Some(error))));
+        }
+        if self.has_failed(handle.slot)? {
+            return Ok(Some(Look::Failed(None)));
+        }
+        if idle {
+            let name = self.stream_name(handle.slot, handle.stream);
+            return Err(Error::Stream(StreamError::NothingUnderWay { name }));
+        }
+        Ok((self.card.now() >= until).then_some(Look::SliceOver))
     }
 
-    fn expire_stream(
+    /// Why a transfer is not over after so long; `None` if it is.
+    fn stuck_stream(
         &mut self,
+        client: ClientId,
         handle: StreamHandle,
         elapsed: Picoseconds,
-    ) -> Result<Reply, Error> {
+    ) -> Result<Option<StreamError>, Error> {
         let slot = handle.slot;
-        let connection = self.streams.find(handle)?;
+        let connection = self.streams.find(client, handle)?;
         let Some(range) = connection.unfinished.front().copied() else {
-            return self.poll_stream(handle, Picoseconds::ZERO);
+            return Ok(None);
         };
         let state = self.card.stream_state(slot, handle.stream)?;
         let waiting = self.waits_of(slot)?;
-        Err(Error::Stream(StreamError::Stuck {
+        Ok(Some(StreamError::Stuck {
             name: self.stream_name(slot, handle.stream),
             elapsed,
             moved: state.moved,
@@ -235,8 +315,13 @@ impl Owner {
         }))
     }
 
-    fn close_stream(&mut self, handle: StreamHandle, later: bool) -> Result<Reply, Error> {
-        let connection = self.streams.find(handle)?;
+    fn close_stream(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+        later: bool,
+    ) -> Result<Reply, Error> {
+        let connection = self.streams.find(client, handle)?;
         match connection.unfinished.front().copied() {
             Some(_) if later => connection.left = true,
             Some(range) => {

@@ -1,6 +1,6 @@
 //! A thread that answers traps: of all shared memory of one card.
 
-use super::records::{self, Ticket};
+use super::records::{self, Trapped};
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -11,18 +11,18 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// `serve` gets the address of each trapped access, whether it is a write, and the ticket.
+    /// `serve` gets each trapped access.
     ///
     /// # Errors
     /// The system has no more threads; too many desks.
-    pub(crate) fn open(serve: impl Fn(usize, bool, Ticket) + Send + 'static) -> io::Result<Self> {
+    pub(crate) fn open(serve: impl Fn(Trapped) + Send + 'static) -> io::Result<Self> {
         let index = records::open_desk().ok_or_else(|| {
             io::Error::other("a process can share memory with at most 64 cards at once")
         })?;
         let thread = std::thread::Builder::new().name("tombolo traps".to_owned());
         let spawned = thread.spawn(move || {
             while let Some(trapped) = records::next(index) {
-                let serve = || serve(trapped.address, trapped.write, trapped.ticket);
+                let serve = || serve(trapped);
                 if catch_unwind(AssertUnwindSafe(serve)).is_err() {
                     tracing::error!("a trap could not be served; its thread gets the signal");
                 }

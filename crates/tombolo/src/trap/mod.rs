@@ -14,10 +14,11 @@
 
 mod desk;
 mod handler;
+mod places;
 mod records;
 mod view;
 
 pub(crate) use desk::Desk;
 pub use records::Ticket;
-pub(crate) use records::Wake;
+pub(crate) use records::{Trapped, Wake};
 pub use view::View;

@@ -1,6 +1,6 @@
 //! What trapped threads leave for their desk: a fixed number of records, and words to sleep on.
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Threads that can be trapped at once; more wait for a record.
@@ -23,6 +23,7 @@ struct Record {
     desk: AtomicUsize,
     address: AtomicUsize,
     write: AtomicU32,
+    thread: AtomicI32,
 }
 
 struct DeskWords {
@@ -39,6 +40,7 @@ static RECORD: [Record; RECORDS] = [const {
         desk: AtomicUsize::new(0),
         address: AtomicUsize::new(0),
         write: AtomicU32::new(0),
+        thread: AtomicI32::new(0),
     }
 }; RECORDS];
 
@@ -94,6 +96,9 @@ pub(super) fn trap(desk: usize, address: usize, write: bool) -> bool {
     record.desk.store(desk, Ordering::Relaxed);
     record.address.store(address, Ordering::Relaxed);
     record.write.store(write.into(), Ordering::Relaxed);
+    // SAFETY: has no arguments, and may be called in a handler.
+    let thread = unsafe { libc::gettid() };
+    record.thread.store(thread, Ordering::Relaxed);
     record.state.store(POSTED, Ordering::Release);
     ring(desk);
     loop {
@@ -145,6 +150,7 @@ pub(super) fn next(desk: usize) -> Option<Trapped> {
             return Some(Trapped {
                 address: record.address.load(Ordering::Relaxed),
                 write: record.write.load(Ordering::Relaxed) != 0,
+                thread: record.thread.load(Ordering::Relaxed).unsigned_abs().into(),
                 ticket: Ticket { wake, open: true },
             });
         }
@@ -157,10 +163,13 @@ pub(super) fn next(desk: usize) -> Option<Trapped> {
 }
 
 /// An access that waits.
-pub(super) struct Trapped {
-    pub(super) address: usize,
-    pub(super) write: bool,
-    pub(super) ticket: Ticket,
+#[derive(Debug)]
+pub(crate) struct Trapped {
+    pub(crate) address: usize,
+    pub(crate) write: bool,
+    /// The number of its thread in the system.
+    pub(crate) thread: u64,
+    pub(crate) ticket: Ticket,
 }
 
 /// The right to let a trapped thread go on. Dropped without [`serve`](Ticket::serve), its access fails with

@@ -1,13 +1,13 @@
 //! Shared memory: a memory file, the program's view of it, and our alias.
 
 use super::handler::Watched;
+use super::places::Reserved;
 use super::Desk;
 use card::memory::HostMemory;
 use pager::HostAccess;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd};
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use units::{PageSize, VirtAddr};
@@ -20,28 +20,14 @@ const OTHER_RANGES: usize = 8192;
 /// A block of shared memory.
 #[derive(Debug)]
 pub struct View {
-    start: NonNull<u8>,
     bytes: usize,
     page: PageSize,
     alias: Arc<HostMemory>,
+    // In this order: nobody watches addresses that are somebody else's.
     _watched: Watched,
+    place: Reserved,
+    _counted: Counted,
     _desk: Arc<Desk>,
-}
-
-// SAFETY: the range is the view's own until it is dropped; it is only handed out as a pointer, or as types
-// that may be shared.
-unsafe impl Send for View {}
-// SAFETY: as above.
-unsafe impl Sync for View {}
-
-/// A mapping that ends when it is dropped.
-struct Mapped(NonNull<u8>, usize);
-
-impl Drop for Mapped {
-    fn drop(&mut self) {
-        // SAFETY: the range was mapped by whoever made this, and is nobody else's.
-        unsafe { libc::munmap(self.0.as_ptr().cast(), self.1) };
-    }
 }
 
 impl View {
@@ -69,11 +55,11 @@ impl View {
         }
         let file = memory_file(bytes)?;
         let alias = HostMemory::of_file(file.as_fd(), bytes)?;
-        let view = reserve(bytes, page_bytes)?;
+        let place = Reserved::new(bytes, page_bytes)?;
         // SAFETY: replaces a part of the range that was just reserved.
         let mapped = unsafe {
             libc::mmap(
-                view.0.as_ptr().cast(),
+                place.start().as_ptr().cast(),
                 bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_SHARED | libc::MAP_FIXED,
@@ -89,26 +75,25 @@ impl View {
         if unsafe { libc::madvise(mapped, bytes, libc::MADV_DONTFORK) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        let watched = Watched::new(view.0.as_ptr() as usize, bytes, desk.index())?;
-        let start = view.0;
-        std::mem::forget((view, counted));
+        let watched = Watched::new(place.start().as_ptr() as usize, bytes, desk.index())?;
         Ok(Self {
-            start,
             bytes,
             page,
             alias: Arc::new(alias),
             _watched: watched,
+            place,
+            _counted: counted,
             _desk: desk,
         })
     }
 
     pub(crate) fn start(&self) -> *mut u8 {
-        self.start.as_ptr()
+        self.place.start().as_ptr()
     }
 
     /// Where it is, for kernels too.
     pub(crate) fn address(&self) -> VirtAddr {
-        VirtAddr::truncated(self.start.as_ptr() as u64)
+        VirtAddr::truncated(self.start() as u64)
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -138,7 +123,7 @@ impl View {
         // SAFETY: the range lies in the view. What changes is what an access does: it is trapped, and
         // repeated when it is allowed.
         let result = unsafe {
-            let at = self.start.as_ptr().add(offset as usize);
+            let at = self.start().add(offset as usize);
             libc::mprotect(at.cast(), bytes as usize, rights)
         };
         match result {
@@ -148,14 +133,8 @@ impl View {
     }
 }
 
-impl Drop for View {
-    fn drop(&mut self) {
-        drop(Mapped(self.start, self.bytes));
-        drop(Counted(self.bytes / self.page.bytes() as usize));
-    }
-}
-
 /// Pages that count until it is dropped.
+#[derive(Debug)]
 struct Counted(usize);
 
 impl Drop for Counted {
@@ -182,38 +161,4 @@ fn memory_file(bytes: usize) -> io::Result<File> {
     };
     file.set_len(bytes as u64)?;
     Ok(file)
-}
-
-/// Addresses that nobody else gets, aligned.
-fn reserve(bytes: usize, align: usize) -> io::Result<Mapped> {
-    let whole = bytes + align;
-    // SAFETY: a new mapping without rights; no existing memory is touched.
-    let start = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            whole,
-            libc::PROT_NONE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    if start == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
-    let first = start as usize;
-    let aligned = first.next_multiple_of(align);
-    let end = first + whole;
-    let behind = aligned + bytes;
-    // SAFETY: parts of the mapping just made, before and behind what is kept.
-    unsafe {
-        if aligned > first {
-            libc::munmap(start, aligned - first);
-        }
-        if end > behind {
-            libc::munmap(behind as *mut libc::c_void, end - behind);
-        }
-    }
-    let kept = NonNull::new(aligned as *mut u8).map(|kept| Mapped(kept, bytes));
-    kept.ok_or_else(|| io::Error::other("mmap gave address zero"))
 }

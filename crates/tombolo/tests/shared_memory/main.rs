@@ -1,53 +1,21 @@
 //! Do a program and kernels see one memory? Lists on both cards, random accesses of everybody at once on the
 //! functional card, and everything that a program can do wrong.
 
+mod common;
 mod mistakes;
 mod shaker;
 
 use card::functional::Registry;
 use card::sim::SimCard;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use tombolo::{
-    AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, OwnerOptions, PageSize,
-    Picoseconds, Shareable, SharedMemory, SimOptions, Slot, SlotId,
-};
+use common::*;
+use std::sync::atomic::Ordering::Relaxed;
+use tombolo::{AddressSpace, Card, OwnerOptions, PageSize, SimOptions, Slot, SlotId};
 
-/// A node as `kernels/list_sum` knows it.
-#[repr(C, align(64))]
-struct Node {
-    next: AtomicU64,
-    value: AtomicU64,
-    rest: [AtomicU64; 6],
-}
-
-// SAFETY: made of atomics; 64 bytes.
-unsafe impl Shareable for Node {}
-
-fn kernel(name: &str) -> PathBuf {
-    card::sim::home().join("kernels").join(name)
-}
-
-/// A functional card with so much memory beside the page tables, and its kernels in any order that a seed picks.
+/// A functional card that knows the shaker too.
 fn functional(pages_of_4k: u64, seed: Option<u64>) -> Card {
     let mut kernels = Registry::default();
     kernels.register(shaker::MODEL);
-    let config = FunctionalConfig {
-        slots: 2,
-        channels: 1,
-        queues: 3,
-        channel_bytes: (128 << 10) + (pages_of_4k << 12),
-        seed,
-        kernels,
-        ..FunctionalConfig::default()
-    };
-    let options = OwnerOptions {
-        page_size: PageSize::KIB_4,
-        table_sets_log2: 10,
-        clean_ahead_bytes: 0,
-        ..OwnerOptions::default()
-    };
-    Card::new(Box::new(FunctionalCard::new(config)), options).unwrap()
+    common::functional(kernels, pages_of_4k, seed)
 }
 
 fn simulated() -> Card {
@@ -64,22 +32,6 @@ fn simulated() -> Card {
     .unwrap()
 }
 
-fn wait(slot: &Slot) -> Result<(), tombolo::Error> {
-    slot.wait(Some(Picoseconds::from_millis(10_000)), |_| Continue::Yes)
-}
-
-/// A list over the first nodes of the memory, one in each `stride`; the last node is for the result.
-fn build(memory: &SharedMemory, count: usize, stride: usize) -> Vec<&Node> {
-    let nodes: Vec<&Node> = memory.slice::<Node>().iter().step_by(stride).collect();
-    let nodes = nodes[..count].to_vec();
-    for (n, node) in nodes.iter().enumerate() {
-        node.value.store(n as u64 * 3 + 1, Relaxed);
-        let next = nodes.get(n + 1).map_or(0, |next| &raw const **next as u64);
-        node.next.store(next, Relaxed);
-    }
-    nodes
-}
-
 fn start(
     card: &Card,
     space: &AddressSpace,
@@ -88,13 +40,7 @@ fn start(
     add: u64,
     limit: u64,
 ) -> Slot {
-    let slot = card.load(SlotId(0), &kernel("list_sum"), space).unwrap();
-    slot.set("head", &raw const *head as u64).unwrap();
-    slot.set("output", &raw const *output as u64).unwrap();
-    slot.set("add", add).unwrap();
-    slot.set("limit", limit).unwrap();
-    slot.start().unwrap();
-    slot
+    start_in(card, SlotId(0), space, head, output, add, limit)
 }
 
 /// Built by the program, summed and changed by the kernel, changed by the program meanwhile, read by the program.

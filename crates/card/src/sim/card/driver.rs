@@ -83,7 +83,7 @@ impl SimCard {
                         "register 0x{address:06x}: the shell does not answer"
                     )));
                 }
-                Stop::Reached | Stop::Noticed => {}
+                Stop::Reached | Stop::Noticed | Stop::Rung => {}
             }
         };
         let back = self.engine.link.register_read_response(answer.at);

@@ -21,16 +21,17 @@ impl SimCard {
     /// Runs until `until`, an event (if `events`), or the answer to a register read. Handles what
     /// happens in the host on the way.
     pub(super) fn run(&mut self, until: Picoseconds, events: bool) -> Result<Stop, CardError> {
+        let bell = self.bell.clone().filter(|_| events);
         loop {
             if events && !self.events.is_empty() {
                 return Ok(Stop::Noticed);
             }
             let host = self.next_host_event().unwrap_or(Picoseconds::MAX);
-            let stop = self.engine.run_until(until.min(host))?;
+            let stop = self.engine.run_until(until.min(host), bell.as_deref())?;
             match stop {
                 Stop::Noticed => self.handle_notices(),
                 Stop::Reached if host <= self.engine.now() => self.host_event()?,
-                Stop::Reached | Stop::Answered | Stop::Idle => return Ok(stop),
+                Stop::Reached | Stop::Answered | Stop::Idle | Stop::Rung => return Ok(stop),
             }
         }
     }

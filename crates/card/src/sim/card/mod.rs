@@ -6,7 +6,7 @@ mod driver;
 mod host;
 mod statistics;
 
-use super::build::{Builder, Progress};
+use super::build::{BuildError, Builder, Progress};
 use super::config::Translator;
 use super::engine::{ClockDomain, Engine, Notice, Parts, Stop};
 use super::kernel_model::build_for_slot;
@@ -26,13 +26,14 @@ use crate::kernel::KernelPackage;
 use crate::memory::HostMemory;
 use crate::registers as reg;
 use crate::stream::{self, StreamId, StreamState, Transfer};
-use crate::{Card, CardDescription, CardError, HostWork, SlotId, Statistics, WorkId};
+use crate::{Card, CardDescription, CardError, HostWork, Preparation, SlotId, Statistics, WorkId};
 use cpu::history::History;
 use designs::{fits, monolithic_design, shell_design};
 use statistics::Counters;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use timing::dram::Controller;
 use timing::host::{Host, HostModel};
 use timing::pcie::PcieLink;
@@ -54,7 +55,7 @@ pub struct SimCard {
     builder: Builder,
     home: PathBuf,
     waves: Option<Waves>,
-    progress: ProgressCallback,
+    progress: Arc<Mutex<ProgressCallback>>,
     engine: Engine,
     host_model: HostModel,
     /// By queue.
@@ -80,6 +81,10 @@ pub struct SimCard {
     register_writes: u64,
     /// Set when the card is broken: everything fails from then on.
     broken: Option<String>,
+    /// Rung by who wants the card's thread back.
+    bell: Option<Arc<AtomicBool>>,
+    /// The last wait ended because of it.
+    rung: bool,
 }
 
 // SAFETY: the pins and instances inside share C++ memory without locks and count their owners
@@ -183,7 +188,7 @@ impl SimCard {
             builder,
             home: options.home,
             waves: options.waves,
-            progress: Box::new(progress),
+            progress: Arc::new(Mutex::new(Box::new(progress))),
             engine,
             host_model: HostModel::new(options.platform.host()),
             commands: (0..config.queues)
@@ -206,6 +211,8 @@ impl SimCard {
             register_reads: 0,
             register_writes: 0,
             broken: None,
+            bell: None,
+            rung: false,
         };
         card.start()?;
         Ok(card)
@@ -246,6 +253,13 @@ impl SimCard {
             None => Ok(()),
         }
     }
+
+    /// Whether a slot can hold the kernel.
+    fn check_fit(&self, kernel: &KernelPackage) -> Result<(), BuildError> {
+        let memory_ports = self.description.memory_ports_per_slot();
+        let pairs = self.description.streams_per_slot;
+        fits(kernel, memory_ports, pairs, self.slices)
+    }
 }
 
 impl Card for SimCard {
@@ -272,16 +286,12 @@ impl Card for SimCard {
                 ))),
             };
         }
-        let memory_ports = self.description.memory_ports_per_slot();
-        fits(
-            kernel,
-            memory_ports,
-            self.description.streams_per_slot,
-            self.slices,
-        )?;
+        self.check_fit(kernel)?;
         let waves = self.waves.as_ref().filter(|waves| waves.kernels);
         let builder = waves.map_or_else(|| self.builder.clone(), |_| self.builder.with_waves());
-        let (built, interface) = build_for_slot(&builder, kernel, &self.home, &mut self.progress)?;
+        let (built, interface) = build_for_slot(&builder, kernel, &self.home, &mut |step| {
+            tell(&self.progress, step);
+        })?;
         let mut instance = Instance::new(&Model::load(&built)?)?;
         if let Some(waves) = waves {
             let what = format!("kernel-{}", slot.0);
@@ -292,6 +302,27 @@ impl Card for SimCard {
         let joined = KernelSlot::new(self.engine.shell(), place, instance, &interface)?;
         let result = self.engine.set_kernel(slot, Some(joined));
         self.note(result)
+    }
+
+    fn preparation(&self, kernel: &KernelPackage) -> Option<Preparation> {
+        // What can be refused at once is refused by `load`, which finds the model in the cache then.
+        let at_once = self.monolithic.is_some() || self.check_fit(kernel).is_err();
+        if at_once || self.broken.is_some() {
+            return None;
+        }
+        let waves = self.waves.as_ref().filter(|waves| waves.kernels);
+        let builder = waves.map_or_else(|| self.builder.clone(), |_| self.builder.with_waves());
+        let (kernel, home) = (kernel.clone(), self.home.clone());
+        let progress = self.progress.clone();
+        Some(Box::new(move || {
+            let mut sink = |step| tell(&progress, step);
+            build_for_slot(&builder, &kernel, &home, &mut sink)?;
+            Ok(())
+        }))
+    }
+
+    fn set_bell(&mut self, bell: Arc<AtomicBool>) {
+        self.bell = Some(bell);
     }
 
     fn read_register(&mut self, address: u32) -> Result<u32, CardError> {
@@ -494,14 +525,19 @@ impl Card for SimCard {
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
         self.check_alive()?;
         if self.events.is_empty() {
-            let result = self.refresh_room();
-            self.note(result)?;
+            // Whoever was only interrupted goes on as if nothing had been.
+            if !std::mem::take(&mut self.rung) {
+                let result = self.refresh_room();
+                self.note(result)?;
+            }
             self.ring_doorbell();
             let until = deadline.unwrap_or(Picoseconds::MAX);
             let result = self.run(until, true);
-            if self.note(result)? == Stop::Idle && self.events.is_empty() {
+            let stop = self.note(result)?;
+            if stop == Stop::Idle && self.events.is_empty() {
                 return Err(CardError::NothingToWaitFor);
             }
+            self.rung = stop == Stop::Rung;
         }
         if let Some(address) = self.engine.bar.failed_write.take() {
             tracing::warn!("write to register 0x{address:06x} was answered with an error");
@@ -521,6 +557,12 @@ impl Card for SimCard {
         let result = self.read_statistics();
         self.note(result)
     }
+}
+
+/// Tells the callback of a user, whose panic is not the next one's.
+fn tell(progress: &Mutex<ProgressCallback>, step: Progress) {
+    let mut callback = progress.lock().unwrap_or_else(PoisonError::into_inner);
+    callback(step);
 }
 
 fn check_address(address: u32) -> Result<(), CardError> {

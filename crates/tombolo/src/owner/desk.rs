@@ -1,0 +1,240 @@
+//! Requests that take their time: each is a task of its own, and the owner's thread goes on with a task when
+//! what it waits for has come.
+//!
+//! A task is an `async` function, so it reads from top to bottom, and the compiler makes its states.
+//! Between two waits it has the [`Owner`] to itself, so what it saw before a wait may be different after:
+//! names are looked up anew. Tasks wait for one of three things: the card ([`Desk::card`]), work beside the
+//! owner's thread ([`Desk::beside`]), or another task ([`Desk::claim`], [`Desk::until`]).
+
+use super::io_thread::told;
+use super::{Aside, Owner};
+use crate::error::Error;
+use card::{CardError, SlotId};
+use pager::{Event, PagerError, RequestId, Success};
+use std::cell::RefCell;
+use std::fs::File;
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use units::Picoseconds;
+
+/// The owner, as tasks see it.
+#[derive(Clone)]
+pub(super) struct Desk(Rc<RefCell<Owner>>);
+
+/// While it lives, a task waits for the card, and virtual time has a reason to pass.
+struct NeedsCard<'a>(&'a Desk);
+
+/// While it lives, time stops at a certain moment, for a task that looks then.
+pub(super) struct Alarm<'a>(&'a Desk, u64);
+
+/// While it lives, no other task changes the state of a slot.
+pub(super) struct Claim<'a>(&'a Desk, SlotId);
+
+/// While it lives, somebody waits for work beside the owner's thread.
+struct OpenAside<'a>(&'a Desk, u64);
+
+impl Drop for OpenAside<'_> {
+    fn drop(&mut self) {
+        self.0.with(|owner| owner.asides.remove(&self.1));
+    }
+}
+
+impl Drop for NeedsCard<'_> {
+    fn drop(&mut self) {
+        self.0.with(|owner| owner.need_card -= 1);
+    }
+}
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        self.0.with(|owner| owner.alarms.remove(&self.1));
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.0.with(|owner| {
+            owner.claimed.remove(&self.1);
+            owner.stirred = true;
+        });
+    }
+}
+
+impl Desk {
+    pub(super) fn new(owner: Owner) -> Self {
+        Self(Rc::new(RefCell::new(owner)))
+    }
+
+    /// The owner, until the next wait.
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Owner) -> T) -> T {
+        act(&mut self.0.borrow_mut())
+    }
+
+    /// Waits, while the card works, until `look` finds something.
+    pub(super) async fn card<T>(
+        &self,
+        mut look: impl FnMut(&mut Owner) -> Result<Option<T>, Error>,
+    ) -> Result<T, Error> {
+        self.with(|owner| owner.need_card += 1);
+        let _needs = NeedsCard(self);
+        poll_fn(|_| {
+            self.with(|owner| match look(owner) {
+                Ok(Some(found)) => Poll::Ready(Ok(found)),
+                Err(error) => Poll::Ready(Err(error)),
+                Ok(None) => match &owner.trouble {
+                    Some(trouble) => Poll::Ready(Err(copy_of(trouble))),
+                    None => Poll::Pending,
+                },
+            })
+        })
+        .await
+    }
+
+    /// Waits until other tasks have come so far.
+    pub(super) async fn until(&self, mut so_far: impl FnMut(&mut Owner) -> bool) {
+        poll_fn(|_| match self.with(&mut so_far) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        })
+        .await;
+    }
+
+    /// Time stops at this moment, whatever else happens.
+    pub(super) fn alarm(&self, at: Picoseconds) -> Alarm<'_> {
+        let id = self.with(|owner| {
+            owner.next_alarm += 1;
+            owner.alarms.insert(owner.next_alarm, at);
+            owner.next_alarm
+        });
+        Alarm(self, id)
+    }
+
+    /// Waits until no other task changes the state of the slot, and keeps others from it.
+    pub(super) async fn claim(&self, slot: SlotId) -> Claim<'_> {
+        self.until(|owner| owner.claimed.insert(slot)).await;
+        Claim(self, slot)
+    }
+
+    /// Asks the pager, and waits for its answer.
+    pub(super) async fn ask(
+        &self,
+        event: impl FnOnce(RequestId) -> Event,
+    ) -> Result<Success, Error> {
+        let request = self.with(|owner| {
+            let request = owner.take_request();
+            owner.tell(event(request)).map(|()| request)
+        })?;
+        self.answer(request).await
+    }
+
+    /// Waits for the pager's answer to something that it was told.
+    pub(super) async fn answer(&self, request: RequestId) -> Result<Success, Error> {
+        let answer = self.card(|owner| Ok(owner.completed.remove(&request)));
+        let answer = answer.await?;
+        self.with(|owner| owner.with_cause(answer))
+    }
+
+    /// Does something on a thread of its own. It costs no virtual time.
+    pub(super) async fn beside(
+        &self,
+        what: &'static str,
+        work: impl FnOnce() -> Result<(), CardError> + Send + 'static,
+    ) -> Result<(), Error> {
+        let id = self.with(|owner| {
+            let id = owner.open_aside();
+            owner.post.beside(
+                what,
+                move || Aside::Worked(id, work().map_err(Error::from)),
+                move |panic| {
+                    let text = format!("a callback or a build panicked: {panic}");
+                    Aside::Worked(id, Err(Error::Internal(text)))
+                },
+            );
+            id
+        });
+        self.aside(id).await
+    }
+
+    /// Puts a file on storage.
+    pub(super) async fn storage(&self, file: &Arc<File>) -> io::Result<()> {
+        let id = self.with(|owner| {
+            let id = owner.open_aside();
+            owner.io.make_durable(id, file.clone());
+            id
+        });
+        match self.aside(id).await {
+            Err(Error::File { source, .. }) => Err(source),
+            Err(other) => Err(io::Error::other(other.to_string())),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    async fn aside(&self, id: u64) -> Result<(), Error> {
+        let _open = OpenAside(self, id);
+        poll_fn(|_| {
+            self.with(|owner| match owner.asides.get_mut(&id) {
+                Some(place) => place.take().map_or(Poll::Pending, Poll::Ready),
+                None => Poll::Ready(Err(Error::Internal("work beside was forgotten".into()))),
+            })
+        })
+        .await
+    }
+}
+
+impl Owner {
+    fn open_aside(&mut self) -> u64 {
+        self.next_aside += 1;
+        self.asides.insert(self.next_aside, None);
+        self.next_aside
+    }
+
+    /// Asks the pager what it answers at once.
+    pub(super) fn ask_now(
+        &mut self,
+        event: impl FnOnce(RequestId) -> Event,
+    ) -> Result<Success, Error> {
+        let request = self.take_request();
+        self.tell(event(request))?;
+        let answer = self.completed.remove(&request);
+        let answer =
+            answer.ok_or_else(|| Error::Internal("the pager did not answer at once".into()))?;
+        self.with_cause(answer)
+    }
+
+    /// A failed request of the pager, with the I/O error behind it if there was one.
+    fn with_cause(&mut self, result: Result<Success, PagerError>) -> Result<Success, Error> {
+        result.map_err(|error| {
+            let cause = match error {
+                PagerError::Io { object, offset, .. } => {
+                    self.write_back_errors.remove(&(object, offset))
+                }
+                _ => None,
+            };
+            cause.unwrap_or(Error::Pager(error))
+        })
+    }
+}
+
+/// What went wrong with the card, for each of those who wait for it.
+fn copy_of(error: &Error) -> Error {
+    match error {
+        Error::Card(CardError::NothingToWaitFor) => CardError::NothingToWaitFor.into(),
+        Error::Card(CardError::Broken(what)) => CardError::Broken(what.clone()).into(),
+        Error::Card(CardError::Bus { address, what }) => CardError::Bus {
+            address: *address,
+            what,
+        }
+        .into(),
+        Error::Card(other) => CardError::Broken(other.to_string()).into(),
+        Error::Internal(what) => Error::Internal(what.clone()),
+        other => Error::Internal(other.to_string()),
+    }
+}
+
+/// The words of a panic, as an error.
+pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+    Error::Internal(format!("the owner's thread panicked: {}", told(panic)))
+}

@@ -1,0 +1,165 @@
+//! What becomes of each request.
+
+use super::desk::Desk;
+use super::files::Range;
+use super::handles::MappedRange;
+use super::Owner;
+use crate::error::Error;
+use crate::link::ClientId;
+use crate::message::{LoadId, Reply, Request};
+use card::SlotId;
+use pager::Event;
+use std::cell::Cell;
+use std::rc::Rc;
+
+impl Desk {
+    /// Serves one request of a client. While `harmless` is set the task may be dropped: it has changed
+    /// nothing so far.
+    pub(super) async fn serve(
+        self,
+        client: ClientId,
+        request: Request,
+        harmless: Rc<Cell<bool>>,
+    ) -> Result<Reply, Error> {
+        self.with(|owner| owner.handles.check_open(client))?;
+        let slot_of = |load: LoadId| self.with(|owner| owner.slot_of(client, load));
+        match request {
+            Request::Describe => self.with(|owner| {
+                Ok(Reply::Description {
+                    card: Box::new(owner.card.description().clone()),
+                    now: owner.card.now(),
+                })
+            }),
+            Request::Report => self.with(|owner| Ok(Reply::Report(Box::new(owner.report()?)))),
+            Request::CreateSpace { placement, limit } => {
+                self.create_space(client, placement, limit).await
+            }
+            Request::DestroySpace { space } => self.destroy_space(client, space).await,
+            Request::Close => self.close(client).await,
+            Request::Load {
+                slot,
+                kernel,
+                space,
+            } => self.load(client, slot, *kernel, space, &harmless).await,
+            Request::Unload { load } => self.close_slot(slot_of(load)?, load).await,
+            Request::Map {
+                space,
+                file,
+                label,
+                offset,
+                bytes,
+                address,
+                read,
+                write,
+                fresh,
+                page_size,
+            } => {
+                let range = Range {
+                    offset,
+                    bytes,
+                    address,
+                    read,
+                    write,
+                    fresh,
+                    page_size,
+                };
+                self.map(client, space, file, label, range).await
+            }
+            Request::Share { space, view } => self.share(client, space, view).await,
+            Request::Free { mapping } => self.free(client, mapping).await,
+            Request::Unmap { mapping } => {
+                let range = self.with(|owner| {
+                    let range = owner.handles.mapping(client, mapping)?;
+                    owner.handles.end_mapping(mapping);
+                    Ok::<MappedRange, Error>(range)
+                })?;
+                self.unmap(range.asid, range.address, range.bytes).await?;
+                Ok(Reply::Done)
+            }
+            Request::Sync { mapping } => {
+                let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
+                self.sync(range).await?;
+                Ok(Reply::Done)
+            }
+            Request::Prefetch { mapping } => self.with(|owner| {
+                let range = owner.handles.mapping(client, mapping)?;
+                owner.tell(Event::Prefetch {
+                    asid: range.asid,
+                    address: range.address,
+                    bytes: range.bytes,
+                })?;
+                Ok(Reply::Done)
+            }),
+            Request::SetArgument {
+                load,
+                offset,
+                words,
+            } => self.with(|owner| {
+                owner.set_argument(owner.slot_of(client, load)?, offset, &words)?;
+                Ok(Reply::Done)
+            }),
+            Request::WriteRegisters {
+                load,
+                offset,
+                words,
+            } => self.with(|owner| {
+                owner.write_raw_registers(owner.slot_of(client, load)?, offset, &words)?;
+                Ok(Reply::Done)
+            }),
+            Request::ReadRegister { load, offset } => self.with(|owner| {
+                let slot = owner.slot_of(client, load)?;
+                owner.read_register(slot, offset).map(Reply::Register)
+            }),
+            Request::Start { load } => {
+                let _claim = self.claim(slot_of(load)?).await;
+                // It may have been closed meanwhile.
+                let slot = slot_of(load)?;
+                self.with(|owner| owner.start(slot)).map(|()| Reply::Done)
+            }
+            Request::Poll { load, slice } => self.poll(slot_of(load)?, load, slice).await,
+            Request::Await {
+                load,
+                signal,
+                slice,
+            } => self.await_signal(client, load, signal, slice).await,
+            Request::PollAny { loads, slice } => {
+                let slots = loads.into_iter().map(|load| Ok((slot_of(load)?, load)));
+                let slots: Vec<(SlotId, LoadId)> = slots.collect::<Result<_, Error>>()?;
+                self.poll_any(&slots, slice).await.map(Reply::Any)
+            }
+            Request::Expire { load } => self.expire(slot_of(load)?, load).await,
+            Request::Stop { load } => {
+                let slot = slot_of(load)?;
+                let _claim = self.claim(slot).await;
+                match slot_of(load) {
+                    Ok(slot) => self.rest(slot).await.map(|()| Reply::Done),
+                    // Whoever ended it has stopped it.
+                    Err(_) => Ok(Reply::Done),
+                }
+            }
+            Request::Stream(request) => self.stream(client, request).await,
+            Request::BeginAccess { access } => {
+                self.with(|owner| owner.begin_access(access).map(Reply::Access))
+            }
+            Request::EndAccess { id, deadline } => self.end_access(id, deadline).await,
+            Request::RecordLines { history } => self.with(|owner| {
+                owner.card.record_lines(*history)?;
+                Ok(Reply::Done)
+            }),
+            Request::LineHistory => {
+                let history = self.with(|owner| owner.card.line_history());
+                Ok(Reply::History(Box::new(history)))
+            }
+            Request::SetHomePatience { cycles } => {
+                self.with(|owner| owner.set_patience(cycles).map(|()| Reply::Done))
+            }
+        }
+    }
+}
+
+impl Owner {
+    /// The slot that a kernel's name stands for.
+    pub(super) fn slot_of(&self, client: ClientId, load: LoadId) -> Result<SlotId, Error> {
+        self.handles.slot(client, load)
+    }
+}

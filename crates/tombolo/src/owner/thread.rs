@@ -1,0 +1,526 @@
+//! The owner's thread: takes messages, goes on with tasks, lets the card work.
+//!
+//! It never waits for one client: tasks wait, the thread goes round. A round takes what has come, begins the
+//! calls that may begin, goes on with every task that finds what it waited for, and then lets the card work
+//! until it tells something or somebody rings. When virtual time may pass is the one decision here
+//! ([`Desk::clock_may_run`]).
+
+use super::desk::{panicked, Desk};
+use super::inbox::Inbox;
+use super::io_thread::Post;
+use super::{Aside, ClockMode, Owner, OwnerOptions};
+use crate::error::Error;
+use crate::io::FileIo;
+use crate::link::{Bell, Call, ClientId, Message, OwnerThread, TicketId};
+use crate::message::{LoadId, Reply, Request};
+use crate::participants::{Caller, Guest, Participants};
+use crate::trap::Trapped;
+use card::{Card, CardError};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+use units::Picoseconds;
+
+/// How often the thread looks whether those whom the clock waits for are asleep.
+const LOOK: Duration = Duration::from_millis(100);
+/// So long they may sleep.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// In free mode, virtual time between two looks at what nobody waits for.
+const FREE_SLICE: Picoseconds = Picoseconds::from_micros(100);
+
+/// Takes a card and starts the thread that owns it.
+pub(crate) fn start(
+    mut card: Box<dyn Card>,
+    io: Box<dyn FileIo>,
+    options: OwnerOptions,
+) -> Result<Arc<OwnerThread>, Error> {
+    let (sender, inbox) = channel();
+    let bell = Bell::default();
+    card.set_bell(bell.clone());
+    let post = Post {
+        sender: sender.clone(),
+        bell: (options.clock == ClockMode::Free).then(|| bell.clone()),
+    };
+    let owner = Owner::new(card, io, options, post, Inbox::new(inbox))?;
+    let rings = bell.clone();
+    let thread = thread::Builder::new()
+        .name("tombolo-owner".to_owned())
+        .spawn(move || run(owner, &rings))
+        .map_err(|source| Error::File {
+            path: "/proc/self/task".into(),
+            what: "starting the owner's thread",
+            source,
+        })?;
+    Ok(OwnerThread::new(sender, bell, thread))
+}
+
+fn run(owner: Owner, bell: &Bell) {
+    let mut rounds = Rounds {
+        desk: Desk::new(owner),
+        participants: Participants::default(),
+        held: BTreeMap::new(),
+        tasks: BTreeMap::new(),
+        next_task: 0,
+        finished: Vec::new(),
+        stop: false,
+    };
+    loop {
+        let round = catch_unwind(AssertUnwindSafe(|| rounds.round(bell)));
+        match round {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(panic) => {
+                // What a task has left half done cannot be trusted; every call from now on says so.
+                let error = panicked(&*panic);
+                tracing::error!(%error, "no call works any more");
+                let waiting = rounds.tasks.into_values().filter_map(|task| task.answer);
+                let held = rounds.held.into_values().filter_map(Held::answer);
+                for answer in waiting.chain(held) {
+                    let _ = answer.send(Err(panicked(&*panic)));
+                }
+                return;
+            }
+        }
+    }
+}
+
+type Work = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
+
+/// A request under way.
+struct Task {
+    ticket: Option<TicketId>,
+    work: Work,
+    answer: Option<Sender<Result<Reply, Error>>>,
+    caller: Option<Caller>,
+    /// It may be dropped: it has changed nothing.
+    harmless: Rc<Cell<bool>>,
+    /// It waits for this kernel, which is stopped if nobody waits any more.
+    waits_for: Option<(ClientId, LoadId)>,
+}
+
+/// What participants do while the others still compute.
+enum Held {
+    Call(Call),
+    Trap(Trapped, Guest),
+}
+
+impl Held {
+    fn answer(self) -> Option<Sender<Result<Reply, Error>>> {
+        match self {
+            Self::Call(call) => Some(call.answer),
+            Self::Trap(..) => None,
+        }
+    }
+
+    fn is(&self, ticket: TicketId) -> bool {
+        matches!(self, Self::Call(call) if call.ticket == ticket)
+    }
+}
+
+struct Rounds {
+    desk: Desk,
+    participants: Participants,
+    /// Calls of participants that wait until all of them have called.
+    held: BTreeMap<(u64, u64), Held>,
+    /// In the order in which they began, which tickets do not have: threads take them as they come.
+    tasks: BTreeMap<u64, Task>,
+    next_task: u64,
+    /// Results of work beside this thread that wait for the others, so that tasks go on in their order.
+    finished: Vec<Aside>,
+    stop: bool,
+}
+
+impl Rounds {
+    /// Goes round once; false when the thread is to end.
+    fn round(&mut self, bell: &Bell) -> bool {
+        bell.store(false, Ordering::Release);
+        while let Ok(message) = self.desk.with(|owner| owner.inbox.take()) {
+            self.take(message);
+        }
+        if !self.finished.is_empty() {
+            self.hand_out();
+        }
+        self.begin_held();
+        self.go_on();
+        self.settle();
+        if self.stop && self.tasks.is_empty() {
+            return false;
+        }
+        if self.desk.with(|owner| !owner.events.is_empty()) {
+            let handled = self.desk.with(Owner::handle_events);
+            match handled {
+                Ok(true) => return true,
+                // The bytes of a file are awaited.
+                Ok(false) => {}
+                Err(error) => {
+                    self.fail(error);
+                    return true;
+                }
+            }
+        } else if self.clock_may_run() {
+            if let Some(deadline) = self.desk.with(|owner| owner.next_stop()) {
+                match self.desk.with(|owner| owner.turn(deadline)) {
+                    // The bytes of a file are awaited, and the card has nothing else to do.
+                    Err(Error::Card(CardError::NothingToWaitFor))
+                        if self.desk.with(|owner| !owner.late.is_empty()) => {}
+                    Err(error) => {
+                        self.fail(error);
+                        return true;
+                    }
+                    Ok(()) => return true,
+                }
+            }
+        }
+        // What is held may begin now.
+        if self.may_begin() && !self.held.is_empty() {
+            return true;
+        }
+        match self.block() {
+            Ok(message) => self.take(message),
+            Err(RecvTimeoutError::Timeout) => self.look_for_sleepers(),
+            // A client's last handle says so first; without clients nothing is left to do.
+            Err(RecvTimeoutError::Disconnected) => self.stop = true,
+        }
+        true
+    }
+
+    fn block(&self) -> Result<Message, RecvTimeoutError> {
+        let stands = self.somebody_waits() && !self.participants.all_wait();
+        let limit = stands.then_some(LOOK);
+        self.desk.with(|owner| owner.inbox.wait(limit))
+    }
+
+    fn somebody_waits(&self) -> bool {
+        !self.held.is_empty() || !self.tasks.is_empty()
+    }
+
+    fn is_lockstep(&self) -> bool {
+        let clock = self.desk.with(|owner| owner.options.clock);
+        clock == ClockMode::Lockstep
+    }
+
+    /// Whether virtual time may pass now. In lockstep: while every participant waits, and nothing is done
+    /// beside that takes none of it.
+    fn clock_may_run(&self) -> bool {
+        !self.is_lockstep()
+            || self.stop
+            || self.participants.all_wait() && self.desk.with(|owner| owner.open_asides()) == 0
+    }
+
+    /// Whether the calls of participants may begin: all of them have called, and nothing that was begun
+    /// before goes on by itself.
+    fn may_begin(&self) -> bool {
+        self.clock_may_run() && self.desk.with(|owner| owner.events.is_empty())
+    }
+
+    /// Threads whose traps have ended compute again.
+    fn settle(&mut self) {
+        let released = self
+            .desk
+            .with(|owner| std::mem::take(&mut owner.memories.released));
+        for guest in released {
+            self.participants.computes(guest.participant);
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        // Before it is known what they do next.
+        self.settle();
+        match message {
+            Message::Trap(trap) => self.trapped(trap),
+            Message::Begin(call) => self.arrived(call),
+            Message::Cancel(ticket) => self.cancel(ticket),
+            Message::ClientEnded(client) => self.own(client, Request::Close),
+            Message::Participant(change) => {
+                let participant = change.participant();
+                self.desk.with(|owner| owner.memories.heard(participant));
+                self.participants.change(change);
+            }
+            Message::Aside(aside) => {
+                self.finished.push(aside);
+                self.hand_out();
+            }
+            Message::Stop => {
+                self.stop = true;
+                // What can only end after minutes is not waited for.
+                self.tasks.retain(|_, task| !task.harmless.get());
+            }
+        }
+    }
+
+    /// Hands out results of work beside this thread. With participants, those that tasks wait for are kept
+    /// until all are there: which is done first is up to the machine.
+    fn hand_out(&mut self) {
+        let open = self.desk.with(|owner| owner.open_asides());
+        let in_order = self.is_lockstep() && !self.participants.is_empty();
+        let tasks = |aside: &&Aside| !matches!(aside, Aside::Moved(..));
+        let there = self.finished.iter().filter(tasks).count();
+        for aside in std::mem::take(&mut self.finished) {
+            if in_order && there < open && tasks(&&aside) {
+                self.finished.push(aside);
+            } else if let Err(error) = self.desk.with(|owner| owner.aside_done(aside)) {
+                self.fail(error);
+            }
+        }
+    }
+
+    /// A participant waits; false if it does not count any more.
+    fn waits(&mut self, participant: u64) -> bool {
+        self.desk.with(|owner| owner.memories.heard(participant));
+        self.participants.waits(participant)
+    }
+
+    fn arrived(&mut self, mut call: Call) {
+        let counts = call.caller.is_some_and(|who| self.waits(who.participant));
+        if !counts {
+            call.caller = None;
+        }
+        match call.caller {
+            Some(caller) if self.is_lockstep() => {
+                let place = (caller.participant, caller.sequence);
+                self.held.insert(place, Held::Call(call));
+            }
+            _ => self.begin(call),
+        }
+    }
+
+    /// A thread waits for a page of shared memory.
+    fn trapped(&mut self, trap: Trapped) {
+        let participant = self.participants.of_thread(trap.thread);
+        let Some(participant) = participant.filter(|_| self.is_lockstep()) else {
+            return self.begin_trap(trap, None);
+        };
+        self.waits(participant);
+        let guest = Guest {
+            participant,
+            thread: trap.thread,
+        };
+        // A thread does one thing at a time, so nothing else of it is here.
+        let place = (participant, u64::MAX);
+        self.held.insert(place, Held::Trap(trap, guest));
+    }
+
+    fn begin_trap(&mut self, trap: Trapped, guest: Option<Guest>) {
+        let desk = self.desk.clone();
+        let work = async move {
+            let Trapped {
+                address,
+                write,
+                ticket,
+                ..
+            } = trap;
+            if let Err(error) = desk.trap(address, write, ticket, guest).await {
+                tracing::error!(%error, address, write, "an access to shared memory could not be served");
+            }
+            Ok(Reply::Done)
+        };
+        self.begin_own(Box::pin(work));
+    }
+
+    /// Begins the calls of participants, in their order and not as they arrived.
+    fn begin_held(&mut self) {
+        if self.held.is_empty() || !self.may_begin() {
+            return;
+        }
+        for held in std::mem::take(&mut self.held).into_values() {
+            match held {
+                Held::Call(call) => self.begin(call),
+                Held::Trap(trap, guest) => self.begin_trap(trap, Some(guest)),
+            }
+        }
+    }
+
+    fn begin(&mut self, call: Call) {
+        let now = self.desk.with(|owner| owner.card.now());
+        tracing::debug!(
+            target: "tombolo::arrivals",
+            time = now.get(),
+            client = call.client.0,
+            ticket = call.ticket.0,
+            request = ?call.request,
+        );
+        let waits_for = match &call.request {
+            Request::Poll { load, .. } => Some((call.client, *load)),
+            _ => None,
+        };
+        let harmless = Rc::new(Cell::new(false));
+        let desk = self.desk.clone();
+        let work = desk.serve(call.client, call.request, harmless.clone());
+        let task = Task {
+            ticket: Some(call.ticket),
+            work: Box::pin(work),
+            answer: Some(call.answer),
+            caller: call.caller,
+            harmless,
+            waits_for,
+        };
+        self.next_task += 1;
+        self.step(self.next_task, task);
+    }
+
+    /// Begins something that nobody waits for.
+    fn own(&mut self, client: ClientId, request: Request) {
+        let desk = self.desk.clone();
+        self.begin_own(Box::pin(desk.serve(client, request, Rc::default())));
+    }
+
+    fn begin_own(&mut self, work: Work) {
+        let task = Task {
+            ticket: None,
+            work,
+            answer: None,
+            caller: None,
+            harmless: Rc::default(),
+            waits_for: None,
+        };
+        self.next_task += 1;
+        self.step(self.next_task, task);
+    }
+
+    /// Goes on with a task until it waits or is over.
+    fn step(&mut self, number: u64, mut task: Task) {
+        let mut context = Context::from_waker(Waker::noop());
+        match task.work.as_mut().poll(&mut context) {
+            Poll::Pending => drop(self.tasks.insert(number, task)),
+            Poll::Ready(result) => {
+                if let Some(caller) = task.caller {
+                    self.participants.computes(caller.participant);
+                }
+                match (task.answer, result) {
+                    // Who has ended meanwhile wants no answer.
+                    (Some(answer), result) => drop(answer.send(result)),
+                    (None, Ok(_) | Err(Error::Gone { .. })) => {}
+                    (None, Err(error)) => {
+                        tracing::error!(%error, "after its client: some written bytes may be lost");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes on with every task, as long as one of them makes a difference to others.
+    fn go_on(&mut self) {
+        while self.desk.with(|owner| std::mem::take(&mut owner.stirred)) {
+            let numbers: Vec<u64> = self.tasks.keys().copied().collect();
+            for number in numbers {
+                if let Some(task) = self.tasks.remove(&number) {
+                    self.step(number, task);
+                }
+            }
+        }
+        self.desk.with(|owner| owner.trouble = None);
+    }
+
+    /// Something went wrong with the card: everybody who waits for it is told.
+    fn fail(&mut self, error: Error) {
+        let nobody = self.desk.with(|owner| {
+            let nobody = owner.need_card == 0;
+            owner.broken |= matches!(error, Error::Card(CardError::Broken(_)));
+            owner.stirred = true;
+            if nobody {
+                tracing::error!(%error, "the card failed while nobody waited for it");
+            }
+            owner.trouble = Some(error);
+            nobody
+        });
+        if !nobody {
+            self.go_on();
+        }
+    }
+
+    /// Nobody waits for a call any more.
+    fn cancel(&mut self, ticket: TicketId) {
+        let held = self.held.iter().find(|(_, held)| held.is(ticket));
+        if let Some(place) = held.map(|(place, _)| *place) {
+            if let Some(Held::Call(Call {
+                caller: Some(caller),
+                ..
+            })) = self.held.remove(&place)
+            {
+                self.participants.computes(caller.participant);
+            }
+            return;
+        }
+        let mut tasks = self.tasks.iter();
+        let found = tasks.find(|(_, task)| task.ticket == Some(ticket));
+        let Some(number) = found.map(|(number, _)| *number) else {
+            return;
+        };
+        let Some(mut task) = self.tasks.remove(&number) else {
+            return;
+        };
+        if let Some(caller) = task.caller.take() {
+            self.participants.computes(caller.participant);
+        }
+        task.answer = None;
+        let waits_for = task.waits_for;
+        if !task.harmless.get() {
+            match waits_for {
+                Some(_) => drop(task),
+                None => drop(self.tasks.insert(number, task)),
+            }
+        }
+        if let Some((client, load)) = waits_for {
+            self.own(client, Request::Stop { load });
+        }
+    }
+
+    /// Those whom the clock waits for may wait for something else.
+    fn look_for_sleepers(&mut self) {
+        let Some(sleeper) = self.participants.sleeper(PATIENCE) else {
+            return;
+        };
+        let stalled = || Error::Stalled {
+            thread: sleeper.thread.clone(),
+            call: sleeper.call.clone(),
+        };
+        tracing::warn!(error = %stalled(), "calls are given up");
+        for (place, held) in std::mem::take(&mut self.held) {
+            match held {
+                Held::Call(call) => {
+                    if let Some(caller) = call.caller {
+                        self.participants.computes(caller.participant);
+                    }
+                    let _ = call.answer.send(Err(stalled()));
+                }
+                // Nobody can tell a thread that reads memory. It waits on.
+                Held::Trap(..) => drop(self.held.insert(place, held)),
+            }
+        }
+        for task in self.tasks.values_mut() {
+            if let Some(caller) = task.caller.take() {
+                self.participants.computes(caller.participant);
+            }
+            if let Some(answer) = task.answer.take() {
+                let _ = answer.send(Err(stalled()));
+            }
+        }
+    }
+}
+
+impl Owner {
+    /// Until when the card may work; `None` if nobody needs it to.
+    fn next_stop(&mut self) -> Option<Option<Picoseconds>> {
+        if self.need_card > 0 {
+            return Some(self.alarms.values().min().copied());
+        }
+        let busy =
+            self.options.clock == ClockMode::Free && !self.broken && !self.card.is_quiescent();
+        busy.then(|| Some(self.card.now() + FREE_SLICE))
+    }
+
+    /// What is done beside this thread and is not over.
+    fn open_asides(&self) -> usize {
+        let asides = self.asides.values();
+        asides.filter(|result| result.is_none()).count()
+    }
+}

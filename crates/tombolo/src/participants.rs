@@ -1,0 +1,337 @@
+//! Host threads that count: virtual time passes only while each of them waits in a call.
+//!
+//! A program of one thread needs none of this: time passes only inside its calls. With several threads,
+//! which call reaches the owner first is up to the scheduler of the machine. Registered threads take turns
+//! in an order that does not depend on it: the clock stands until each of them is in a call (or
+//! [outside](crate::Card::outside)), and their calls are then begun by the number of the participant, and
+//! each one's in their order. So the same program gives the same report on any machine, under any load.
+
+use crate::error::Error;
+use crate::link::Link;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::marker::PhantomData;
+use std::time::{Duration, Instant};
+
+/// Who calls, among the threads that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Caller {
+    pub(crate) participant: u64,
+    pub(crate) sequence: u64,
+}
+
+/// A participant whose access to shared memory was trapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Guest {
+    pub(crate) participant: u64,
+    /// Its thread's number in the system.
+    pub(crate) thread: u64,
+}
+
+/// What the owner is told of participants.
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// There is one more.
+    Joined(u64),
+    /// This thread is it: its number in the system.
+    Entered(u64, u64),
+    /// It counts no more.
+    Left(u64),
+    /// It is busy elsewhere, and the clock need not wait for it.
+    Outside(u64),
+    /// It is back.
+    Inside(u64),
+}
+
+impl Change {
+    /// Whom it is about.
+    pub(crate) fn participant(&self) -> u64 {
+        match self {
+            Self::Joined(number)
+            | Self::Entered(number, _)
+            | Self::Left(number)
+            | Self::Outside(number)
+            | Self::Inside(number) => *number,
+        }
+    }
+}
+
+/// A place for a host thread that counts, made by [`Card::participant`](crate::Card::participant).
+///
+/// It counts from the moment it is made, so make the places of all threads before any of them starts, in an
+/// order that is always the same, and give each thread its own. It ends when it is dropped.
+#[derive(Debug)]
+pub struct Participant {
+    link: Link,
+    number: u64,
+}
+
+/// The thread that called [`Participant::enter`] counts until this is dropped.
+#[derive(Debug)]
+pub struct Present {
+    participant: Participant,
+    /// It belongs to its thread.
+    _thread: PhantomData<*const ()>,
+}
+
+struct Seat {
+    link: Link,
+    number: u64,
+    sequence: u64,
+}
+
+thread_local! {
+    static SEATS: RefCell<Vec<Seat>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The thread's next call of this owner, if the thread counts.
+pub(crate) fn caller(link: &Link) -> Option<Caller> {
+    SEATS.with_borrow_mut(|seats| {
+        let seat = seats.iter_mut().rev().find(|seat| seat.link.is(link))?;
+        seat.sequence += 1;
+        Some(Caller {
+            participant: seat.number,
+            sequence: seat.sequence,
+        })
+    })
+}
+
+/// Runs something that waits for other threads, or for the world; the clock does not wait meanwhile.
+pub(crate) fn outside<T>(link: &Link, work: impl FnOnce() -> T) -> Result<T, Error> {
+    struct Back<'a>(&'a Link, u64);
+    impl Drop for Back<'_> {
+        fn drop(&mut self) {
+            // An owner that has ended needs no word.
+            let _ = self.0.change(Change::Inside(self.1));
+        }
+    }
+    let number = SEATS.with_borrow(|seats| {
+        let seat = seats.iter().rev().find(|seat| seat.link.is(link));
+        seat.map(|seat| seat.number)
+    });
+    let Some(number) = number else {
+        return Ok(work());
+    };
+    link.change(Change::Outside(number))?;
+    let _back = Back(link, number);
+    Ok(work())
+}
+
+impl Participant {
+    pub(crate) fn new(link: Link) -> Result<Self, Error> {
+        let number = link.next_participant();
+        link.change(Change::Joined(number))?;
+        Ok(Self { link, number })
+    }
+
+    /// From now on the calls of this thread are the participant's.
+    ///
+    /// # Errors
+    /// The owner has ended; `/proc` does not say which thread this is.
+    pub fn enter(self) -> Result<Present, Error> {
+        let this = fs::read_link("/proc/thread-self").map_err(|source| Error::File {
+            path: "/proc/thread-self".into(),
+            what: "looking for the number of this thread",
+            source,
+        })?;
+        let thread = this
+            .file_name()
+            .and_then(|name| name.to_str()?.parse().ok());
+        let thread = thread.ok_or_else(|| Error::Internal("a thread without a number".into()))?;
+        self.link.change(Change::Entered(self.number, thread))?;
+        SEATS.with_borrow_mut(|seats| {
+            seats.push(Seat {
+                link: self.link.clone(),
+                number: self.number,
+                sequence: 0,
+            });
+        });
+        Ok(Present {
+            participant: self,
+            _thread: PhantomData,
+        })
+    }
+}
+
+impl Drop for Participant {
+    fn drop(&mut self) {
+        // An owner that has ended needs no word.
+        let _ = self.link.change(Change::Left(self.number));
+    }
+}
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        let Participant { link, number } = &self.participant;
+        // What is taken out is dropped after the borrow.
+        let gone = SEATS.with_borrow_mut(|seats| {
+            let found = seats
+                .iter()
+                .position(|seat| seat.number == *number && seat.link.is(link));
+            found.map(|place| seats.remove(place))
+        });
+        drop(gone);
+    }
+}
+
+/// What a participant is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Computing,
+    Waiting,
+    Outside,
+}
+
+#[derive(Debug)]
+struct Record {
+    state: State,
+    thread: Option<u64>,
+}
+
+/// The owner's side: who counts, and who lets the clock stand.
+#[derive(Debug, Default)]
+pub(crate) struct Participants {
+    all: BTreeMap<u64, Record>,
+    /// Since when nobody who computes has been seen awake.
+    asleep_since: Option<Instant>,
+}
+
+/// A participant sleeps, and virtual time waits for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sleeper {
+    pub(crate) thread: String,
+    pub(crate) call: String,
+}
+
+impl Participants {
+    pub(crate) fn change(&mut self, change: Change) {
+        self.asleep_since = None;
+        match change {
+            Change::Joined(number) => {
+                let (state, thread) = (State::Computing, None);
+                self.all.insert(number, Record { state, thread });
+            }
+            Change::Entered(number, thread) => {
+                if let Some(record) = self.all.get_mut(&number) {
+                    record.thread = Some(thread);
+                }
+            }
+            Change::Left(number) => {
+                self.all.remove(&number);
+            }
+            Change::Outside(number) => self.set(number, State::Outside),
+            Change::Inside(number) => self.set(number, State::Computing),
+        }
+    }
+
+    fn set(&mut self, number: u64, state: State) {
+        self.asleep_since = None;
+        if let Some(record) = self.all.get_mut(&number) {
+            record.state = state;
+        }
+    }
+
+    /// A participant waits; false if it does not count any more.
+    pub(crate) fn waits(&mut self, participant: u64) -> bool {
+        self.set(participant, State::Waiting);
+        self.all.contains_key(&participant)
+    }
+
+    /// What it waited for is there: it computes again.
+    pub(crate) fn computes(&mut self, participant: u64) {
+        self.set(participant, State::Computing);
+    }
+
+    /// The participant that a thread is.
+    pub(crate) fn of_thread(&self, thread: u64) -> Option<u64> {
+        let mut all = self.all.iter();
+        let found = all.find(|(_, record)| record.thread == Some(thread));
+        found.map(|(number, _)| *number)
+    }
+
+    /// Nobody counts.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Nobody who counts computes.
+    pub(crate) fn all_wait(&self) -> bool {
+        let mut all = self.all.values();
+        all.all(|record| record.state != State::Computing)
+    }
+
+    /// Looks at those that compute: the first, if all of them have been asleep in the system for so long.
+    pub(crate) fn sleeper(&mut self, patience: Duration) -> Option<Sleeper> {
+        let computing = self.all.iter().filter(|(_, r)| r.state == State::Computing);
+        let looks: Vec<_> = computing
+            .map(|(number, record)| look(*number, record.thread))
+            .collect();
+        let first = looks.first()?.clone();
+        if looks.iter().any(Option::is_none) {
+            self.asleep_since = None;
+            return None;
+        }
+        let since = *self.asleep_since.get_or_insert_with(Instant::now);
+        if since.elapsed() < patience {
+            return None;
+        }
+        self.asleep_since = None;
+        first
+    }
+}
+
+/// Whether a participant's thread sleeps in the system, or has ended.
+pub(crate) fn is_asleep(guest: Guest) -> bool {
+    look(guest.participant, Some(guest.thread)).is_some()
+}
+
+/// What a thread sleeps in; `None` if it is awake.
+fn look(number: u64, thread: Option<u64>) -> Option<Sleeper> {
+    let Some(thread) = thread else {
+        return Some(Sleeper {
+            thread: format!("participant {number}, which no thread has entered,"),
+            call: "is not there yet".to_owned(),
+        });
+    };
+    let task = format!("/proc/self/task/{thread}");
+    let Ok(stat) = fs::read_to_string(format!("{task}/stat")) else {
+        return Some(Sleeper {
+            thread: format!("thread {thread} (participant {number})"),
+            call: "has ended without leaving".to_owned(),
+        });
+    };
+    // PID (NAME) STATE …; the name may have anything in it.
+    let (name, rest) = stat.rsplit_once(')')?;
+    if !rest.trim_start().starts_with('S') {
+        return None;
+    }
+    let name = name.split_once('(').map_or("", |(_, name)| name);
+    let call = fs::read_to_string(format!("{task}/syscall")).unwrap_or_default();
+    let call = call.split_whitespace().next().unwrap_or("unknown");
+    Some(Sleeper {
+        thread: format!("thread {thread} `{name}` (participant {number})"),
+        call: format!("sleeps in system call {call}{}", call_name(call)),
+    })
+}
+
+/// Names of the calls in which threads wait for each other (x86-64).
+fn call_name(number: &str) -> &'static str {
+    if !cfg!(target_arch = "x86_64") {
+        return "";
+    }
+    match number {
+        "0" => " (read)",
+        "1" => " (write)",
+        "7" => " (poll)",
+        "23" => " (select)",
+        "35" => " (nanosleep)",
+        "43" | "288" => " (accept)",
+        "45" => " (recvfrom)",
+        "61" => " (wait4)",
+        "202" => " (futex: a lock, a channel or a join)",
+        "230" => " (clock_nanosleep)",
+        "232" | "281" => " (epoll_wait)",
+        _ => "",
+    }
+}
