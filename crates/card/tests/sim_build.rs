@@ -12,6 +12,7 @@ fn design(folder: &Path, text: &str) -> Design {
         clock: "ap_clk".into(),
         file_sets: vec![FileSet::new(folder, vec!["tiny.sv".into()])],
         defines: Vec::new(),
+        sleeping: Vec::new(),
         generated: None,
     }
 }

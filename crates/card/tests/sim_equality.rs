@@ -54,6 +54,17 @@ fn the_model_that_users_run_has_the_results_of_the_asserting_one() {
     assert!(asserting.1 == fast.1);
 }
 
+/// Blocks of the model that users run sleep: a pin that differs from the asserting model's would break the
+/// card at that edge.
+#[test]
+fn blocks_that_sleep_change_no_pin() {
+    let mut watched = options();
+    watched.asserting = false;
+    watched.witness = true;
+    let with = results(watched);
+    assert_eq!(with.0, results(options()).0);
+}
+
 /// The same of a kernel whose outputs follow its inputs within the cycle.
 fn results_of_through(options: SimOptions) -> (Picoseconds, Statistics) {
     const PAGES: usize = 40;

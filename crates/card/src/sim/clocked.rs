@@ -28,6 +28,8 @@ pub(crate) struct Clocked {
     snapshot: Vec<u8>,
     /// Edges that were evaluated.
     pub(crate) evaluated: u64,
+    /// Another model of the same RTL, which gets the same inputs and must have the same outputs.
+    witness: Option<Instance>,
 }
 
 impl Clocked {
@@ -44,7 +46,13 @@ impl Clocked {
             first_wait,
             snapshot: vec![0; bytes],
             evaluated: 0,
+            witness: None,
         }
+    }
+
+    /// Runs another model of the same RTL beside this one. The first difference of outputs ends the run.
+    pub(crate) fn with_witness(self, witness: Option<Instance>) -> Self {
+        Self { witness, ..self }
     }
 
     pub(crate) fn instance(&self) -> &Instance {
@@ -90,11 +98,38 @@ impl Clocked {
         } else {
             self.quiet += 1;
             if self.quiet > self.wait && self.skippable {
-                return self.compare_over_edge(now);
+                self.compare_over_edge(now)?;
+                return self.ask_witness(now);
             }
         }
         self.evaluated += 1;
-        self.instance.edge(now)
+        self.instance.edge(now)?;
+        self.ask_witness(now)
+    }
+
+    /// The same edge in the other model.
+    #[inline]
+    fn ask_witness(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
+        match &mut self.witness {
+            None => Ok(()),
+            Some(witness) => {
+                witness.edge(now)?;
+                Self::compare(&self.instance, witness, now)
+            }
+        }
+    }
+
+    fn compare(
+        instance: &Instance,
+        witness: &Instance,
+        now: Picoseconds,
+    ) -> Result<(), ModelFailure> {
+        match instance.different_output(witness) {
+            None => Ok(()),
+            Some(port) => Err(ModelFailure {
+                reason: format!("at {now}, `{port}` is not what the asserting model has there"),
+            }),
+        }
     }
 
     fn compare_over_edge(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
@@ -112,6 +147,10 @@ impl Clocked {
     /// The first evaluation.
     pub(crate) fn start(&mut self) -> Result<(), ModelFailure> {
         self.unsettled = false;
+        if let Some(witness) = &mut self.witness {
+            witness.copy_inputs(&self.instance);
+            witness.start()?;
+        }
         self.instance.start()
     }
 
@@ -122,6 +161,12 @@ impl Clocked {
             return Ok(());
         }
         self.unsettled = false;
-        self.instance.settle(now)
+        self.instance.settle(now)?;
+        if let Some(witness) = &mut self.witness {
+            witness.copy_inputs(&self.instance);
+            witness.settle(now)?;
+            Self::compare(&self.instance, witness, now)?;
+        }
+        Ok(())
     }
 }

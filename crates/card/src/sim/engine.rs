@@ -100,6 +100,8 @@ pub(crate) struct Engine {
 pub(crate) struct Parts {
     pub(crate) clock: ClockDomain,
     pub(crate) shell: Instance,
+    /// Another model of the shell, to be compared edge by edge.
+    pub(crate) witness: Option<Instance>,
     pub(crate) slots: u32,
     pub(crate) ports_per_slot: u32,
     pub(crate) pairs_per_slot: u32,
@@ -180,7 +182,7 @@ impl Engine {
             seeks_activity: parts.seeks_activity,
             host: HostPort::new(&shell)?,
             bar: BarPort::new(&shell)?,
-            shell: Clocked::new(shell),
+            shell: Clocked::new(shell).with_witness(parts.witness),
             link: parts.link,
             map: AddressMap::default(),
             notices: Vec::with_capacity(16),

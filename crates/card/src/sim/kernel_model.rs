@@ -15,6 +15,7 @@ pub(crate) fn kernel_design(kernel: &KernelPackage) -> Result<Design, BuildError
         clock: CLOCK.to_owned(),
         file_sets: vec![kernel_file_set(kernel)?],
         defines: Vec::new(),
+        sleeping: Vec::new(),
         generated: None,
     })
 }

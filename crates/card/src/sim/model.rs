@@ -448,6 +448,36 @@ impl Instance {
         })
     }
 
+    /// The bytes of a port.
+    fn bytes_of(&self, index: usize) -> &[u8] {
+        let (start, bytes) = self.ports[index];
+        // SAFETY: the port has so many bytes, which live as long as the instance; the model writes them only
+        // when it is evaluated, which takes `&mut self`, and pins are set by the same thread.
+        unsafe { std::slice::from_raw_parts(start.as_ptr(), bytes) }
+    }
+
+    /// Sets the inputs to those of another model with the same ports.
+    pub(crate) fn copy_inputs(&mut self, from: &Self) {
+        let shared = self.memory.model.info.ports.len().min(from.ports.len());
+        for index in 0..shared {
+            if !self.info().ports[index].is_output() {
+                let (to, bytes) = self.ports[index];
+                let from = from.bytes_of(index);
+                debug_assert_eq!(bytes, from.len());
+                // SAFETY: both ports have so many bytes, and are in different models.
+                unsafe { to.as_ptr().copy_from_nonoverlapping(from.as_ptr(), bytes) };
+            }
+        }
+    }
+
+    /// The first output that is not that of another model with the same ports.
+    pub(crate) fn different_output(&self, other: &Self) -> Option<&str> {
+        let ports = self.info().ports.iter().enumerate();
+        let mut outputs = ports.filter(|(_, port)| port.is_output());
+        let different = outputs.find(|(index, _)| self.bytes_of(*index) != other.bytes_of(*index));
+        different.map(|(_, port)| port.name.as_str())
+    }
+
     /// Bytes of the model's state.
     pub(crate) fn state_bytes(&self) -> usize {
         self.state.1

@@ -12,6 +12,20 @@ use timeline::Timeline;
 use timing::platform::Platform;
 use units::Picoseconds;
 
+/// Modules of the shell that sleep while they have nothing to do.
+pub(crate) const SLEEPING: [&str; 10] = [
+    "tmb_dma",
+    "tmb_register_block",
+    "tmb_translate_paged",
+    "tmb_port_read",
+    "tmb_port_write",
+    "tmb_port_guard",
+    "tmb_park",
+    "tmb_fault_queue",
+    "tmb_fabric_stripe",
+    "tmb_channel",
+];
+
 /// Names the variable by which tests ask for the asserting model of the shell.
 const ASSERT: &str = "TOMBOLO_ASSERT";
 
@@ -34,6 +48,9 @@ pub struct SimOptions {
     /// tests and for kernels that nobody trusts. A breach ends the run, or is said if a kernel's. Changes no
     /// result. The guard and the counters are in both models. The default is what `TOMBOLO_ASSERT=1` says.
     pub asserting: bool,
+    /// Runs the asserting model beside the other, with the same inputs: the first edge at which an output of
+    /// the two differs breaks the card. For tests of the simulator.
+    pub witness: bool,
     /// Where to write what happens, edge for edge; see crate `timeline`. Changes no result.
     pub timeline: Option<Timeline>,
     /// Write waveforms. Changes no result.
@@ -128,6 +145,7 @@ impl SimOptions {
             monolithic: None,
             home: home(),
             asserting: std::env::var_os(ASSERT).is_some_and(|value| value == "1"),
+            witness: false,
             timeline: None,
             waves: None,
             builder: None,
@@ -186,6 +204,12 @@ impl SimOptions {
             // rtl/lib/tmb_assert.svh
             false => vec!["TMB_NO_ASSERT".to_owned()],
         }
+    }
+
+    /// Modules of the shell's model that sleep.
+    pub(crate) fn sleeping(&self) -> Vec<String> {
+        let modules = SLEEPING.iter().filter(|_| !self.asserting);
+        modules.map(|&module| module.to_owned()).collect()
     }
 }
 

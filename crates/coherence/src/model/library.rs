@@ -85,6 +85,7 @@ impl Recipe {
             clock: "clk_i".to_owned(),
             file_sets: vec![FileSet::from_list(&home(), Path::new(self.rtl))?],
             defines: Vec::new(),
+            sleeping: Vec::new(),
             generated: Some(self.harness.to_owned()),
         };
         let Self {

@@ -35,11 +35,11 @@ pub(crate) const COMMON_FLAGS: [&str; 12] = [
 pub(crate) const WAVE_FLAGS: [&str; 3] = ["-UVM_TRACE", "-DVM_TRACE=1", "-DVM_TRACE_FST=1"];
 
 /// What runs every cycle.
-pub(crate) const FAST_FLAGS: [&str; 3] = ["-O3", "-march=native", "-fno-strict-aliasing"];
+pub(crate) const FAST_FLAGS: [&str; 2] = ["-O3", "-fno-strict-aliasing"];
 
 /// The same for models that run for a short time: they are compiled in a fraction of the time, and give
 /// the same results, edge by edge.
-pub(crate) const QUICK_FLAGS: [&str; 3] = ["-O1", "-march=native", "-fno-strict-aliasing"];
+pub(crate) const QUICK_FLAGS: [&str; 2] = ["-O1", "-fno-strict-aliasing"];
 
 /// What runs once. Cheap to compile.
 pub(crate) const SLOW_FLAGS: [&str; 1] = ["-O1"];
@@ -101,6 +101,7 @@ pub(crate) fn compile(
     let header = write_runtime_header(folder)?;
     let mut fast = definitions(generated);
     fast.push_str(GLUE);
+    fast.push_str(&generated.blocks);
     if waves {
         fast.push_str(WAVES);
     }
@@ -119,6 +120,9 @@ pub(crate) fn compile(
         std::fs::write(&source, text).map_err(BuildError::io(&source))?;
         let mut command = unit(tools, folder, &header, flags, &source, &object);
         command.args(wave_flags(waves));
+        if part == "tmb_fast" {
+            command.arg(format!("-march={}", tools.processor));
+        }
         commands.push(command);
         objects.push(object);
     }
@@ -200,6 +204,9 @@ fn definitions(generated: &Generated) -> String {
         if phases.combinational {
             text.push_str("#define TMB_PHASE_COMBINATIONAL\n");
         }
+    }
+    if !generated.blocks.is_empty() {
+        text.push_str("#define TMB_SLEEP\n");
     }
     text.push_str("#define TMB_PORTS");
     for port in &info.ports {

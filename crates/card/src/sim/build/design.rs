@@ -29,6 +29,9 @@ pub struct Design {
     pub file_sets: Vec<FileSet>,
     /// Macros that are defined, without values.
     pub defines: Vec<String>,
+    /// Modules, each in a file of its name, that are not clocked while an edge would change nothing in them.
+    /// Changes no result. Models with waveforms have none.
+    pub sleeping: Vec<String>,
     /// SystemVerilog made for this build (the top above shell and kernel), compiled last.
     pub generated: Option<String>,
 }
@@ -138,6 +141,10 @@ impl Design {
         }
         part(self.generated.as_deref().unwrap_or("").as_bytes());
         part(self.defines.join(" ").as_bytes());
+        if !self.sleeping.is_empty() {
+            part(self.sleeping.join(" ").as_bytes());
+            part(include_bytes!("sleep.rs"));
+        }
         for set in &self.file_sets {
             for file in set.files.iter().chain(&set.include) {
                 part(file.as_os_str().as_encoded_bytes());
@@ -253,6 +260,7 @@ mod tests {
             clock: "ap_clk".into(),
             file_sets: vec![FileSet::new(folder.path(), vec!["a.sv".into()])],
             defines: Vec::new(),
+            sleeping: Vec::new(),
             generated: None,
         };
         let first = design.hash("tools").unwrap();

@@ -3,14 +3,20 @@
 #include "Vmodel.h"
 #include "Vmodel__Syms.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <initializer_list>
 #include <string>
 #include <vector>
+
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -41,7 +47,124 @@ struct Ended {
 
 constexpr std::size_t kTextLimit = 16384;
 
+#ifdef TMB_SLEEP
+// What is compared at once. Objects begin at a multiple of it.
+typedef std::uint64_t Chunk __attribute__((vector_size(32)));
+
+// Chunks of a block.
+struct Range {
+  std::uint32_t from;
+  std::uint32_t to;
+};
+
+struct Place {
+  const void* start;
+  std::size_t bytes;
+};
+
+// An instance of a block (build/sleep.rs). Its picture is what it was before an edge at which it was
+// clocked: inputs and state, without memories but with how often they were written. If all is the same
+// before the next edge, that edge left the state as it was, and the next one would; nor would any later
+// one until an input changes.
+struct Block {
+  const Chunk* object;
+  CData* clock;
+  CData* history;
+  std::vector<Range> whole;
+  std::vector<Range> inputs;
+  std::vector<Chunk> picture;
+  bool asleep = false;
+  bool pictured = false;
+  // Edges before the next picture: one that changes all the time is not compared all the time.
+  unsigned wait = 0;
+  unsigned pause = 0;
+
+  Block(const void* block, std::size_t bytes, CData& clock, CData& history,
+        std::initializer_list<Place> input_places, std::initializer_list<Place> memories)
+      : object{static_cast<const Chunk*>(block)}, clock{&clock}, history{&history} {
+    constexpr std::uint32_t size = sizeof(Chunk);
+    const auto offset = [&](const void* place) {
+      return std::uint32_t(static_cast<const char*>(place) - static_cast<const char*>(block));
+    };
+    const auto by_place = [](const Range& a, const Range& b) { return a.from < b.from; };
+    // Memories without the chunks that they share with something else.
+    std::vector<Range> left_out;
+    for (const Place& memory : memories) {
+      const std::uint32_t start = offset(memory.start), end = start + std::uint32_t(memory.bytes);
+      if (end / size > (start + size - 1) / size)
+        left_out.push_back({(start + size - 1) / size, end / size});
+    }
+    std::sort(left_out.begin(), left_out.end(), by_place);
+    std::uint32_t from = 0;
+    left_out.push_back({std::uint32_t(bytes / size), 0});
+    for (const Range& memory : left_out) {
+      if (memory.from > from) whole.push_back({from, memory.from});
+      from = memory.to;
+    }
+    // Inputs with all that shares a chunk with them.
+    for (const Place& input : input_places) {
+      const std::uint32_t start = offset(input.start), end = start + std::uint32_t(input.bytes);
+      inputs.push_back({start / size, (end + size - 1) / size});
+    }
+    std::sort(inputs.begin(), inputs.end(), by_place);
+    std::size_t kept = 0;
+    for (const Range& input : inputs) {
+      if (kept && input.from <= inputs[kept - 1].to)
+        inputs[kept - 1].to = std::max(inputs[kept - 1].to, input.to);
+      else
+        inputs[kept++] = input;
+    }
+    inputs.resize(kept);
+    picture.resize(bytes / size);
+  }
+
+  bool equal(const std::vector<Range>& ranges) const {
+    const Chunk* const before = picture.data();
+    for (const Range& range : ranges) {
+      for (std::uint32_t i = range.from; i < range.to; ++i) {
+        const Chunk different = object[i] ^ before[i];
+#ifdef __AVX__
+        if (!_mm256_testz_si256(reinterpret_cast<__m256i>(different),
+                                reinterpret_cast<__m256i>(different)))
+          return false;
+#else
+        if (different[0] | different[1] | different[2] | different[3]) return false;
+#endif
+      }
+    }
+    return true;
+  }
+
+  // Before an edge: whether it can change anything.
+  bool wakes() {
+    if (asleep) {
+      if (equal(inputs)) return false;
+      asleep = false;
+      wait = 0;
+    } else if (pictured) {
+      if (!inputs.empty() && equal(whole)) {
+        asleep = true;
+        return false;
+      }
+      wait = wait < 7 ? 2 * wait + 1 : 7;
+      pause = wait;
+    }
+    pictured = pause == 0;
+    if (pause) {
+      --pause;
+      return true;
+    }
+    for (const Range& range : whole)
+      for (std::uint32_t i = range.from; i < range.to; ++i) picture[i] = object[i];
+    return true;
+  }
+};
+#endif
+
 struct Instance {
+#ifdef TMB_SLEEP
+  std::vector<Block> blocks;
+#endif
   VerilatedContext context;
   Vmodel model;
   std::string text;
@@ -49,6 +172,11 @@ struct Instance {
   std::vector<std::string> folders;
   Instance() : context{}, model{&context, "TOP"} {}
 };
+
+#ifdef TMB_SLEEP
+// Generated (build/sleep.rs).
+void add_blocks(Instance& instance);
+#endif
 
 thread_local Instance* running = nullptr;
 
@@ -184,6 +312,9 @@ TMB_EXPORT Instance* tmb_create(const char* const* folders, std::uint32_t count)
   try {
     Instance* const instance = new Instance;
     instance->folders.assign(folders, folders + count);
+#ifdef TMB_SLEEP
+    add_blocks(*instance);
+#endif
     return instance;
   } catch (...) {
     return nullptr;
@@ -203,7 +334,11 @@ TMB_EXPORT int tmb_start(Instance* instance) {
 
 // The clock rises. Inputs are settled.
 TMB_EXPORT int tmb_edge(Instance* instance, std::uint64_t picoseconds) {
-  return guarded(instance, picoseconds, [](Vmodel& model) {
+  return guarded(instance, picoseconds, [instance](Vmodel& model) {
+    (void)instance;
+#ifdef TMB_SLEEP
+    for (Block& block : instance->blocks) *block.clock = block.wakes();
+#endif
     model.TMB_CLOCK = 1;
 #ifdef TMB_PHASES
     // What eval_step does, without what was done when the inputs were settled. Nothing but the
@@ -214,6 +349,9 @@ TMB_EXPORT int tmb_edge(Instance* instance, std::uint64_t picoseconds) {
 #endif
     Vmodel___024root___eval_phase__act(root);
     Vmodel___024root___eval_phase__nba(root);
+#ifdef TMB_SLEEP
+    for (Block& block : instance->blocks) *block.clock = *block.history = 0;
+#endif
 #else
     model.eval_step();
 #endif

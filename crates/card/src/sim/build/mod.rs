@@ -11,6 +11,7 @@ mod design;
 mod entry;
 mod error;
 mod ports;
+mod sleep;
 mod toolchain;
 pub(crate) mod top;
 mod verilate;

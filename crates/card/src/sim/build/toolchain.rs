@@ -20,9 +20,14 @@ pub struct Toolchain {
     pub verilator_root: PathBuf,
     /// The C++ compiler.
     pub compiler: PathBuf,
+    /// The processor that models are compiled for, as the compiler names it.
+    pub processor: String,
     /// Names both tools, their versions and the CPU: part of every cache key.
     pub identity: String,
 }
+
+/// Names the variable by which measurements ask for models that are the same on every machine.
+const PROCESSOR: &str = "TOMBOLO_PROCESSOR";
 
 const INSTALL: &str = "run `make setup` in the Tombolo checkout, which installs it";
 
@@ -48,13 +53,15 @@ impl Toolchain {
             looked: format!("`{}` does not run", compiler.display()),
             remedy: "install g++ (`apt-get install g++`), or name another in TOMBOLO_CXX",
         })?;
+        let processor = std::env::var(PROCESSOR).unwrap_or_else(|_| "native".to_owned());
         let identity = format!(
-            "{verilator_version}\n{compiler_version}\n{}",
+            "{verilator_version}\n{compiler_version}\n{processor}\n{}",
             cpu_identity()
         );
         Ok(Self {
             verilator_root,
             compiler,
+            processor,
             identity,
         })
     }

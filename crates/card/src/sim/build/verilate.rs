@@ -3,9 +3,10 @@
 use super::design::Design;
 use super::error::BuildError;
 use super::ports::{parse_header, ModelPort};
+use super::sleep;
 use super::toolchain::Toolchain;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -82,6 +83,49 @@ pub(crate) struct Generated {
     pub(crate) fast: Vec<PathBuf>,
     /// Run once.
     pub(crate) slow: Vec<PathBuf>,
+    /// C++ that tells the glue of the blocks that sleep; empty without any.
+    pub(crate) blocks: String,
+}
+
+/// Flags of models with blocks that sleep: all else is part of the module that it is in, so that a block is
+/// one object.
+const SLEEP_FLAGS: [&str; 2] = ["--inline-mult", "1000000"];
+
+/// Sources of blocks that sleep, and of what is in them, in place of the design's.
+#[derive(Default)]
+struct Sleepers {
+    /// By the module's name.
+    sources: BTreeMap<String, PathBuf>,
+    /// Blocks and their inputs.
+    blocks: Vec<(String, Vec<String>)>,
+}
+
+impl Sleepers {
+    fn write(design: &Design, folder: &Path) -> Result<Self, BuildError> {
+        let mut sleepers = Self::default();
+        for set in &design.file_sets {
+            for file in &set.files {
+                let name = file.file_stem().unwrap_or_default().to_string_lossy();
+                let path = set.base.join(file);
+                let text = std::fs::read_to_string(&path).map_err(BuildError::io(&path))?;
+                let is_block = design.sleeping.iter().any(|module| *module == name);
+                let changed = match is_block {
+                    true => sleep::block(&name, &text),
+                    false => sleep::memory(&name, &text),
+                };
+                let Some(changed) = changed else {
+                    continue;
+                };
+                let path = folder.join(format!("{name}.sleep.sv"));
+                std::fs::write(&path, changed.text).map_err(BuildError::io(&path))?;
+                if is_block {
+                    sleepers.blocks.push((name.to_string(), changed.inputs));
+                }
+                sleepers.sources.insert(name.into_owned(), path);
+            }
+        }
+        Ok(sleepers)
+    }
 }
 
 /// Runs Verilator into `folder`.
@@ -92,6 +136,10 @@ pub(crate) fn verilate(
     folder: &Path,
 ) -> Result<Generated, BuildError> {
     design.refuse_inline_code()?;
+    let sleepers = match design.sleeping.is_empty() || waves {
+        true => Sleepers::default(),
+        false => Sleepers::write(design, folder)?,
+    };
     let mut command = tools.verilator();
     command.args(FLAGS);
     if waves {
@@ -114,7 +162,17 @@ pub(crate) fn verilate(
         for include in &set.include {
             command.arg(format!("-I{}", place(include).display()));
         }
-        command.args(set.files.iter().map(place));
+        command.args(set.files.iter().map(|file| {
+            let name = file.file_stem().unwrap_or_default().to_string_lossy();
+            let own = sleepers.sources.get(name.as_ref());
+            own.cloned().unwrap_or_else(|| place(file))
+        }));
+    }
+    if !sleepers.blocks.is_empty() {
+        let path = folder.join("sleep.vlt");
+        let text = sleep::configuration(&sleepers.blocks);
+        std::fs::write(&path, text).map_err(BuildError::io(&path))?;
+        command.args(SLEEP_FLAGS).arg(path);
     }
     if let Some(text) = &design.generated {
         let path = folder.join(format!("{}.sv", design.top));
@@ -146,7 +204,19 @@ pub(crate) fn verilate(
         tracing::debug!(design = design.name, "{}", said.trim());
     }
     refuse_other_files(tools, design, folder)?;
-    read_generated(design, folder)
+    let generated = read_generated(design, &sleepers, folder)?;
+    if sleepers.blocks.is_empty() || generated.info.phases.is_some() {
+        return Ok(generated);
+    }
+    // Not only rising edges: nothing sleeps.
+    tracing::warn!(design = design.name, "its blocks cannot sleep");
+    std::fs::remove_dir_all(folder).map_err(BuildError::io(folder))?;
+    std::fs::create_dir(folder).map_err(BuildError::io(folder))?;
+    let awake = Design {
+        sleeping: Vec::new(),
+        ..design.clone()
+    };
+    verilate(tools, &awake, waves, folder)
 }
 
 /// Every file that Verilator read must lie in a folder of the design: `include` takes any path.
@@ -237,7 +307,12 @@ fn errors_of(said: &str) -> String {
     kept.join("\n")
 }
 
-fn read_generated(design: &Design, folder: &Path) -> Result<Generated, BuildError> {
+fn read_generated(
+    design: &Design,
+    sleepers: &Sleepers,
+    folder: &Path,
+) -> Result<Generated, BuildError> {
+    let mut classes = Vec::new();
     let mut fast = Vec::new();
     let mut slow = Vec::new();
     let mut scan = Scan::default();
@@ -250,7 +325,12 @@ fn read_generated(design: &Design, folder: &Path) -> Result<Generated, BuildErro
             .file_name()
             .and_then(|name| name.to_str())
             .unwrap_or("");
-        if name.contains("__Dpi") {
+        // Verilator writes an empty one beside variables that the glue reaches.
+        let imports = |text: &str| text.replace("extern \"C\" {", "").contains("extern");
+        if name.contains("__Dpi")
+            && (sleepers.blocks.is_empty()
+                || imports(&std::fs::read_to_string(&path).map_err(BuildError::io(&path))?))
+        {
             return Err(BuildError::Refused {
                 design: design.name.clone(),
                 place: scan_dpi(design),
@@ -262,6 +342,7 @@ fn read_generated(design: &Design, folder: &Path) -> Result<Generated, BuildErro
         }
         let text = std::fs::read_to_string(&path).map_err(BuildError::io(&path))?;
         scan.read(&text);
+        classes.extend(sleep::Class::read(&text, &sleepers.blocks));
         if name.ends_with(".cpp") {
             if name.contains("__Slow") {
                 slow.push(path);
@@ -291,10 +372,13 @@ fn read_generated(design: &Design, folder: &Path) -> Result<Generated, BuildErro
                 design.top, design.clock
             ),
         })?;
+    let symbols_path = folder.join(format!("{PREFIX}__Syms.h"));
+    let symbols = std::fs::read_to_string(&symbols_path).map_err(BuildError::io(&symbols_path))?;
+    let blocks = sleep::instances(&symbols, &classes);
     let clock_history = scan.clock_history(&clock_member);
     let phases = clock_history
         .as_ref()
-        .and_then(|history| scan.phases(&clock_member, history));
+        .and_then(|history| scan.phases(&clock_member, history, &blocks));
     Ok(Generated {
         info: ModelInfo {
             name: design.name.clone(),
@@ -306,6 +390,10 @@ fn read_generated(design: &Design, folder: &Path) -> Result<Generated, BuildErro
         },
         fast,
         slow,
+        blocks: match blocks.is_empty() {
+            true => String::new(),
+            false => sleep::description(&classes, &blocks),
+        },
     })
 }
 
@@ -390,8 +478,9 @@ impl Scan {
         self.nba |= defines("eval_phase__nba");
     }
 
-    /// Whether the only triggers are "first time" for combinational logic and the rising clock.
-    fn phases(&self, clock: &str, history: &str) -> Option<Phases> {
+    /// Whether the only triggers are "first time" for combinational logic and the rising clock, and those of
+    /// blocks.
+    fn phases(&self, clock: &str, history: &str, blocks: &[sleep::Instance]) -> Option<Phases> {
         let assignments = |vector: &str| {
             let start = format!("{vector}Triggered[0U]=");
             let found = self.triggers.match_indices(&start);
@@ -403,7 +492,11 @@ impl Scan {
         );
         let first = "((0xfffffffffffffffeULL&vlSelfRef.__VicoTriggered[0U])\
                      |(IData)((IData)(vlSelfRef.__VicoFirstIteration)))";
-        let clocked = self.act && self.nba && assignments("__Vact") == [rising];
+        let clocked = match blocks.is_empty() {
+            true => assignments("__Vact") == [rising],
+            false => sleep::are_apart(blocks) && self.only_rising(clock, history, blocks),
+        };
+        let clocked = self.act && self.nba && clocked;
         let inputs = match self.combinational {
             true => assignments("__Vico") == [first],
             false => assignments("__Vico").is_empty(),
@@ -412,6 +505,31 @@ impl Scan {
             sample: self.sample,
             combinational: self.combinational,
         })
+    }
+
+    /// Whether each of these clocks triggers something when it rises, and nothing else does.
+    fn only_rising(&self, clock: &str, history: &str, blocks: &[sleep::Instance]) -> bool {
+        let values = self.triggers.split(';').filter_map(|statement| {
+            let (_, rest) = statement.split_once("__VactTriggered[")?;
+            let (index, value) = rest.split_once("U]=")?;
+            index.bytes().all(|c| c.is_ascii_digit()).then_some(value)
+        });
+        let mut left = values.collect::<Vec<_>>().join(";");
+        let own = (format!("vlSelfRef.{clock}"), history.to_owned());
+        let of_blocks = blocks.iter().map(|block| (block.clock(), block.history()));
+        for (clock, history) in of_blocks.chain([own]) {
+            let rising = format!("((IData)({clock})&(~(IData)(vlSelfRef.{history})))");
+            if left.matches(&rising).count() != 1 {
+                return false;
+            }
+            left = left.replace(&rising, "");
+        }
+        // Shifts and casts join them.
+        for word in ["(IData)", "(QData)", "ULL", "U", "0x"] {
+            left = left.replace(word, "");
+        }
+        left.chars()
+            .all(|c| c.is_ascii_hexdigit() || "()|<;".contains(c))
     }
 
     /// The history variable of the clock, if all that ever reads it is a test for a rising edge.

@@ -13,6 +13,7 @@ pub(super) fn shell_design(options: &SimOptions) -> Result<Design, BuildError> {
         clock: "clk_i".to_owned(),
         file_sets: vec![options.shell_file_set()?],
         defines: options.shell_defines(),
+        sleeping: options.sleeping(),
         generated: Some(top::shell_top(&options.shell)),
     })
 }
@@ -48,6 +49,7 @@ pub(super) fn monolithic_design(
         clock: "clk_i".to_owned(),
         file_sets,
         defines: options.shell_defines(),
+        sleeping: options.sleeping(),
         generated: Some(text),
     })
 }

@@ -109,10 +109,11 @@ impl SimCard {
             Some(builder) => builder.clone(),
             None => Builder::locate()?,
         };
-        let design = match &options.monolithic {
-            Some(kernel) => monolithic_design(&options, &builder, kernel)?,
-            None => shell_design(&options)?,
+        let design_of = |options: &SimOptions| match &options.monolithic {
+            Some(kernel) => monolithic_design(options, &builder, kernel),
+            None => shell_design(options),
         };
+        let design = design_of(&options)?;
         let period = options.platform.clock().period_ps;
         let waves = options.waves.as_ref().filter(|waves| waves.shell);
         let shell_builder = waves.map_or_else(|| builder.clone(), |_| builder.with_waves());
@@ -121,6 +122,18 @@ impl SimCard {
         if let Some(waves) = waves {
             shell.open_waves(&waves.wave_file(SHELL, period, None))?;
         }
+
+        let witness = match options.witness {
+            false => None,
+            true => {
+                let asserting = SimOptions {
+                    asserting: true,
+                    ..options.clone()
+                };
+                let built = builder.build(&design_of(&asserting)?, &|_| Ok(()), &mut progress)?;
+                Some(Instance::new(&Model::load(&built)?)?)
+            }
+        };
 
         let config = &options.shell;
         let mut memories = Vec::new();
@@ -151,6 +164,7 @@ impl SimCard {
                 phase: clock.phase_ps,
             },
             shell,
+            witness,
             slots: config.slots.into(),
             ports_per_slot: config.ports_per_slot.into(),
             pairs_per_slot: config.streams_per_slot.into(),

@@ -58,6 +58,11 @@ pub struct Host<C> {
 }
 
 impl<C: Card> Host<C> {
+    /// Edges that the card evaluated.
+    pub fn edges(&mut self) -> Result<u64, Failure> {
+        Ok(self.driver.card.statistics()?.evaluated_cycles)
+    }
+
     pub fn new(
         card: C,
         kernel: &KernelPackage,

@@ -1,0 +1,343 @@
+//! Blocks that sleep: modules of a design that are not clocked while an edge would change nothing in them.
+//!
+//! The RTL stays as it is. In a copy of a block's source its clock is replaced by a variable that only the
+//! glue writes (`glue.cpp`), so that Verilator evaluates each instance of the block on its own. The glue
+//! leaves an instance out at an edge if all of it, inputs and state, is as it was before its last edge: that
+//! edge then left the state as it was, and so would the next one. It goes on until an input changes.
+//!
+//! What is compared is the whole C++ object of the instance but for memories (`MEMORIES`) that count how
+//! often they are written; the count is compared in their place. An input that Verilator did not keep in the
+//! object keeps the instance awake for ever. So nothing about a block has to be known or promised to be
+//! right, only to be fast.
+
+use std::fmt::Write;
+
+/// The variable in place of a block's clock.
+const CLOCK: &str = "tmb_awake_clk";
+/// The count of writes to a memory.
+const WRITES: &str = "tmb_writes";
+
+/// A module with a memory that is too large to be compared: its name, every statement that writes `mem_q`,
+/// and what is true whenever one of them does.
+const MEMORIES: [(&str, &[&str], &str); 2] = [
+    (
+        "tmb_ram_1r1w",
+        &[
+            "if (write_enable_i && write_strobe_i[0]) mem_q[write_addr_i] <= write_data_i;",
+            "mem_q[write_addr_i][i*PartWidth+:PartWidth] <= write_data_i[i*PartWidth+:PartWidth];",
+        ],
+        "write_enable_i",
+    ),
+    (
+        "tmb_fifo",
+        &["if (push) mem_q[write_index_q] <= in_data_i;"],
+        "push",
+    ),
+];
+
+/// The source of a module, changed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Changed {
+    /// SystemVerilog.
+    pub(super) text: String,
+    /// Its inputs but for the clock, if it is a block.
+    pub(super) inputs: Vec<String>,
+}
+
+/// The source of the module `name` as a block that can sleep; `None` if it is not written as modules of ours
+/// are.
+pub(super) fn block(name: &str, text: &str) -> Option<Changed> {
+    let (head, body) = split(name, text)?;
+    let mut inputs = Vec::new();
+    for line in head.lines() {
+        let line = line.split("//").next().unwrap_or("").trim();
+        if !line.starts_with("input ") {
+            continue;
+        }
+        // One port a line; an unpacked array's range stands behind the name.
+        let mut words = line
+            .split(|c: char| c.is_whitespace() || c == ',')
+            .filter(|word| word.ends_with("_i") || word.ends_with("_ni"));
+        match (words.next(), words.next()) {
+            (Some(input), None) => inputs.push(input.to_owned()),
+            _ => return None,
+        }
+    }
+    let clock = inputs.iter().position(|input| input == "clk_i")?;
+    inputs.remove(clock);
+    if head.contains("inout ") || inputs.is_empty() {
+        return None;
+    }
+    let mut text = head.strip_suffix("\n);\n")?.to_owned();
+    text += "\n);  /*verilator no_inline_module*/\n";
+    let _ = writeln!(text, "  logic {CLOCK} /*verilator public_flat_rw*/;");
+    let mut rest = body;
+    while let Some(at) = rest.find("clk_i") {
+        let (before, after) = (&rest[..at], &rest[at + "clk_i".len()..]);
+        let of_name = |c: char| c.is_alphanumeric() || c == '_';
+        text += before;
+        rest = after;
+        if before.ends_with(of_name) || after.starts_with(of_name) {
+            text += "clk_i";
+        } else if !before.ends_with('.') {
+            text += CLOCK;
+        } else if after.trim_start().starts_with('(') {
+            text += "clk_i";
+        } else {
+            let _ = write!(text, "clk_i({CLOCK})");
+        }
+    }
+    text += rest;
+    Some(Changed { text, inputs })
+}
+
+/// The source of a module whose memory counts its writes; `None` if it is another module, or is not written
+/// as it was when [`MEMORIES`] was.
+pub(super) fn memory(name: &str, text: &str) -> Option<Changed> {
+    let (_, writes, when) = MEMORIES.iter().find(|(module, ..)| *module == name)?;
+    split(name, text)?;
+    let known = writes.iter().all(|write| text.matches(write).count() == 1);
+    let all = text
+        .match_indices("mem_q[")
+        .filter(|(at, _)| text[*at..].split(';').next().unwrap_or("").contains("<="))
+        .count();
+    let end = text.rfind("endmodule")?;
+    (known && all == writes.len()).then(|| Changed {
+        text: format!(
+            "{}  int unsigned {WRITES} /*verilator public_flat_rd*/;\n  \
+             always_ff @(posedge clk_i) if ({when}) {WRITES} <= {WRITES} + 1;\n\n{}",
+            &text[..end],
+            &text[end..]
+        ),
+        inputs: Vec::new(),
+    })
+}
+
+/// The header of the only module of a text, and what follows it.
+fn split<'a>(name: &str, text: &'a str) -> Option<(&'a str, &'a str)> {
+    let mut modules = text.lines().filter_map(|line| line.strip_prefix("module "));
+    let module = modules
+        .next()?
+        .split(|c: char| c.is_whitespace() || c == '(');
+    if module.into_iter().next() != Some(name) || modules.next().is_some() {
+        return None;
+    }
+    let end = text.find("\n);\n")? + "\n);\n".len();
+    Some(text.split_at(end))
+}
+
+/// Verilator's configuration file: inputs of blocks stay in their objects.
+pub(super) fn configuration(blocks: &[(String, Vec<String>)]) -> String {
+    let mut text = String::from("`verilator_config\n");
+    for (module, inputs) in blocks {
+        for input in inputs {
+            let _ = writeln!(text, "public_flat_rd -module \"{module}\" -var \"{input}\"");
+        }
+    }
+    text
+}
+
+/// An instance of a block in the generated C++.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Instance {
+    class: String,
+    /// The object's name in `Vmodel__Syms`.
+    object: String,
+}
+
+impl Instance {
+    /// The expression for its clock, as generated code has it.
+    pub(super) fn clock(&self) -> String {
+        format!("vlSymsp->{}.{CLOCK}", self.object)
+    }
+
+    /// The variable that remembers its clock.
+    pub(super) fn history(&self) -> String {
+        format!("__Vtrigprevexpr___{}__{CLOCK}__0", self.object)
+    }
+}
+
+/// Instances of blocks in one another would need the inner one's outputs among the outer one's inputs.
+pub(super) fn are_apart(instances: &[Instance]) -> bool {
+    instances.iter().all(|outer| {
+        let inside = format!("{}__DOT__", outer.object);
+        !instances.iter().any(|one| one.object.starts_with(&inside))
+    })
+}
+
+/// Instances of blocks, from `Vmodel__Syms.h` and the headers of all classes.
+pub(super) fn instances(symbols: &str, classes: &[Class]) -> Vec<Instance> {
+    symbols
+        .lines()
+        .filter_map(|line| {
+            let (class, object) = line.trim().strip_suffix(';')?.split_once(' ')?;
+            let is_block = classes.iter().any(|known| known.name == class);
+            is_block.then(|| Instance {
+                class: class.to_owned(),
+                object: object.trim().to_owned(),
+            })
+        })
+        .collect()
+}
+
+/// The C++ class of a block.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Class {
+    name: String,
+    /// None: it never sleeps.
+    inputs: Vec<String>,
+    memories: Vec<String>,
+}
+
+impl Class {
+    /// From a header, if the class is a block's.
+    pub(super) fn read(header: &str, blocks: &[(String, Vec<String>)]) -> Option<Self> {
+        let (_, declaration) = header.split_once("\nclass alignas(VL_CACHE_LINE_BYTES) ")?;
+        let (name, body) = declaration.split_once(" final ")?;
+        let members: Vec<&str> = body
+            .lines()
+            .filter_map(|line| line.trim().strip_suffix(';')?.rsplit(' ').next())
+            .collect();
+        if !members.contains(&CLOCK) {
+            return None;
+        }
+        // Parameters are part of the class's name.
+        let module = name.split_once('_')?.1.split("__").next()?;
+        let inputs = blocks.iter().find(|(block, _)| block == module);
+        let mut inputs = inputs.map_or_else(Vec::new, |(_, inputs)| inputs.clone());
+        if let Some(lost) = (inputs.iter()).find(|input| !members.contains(&input.as_str())) {
+            tracing::warn!("{name} has no {lost}: the block does not sleep");
+            inputs.clear();
+        }
+        let counted = |member: &str| {
+            let place = member.strip_suffix("mem_q")?;
+            let place = place.strip_prefix("__PVT__").unwrap_or(place);
+            members
+                .contains(&format!("{place}{WRITES}").as_str())
+                .then(|| member.to_owned())
+        };
+        Some(Self {
+            name: name.to_owned(),
+            inputs,
+            memories: members
+                .iter()
+                .filter_map(|member| counted(member))
+                .collect(),
+        })
+    }
+}
+
+/// C++ behind the glue, which tells it of every block.
+pub(super) fn description(classes: &[Class], instances: &[Instance]) -> String {
+    let mut text = String::from(
+        "\nnamespace {\nvoid add_blocks(Instance& instance) {\n  \
+         Vmodel__Syms& symbols = *instance.model.rootp->vlSymsp;\n",
+    );
+    let places = |members: &[String]| {
+        let place = |name: &String| format!("\n        {{&block.{name}, sizeof block.{name}}}");
+        members.iter().map(place).collect::<Vec<_>>().join(",")
+    };
+    for class in classes {
+        let _ = writeln!(
+            text,
+            "  const auto add_{0} = [&]({0}& block, CData& history) {{\n    \
+             instance.blocks.push_back(Block{{&block, sizeof block, block.{CLOCK}, history, {{{1}}}, \
+             {{{2}}}}});\n  }};",
+            class.name,
+            places(&class.inputs),
+            places(&class.memories),
+        );
+    }
+    for instance in instances {
+        let _ = writeln!(
+            text,
+            "  add_{}(symbols.{}, symbols.TOP.{});",
+            instance.class,
+            instance.object,
+            instance.history()
+        );
+    }
+    text += "}\n}  // namespace\n";
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARK: &str = "// A clk_i.\nmodule park import pkg::*; #(\n  parameter int N = 2\n) (\n  \
+        input  logic clk_i,\n  input  logic rst_ni,\n  // Not an input_i.\n  \
+        input  word_t words_i [N],\n  output logic ready_o\n);\n\n  \
+        always_ff @(posedge clk_i) a <= b;\n  fifo i_a (\n    .clk_i      (clk_i),\n    .x\n  );\n  \
+        fifo i_b (\n    .clk_i,\n    .x\n  );\n\nendmodule\n";
+
+    #[test]
+    fn a_block_runs_on_a_clock_of_its_own() {
+        let changed = block("park", PARK).unwrap();
+        assert_eq!(changed.inputs, ["rst_ni", "words_i"]);
+        let text = changed.text;
+        assert!(text.contains("@(posedge tmb_awake_clk)"), "{text}");
+        assert!(text.contains(".clk_i      (tmb_awake_clk),"), "{text}");
+        assert!(text.contains(".clk_i(tmb_awake_clk),"), "{text}");
+        assert_eq!(text.matches("input  logic clk_i").count(), 1);
+    }
+
+    #[test]
+    fn what_is_written_otherwise_stays_awake() {
+        assert_eq!(block("other", PARK), None);
+        let two = PARK.replace("logic rst_ni", "logic rst_ni, input logic more_i");
+        assert_eq!(block("park", &two), None);
+        assert_eq!(block("park", &PARK.replace("clk_i", "clock")), None);
+    }
+
+    #[test]
+    fn a_memory_counts_only_if_every_write_is_known() {
+        let text = "// .\nmodule tmb_fifo (\n  input logic clk_i\n);\n  \
+            if (push) mem_q[write_index_q] <= in_data_i;\n  out_q <= mem_q[read_index_q];\nendmodule\n";
+        let changed = memory("tmb_fifo", text).unwrap().text;
+        assert!(changed.contains("if (push) tmb_writes <= tmb_writes + 1;"));
+        let more = text.replace("out_q <=", "mem_q[0] <= 1; out_q <=");
+        assert_eq!(memory("tmb_fifo", &more), None);
+        assert_eq!(memory("tmb_fifo", &text.replace("if (push) ", "")), None);
+    }
+
+    #[test]
+    fn the_shells_modules_are_written_so_that_they_can_sleep() {
+        let rtl = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rtl");
+        let list = std::fs::read_to_string(rtl.join("shell/tmb_shell.f")).unwrap();
+        let text = |module: &str| {
+            let file = list
+                .lines()
+                .find(|line| line.ends_with(&format!("/{module}.sv")));
+            let file = file.unwrap_or_else(|| panic!("{module} is not in the list"));
+            std::fs::read_to_string(rtl.join("..").join(file)).unwrap()
+        };
+        for module in crate::sim::options::SLEEPING {
+            assert!(block(module, &text(module)).is_some(), "{module}");
+        }
+        for (module, ..) in MEMORIES {
+            assert!(memory(module, &text(module)).is_some(), "{module}");
+        }
+    }
+
+    #[test]
+    fn a_class_without_one_of_the_inputs_never_sleeps() {
+        let header = "\nclass alignas(VL_CACHE_LINE_BYTES) Vmodel_park__pi3 final {\n  public:\n    \
+            struct {\n        CData/*0:0*/ tmb_awake_clk;\n        CData/*0:0*/ rst_ni;\n        \
+            VlUnpacked<CData/*0:0*/, 2> words_i;\n        IData/*31:0*/ i_a__DOT__tmb_writes;\n        \
+            VlUnpacked<QData/*35:0*/, 64> __PVT__i_a__DOT__mem_q;\n        \
+            VlUnpacked<QData/*35:0*/, 64> __PVT__i_b__DOT__mem_q;\n    };\n";
+        let blocks = |inputs: &[&str]| {
+            let inputs = inputs.iter().map(|name| (*name).to_owned()).collect();
+            vec![("park".to_owned(), inputs)]
+        };
+        let class = Class::read(header, &blocks(&["rst_ni", "words_i"])).unwrap();
+        assert_eq!(class.memories, ["__PVT__i_a__DOT__mem_q"]);
+        let lost = Class::read(header, &blocks(&["rst_ni", "other_i"])).unwrap();
+        assert!(lost.inputs.is_empty());
+        let symbols = "    Vmodel_park__pi3   TOP__a__DOT__b;\n    Vmodel_pkg  TOP__p;\n";
+        let found = instances(symbols, &[class]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].clock(), "vlSymsp->TOP__a__DOT__b.tmb_awake_clk");
+    }
+}
