@@ -24,6 +24,15 @@ struct Arguments {
 
 /// The program: arguments in, rows out.
 pub fn main() -> ExitCode {
+    if let Some(result) = bars::sim_speed::stretch() {
+        return match result {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let arguments = Arguments::parse();
     let only = &arguments.only;
     let wanted =

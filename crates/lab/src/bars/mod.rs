@@ -19,6 +19,7 @@ mod owner;
 mod pager;
 mod protocol;
 mod rpc;
+pub(crate) mod sim_speed;
 mod slots;
 mod speed;
 mod split;
@@ -118,6 +119,21 @@ pub const ALL: &[Bar] = &[
             "sim.kernel_mb_per_s",
         ],
         measure: speed::measure,
+    },
+    Bar {
+        names: &[
+            "sim.instructions_per_cycle.copy",
+            "sim.instructions_per_cycle.copy4",
+        ],
+        measure: sim_speed::measure_instructions,
+    },
+    Bar {
+        names: &["sim.speedup.copy", "sim.speedup.aes", "sim.speedup.copy4"],
+        measure: sim_speed::measure_speedups,
+    },
+    Bar {
+        names: &["sim.gated_mismatches", "sim.gated_edges"],
+        measure: sim_speed::measure_mismatches,
     },
     Bar {
         names: &["isolation.attacks", "isolation.attacks_tried"],
@@ -427,7 +443,7 @@ pub const ALL: &[Bar] = &[
         measure: html::measure,
     },
     Bar {
-        names: &["demo.identical", "demo.wall_s"],
+        names: &["demo.identical", "demo.speedup", "demo.wall_s"],
         measure: demo::measure,
     },
 ];

@@ -1,0 +1,232 @@
+//! What the blocks that sleep bring: instructions a cycle, and time against the asserting model, whose blocks
+//! never sleep; and that both have the same pins at every edge.
+
+use super::direct::{Bench, Lane};
+use super::stream::four_slots;
+use super::{axi, Failure};
+use crate::row::{Row, Target};
+use card::sim::SimOptions;
+use card::Card;
+use std::process::Command;
+use std::time::Duration;
+
+/// Names the variable that makes this program a stretch to be counted by callgrind.
+const STRETCH: &str = "TOMBOLO_BENCH_STRETCH";
+/// Edges that are counted.
+const EDGES: u64 = 10_000;
+/// Edges from the start of the kernels to the first that is counted.
+const RUN_UP: u64 = 2_000;
+/// Models that are the same on every machine.
+const PROCESSOR: &str = "x86-64-v3";
+
+/// One slot that copies from channel to channel.
+fn copy(options: SimOptions, bytes: u64) -> Result<Bench, Failure> {
+    Bench::open(options, "copy", bytes)
+}
+
+/// Four slots that copy, each on a channel of its own.
+fn copy4(mut options: SimOptions, bytes: u64) -> Result<Bench, Failure> {
+    options.shell = four_slots()?.shell;
+    let lanes = (0..4)
+        .map(|channel| Lane::isolated(&options, channel))
+        .collect();
+    Bench::open_lanes(options, "copy", bytes, lanes)
+}
+
+fn aes(options: SimOptions, bytes: u64) -> Result<Bench, Failure> {
+    let mut bench = Bench::open(options, "aes256ctr", bytes)?;
+    bench.set_argument("key", &[7; 32])?;
+    bench.set_argument("iv", &[9; 16])?;
+    Ok(bench)
+}
+
+/// How a bench is opened.
+type Open = fn(SimOptions, u64) -> Result<Bench, Failure>;
+
+const BENCHES: [(&str, Open, f64, f64); 3] = [
+    ("copy", copy, 2.5, 12_000.0),
+    ("aes", aes, 2.5, 0.0),
+    ("copy4", copy4, 2.0, 60_000.0),
+];
+
+/// If this program is a stretch: runs it.
+///
+/// # Errors
+/// What goes wrong in it.
+pub fn stretch() -> Option<Result<(), Failure>> {
+    let name = std::env::var(STRETCH).ok()?;
+    let run = || {
+        let (_, open, ..) = BENCHES
+            .iter()
+            .find(|(bench, ..)| *bench == name)
+            .ok_or("no such bench")?;
+        let mut bench = open(SimOptions::named("f1")?, 8 << 20)?;
+        bench.start()?;
+        let period = bench.card().description().clock_period;
+        let until = bench.card().now() + period * RUN_UP;
+        bench.card().wait(Some(until))?;
+        counted_stretch(&mut bench, EDGES)
+    };
+    Some(run())
+}
+
+/// What callgrind counts. The name is given to it.
+#[inline(never)]
+fn counted_stretch(bench: &mut Bench, edges: u64) -> Result<(), Failure> {
+    let period = bench.card().description().clock_period;
+    let until = bench.card().now() + period * edges;
+    match bench.card().wait(Some(until))?[..] {
+        [] => Ok(()),
+        _ => Err("the kernels were done before the stretch was".into()),
+    }
+}
+
+/// Instructions a cycle, the models of memory and of the event loop included.
+fn instructions(name: &str, asserting: bool) -> Result<f64, Failure> {
+    let program = std::env::current_exe()?;
+    let environment = [
+        (STRETCH, name),
+        ("TOMBOLO_PROCESSOR", PROCESSOR),
+        ("TOMBOLO_ASSERT", if asserting { "1" } else { "0" }),
+    ];
+    // Without callgrind first: building models under it takes an hour.
+    let built = Command::new(&program).envs(environment).output()?;
+    if !built.status.success() {
+        return Err(String::from_utf8_lossy(&built.stderr).into());
+    }
+    let folder = tempfile::tempdir()?;
+    let counted = Command::new("valgrind")
+        .args(["--tool=callgrind", "--toggle-collect=*counted_stretch*"])
+        .arg("--callgrind-out-file=/dev/null")
+        .arg(program)
+        .envs(environment)
+        .current_dir(folder.path())
+        .output()
+        .map_err(|error| format!("valgrind: {error} (apt-get install valgrind)"))?;
+    let said = String::from_utf8_lossy(&counted.stderr);
+    let found = said
+        .lines()
+        .find_map(|line| line.split_once("Collected : "))
+        .and_then(|(_, count)| count.trim().parse::<f64>().ok())
+        .filter(|count| *count > 0.0 && counted.status.success());
+    let count = found.ok_or_else(|| format!("callgrind counted nothing: {said}"))?;
+    Ok(count / EDGES as f64)
+}
+
+/// Instructions a cycle with one slot and with four.
+pub fn measure_instructions() -> Result<Vec<Row>, Failure> {
+    let compiler = Command::new("g++").arg("--version").output()?;
+    let compiler = String::from_utf8_lossy(&compiler.stdout);
+    eprintln!(
+        "{EDGES} edges, {PROCESSOR}, {}",
+        compiler.lines().next().unwrap_or("")
+    );
+    let mut rows = Vec::new();
+    for (name, _, _, most) in BENCHES.iter().filter(|(.., most)| *most > 0.0) {
+        let fast = instructions(name, false)?;
+        let asserting = instructions(name, true)?;
+        eprintln!("{name}: {fast:.0} instructions a cycle, the asserting model {asserting:.0}");
+        rows.push(Row::new(
+            &format!("sim.instructions_per_cycle.{name}"),
+            fast,
+            "",
+            Target::AtMost(*most),
+        ));
+    }
+    Ok(rows)
+}
+
+/// Processor time of this thread.
+fn processor_time() -> Result<Duration, Failure> {
+    // Nanoseconds on the processor come first.
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    let spent = text.split_whitespace().next().ok_or("schedstat")?;
+    Ok(Duration::from_nanos(spent.parse()?))
+}
+
+const BYTES: u64 = 4 << 20;
+const ROUNDS: u32 = 3;
+
+/// Time of the asserting model for a run against the other's, in turns; the least of each counts.
+fn speedup(name: &str, open: Open) -> Result<f64, Failure> {
+    let bench = |asserting| {
+        let mut options = SimOptions::named("f1")?;
+        options.asserting = asserting;
+        open(options, BYTES)
+    };
+    let mut benches = [bench(true)?, bench(false)?];
+    let mut least = [Duration::MAX; 2];
+    let mut times = [None; 2];
+    for _ in 0..ROUNDS {
+        for (which, bench) in benches.iter_mut().enumerate() {
+            let start = processor_time()?;
+            let time = bench.run()?;
+            least[which] = least[which].min(processor_time()?.saturating_sub(start));
+            times[which] = Some(time);
+        }
+        if times[0] != times[1] {
+            return Err(format!("{name}: {times:?} of virtual time, asserting and not").into());
+        }
+    }
+    Ok(least[0].as_secs_f64() / least[1].as_secs_f64())
+}
+
+/// Kernels on resident pages: the asserting model's time against that of the model that users run.
+pub fn measure_speedups() -> Result<Vec<Row>, Failure> {
+    let row = |(name, open, least, _): &(&str, Open, f64, f64)| {
+        let value = speedup(name, *open)?;
+        let target = Target::AtLeast(*least);
+        Ok(Row::new(
+            &format!("sim.speedup.{name}"),
+            value,
+            "times",
+            target,
+        ))
+    };
+    BENCHES.iter().map(row).collect()
+}
+
+/// Bursts of the random traffic.
+const BURSTS: u64 = 200_000;
+
+/// Both models in lockstep, with kernels and with random bursts while pages come and go. The first pin that
+/// differs breaks the card.
+pub fn measure_mismatches() -> Result<Vec<Row>, Failure> {
+    let mut edges = 0;
+    let mut mismatches = 0;
+    for (name, open, ..) in BENCHES {
+        let mut options = SimOptions::named("f1")?;
+        options.asserting = false;
+        options.witness = true;
+        let run = || {
+            let mut bench = open(options, BYTES)?;
+            for _ in 0..ROUNDS {
+                bench.run()?;
+            }
+            Ok::<_, Failure>(bench.card().statistics()?.evaluated_cycles)
+        };
+        match run() {
+            Ok(more) => edges += more,
+            Err(error) => {
+                eprintln!("{name}: {error}");
+                mismatches += 1;
+            }
+        }
+    }
+    match axi::in_lockstep(BURSTS) {
+        Ok(more) => edges += more,
+        Err(error) => {
+            eprintln!("random bursts: {error}");
+            mismatches += 1;
+        }
+    }
+    Ok(vec![
+        Row::new(
+            "sim.gated_mismatches",
+            f64::from(mismatches),
+            "runs",
+            Target::Exactly(0.0),
+        ),
+        Row::new("sim.gated_edges", edges as f64, "", Target::AtLeast(1e7)),
+    ])
+}
