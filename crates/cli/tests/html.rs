@@ -121,6 +121,8 @@ fn a_card_without_time_has_a_page_too() {
     let page = page(folder.path());
     assert!(page.contains("This card has no time"));
     assert!(page.contains("run it without --functional"));
+    assert!(page.contains("<b>1</b><span>runs</span>"));
+    assert!(!page.contains("GB/s</small>"), "a rate without time");
     if let Some(seen) = look("a_card_without_time_has_a_page_too", folder.path()) {
         fits(&seen);
     }

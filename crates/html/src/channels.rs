@@ -4,11 +4,15 @@ use crate::svg::{bar, Part};
 use crate::text::{bytes, count, of_time, percent, rate, share};
 use crate::Page;
 use std::fmt::{self, Formatter};
-use units::ROW_BYTES;
+use units::{Picoseconds, ROW_BYTES};
 
 pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     let statistics = &page.report.statistics;
-    let time = page.report.time;
+    // Times of a card without a clock are only an order.
+    let time = match page.report.card.clock_period {
+        Picoseconds::ZERO => Picoseconds::ZERO,
+        _ => page.report.time,
+    };
     f.write_str(
         "<section id=channels><h2>Card memory and PCIe</h2><p>Card memory by channel: how long its controller’s \
          data bus was busy, of all cycles. Uneven channels are a matter of which frames pages got; see stripes.\

@@ -42,7 +42,7 @@ fn the_page_of_a_long_run_on_a_large_card_is_small() {
         let port = timeline.lanes(&format!("port {} {way}", number / 32 % 4), Some(slot));
         let space = timeline.group(&format!("space {}", number % 16), None);
         let faults = timeline.lanes("faults", Some(space));
-        let address = ((number % 40) << 34) | (number * 7919 % 400_009) * 4096;
+        let address = ((number % 40) << 34) | ((number * 7919 % 400_009) * 4096);
         let values = [("address", timeline_value(address)), ("bytes", 4096.into())];
         let (from, to) = (ns(number * 100), ns(number * 100 + number % 90));
         timeline.slice(port, "read", from, to, &values);
