@@ -1,7 +1,9 @@
 //! Do C and C++ programs compile without a warning, and get the right bytes and errors? Built as a stranger
-//! builds them, from an installed library; under gcc's address and undefined-behaviour sanitizers.
+//! builds them, from an installed library; with gcc and clang, under their address and undefined-behaviour
+//! sanitizers.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -21,6 +23,53 @@ fn here() -> &'static Path {
 fn built() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().unwrap().to_owned()
+}
+
+/// Says that a test judges nothing here. Not by `eprintln!`: of tests that pass, that is not shown.
+fn skip(test: &str, reason: &str) {
+    let line = format!("skipped: {test}: {reason}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}
+
+/// A C compiler and the C++ compiler beside it.
+#[derive(Clone, Copy)]
+struct Compilers {
+    c: &'static str,
+    cpp: &'static str,
+}
+
+const GCC: Compilers = Compilers {
+    c: "gcc",
+    cpp: "g++",
+};
+const CLANG: Compilers = Compilers {
+    c: "clang",
+    cpp: "clang++",
+};
+
+/// Those that are here with their sanitizers; gcc always is.
+fn compilers(test: &str) -> Vec<Compilers> {
+    let folder = TempDir::new().unwrap();
+    let source = folder.path().join("empty.c");
+    fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let made = Command::new(CLANG.c)
+        .args(SANITIZED)
+        .arg(&source)
+        .arg("-o")
+        .arg(folder.path().join("empty"))
+        .output();
+    match made {
+        Ok(made) if made.status.success() => vec![GCC, CLANG],
+        Ok(_) => {
+            let reason = "clang has no sanitizers (apt-get install libclang-rt-14-dev, or that of its version)";
+            skip(test, reason);
+            vec![GCC]
+        }
+        Err(_) => {
+            skip(test, "clang is not installed (apt-get install clang)");
+            vec![GCC]
+        }
+    }
 }
 
 fn run(command: &mut Command) -> Output {
@@ -58,10 +107,10 @@ impl Installed {
         self.path("share/tombolo/kernels").join(name)
     }
 
-    fn compile(&self, source: &str, sanitized: bool) -> PathBuf {
+    fn compile(&self, compilers: Compilers, source: &str, sanitized: bool) -> PathBuf {
         let (compiler, standard) = match source.ends_with("cpp") {
-            true => ("g++", "-std=c++17"),
-            false => ("gcc", "-std=c11"),
+            true => (compilers.cpp, "-std=c++17"),
+            false => (compilers.c, "-std=c11"),
         };
         let stem = Path::new(source).file_stem().unwrap().to_str().unwrap();
         let program = self.path(stem);
@@ -114,32 +163,97 @@ fn noise(count: usize) -> Vec<u8> {
 fn c_and_cpp_programs_work() {
     let installed = Installed::new();
     let input = noise(3_000_001);
-    for (source, sanitized) in [
-        ("examples/copy.cpp", true),
-        ("examples/fsrf.c", true),
-        ("examples/fsrf.c", false),
-    ] {
-        let program = installed.compile(source, sanitized);
-        let output = installed.example(&program, "copy", &input);
-        assert!(output == input, "{source}");
+    let mut ciphers = Vec::new();
+    for compilers in compilers("c_and_cpp_programs_work") {
+        for (source, sanitized) in [
+            ("examples/copy.cpp", true),
+            ("examples/fsrf.c", true),
+            ("examples/fsrf.c", false),
+        ] {
+            let program = installed.compile(compilers, source, sanitized);
+            let output = installed.example(&program, "copy", &input);
+            assert!(output == input, "{source}");
+        }
+        let program = installed.compile(compilers, "examples/encrypt.c", true);
+        ciphers.push(installed.example(&program, "aes256ctr", &input));
     }
-    let program = installed.compile("examples/encrypt.c", true);
-    let cipher = installed.example(&program, "aes256ctr", &input);
     let key: String = (0..32).map(|byte| format!("{byte:02x}")).collect();
     let iv: String = (0xf0..=0xff).map(|byte| format!("{byte:02x}")).collect();
     let judge = run(Command::new("openssl")
         .args(["enc", "-aes-256-ctr", "-K", &key, "-iv", &iv, "-in"])
         .arg(installed.path("in")));
-    assert!(cipher == judge.stdout);
+    for cipher in ciphers {
+        assert!(cipher == judge.stdout);
+    }
 }
 
 #[test]
 fn bad_input_gets_errors() {
     let installed = Installed::new();
-    let program = installed.compile("tests/bad_input.c", true);
-    run(Command::new(&program)
-        .arg(installed.kernel("copy"))
-        .arg(installed.path("file")));
+    for compilers in compilers("bad_input_gets_errors") {
+        let program = installed.compile(compilers, "tests/bad_input.c", true);
+        run(Command::new(&program)
+            .arg(installed.kernel("copy"))
+            .arg(installed.path("file")));
+    }
+}
+
+#[test]
+fn cmake_finds_the_package() {
+    if Command::new("cmake").arg("--version").output().is_err() {
+        let reason = "cmake is not installed (apt-get install cmake)";
+        return skip("cmake_finds_the_package", reason);
+    }
+    let installed = Installed::new();
+    let folder = TempDir::new().unwrap();
+    let examples = here().join("examples");
+    let project = format!(
+        "cmake_minimum_required(VERSION 3.16)\n\
+         project(stranger LANGUAGES C CXX)\n\
+         set(CMAKE_CXX_STANDARD 17)\n\
+         find_package(Tombolo {} REQUIRED)\n\
+         add_executable(shared {examples}/copy.cpp)\n\
+         target_link_libraries(shared PRIVATE Tombolo::tombolo)\n\
+         add_executable(static {examples}/fsrf.c)\n\
+         target_link_libraries(static PRIVATE Tombolo::tombolo_static)\n\
+         file(WRITE ${{CMAKE_BINARY_DIR}}/kernels \"${{Tombolo_KERNELS}}\")\n",
+        env!("CARGO_PKG_VERSION"),
+        examples = examples.display()
+    );
+    fs::write(folder.path().join("CMakeLists.txt"), project).unwrap();
+    let build = folder.path().join("build");
+    let prefix = format!("-DCMAKE_PREFIX_PATH={}", installed.folder.path().display());
+    run(Command::new("cmake")
+        .arg("-S")
+        .arg(folder.path())
+        .arg("-B")
+        .arg(&build)
+        .arg(&prefix));
+    run(Command::new("cmake").arg("--build").arg(&build));
+    let kernels = fs::read_to_string(build.join("kernels")).unwrap();
+    assert!(Path::new(&kernels).join("copy/kernel.toml").is_file());
+    let input = noise(100_001);
+    for program in ["shared", "static"] {
+        let output = installed.example(&build.join(program), "copy", &input);
+        assert!(output == input, "{program}");
+    }
+    // A version that is not there is refused.
+    let newer = fs::read_to_string(folder.path().join("CMakeLists.txt")).unwrap();
+    let asked = concat!("Tombolo ", env!("CARGO_PKG_VERSION"));
+    fs::write(
+        folder.path().join("CMakeLists.txt"),
+        newer.replace(asked, "Tombolo 99"),
+    )
+    .unwrap();
+    let refused = Command::new("cmake")
+        .arg("-S")
+        .arg(folder.path())
+        .arg("-B")
+        .arg(folder.path().join("other"))
+        .arg(&prefix)
+        .output()
+        .unwrap();
+    assert!(!refused.status.success());
 }
 
 #[test]
