@@ -2,24 +2,32 @@
 
 use crate::errors;
 use crate::handle::Handle;
+use crate::report::{NativeReport, SharedNames};
 use crate::slot::NativeSlot;
 use crate::space::NativeSpace;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tombolo::{
     BuildProgress, Card, Error, FileState, FunctionalCard, FunctionalConfig, OwnerOptions,
-    PageSize, SimOptions, SlotId, SpacePlacement,
+    PageSize, Picoseconds, SimOptions, SlotId, SpacePlacement, Timeline, WaveStart, Waves,
 };
 
 /// A card.
 #[pyclass(frozen, module = "tombolo._native")]
 pub struct NativeCard {
     card: Handle<Card>,
+    names: SharedNames,
+    /// Pages of mappings that ask for no other.
+    page_size: PageSize,
+    timeline: Option<Timeline>,
+    /// Its file, if it has one.
+    timeline_file: Option<PathBuf>,
 }
 
 /// JSON of something that always has one.
-fn json(py: Python<'_>, value: serde_json::Result<String>) -> PyResult<String> {
+pub fn json(py: Python<'_>, value: serde_json::Result<String>) -> PyResult<String> {
     value.map_err(|error| errors::raise(py, &Error::Internal(error.to_string())))
 }
 
@@ -81,12 +89,13 @@ impl NativeCard {
             ..base
         };
         let options = owner_options(page_size, read_ahead_bytes, clean_ahead_bytes, false)?;
+        let page_size = options.page_size;
         let card = py.detach(|| Card::new(Box::new(FunctionalCard::new(config)), options));
-        Self::open(py, card)
+        Self::open(py, card, page_size, None, None)
     }
 
     #[staticmethod]
-    #[pyo3(signature = (platform, home, progress, *, shell, channel_bytes, page_size, read_ahead_bytes, clean_ahead_bytes, cold))]
+    #[pyo3(signature = (platform, home, progress, *, shell, channel_bytes, page_size, read_ahead_bytes, clean_ahead_bytes, cold, timeline, waves))]
     #[allow(clippy::too_many_arguments)] // Named in Python.
     fn simulated(
         py: Python<'_>,
@@ -99,6 +108,8 @@ impl NativeCard {
         read_ahead_bytes: Option<u64>,
         clean_ahead_bytes: Option<u64>,
         cold: bool,
+        timeline: Option<PathBuf>,
+        waves: Option<PathBuf>,
     ) -> PyResult<Self> {
         let mut options =
             SimOptions::named(platform).map_err(|error| errors::raise(py, &error.into()))?;
@@ -108,7 +119,31 @@ impl NativeCard {
             options.shell = serde_json::from_str(shell)
                 .map_err(|error| PyValueError::new_err(format!("shell: {error}")))?;
         }
+        let recorder = match &timeline {
+            // As for any file in Python: by its number, and with its name.
+            Some(path) => Timeline::create_and_record(path).map_err(|source| {
+                errors::raise(
+                    py,
+                    &Error::File {
+                        path: path.clone(),
+                        what: "making the timeline",
+                        source,
+                    },
+                )
+            })?,
+            None => Timeline::recorder(),
+        };
+        options.timeline = Some(recorder.clone());
+        options.waves = waves.map(|path| Waves {
+            path,
+            from: WaveStart::At(Picoseconds::ZERO),
+            span: Picoseconds::from_millis(1),
+            shell: false,
+            kernels: true,
+            changed: Arc::default(),
+        });
         let owner = owner_options(page_size, read_ahead_bytes, clean_ahead_bytes, cold)?;
+        let page_size = owner.page_size;
         let report = move |step: BuildProgress| {
             if let Some(progress) = &progress {
                 Python::attach(|py| {
@@ -120,7 +155,7 @@ impl NativeCard {
             }
         };
         let card = py.detach(|| Card::simulated(options, owner, report));
-        Self::open(py, card)
+        Self::open(py, card, page_size, Some(recorder), timeline)
     }
 
     fn create_space(
@@ -132,7 +167,7 @@ impl NativeCard {
         let placement = channel.map_or(SpacePlacement::Anywhere, SpacePlacement::Channel);
         let create = |card: &Card| card.create_space_with(placement, limit);
         let space = self.card.call(py, create)?;
-        Ok(NativeSpace::new(space))
+        Ok(NativeSpace::new(space, self.names.clone(), self.page_size))
     }
 
     fn load(
@@ -143,17 +178,22 @@ impl NativeCard {
         space: &NativeSpace,
     ) -> PyResult<NativeSlot> {
         let space = space.shared(py)?;
-        let slot = self
+        let loaded = self
             .card
             .call(py, |card| card.load(SlotId(slot), &folder, &space))?;
-        Ok(NativeSlot::new(slot))
+        let asid = space.asid().get();
+        self.names
+            .loaded(html::SlotName::of(slot, asid, loaded.manifest()));
+        Ok(NativeSlot::new(loaded, self.names.clone()))
     }
 
-    /// The report as (JSON, text).
-    fn report(&self, py: Python<'_>) -> PyResult<(String, String)> {
+    fn report(&self, py: Python<'_>) -> PyResult<NativeReport> {
         let report = self.card.call(py, |card| card.report())?;
-        let text = report.to_string();
-        Ok((json(py, serde_json::to_string(&report))?, text))
+        let record = self.timeline.as_ref().and_then(Timeline::record);
+        let file = self.timeline_file.as_ref();
+        let file = file.and_then(|path| std::path::absolute(path).ok());
+        let file = file.and_then(|path| path.to_str().map(str::to_owned));
+        Ok(NativeReport::new(report, record, self.names.now(), file))
     }
 
     /// The card's description (JSON) and its virtual time in picoseconds.
@@ -164,15 +204,38 @@ impl NativeCard {
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.card.close(py, Card::close)
+        let closed = self.card.close(py, Card::close);
+        if let (Some(timeline), Some(path)) = (&self.timeline, &self.timeline_file) {
+            timeline.finish().map_err(|source| {
+                errors::raise(
+                    py,
+                    &Error::File {
+                        path: path.clone(),
+                        what: "writing the timeline",
+                        source,
+                    },
+                )
+            })?;
+        }
+        closed
     }
 }
 
 impl NativeCard {
-    fn open(py: Python<'_>, card: Result<Card, Error>) -> PyResult<Self> {
+    fn open(
+        py: Python<'_>,
+        card: Result<Card, Error>,
+        page_size: PageSize,
+        timeline: Option<Timeline>,
+        timeline_file: Option<PathBuf>,
+    ) -> PyResult<Self> {
         let card = card.map_err(|error| errors::raise(py, &error))?;
         Ok(Self {
             card: Handle::new("card", card),
+            names: SharedNames::default(),
+            page_size,
+            timeline,
+            timeline_file,
         })
     }
 }

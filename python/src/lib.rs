@@ -11,6 +11,7 @@
 mod card;
 mod errors;
 mod handle;
+mod report;
 mod slot;
 mod space;
 mod wait;
@@ -23,6 +24,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(error_codes, module)?)?;
     module.add_class::<card::NativeCard>()?;
+    module.add_class::<report::NativeReport>()?;
     module.add_class::<space::NativeSpace>()?;
     module.add_class::<space::NativeMapping>()?;
     module.add_class::<slot::NativeSlot>()?;

@@ -1,6 +1,7 @@
 //! `NativeSlot`
 
 use crate::handle::Handle;
+use crate::report::SharedNames;
 use crate::wait::Watch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,12 +12,14 @@ use tombolo::{Error, Picoseconds, Slot};
 #[pyclass(frozen, module = "tombolo._native")]
 pub struct NativeSlot {
     slot: Handle<Slot>,
+    names: SharedNames,
 }
 
 impl NativeSlot {
-    pub(crate) fn new(slot: Slot) -> Self {
+    pub(crate) fn new(slot: Slot, names: SharedNames) -> Self {
         Self {
             slot: Handle::new("slot", slot),
+            names,
         }
     }
 }
@@ -41,7 +44,16 @@ impl NativeSlot {
     }
 
     fn set(&self, py: Python<'_>, argument: &str, value: u64) -> PyResult<()> {
-        self.slot.call(py, |slot| slot.set(argument, value))
+        let (slot, pointer) = self.slot.call(py, |slot| {
+            slot.set(argument, value)?;
+            let found = slot.manifest().argument(argument);
+            let pointer = found.is_some_and(|argument| argument.port.is_some());
+            Ok((slot.id().0, pointer))
+        })?;
+        if pointer {
+            self.names.called(slot, argument, value);
+        }
+        Ok(())
     }
 
     fn set_bytes(&self, py: Python<'_>, argument: &str, value: &[u8]) -> PyResult<()> {

@@ -2,23 +2,39 @@
 
 use crate::card::page_size;
 use crate::handle::Handle;
+use crate::report::SharedNames;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tombolo::{AddressSpace, MapOptions, Mapping, VirtAddr};
+use tombolo::{AddressSpace, MapOptions, Mapping, PageSize, VirtAddr};
 
 /// An address space.
 #[pyclass(frozen, module = "tombolo._native")]
 pub struct NativeSpace {
     space: Handle<AddressSpace>,
+    asid: u8,
+    names: SharedNames,
+    page_size: PageSize,
 }
 
 impl NativeSpace {
-    pub(crate) fn new(space: AddressSpace) -> Self {
+    pub(crate) fn new(space: AddressSpace, names: SharedNames, page_size: PageSize) -> Self {
         Self {
+            asid: space.asid().get(),
             space: Handle::new("address space", space),
+            names,
+            page_size,
         }
+    }
+
+    /// Remembers a mapping for the page of a report.
+    fn mapped(&self, what: &str, mapped: Mapping, pages: Option<u64>, mode: &str) -> NativeMapping {
+        let size = pages.and_then(PageSize::from_bytes);
+        let size = size.unwrap_or(self.page_size);
+        self.names
+            .mapped(self.asid, what, &mapped, size, mode == "rw");
+        NativeMapping::new(mapped)
     }
 
     /// The space, for something that needs it as long as it lives.
@@ -91,7 +107,8 @@ impl NativeSpace {
         let mapped = self
             .space
             .call(py, |space| space.map_file(&path, options))?;
-        Ok(NativeMapping::new(mapped))
+        let what = path.display().to_string();
+        Ok(self.mapped(&what, mapped, page_size, mode))
     }
 
     /// Maps a whole file that is open, by its descriptor, which stays the caller's.
@@ -111,7 +128,7 @@ impl NativeSpace {
             .open(format!("/proc/self/fd/{descriptor}"))?;
         let map = |space: &AddressSpace| space.map_open_file(file, Path::new(name), options);
         let mapped = self.space.call(py, map)?;
-        Ok(NativeMapping::new(mapped))
+        Ok(self.mapped(name, mapped, page_size, mode))
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {

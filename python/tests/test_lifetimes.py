@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import random
 import signal
@@ -128,6 +129,17 @@ def test_any_order_of_making_and_dropping(tmp_path: Path) -> None:
             assert path.read_bytes() == content
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_random_orders_lose_and_leak_nothing() -> None:
+    program = Path(__file__).with_name("drop_order.py")
+    done = subprocess.run(
+        [sys.executable, program, "3000"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found.pop("operations") >= 3000
+    assert set(found.values()) == {0}, found
 
 
 def script(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:

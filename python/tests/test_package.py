@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 import subprocess
@@ -13,6 +14,20 @@ import pytest
 import tombolo
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((REPOSITORY / "docs" / "tutorials").glob("*.ipynb"))
+# As a notebook: the value of a cell's last expression is shown, as HTML if it can be.
+RUN_CELLS = """
+import ast, json, sys
+names = {}
+for program in json.loads(sys.argv[1]):
+    tree = ast.parse(program)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "cell", "exec"), names)
+    if last is not None:
+        value = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+        show = getattr(value, "_repr_html_", None)
+        print(show() if show else value)
+"""
 EXAMPLES = sorted((REPOSITORY / "python" / "examples").glob("*.py"))
 
 
@@ -82,13 +97,28 @@ def test_examples_run(example: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: str(path.stem))
+def test_notebooks_run(notebook: Path, tmp_path: Path) -> None:
+    """All cells of a notebook, in order; what they show is made, too."""
+    cells = json.loads(notebook.read_text())["cells"]
+    programs = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert programs and not any(cell.get("outputs") for cell in cells), "outputs are not kept"
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_CELLS, json.dumps(programs)], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "<iframe" in done.stdout, "the page of a report is shown"
+
+
 @pytest.mark.parametrize("page", ["python/README.md", "docs/tutorials/python.md"])
 def test_programs_in_pages_run(page: str, tmp_path: Path) -> None:
     """All programs of a page, in order, as one: a reader types them one after the other."""
     text = (REPOSITORY / page).read_text()
     blocks = re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     assert blocks, f"{page} has no program"
+    # Tests in a page are called, too, as pytest would.
+    tests = "".join(f"{name}()\n" for name in re.findall(r"^def (test_\w+)", "".join(blocks), re.MULTILINE))
     done = subprocess.run(
-        [sys.executable, "-c", "".join(blocks)], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-c", "".join(blocks) + tests], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import html
 import json
 import os
 import weakref
@@ -11,7 +12,7 @@ from typing import Any, Callable, Dict, Optional, Type, Union
 from typing import Mapping as Dictionary
 
 from . import _resources
-from ._native import NativeCard
+from ._native import NativeCard, NativeReport
 from ._slot import Progress, Slot
 from ._space import AddressSpace
 from .errors import BuildError
@@ -23,17 +24,35 @@ class Report(Dict[str, Any]):
     Times are integers in picoseconds of virtual time. Some keys: ``time``; ``runs`` (a list of ``kernel``,
     ``slot``, ``time``, ``cycles``); ``paging`` (``faults``, ``pages_read``, ``bytes_read``, ``bytes_written``,
     ``evictions``, ...); ``card`` (what it is made of); ``statistics`` (what the card counted).
+
+    :meth:`html` makes a page with pictures; a notebook shows it by itself.
     """
 
-    def __init__(self, values: Dict[str, Any], text: str) -> None:
-        super().__init__(values)
-        self._text = text
+    def __init__(self, native: NativeReport) -> None:
+        super().__init__(json.loads(native.json()))
+        self._native = native
 
     def __str__(self) -> str:
-        return self._text
+        return self._native.text()
+
+    def html(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Writes a page that says where the time went: a time line, what waited for what, faults, a map of the
+        pages of each mapping. It is one file, which any browser shows without network.
+
+        :param path: the file; one that is there is replaced.
+        :raises OSError: it cannot be written.
+        """
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self._native.html())
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(self._text)
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the page in a frame, so that its style stays its own."""
+        page = html.escape(self._native.html())
+        style = "width: 100%; height: 45rem; border: 0"
+        return f'<iframe title="Tombolo report" style="{style}" srcdoc="{page}"></iframe>'
 
 
 class Card:
@@ -98,6 +117,8 @@ class Card:
         read_ahead_bytes: Optional[int] = None,
         clean_ahead_bytes: Optional[int] = None,
         cold: bool = False,
+        timeline: Optional[Union[str, os.PathLike[str]]] = None,
+        waves: Optional[Union[str, os.PathLike[str]]] = None,
     ) -> Card:
         """Opens a simulated card: the real shell RTL, cycle for cycle, in virtual time.
 
@@ -110,6 +131,9 @@ class Card:
         :param shell: the shell's configuration where it is not the default, for example ``{"slots": 2,
             "queues": 3}``; another configuration is another model.
         :param cold: files count as being on storage, not in the page cache.
+        :param timeline: a file for every transaction, for https://ui.perfetto.dev; whole once the card is closed.
+        :param waves: kernels' waveforms: ``"run.fst"`` gives ``run.kernel-0.fst`` of slot 0, and so on, of the
+            first millisecond; whole once the card is closed.
         :raises BuildError: no Verilator or compiler; the message says what to install.
         :raises ConfigurationError: a configuration that no shell has, a platform file that is wrong.
 
@@ -128,6 +152,8 @@ class Card:
                 read_ahead_bytes=read_ahead_bytes,
                 clean_ahead_bytes=clean_ahead_bytes,
                 cold=cold,
+                timeline=None if timeline is None else os.fspath(timeline),
+                waves=None if waves is None else os.fspath(waves),
             )
         except BuildError as error:
             if "Verilator was not found" in str(error):
@@ -191,8 +217,7 @@ class Card:
 
     def report(self) -> Report:
         """Where the time went since the card was opened. Print it, or use it as a dictionary."""
-        values, text = self._native.report()
-        return Report(json.loads(values), text)
+        return Report(self._native.report())
 
     def describe(self) -> Dict[str, Any]:
         """What the card is made of: slots, channels, page sizes and so on."""

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Callable, Dict, List, Optional, Tuple, final
 
 __version__: str
-__all__ = ["NativeCard", "NativeMapping", "NativeSlot", "NativeSpace", "__version__", "error_codes"]
+__all__ = [
+    "NativeCard",
+    "NativeMapping",
+    "NativeReport",
+    "NativeSlot",
+    "NativeSpace",
+    "__version__",
+    "error_codes",
+]
 
 def error_codes() -> List[Tuple[int, str]]: ...
 
@@ -37,12 +45,20 @@ class NativeCard:
         read_ahead_bytes: Optional[int],
         clean_ahead_bytes: Optional[int],
         cold: bool,
+        timeline: Optional[str],
+        waves: Optional[str],
     ) -> NativeCard: ...
     def create_space(self, channel: Optional[int], limit: Optional[int]) -> NativeSpace: ...
     def load(self, slot: int, folder: str, space: NativeSpace) -> NativeSlot: ...
-    def report(self) -> Tuple[str, str]: ...
+    def report(self) -> NativeReport: ...
     def describe(self) -> Tuple[str, int]: ...
     def close(self) -> None: ...
+
+@final
+class NativeReport:
+    def json(self) -> str: ...
+    def text(self) -> str: ...
+    def html(self) -> str: ...
 
 @final
 class NativeSpace:

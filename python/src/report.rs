@@ -1,0 +1,128 @@
+//! `NativeReport`, and the names that its page uses.
+
+use html::{MappingName, Page, SlotName};
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use timeline::Record;
+use tombolo::{Mapping, PageSize, Report};
+
+/// Mappings that are remembered, the latest.
+const MAPPINGS: usize = 256;
+
+/// What was loaded and mapped on a card, by the names that its user knows.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    slots: Vec<SlotName>,
+    mappings: Vec<MappingName>,
+}
+
+/// The same, as everything on a card shares it.
+#[derive(Clone, Debug, Default)]
+pub struct SharedNames(Arc<Mutex<Names>>);
+
+impl SharedNames {
+    fn lock(&self) -> MutexGuard<'_, Names> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A copy.
+    pub fn now(&self) -> Names {
+        self.lock().clone()
+    }
+
+    /// A kernel was loaded.
+    pub fn loaded(&self, slot: SlotName) {
+        let mut names = self.lock();
+        names.slots.retain(|named| named.slot != slot.slot);
+        names.slots.push(slot);
+    }
+
+    /// Something was mapped.
+    pub fn mapped(&self, space: u8, what: &str, mapping: &Mapping, size: PageSize, write: bool) {
+        let (address, bytes) = (mapping.address(), mapping.bytes());
+        let mut names = self.lock();
+        // What was there before has ended.
+        names.mappings.retain(|old| {
+            let apart = old.address.get() >= address.get().saturating_add(bytes)
+                || address.get() >= old.address.get().saturating_add(old.bytes);
+            old.space != space || apart
+        });
+        if names.mappings.len() == MAPPINGS {
+            names.mappings.remove(0);
+        }
+        names.mappings.push(MappingName {
+            name: String::new(),
+            what: what.to_owned(),
+            space,
+            address,
+            bytes,
+            page_size: Some(size),
+            write,
+        });
+    }
+
+    /// A kernel in a slot calls an address so.
+    pub fn called(&self, slot: u8, argument: &str, address: u64) {
+        let mut names = self.lock();
+        let named = names.slots.iter().find(|named| named.slot == slot);
+        let Some(space) = named.map(|named| named.space) else {
+            return;
+        };
+        let within = |mapping: &&mut MappingName| {
+            let place = address.checked_sub(mapping.address.get());
+            mapping.space == space && place.is_some_and(|place| place < mapping.bytes)
+        };
+        if let Some(mapping) = names.mappings.iter_mut().find(within) {
+            mapping.name = argument.to_owned();
+        }
+    }
+}
+
+/// A report at a moment.
+#[pyclass(frozen, module = "tombolo._native")]
+pub struct NativeReport {
+    report: Report,
+    record: Option<Record>,
+    names: Names,
+    timeline: Option<String>,
+}
+
+impl NativeReport {
+    pub(crate) fn new(
+        report: Report,
+        record: Option<Record>,
+        names: Names,
+        timeline: Option<String>,
+    ) -> Self {
+        Self {
+            report,
+            record,
+            names,
+            timeline,
+        }
+    }
+}
+
+#[pymethods]
+impl NativeReport {
+    /// As JSON.
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        crate::card::json(py, serde_json::to_string(&self.report))
+    }
+
+    /// As text for people.
+    fn text(&self) -> String {
+        self.report.to_string()
+    }
+
+    /// As a page of HTML.
+    fn html(&self) -> String {
+        Page::new(&self.report)
+            .record(self.record.as_ref())
+            .slots(&self.names.slots)
+            .mappings(&self.names.mappings)
+            .trace(self.timeline.as_deref())
+            .advice("open the card with Card.simulated(timeline=\"run.pftrace\")")
+            .to_string()
+    }
+}
