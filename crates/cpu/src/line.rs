@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn fold_is_the_published_one() {
-        // One set bit of the plain number at a time, worked out by hand from FACTS §4.
+        // One set bit of the plain number at a time, worked out by hand from the published table.
         assert_eq!(PlainLine(1 << 13).fold().0, 1 << 13 | 1 << 8 | 1);
         assert_eq!(PlainLine(1 << 16).fold().0, 1 << 16 | 1 << 11 | 1 << 3);
         assert_eq!(PlainLine(1 << 18).fold().0, 1 << 18 | 1 << 5);

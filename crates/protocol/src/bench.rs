@@ -1,4 +1,4 @@
-//! The figures of issue 4 that belong to this crate, as name and value.
+//! The bars that belong to this crate, as name and value.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

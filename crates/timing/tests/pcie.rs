@@ -52,7 +52,7 @@ fn idle_read_latency_by_hand() {
     let by_hand = request + f.to_host_ps + f.host_read_ps + completion + f.to_card_ps;
     let read = link.read_host(Picoseconds::ZERO, 64);
     assert_eq!((read.first, read.last), (by_hand, by_hand));
-    // FACTS §5: about 550 ns on Gen3 x8, up to 1 us.
+    // Published: about 550 ns on Gen3 x8, up to 1 us.
     assert!((550_000..1_000_000).contains(&by_hand.get()), "{by_hand}");
 }
 
@@ -73,7 +73,7 @@ fn reads_are_bounded_by_completions() {
     let expected = f.wire_bytes_per_second as f64 * share;
     let measured = read_stream(&mut PcieLink::new(&f), 5000, 4096, 16);
     within(measured, expected, 0.005);
-    // FACTS §5: Vitis cards reach 8.5 to 12 GB/s.
+    // Published: Vitis cards reach 8.5 to 12 GB/s.
     assert!((10e9..12e9).contains(&measured), "{measured}");
 }
 

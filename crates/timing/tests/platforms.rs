@@ -50,7 +50,7 @@ fn f1_is_what_fsrf_ran_on() {
     assert!((pins / 17.066e9 - 1.0).abs() < 0.001, "{pins}");
 }
 
-/// DDR4-2400 figures of FACTS §5 (clocks of 0.833 ns), scaled to the clock of the file.
+/// Published DDR4-2400 figures (clocks of 0.833 ns), scaled to the clock of the file.
 #[test]
 fn f1_is_scaled_from_ddr4_2400() {
     let timing = platform("f1").memory().timing;

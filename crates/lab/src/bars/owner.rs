@@ -112,6 +112,8 @@ fn unknown_kernel(folder: &Path) -> Result<std::path::PathBuf, Failure> {
     let from = card::sim::home().join("kernels/copy");
     let to = folder.join("copy");
     fs::create_dir(&to)?;
+    // The manifest names it.
+    std::os::unix::fs::symlink(card::sim::home().join("kernels/lib"), folder.join("lib"))?;
     let stamp = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
     for entry in fs::read_dir(&from)? {
         let entry = entry?;

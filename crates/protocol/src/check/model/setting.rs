@@ -12,7 +12,7 @@ pub struct Setting {
     /// Caches that only differ by their number count as one case.
     pub symmetry: bool,
     /// The application behind the home answers a memory access for a cache only when its own
-    /// clean operations on the other line are done: FACTS section 4's known hazard.
+    /// clean operations on the other line are done: the known hazard of such a pair.
     pub application_waits: bool,
     /// Check progress after the exploration.
     pub check_progress: bool,

@@ -1,0 +1,53 @@
+# Copyright Tombolo contributors.
+# Licensed under the Apache License, Version 2.0, see LICENSE for details.
+# SPDX-License-Identifier: Apache-2.0
+"""The project's pages: each is in the index, links lead somewhere, and nothing outside is cited."""
+
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Pages that are not in the repository, by the names that they had where they are.
+OUTSIDE = re.compile(r"DESIGN\.md|FACTS(\.md| ?§| section)|STYLE\.md|\.\./shared/|[( ]issue \d")
+# Generated, or not ours to read.
+SKIPPED = ("bench/", "tools/test_docs.py")
+
+
+def tracked(*endings):
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True,
+                            capture_output=True, check=True)
+    for name in listed.stdout.split("\n"):
+        if name.endswith(endings) and not name.startswith(SKIPPED) and (ROOT / name).is_file():
+            yield pathlib.Path(name), (ROOT / name).read_text(errors="replace")
+
+
+def links(page, text):
+    """What a page links to, as paths of the repository."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not re.match(r"[a-z]+:", target) and not target.startswith("#"):
+            yield (page.parent / target.split("#")[0])
+
+
+def test_every_page_is_in_the_index():
+    index = pathlib.Path("docs/README.md")
+    linked = {path for path in links(index, (ROOT / index).read_text())}
+    pages = {page for page, _ in tracked(".md") if page.parts[0] == "docs"} - {index}
+    in_kernels = {page for page in pages if "hls-export" in page.parts}
+    missing = sorted(str(page) for page in pages - linked - in_kernels)
+    assert not missing, f"docs/README.md does not link to {missing}"
+
+
+def test_links_lead_somewhere():
+    wrong = [f"{page}: {target}" for page, text in tracked(".md")
+             for target in links(page, text) if not (ROOT / target).exists()]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_nothing_outside_is_cited():
+    wrong = []
+    for file, text in tracked(".md", ".rs", ".py", ".h", ".hpp", ".rdl"):
+        for number, line in enumerate(text.splitlines(), 1):
+            if OUTSIDE.search(line):
+                wrong.append(f"{file}:{number}: {line.strip()}")
+    assert not wrong, "\n".join(wrong)
