@@ -7,7 +7,7 @@
 //
 //   bench MEGABYTES OFFSET=VALUE...      registers to write before the start
 //
-// It fails if the kernel breaks a burst rule of AXI4, or moves more than 64 rows in a direction and never has
+// It fails if the kernel breaks a burst rule of AXI4, or moves more than 1,024 rows in a direction and never has
 // 16 bursts under way there. Compiled with ONE_PORT, for a kernel that writes through m_axi_gmem0 too.
 
 #include <algorithm>
@@ -196,8 +196,8 @@ int main(int argc, char** argv) {
   bench.WriteRegister(0, 1);
   const uint64_t cycles = bench.RunUntilDone(8 * bytes / kRowBytes + 100000);
   const double time = ProcessorNanoseconds() - begin;
-  if ((bench.read_rows() > 64 && bench.most_reads() < 16) ||
-      (bench.written_rows() > 64 && bench.most_writes() < 16)) {
+  if ((bench.read_rows() > 1024 && bench.most_reads() < 16) ||
+      (bench.written_rows() > 1024 && bench.most_writes() < 16)) {
     Fail("fewer than 16 bursts under way");
   }
   std::printf(

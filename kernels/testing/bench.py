@@ -45,7 +45,9 @@ def registers(kernel: str, size: int) -> list[str]:
         "length": size // 4,
         "seed": 0x9E3779B97F4A7C15,
         "updates": size // 64,
+        "blocks": 64,
         "lanes": 128,
+        "lines": size // 4096,
         "words_log2": (size // 8).bit_length() - 1,
     }
     writes, arrays = [], 0

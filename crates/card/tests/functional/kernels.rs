@@ -259,6 +259,67 @@ fn sha256_is_that_of_sha256sum() {
     lanes_are_messages("sha256", "sha256sum");
 }
 
+/// The sketch of 5,000 numbers, each of them several times, tells how many there are; and a sketch has no
+/// order.
+#[test]
+fn hll_estimates_how_many_numbers_there_are() {
+    let to = 160 * 1024;
+    let sketch = |numbers: Vec<u64>| {
+        let mut memory: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        memory.resize(to + 16384, 0);
+        let arguments = [
+            ("input", address(0)),
+            ("output", address(to)),
+            ("length", number(numbers.len() as u64)),
+        ];
+        run("hll", Some(3), memory, &arguments)[to..].to_vec()
+    };
+    let numbers = || (0..20_000u64).map(|n| (n % 5000).wrapping_mul(0x1234_5678_9abc_def1));
+    let found = sketch(numbers().collect());
+    let empty = found.iter().filter(|&&rank| rank == 0).count() as f64;
+    let estimate = 16384.0 * (16384.0 / empty).ln();
+    assert!((estimate - 5000.0).abs() < 150.0, "{estimate}");
+    assert!(sketch(numbers().rev().collect()) == found);
+    assert!(sketch(Vec::new()).iter().all(|&rank| rank == 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Each pixel by the definition.
+    #[test]
+    fn conv_convolves(
+        order in any::<Option<u64>>(),
+        blocks in 1usize..4,
+        lines in 0usize..70,
+        weights in any::<[i8; 9]>(),
+        shift in 0u32..12,
+    ) {
+        let (to, width) = (32 * 1024, 64 * blocks);
+        let memory = pattern(64 * 1024, lines);
+        let pixel = |y: usize, x: usize| match (1..=lines).contains(&y) && (1..=width).contains(&x) {
+            true => i32::from(memory[(y - 1) * width + x - 1]),
+            false => 0,
+        };
+        let mut expected = memory.clone();
+        for (y, x) in (0..lines).flat_map(|y| (0..width).map(move |x| (y, x))) {
+            let products = (0..9).map(|n| i32::from(weights[n]) * pixel(y + n / 3, x + n % 3));
+            expected[to + y * width + x] = (products.sum::<i32>() >> shift).clamp(0, 255) as u8;
+        }
+        let mut bytes = weights.map(|weight| weight as u8).to_vec();
+        bytes.resize(12, 0xff);
+        let arguments = [
+            ("input", address(0)),
+            ("output", address(to)),
+            ("blocks", number(blocks as u64)),
+            ("lines", number(lines as u64)),
+            ("weights", bytes),
+            ("shift", shift.to_le_bytes().to_vec()),
+        ];
+        prop_assert!(run("conv", order, memory, &arguments) == expected);
+    }
+}
+
 /// NIST SP 800-38A, F.5.5: CTR-AES256.Encrypt.
 #[test]
 fn aes_gives_the_published_blocks() {
