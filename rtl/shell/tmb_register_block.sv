@@ -14,7 +14,8 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
   localparam int unsigned NumStreams = 2 * NumPorts,
   localparam int unsigned NumMovers = 2 * Cfg.NumSlots * Cfg.StreamsPerSlot,
-  localparam int unsigned MoverElements = NumMovers == 0 ? 1 : NumMovers
+  localparam int unsigned MoverElements = NumMovers == 0 ? 1 : NumMovers,
+  localparam int unsigned PairElements = NumMovers == 0 ? 1 : NumMovers / 2
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -51,7 +52,10 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   // Without streams: one element, unused.
   output logic           mover_start_o [MoverElements],
   output mover_command_t mover_command_o [MoverElements],
-  input  mover_state_t   mover_state_i [MoverElements]
+  input  mover_state_t   mover_state_i [MoverElements],
+  output stream_source_t switch_source_o [PairElements],
+  output logic           switch_forget_o [PairElements],
+  input  switch_state_t  switch_state_i [PairElements]
 );
 
   // ---------------------------------------------------------------------------------------------
@@ -81,6 +85,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   tmb_shell_registers_pkg::tmb_shell__in_t hwif_in;
   tmb_shell_registers_pkg::tmb_shell__out_t hwif_out;
   array_rsp_t spaces_rsp, slots_rsp, ports_rsp, queues_rsp, streams_rsp, movers_rsp;
+  array_rsp_t switches_rsp;
   logic read_ack, write_ack, read_error, write_error, stall_write, stall_read;
   logic [31:0] write_mask;
 
@@ -140,6 +145,9 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.MOVERS.rd_ack = movers_rsp.read_ack;
     hwif_in.MOVERS.rd_data = movers_rsp.data;
     hwif_in.MOVERS.wr_ack = movers_rsp.write_ack;
+    hwif_in.SWITCHES.rd_ack = switches_rsp.read_ack;
+    hwif_in.SWITCHES.rd_data = switches_rsp.data;
+    hwif_in.SWITCHES.wr_ack = switches_rsp.write_ack;
   end
 
   tmb_shell_registers u_registers (
@@ -266,7 +274,14 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     .events_i
   );
 
-  array_req_t mover_req;
+  array_req_t mover_req, switch_req;
+  assign switch_req = '{
+      valid: hwif_out.SWITCHES.req,
+      write: hwif_out.SWITCHES.req_is_wr,
+      addr: 13'(hwif_out.SWITCHES.addr),
+      data: hwif_out.SWITCHES.wr_data,
+      mask: hwif_out.SWITCHES.wr_biten
+  };
   assign mover_req = '{
       valid: hwif_out.MOVERS.req,
       write: hwif_out.MOVERS.req_is_wr,
@@ -276,9 +291,10 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   };
 
   if (NumMovers == 0) begin : gen_no_movers
-    // Reads zero, ignores writes.
-    logic [31:0] unused_offset, unused_written;
-    logic unused_index, unused_write, unused_movers;
+    // Read zero, ignore writes.
+    logic [31:0] unused_offset [2], unused_written [2];
+    logic unused_index [2], unused_write [2];
+    logic unused_movers;
 
     tmb_array_access #(
       .NumElements(1)
@@ -287,16 +303,32 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
       .rst_ni,
       .req_i(mover_req),
       .rsp_o(movers_rsp),
-      .index_o(unused_index),
-      .offset_o(unused_offset),
+      .index_o(unused_index[0]),
+      .offset_o(unused_offset[0]),
       .word_i('0),
-      .written_o(unused_written),
-      .write_o(unused_write)
+      .written_o(unused_written[0]),
+      .write_o(unused_write[0])
     );
+    tmb_array_access #(
+      .NumElements(1)
+    ) u_switch_access (
+      .clk_i,
+      .rst_ni,
+      .req_i(switch_req),
+      .rsp_o(switches_rsp),
+      .index_o(unused_index[1]),
+      .offset_o(unused_offset[1]),
+      .word_i('0),
+      .written_o(unused_written[1]),
+      .write_o(unused_write[1])
+    );
+    assign switch_source_o[0] = '0;
+    assign switch_forget_o[0] = 1'b0;
     assign mover_start_o[0] = 1'b0;
     assign mover_command_o[0] = '0;
-    assign unused_movers = &{1'b0, unused_offset, unused_written, unused_index, unused_write,
-                             mover_state_i[0]};
+    assign unused_movers = &{1'b0, unused_offset[0], unused_offset[1], unused_written[0],
+                             unused_written[1], unused_index[0], unused_index[1], unused_write[0],
+                             unused_write[1], mover_state_i[0], switch_state_i[0]};
   end else begin : gen_movers
     tmb_mover_registers #(
       .NumMovers(NumMovers)
@@ -308,6 +340,17 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
       .start_o(mover_start_o),
       .command_o(mover_command_o),
       .state_i(mover_state_i)
+    );
+    tmb_switch_registers #(
+      .NumPairs(NumMovers / 2)
+    ) u_switch (
+      .clk_i,
+      .rst_ni,
+      .req_i(switch_req),
+      .rsp_o(switches_rsp),
+      .source_o(switch_source_o),
+      .forget_o(switch_forget_o),
+      .state_i(switch_state_i)
     );
   end
 

@@ -61,6 +61,7 @@ rtl/stream/tmb_stream_mover_in.sv
 rtl/stream/tmb_stream_mover_out.sv
 rtl/stream/tmb_stream_mover.sv
 rtl/stream/tmb_stream_completions.sv
+rtl/stream/tmb_stream_switch.sv
 rtl/shell/tmb_shell_pkg.sv
 protocols/generated/tmb_mesi_protocol_pkg.sv
 protocols/generated/tmb_mesi_home_rom.sv
@@ -92,6 +93,7 @@ rtl/shell/tmb_slot_registers.sv
 rtl/shell/tmb_guard_registers.sv
 rtl/shell/tmb_stream_counters.sv
 rtl/stream/tmb_mover_registers.sv
+rtl/stream/tmb_switch_registers.sv
 rtl/shell/tmb_register_block.sv
 rtl/shell/tmb_bar_bridge.sv
 rtl/shell/tmb_slot_control.sv

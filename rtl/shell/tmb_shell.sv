@@ -26,7 +26,8 @@
 // and tmb_dma; between them waiting goes one way: kernel -> virtual memory -> fabric -> memory, and
 // host commands -> DMA -> fabric -> memory. A translation that needs the host parks outside of both.
 //
-// Every output comes from registers and every input goes to registers only, so no combinational
+// Every output comes from registers (streams into kernels: through the select of the switch) and every
+// input goes to registers only, so no combinational
 // path leads from an input to an output; kernels and models around the shell can be compiled, and
 // evaluated, apart from it.
 //
@@ -338,6 +339,9 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic mover_start [2*PairElements];
   mover_command_t mover_command [2*PairElements];
   mover_state_t mover_state [2*PairElements];
+  stream_source_t switch_source [PairElements];
+  logic switch_forget [PairElements];
+  switch_state_t switch_state [PairElements];
 
   tmb_register_block #(
     .Cfg(Cfg)
@@ -372,7 +376,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .walk_read_i(walk_read),
     .mover_start_o(mover_start[0:MoverElements-1]),
     .mover_command_o(mover_command[0:MoverElements-1]),
-    .mover_state_i(mover_state[0:MoverElements-1])
+    .mover_state_i(mover_state[0:MoverElements-1]),
+    .switch_source_o(switch_source),
+    .switch_forget_o(switch_forget),
+    .switch_state_i(switch_state)
   );
 
   asid_t port_asid [NumPorts];
@@ -632,6 +639,16 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic done_ready [2*PairElements];
   mover_done_t done [2*PairElements];
 
+  // Between the movers and the switch.
+  logic pair_reset [PairElements];
+  logic mover_in_valid [PairElements];
+  logic mover_in_ready [PairElements];
+  stream_beat_t mover_in [PairElements];
+  logic mover_out_begin [PairElements];
+  logic mover_out_valid [PairElements];
+  logic mover_out_ready [PairElements];
+  stream_beat_t mover_out [PairElements];
+
   for (genvar p = 0; p < NumPorts; p++) begin : gen_port
     localparam int unsigned FirstPair = Cfg.PortsPerSlot - Cfg.StreamsPerSlot;
     localparam bit IsPair = p % Cfg.PortsPerSlot >= FirstPair;
@@ -639,7 +656,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     if (IsPair) begin : gen_pair
       localparam int unsigned Pair = p / Cfg.PortsPerSlot * Cfg.StreamsPerSlot
           + p % Cfg.PortsPerSlot - FirstPair;
-      stream_beat_t in_beat;
+
+      assign pair_reset[Pair] = port_reset[p];
 
       tmb_stream_mover u_mover (
         .clk_i,
@@ -652,21 +670,14 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
         .done_o(done[2*Pair:2*Pair+1]),
         .port_req_o(port_req[p]),
         .port_rsp_i(port_rsp[p]),
-        .in_valid_o(sin_tvalid_o[Pair]),
-        .in_ready_i(sin_tready_i[Pair]),
-        .in_o(in_beat),
-        .out_valid_i(sout_tvalid_i[Pair]),
-        .out_ready_o(sout_tready_o[Pair]),
-        .out_i('{
-            data: sout_tdata_i[Pair],
-            keep: sout_tkeep_i[Pair],
-            last: sout_tlast_i[Pair]
-        })
+        .in_valid_o(mover_in_valid[Pair]),
+        .in_ready_i(mover_in_ready[Pair]),
+        .in_o(mover_in[Pair]),
+        .out_begin_o(mover_out_begin[Pair]),
+        .out_valid_i(mover_out_valid[Pair]),
+        .out_ready_o(mover_out_ready[Pair]),
+        .out_i(mover_out[Pair])
       );
-
-      assign sin_tdata_o[Pair] = in_beat.data;
-      assign sin_tkeep_o[Pair] = in_beat.keep;
-      assign sin_tlast_o[Pair] = in_beat.last;
 
       assign port_arready_o[p] = 1'b0;
       assign port_rid_o[p] = '0;
@@ -750,8 +761,54 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     assign transfer = '0;
     assign unused_pairs = &{1'b0, sin_tready_i[0], sout_tdata_i[0], sout_tkeep_i[0],
                             sout_tlast_i[0], sout_tvalid_i[0], transfer_ready, mover_start[0],
-                            mover_start[1], mover_command[0], mover_command[1], mover_state[1]};
+                            mover_start[1], mover_command[0], mover_command[1], mover_state[1],
+                            switch_source[0], switch_forget[0], switch_state[0], pair_reset[0],
+                            mover_in_valid[0], mover_in_ready[0], mover_in[0], mover_out_begin[0],
+                            mover_out_valid[0], mover_out_ready[0], mover_out[0]};
+    assign switch_state[0] = '0;
+    assign pair_reset[0] = 1'b0;
+    assign mover_in_valid[0] = 1'b0;
+    assign mover_in_ready[0] = 1'b0;
+    assign mover_in[0] = '0;
+    assign mover_out_begin[0] = 1'b0;
+    assign mover_out_valid[0] = 1'b0;
+    assign mover_out_ready[0] = 1'b0;
+    assign mover_out[0] = '0;
   end else begin : gen_pairs
+    stream_beat_t in_beat [NumPairs];
+    stream_beat_t out_beat [NumPairs];
+
+    for (genvar p = 0; p < NumPairs; p++) begin : gen_pins
+      assign sin_tdata_o[p] = in_beat[p].data;
+      assign sin_tkeep_o[p] = in_beat[p].keep;
+      assign sin_tlast_o[p] = in_beat[p].last;
+      assign out_beat[p] = '{data: sout_tdata_i[p], keep: sout_tkeep_i[p], last: sout_tlast_i[p]};
+    end
+
+    tmb_stream_switch #(
+      .NumPairs(NumPairs)
+    ) u_switch (
+      .clk_i,
+      .rst_ni,
+      .reset_i(pair_reset),
+      .source_i(switch_source),
+      .forget_i(switch_forget),
+      .state_o(switch_state),
+      .mover_in_valid_i(mover_in_valid),
+      .mover_in_ready_o(mover_in_ready),
+      .mover_in_i(mover_in),
+      .mover_out_begin_i(mover_out_begin),
+      .mover_out_valid_o(mover_out_valid),
+      .mover_out_ready_i(mover_out_ready),
+      .mover_out_o(mover_out),
+      .in_valid_o(sin_tvalid_o),
+      .in_ready_i(sin_tready_i),
+      .in_o(in_beat),
+      .out_valid_i(sout_tvalid_i),
+      .out_ready_o(sout_tready_o),
+      .out_i(out_beat)
+    );
+
     tmb_stream_completions #(
       .NumMovers(2 * NumPairs)
     ) u_completions (

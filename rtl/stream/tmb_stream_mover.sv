@@ -31,6 +31,7 @@ module tmb_stream_mover
   output logic           in_valid_o,
   input  logic           in_ready_i,
   output stream_beat_t   in_o,
+  output logic           out_begin_o,   // a packet may begin
   input  logic           out_valid_i,
   output logic           out_ready_o,
   input  stream_beat_t   out_i
@@ -76,6 +77,7 @@ module tmb_stream_mover
     .b_valid_i   (port_rsp_i.b_valid),
     .b_ready_o   (port_req_o.b_ready),
     .b_i         (port_rsp_i.b),
+    .begin_o     (out_begin_o),
     .t_valid_i   (out_valid_i),
     .t_ready_o   (out_ready_o),
     .t_i         (out_i)

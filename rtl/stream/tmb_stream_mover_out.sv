@@ -20,6 +20,9 @@
 // sent.
 // No deadlock: a burst is offered to the port with all its rows here, and waits for nothing else.
 //
+// Whoever sends may let a packet begin only when begin_o says so: then no beat of a packet that no transfer
+// has asked for lies here, and the next packet may as well go elsewhere.
+//
 // A beat whose TKEEP has a hole ends the transfer (MoverKeep); its bytes are dropped. Done means: every
 // row has its write response. Reset (the slot's, too) forgets the transfer and all beats; there is no
 // answer to it then.
@@ -54,6 +57,7 @@ module tmb_stream_mover_out
   output logic           b_ready_o,
   input  axi_b_t         b_i,
   // kernel
+  output logic           begin_o,       // a transfer waits for a packet, and has none of it
   input  logic           t_valid_i,
   output logic           t_ready_o,
   input  stream_beat_t   t_i
@@ -116,12 +120,23 @@ module tmb_stream_mover_out
     .out_data_o (beat)
   );
 
+  // A transfer takes one packet's end: behind it none begins before the next transfer.
+  logic active_q, last_inside_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) last_inside_q <= 1'b0;
+    else if (t_valid_i && t_ready_o && t_i.last) last_inside_q <= 1'b1;
+    else if (beat_valid && beat_ready && beat.last) last_inside_q <= 1'b0;
+  end
+
+  assign begin_o = active_q && !last_inside_q;
+
   // ---------------------------------------------------------------------------------------------
   // Beats to rows
   // ---------------------------------------------------------------------------------------------
 
   // active: beats are taken. flush: the rest of the last beat is still to become a row.
-  logic busy_q, active_q, flush_q, last_q, holes_q, start;
+  logic busy_q, flush_q, last_q, holes_q, start;
   virt_addr_t pos_q;
   byte_count_t left_q, moved_q;
   beat_count_t skip_q;  // bytes of the beat that went to the transfer before

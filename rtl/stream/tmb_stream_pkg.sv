@@ -45,6 +45,25 @@ package tmb_stream_pkg;
     byte_count_t moved;  // bytes of the transfer that have crossed the stream
   } mover_state_t;
 
+  // Stream pairs of the largest shell.
+  localparam int unsigned MaxPairs = 32;
+  typedef logic [$clog2(MaxPairs)-1:0] pair_t;
+
+  // Where an incoming port of a kernel takes its beats from.
+  typedef struct packed {
+    logic  from_port;  // 0: from its own mover
+    pair_t pair;       // else: from the outgoing port of this pair
+  } stream_source_t;
+
+  // What the switch does at an incoming port.
+  typedef struct packed {
+    stream_source_t source;  // that is connected now; while nothing is, the mover
+    logic pending;           // the host has asked for another one
+    logic broken;            // a reset has cut a packet on its way here
+    logic valid;             // TVALID of the incoming port
+    logic ready;             // TREADY
+  } switch_state_t;
+
   // Bytes of a beat: 0 to RowBytes.
   localparam int unsigned BeatCountWidth = RowOffsetWidth + 1;
   typedef logic [BeatCountWidth-1:0] beat_count_t;

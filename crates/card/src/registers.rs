@@ -104,7 +104,7 @@ pub const L1_3: u32 = 0xac;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.
-pub const VERSION_MINOR: u32 = 0x1;
+pub const VERSION_MINOR: u32 = 0x2;
 /// What `VERSION` holds in field `MAJOR`.
 pub const VERSION_MAJOR: u32 = 0x2;
 /// Address space: one block each.
@@ -143,6 +143,12 @@ pub const MOVER: Array = Array {
     stride: 0x20,
     count: 64,
 };
+/// Stream switch: an incoming port of a kernel: one block each.
+pub const SWITCH: Array = Array {
+    base: 0x7800,
+    stride: 0x8,
+    count: 32,
+};
 /// Slot control windows. Forwarded to the slot's s_axi_control.
 pub const SLOT_CONTROL: Array = Array {
     base: 0x100000,
@@ -164,7 +170,7 @@ pub mod version {
     use super::Field;
 
     /// Compatible additions.
-    /// Value in this version: 0x1.
+    /// Value in this version: 0x2.
     pub const MINOR: Field = Field { lsb: 0, width: 16 };
     /// Changes that break a driver.
     /// Value in this version: 0x2.
@@ -542,5 +548,42 @@ pub mod mover {
         pub const VALID: Field = Field { lsb: 1, width: 1 };
         /// TREADY of its stream.
         pub const READY: Field = Field { lsb: 2, width: 1 };
+    }
+}
+
+/// Registers of one element of [`SWITCH`].
+pub mod switch {
+    /// What the port takes its beats from. A change waits until both sides are between packets. A
+    /// write clears STATE.BROKEN. A pair that does not exist is stored as the mover.
+    pub const SOURCE: u32 = 0x0;
+    /// What is connected now.
+    pub const STATE: u32 = 0x4;
+
+    /// Fields of `SOURCE`.
+    pub mod source {
+        use super::super::Field;
+
+        /// 0: its own mover; 1: an outgoing port of a kernel.
+        pub const FROM_PORT: Field = Field { lsb: 0, width: 1 };
+        /// Pair of that outgoing port, counted over all slots.
+        pub const PAIR: Field = Field { lsb: 8, width: 8 };
+    }
+
+    /// Fields of `STATE`.
+    pub mod state {
+        use super::super::Field;
+
+        /// 1: an outgoing port; 0: the mover, or nothing while PENDING is 1.
+        pub const FROM_PORT: Field = Field { lsb: 0, width: 1 };
+        /// 1: a packet is still to end before the port takes from SOURCE.
+        pub const PENDING: Field = Field { lsb: 1, width: 1 };
+        /// 1: since SOURCE was written, the reset of a slot has cut a packet between two ports.
+        pub const BROKEN: Field = Field { lsb: 2, width: 1 };
+        /// TVALID of the incoming port.
+        pub const VALID: Field = Field { lsb: 3, width: 1 };
+        /// TREADY of the incoming port.
+        pub const READY: Field = Field { lsb: 4, width: 1 };
+        /// Pair of the outgoing port.
+        pub const PAIR: Field = Field { lsb: 8, width: 8 };
     }
 }

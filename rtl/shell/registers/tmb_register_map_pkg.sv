@@ -99,6 +99,19 @@ package tmb_register_map_pkg;
   localparam int unsigned MoverMovedLo = 32'h18;
   localparam int unsigned MoverMovedHi = 32'h1c;
 
+  // Stream switch: an incoming port of a kernel
+  localparam int unsigned SwitchStride = 32'h8;
+  localparam int unsigned SwitchSource = 32'h0;
+  localparam int unsigned SwitchSourceFromPortLsb = 32'h0;
+  localparam int unsigned SwitchSourcePairLsb = 32'h8;
+  localparam int unsigned SwitchState = 32'h4;
+  localparam int unsigned SwitchStateFromPortLsb = 32'h0;
+  localparam int unsigned SwitchStatePendingLsb = 32'h1;
+  localparam int unsigned SwitchStateBrokenLsb = 32'h2;
+  localparam int unsigned SwitchStateValidLsb = 32'h3;
+  localparam int unsigned SwitchStateReadyLsb = 32'h4;
+  localparam int unsigned SwitchStatePairLsb = 32'h8;
+
   // Slot control windows
   localparam int unsigned SlotControlBase = 32'h100000;
   localparam int unsigned SlotControlStride = 32'h10000;

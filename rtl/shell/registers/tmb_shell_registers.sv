@@ -99,6 +99,7 @@ module tmb_shell_registers (
         logic STREAMS;
         logic QUEUES;
         logic MOVERS;
+        logic SWITCHES;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -160,6 +161,9 @@ module tmb_shell_registers (
         decoded_reg_strb.MOVERS = cpuif_req_masked & (cpuif_addr >= 15'h7000) & (cpuif_addr <= 15'h7000 + 15'h7ff);
         is_external |= cpuif_req_masked & (cpuif_addr >= 15'h7000) & (cpuif_addr <= 15'h7000 + 15'h7ff);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h7000) & (cpuif_addr <= 15'h7000 + 15'h7ff);
+        decoded_reg_strb.SWITCHES = cpuif_req_masked & (cpuif_addr >= 15'h7800) & (cpuif_addr <= 15'h7800 + 15'hff);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 15'h7800) & (cpuif_addr <= 15'h7800 + 15'hff);
+        is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h7800) & (cpuif_addr <= 15'h7800 + 15'hff);
         decoded_err = '0;
         decoded_req_is_external = is_external;
     end
@@ -404,6 +408,12 @@ module tmb_shell_registers (
     assign hwif_out.MOVERS.req_is_wr = decoded_req_is_wr;
     assign hwif_out.MOVERS.wr_data = decoded_wr_data;
     assign hwif_out.MOVERS.wr_biten = decoded_wr_biten;
+    // External region: tmb_shell.SWITCHES
+    assign hwif_out.SWITCHES.req = decoded_reg_strb.SWITCHES;
+    assign hwif_out.SWITCHES.addr = decoded_addr[7:0];
+    assign hwif_out.SWITCHES.req_is_wr = decoded_req_is_wr;
+    assign hwif_out.SWITCHES.wr_data = decoded_wr_data;
+    assign hwif_out.SWITCHES.wr_biten = decoded_wr_biten;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -417,6 +427,7 @@ module tmb_shell_registers (
         wr_ack |= hwif_in.STREAMS.wr_ack;
         wr_ack |= hwif_in.QUEUES.wr_ack;
         wr_ack |= hwif_in.MOVERS.wr_ack;
+        wr_ack |= hwif_in.SWITCHES.wr_ack;
         external_wr_ack = wr_ack;
     end
     assign cpuif_wr_ack = external_wr_ack | (decoded_req & decoded_req_is_wr & ~decoded_req_is_external);
@@ -436,6 +447,7 @@ module tmb_shell_registers (
         rd_ack |= hwif_in.STREAMS.rd_ack;
         rd_ack |= hwif_in.QUEUES.rd_ack;
         rd_ack |= hwif_in.MOVERS.rd_ack;
+        rd_ack |= hwif_in.SWITCHES.rd_ack;
         readback_external_rd_ack_c = rd_ack;
     end
 
@@ -465,7 +477,7 @@ module tmb_shell_registers (
             readback_data_var[31:0] = 32'h424d4f54;
         end
         if(rd_mux_addr == 15'h4) begin
-            readback_data_var[15:0] = 16'h1;
+            readback_data_var[15:0] = 16'h2;
             readback_data_var[31:16] = 16'h2;
         end
         if(rd_mux_addr == 15'h8) begin
@@ -569,6 +581,9 @@ module tmb_shell_registers (
         end
         if((rd_mux_addr >= 15'h7000) && (rd_mux_addr <= 15'h7000 + 15'h7ff)) begin
             readback_data_var = hwif_in.MOVERS.rd_data;
+        end
+        if((rd_mux_addr >= 15'h7800) && (rd_mux_addr <= 15'h7800 + 15'hff)) begin
+            readback_data_var = hwif_in.SWITCHES.rd_data;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr & ~decoded_req_is_external;

@@ -48,6 +48,7 @@ module mover_bench_top
   output logic [511:0] in_data_o,
   output logic [63:0]  in_keep_o,
   output logic         in_last_o,
+  output logic         out_begin_o,
   input  logic         out_valid_i,
   output logic         out_ready_o,
   input  logic [511:0] out_data_i,
@@ -85,6 +86,7 @@ module mover_bench_top
     .in_valid_o  (in_valid_o),
     .in_ready_i  (in_ready_i),
     .in_o        (in_beat),
+    .out_begin_o (out_begin_o),
     .out_valid_i (out_valid_i),
     .out_ready_o (out_ready_o),
     .out_i       ('{data: out_data_i, keep: out_keep_i, last: out_last_i})

@@ -39,6 +39,34 @@ def test_a_beat_with_a_hole_is_refused(mover):
     run_cpp(mover, "holes", 1, 0)
 
 
+@pytest.fixture(scope="module")
+def switch():
+    return build_cpp("stream_switch", "switch_bench_top",
+                     [*LIB, *STREAM[:1], ROOT / "rtl" / "stream" / "tmb_stream_switch.sv",
+                      HERE / "switch_bench_top.sv"], HERE / "switch_bench.cpp")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_switching_in_mid_traffic_loses_nothing(switch, seed):
+    """The bench fails on a beat that is lost, doubled, or in another packet than its own. Bars vio.lost
+    and vio.switch_cycles."""
+    lost, cycles, packets = map(int, run_cpp(switch, "random", seed, 10_000))
+    assert packets >= 10_000
+    assert lost == 0
+    assert cycles <= 50
+
+
+def test_a_reset_cuts_one_packet_and_no_other(switch):
+    lost, _, _ = map(int, run_cpp(switch, "resets", 3, 10_000))
+    assert lost == 0
+
+
+def test_a_beat_a_cycle_through_the_switch(switch):
+    """Bar slot_to_slot.rows_per_cycle, for the switch alone."""
+    rates = [float(word) for word in run_cpp(switch, "rate", 1, 0)]
+    assert len(rates) == 4 and min(rates) > 0.99, rates
+
+
 @pytest.mark.parametrize("narrow", [1, 3, 4, 48, 64, 100])
 def test_widths(narrow):
     """64 bytes to a width and back: the same bytes in the same packets, at the narrower side's rate."""
