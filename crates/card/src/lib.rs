@@ -24,7 +24,7 @@ use memory::HostMemory;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
-use stream::{StreamId, StreamState, Transfer};
+use stream::{StreamDirection, StreamId, StreamSource, StreamState, SwitchState, Transfer};
 use units::{HostAddr, Picoseconds};
 
 /// A region of the card that holds one kernel.
@@ -96,6 +96,26 @@ impl CardDescription {
             });
         }
         Ok(())
+    }
+
+    /// Whether both ports of a connection are there. Returns the number of the incoming one's pair,
+    /// counted over all slots.
+    ///
+    /// # Errors
+    /// [`CardError::NoSuchSlot`], [`CardError::NoSuchStream`].
+    pub fn check_connection(
+        &self,
+        slot: SlotId,
+        pair: u8,
+        source: StreamSource,
+    ) -> Result<u8, CardError> {
+        let direction = StreamDirection::In;
+        self.check_stream(slot, StreamId { pair, direction })?;
+        if let StreamSource::Port { slot, pair } = source {
+            let direction = StreamDirection::Out;
+            self.check_stream(slot, StreamId { pair, direction })?;
+        }
+        Ok(slot.0 * self.streams_per_slot + pair)
     }
 
     /// Whether the card can have a stripe.
@@ -274,6 +294,32 @@ pub trait Card: Send {
     fn stream_state(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamState, CardError> {
         self.description().check_stream(slot, stream)?;
         Ok(StreamState::default())
+    }
+
+    /// Says what the incoming port of a stream pair takes its beats from, from the next packet on; see
+    /// [`switch_state`](Card::switch_state).
+    ///
+    /// # Errors
+    /// No such slot or stream, or [`CardError::Bus`].
+    fn connect_stream(
+        &mut self,
+        slot: SlotId,
+        pair: u8,
+        source: StreamSource,
+    ) -> Result<(), CardError> {
+        self.description()
+            .check_connection(slot, pair, source)
+            .map(|_| ())
+    }
+
+    /// What is connected to the incoming port of a stream pair now.
+    ///
+    /// # Errors
+    /// No such slot or stream, or [`CardError::Bus`].
+    fn switch_state(&mut self, slot: SlotId, pair: u8) -> Result<SwitchState, CardError> {
+        let mover = StreamSource::Mover;
+        self.description().check_connection(slot, pair, mover)?;
+        Ok(SwitchState::default())
     }
 
     /// Starts an access of a core of the coherent CPU beside the card; its end comes as

@@ -145,6 +145,72 @@ impl StreamState {
     }
 }
 
+/// What an incoming port of a kernel takes its beats from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StreamSource {
+    /// Its own mover.
+    #[default]
+    Mover,
+    /// The outgoing port of a stream pair.
+    Port {
+        /// Of this slot.
+        slot: SlotId,
+        /// Number of the pair in the slot.
+        pair: u8,
+    },
+}
+
+impl StreamSource {
+    /// What the register of the switch holds, on a card with so many pairs a slot.
+    pub(crate) fn register(self, pairs: u8) -> u32 {
+        match self {
+            Self::Mover => 0,
+            Self::Port { slot, pair } => {
+                reg::switch::source::FROM_PORT.put(1)
+                    | reg::switch::source::PAIR.put((slot.0 * pairs + pair).into())
+            }
+        }
+    }
+}
+
+/// What is connected to an incoming port of a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SwitchState {
+    /// What it takes its beats from; while nothing is connected, the mover.
+    pub source: StreamSource,
+    /// Something else was asked for, and waits until both sides are between packets.
+    pub pending: bool,
+    /// Since the host has last chosen, the reset of a slot has cut a packet between two ports.
+    pub broken: bool,
+    /// A beat is offered to the kernel (TVALID).
+    pub valid: bool,
+    /// The kernel would take a beat (TREADY).
+    pub ready: bool,
+}
+
+impl SwitchState {
+    /// From the register, on a card with so many pairs a slot.
+    pub(crate) fn from_register(value: u32, pairs: u8) -> Self {
+        use reg::switch::state;
+        let pair = state::PAIR.get(value) as u8;
+        let pairs = pairs.max(1);
+        let source = match state::FROM_PORT.get(value) {
+            0 => StreamSource::Mover,
+            _ => StreamSource::Port {
+                slot: SlotId(pair / pairs),
+                pair: pair % pairs,
+            },
+        };
+        Self {
+            source,
+            pending: state::PENDING.get(value) == 1,
+            broken: state::BROKEN.get(value) == 1,
+            valid: state::VALID.get(value) == 1,
+            ready: state::READY.get(value) == 1,
+        }
+    }
+}
+
 /// What is written to the registers of a mover to begin a transfer: offsets and values, in order.
 pub(crate) fn start_registers(mover: u8, transfer: &Transfer) -> [(u32, u32); 5] {
     let base = reg::MOVER.at(mover.into());

@@ -161,7 +161,7 @@ impl Error {
 fn of_stream(error: &StreamError) -> ErrorCode {
     match error {
         StreamError::Stuck { .. } => ErrorCode::Deadline,
-        StreamError::NotOpen { .. } => ErrorCode::Gone,
+        StreamError::NotOpen { .. } | StreamError::NotConnected => ErrorCode::Gone,
         StreamError::AccessFailed { .. } => ErrorCode::Access,
         StreamError::MalformedBeat { .. } => ErrorCode::Violation,
         StreamError::Reset { .. } => ErrorCode::StreamReset,

@@ -25,6 +25,7 @@
 
 mod card_handle;
 mod coherent;
+mod connection;
 mod error;
 mod error_code;
 pub mod io;
@@ -44,9 +45,11 @@ pub use card::functional::{FunctionalCard, FunctionalConfig};
 pub use card::guard::{Rule, Violation};
 pub use card::sim::build::Progress as BuildProgress;
 pub use card::sim::{DirectoryConfig, ShellConfig, SimOptions, WaveStart, Waves};
+pub use card::stream::StreamDirection;
 pub use card::SlotId;
 pub use card_handle::Card;
 pub use coherent::{CoherentMemory, Rpc};
+pub use connection::{Connection, ConnectionState};
 pub use cpu::history::History;
 pub use error::{AccessError, Error, ViolationError};
 pub use error_code::ErrorCode;

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{MappingId, Reply, Request};
 use crate::space::AddressSpace;
+use crate::stream::MappedRange;
 use crate::trap::View;
 use std::sync::atomic::{
     AtomicI16, AtomicI32, AtomicI64, AtomicI8, AtomicIsize, AtomicU16, AtomicU32, AtomicU64,
@@ -145,6 +146,15 @@ impl SharedMemory {
         // `Shareable` says that any bytes are values and that others may change them meanwhile. An access to
         // a page that is with the card waits for it.
         unsafe { std::slice::from_raw_parts(self.view.start().cast_const().cast(), count) }
+    }
+
+    /// Some bytes of it, for a transfer of a stream.
+    ///
+    /// # Errors
+    /// [`StreamError::OutOfMapping`](crate::StreamError::OutOfMapping): beyond its end, or none.
+    pub fn part(&self, offset: u64, bytes: u64) -> Result<MappedRange, Error> {
+        let mapped = self.bytes as u64;
+        MappedRange::of(self.link.clone(), self.id, (offset, bytes), mapped)
     }
 
     /// The address of something in it, for kernels.

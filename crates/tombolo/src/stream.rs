@@ -4,6 +4,7 @@
 //! [`Stream::write`] one from the kernel to mapped memory; these are the words of vFPIO, and the host
 //! begins every transfer. [`Stream::wait`] waits for the oldest one, [`Stream::sync`] for all.
 
+use crate::connection::{ConnectionId, ConnectionState};
 use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{LoadId, MappingId, Progress, Reply, Request};
@@ -62,6 +63,25 @@ pub(crate) enum StreamRequest {
         /// How long the client has waited.
         elapsed: Picoseconds,
     },
+    /// Connect an outgoing port of one kernel with an incoming one of another.
+    Connect {
+        /// Kernel and outgoing port.
+        from: (LoadId, String),
+        /// Kernel and incoming port.
+        to: (LoadId, String),
+    },
+    /// What a connection does.
+    Inspect {
+        /// Which.
+        connection: ConnectionId,
+    },
+    /// Take the ports of a connection apart.
+    Disconnect {
+        /// Which.
+        connection: ConnectionId,
+        /// Without waiting for the packet under way.
+        later: bool,
+    },
     /// Disconnect a port.
     Close {
         /// Which stream.
@@ -80,6 +100,10 @@ pub(crate) enum StreamReply {
     Moved(Moved),
     /// To `Poll`: it is not.
     Moving(Progress),
+    /// To `Connect`.
+    Connected(ConnectionId),
+    /// To `Inspect`.
+    Connection(ConnectionState),
 }
 
 /// A transfer that is over.
@@ -102,6 +126,28 @@ pub struct MappedRange {
 }
 
 impl MappedRange {
+    /// Some bytes of a mapping that has `mapped`.
+    pub(crate) fn of(
+        link: Link,
+        mapping: MappingId,
+        (offset, bytes): (u64, u64),
+        mapped: u64,
+    ) -> Result<Self, Error> {
+        if bytes > 0 && offset.checked_add(bytes).is_some_and(|end| end <= mapped) {
+            return Ok(Self {
+                link,
+                mapping,
+                offset,
+                bytes,
+            });
+        }
+        Err(Error::Stream(StreamError::OutOfMapping {
+            bytes,
+            offset,
+            mapped,
+        }))
+    }
+
     /// Bytes of it.
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -124,19 +170,12 @@ impl Mapping {
     /// # Errors
     /// [`StreamError::OutOfMapping`]: beyond its end, or none.
     pub fn slice(&self, offset: u64, bytes: u64) -> Result<MappedRange, Error> {
-        let mapped = self.bytes();
-        if bytes > 0 && offset.checked_add(bytes).is_some_and(|end| end <= mapped) {
-            return Ok(MappedRange {
-                offset,
-                bytes,
-                ..self.all()
-            });
-        }
-        Err(Error::Stream(StreamError::OutOfMapping {
-            bytes,
-            offset,
-            mapped,
-        }))
+        MappedRange::of(
+            self.link().clone(),
+            self.id(),
+            (offset, bytes),
+            self.bytes(),
+        )
     }
 }
 
@@ -231,9 +270,7 @@ impl Stream {
                         return Err(Error::Interrupted);
                     }
                 }
-                StreamReply::Opened(_) => {
-                    return Err(Error::Internal("a stream was opened twice".into()))
-                }
+                other => return Err(unexpected(&Reply::Stream(other))),
             }
             elapsed += slice;
             if deadline.is_some_and(|deadline| elapsed >= deadline) {

@@ -62,6 +62,35 @@ pub enum StreamError {
         /// Which way it goes.
         has: StreamDirection,
     },
+    /// A connection from a port into a kernel, or to one out of it.
+    #[error(
+        "{name}: its data go {has}; a connection leads from a port whose data go out of a kernel to one whose \
+         data go into a kernel",
+        has = .has.as_str()
+    )]
+    WrongEnd {
+        /// The port.
+        name: PortName,
+        /// Which way it goes.
+        has: StreamDirection,
+    },
+    /// The switch waits for the end of a packet.
+    #[error(
+        "{from} to {to}: a packet is not over on one of them, so the switch waits; let it end, or stop the slot \
+         that is in its middle"
+    )]
+    MidPacket {
+        /// The outgoing port.
+        from: PortName,
+        /// The incoming port.
+        to: PortName,
+    },
+    /// The handle outlived its connection.
+    #[error(
+        "the ports are not connected any more, because they were taken apart, or another kernel was loaded into \
+         one of the slots; connect them again"
+    )]
+    NotConnected,
     /// A range beyond its mapping.
     #[error("{bytes} bytes from offset {offset}: the mapping has {mapped} bytes, and a transfer at least 1")]
     OutOfMapping {

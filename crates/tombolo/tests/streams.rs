@@ -322,3 +322,192 @@ fn memory_that_goes_away_ends_the_transfer() {
         assert!(result[..300_000 - 9] == each.data[9..]);
     });
 }
+
+/// Two slots with the loopback kernel in one space, and two files: in -> a -> b -> out.
+struct Pipeline {
+    a: Slot,
+    b: Slot,
+    from: Mapping,
+    to: Mapping,
+    data: Vec<u8>,
+    result: PathBuf,
+    space: AddressSpace,
+}
+
+impl Pipeline {
+    fn new(card: &Card, folder: &Path, bytes: u64) -> Self {
+        let data: Vec<u8> = (0..bytes)
+            .map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8)
+            .collect();
+        let (source, result) = (folder.join("in"), folder.join("out"));
+        fs::write(&source, &data).unwrap();
+        let space = card.create_space().unwrap();
+        Self {
+            a: card.load(SlotId(0), &kernel("loopback"), &space).unwrap(),
+            b: card.load(SlotId(1), &kernel("loopback"), &space).unwrap(),
+            from: space.map_file(&source, MapOptions::read_only()).unwrap(),
+            to: space.map_file(&result, MapOptions::create(bytes)).unwrap(),
+            data,
+            result,
+            space,
+        }
+    }
+}
+
+/// What one kernel sends another receives, without memory between them; apart again, each works alone.
+#[test]
+fn kernels_are_joined_and_come_apart() {
+    on_each_card(|card, folder| {
+        let line = Pipeline::new(&card, folder, 700_000);
+        let joined = card.connect(&line.a, "out", &line.b, "in").unwrap();
+        let input = line.a.open_stream("in").unwrap();
+        let output = line.b.open_stream("out").unwrap();
+        let mut wanted = vec![0; line.data.len()];
+        let (mut from, mut to) = (3, 1);
+        for length in [1, 64, 65, 4097, 300_001] {
+            output.write(line.to.slice(to, length).unwrap()).unwrap();
+            input.read(line.from.slice(from, length).unwrap()).unwrap();
+            let whole = Moved {
+                bytes: length,
+                last: true,
+            };
+            assert_eq!(wait(&output), whole);
+            assert_eq!(wait(&input), whole);
+            let (a, b, n) = (from as usize, to as usize, length as usize);
+            wanted[b..b + n].copy_from_slice(&line.data[a..a + n]);
+            from += length;
+            to += length;
+        }
+        let state = joined.state().unwrap();
+        assert!(!state.pending && !state.cut, "{state:?}");
+
+        // The ports that the connection has are taken, for a while.
+        let taken = stream_error(line.a.open_stream("out"));
+        assert!(matches!(taken, StreamError::Taken { .. }), "{taken}");
+        let taken = stream_error(card.connect(&line.b, "out", &line.b, "in"));
+        assert!(matches!(taken, StreamError::Taken { .. }), "{taken}");
+        joined.disconnect().unwrap();
+        let apart = stream_error(joined.disconnect());
+        assert!(matches!(apart, StreamError::NotConnected), "{apart}");
+
+        let alone = line.a.open_stream("out").unwrap();
+        alone.write(line.to.slice(to, 5000).unwrap()).unwrap();
+        input.read(line.from.slice(9, 4000).unwrap()).unwrap();
+        assert_eq!(wait(&alone).bytes, 4000);
+        wanted[to as usize..to as usize + 4000].copy_from_slice(&line.data[9..4009]);
+        line.to.unmap().unwrap();
+        assert!(fs::read(&line.result).unwrap() == wanted);
+    });
+}
+
+#[test]
+fn mistakes_with_connections_are_told() {
+    on_each_card(|card, folder| {
+        let line = Pipeline::new(&card, folder, 1000);
+        for (output, input) in [("in", "in"), ("out", "out")] {
+            let wrong = stream_error(card.connect(&line.a, output, &line.b, input));
+            assert!(matches!(wrong, StreamError::WrongEnd { .. }), "{wrong}");
+        }
+        let none = stream_error(card.connect(&line.a, "out", &line.b, "data")).to_string();
+        assert!(none.contains("slot 1") && none.contains("`in`"), "{none}");
+        let open = line.b.open_stream("in").unwrap();
+        let taken = stream_error(card.connect(&line.a, "out", &line.b, "in"));
+        assert!(matches!(taken, StreamError::Taken { .. }), "{taken}");
+        open.close().unwrap();
+        let other = Card::new(
+            Box::new(FunctionalCard::new(FunctionalConfig {
+                streams_per_slot: 1,
+                ..FunctionalConfig::default()
+            })),
+            OwnerOptions::default(),
+        )
+        .unwrap();
+        let elsewhere = other.connect(&line.a, "out", &line.b, "in");
+        assert!(matches!(elsewhere, Err(Error::OtherCard)), "{elsewhere:?}");
+
+        // A kernel that is connected with itself, and its connection dropped: the port is free.
+        drop(card.connect(&line.a, "out", &line.a, "in").unwrap());
+        card.connect(&line.a, "out", &line.b, "in").unwrap();
+    });
+}
+
+/// A packet that is between two kernels when they shall come apart goes to its end; nothing is lost.
+#[test]
+fn a_packet_ends_where_it_began() {
+    on_each_card(|card, folder| {
+        let line = Pipeline::new(&card, folder, 400_000);
+        let joined = card.connect(&line.a, "out", &line.b, "in").unwrap();
+        let input = line.a.open_stream("in").unwrap();
+        let output = line.b.open_stream("out").unwrap();
+        input.read(line.from.slice(0, 300_000).unwrap()).unwrap();
+        output.write(line.to.slice(0, 100_000).unwrap()).unwrap();
+        assert_eq!(
+            wait(&output),
+            Moved {
+                bytes: 100_000,
+                last: false
+            }
+        );
+        let early = stream_error(joined.disconnect());
+        assert!(matches!(early, StreamError::MidPacket { .. }), "{early}");
+        assert!(joined.state().unwrap().pending);
+        let told = stream_error(input.wait(Some(Picoseconds::from_micros(300)), |_| Continue::Yes));
+        let told = told.to_string();
+        assert!(
+            told.contains("to slot 1 (kernel loopback), port in"),
+            "{told}"
+        );
+
+        // The rest of it still goes to b; the next packet does not.
+        output
+            .write(line.to.slice(100_000, 300_000).unwrap())
+            .unwrap();
+        input
+            .read(line.from.slice(300_000, 50_000).unwrap())
+            .unwrap();
+        let rest = Moved {
+            bytes: 200_000,
+            last: true,
+        };
+        assert_eq!(wait(&output), rest);
+        assert_eq!(wait(&input).bytes, 300_000);
+        joined.disconnect().unwrap();
+        let alone = line.a.open_stream("out").unwrap();
+        alone
+            .write(line.to.slice(300_000, 100_000).unwrap())
+            .unwrap();
+        assert_eq!(wait(&alone).bytes, 50_000);
+        line.to.unmap().unwrap();
+        let result = fs::read(&line.result).unwrap();
+        assert!(result[..350_000] == line.data[..350_000]);
+    });
+}
+
+/// Another kernel comes into the receiver's slot in mid-packet: the sender is not stuck, and nothing of the
+/// old packet reaches the new kernel.
+#[test]
+fn a_receiver_that_goes_away_harms_nobody() {
+    on_each_card(|card, folder| {
+        let line = Pipeline::new(&card, folder, 400_000);
+        let joined = card.connect(&line.a, "out", &line.b, "in").unwrap();
+        let input = line.a.open_stream("in").unwrap();
+        input.read(line.from.slice(0, 300_000).unwrap()).unwrap();
+        let still = input.wait(Some(Picoseconds::from_micros(200)), |_| Continue::Yes);
+        assert!(matches!(stream_error(still), StreamError::Stuck { .. }));
+        let b = card
+            .load(SlotId(1), &kernel("loopback"), &line.space)
+            .unwrap();
+        assert_eq!(wait(&input).bytes, 300_000);
+        let gone = stream_error(joined.state());
+        assert!(matches!(gone, StreamError::NotConnected), "{gone}");
+
+        let input = b.open_stream("in").unwrap();
+        let output = b.open_stream("out").unwrap();
+        output.write(line.to.slice(0, 1000).unwrap()).unwrap();
+        input.read(line.from.slice(300_000, 500).unwrap()).unwrap();
+        assert_eq!(wait(&output).bytes, 500);
+        line.to.unmap().unwrap();
+        let result = fs::read(&line.result).unwrap();
+        assert!(result[..500] == line.data[300_000..300_500]);
+    });
+}

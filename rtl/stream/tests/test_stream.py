@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "shell" / "tests"))
+sys.path[:0] = [str(HERE.parents[1] / "shell" / "tests"), str(HERE)]
 
+import switch_figures  # noqa: E402
 from verilator_bench import ROOT, build_cpp, run_cpp  # noqa: E402
 
 LIB = [ROOT / "rtl" / "lib" / f"tmb_{name}.sv" for name in ("pkg", "fifo", "spill_register")]
@@ -41,9 +42,7 @@ def test_a_beat_with_a_hole_is_refused(mover):
 
 @pytest.fixture(scope="module")
 def switch():
-    return build_cpp("stream_switch", "switch_bench_top",
-                     [*LIB, *STREAM[:1], ROOT / "rtl" / "stream" / "tmb_stream_switch.sv",
-                      HERE / "switch_bench_top.sv"], HERE / "switch_bench.cpp")
+    return switch_figures.build()
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -37,6 +37,7 @@ mod models;
 mod mover;
 mod schedule;
 mod slot;
+mod switch;
 mod table;
 
 pub use config::FunctionalConfig;
@@ -48,7 +49,7 @@ use crate::guard::{PortStatus, SlotStatus};
 use crate::kernel::{KernelError, KernelPackage};
 use crate::memory::HostMemory;
 use crate::registers;
-use crate::stream::{StreamId, StreamState, Transfer};
+use crate::stream::{StreamId, StreamSource, StreamState, SwitchState, Transfer};
 use crate::{
     Card, CardDescription, CardError, ChannelStatistics, HostWork, SlotId, Statistics, WorkId,
 };
@@ -62,6 +63,7 @@ use slot::{Loaded, Slot};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use switch::Switch;
 use table::{Answer, Space};
 use units::{Asid, HostAddr, PageSizes, Picoseconds, Stripe, TableGeometry};
 
@@ -79,6 +81,7 @@ pub struct FunctionalCard {
     modes: Vec<u32>,
     l1s: Vec<HostFilledL1>,
     slots: Vec<Slot>,
+    switch: Switch,
     /// The slot whose turn it is when everything goes in order.
     next_slot: usize,
     /// By queue.
@@ -103,6 +106,8 @@ enum Move {
     HostWork(usize),
     /// A mover of a slot moves a burst.
     Mover(usize, usize),
+    /// What a kernel has sent passes to the incoming port of a pair.
+    Switch(usize),
     Kernel(usize),
 }
 
@@ -146,6 +151,7 @@ impl FunctionalCard {
             modes: vec![0; usize::from(config.spaces)],
             l1s: vec![HostFilledL1::default(); usize::from(config.spaces)],
             slots: (0..config.slots).map(|_| Slot::new(ports, pairs)).collect(),
+            switch: Switch::new(config.slots.into(), pairs),
             next_slot: 0,
             commands: (0..config.queues)
                 .map(|_| CommandQueue::default())
@@ -204,6 +210,7 @@ impl FunctionalCard {
             let ready = movers.filter(|(_, mover)| slot.may_move() && mover.is_runnable());
             moves.extend(ready.map(|(index, _)| Move::Mover(number, index)));
         }
+        moves.extend(self.switch.runnable(&self.slots).map(Move::Switch));
         let turns = (0..self.slots.len()).map(|i| (self.next_slot + i) % self.slots.len());
         moves.extend(
             turns
@@ -238,8 +245,10 @@ impl FunctionalCard {
                     .extend(self.work.remove(index).map(Event::HostWorkDone));
             }
             Move::Mover(slot, mover) => self.step_mover(slot, mover),
+            Move::Switch(pair) => self.switch.step(&mut self.slots, pair),
             Move::Kernel(slot) => self.step_kernel(slot),
         }
+        self.switch.settle(&mut self.slots);
         true
     }
 
@@ -541,6 +550,7 @@ impl Card for FunctionalCard {
     fn control_slot(&mut self, slot: SlotId, asid: Asid, run: bool) -> Result<(), CardError> {
         self.slot(slot)?;
         self.check_space(asid)?;
+        let number = usize::from(slot.0);
         let slot = self.slot(slot)?;
         slot.asid = asid;
         if run && !slot.run {
@@ -549,6 +559,7 @@ impl Card for FunctionalCard {
         slot.run = run;
         if !run {
             slot.reset();
+            self.switch.reset(&mut self.slots, number);
         }
         Ok(())
     }
@@ -628,6 +639,23 @@ impl Card for FunctionalCard {
         self.description.check_stream(slot, stream)?;
         let index = usize::from(stream.mover(SlotId(0), 1));
         Ok(self.slot(slot)?.movers[index].state())
+    }
+
+    fn connect_stream(
+        &mut self,
+        slot: SlotId,
+        pair: u8,
+        source: StreamSource,
+    ) -> Result<(), CardError> {
+        let pair = self.description.check_connection(slot, pair, source)?;
+        self.switch.connect(&mut self.slots, pair.into(), source);
+        Ok(())
+    }
+
+    fn switch_state(&mut self, slot: SlotId, pair: u8) -> Result<SwitchState, CardError> {
+        let mover = StreamSource::Mover;
+        let pair = self.description.check_connection(slot, pair, mover)?;
+        Ok(self.switch.state(&self.slots, pair.into()))
     }
 
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {

@@ -38,8 +38,12 @@ pub(super) struct Mover {
     chunks: VecDeque<Chunk>,
     /// Bytes of the last transfer.
     moved: u64,
+    /// A packet has gone past here in part.
+    in_packet: bool,
     /// Its access to memory waits for the host.
     pub(super) blocked: bool,
+    /// The kernel's port is connected elsewhere: a transfer has to wait.
+    pub(super) linked: bool,
 }
 
 impl Mover {
@@ -49,13 +53,49 @@ impl Mover {
             running: None,
             chunks: VecDeque::new(),
             moved: 0,
+            in_packet: false,
             blocked: false,
+            linked: false,
         }
     }
 
-    /// Forgets everything, as the reset of the slot does.
+    /// Forgets everything but its connection, as the reset of the slot does.
     pub(super) fn reset(&mut self) {
-        *self = Self::new(self.direction);
+        *self = Self {
+            linked: self.linked,
+            ..Self::new(self.direction)
+        };
+    }
+
+    /// Whether a packet is here in part.
+    pub(super) fn is_in_packet(&self) -> bool {
+        let waits = self.direction == StreamDirection::In && !self.chunks.is_empty();
+        self.in_packet || waits
+    }
+
+    /// Whether the kernel has sent something that nobody has taken.
+    pub(super) fn has_chunk(&self) -> bool {
+        !self.chunks.is_empty()
+    }
+
+    /// Whether more may be put here for the kernel.
+    pub(super) fn has_room(&self) -> bool {
+        self.waiting_bytes() < ROOM
+    }
+
+    /// Takes what the kernel has sent at once, for another port.
+    pub(super) fn take_chunk(&mut self) -> Option<(Vec<u8>, bool)> {
+        let mut chunk = self.chunks.pop_front()?;
+        Some((chunk.bytes.split_off(chunk.taken), chunk.last))
+    }
+
+    /// Puts something here for the kernel, from another port.
+    pub(super) fn put_chunk(&mut self, bytes: Vec<u8>, last: bool) {
+        self.chunks.push_back(Chunk {
+            bytes,
+            taken: 0,
+            last,
+        });
     }
 
     /// Begins a transfer; `false` if one is under way.
@@ -97,7 +137,7 @@ impl Mover {
         let Some(running) = &self.running else {
             return false;
         };
-        if self.blocked {
+        if self.blocked || self.linked {
             return false;
         }
         match self.direction {
@@ -158,6 +198,7 @@ impl Mover {
                 let empty = chunk.taken == chunk.bytes.len();
                 let last = empty && chunk.last;
                 let full = running.moved == running.transfer.bytes;
+                self.in_packet = !last;
                 if empty {
                     self.chunks.pop_front();
                 }
@@ -190,8 +231,9 @@ impl Mover {
         if empty {
             self.chunks.pop_front();
         }
+        self.in_packet = !last;
         let mut end = None;
-        if let Some(running) = &mut self.running {
+        if let Some(running) = self.running.as_mut().filter(|_| !self.linked) {
             running.crossed += count as u64;
             self.moved = running.crossed;
             if running.crossed == running.transfer.bytes {

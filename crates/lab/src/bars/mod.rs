@@ -26,6 +26,7 @@ mod split;
 mod stranger;
 mod stream;
 mod synthesis;
+mod vio;
 mod walk;
 
 use crate::row::Row;
@@ -47,6 +48,19 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["oversub.identical", "oversub.evictions"],
         measure: oversubscription::measure,
+    },
+    Bar {
+        names: &[
+            "vio.lost",
+            "vio.packets",
+            "vio.switch_cycles",
+            "slot_to_slot.rows_per_cycle",
+        ],
+        measure: vio::switch,
+    },
+    Bar {
+        names: &["vio.switch_us", "slot_to_slot.share_of_one_kernel"],
+        measure: vio::program,
     },
     Bar {
         names: fsrf::NAMES,

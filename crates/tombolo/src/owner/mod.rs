@@ -4,6 +4,7 @@
 //! once ([`requests`], [`desk`]). Nothing that a client or a kernel does ends it.
 
 mod coherent;
+mod connections;
 mod desk;
 mod files;
 mod guard;

@@ -2,6 +2,7 @@
 //!
 //! A mover has one transfer at a time; those that were begun behind it wait here.
 
+use super::connections::Joint;
 use super::desk::Desk;
 use super::Owner;
 use crate::error::Error;
@@ -39,10 +40,21 @@ struct Connection {
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     open: BTreeMap<(SlotId, StreamId), Connection>,
+    /// Ports that are connected with each other.
+    pub(super) joints: Vec<Joint>,
     opened: u64,
 }
 
 impl Streams {
+    pub(super) fn take_serial(&mut self) -> u64 {
+        self.opened += 1;
+        self.opened
+    }
+
+    pub(super) fn is_open(&self, place: (SlotId, StreamId)) -> bool {
+        self.open.contains_key(&place)
+    }
+
     fn find(&mut self, client: ClientId, handle: StreamHandle) -> Result<&mut Connection, Error> {
         let place = (handle.slot, handle.stream);
         let connection = self.open.get_mut(&place);
@@ -92,6 +104,13 @@ impl Desk {
                     None => self.poll_stream(client, stream, Picoseconds::ZERO).await,
                 }
             }
+            StreamRequest::Connect { from, to } => self.connect_ports(client, from, to).await,
+            StreamRequest::Inspect { connection } => {
+                self.with(|owner| owner.inspect(client, connection))
+            }
+            StreamRequest::Disconnect { connection, later } => {
+                self.disconnect(client, connection, later).await
+            }
             StreamRequest::Close { stream, later } => {
                 self.with(|owner| owner.close_stream(client, stream, later))
             }
@@ -140,7 +159,13 @@ impl Desk {
 }
 
 impl Owner {
-    fn open_stream(&mut self, client: ClientId, load: LoadId, port: &str) -> Result<Reply, Error> {
+    /// The stream port of a kernel that has this name.
+    pub(super) fn stream_place(
+        &mut self,
+        client: ClientId,
+        load: LoadId,
+        port: &str,
+    ) -> Result<(SlotId, StreamId), Error> {
         let slot = self.slot_of(client, load)?;
         self.loaded(slot)?;
         let manifest = self.manifest(slot);
@@ -154,11 +179,13 @@ impl Owner {
             return Err(Error::Stream(StreamError::NoSuchPort { name, known }));
         };
         self.card.description().check_stream(slot, stream)?;
-        if self.streams.open.contains_key(&(slot, stream)) {
-            return Err(Error::Stream(StreamError::Taken { name }));
-        }
-        self.streams.opened += 1;
-        let serial = self.streams.opened;
+        Ok((slot, stream))
+    }
+
+    fn open_stream(&mut self, client: ClientId, load: LoadId, port: &str) -> Result<Reply, Error> {
+        let (slot, stream) = self.stream_place(client, load, port)?;
+        self.check_free((slot, stream))?;
+        let serial = self.streams.take_serial();
         let connection = Connection {
             client,
             serial,
@@ -215,7 +242,10 @@ impl Owner {
     ) -> Result<Reply, Error> {
         let slot = handle.slot;
         self.streams.find(client, handle)?;
-        self.release_for_streams(slot)?;
+        // All of a pipeline, not only its end.
+        for slot in self.joined_slots(slot) {
+            self.release_for_streams(slot)?;
+        }
         let connection = self.streams.find(client, handle)?;
         connection.unfinished.push_back(range);
         if connection.unfinished.len() == 1 {
@@ -367,6 +397,7 @@ impl Owner {
     /// The slot has no kernel any more: its ports are gone.
     pub(super) fn streams_gone(&mut self, slot: SlotId) {
         self.streams.open.retain(|(place, _), _| *place != slot);
+        self.joints_gone(slot);
     }
 
     /// What the slot's open streams wait for, each a part of a sentence.
@@ -386,10 +417,11 @@ impl Owner {
             let waits = state.waits(stream.direction).unwrap_or("bytes are moving");
             parts.push(format!("port {port}: {moved} of {bytes} bytes, {waits}"));
         }
+        parts.extend(self.joint_waits(slot)?);
         Ok(parts)
     }
 
-    fn stream_name(&self, slot: SlotId, stream: StreamId) -> PortName {
+    pub(super) fn stream_name(&self, slot: SlotId, stream: StreamId) -> PortName {
         let manifest = self.manifest(slot);
         let port = manifest.and_then(|manifest| manifest.stream_at(stream));
         PortName {

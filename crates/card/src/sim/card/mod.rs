@@ -25,7 +25,7 @@ use crate::guard::SlotStatus;
 use crate::kernel::KernelPackage;
 use crate::memory::HostMemory;
 use crate::registers as reg;
-use crate::stream::{self, StreamId, StreamState, Transfer};
+use crate::stream::{self, StreamId, StreamSource, StreamState, SwitchState, Transfer};
 use crate::{Card, CardDescription, CardError, HostWork, Preparation, SlotId, Statistics, WorkId};
 use cpu::history::History;
 use designs::{fits, monolithic_design, shell_design};
@@ -482,6 +482,28 @@ impl Card for SimCard {
         let mover = stream.mover(slot, self.description.streams_per_slot);
         let result = StreamState::read(mover, |address| self.read(address));
         self.note(result)
+    }
+
+    fn connect_stream(
+        &mut self,
+        slot: SlotId,
+        pair: u8,
+        source: StreamSource,
+    ) -> Result<(), CardError> {
+        self.check_alive()?;
+        let port = self.description.check_connection(slot, pair, source)?;
+        let address = reg::SWITCH.at(port.into()) + reg::switch::SOURCE;
+        self.write_register(address, source.register(self.description.streams_per_slot))
+    }
+
+    fn switch_state(&mut self, slot: SlotId, pair: u8) -> Result<SwitchState, CardError> {
+        self.check_alive()?;
+        let mover = StreamSource::Mover;
+        let port = self.description.check_connection(slot, pair, mover)?;
+        let result = self.read(reg::SWITCH.at(port.into()) + reg::switch::STATE);
+        let value = self.note(result)?;
+        let pairs = self.description.streams_per_slot;
+        Ok(SwitchState::from_register(value, pairs))
     }
 
     fn control_space(

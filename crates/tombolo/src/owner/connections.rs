@@ -1,0 +1,260 @@
+//! Connections of stream ports with each other: the card's switch.
+//!
+//! The switch makes a change when the packets under way have ended, so whoever asks for one waits for that;
+//! a connection whose ports come apart still has them.
+
+use super::desk::Desk;
+use super::Owner;
+use crate::connection::{ConnectionId, ConnectionState};
+use crate::error::Error;
+use crate::link::ClientId;
+use crate::message::{LoadId, Reply};
+use crate::stream::StreamReply;
+use crate::stream_error::StreamError;
+use card::stream::{StreamDirection, StreamId, StreamSource};
+use card::SlotId;
+use units::Picoseconds;
+
+/// How long a packet that keeps a connection from being made may go on.
+const PATIENCE: Picoseconds = Picoseconds::from_micros(20);
+/// How long the last packet of a connection may go on while somebody waits.
+const LAST_PACKET: Picoseconds = Picoseconds::from_micros(1000);
+/// Between two looks at the switch.
+const LOOK: Picoseconds = Picoseconds::from_micros(1);
+
+/// A stream port of a slot.
+type Place = (SlotId, StreamId);
+
+/// Two ports that are connected, or come apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Joint {
+    client: ClientId,
+    id: ConnectionId,
+    from: Place,
+    to: Place,
+    /// It comes apart.
+    left: bool,
+}
+
+impl Desk {
+    pub(super) async fn connect_ports(
+        &self,
+        client: ClientId,
+        from: (LoadId, String),
+        to: (LoadId, String),
+    ) -> Result<Reply, Error> {
+        let places = self.with(|owner| {
+            let from = owner.place_of_end(client, &from, StreamDirection::Out)?;
+            let to = owner.place_of_end(client, &to, StreamDirection::In)?;
+            owner.check_free(from)?;
+            owner.check_free(to)?;
+            Ok::<_, Error>((from, to))
+        })?;
+        let (from, to) = places;
+        self.fail_if_failed(from.0).await?;
+        self.fail_if_failed(to.0).await?;
+        let joint = self.with(|owner| owner.join(client, from, to))?;
+        if self.is_settled(to, PATIENCE).await? {
+            return Ok(Reply::Stream(StreamReply::Connected(joint)));
+        }
+        self.with(|owner| {
+            owner.part(to)?;
+            owner.streams.joints.retain(|other| other.id != joint);
+            Err(Error::Stream(owner.mid_packet(from, to)))
+        })
+    }
+
+    pub(super) async fn disconnect(
+        &self,
+        client: ClientId,
+        id: ConnectionId,
+        later: bool,
+    ) -> Result<Reply, Error> {
+        let joint = self.with(|owner| {
+            let joint = owner.streams.joint(client, id)?;
+            joint.left = true;
+            let joint = *joint;
+            owner.part(joint.to).map(|()| joint)
+        })?;
+        if later {
+            return Ok(Reply::Done);
+        }
+        let settled = self.is_settled(joint.to, LAST_PACKET).await?;
+        self.with(|owner| match settled {
+            true => {
+                owner.streams.joints.retain(|other| other.id != id);
+                Ok(Reply::Done)
+            }
+            false => Err(Error::Stream(owner.mid_packet(joint.from, joint.to))),
+        })
+    }
+
+    /// Whether the switch has made its change at an incoming port, after so long at most.
+    async fn is_settled(&self, to: Place, patience: Picoseconds) -> Result<bool, Error> {
+        let until = self.with(|owner| owner.card.now() + patience);
+        loop {
+            let state = self.with(|owner| owner.card.switch_state(to.0, to.1.pair))?;
+            if !state.pending {
+                return Ok(true);
+            }
+            let now = self.with(|owner| owner.card.now());
+            if now >= until {
+                return Ok(false);
+            }
+            let next = now + LOOK;
+            let alarm = self.alarm(next);
+            self.card(|owner| Ok((owner.card.now() >= next).then_some(())))
+                .await?;
+            drop(alarm);
+        }
+    }
+}
+
+impl super::streams::Streams {
+    fn joint(&mut self, client: ClientId, id: ConnectionId) -> Result<&mut Joint, Error> {
+        let mut joints = self.joints.iter_mut();
+        joints
+            .find(|joint| joint.id == id && joint.client == client)
+            .ok_or(Error::Stream(StreamError::NotConnected))
+    }
+}
+
+impl Owner {
+    /// The port that a connection shall have at an end.
+    fn place_of_end(
+        &mut self,
+        client: ClientId,
+        (load, port): &(LoadId, String),
+        direction: StreamDirection,
+    ) -> Result<Place, Error> {
+        let place = self.stream_place(client, *load, port)?;
+        if place.1.direction != direction {
+            let name = self.stream_name(place.0, place.1);
+            let has = place.1.direction;
+            return Err(Error::Stream(StreamError::WrongEnd { name, has }));
+        }
+        Ok(place)
+    }
+
+    /// Whether nothing has the port.
+    pub(super) fn check_free(&mut self, place: Place) -> Result<(), Error> {
+        self.forget_joints_apart()?;
+        let joined = |joint: &Joint| joint.from == place || joint.to == place;
+        let taken = self.streams.joints.iter().any(joined);
+        if taken || self.streams.is_open(place) {
+            let name = self.stream_name(place.0, place.1);
+            return Err(Error::Stream(StreamError::Taken { name }));
+        }
+        Ok(())
+    }
+
+    /// Forgets the connections that nobody wants and that have come apart.
+    fn forget_joints_apart(&mut self) -> Result<(), Error> {
+        let mut kept = Vec::new();
+        for joint in std::mem::take(&mut self.streams.joints) {
+            let (slot, stream) = joint.to;
+            if !joint.left || self.card.switch_state(slot, stream.pair)?.pending {
+                kept.push(joint);
+            }
+        }
+        self.streams.joints = kept;
+        Ok(())
+    }
+
+    fn join(&mut self, client: ClientId, from: Place, to: Place) -> Result<ConnectionId, Error> {
+        self.release_for_streams(from.0)?;
+        self.release_for_streams(to.0)?;
+        let source = StreamSource::Port {
+            slot: from.0,
+            pair: from.1.pair,
+        };
+        self.card.connect_stream(to.0, to.1.pair, source)?;
+        let id = ConnectionId(self.streams.take_serial());
+        self.streams.joints.push(Joint {
+            client,
+            id,
+            from,
+            to,
+            left: false,
+        });
+        Ok(id)
+    }
+
+    /// Gives an incoming port back to its mover.
+    fn part(&mut self, to: Place) -> Result<(), Error> {
+        let mover = StreamSource::Mover;
+        Ok(self.card.connect_stream(to.0, to.1.pair, mover)?)
+    }
+
+    fn mid_packet(&self, from: Place, to: Place) -> StreamError {
+        StreamError::MidPacket {
+            from: self.stream_name(from.0, from.1),
+            to: self.stream_name(to.0, to.1),
+        }
+    }
+
+    pub(super) fn inspect(&mut self, client: ClientId, id: ConnectionId) -> Result<Reply, Error> {
+        let (slot, stream) = self.streams.joint(client, id)?.to;
+        let state = self.card.switch_state(slot, stream.pair)?;
+        Ok(Reply::Stream(StreamReply::Connection(ConnectionState {
+            pending: state.pending,
+            cut: state.broken,
+            waits_for_receiver: state.valid && !state.ready,
+        })))
+    }
+
+    /// The slots that a slot's streams lead to, from port to port, itself too.
+    pub(super) fn joined_slots(&self, slot: SlotId) -> Vec<SlotId> {
+        let mut slots = vec![slot];
+        let mut next = 0;
+        while let Some(here) = slots.get(next).copied() {
+            next += 1;
+            for joint in &self.streams.joints {
+                for (one, other) in [(joint.from.0, joint.to.0), (joint.to.0, joint.from.0)] {
+                    if one == here && !slots.contains(&other) {
+                        slots.push(other);
+                    }
+                }
+            }
+        }
+        slots
+    }
+
+    /// The slot has no kernel any more: its connections come apart.
+    pub(super) fn joints_gone(&mut self, slot: SlotId) {
+        let of_slot = |joint: &Joint| joint.from.0 == slot || joint.to.0 == slot;
+        let gone: Vec<Joint> = self
+            .streams
+            .joints
+            .iter()
+            .copied()
+            .filter(of_slot)
+            .collect();
+        self.streams.joints.retain(|joint| !of_slot(joint));
+        for joint in gone {
+            if let Err(error) = self.part(joint.to) {
+                tracing::error!(%error, "a connection does not come apart");
+            }
+        }
+    }
+
+    /// What the slot's connections do, each a part of a sentence.
+    pub(super) fn joint_waits(&mut self, slot: SlotId) -> Result<Vec<String>, Error> {
+        let mut parts = Vec::new();
+        for joint in self.streams.joints.clone() {
+            if joint.from.0 != slot && joint.to.0 != slot {
+                continue;
+            }
+            let state = self.card.switch_state(joint.to.0, joint.to.1.pair)?;
+            let waits = match (state.valid, state.ready) {
+                (true, false) => "the receiver does not take the next beat",
+                (false, _) => "the sender sends nothing",
+                (true, true) => "bytes are moving",
+            };
+            let from = self.stream_name(joint.from.0, joint.from.1);
+            let to = self.stream_name(joint.to.0, joint.to.1);
+            parts.push(format!("{from} to {to}: {waits}"));
+        }
+        Ok(parts)
+    }
+}
