@@ -160,7 +160,8 @@ impl Instance {
 /// Instances of blocks in one another would need the inner one's outputs among the outer one's inputs.
 pub(super) fn are_apart(instances: &[Instance]) -> bool {
     instances.iter().all(|outer| {
-        let inside = format!("{}__DOT__", outer.object);
+        // Behind a module that is an object of its own, Verilator joins names without DOT.
+        let inside = format!("{}__", outer.object);
         !instances.iter().any(|one| one.object.starts_with(&inside))
     })
 }
@@ -336,8 +337,12 @@ mod tests {
         let lost = Class::read(header, &blocks(&["rst_ni", "other_i"])).unwrap();
         assert!(lost.inputs.is_empty());
         let symbols = "    Vmodel_park__pi3   TOP__a__DOT__b;\n    Vmodel_pkg  TOP__p;\n";
-        let found = instances(symbols, &[class]);
+        let classes = [class];
+        let found = instances(symbols, &classes);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].clock(), "vlSymsp->TOP__a__DOT__b.tmb_awake_clk");
+        assert!(are_apart(&found));
+        let nested = format!("{symbols}    Vmodel_park__pi3   TOP__a__DOT__b__c;\n");
+        assert!(!are_apart(&instances(&nested, &classes)));
     }
 }

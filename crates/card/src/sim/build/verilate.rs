@@ -107,7 +107,8 @@ impl Sleepers {
             for file in &set.files {
                 let name = file.file_stem().unwrap_or_default().to_string_lossy();
                 let path = set.base.join(file);
-                let text = std::fs::read_to_string(&path).map_err(BuildError::io(&path))?;
+                let text = std::fs::read(&path).map_err(BuildError::io(&path))?;
+                let text = String::from_utf8_lossy(&text);
                 let is_block = design.sleeping.iter().any(|module| *module == name);
                 let changed = match is_block {
                     true => sleep::block(&name, &text),
