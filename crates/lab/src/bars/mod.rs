@@ -13,6 +13,7 @@ mod formal;
 mod fsrf;
 mod html;
 mod isolation;
+mod languages;
 mod memory_model;
 mod oversubscription;
 mod owner;
@@ -446,6 +447,34 @@ pub const ALL: &[Bar] = &[
             "stranger.sweep_plants_missed",
         ],
         measure: stranger::measure,
+    },
+    Bar {
+        names: &["python.stubs", "python.undocumented"],
+        measure: languages::stubs,
+    },
+    Bar {
+        names: &[
+            "languages.drop_order",
+            "languages.drop_order_wrong",
+            "languages.drop_order_leaks",
+        ],
+        measure: languages::drop_order,
+    },
+    Bar {
+        names: &["python.overhead", "python.run_us", "python.run_in_rust_us"],
+        measure: languages::overhead,
+    },
+    Bar {
+        names: &["python.first_run_s", "python.first_run_simulated_s"],
+        measure: languages::first_run,
+    },
+    Bar {
+        names: &[
+            "c.conformance",
+            "c.conformance.programs",
+            "c.conformance.compilers",
+        ],
+        measure: languages::conformance,
     },
     Bar {
         names: &[
