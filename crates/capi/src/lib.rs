@@ -1,5 +1,6 @@
 //! The library for C and C++: `include/tombolo.h`, and on top of it FSRF's interface as its paper prints it
-//! (`include/fsrf.h`, with `fsrf_tombolo.h` for what the paper does not print).
+//! (`include/fsrf.h`, with `fsrf_tombolo.h` for what the paper does not print), and vFPIO's (`include/vfpio.h`,
+//! with `vfpio_ext.h`).
 //!
 //! What C hands over is checked, never trusted: handles are numbers in the guise of pointers, looked up in a
 //! table and never reused, so a handle that was closed, or never was one, is an error; options say how large they
@@ -19,3 +20,4 @@ mod pointers;
 mod slot;
 mod space;
 mod status;
+mod vfpio;

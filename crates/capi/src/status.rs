@@ -117,6 +117,23 @@ pub fn entry(call: impl FnOnce() -> Result<(), Failure>) -> c_int {
     }
 }
 
+/// What errno says after a call that ended with a status, for interfaces that answer with it.
+pub fn set_errno(status: c_int) {
+    let busy = [ErrorCode::Stream, ErrorCode::MemoryInUse].map(|code| code.number() as c_int);
+    let gone = ErrorCode::Gone.number() as c_int;
+    let errno = match status {
+        OK => return,
+        _ if tmb_last_errno() != 0 => tmb_last_errno(),
+        _ if status == Status::Argument as c_int => libc::EINVAL,
+        _ if status == Status::Handle as c_int || status == gone => libc::EBADF,
+        _ if status == Status::Order as c_int || busy.contains(&status) => libc::EBUSY,
+        _ if status == Status::Unsupported as c_int => libc::ENODEV,
+        _ => libc::EIO,
+    };
+    // SAFETY: the place for errno of this thread.
+    unsafe { *libc::__errno_location() = errno };
+}
+
 #[no_mangle]
 pub extern "C" fn tmb_last_error() -> *const c_char {
     LAST.try_with(|last| last.borrow().0.as_ptr())

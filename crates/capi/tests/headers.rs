@@ -88,7 +88,7 @@ fn plain(declaration: &str, named: bool) -> String {
         let end = text.rfind(|c: char| !c.is_alphanumeric() && c != '_');
         text.truncate(end.unwrap() + 1);
     }
-    for status in ["tmb_status", "fsrf_rc"] {
+    for status in ["tmb_status", "fsrf_rc", "IODev"] {
         text = text.replace(status, "int");
     }
     if !text.contains("_options") {
@@ -112,7 +112,8 @@ fn of_headers() -> BTreeMap<String, Vec<String>> {
                 continue;
             };
             let name = head.rsplit([' ', '*']).next().unwrap().to_owned();
-            if !(name.starts_with("tmb_") || name.starts_with("fsrf_")) {
+            let prefixes = ["tmb_", "fsrf_", "vfpio_"];
+            if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
                 continue;
             }
             let result = head.strip_suffix(&name).unwrap();
@@ -151,6 +152,31 @@ fn every_code_has_its_number() {
         let name = code.name().to_uppercase().replace('-', "_");
         let line = format!("TMB_ERROR_{name} = {},", code.number());
         assert!(text.contains(&line), "tombolo.h lacks {line}");
+    }
+}
+
+/// Table 1 of vFPIO's paper, with the types that it leaves open.
+#[test]
+fn table_1_is_printed_literally() {
+    let read = |name: &str| fs::read_to_string(here().join("include").join(name)).unwrap();
+    let (c, cpp) = (read("vfpio.h"), read("vfpio.hpp"));
+    for line in [
+        "int vfpio_init(const void *bitstream);",
+        "int vfpio_release(int slot_id);",
+        "uint64_t *vfpio_huge_alloc(size_t data_size);",
+        "int vfpio_open(IODev device_type, int rw_flag, int slot_id, int port_id);",
+        "int vfpio_close(int dev_fd);",
+        "size_t vfpio_read(int dev_fd, const void *address, size_t size);",
+        "size_t vfpio_write(int dev_fd, void *address, size_t size);",
+        "int vfpio_sync(const int *dev_fds);",
+    ] {
+        assert!(c.contains(line), "{line}");
+    }
+    for line in [
+        "int vfpio_open(IODev device_type, int rw_flag, int slot_id)",
+        "int vfpio_sync(int dev_fd)",
+    ] {
+        assert!(cpp.contains(line), "{line}");
     }
 }
 

@@ -192,6 +192,8 @@ fn bad_input_gets_errors() {
     let installed = Installed::new();
     for compilers in compilers("bad_input_gets_errors") {
         let program = installed.compile(compilers, "tests/bad_input.c", true);
+        // The program makes it.
+        let _ = fs::remove_file(installed.path("file"));
         run(Command::new(&program)
             .arg(installed.kernel("copy"))
             // It makes the file, which must not be there before.
@@ -255,6 +257,27 @@ fn cmake_finds_the_package() {
         .output()
         .unwrap();
     assert!(!refused.status.success());
+}
+
+/// Listing 2 of vFPIO's paper, and everything of `vfpio.h` in C.
+#[test]
+fn vfpio_programs_work() {
+    let installed = Installed::new();
+    let functional = |program: &Path| {
+        let mut command = Command::new(program);
+        command
+            .env("TOMBOLO_VFPIO_CARD", "functional")
+            .arg(installed.kernel("loopback"));
+        command
+    };
+    let listing = installed.compile(GCC, "examples/vfpio_listing2.cpp", true);
+    run(&mut functional(&listing));
+    let program = installed.compile(GCC, "tests/vfpio.c", true);
+    let (from, to) = (installed.path("in"), installed.path("out"));
+    let input = noise(5000);
+    fs::write(&from, &input).unwrap();
+    run(functional(&program).arg(&from).arg(&to));
+    assert!(fs::read(&to).unwrap() == input);
 }
 
 #[test]

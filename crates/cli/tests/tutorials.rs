@@ -70,3 +70,10 @@ fn a_kernel_from_an_hls_tool() {
         .unwrap()
         .contains("access = \"read\""));
 }
+
+#[test]
+fn streams() {
+    let (folder, _) = follow("streams.md");
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert!(read("a.bin") == read("b.bin"));
+}

@@ -1,6 +1,10 @@
 //! Do streams carry every byte of every packet, to where it belongs, and say clearly what is wrong? Every
 //! test runs on the functional card and on the simulated one.
 
+#[allow(dead_code, reason = "its main is for people")]
+#[path = "../examples/pipeline.rs"]
+mod pipeline;
+
 use card::sim::SimCard;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -510,4 +514,28 @@ fn a_receiver_that_goes_away_harms_nobody() {
         let result = fs::read(&line.result).unwrap();
         assert!(result[..500] == line.data[300_000..300_500]);
     });
+}
+
+/// The example does what it says, and the tutorial shows what the example is.
+#[test]
+fn the_example_sends_a_file_through_two_kernels() {
+    on_each_card(|card, folder| {
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        let data: Vec<u8> = (0..200_003u32).map(|i| (i * 7 + i / 251) as u8).collect();
+        fs::write(&from, &data).unwrap();
+        let bytes = pipeline::pipeline(&card, &kernel("loopback"), &from, &to).unwrap();
+        assert_eq!(bytes, data.len() as u64);
+        assert!(fs::read(&to).unwrap() == data);
+    });
+    let home = card::sim::home();
+    let read = |name: &str| fs::read_to_string(home.join(name)).unwrap();
+    let tutorial = read("docs/tutorials/streams.md");
+    for (language, program) in [
+        ("rust", "crates/tombolo/examples/pipeline.rs"),
+        ("cpp", "crates/capi/examples/vfpio_listing2.cpp"),
+    ] {
+        let (_, rest) = tutorial.split_once(&format!("```{language}\n")).unwrap();
+        let (block, _) = rest.split_once("```").unwrap();
+        assert!(read(program).contains(block), "{program} has no {block}");
+    }
 }

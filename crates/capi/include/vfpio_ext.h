@@ -1,0 +1,44 @@
+/*
+ * What a program for vfpio.h needs and vFPIO's paper does not print: the card, errors as text, files as devices,
+ * ports of kernels connected with each other, and a device in the place of one that the card lacks.
+ */
+#ifndef TOMBOLO_VFPIO_EXT_H
+#define TOMBOLO_VFPIO_EXT_H
+
+#include "tombolo.h"
+#include "vfpio.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the last call of this thread that failed has to say. */
+const char *vfpio_error(void);
+
+/* The calls of this process go to this card from now on, which stays the caller's, and open. Its slots are
+ * vfpio_init's; it has stream ports (shell_json of tmb_card_options: "streams_per_slot"). */
+int vfpio_attach(tmb_card *card);
+
+/* Releases every slot, frees all memory, and lets go of the card; one that was not attached is closed. */
+int vfpio_detach(void);
+
+/* Whoever asks for `missing` gets `instead`, so that a program for another machine runs on this one. */
+int vfpio_stand_in(IODev missing, IODev instead);
+
+/* Frees memory of vfpio_huge_alloc. NULL is nothing. */
+int vfpio_free(uint64_t *memory);
+
+/* A file as a device without addresses: reads and writes go from its beginning on. rw_flag is one of RD and WR. With
+ * RD, size is 0 for all of it, or the first bytes of it; with WR the file is made anew, of so many bytes. It is whole
+ * when the dev_fd is closed. */
+int vfpio_open_file(const char *path, int rw_flag, int slot_id, int port_id, size_t size);
+
+/* Connects a port out of the user logic of a slot with one into that of another, or the same; no memory is between
+ * them, and there is nothing to read or write. vfpio_close takes them apart, at the end of a packet. */
+int vfpio_connect(int from_slot_id, int from_port_id, int to_slot_id, int to_port_id);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,628 @@
+//! `vfpio.h`: table 1 of vFPIO's paper, over the streams of the library.
+
+use crate::handles::{self, Handle, Thing};
+use crate::pointers::text;
+use crate::status::{entry, set_errno, Failure, Status};
+use std::collections::BTreeMap;
+use std::ffi::{c_char, c_int, c_void};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tombolo::{
+    AddressSpace, Card, Connection, Continue, FunctionalCard, FunctionalConfig, MapOptions,
+    MappedRange, Mapping, Moved, OwnerOptions, SharedMemory, ShellConfig, SimOptions, Slot, SlotId,
+    Stream,
+};
+
+const RD: c_int = 1;
+const WR: c_int = 2;
+const ASYNC: c_int = 4;
+const DEVICES: [&str; 3] = ["HOST_MEM", "FPGA_MEM", "RDMA_MEM"];
+const HOST_MEM: c_int = 0;
+const FPGA_MEM: c_int = 1;
+const RDMA_MEM: c_int = 2;
+
+/// What is at the other side of a port.
+enum Device {
+    /// Memory of `vfpio_huge_alloc`.
+    Memory { card: bool },
+    /// A file, and how far it has been moved.
+    File { file: Mapping, at: Mutex<u64> },
+    /// Another port.
+    Port(Connection),
+}
+
+/// What a dev_fd stands for.
+struct Open {
+    slot: c_int,
+    device: Device,
+    inputs: Vec<Stream>,
+    outputs: Vec<Stream>,
+    waits: bool,
+    /// Memory that transfers under way write to.
+    written: Mutex<Vec<Arc<SharedMemory>>>,
+}
+
+/// The card that the calls go to.
+struct Place {
+    card: Handle,
+    attached: bool,
+    space: AddressSpace,
+    slots: BTreeMap<c_int, Slot>,
+}
+
+/// What this interface knows, of the whole process as the paper's does.
+struct State {
+    place: Option<Place>,
+    open: BTreeMap<c_int, Arc<Open>>,
+    opened: c_int,
+    memory: BTreeMap<usize, Arc<SharedMemory>>,
+    /// By device: what is asked for in its place.
+    stands_in: [c_int; 3],
+}
+
+static STATE: Mutex<State> = Mutex::new(State {
+    place: None,
+    open: BTreeMap::new(),
+    opened: 0,
+    memory: BTreeMap::new(),
+    stands_in: [HOST_MEM, FPGA_MEM, RDMA_MEM],
+});
+
+/// The state; not to be held over anything that waits for a kernel.
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a call that answers `failed` when it fails, with errno set.
+fn answer<T>(failed: T, call: impl FnOnce() -> Result<T, Failure>) -> T {
+    let mut result = failed;
+    let status = entry(|| {
+        result = call()?;
+        Ok(())
+    });
+    set_errno(status);
+    result
+}
+
+fn unknown(dev_fd: c_int) -> Failure {
+    let rule = format!("{dev_fd} is no dev_fd of vfpio_open, or it was closed");
+    Failure::new(Status::Handle, rule)
+}
+
+/// A card as the environment names it.
+fn open_card() -> Result<Card, Failure> {
+    let named = std::env::var("TOMBOLO_VFPIO_CARD").unwrap_or_else(|_| "u280".to_owned());
+    if named == "functional" {
+        let config = FunctionalConfig {
+            slots: 4,
+            queues: 5,
+            streams_per_slot: 2,
+            ..FunctionalConfig::default()
+        };
+        let card = Box::new(FunctionalCard::new(config));
+        return Ok(Card::new(card, OwnerOptions::default())?);
+    }
+    let mut options = SimOptions::named(&named).map_err(tombolo::Error::from)?;
+    options.shell = ShellConfig {
+        slots: 2,
+        streams_per_slot: 1,
+        queues: 3,
+        ..ShellConfig::default()
+    };
+    Ok(Card::simulated(options, OwnerOptions::default(), |_| {})?)
+}
+
+impl Place {
+    fn new(card: Handle, attached: bool) -> Result<Self, Failure> {
+        let space = handles::with_card(card, |card| Ok(card.create_space()?))?;
+        Ok(Self {
+            card,
+            attached,
+            space,
+            slots: BTreeMap::new(),
+        })
+    }
+
+    fn slot(&self, slot: c_int) -> Result<&Slot, Failure> {
+        self.slots.get(&slot).ok_or_else(|| {
+            let rule = format!("{slot} is no slot of vfpio_init, or it was released");
+            Failure::new(Status::Handle, rule)
+        })
+    }
+}
+
+impl State {
+    /// The card; opens one if there is none.
+    fn place(&mut self) -> Result<&mut Place, Failure> {
+        if self.place.is_none() {
+            let card = handles::insert(Thing::Card(open_card()?));
+            self.place = Some(Place::new(card, false)?);
+        }
+        let rule = "no card is open";
+        let place = self.place.as_mut();
+        place.ok_or_else(|| Failure::new(Status::Order, rule))
+    }
+
+    fn device(&self, dev_fd: c_int) -> Result<Arc<Open>, Failure> {
+        let found = self.open.get(&dev_fd).map(Arc::clone);
+        found.ok_or_else(|| unknown(dev_fd))
+    }
+
+    fn add(&mut self, open: Open) -> c_int {
+        // As descriptors do, it begins behind the three that everybody has.
+        let dev_fd = 3 + self.opened;
+        self.opened += 1;
+        self.open.insert(dev_fd, Arc::new(open));
+        dev_fd
+    }
+
+    /// The memory that holds a range.
+    fn range(
+        &self,
+        address: *const c_void,
+        size: usize,
+    ) -> Result<(Arc<SharedMemory>, MappedRange), Failure> {
+        let at = address as usize;
+        let found = self.memory.range(..=at).next_back();
+        let inside = found.filter(|(start, memory)| at - **start < memory.len());
+        let Some((start, memory)) = inside else {
+            let rule = format!("{at:#x} is no address in memory of vfpio_huge_alloc");
+            return Err(Failure::argument(rule));
+        };
+        let range = memory.part((at - start) as u64, size as u64)?;
+        Ok((memory.clone(), range))
+    }
+}
+
+/// The stream port that has a number, in the order of kernel.toml.
+fn port_name(slot: &Slot, port: c_int) -> Result<String, Failure> {
+    let streams = &slot.manifest().streams;
+    let found = usize::try_from(port)
+        .ok()
+        .and_then(|port| streams.get(port));
+    found.map(|port| port.name.clone()).ok_or_else(|| {
+        let kernel = &slot.manifest().name;
+        let count = streams.len();
+        let rule = format!("kernel {kernel} has no stream port {port}; it has {count}, from 0 on");
+        Failure::argument(rule)
+    })
+}
+
+fn check_flag(flag: c_int) -> Result<(), Failure> {
+    match flag & !ASYNC {
+        RD | WR => Ok(()),
+        both if both == RD | WR => Ok(()),
+        _ => Err(Failure::argument(format!(
+            "rw_flag is {flag}: use VFPIO_RD, VFPIO_WR, VFPIO_RDWR or ASYNC_RD, ASYNC_WR, ASYNC_RDWR"
+        ))),
+    }
+}
+
+/// Opens the ports that a flag concerns; all of them for port -1.
+fn open_ports(
+    slot: &Slot,
+    flag: c_int,
+    port: c_int,
+) -> Result<(Vec<Stream>, Vec<Stream>), Failure> {
+    check_flag(flag)?;
+    let named = match port {
+        -1 => None,
+        _ => Some(port_name(slot, port)?),
+    };
+    let mut inputs = Vec::new();
+    let mut outputs = Vec::new();
+    for stream in &slot.manifest().streams {
+        let out = stream.direction == tombolo::StreamDirection::Out;
+        let (side, ports) = match out {
+            true => (WR, &mut outputs),
+            false => (RD, &mut inputs),
+        };
+        let wanted = named
+            .as_ref()
+            .map_or(flag & side != 0, |name| *name == stream.name);
+        if !wanted {
+            continue;
+        }
+        if flag & side == 0 {
+            return Err(Failure::argument(format!(
+                "kernel {}, port {}: its data go {}; rw_flag says the other way",
+                slot.manifest().name,
+                stream.name,
+                stream.direction.as_str()
+            )));
+        }
+        ports.push(slot.open_stream(&stream.name)?);
+    }
+    match inputs.is_empty() && outputs.is_empty() {
+        true => Err(Failure::argument(format!(
+            "kernel {} has no stream port that rw_flag {flag} concerns",
+            slot.manifest().name
+        ))),
+        false => Ok((inputs, outputs)),
+    }
+}
+
+fn wait(stream: &Stream) -> Result<Moved, Failure> {
+    Ok(stream.wait(None, |_| Continue::Yes)?)
+}
+
+impl Open {
+    /// Waits for everything that was begun; the first failure.
+    fn sync(&self) -> Result<(), Failure> {
+        let mut result = Ok(());
+        for stream in self.inputs.iter().chain(&self.outputs) {
+            loop {
+                match stream.sync(None) {
+                    Ok(_) => break,
+                    // What never ends stays under way; others go on.
+                    Err(error @ tombolo::Error::Stream(tombolo::StreamError::Stuck { .. })) => {
+                        result = result.and(Err(error.into()));
+                        break;
+                    }
+                    Err(error) if result.is_ok() => result = Err(error.into()),
+                    Err(_) => break,
+                }
+            }
+        }
+        let written = std::mem::take(&mut *lock(&self.written));
+        if let Device::Memory { card: false } = self.device {
+            for memory in written {
+                memory.sync()?;
+            }
+        }
+        result
+    }
+
+    /// The memory of a transfer, and the position behind it for a file.
+    fn memory(
+        &self,
+        address: *const c_void,
+        size: usize,
+        writes: bool,
+    ) -> Result<MappedRange, Failure> {
+        match &self.device {
+            Device::Port(_) => Err(Failure::argument(
+                "this dev_fd connects two ports: there is nothing to read or write",
+            )),
+            Device::File { file, at } => {
+                if !address.is_null() {
+                    let rule = "address: a file has none here, the next bytes are moved; use NULL";
+                    return Err(Failure::argument(rule));
+                }
+                let mut at = lock(at);
+                let range = file.slice(*at, size as u64)?;
+                *at += size as u64;
+                Ok(range)
+            }
+            Device::Memory { card } => {
+                let (memory, range) = state().range(address, size)?;
+                if *card && !writes {
+                    memory.prefetch()?;
+                }
+                if writes {
+                    lock(&self.written).push(memory);
+                }
+                Ok(range)
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn transfer(
+    dev_fd: c_int,
+    address: *const c_void,
+    size: usize,
+    writes: bool,
+) -> Result<usize, Failure> {
+    let open = state().device(dev_fd)?;
+    let (streams, way) = match writes {
+        true => (&open.outputs, "out of"),
+        false => (&open.inputs, "into"),
+    };
+    let [stream] = &streams[..] else {
+        let count = streams.len();
+        return Err(Failure::argument(format!(
+            "dev_fd {dev_fd} has {count} ports {way} the user logic, and a transfer needs one: open them one by \
+             one, by port_id, with a rw_flag that fits"
+        )));
+    };
+    let range = open.memory(address, size, writes)?;
+    match writes {
+        true => stream.write(range)?,
+        false => stream.read(range)?,
+    }
+    if !open.waits {
+        return Ok(size);
+    }
+    let moved = wait(stream)?;
+    open.sync()?;
+    Ok(usize::try_from(moved.bytes).unwrap_or(size))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn vfpio_init(bitstream: *const c_void) -> c_int {
+    answer(-1, || {
+        // SAFETY: null or a string, as the header asks.
+        let folder = Path::new(unsafe { text(bitstream.cast(), "bitstream") }?);
+        let mut state = state();
+        let place = state.place()?;
+        let slots = handles::with_card(place.card, |card| Ok(card.describe()?.0.slots))?;
+        let free = (0..slots).find(|slot| !place.slots.contains_key(&c_int::from(*slot)));
+        let Some(free) = free else {
+            let rule = format!("all {slots} slots are in use: call vfpio_release first");
+            return Err(Failure::new(Status::Order, rule));
+        };
+        let slot = handles::with_card(place.card, |card| {
+            Ok(card.load(SlotId(free), folder, &place.space)?)
+        })?;
+        place.slots.insert(free.into(), slot);
+        Ok(free.into())
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_release(slot_id: c_int) -> c_int {
+    answer(-1, || {
+        let mut state = state();
+        let place = state.place()?;
+        place.slot(slot_id)?;
+        let slot = place.slots.remove(&slot_id);
+        let closed = slot.map_or(Ok(()), |slot| slot.close());
+        state.open.retain(|_, open| open.slot != slot_id);
+        closed?;
+        Ok(0)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_huge_alloc(data_size: usize) -> *mut u64 {
+    answer(std::ptr::null_mut(), || {
+        if data_size == 0 {
+            return Err(Failure::argument("data_size is 0"));
+        }
+        let mut state = state();
+        let memory = state.place()?.space.alloc(data_size)?;
+        let start = memory.as_ptr();
+        state.memory.insert(start as usize, Arc::new(memory));
+        Ok(start.cast())
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_free(memory: *mut u64) -> c_int {
+    answer(-1, || {
+        if memory.is_null() {
+            return Ok(0);
+        }
+        match state().memory.remove(&(memory as usize)) {
+            Some(_) => Ok(0),
+            None => Err(Failure::argument(format!(
+                "{memory:?} is not what vfpio_huge_alloc gave, or it was freed"
+            ))),
+        }
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_open(
+    device_type: c_int,
+    rw_flag: c_int,
+    slot_id: c_int,
+    port_id: c_int,
+) -> c_int {
+    answer(-1, || {
+        let mut state = state();
+        let device = known(device_type)?;
+        let given = state.stands_in[device];
+        if given == RDMA_MEM {
+            let rule = "RDMA_MEM: no card has a network yet; vfpio_stand_in names a device to be used instead";
+            return Err(Failure::new(Status::Unsupported, rule));
+        }
+        let slot = state.place()?.slot(slot_id)?;
+        let (inputs, outputs) = open_ports(slot, rw_flag, port_id)?;
+        Ok(state.add(Open {
+            slot: slot_id,
+            device: Device::Memory {
+                card: given == FPGA_MEM,
+            },
+            inputs,
+            outputs,
+            waits: rw_flag & ASYNC == 0,
+            written: Mutex::default(),
+        }))
+    })
+}
+
+/// The index of a device.
+fn known(device: c_int) -> Result<usize, Failure> {
+    let index = usize::try_from(device).ok();
+    index.filter(|index| *index < DEVICES.len()).ok_or_else(|| {
+        let names = DEVICES.join(", ");
+        Failure::argument(format!("{device} is no device; there are {names}"))
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_stand_in(missing: c_int, instead: c_int) -> c_int {
+    answer(-1, || {
+        let (missing, _) = (known(missing)?, known(instead)?);
+        state().stands_in[missing] = instead;
+        Ok(0)
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn vfpio_open_file(
+    path: *const c_char,
+    rw_flag: c_int,
+    slot_id: c_int,
+    port_id: c_int,
+    size: usize,
+) -> c_int {
+    answer(-1, || {
+        // SAFETY: null or a string, as the header asks.
+        let path = Path::new(unsafe { text(path, "path") }?);
+        check_flag(rw_flag)?;
+        let options = match (rw_flag & !ASYNC, size as u64) {
+            (RD, 0) => MapOptions::read_only(),
+            (RD, size) => MapOptions::read_only().bytes(size),
+            (WR, 0) => {
+                return Err(Failure::argument(
+                    "size is 0: say how long the file shall be",
+                ))
+            }
+            (WR, size) => MapOptions::create(size),
+            _ => {
+                let rule = "a file goes one way: open it for reading and for writing by itself";
+                return Err(Failure::argument(rule));
+            }
+        };
+        let mut state = state();
+        let place = state.place()?;
+        let (inputs, outputs) = open_ports(place.slot(slot_id)?, rw_flag, port_id)?;
+        let file = place.space.map_file(path, options)?;
+        Ok(state.add(Open {
+            slot: slot_id,
+            device: Device::File {
+                file,
+                at: Mutex::new(0),
+            },
+            inputs,
+            outputs,
+            waits: rw_flag & ASYNC == 0,
+            written: Mutex::default(),
+        }))
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_connect(
+    from_slot_id: c_int,
+    from_port_id: c_int,
+    to_slot_id: c_int,
+    to_port_id: c_int,
+) -> c_int {
+    answer(-1, || {
+        let mut state = state();
+        let place = state.place()?;
+        let (from, to) = (place.slot(from_slot_id)?, place.slot(to_slot_id)?);
+        let (output, input) = (port_name(from, from_port_id)?, port_name(to, to_port_id)?);
+        let connection = handles::with_card(place.card, |card| {
+            Ok(card.connect(from, &output, to, &input)?)
+        })?;
+        Ok(state.add(Open {
+            slot: from_slot_id,
+            device: Device::Port(connection),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            waits: false,
+            written: Mutex::default(),
+        }))
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
+    answer(-1, || {
+        let open = state().device(dev_fd)?;
+        for stream in open.inputs.iter().chain(&open.outputs) {
+            // What was begun and is over says how it went, also to those who do not ask.
+            while stream.poll().is_ok_and(|over| over.is_some()) {}
+            match stream.close() {
+                Ok(()) | Err(tombolo::Error::Stream(tombolo::StreamError::NotOpen { .. })) => {}
+                Err(error) => {
+                    let rule = format!("{error}; vfpio_sync waits for it");
+                    return Err(Failure::new(Status::Order, rule));
+                }
+            }
+        }
+        match &open.device {
+            Device::File { file, .. } => file.unmap()?,
+            Device::Port(connection) => connection.disconnect()?,
+            Device::Memory { .. } => {}
+        }
+        state().open.remove(&dev_fd);
+        Ok(0)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_read(dev_fd: c_int, address: *const c_void, size: usize) -> usize {
+    answer(0, || transfer(dev_fd, address, size, false))
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_write(dev_fd: c_int, address: *mut c_void, size: usize) -> usize {
+    answer(0, || transfer(dev_fd, address.cast_const(), size, true))
+}
+
+/// More than a program has open at once: a list without an end.
+const LONGEST_LIST: usize = 1 << 16;
+
+#[no_mangle]
+pub unsafe extern "C" fn vfpio_sync(dev_fds: *const c_int) -> c_int {
+    answer(-1, || {
+        if dev_fds.is_null() {
+            return Err(Failure::argument("dev_fds is a null pointer"));
+        }
+        let mut all = Vec::new();
+        for index in 0..LONGEST_LIST {
+            // SAFETY: not null, and the header asks for a list that ends with -1.
+            let dev_fd = unsafe { dev_fds.add(index).read() };
+            if dev_fd == -1 {
+                break;
+            }
+            all.push(state().device(dev_fd)?);
+        }
+        let results: Vec<_> = all.iter().map(|open| open.sync()).collect();
+        results.into_iter().collect::<Result<(), _>>()?;
+        Ok(0)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_attach(card: Handle) -> c_int {
+    answer(-1, || {
+        let mut state = state();
+        if state.place.is_some() {
+            let rule = "there is a card already: call vfpio_detach first";
+            return Err(Failure::new(Status::Order, rule));
+        }
+        state.place = Some(Place::new(card, true)?);
+        Ok(0)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_detach() -> c_int {
+    answer(-1, || {
+        let (place, open, memory) = {
+            let mut state = state();
+            let open = std::mem::take(&mut state.open);
+            let memory = std::mem::take(&mut state.memory);
+            (state.place.take(), open, memory)
+        };
+        let Some(place) = place else {
+            return Err(Failure::new(Status::Order, "there is no card"));
+        };
+        drop(open);
+        for slot in place.slots.into_values() {
+            slot.close()?;
+        }
+        drop(memory);
+        place.space.close()?;
+        if !place.attached {
+            handles::close(place.card, "card")?;
+        }
+        Ok(0)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_error() -> *const c_char {
+    crate::status::tmb_last_error()
+}

@@ -1,0 +1,98 @@
+/* vfpio.h in C: bytes through one kernel, two kernels behind each other, files, and mistakes.
+ * vfpio KERNEL_FOLDER IN OUT. The kernel sends back what it gets. */
+#include <vfpio_ext.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, vfpio_error());             \
+            return 1;                                                                              \
+        }                                                                                          \
+    } while (0)
+#define REFUSED(call, number, word)                                                                \
+    do {                                                                                           \
+        errno = 0;                                                                                 \
+        CHECK((call) == -1 && errno == (number));                                                  \
+        CHECK(strstr(vfpio_error(), word) != NULL);                                                \
+    } while (0)
+
+enum { BYTES = 300001 };
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 4);
+    int a = vfpio_init(argv[1]), b = vfpio_init(argv[1]);
+    CHECK(a >= 0 && b >= 0 && a != b);
+    unsigned char *from = (unsigned char *)vfpio_huge_alloc(BYTES);
+    unsigned char *to = (unsigned char *)vfpio_huge_alloc(BYTES + 7);
+    CHECK(from != NULL && to != NULL);
+    for (int i = 0; i < BYTES; i++)
+        from[i] = (unsigned char)((unsigned)i * 2654435761u >> 24);
+
+    /* A device each way, at odd addresses. */
+    int in = vfpio_open(FPGA_MEM, ASYNC_RD, a, 0);
+    int out = vfpio_open(HOST_MEM, ASYNC_WR, a, 1);
+    CHECK(in >= 0 && out >= 0);
+    REFUSED(vfpio_open(HOST_MEM, ASYNC_RD, a, 0), EBUSY, "taken");
+    CHECK(vfpio_write(out, to + 7, BYTES) == BYTES);
+    REFUSED(vfpio_close(out), EBUSY, "under way");
+    CHECK(vfpio_read(in, from + 1, BYTES - 1) == BYTES - 1);
+    const int both[] = {in, out, -1};
+    CHECK(vfpio_sync(both) == 0);
+    CHECK(memcmp(to + 7, from + 1, BYTES - 1) == 0);
+    CHECK(vfpio_close(in) == 0 && vfpio_close(out) == 0);
+
+    /* Two kernels, one behind the other, between two files; then the ports are free for memory. */
+    int between = vfpio_connect(a, 1, b, 0);
+    in = vfpio_open_file(argv[2], ASYNC_RD, a, 0, 0);
+    out = vfpio_open_file(argv[3], ASYNC_WR, b, 1, 5000);
+    CHECK(between >= 0 && in >= 0 && out >= 0);
+    CHECK(vfpio_write(out, NULL, 3000) == 3000 && vfpio_write(out, NULL, 2000) == 2000);
+    CHECK(vfpio_read(in, NULL, 3000) == 3000 && vfpio_read(in, NULL, 2000) == 2000);
+    const int files[] = {in, out, -1};
+    CHECK(vfpio_sync(files) == 0);
+    CHECK(vfpio_close(in) == 0 && vfpio_close(out) == 0 && vfpio_close(between) == 0);
+
+    /* One dev_fd for both ways. A packet that is shorter than the range ends it. */
+    int all = vfpio_open(HOST_MEM, ASYNC_RDWR, b, -1);
+    CHECK(all >= 0);
+    CHECK(vfpio_read(all, from, 100) == 100);
+    memset(to, 0, 200);
+    CHECK(vfpio_write(all, to, 200) == 200);
+    const int one[] = {all, -1};
+    CHECK(vfpio_sync(one) == 0);
+    CHECK(memcmp(to, from, 100) == 0 && to[100] == 0);
+    CHECK(vfpio_close(all) == 0);
+
+    /* Mistakes, each by its name. */
+    REFUSED(vfpio_open(RDMA_MEM, ASYNC_RDWR, a, -1), ENODEV, "RDMA_MEM");
+    REFUSED(vfpio_open((IODev)9, ASYNC_RDWR, a, -1), EINVAL, "HOST_MEM");
+    REFUSED(vfpio_open(HOST_MEM, 0, a, -1), EINVAL, "ASYNC_RDWR");
+    REFUSED(vfpio_open(HOST_MEM, ASYNC_RD, a, 2), EINVAL, "port 2");
+    REFUSED(vfpio_open(HOST_MEM, ASYNC_WR, a, 0), EINVAL, "into the kernel");
+    REFUSED(vfpio_open(HOST_MEM, ASYNC_RD, 77, 0), EBADF, "77");
+    REFUSED(vfpio_close(all), EBADF, "closed");
+    REFUSED(vfpio_sync(NULL), EINVAL, "null");
+    REFUSED(vfpio_connect(a, 0, b, 0), EBUSY, "into the kernel");
+    REFUSED(vfpio_init("/nowhere"), EIO, "/nowhere");
+    REFUSED(vfpio_init(NULL), EINVAL, "null");
+    CHECK(vfpio_huge_alloc(0) == NULL && errno == EINVAL);
+    in = vfpio_open(HOST_MEM, ASYNC_RD, a, 0);
+    int here = 0;
+    CHECK(vfpio_read(in, &here, 4) == 0 && errno == EINVAL);
+    CHECK(vfpio_read(in, from, BYTES + 1) == 0);
+    CHECK(vfpio_write(in, to, 4) == 0 && errno == EINVAL);
+    REFUSED(vfpio_attach(NULL), EBUSY, "vfpio_detach");
+
+    CHECK(vfpio_release(a) == 0);
+    REFUSED(vfpio_release(a), EBADF, "released");
+    REFUSED(vfpio_close(in), EBADF, "closed");
+    CHECK(vfpio_free((uint64_t *)(void *)from) == 0);
+    REFUSED(vfpio_free((uint64_t *)(void *)from), EINVAL, "freed");
+    CHECK(vfpio_detach() == 0);
+    return 0;
+}
