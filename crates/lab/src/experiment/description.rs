@@ -1,5 +1,6 @@
 //! What an experiment compares: read from `experiments/`.
 
+use super::workload::Load;
 use card::sim::ShellConfig;
 use pager::placement::SpacePlacement;
 use serde::Deserialize;
@@ -113,18 +114,58 @@ impl Data {
 
 /// A kernel, its data, and what the paper has for it.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "WorkloadText")]
 pub struct Workload {
     /// Its name.
     pub name: String,
     /// The kernel's folder in `kernels/`.
     pub(crate) kernel: String,
+    /// What the kernel does with its data.
+    pub(crate) load: Load,
     /// The row of the paper.
     pub paper: String,
     small: Data,
     large: Data,
+    published: BTreeMap<String, BTreeMap<String, f64>>,
+}
+
+/// A workload as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkloadText {
+    name: String,
+    kernel: String,
+    paper: String,
+    small: Data,
+    large: Data,
     #[serde(default)]
     published: BTreeMap<String, BTreeMap<String, f64>>,
+}
+
+impl TryFrom<WorkloadText> for Workload {
+    type Error = String;
+
+    fn try_from(text: WorkloadText) -> Result<Self, String> {
+        let load = Load::of(&text.kernel)
+            .ok_or_else(|| format!("kernel `{}` is no workload", text.kernel))?;
+        for data in [&text.small, &text.large] {
+            let samples = [Some(data.accessed_bytes), data.accessed_bytes_of_misses];
+            for accessed in samples.into_iter().flatten() {
+                if let Some(rule) = load.broken_rule(data, accessed) {
+                    return Err(format!("workload `{}`: {rule}", text.name));
+                }
+            }
+        }
+        Ok(Self {
+            name: text.name,
+            kernel: text.kernel,
+            load,
+            paper: text.paper,
+            small: text.small,
+            large: text.large,
+            published: text.published,
+        })
+    }
 }
 
 impl Workload {

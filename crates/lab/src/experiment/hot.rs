@@ -74,7 +74,9 @@ impl Hot {
             let slot = SlotId(number);
             hot.driver.card.load(slot, &kernel)?;
             hot.driver.card.control_slot(slot, asid, true)?;
-            for (name, value) in super::warm::arguments(cell, base + DATA, base + 2 * DATA) {
+            let (input, output) = (base + DATA, base + 2 * DATA);
+            let load = cell.workload.load;
+            for (name, value) in load.arguments(data, hot.bytes, input, output) {
                 hot.driver.set(slot, &kernel, name, &value)?;
             }
             hot.driver.enable_interrupt(slot)?;

@@ -9,6 +9,7 @@ mod hot;
 mod run;
 mod table;
 mod warm;
+mod workload;
 
 pub use description::{DescriptionError, Experiment, Size, System, Temperature, Workload};
 pub use run::{Cell, Outcome};

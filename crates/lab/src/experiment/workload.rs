@@ -1,0 +1,182 @@
+//! What the kernels of workloads are given: arguments, and the memory behind their pointers.
+
+use super::description::Data;
+
+/// What a kernel does with its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Load {
+    /// Reads a stream, and writes one of the same length: `aes256ctr`.
+    Cipher,
+    /// The same with a picture: `conv`.
+    Picture,
+    /// Reads at random: `rng`.
+    Random,
+    /// Changes words at random: `gups`.
+    Updates,
+    /// Reads a stream, and writes digests: `md5`, `sha256`.
+    Hash,
+    /// Reads a stream of numbers, and writes a sketch: `hll`.
+    Sketch,
+}
+
+/// Lanes of hashes: enough for a row a cycle.
+const LANES: u64 = 72;
+/// Rows of 64 pixels in a line of a picture.
+const BLOCKS: u64 = 16;
+/// Weights of a picture: a blur, divided by 16.
+const WEIGHTS: [u8; 12] = [1, 2, 1, 2, 4, 2, 1, 2, 1, 0, 0, 0];
+/// Bytes of a sketch.
+const SKETCH: u64 = 16384;
+/// Bytes that an update reads and writes.
+const UPDATE: u64 = 16;
+
+/// Bytes behind the pointers of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Buffers {
+    /// Of what is only read; 0: nothing is.
+    pub(super) input: u64,
+    /// Of what is written.
+    pub(super) output: u64,
+}
+
+impl Load {
+    /// What a kernel of `kernels/` is.
+    pub(crate) fn of(kernel: &str) -> Option<Self> {
+        Some(match kernel {
+            "aes256ctr" => Self::Cipher,
+            "conv" => Self::Picture,
+            "rng" => Self::Random,
+            "gups" => Self::Updates,
+            "md5" | "sha256" => Self::Hash,
+            "hll" => Self::Sketch,
+            _ => return None,
+        })
+    }
+
+    /// Why the kernel cannot access this data in this way.
+    pub(super) fn broken_rule(self, data: &Data, accessed: u64) -> Option<String> {
+        let unit = match (self, data.access_bytes) {
+            (Self::Random, None) => return Some("`access_bytes` is missing".to_owned()),
+            (Self::Random, Some(access)) => access,
+            (_, Some(_)) => return Some("`access_bytes` is for random reads only".to_owned()),
+            (Self::Picture, None) => 2 * 64 * BLOCKS,
+            (Self::Cipher, None) => 2 * 64,
+            (Self::Updates, None) => UPDATE,
+            (Self::Hash | Self::Sketch, None) => 64,
+        };
+        let random = matches!(self, Self::Random | Self::Updates);
+        if unit == 0 || accessed == 0 || accessed % unit != 0 {
+            return Some(format!(
+                "{accessed} accessed bytes are no multiple of {unit}"
+            ));
+        }
+        if random && !(unit.is_power_of_two() && data.set_bytes.is_power_of_two()) {
+            return Some("random places need powers of two".to_owned());
+        }
+        None
+    }
+
+    /// The memory that it needs.
+    pub(super) fn buffers(self, data: &Data, accessed: u64) -> Buffers {
+        let (input, output) = match self {
+            Self::Cipher | Self::Picture => (accessed / 2, accessed / 2),
+            Self::Random => (data.set_bytes, 64),
+            Self::Updates => (0, data.set_bytes),
+            Self::Hash => (accessed, 32 * LANES),
+            Self::Sketch => (accessed, SKETCH),
+        };
+        Buffers { input, output }
+    }
+
+    /// Its arguments, names and values, for memory at these addresses.
+    pub(super) fn arguments(
+        self,
+        data: &Data,
+        accessed: u64,
+        input: u64,
+        output: u64,
+    ) -> Vec<(&'static str, Vec<u8>)> {
+        let number = |value: u64| value.to_le_bytes().to_vec();
+        let log2 = |value: u64| number(value.checked_ilog2().unwrap_or(0).into());
+        let streams = [("input", number(input)), ("output", number(output))];
+        let rest = match self {
+            Self::Cipher => vec![
+                ("bytes", number(accessed / 2)),
+                ("key", vec![7; 32]),
+                ("iv", vec![9; 16]),
+            ],
+            Self::Picture => vec![
+                ("blocks", number(BLOCKS)),
+                ("lines", number(accessed / 2 / (64 * BLOCKS))),
+                ("weights", WEIGHTS.to_vec()),
+                ("shift", 4u32.to_le_bytes().to_vec()),
+            ],
+            Self::Random => {
+                let access = data.access_bytes.unwrap_or(64).max(1);
+                vec![
+                    ("accesses", number(accessed / access)),
+                    ("access_log2", log2(access)),
+                    ("period_log2", log2(data.set_bytes / access)),
+                    ("seed", number(1)),
+                    ("write", number(0)),
+                ]
+            }
+            Self::Updates => {
+                return vec![
+                    ("table", number(output)),
+                    ("words_log2", log2(data.set_bytes / 8)),
+                    ("updates", number(accessed / UPDATE)),
+                    // From 1 the sequence begins with many updates of one word.
+                    ("seed", number(0x9e37_79b9_7f4a_7c15)),
+                ];
+            }
+            Self::Hash => vec![("bytes", number(accessed)), ("lanes", number(LANES))],
+            Self::Sketch => vec![("length", number(accessed / 8))],
+        };
+        streams.into_iter().chain(rest).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use card::kernel::KernelPackage;
+
+    /// Every argument of the manifests is given, with the size that it has.
+    #[test]
+    fn kernels_get_what_their_manifests_say() {
+        for kernel in ["aes256ctr", "conv", "rng", "gups", "md5", "sha256", "hll"] {
+            let load = Load::of(kernel).unwrap();
+            let access = (load == Load::Random).then_some(64);
+            let data: Data = toml::from_str(&format!(
+                "set_bytes = 524288\naccessed_bytes = 262144\n{}",
+                access.map_or(String::new(), |bytes| format!("access_bytes = {bytes}"))
+            ))
+            .unwrap();
+            assert_eq!(load.broken_rule(&data, 262_144), None);
+            let folder = card::sim::home().join("kernels").join(kernel);
+            let manifest = KernelPackage::open(&folder).unwrap().manifest;
+            let mut wanted: Vec<_> = manifest
+                .arguments
+                .iter()
+                .map(|argument| (argument.name.as_str(), argument.bytes as usize))
+                .collect();
+            let given = load.arguments(&data, 262_144, 0, 4096);
+            let mut given: Vec<_> = given.iter().map(|(name, v)| (*name, v.len())).collect();
+            wanted.sort_unstable();
+            given.sort_unstable();
+            assert_eq!(given, wanted, "{kernel}");
+        }
+        assert_eq!(Load::of("vadd"), None);
+    }
+
+    #[test]
+    fn data_that_a_kernel_cannot_access_is_refused() {
+        let data: Data = toml::from_str("set_bytes = 1000\naccessed_bytes = 1000").unwrap();
+        for load in [Load::Cipher, Load::Picture, Load::Random, Load::Hash] {
+            assert!(load.broken_rule(&data, 1000).is_some(), "{load:?}");
+        }
+        assert!(Load::Updates.broken_rule(&data, 16).is_some());
+        assert!(Load::Hash.broken_rule(&data, 0).is_some());
+    }
+}
