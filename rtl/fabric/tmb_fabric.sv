@@ -35,7 +35,7 @@
 //    request port of a writer is one in-order queue, which excludes this.
 //  - Neither kernel nor host is waited for.
 //
-// Source: FSRF section 5.3; DESIGN.md section 5 (four parts with clean seams).
+// Source: FSRF section 5.3.
 
 `include "tmb_assert.svh"
 

@@ -23,7 +23,7 @@
 // Latency: one cycle. Ordering: an answer three cycles after an update counts it.
 // No deadlock: nothing waits.
 //
-// DESIGN.md section 5, page table.
+// The table: docs/architecture.md.
 
 `include "tmb_assert.svh"
 

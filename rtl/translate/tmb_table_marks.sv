@@ -21,7 +21,7 @@
 // Ordering: none between marks of different sets. Back-pressure: a mark waits for a place.
 // No deadlock: needs memory, and that its results are taken.
 //
-// DESIGN.md section 5, page table.
+// The table: docs/architecture.md.
 
 `include "tmb_assert.svh"
 
