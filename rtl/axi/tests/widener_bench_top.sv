@@ -86,8 +86,8 @@
   assign w``Width``_axi_rready = n``Width``_axi_rready; \
   tmb_port_widener #( \
     .DataWidth  (Width), \
-    .ReadBursts (4), \
-    .WriteBursts(3) \
+    .ReadBursts (2), \
+    .WriteBursts(2) \
   ) i_dut_``Width`` ( \
     .clk_i           (clk_i), \
     .rst_ni          (rst_ni), \

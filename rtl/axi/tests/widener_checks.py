@@ -119,7 +119,7 @@ async def every_size_at_any_start(dut):
 
 @cocotb.test()
 async def many_bursts_outstanding(dut):
-    """More bursts at once than the queues hold."""
+    """More bursts at once than the queues hold: two, where the memory takes three."""
     benches = await start(dut)
     for bench in benches:
         bench.stall()

@@ -43,8 +43,8 @@ def two_lanes():
 @pytest.mark.parametrize("seed", range(1, 5))
 @pytest.mark.parametrize("scenario", [
     "random", "random_resets", "random_shared_space", "random_unstalled", "random_busy_pager",
-    "random_slow_memory", "random_grow", "random_l1_off", "random_walker_off", "random_modes",
-    "random_tableless"])
+    "random_slow_memory", "random_grow", "random_races", "random_l1_off", "random_walker_off",
+    "random_modes", "random_tableless"])
 def test_random_traffic(bench, scenario, seed):
     """Kernels read what they wrote; no frame is touched without right; dirty is exact."""
     run_cpp(bench, scenario, seed)

@@ -1192,6 +1192,36 @@ void random_traffic(Config config, uint64_t seed, int cycles, bool resets) {
   std::printf("\n");
 }
 
+// Few pages and a restless pager: invalidations meet lookups, walks, fills and departures of the same page
+// in every order. In the breaks between, the pager only serves faults: nothing may wait for more.
+void races(uint64_t seed) {
+  Config config{.stall = 5, .latency_min = 2, .latency_max = 120, .read_chance = 60, .write_chance = 60,
+                .max_rows = 2, .odd_bursts = false, .pager_delay = 1, .pager_whim = 60};
+  config.same_space = seed % 2 == 0;
+  if (seed % 4 >= 2) config.latency_max = 12;
+  Bench bench(config, seed);
+  for (int asid = 1; asid <= 2; ++asid) {
+    const uint64_t base = 0x7F0000000000ull + (static_cast<uint64_t>(asid) << 36);
+    for (unsigned i = 0; i < 3; ++i) bench.add_page(asid, base + 4096ull * i, 0, false, false);
+    bench.add_page(asid, base + (1ull << 28), 2, false, false);
+    bench.add_page(asid, base + (1ull << 29), 3, false, false);
+  }
+  bench.add_frames(0, 8);
+  bench.add_frames(2, 3);
+  bench.add_frames(3, 3);
+  bench.start();
+  for (int round = 0; round < 100; ++round) {
+    bench.steps(600);
+    bench.config.pager_whim = 0;
+    bench.drain();
+    bench.config.pager_whim = config.pager_whim;
+    for (auto& kernel : bench.kernels) kernel.asks = true;
+  }
+  bench.drain();
+  bench.check_all_data();
+  std::printf("invalidations %llu\n", (long long)bench.evictions);
+}
+
 // Both ports read and write everything that is mapped; rows a cycle after a warm-up.
 void throughput(unsigned rows, bool random_pages, unsigned latency, uint64_t seed) {
   Config config;
@@ -1329,6 +1359,21 @@ void look_ahead(uint64_t seed) {
     b.done();
     b.steps(300);
   }
+  b.answered(0);
+  // Where no page is smaller than 16 KiB, the blocks of such a page are one page.
+  b.set_space(1, false, 0b1101);
+  b.steps(100);
+  b.set_space(1, true, 0b1100);
+  b.steps(2000);
+  Page& large = b.add_page(1, Quiet::kBase + (1 << 24), 2, false, false);
+  b.add_frames(2, 1);
+  for (int i = 0; i < 4; ++i) b.read(0, Quiet::at(large.addr + 4096 * i));
+  b.steps(500);
+  expect(b.faults.size() == 1, "a large page once");
+  b.install(large, true, true, nullptr);
+  b.done();
+  b.reply(b.faults.front(), false, &large);
+  b.done();
   b.answered(0);
   std::printf("faults %llu\n", (long long)b.faults_seen);
 }
@@ -1954,6 +1999,15 @@ void size_filter(uint64_t seed) {
   const uint64_t before = b.reads_issued[kPorts];
   touch(b.pages.back());
   expect(b.reads_issued[kPorts] == before + 1, "one read for a fault");
+  // More pages of a size in a region than a counter counts.
+  const size_t first = b.pages.size();
+  b.add_frames(2, 64);
+  for (uint64_t i = 0; i < 64; ++i) {
+    b.add_page(1, 0x600000000000ull + (i << 14), 2, false, false);
+    b.install(b.pages.back(), true, true, nullptr);
+    b.done();
+  }
+  for (size_t i = first; i < b.pages.size(); ++i) touch(b.pages[i]);
   std::printf("%.3f\n", per_walk);
 }
 
@@ -2028,6 +2082,7 @@ int main(int argc, char** argv) {
       {"random_busy_pager", [&] { random_traffic(busy_pager, seed, cycles, true); }},
       {"random_slow_memory", [&] { random_traffic(slow_memory, seed, cycles, false); }},
       {"random_grow", [&] { random_traffic({.pager_delay = 10, .grow = true}, seed, cycles, false); }},
+      {"random_races", [&] { races(seed); }},
       {"random_l1_off", [&] { random_traffic({.l1_off = 0b110}, seed, cycles, false); }},
       {"random_walker_off", [&] { random_traffic({.walker_off = 0b110}, seed, cycles, true); }},
       {"random_modes",

@@ -15,6 +15,7 @@ mod html;
 mod isolation;
 mod languages;
 mod memory_model;
+mod mutants;
 mod oversubscription;
 mod owner;
 mod pager;
@@ -475,6 +476,10 @@ pub const ALL: &[Bar] = &[
             "c.conformance.compilers",
         ],
         measure: languages::conformance,
+    },
+    Bar {
+        names: &["rtl.mutants", "rtl.mutants_count", "rtl.mutants_minutes"],
+        measure: mutants::measure,
     },
     Bar {
         names: &[

@@ -1,0 +1,45 @@
+//! Single-point mutants of the RTL: each is caught by a test of its block.
+
+use super::{speed, Failure};
+use crate::row::{Row, Target};
+use std::process::Command;
+
+/// What `tools/mutants --json` says.
+#[derive(serde::Deserialize)]
+struct Report {
+    mutants: u32,
+    survivors: Vec<String>,
+    minutes: f64,
+}
+
+/// `rtl.mutants`: those that survive.
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let home = card::sim::home();
+    let folder = home.join("build/mutants");
+    std::fs::create_dir_all(&folder)?;
+    let file = folder.join("results.json");
+    if file.exists() {
+        std::fs::remove_file(&file)?;
+    }
+    // It fails when a mutant survives; its report says which.
+    Command::new(speed::python(&home))
+        .arg(home.join("tools/mutants"))
+        .arg("--json")
+        .arg(&file)
+        .status()?;
+    let text = std::fs::read(&file)
+        .map_err(|error| format!("tools/mutants gave up: {}: {error}", file.display()))?;
+    let report: Report = serde_json::from_slice(&text)?;
+    let survivors = report.survivors.len() as f64;
+    let count = report.mutants.into();
+    Ok(vec![
+        Row::new("rtl.mutants", survivors, "", Target::AtMost(0.0)),
+        Row::new("rtl.mutants_count", count, "", Target::AtLeast(40.0)),
+        Row::new(
+            "rtl.mutants_minutes",
+            report.minutes,
+            "min",
+            Target::AtMost(180.0),
+        ),
+    ])
+}
