@@ -466,7 +466,6 @@ int main(int argc, char** argv) {
       {"striped_stalled", {.stall = 80, .cycles = 40000, .striped = true}},
       {"striped_unstalled", {.striped = true}},
       {"striped_slow_memory", {.latency = 200, .striped = true}},
-      {"striped_many", {.max_len = 3, .latency = 400, .striped = true}},
       {"striped_short", {.max_len = 3, .stall = 30, .striped = true}},
       {"granule_64", {.min_len = 62, .granule = 6}},
       {"granule_512", {.min_len = 62, .granule = 9}},
