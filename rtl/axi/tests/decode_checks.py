@@ -67,6 +67,8 @@ async def every_length_at_the_end_of_a_block(dut):
 @cocotb.test()
 async def anything(dut):
     rng = random.Random(1)
+    for bit in range(64):
+        await look(dut, 1 << bit, 0, 0)
     for _ in range(1500):
         addr = rng.getrandbits(rng.choice((13, 48, 49, 64)))
         await look(dut, addr, rng.getrandbits(8) >> rng.randrange(8), rng.randrange(8),
