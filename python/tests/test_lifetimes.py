@@ -35,8 +35,13 @@ def test_control_c_ends_a_wait(card: tombolo.Card, tmp_path: Path) -> None:
     def press(progress: tombolo.Progress) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt):
-        long_run(card, tmp_path / "file", progress=press)
+    # A shell's background jobs begin with SIGINT ignored, and Python leaves it so.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            long_run(card, tmp_path / "file", progress=press)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert card.report()["runs"] == []
 
 
