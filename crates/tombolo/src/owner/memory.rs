@@ -287,12 +287,12 @@ impl Desk {
         ticket: Ticket,
         guest: Option<Guest>,
     ) -> Result<(), Error> {
-        let request = self.with(|owner| {
+        let begun = self.with(|owner| {
             let Some((object, offset)) = owner.memories.find(address) else {
                 // Its sharing has just ended, and the memory is open.
                 owner.memories.released.extend(guest);
                 ticket.serve();
-                return Ok(None);
+                return None;
             };
             let request = owner.take_request();
             let trap = Waiting {
@@ -308,12 +308,15 @@ impl Desk {
                 offset,
                 write,
             });
-            told.map(|()| Some((request, object)))
-        })?;
-        let Some((request, object)) = request else {
+            Some((request, object, told))
+        });
+        let Some((request, object, told)) = begun else {
             return Ok(());
         };
-        let result = self.answer(request).await;
+        let result = match told {
+            Ok(()) => self.answer(request).await.map(drop),
+            Err(error) => Err(error),
+        };
         self.with(|owner| {
             owner.memories.answered(request, false);
             if let Some(memory) = owner.memories.blocks.get_mut(&object) {
@@ -323,6 +326,6 @@ impl Desk {
                 }
             }
         });
-        result.map(drop)
+        result
     }
 }
