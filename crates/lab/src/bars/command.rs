@@ -1,6 +1,6 @@
 //! The `tombolo` command against strangers: no words fail inside it, and every state of it ends on Ctrl-C.
 
-use super::Failure;
+use super::{the_command, Failure};
 use crate::progress::Progress;
 use crate::row::{Row, Target};
 use std::fs;
@@ -180,13 +180,7 @@ fn states(home: &Path) -> Vec<State> {
 /// The time from Ctrl-C to the end of the command: the median of each state, and the worst of them.
 pub fn interrupt() -> Result<Vec<Row>, Failure> {
     let home = card::sim::home();
-    let built = Command::new("cargo")
-        .args(["build", "--quiet", "--release", "--bin", "tombolo"])
-        .current_dir(&home)
-        .status()?;
-    if !built.success() {
-        return Err("the tombolo command does not build".into());
-    }
+    let tombolo = the_command()?;
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("in"), vec![5; BYTES])?;
     fs::write(folder.path().join("small"), vec![5; 1000])?;
@@ -199,7 +193,7 @@ pub fn interrupt() -> Result<Vec<Row>, Failure> {
         progress.at(state.name);
         let mut times = Vec::new();
         for _ in 0..TIMES {
-            times.push(interrupted(&home, folder.path(), &state)?);
+            times.push(interrupted(&tombolo, folder.path(), &state)?);
         }
         times.sort_by(f64::total_cmp);
         worst = worst.max(times[TIMES / 2]);
@@ -213,9 +207,9 @@ pub fn interrupt() -> Result<Vec<Row>, Failure> {
 }
 
 /// Interrupts one command; seconds until it has ended. What it leaves is a failure.
-fn interrupted(home: &Path, folder: &Path, state: &State) -> Result<f64, Failure> {
+fn interrupted(tombolo: &Path, folder: &Path, state: &State) -> Result<f64, Failure> {
     let cache = tempfile::tempdir()?;
-    let mut command = Command::new(home.join("target/release/tombolo"));
+    let mut command = Command::new(tombolo);
     command
         .args(&state.words)
         .current_dir(folder)

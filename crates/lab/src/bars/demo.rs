@@ -1,19 +1,13 @@
 //! `make demo`, timed after the build.
 
-use super::Failure;
+use super::{the_command, Failure};
 use crate::row::{Row, Target};
 use std::process::Command;
 use std::time::Instant;
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let home = card::sim::home();
-    let built = Command::new("cargo")
-        .args(["build", "--quiet", "--release", "--bin", "tombolo"])
-        .current_dir(&home)
-        .status()?;
-    if !built.success() {
-        return Err("the tombolo command does not build".into());
-    }
+    the_command()?;
     // The first run builds models that the cache lacks; only the second one counts.
     Command::new("tools/demo")
         .arg("--small")

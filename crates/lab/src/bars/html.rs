@@ -1,6 +1,6 @@
 //! The page of the demo's run: how large it is, and whether a browser has anything to say against it.
 
-use super::Failure;
+use super::{the_command, Failure};
 use crate::random::Random;
 use crate::row::{Row, Target};
 use std::process::Command;
@@ -12,13 +12,7 @@ const IV: &str = "0xf0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let home = card::sim::home();
-    let built = Command::new("cargo")
-        .args(["build", "--quiet", "--release", "--bin", "tombolo"])
-        .current_dir(&home)
-        .status()?;
-    if !built.success() {
-        return Err("the tombolo command does not build".into());
-    }
+    let tombolo = the_command()?;
     let folder = tempfile::tempdir()?;
     let page = folder.path().join("run.html");
     let mut random = Random(1);
@@ -26,7 +20,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         .flat_map(|_| random.next().to_le_bytes())
         .collect();
     std::fs::write(folder.path().join("plain"), plain)?;
-    let ran = Command::new(home.join("target/release/tombolo"))
+    let ran = Command::new(tombolo)
         .current_dir(folder.path())
         .args(["run", "aes256ctr", "--quiet", "--html", "run.html"])
         .args(["--map", "input=plain", "--map", "output=cipher:new"])

@@ -14,10 +14,7 @@ fn home() -> PathBuf {
 
 /// The virtual environment of the tests.
 fn environment() -> Result<PathBuf, Failure> {
-    let cache = match std::env::var_os("TOMBOLO_CACHE") {
-        Some(cache) => PathBuf::from(cache),
-        None => PathBuf::from(std::env::var_os("HOME").ok_or("no HOME")?).join(".cache/tombolo"),
-    };
+    let cache = card::sim::build::cache_root();
     Ok(cache.join("venv").canonicalize()?)
 }
 

@@ -33,9 +33,24 @@ mod walk;
 
 use crate::row::Row;
 use std::error::Error;
+use std::path::PathBuf;
+use std::process::Command;
 
 /// Why a bar could not be measured.
 pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// The `tombolo` command, built from the tree as it is.
+fn the_command() -> Result<PathBuf, Failure> {
+    let home = card::sim::home();
+    let built = Command::new("cargo")
+        .args(["build", "--quiet", "--release", "--bin", "tombolo"])
+        .current_dir(&home)
+        .status()?;
+    match built.success() {
+        true => Ok(home.join("target/release/tombolo")),
+        false => Err("the tombolo command does not build".into()),
+    }
+}
 
 /// What measures one or more figures.
 pub struct Bar {
