@@ -1,5 +1,6 @@
 //! `kernels/gups`.
 
+use super::go_on;
 use crate::functional::kernel::{
     Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory,
 };
@@ -89,13 +90,10 @@ impl Run {
 
 impl FunctionalKernel for Gups {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
-        let step = self
-            .run
-            .get_or_insert_with(|| Run::new(arguments))
-            .step(memory);
-        if step == Step::Done {
-            self.run = None;
-        }
-        step
+        go_on(
+            &mut self.run,
+            || Run::new(arguments),
+            |run| run.step(memory),
+        )
     }
 }

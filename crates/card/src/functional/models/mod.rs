@@ -12,7 +12,7 @@ mod reduce;
 mod stream;
 mod vadd;
 
-use super::kernel::KernelModel;
+use super::kernel::{KernelModel, Step};
 
 /// All of them.
 pub(super) const ALL: [KernelModel; 10] = [
@@ -27,3 +27,16 @@ pub(super) const ALL: [KernelModel; 10] = [
     loopback::MODEL,
     vadd::MODEL,
 ];
+
+/// Goes on with a run; begins one if none is under way, and forgets one that is done.
+fn go_on<R>(
+    run: &mut Option<R>,
+    begin: impl FnOnce() -> R,
+    step: impl FnOnce(&mut R) -> Step,
+) -> Step {
+    let step = step(run.get_or_insert_with(begin));
+    if step == Step::Done {
+        *run = None;
+    }
+    step
+}

@@ -1,5 +1,6 @@
 //! Kernels that read an array through port 0, and write what came of it through port 1 at the end.
 
+use super::go_on;
 use super::stream::Requests;
 use crate::functional::kernel::{Access, Arguments, FunctionalKernel, Step, VirtualMemory};
 
@@ -86,13 +87,7 @@ impl Run {
 
 impl FunctionalKernel for ReduceKernel {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
-        let run = self
-            .run
-            .get_or_insert_with(|| Run::new((self.plan)(arguments)));
-        let step = run.step(memory);
-        if step == Step::Done {
-            self.run = None;
-        }
-        step
+        let begin = || Run::new((self.plan)(arguments));
+        go_on(&mut self.run, begin, |run| run.step(memory))
     }
 }

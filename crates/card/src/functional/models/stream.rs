@@ -3,6 +3,7 @@
 //! As in the RTL (`kernels/lib`), reading and writing go on beside each other, several inputs take
 //! turns in bursts of one length, and requests run ahead.
 
+use super::go_on;
 use crate::functional::kernel::{Access, Arguments, FunctionalKernel, Step, VirtualMemory};
 
 const BLOCK: u64 = 4096;
@@ -39,14 +40,8 @@ impl StreamKernel {
 
 impl FunctionalKernel for StreamKernel {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
-        let run = self
-            .run
-            .get_or_insert_with(|| Run::new((self.plan)(arguments)));
-        let step = run.step(memory);
-        if step == Step::Done {
-            self.run = None;
-        }
-        step
+        let begin = || Run::new((self.plan)(arguments));
+        go_on(&mut self.run, begin, |run| run.step(memory))
     }
 }
 
