@@ -1,6 +1,6 @@
 //! What clients ask of the owner, and what it answers.
 //!
-//! Within a process the owner is a call away; these messages are what will cross a Unix socket when it
+//! Within a process the owner is a thread away; these messages are what will cross a Unix socket when it
 //! becomes a daemon, files as passed descriptors. Clients open files, so that the system's permission
 //! checks are theirs.
 

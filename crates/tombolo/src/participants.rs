@@ -189,12 +189,36 @@ struct Record {
     thread: Option<u64>,
 }
 
+/// How often those who are waited for are looked at.
+pub(crate) const LOOK: Duration = Duration::from_millis(100);
+/// So long they may sleep.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Since when those who are waited for have not been seen awake.
+#[derive(Debug, Default)]
+pub(crate) struct Asleep(Option<Instant>);
+
+impl Asleep {
+    /// Is told of a look; true if they have slept for too long.
+    pub(crate) fn too_long(&mut self, asleep: bool) -> bool {
+        if !asleep {
+            self.0 = None;
+            return false;
+        }
+        let late = self.0.get_or_insert_with(Instant::now).elapsed() >= PATIENCE;
+        if late {
+            self.0 = None;
+        }
+        late
+    }
+}
+
 /// The owner's side: who counts, and who lets the clock stand.
 #[derive(Debug, Default)]
 pub(crate) struct Participants {
     all: BTreeMap<u64, Record>,
-    /// Since when nobody who computes has been seen awake.
-    asleep_since: Option<Instant>,
+    /// Those who compute.
+    asleep: Asleep,
 }
 
 /// A participant sleeps, and virtual time waits for it.
@@ -206,7 +230,7 @@ pub(crate) struct Sleeper {
 
 impl Participants {
     pub(crate) fn change(&mut self, change: Change) {
-        self.asleep_since = None;
+        self.asleep = Asleep::default();
         match change {
             Change::Joined(number) => {
                 let (state, thread) = (State::Computing, None);
@@ -226,7 +250,7 @@ impl Participants {
     }
 
     fn set(&mut self, number: u64, state: State) {
-        self.asleep_since = None;
+        self.asleep = Asleep::default();
         if let Some(record) = self.all.get_mut(&number) {
             record.state = state;
         }
@@ -261,23 +285,18 @@ impl Participants {
         all.all(|record| record.state != State::Computing)
     }
 
-    /// Looks at those that compute: the first, if all of them have been asleep in the system for so long.
-    pub(crate) fn sleeper(&mut self, patience: Duration) -> Option<Sleeper> {
+    /// Looks at those that compute: the first, if all of them have been asleep in the system for too long.
+    pub(crate) fn sleeper(&mut self) -> Option<Sleeper> {
         let computing = self.all.iter().filter(|(_, r)| r.state == State::Computing);
         let looks: Vec<_> = computing
             .map(|(number, record)| look(*number, record.thread))
             .collect();
         let first = looks.first()?.clone();
-        if looks.iter().any(Option::is_none) {
-            self.asleep_since = None;
-            return None;
+        let asleep = looks.iter().all(Option::is_some);
+        match self.asleep.too_long(asleep) {
+            true => first,
+            false => None,
         }
-        let since = *self.asleep_since.get_or_insert_with(Instant::now);
-        if since.elapsed() < patience {
-            return None;
-        }
-        self.asleep_since = None;
-        first
     }
 }
 

@@ -1,6 +1,6 @@
 //! The coherent side of the owner: accesses of cores, and the kernel behind the directory.
 
-use super::desk::Desk;
+use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::{Error, HomeError};
 use crate::message::Reply;
@@ -45,7 +45,7 @@ enum Look {
     Late,
 }
 
-impl Desk {
+impl OwnerRef {
     /// Lets time pass until an access is over, at most until `deadline` from now.
     pub(super) async fn end_access(
         &self,

@@ -3,7 +3,7 @@
 //! The switch makes a change when the packets under way have ended, so whoever asks for one waits for that;
 //! a connection whose ports come apart still has them.
 
-use super::desk::Desk;
+use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::connection::{ConnectionId, ConnectionState};
 use crate::error::Error;
@@ -36,7 +36,7 @@ pub(super) struct Joint {
     left: bool,
 }
 
-impl Desk {
+impl OwnerRef {
     pub(super) async fn connect_ports(
         &self,
         client: ClientId,

@@ -5,8 +5,8 @@
 //! the card, and ranges that overlap would show different bytes after a write: they are refused, unless
 //! nobody writes.
 
-use super::desk::Desk;
 use super::handles::MappedRange;
+use super::owner_ref::OwnerRef;
 use super::stray::Stray;
 use super::Owner;
 use crate::error::Error;
@@ -227,7 +227,7 @@ fn named(error: Error, object: ObjectId, label: &str) -> Error {
     }
 }
 
-impl Desk {
+impl OwnerRef {
     /// Maps a range of a file; gives the address of its first byte.
     pub(super) async fn map(
         &self,

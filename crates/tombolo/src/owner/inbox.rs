@@ -1,15 +1,10 @@
 //! What has been sent to the owner's thread and not been looked at.
 
 use crate::link::Message;
-use crate::participants::{self, Guest};
+use crate::participants::{self, Asleep, Guest, LOOK};
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
-use std::time::{Duration, Instant};
-
-/// How often a thread that is waited for is looked at.
-const LOOK: Duration = Duration::from_millis(100);
-/// So long it may sleep elsewhere.
-const PATIENCE: Duration = Duration::from_secs(1);
+use std::time::Duration;
 
 /// See the module.
 #[derive(Debug)]
@@ -53,7 +48,7 @@ impl Inbox {
         if self.kept.iter().any(|message| message.is_of(guest)) {
             return;
         }
-        let mut asleep_since = None;
+        let mut asleep = Asleep::default();
         loop {
             match self.receiver.recv_timeout(LOOK) {
                 Ok(message) => {
@@ -64,14 +59,12 @@ impl Inbox {
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
-                Err(RecvTimeoutError::Timeout) if participants::is_asleep(guest) => {
-                    let since: Instant = *asleep_since.get_or_insert_with(Instant::now);
-                    if since.elapsed() >= PATIENCE {
+                Err(RecvTimeoutError::Timeout) => {
+                    if asleep.too_long(participants::is_asleep(guest)) {
                         tracing::warn!(?guest, "a thread sleeps elsewhere; its page is taken away");
                         return;
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => asleep_since = None,
             }
         }
     }

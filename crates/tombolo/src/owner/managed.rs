@@ -1,7 +1,7 @@
 //! Kernels with registers of their own (`user_managed`): the owner serves their faults while a program waits
 //! for a register, or for their interrupt.
 
-use super::desk::Desk;
+use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
 use crate::link::ClientId;
@@ -21,7 +21,7 @@ enum Look {
     Nothing(Option<Picoseconds>),
 }
 
-impl Desk {
+impl OwnerRef {
     /// Lets virtual time pass, and serves faults, until a signal is there, at most for `slice`.
     pub(super) async fn await_signal(
         &self,

@@ -1,8 +1,8 @@
 //! Memory that programs share with kernels: objects of the pager like files, but where they are.
 
-use super::desk::Desk;
 use super::handles::MappedRange;
 use super::inbox::Inbox;
+use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
 use crate::link::ClientId;
@@ -194,7 +194,7 @@ impl Owner {
     }
 }
 
-impl Desk {
+impl OwnerRef {
     /// Shares a block with the kernels of a space.
     pub(super) async fn share(
         &self,
@@ -263,8 +263,10 @@ impl Desk {
         if let Err(error) = self.ask(close).await {
             tracing::debug!(%error, "closing shared memory");
         }
-        let ended = self.with(|owner| {
-            let memory = owner.memories.blocks.remove(&object)?;
+        self.with(|owner| {
+            let Some(memory) = owner.memories.blocks.remove(&object) else {
+                return;
+            };
             // Whatever happened: the memory is the program's alone now.
             let bytes = memory.view.bytes() as u64;
             if let Err(error) = memory.view.protect(0, bytes, HostAccess::ReadWrite) {
@@ -273,10 +275,7 @@ impl Desk {
             if let Err(error) = owner.card.unmap_host(memory.host) {
                 tracing::error!(%error, "ending the card's access to memory that was shared");
             }
-            Some(memory)
         });
-        // The last that holds it may end the desk of the traps.
-        drop(ended);
     }
 
     /// A program's access was trapped: lets its thread go on when it may. Without an answer the access fails.

@@ -1,11 +1,10 @@
 //! The owner of a card: drives the pager, the card and file I/O, and answers clients.
 //!
 //! A thread of its own ([`thread`]) and event-driven: requests are begun and answered later, any number at
-//! once ([`requests`], [`desk`]). Nothing that a client or a kernel does ends it.
+//! once ([`requests`], [`owner_ref`]). Nothing that a client or a kernel does ends it.
 
 mod coherent;
 mod connections;
-mod desk;
 mod files;
 mod guard;
 mod handles;
@@ -14,6 +13,7 @@ mod io_thread;
 mod managed;
 mod memory;
 mod moved;
+mod owner_ref;
 mod pump;
 mod requests;
 mod service;

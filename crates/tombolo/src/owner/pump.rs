@@ -150,15 +150,9 @@ impl Owner {
                     what: "putting it on storage",
                     source,
                 });
-                self.asides
-                    .entry(id)
-                    .and_modify(|place| *place = Some(result));
+                self.aside_over(id, result);
             }
-            Aside::Worked(id, result) => {
-                self.asides
-                    .entry(id)
-                    .and_modify(|place| *place = Some(result));
-            }
+            Aside::Worked(id, result) => self.aside_over(id, result),
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! What becomes of each request.
 
-use super::desk::Desk;
 use super::files::Range;
 use super::handles::MappedRange;
+use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
 use crate::link::ClientId;
@@ -12,7 +12,7 @@ use pager::Event;
 use std::cell::Cell;
 use std::rc::Rc;
 
-impl Desk {
+impl OwnerRef {
     /// Serves one request of a client. While `harmless` is set the task may be dropped: it has changed
     /// nothing so far.
     pub(super) async fn serve(
@@ -41,7 +41,7 @@ impl Desk {
                 kernel,
                 space,
             } => self.load(client, slot, *kernel, space, &harmless).await,
-            Request::Unload { load } => self.close_slot(slot_of(load)?, load).await,
+            Request::Unload { load } => self.close_slot(client, load).await,
             Request::Map {
                 space,
                 file,
@@ -129,13 +129,8 @@ impl Desk {
             }
             Request::Expire { load } => self.expire(slot_of(load)?, load).await,
             Request::Stop { load } => {
-                let slot = slot_of(load)?;
-                let _claim = self.claim(slot).await;
-                match slot_of(load) {
-                    Ok(slot) => self.rest(slot).await.map(|()| Reply::Done),
-                    // Whoever ended it has stopped it.
-                    Err(_) => Ok(Reply::Done),
-                }
+                self.stop(slot_of(load)?, load).await?;
+                Ok(Reply::Done)
             }
             Request::Stream(request) => self.stream(client, request).await,
             Request::BeginAccess { access } => {

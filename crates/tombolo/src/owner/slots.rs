@@ -1,7 +1,7 @@
 //! Slots: loading, registers, start, done, failures.
 
-use super::desk::Desk;
 use super::guard::IDLE_INTERRUPTS;
+use super::owner_ref::OwnerRef;
 use super::pump::Work;
 use super::Owner;
 use crate::error::{AccessError, Error};
@@ -105,7 +105,7 @@ enum Look {
     SliceOver,
 }
 
-impl Desk {
+impl OwnerRef {
     pub(super) async fn load(
         &self,
         client: ClientId,
@@ -180,14 +180,13 @@ impl Desk {
     }
 
     /// Empties a slot; tells what went wrong in a run that nobody waited for.
-    pub(super) async fn close_slot(&self, slot: SlotId, load: LoadId) -> Result<Reply, Error> {
+    pub(super) async fn close_slot(&self, client: ClientId, load: LoadId) -> Result<Reply, Error> {
+        let slot = self.with(|owner| owner.slot_of(client, load))?;
         let _claim = self.claim(slot).await;
-        let failure = self.with(|owner| match owner.handles.is_alive(load) {
-            true => Ok(owner.slot(slot)?.failure.take()),
-            false => Err(Error::Gone {
-                what: format!("kernel #{}", load.0),
-                why: "its slot was closed or got another kernel, or its address space ended",
-            }),
+        let failure = self.with(|owner| {
+            // Another may have closed it meanwhile.
+            owner.slot_of(client, load)?;
+            Ok::<_, Error>(owner.slot(slot)?.failure.take())
         })?;
         self.empty(slot).await?;
         failure.map_or(Ok(Reply::Done), Err)

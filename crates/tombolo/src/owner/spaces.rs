@@ -1,6 +1,6 @@
 //! Address spaces: made, ended, and what ends with them.
 
-use super::desk::Desk;
+use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
 use crate::link::ClientId;
@@ -10,7 +10,7 @@ use pager::placement::SpacePlacement;
 use pager::Event;
 use units::{Asid, VirtAddr};
 
-impl Desk {
+impl OwnerRef {
     pub(super) async fn create_space(
         &self,
         client: ClientId,

@@ -3,7 +3,7 @@
 //! A mover has one transfer at a time; those that were begun behind it wait here.
 
 use super::connections::Joint;
-use super::desk::Desk;
+use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
 use crate::link::ClientId;
@@ -72,7 +72,7 @@ enum Look {
     SliceOver,
 }
 
-impl Desk {
+impl OwnerRef {
     pub(super) async fn stream(
         &self,
         client: ClientId,

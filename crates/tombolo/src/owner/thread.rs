@@ -3,17 +3,17 @@
 //! It never waits for one client: tasks wait, the thread goes round. A round takes what has come, begins the
 //! calls that may begin, goes on with every task that finds what it waited for, and then lets the card work
 //! until it tells something or somebody rings. When virtual time may pass is the one decision here
-//! ([`Desk::clock_may_run`]).
+//! ([`OwnerRef::clock_may_run`]).
 
-use super::desk::{panicked, Desk};
 use super::inbox::Inbox;
 use super::io_thread::Post;
+use super::owner_ref::{panicked, OwnerRef};
 use super::{Aside, ClockMode, Owner, OwnerOptions};
 use crate::error::Error;
 use crate::io::FileIo;
 use crate::link::{Bell, Call, ClientId, Message, OwnerThread, TicketId};
 use crate::message::{LoadId, Reply, Request};
-use crate::participants::{Caller, Guest, Participants};
+use crate::participants::{Caller, Guest, Participants, LOOK};
 use crate::trap::Trapped;
 use card::{Card, CardError};
 use std::cell::Cell;
@@ -27,13 +27,8 @@ use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::thread;
-use std::time::Duration;
 use units::Picoseconds;
 
-/// How often the thread looks whether those whom the clock waits for are asleep.
-const LOOK: Duration = Duration::from_millis(100);
-/// So long they may sleep.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// In free mode, virtual time between two looks at what nobody waits for.
 const FREE_SLICE: Picoseconds = Picoseconds::from_micros(100);
 
@@ -65,7 +60,7 @@ pub(crate) fn start(
 
 fn run(owner: Owner, bell: &Bell) {
     let mut rounds = Rounds {
-        desk: Desk::new(owner),
+        owner: OwnerRef::new(owner),
         participants: Participants::default(),
         held: BTreeMap::new(),
         tasks: BTreeMap::new(),
@@ -127,7 +122,7 @@ impl Held {
 }
 
 struct Rounds {
-    desk: Desk,
+    owner: OwnerRef,
     participants: Participants,
     /// Calls of participants that wait until all of them have called.
     held: BTreeMap<(u64, u64), Held>,
@@ -143,7 +138,7 @@ impl Rounds {
     /// Goes round once; false when the thread is to end.
     fn round(&mut self, bell: &Bell) -> bool {
         bell.store(false, Ordering::Release);
-        while let Ok(message) = self.desk.with(|owner| owner.inbox.take()) {
+        while let Ok(message) = self.owner.with(|owner| owner.inbox.take()) {
             self.take(message);
         }
         if !self.finished.is_empty() {
@@ -155,8 +150,8 @@ impl Rounds {
         if self.stop && self.tasks.is_empty() {
             return false;
         }
-        if self.desk.with(|owner| !owner.events.is_empty()) {
-            let handled = self.desk.with(Owner::handle_events);
+        if self.owner.with(|owner| !owner.events.is_empty()) {
+            let handled = self.owner.with(Owner::handle_events);
             match handled {
                 Ok(true) => return true,
                 // The bytes of a file are awaited.
@@ -167,11 +162,11 @@ impl Rounds {
                 }
             }
         } else if self.clock_may_run() {
-            if let Some(deadline) = self.desk.with(|owner| owner.next_stop()) {
-                match self.desk.with(|owner| owner.turn(deadline)) {
+            if let Some(deadline) = self.owner.with(|owner| owner.next_stop()) {
+                match self.owner.with(|owner| owner.turn(deadline)) {
                     // The bytes of a file are awaited, and the card has nothing else to do.
                     Err(Error::Card(CardError::NothingToWaitFor))
-                        if self.desk.with(|owner| !owner.late.is_empty()) => {}
+                        if self.owner.with(|owner| !owner.late.is_empty()) => {}
                     Err(error) => {
                         self.fail(error);
                         return true;
@@ -196,7 +191,7 @@ impl Rounds {
     fn block(&self) -> Result<Message, RecvTimeoutError> {
         let stands = self.somebody_waits() && !self.participants.all_wait();
         let limit = stands.then_some(LOOK);
-        self.desk.with(|owner| owner.inbox.wait(limit))
+        self.owner.with(|owner| owner.inbox.wait(limit))
     }
 
     fn somebody_waits(&self) -> bool {
@@ -204,7 +199,7 @@ impl Rounds {
     }
 
     fn is_lockstep(&self) -> bool {
-        let clock = self.desk.with(|owner| owner.options.clock);
+        let clock = self.owner.with(|owner| owner.options.clock);
         clock == ClockMode::Lockstep
     }
 
@@ -213,19 +208,19 @@ impl Rounds {
     fn clock_may_run(&self) -> bool {
         !self.is_lockstep()
             || self.stop
-            || self.participants.all_wait() && self.desk.with(|owner| owner.open_asides()) == 0
+            || self.participants.all_wait() && self.owner.with(|owner| owner.open_asides()) == 0
     }
 
     /// Whether the calls of participants may begin: all of them have called, and nothing that was begun
     /// before goes on by itself.
     fn may_begin(&self) -> bool {
-        self.clock_may_run() && self.desk.with(|owner| owner.events.is_empty())
+        self.clock_may_run() && self.owner.with(|owner| owner.events.is_empty())
     }
 
     /// Threads whose traps have ended compute again.
     fn settle(&mut self) {
         let released = self
-            .desk
+            .owner
             .with(|owner| std::mem::take(&mut owner.memories.released));
         for guest in released {
             self.participants.computes(guest.participant);
@@ -242,7 +237,7 @@ impl Rounds {
             Message::ClientEnded(client) => self.own(client, Request::Close),
             Message::Participant(change) => {
                 let participant = change.participant();
-                self.desk.with(|owner| owner.memories.heard(participant));
+                self.owner.with(|owner| owner.memories.heard(participant));
                 self.participants.change(change);
             }
             Message::Aside(aside) => {
@@ -260,14 +255,14 @@ impl Rounds {
     /// Hands out results of work beside this thread. With participants, those that tasks wait for are kept
     /// until all are there: which is done first is up to the machine.
     fn hand_out(&mut self) {
-        let open = self.desk.with(|owner| owner.open_asides());
+        let open = self.owner.with(|owner| owner.open_asides());
         let in_order = self.is_lockstep() && !self.participants.is_empty();
         let tasks = |aside: &&Aside| !matches!(aside, Aside::Moved(..));
         let there = self.finished.iter().filter(tasks).count();
         for aside in std::mem::take(&mut self.finished) {
             if in_order && there < open && tasks(&&aside) {
                 self.finished.push(aside);
-            } else if let Err(error) = self.desk.with(|owner| owner.aside_done(aside)) {
+            } else if let Err(error) = self.owner.with(|owner| owner.aside_done(aside)) {
                 self.fail(error);
             }
         }
@@ -275,7 +270,7 @@ impl Rounds {
 
     /// A participant waits; false if it does not count any more.
     fn waits(&mut self, participant: u64) -> bool {
-        self.desk.with(|owner| owner.memories.heard(participant));
+        self.owner.with(|owner| owner.memories.heard(participant));
         self.participants.waits(participant)
     }
 
@@ -310,7 +305,7 @@ impl Rounds {
     }
 
     fn begin_trap(&mut self, trap: Trapped, guest: Option<Guest>) {
-        let desk = self.desk.clone();
+        let owner = self.owner.clone();
         let work = async move {
             let Trapped {
                 address,
@@ -318,7 +313,7 @@ impl Rounds {
                 ticket,
                 ..
             } = trap;
-            if let Err(error) = desk.trap(address, write, ticket, guest).await {
+            if let Err(error) = owner.trap(address, write, ticket, guest).await {
                 tracing::error!(%error, address, write, "an access to shared memory could not be served");
             }
             Ok(Reply::Done)
@@ -340,7 +335,7 @@ impl Rounds {
     }
 
     fn begin(&mut self, call: Call) {
-        let now = self.desk.with(|owner| owner.card.now());
+        let now = self.owner.with(|owner| owner.card.now());
         tracing::debug!(
             target: "tombolo::arrivals",
             time = now.get(),
@@ -353,8 +348,8 @@ impl Rounds {
             _ => None,
         };
         let harmless = Rc::new(Cell::new(false));
-        let desk = self.desk.clone();
-        let work = desk.serve(call.client, call.request, harmless.clone());
+        let owner = self.owner.clone();
+        let work = owner.serve(call.client, call.request, harmless.clone());
         let task = Task {
             ticket: Some(call.ticket),
             work: Box::pin(work),
@@ -369,8 +364,8 @@ impl Rounds {
 
     /// Begins something that nobody waits for.
     fn own(&mut self, client: ClientId, request: Request) {
-        let desk = self.desk.clone();
-        self.begin_own(Box::pin(desk.serve(client, request, Rc::default())));
+        let owner = self.owner.clone();
+        self.begin_own(Box::pin(owner.serve(client, request, Rc::default())));
     }
 
     fn begin_own(&mut self, work: Work) {
@@ -409,7 +404,7 @@ impl Rounds {
 
     /// Goes on with every task, as long as one of them makes a difference to others.
     fn go_on(&mut self) {
-        while self.desk.with(|owner| std::mem::take(&mut owner.stirred)) {
+        while self.owner.with(|owner| std::mem::take(&mut owner.stirred)) {
             let numbers: Vec<u64> = self.tasks.keys().copied().collect();
             for number in numbers {
                 if let Some(task) = self.tasks.remove(&number) {
@@ -417,12 +412,12 @@ impl Rounds {
                 }
             }
         }
-        self.desk.with(|owner| owner.trouble = None);
+        self.owner.with(|owner| owner.trouble = None);
     }
 
     /// Something went wrong with the card: everybody who waits for it is told.
     fn fail(&mut self, error: Error) {
-        let nobody = self.desk.with(|owner| {
+        let nobody = self.owner.with(|owner| {
             let nobody = owner.need_card == 0;
             owner.broken |= matches!(error, Error::Card(CardError::Broken(_)));
             owner.stirred = true;
@@ -476,7 +471,7 @@ impl Rounds {
 
     /// Those whom the clock waits for may wait for something else.
     fn look_for_sleepers(&mut self) {
-        let Some(sleeper) = self.participants.sleeper(PATIENCE) else {
+        let Some(sleeper) = self.participants.sleeper() else {
             return;
         };
         let stalled = || Error::Stalled {

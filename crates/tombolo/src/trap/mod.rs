@@ -3,11 +3,11 @@
 //! Shared memory ([`View`]) is a memory file mapped twice: the program's *view*, at the address that kernels
 //! use too, which is protected page by page; and our *alias*, which is never protected, for DMA. A forbidden
 //! access raises SIGSEGV. The handler (`handler`) writes a preallocated record (`records`), wakes the
-//! thread of its [`Desk`], and sleeps; the desk asks the owner of the card, and the owner lets the program's
+//! thread of its [`Desk`], and sleeps; the desk tells the owner of the card, and the owner lets the program's
 //! thread try again.
 //!
 //! Rules of this room, one of those with `unsafe`:
-//! - The handler calls nothing but `futex`, `getpid` and `sched_yield`: no lock, no allocation, no log.
+//! - The handler calls nothing but `futex`, `getpid`, `gettid` and `sched_yield`: no lock, no allocation, no log.
 //! - No thread of ours touches a view: the owner and the card use the alias.
 //! - An address that is no view's, and a signal that somebody sent, go on to the handler that was there before
 //!   ours: a real segmentation fault stays one.

@@ -59,7 +59,7 @@ pub fn build(memory: &SharedMemory, count: usize, stride: usize) -> Vec<&Node> {
     nodes
 }
 
-pub fn start_in(
+pub fn start(
     card: &Card,
     slot: SlotId,
     space: &AddressSpace,

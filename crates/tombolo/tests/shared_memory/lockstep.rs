@@ -38,7 +38,7 @@ pub fn run(card: &Card, seed: u64) -> Result<String, Error> {
                 let output = halves[number].slice::<Node>().last().unwrap();
                 for round in 0..4 {
                     let slot = SlotId(number as u8);
-                    let slot = start_in(card, slot, space, lists[number][0], output, 1, 0);
+                    let slot = start(card, slot, space, lists[number][0], output, 1, 0);
                     for n in (number..29).step_by(3) {
                         dawdle(&mut seed);
                         let word = &lists[(n + number) % 2][n].rest[number];

@@ -9,7 +9,7 @@ use card::functional::Registry;
 use card::sim::SimCard;
 use common::*;
 use std::sync::atomic::Ordering::Relaxed;
-use tombolo::{AddressSpace, Card, OwnerOptions, PageSize, SimOptions, Slot, SlotId};
+use tombolo::{Card, OwnerOptions, PageSize, SimOptions, SlotId};
 
 /// A functional card that knows the shaker too.
 fn functional(pages_of_4k: u64, seed: Option<u64>) -> Card {
@@ -32,17 +32,6 @@ fn simulated() -> Card {
     .unwrap()
 }
 
-fn start(
-    card: &Card,
-    space: &AddressSpace,
-    head: &Node,
-    output: &Node,
-    add: u64,
-    limit: u64,
-) -> Slot {
-    start_in(card, SlotId(0), space, head, output, add, limit)
-}
-
 /// Built by the program, summed and changed by the kernel, changed by the program meanwhile, read by the program.
 fn lists(card: &Card, count: usize) {
     let space = card.create_space().unwrap();
@@ -54,12 +43,12 @@ fn lists(card: &Card, count: usize) {
     let sum: u64 = nodes.iter().map(|node| node.value.load(Relaxed)).sum();
     let result = || (output.next.load(Relaxed), output.value.load(Relaxed));
 
-    let slot = start(card, &space, nodes[0], output, 0, 0);
+    let slot = start(card, SlotId(0), &space, nodes[0], output, 0, 0);
     wait(&slot).unwrap();
     assert_eq!(result(), (sum, nodes.len() as u64));
 
     // The kernel changes every value, and the program others of the same pages.
-    let slot = start(card, &space, nodes[0], output, 100, 0);
+    let slot = start(card, SlotId(0), &space, nodes[0], output, 100, 0);
     for (n, node) in nodes.iter().enumerate() {
         node.rest[n % 6].store(n as u64, Relaxed);
     }
@@ -75,13 +64,13 @@ fn lists(card: &Card, count: usize) {
     fresh.value.store(7, Relaxed);
     fresh.next.store(&raw const *nodes[2] as u64, Relaxed);
     nodes[0].next.store(&raw const *fresh as u64, Relaxed);
-    let slot = start(card, &space, nodes[0], output, 0, 0);
+    let slot = start(card, SlotId(0), &space, nodes[0], output, 0, 0);
     wait(&slot).unwrap();
     let expected = sum + 100 * nodes.len() as u64 - (3 + 101) + 7;
     assert_eq!(result(), (expected, nodes.len() as u64));
 
     // What the kernel wrote is there when everything but the memory has ended.
-    let slot = start(card, &space, nodes[0], output, 1, 0);
+    let slot = start(card, SlotId(0), &space, nodes[0], output, 1, 0);
     wait(&slot).unwrap();
     drop((slot, space));
     assert_eq!(fresh.value.load(Relaxed), 8);

@@ -19,7 +19,7 @@ fn a_pointer_that_was_never_shared_is_an_error_of_the_kernel() {
     let elsewhere = Box::new(0u64);
     nodes[1].next.store(&raw const *elsewhere as u64, Relaxed);
     let output = memory.slice::<Node>().last().unwrap();
-    let slot = start(&card, &space, nodes[0], output, 0, 0);
+    let slot = start(&card, SlotId(0), &space, nodes[0], output, 0, 0);
     let error = wait(&slot).unwrap_err();
     assert!(matches!(error, Error::Access(_)), "{error}");
     assert!(message(error).contains("nearest mapping is shared memory at"));
@@ -30,7 +30,7 @@ fn a_pointer_that_was_never_shared_is_an_error_of_the_kernel() {
     assert!(matches!(beyond, Err(Error::NotShared { .. })));
     // The slot, the space and the memory are as good as before.
     nodes[1].next.store(0, Relaxed);
-    wait(&start(&card, &space, nodes[0], output, 0, 0)).unwrap();
+    wait(&start(&card, SlotId(0), &space, nodes[0], output, 0, 0)).unwrap();
     assert_eq!(output.value.load(Relaxed), 2);
 }
 
@@ -70,7 +70,7 @@ fn memory_that_is_dropped_under_a_kernel_fails_the_kernel() {
     // A ring has no end.
     nodes[3].next.store(&raw const *nodes[0] as u64, Relaxed);
     let output = memory.slice::<Node>().last().unwrap();
-    let slot = start(&card, &space, nodes[0], output, 1, 0);
+    let slot = start(&card, SlotId(0), &space, nodes[0], output, 1, 0);
     assert!(nodes[2].value.load(Relaxed) > 0);
     drop(memory);
     assert!(matches!(wait(&slot), Err(Error::Access(_))));
@@ -82,7 +82,7 @@ fn memory_belongs_to_one_space() {
     let (space, other) = (card.create_space().unwrap(), card.create_space().unwrap());
     let memory = space.alloc(4096).unwrap();
     let nodes = build(&memory, 2, 8);
-    let slot = start(&card, &other, nodes[0], nodes[1], 0, 0);
+    let slot = start(&card, SlotId(0), &other, nodes[0], nodes[1], 0, 0);
     let error = message(wait(&slot).unwrap_err());
     assert!(
         error.contains("nothing is mapped in its address space"),
@@ -115,7 +115,7 @@ fn arguments_may_lie_in_shared_memory() {
     let space = card.create_space().unwrap();
     let memory = space.alloc_with_pages(2 * 4096, PageSize::KIB_4).unwrap();
     let nodes = build(&memory, 2, 64);
-    let slot = start(&card, &space, nodes[0], nodes[1], 1, 1);
+    let slot = start(&card, SlotId(0), &space, nodes[0], nodes[1], 1, 1);
     wait(&slot).unwrap();
     // Both pages are the card's; reading the bytes is trapped.
     let bytes: &[AtomicU8] = &memory.slice::<AtomicU8>()[8..16];

@@ -3,8 +3,8 @@
 //!
 //! A task is an `async` function, so it reads from top to bottom, and the compiler makes its states.
 //! Between two waits it has the [`Owner`] to itself, so what it saw before a wait may be different after:
-//! names are looked up anew. Tasks wait for one of three things: the card ([`Desk::card`]), work beside the
-//! owner's thread ([`Desk::beside`]), or another task ([`Desk::claim`], [`Desk::until`]).
+//! names are looked up anew. Tasks wait for one of three things: the card ([`OwnerRef::card`]), work beside the
+//! owner's thread ([`OwnerRef::beside`]), or another task ([`OwnerRef::claim`], [`OwnerRef::until`]).
 
 use super::io_thread::told;
 use super::{Aside, Owner};
@@ -22,19 +22,19 @@ use units::Picoseconds;
 
 /// The owner, as tasks see it.
 #[derive(Clone)]
-pub(super) struct Desk(Rc<RefCell<Owner>>);
+pub(super) struct OwnerRef(Rc<RefCell<Owner>>);
 
 /// While it lives, a task waits for the card, and virtual time has a reason to pass.
-struct NeedsCard<'a>(&'a Desk);
+struct NeedsCard<'a>(&'a OwnerRef);
 
 /// While it lives, time stops at a certain moment, for a task that looks then.
-pub(super) struct Alarm<'a>(&'a Desk, u64);
+pub(super) struct Alarm<'a>(&'a OwnerRef, u64);
 
 /// While it lives, no other task changes the state of a slot.
-pub(super) struct Claim<'a>(&'a Desk, SlotId);
+pub(super) struct Claim<'a>(&'a OwnerRef, SlotId);
 
 /// While it lives, somebody waits for work beside the owner's thread.
-struct OpenAside<'a>(&'a Desk, u64);
+struct OpenAside<'a>(&'a OwnerRef, u64);
 
 impl Drop for OpenAside<'_> {
     fn drop(&mut self) {
@@ -63,7 +63,7 @@ impl Drop for Claim<'_> {
     }
 }
 
-impl Desk {
+impl OwnerRef {
     pub(super) fn new(owner: Owner) -> Self {
         Self(Rc::new(RefCell::new(owner)))
     }
@@ -189,6 +189,13 @@ impl Owner {
         self.next_aside += 1;
         self.asides.insert(self.next_aside, None);
         self.next_aside
+    }
+
+    /// Keeps a result for who waits for it, if somebody does.
+    pub(super) fn aside_over(&mut self, id: u64, result: Result<(), Error>) {
+        if let Some(place) = self.asides.get_mut(&id) {
+            *place = Some(result);
+        }
     }
 
     /// Asks the pager what it answers at once.
