@@ -194,8 +194,8 @@ module proof_port_read
   // whose last beat is on offer
   // ---------------------------------------------------------------------------------------------
 
-  typedef logic [1:0] slot_t;
-  slot_t entering_q, leaving_q, asking, retiring_q;
+  typedef logic [1:0] position_t;
+  position_t entering_q, leaving_q, asking, retiring_q;
   logic [1:0] under_way_q;
   address_t of_q [4];
   logic [1:0] tag_q [4];

@@ -67,11 +67,11 @@ module tmb_port_read
 );
 
   localparam int unsigned RowWidth = $clog2(BufferRows);
-  localparam int unsigned SlotWidth = $clog2(OrderDepth);
+  localparam int unsigned PositionWidth = $clog2(OrderDepth);
   typedef logic [RowWidth-1:0] row_index_t;
   typedef logic [RowWidth:0] row_pointer_t;  // one bit more: tells full from empty
-  typedef logic [SlotWidth-1:0] slot_t;
-  typedef logic [SlotWidth:0] count_t;
+  typedef logic [PositionWidth-1:0] position_t;
+  typedef logic [PositionWidth:0] count_t;
   typedef logic [63:VirtAddrWidth] upper_t;
 
   // ---------------------------------------------------------------------------------------------
@@ -183,9 +183,9 @@ module tmb_port_read
   // Departure
   // ---------------------------------------------------------------------------------------------
 
-  // Departures come in the order of admission, so that rows and slots follow from counting.
+  // Departures come in the order of admission, so that rows and positions follow from counting.
   row_index_t depart_row_q;
-  slot_t depart_slot_q, retire_slot_q;
+  position_t depart_position_q, retire_position_q;
   logic depart, issue_ready, failed_now;
   mem_req_t issue;
 
@@ -201,9 +201,9 @@ module tmb_port_read
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       depart_row_q <= '0;
-      depart_slot_q <= '0;
+      depart_position_q <= '0;
     end else if (depart) begin
-      depart_slot_q <= depart_slot_q + slot_t'(1);
+      depart_position_q <= depart_position_q + position_t'(1);
       if (!departure_i.refused) begin
         depart_row_q <= depart_row_q + row_index_t'(departure_i.len) + row_index_t'(1);
       end
@@ -255,13 +255,13 @@ module tmb_port_read
   logic [7:0] beat_q;
   logic [RowOffsetWidth-1:0] offset_q, offset;
   beat_end_t next_offset;
-  logic here, slot_failed, failed, step, last_beat, row_done, stage_valid_q, stage_ready;
+  logic here, flag_failed, failed, step, last_beat, row_done, stage_valid_q, stage_ready;
   logic row_leaves, rows_skipped;
   row_pointer_t released;
   row_index_t read_row;
 
   assign read_row = row_index_t'(read_q);
-  assign failed = order.refused || slot_failed;
+  assign failed = order.refused || flag_failed;
   assign stage_ready = !stage_valid_q || r_ready_i || port_reset_i;
   assign step = order_valid && stage_ready && (failed || here);
   assign last_beat = beat_q == order.len;
@@ -277,7 +277,7 @@ module tmb_port_read
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       beat_q <= '0;
-      retire_slot_q <= '0;
+      retire_position_q <= '0;
       read_q <= '0;
       released_q <= '0;
       stage_valid_q <= 1'b0;
@@ -286,7 +286,7 @@ module tmb_port_read
       read_q <= read_q + released;
       if (stage_ready) stage_valid_q <= step;
       if (step) beat_q <= last_beat ? '0 : beat_q + 8'd1;
-      if (order_pop) retire_slot_q <= retire_slot_q + slot_t'(1);
+      if (order_pop) retire_position_q <= retire_position_q + position_t'(1);
     end
   end
 
@@ -320,11 +320,11 @@ module tmb_port_read
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),
     .set_valid_i(failed_now),
-    .set_index_i(depart_slot_q),
-    .head_i     (retire_slot_q),
+    .set_index_i(depart_position_q),
+    .head_i     (retire_position_q),
     .step_i     (order_pop),
     .jump_i     (1'b0),
-    .flag_o     (slot_failed)
+    .flag_o     (flag_failed)
   );
 
   logic row_error;

@@ -76,13 +76,13 @@ module tmb_port_write
 );
 
   localparam int unsigned RowWidth = $clog2(BufferRows);
-  localparam int unsigned SlotWidth = $clog2(OrderDepth);
+  localparam int unsigned PositionWidth = $clog2(OrderDepth);
   // Bursts that have left and whose rows are being sent.
   localparam int unsigned SendDepth = 8;
   typedef logic [RowWidth-1:0] row_index_t;
   typedef logic [RowWidth:0] row_pointer_t;  // one bit more: tells full from empty
-  typedef logic [SlotWidth-1:0] slot_t;
-  typedef logic [SlotWidth:0] count_t;
+  typedef logic [PositionWidth-1:0] position_t;
+  typedef logic [PositionWidth:0] count_t;
   typedef logic [63:VirtAddrWidth] upper_t;
 
   // ---------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ module tmb_port_write
   send_t send;
   logic send_in_ready, send_valid, send_pop;
   logic depart, issue_ready;
-  slot_t depart_slot_q, retire_slot_q;
+  position_t depart_position_q, retire_position_q;
   mem_req_t issue;
 
   // A refused burst has no rows; a failed one has rows to skip; any other is issued and sent.
@@ -252,12 +252,12 @@ module tmb_port_write
   assign issue = '{
       addr: departure_i.addr,
       len: departure_i.len,
-      tag: mem_tag_t'({epoch_i, depart_slot_q})
+      tag: mem_tag_t'({epoch_i, depart_position_q})
   };
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) depart_slot_q <= '0;
-    else if (depart) depart_slot_q <= depart_slot_q + slot_t'(1);
+    if (!rst_ni) depart_position_q <= '0;
+    else if (depart) depart_position_q <= depart_position_q + position_t'(1);
   end
 
   tmb_spill_register #(
@@ -343,10 +343,10 @@ module tmb_port_write
   // Responses
   // ---------------------------------------------------------------------------------------------
 
-  slot_t rsp_slot;
+  position_t rsp_position;
   logic rsp_epoch, failed_now, order_valid, order_pop;
-  assign rsp_slot = slot_t'(write_rsp_i.tag);
-  assign rsp_epoch = write_rsp_i.tag[SlotWidth];
+  assign rsp_position = position_t'(write_rsp_i.tag);
+  assign rsp_epoch = write_rsp_i.tag[PositionWidth];
   assign failed_now = depart && departure_i.error;
   assign write_rsp_ready_o = 1'b1;
 
@@ -371,14 +371,14 @@ module tmb_port_write
     if (!rst_ni) begin
       for (int unsigned i = 0; i < OrderDepth; i++) done_q[i] <= 1'b0;
     end else begin
-      if (order_pop) done_q[retire_slot_q] <= 1'b0;
-      if (failed_now) done_q[depart_slot_q] <= 1'b1;
-      if (write_rsp_valid_i) done_q[rsp_slot] <= 1'b1;
+      if (order_pop) done_q[retire_position_q] <= 1'b0;
+      if (failed_now) done_q[depart_position_q] <= 1'b1;
+      if (write_rsp_valid_i) done_q[rsp_position] <= 1'b1;
     end
   end
   always_ff @(posedge clk_i) begin
-    if (failed_now) error_q[depart_slot_q] <= 1'b1;
-    if (write_rsp_valid_i) error_q[rsp_slot] <= write_rsp_i.error;
+    if (failed_now) error_q[depart_position_q] <= 1'b1;
+    if (write_rsp_valid_i) error_q[rsp_position] <= write_rsp_i.error;
   end
 
   axi_id_t order_id;
@@ -397,13 +397,13 @@ module tmb_port_write
     .out_data_o (order_id)
   );
 
-  assign b_valid_o = order_valid && done_q[retire_slot_q];
-  assign b_o = '{id: order_id, resp: error_q[retire_slot_q] ? AxiSlvErr : AxiOkay};
+  assign b_valid_o = order_valid && done_q[retire_position_q];
+  assign b_o = '{id: order_id, resp: error_q[retire_position_q] ? AxiSlvErr : AxiOkay};
   assign order_pop = b_valid_o && (b_ready_i || port_reset_i);
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) retire_slot_q <= '0;
-    else if (order_pop) retire_slot_q <= retire_slot_q + slot_t'(1);
+    if (!rst_ni) retire_position_q <= '0;
+    else if (order_pop) retire_position_q <= retire_position_q + position_t'(1);
   end
 
   assign idle_o = !ask_valid && !order_valid && !send_valid && !data_valid_q && (busy_o == '0);
@@ -414,7 +414,7 @@ module tmb_port_write
   `TMB_ASSERT_INIT(RowsPowerOfTwo, (BufferRows & (BufferRows - 1)) == 0)
   `TMB_ASSERT_INIT(RowsHoldOneBurst, BufferRows >= MaxBurstRows)
   `TMB_ASSERT_INIT(OrderPowerOfTwo, (OrderDepth & (OrderDepth - 1)) == 0)
-  `TMB_ASSERT_INIT(TagFits, SlotWidth + 1 <= MemTagWidth)
+  `TMB_ASSERT_INIT(TagFits, PositionWidth + 1 <= MemTagWidth)
   `TMB_ASSERT(ResponseIsExpected, write_rsp_valid_i |-> busy_o[rsp_epoch])
   `TMB_ASSERT(RowsWereCollected, send_row |-> (write_q != read_q))
 

@@ -640,6 +640,6 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
   );
 
   `TMB_ASSERT_INIT(QueuesFit, NumQueues >= 1 && NumQueues <= 17)
-  `TMB_ASSERT_INIT(StreamsFitToken, 2 * Cfg.NumSlots * Cfg.PortsPerSlot <= (1 << StreamIdWidth))
+  `TMB_ASSERT_INIT(RequestersFitToken, 2 * Cfg.NumSlots * Cfg.PortsPerSlot <= (1 << RequesterIdWidth))
 
 endmodule

@@ -5,7 +5,7 @@
 // Checks a command as it arrives from the host. One that is malformed, or could not be read, goes to
 // no unit: it carries its status along and is answered in its turn, also if nobody asked for that.
 //
-// Cfg   geometry of the shell: card memory, spaces, streams
+// Cfg   geometry of the shell: card memory, spaces, requesters
 //
 // Combinational: one for all queues, since their commands arrive on one bus.
 //
@@ -21,7 +21,7 @@ module tmb_dma_decode import tmb_pkg::*; import tmb_dma_pkg::*; #(
 );
 
   localparam int unsigned CardBytesLog2 = Cfg.ChannelBytesLog2 + $clog2(Cfg.NumChannels);
-  localparam int unsigned NumStreams = 2 * Cfg.NumSlots * Cfg.PortsPerSlot;
+  localparam int unsigned NumRequesters = 2 * Cfg.NumSlots * Cfg.PortsPerSlot;
 
   command_row_t raw;
   logic copy_ok, table_ok, grow_ok, reply_ok;
@@ -49,7 +49,7 @@ module tmb_dma_decode import tmb_pkg::*; import tmb_dma_pkg::*; #(
   // larger than card memory ends where it may if it begins there.
   assign grow_ok = 32'(raw.asid) < Cfg.NumSpaces && (raw.addr >> CardBytesLog2) == '0 &&
       raw.length <= 64'(CardBytesLog2 - RowOffsetWidth);
-  assign reply_ok = 32'(raw.stream) < NumStreams && 32'(raw.index) < Cfg.ParkDepth;
+  assign reply_ok = 32'(raw.requester) < NumRequesters && 32'(raw.index) < Cfg.ParkDepth;
 
   always_comb begin
     command_o = '{
@@ -64,7 +64,7 @@ module tmb_dma_decode import tmb_pkg::*; import tmb_dma_pkg::*; #(
         rows: row_count_t'(raw.length >> RowOffsetWidth),
         sets_log2: raw.length[4:0],
         stripe: raw.stripe,
-        token: '{stream: raw.stream, index: raw.index},
+        token: '{requester: raw.requester, index: raw.index},
         fail: raw.fail
     };
     unique case (raw.opcode)

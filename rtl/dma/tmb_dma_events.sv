@@ -234,7 +234,7 @@ module tmb_dma_events import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_strea
         record_d.word0[27:24] = fault_i.asid;
         record_d.word1 = 64'(fault_i.addr);
         record_d.word2[5:0] = fault_i.token.index;
-        record_d.word2[15:8] = fault_i.token.stream;
+        record_d.word2[15:8] = fault_i.token.requester;
       end
       SourceInterrupt: begin
         record_d.word0[7:0] = EventInterrupt;

@@ -61,7 +61,7 @@ package tmb_dma_pkg;
     stripe_t      stripe;    // word 4
     logic [6:0]   reserved6;
     logic         fail;
-    logic [7:0]   stream;
+    logic [7:0]   requester;
     logic [1:0]   reserved3;
     logic [5:0]   index;
     logic [63:0]  length;    // word 3

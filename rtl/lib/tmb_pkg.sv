@@ -139,13 +139,13 @@ package tmb_pkg;
   // Faults
   // ---------------------------------------------------------------------------------------------
 
-  // Streams: port p of the card has read stream 2p and write stream 2p+1.
-  localparam int unsigned StreamIdWidth = 8;
+  // Requesters: port p of the card has read requester 2p and write requester 2p+1.
+  localparam int unsigned RequesterIdWidth = 8;
   localparam int unsigned ParkIndexWidth = 6;
 
   // Names one parked burst; the host hands it back in the reply.
   typedef struct packed {
-    logic [StreamIdWidth-1:0]  stream;
+    logic [RequesterIdWidth-1:0]  requester;
     logic [ParkIndexWidth-1:0] index;
   } park_token_t;
 
@@ -159,7 +159,7 @@ package tmb_pkg;
     fault_cause_e cause;
     asid_t        asid;
     logic         write;
-    logic         ahead;  // found by look-ahead: an older burst of the stream waits too
+    logic         ahead;  // found by look-ahead: an older burst of the requester waits too
     virt_addr_t   addr;   // first byte of the burst
     park_token_t  token;
   } fault_t;
@@ -275,12 +275,12 @@ package tmb_pkg;
     arbiter_policy_e ChannelPolicy; // of memory channels; the DMA engine is the preferred one
     int unsigned DmaShare;          // its grants in a row, or in a round
     translator_e Translator;
-    int unsigned NumLanes;          // address lanes, a power of two that divides the streams
+    int unsigned NumLanes;          // address lanes, a power of two that divides the requesters
     l1_cfgs_t    L1;                // L1 TLBs of a lane; none: the walker alone (DRAM TLB)
-    int unsigned ParkDepth;         // bursts a stream may hold, at most 64
+    int unsigned ParkDepth;         // bursts a requester may hold, at most 64
     int unsigned MaxWalks;          // walks in flight; 0: no walker (SRAM TLB)
     int unsigned FilterLog2;        // log2(counters) of a space's size-class filter; 0: none
-    int unsigned LookAhead;         // faults a stream may report beyond its oldest
+    int unsigned LookAhead;         // faults a requester may report beyond its oldest
     int unsigned ReadBufferRows;    // per port
     int unsigned WriteBufferRows;   // per port
     directory_cfg_t Directory;

@@ -12,7 +12,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   import tmb_guard_pkg::*; import tmb_stream_pkg::*; #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
-  localparam int unsigned NumStreams = 2 * NumPorts,
+  localparam int unsigned NumRequesters = 2 * NumPorts,
   localparam int unsigned NumMovers = 2 * Cfg.NumSlots * Cfg.StreamsPerSlot,
   localparam int unsigned MoverElements = NumMovers == 0 ? 1 : NumMovers,
   localparam int unsigned PairElements = NumMovers == 0 ? 1 : NumMovers / 2
@@ -46,7 +46,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   input  unanswered_t  slot_unanswered_i [Cfg.NumSlots],
   output logic         slot_rearm_o [Cfg.NumSlots],
   input  guard_status_t guard_i [NumPorts],
-  input  port_events_t events_i [NumStreams],
+  input  port_events_t events_i [NumRequesters],
   input  logic         walk_read_i,
 
   // Without streams: one element, unused.
@@ -84,7 +84,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
 
   tmb_shell_registers_pkg::tmb_shell__in_t hwif_in;
   tmb_shell_registers_pkg::tmb_shell__out_t hwif_out;
-  array_rsp_t spaces_rsp, slots_rsp, ports_rsp, queues_rsp, streams_rsp, movers_rsp;
+  array_rsp_t spaces_rsp, slots_rsp, ports_rsp, queues_rsp, requesters_rsp, movers_rsp;
   array_rsp_t switches_rsp;
   logic read_ack, write_ack, read_error, write_error, stall_write, stall_read;
   logic [31:0] write_mask;
@@ -139,9 +139,9 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.QUEUES.rd_ack = queues_rsp.read_ack;
     hwif_in.QUEUES.rd_data = queues_rsp.data;
     hwif_in.QUEUES.wr_ack = queues_rsp.write_ack;
-    hwif_in.STREAMS.rd_ack = streams_rsp.read_ack;
-    hwif_in.STREAMS.rd_data = streams_rsp.data;
-    hwif_in.STREAMS.wr_ack = streams_rsp.write_ack;
+    hwif_in.REQUESTERS.rd_ack = requesters_rsp.read_ack;
+    hwif_in.REQUESTERS.rd_data = requesters_rsp.data;
+    hwif_in.REQUESTERS.wr_ack = requesters_rsp.write_ack;
     hwif_in.MOVERS.rd_ack = movers_rsp.read_ack;
     hwif_in.MOVERS.rd_data = movers_rsp.data;
     hwif_in.MOVERS.wr_ack = movers_rsp.write_ack;
@@ -258,19 +258,19 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     .head_i(command_head_i)
   );
 
-  tmb_stream_counters #(
-    .NumStreams(NumStreams)
-  ) u_streams (
+  tmb_requester_counters #(
+    .NumRequesters(NumRequesters)
+  ) u_requesters (
     .clk_i,
     .rst_ni,
     .req_i('{
-        valid: hwif_out.STREAMS.req,
-        write: hwif_out.STREAMS.req_is_wr,
-        addr: hwif_out.STREAMS.addr,
-        data: hwif_out.STREAMS.wr_data,
-        mask: hwif_out.STREAMS.wr_biten
+        valid: hwif_out.REQUESTERS.req,
+        write: hwif_out.REQUESTERS.req_is_wr,
+        addr: hwif_out.REQUESTERS.addr,
+        data: hwif_out.REQUESTERS.wr_data,
+        mask: hwif_out.REQUESTERS.wr_biten
     }),
-    .rsp_o(streams_rsp),
+    .rsp_o(requesters_rsp),
     .events_i
   );
 

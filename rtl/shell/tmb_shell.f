@@ -91,7 +91,7 @@ rtl/shell/tmb_space_registers.sv
 rtl/shell/tmb_queue_registers.sv
 rtl/shell/tmb_slot_registers.sv
 rtl/shell/tmb_guard_registers.sv
-rtl/shell/tmb_stream_counters.sv
+rtl/shell/tmb_requester_counters.sv
 rtl/stream/tmb_mover_registers.sv
 rtl/stream/tmb_switch_registers.sv
 rtl/shell/tmb_register_block.sv

@@ -254,8 +254,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   output logic         line_ack_last_o [NumHomes]
 );
 
-  // Readers of the fabric: the ports' read streams, walker, table engine, DMA. Writers: the ports'
-  // write streams, table engine, DMA.
+  // Readers of the fabric: the ports' read requesters, walker, table engine, DMA. Writers: the ports'
+  // write requesters, table engine, DMA.
   localparam int unsigned NumVmReaders = NumPorts + 2;
   localparam int unsigned NumVmWriters = NumPorts + 1;
   localparam int unsigned NumReaders = NumVmReaders + 1;
@@ -1078,7 +1078,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   `TMB_ASSERT_INIT(MoversFitMap, 2 * NumPairs <= 64)
   `TMB_ASSERT_INIT(LanesArePowerOfTwo,
       Cfg.NumLanes >= 1 && (Cfg.NumLanes & (Cfg.NumLanes - 1)) == 0)
-  `TMB_ASSERT_INIT(LanesShareStreams, 2 * NumPorts % Cfg.NumLanes == 0)
+  `TMB_ASSERT_INIT(LanesShareRequesters, 2 * NumPorts % Cfg.NumLanes == 0)
 
   logic unused_ok;
   assign unused_ok = &{1'b0, host_rresp_i[0], host_bresp_i[0]};

@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the bursts of one stream (the reads, or the writes, of a port) wait for their translation.
+// Where the bursts of one requester (the reads, or the writes, of a port) wait for their translation.
 //
 // A ring of bursts in order. Three pointers walk over it: bursts enter at the tail, the lookup
 // pointer goes from head to tail and asks for a translation of everything that has none, and the
@@ -15,7 +15,7 @@
 //      │ invalidated, or    │  ▼
 //      └── fault not reported  Faulted ── reply ──► Looking (past the invalidation comparator)
 //
-// A fault is reported unless the stream has already reported that page, or has LookAhead reports
+// A fault is reported unless the requester has already reported that page, or has LookAhead reports
 // open behind its oldest burst (the oldest burst has a place of its own). A fault that is not
 // reported is looked up again after the next reply; without look-ahead no reply need be due, and the
 // burst is looked up again when it has become the oldest.
@@ -25,9 +25,9 @@
 //
 // Throughput: one burst a cycle in, one lookup a cycle, one burst a cycle out. Latency: 1 cycle to
 // the lookup, 1 from the result to departure. Ordering: bursts leave in the order in which they
-// came. Back-pressure: a full ring stalls its own stream only. Results are always taken.
+// came. Back-pressure: a full ring stalls its own requester only. Results are always taken.
 // No deadlock: Looking ends without the host (a walk needs only memory); Ready needs only the
-// fabric. Faulted needs the host, and holds nothing that another stream needs.
+// fabric. Faulted needs the host, and holds nothing that another requester needs.
 //
 // port_reset_i (the slot is held in reset, or closed): bursts that have not left leave with an error; lookups under way are waited for, so
 // that no late result can meet a new burst. Indices go on where they were: a late reply of the host
@@ -41,10 +41,10 @@ module tmb_park
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
 #(
-  parameter int unsigned Stream = 0,
+  parameter int unsigned Requester = 0,
   parameter int unsigned Depth = 64,
   parameter int unsigned LookAhead = 8,
-  localparam bit IsWrite = 1'(Stream % 2)
+  localparam bit IsWrite = 1'(Requester % 2)
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -160,7 +160,7 @@ module tmb_park
     if (reply_ready_o && reply_valid_i) reply_q <= reply_i;
     if (reply_goes || look_goes) begin
       lookup_q <= '{
-          token: '{stream: StreamIdWidth'(Stream), index: park_index_t'(ask_index)},
+          token: '{requester: RequesterIdWidth'(Requester), index: park_index_t'(ask_index)},
           asid: asid_i,
           write: IsWrite,
           block: block_q[ask_index],
@@ -259,7 +259,7 @@ module tmb_park
       write: IsWrite,
       ahead: report_valid_q != '0,
       addr: {result_i.block, offset_q[result_index]},
-      token: '{stream: StreamIdWidth'(Stream), index: result_i.index}
+      token: '{requester: RequesterIdWidth'(Requester), index: result_i.index}
   };
 
   // As many entries as reports can be open: never full.
@@ -379,7 +379,7 @@ module tmb_park
 
   `TMB_ASSERT_INIT(DepthPowerOfTwo, (Depth & (Depth - 1)) == 0)
   `TMB_ASSERT_INIT(DepthInRange, Depth >= 2 && Depth <= (1 << ParkIndexWidth))
-  `TMB_ASSERT_INIT(StreamInRange, Stream < (1 << StreamIdWidth))
+  `TMB_ASSERT_INIT(RequesterInRange, Requester < (1 << RequesterIdWidth))
   `TMB_ASSERT(ResultIsExpected, result_valid_i |-> looking_q[result_index])
   `TMB_ASSERT(ReportsFit, report |-> fault_room)
   `TMB_ASSERT(PlaceIsFree, report |-> !report_valid_q[report_place])

@@ -10,7 +10,7 @@
 // mark sees what the marks before it wrote, and the writes, which touch one entry each, do not undo
 // one another. Commands and marks exclude one another (allow_i, busy_o).
 //
-// Many bursts of a stream meet a page that nobody has touched at the same time, and each walk
+// Many bursts of a requester meet a page that nobody has touched at the same time, and each walk
 // brings its mark. The entries marked last are kept until the next command, so that all but the
 // first of these marks take a few cycles.
 //
@@ -61,14 +61,14 @@ module tmb_table_marks
   input  mem_write_rsp_t  write_rsp_i
 );
 
-  localparam int unsigned SlotWidth = $clog2(NumMarks);
+  localparam int unsigned TicketWidth = $clog2(NumMarks);
   localparam int unsigned EntryBytes = RowBytes / TableWays;
   localparam int unsigned RecentWidth = $clog2(NumRecent);
-  typedef logic [SlotWidth-1:0] slot_t;
-  typedef logic [NumMarks-1:0] slots_t;
+  typedef logic [TicketWidth-1:0] ticket_t;
+  typedef logic [NumMarks-1:0] tickets_t;
 
-  function automatic slots_t lowest(slots_t set);
-    return set & (~set + slots_t'(1));
+  function automatic tickets_t lowest(tickets_t set);
+    return set & (~set + tickets_t'(1));
   endfunction
 
   // ---------------------------------------------------------------------------------------------
@@ -155,11 +155,11 @@ module tmb_table_marks
 
   // Used: until its result is in the output register. To read, to write, done: what is to be done
   // next; a place with none of these waits for memory.
-  slots_t used_q, to_read_q, to_write_q, done_q, same_set, free, taken;
+  tickets_t used_q, to_read_q, to_write_q, done_q, same_set, free, taken;
   place_t place_q [NumMarks];
   page_entry_t entry_q [NumMarks];
   way_t way_q [NumMarks];
-  slots_t gone_q;
+  tickets_t gone_q;
 
   for (genvar i = 0; i < NumMarks; i++) begin : gen_same_set
     assign same_set[i] = used_q[i] && !done_q[i] && (place_q[i].row_addr == index_addr_q);
@@ -171,7 +171,7 @@ module tmb_table_marks
 
   // Response: find the entry, decide.
   page_set_t set_q;
-  slot_t set_slot_q, found_slot_q;
+  ticket_t set_ticket_q, found_ticket_q;
   logic set_valid_q, set_error_q, found_valid_q, found_hit_q, found_write_q;
   page_entry_t found_q, marked;
   find_t find;
@@ -179,7 +179,7 @@ module tmb_table_marks
   place_t set_place, set_place_q;
   logic usable, writes;
 
-  assign set_place = place_q[slot_t'(read_rsp_i.tag)];
+  assign set_place = place_q[ticket_t'(read_rsp_i.tag)];
   assign find = find_entry(set_q, set_place_q.tag, set_place_q.mark.size_class);
   tmb_one_hot_index #(
     .Width(TableWays)
@@ -200,7 +200,7 @@ module tmb_table_marks
   always_ff @(posedge clk_i) begin
     if (read_rsp_valid_i) begin
       set_q <= read_rsp_i.row;
-      set_slot_q <= slot_t'(read_rsp_i.tag);
+      set_ticket_q <= ticket_t'(read_rsp_i.tag);
       set_place_q <= set_place;
       set_error_q <= read_rsp_i.error;
     end
@@ -208,7 +208,7 @@ module tmb_table_marks
       found_q <= find.entry;
       found_way_q <= find_way;
       found_hit_q <= (find.match != '0) && !set_error_q;
-      found_slot_q <= set_slot_q;
+      found_ticket_q <= set_ticket_q;
       found_write_q <= set_place_q.mark.write;
     end
   end
@@ -224,15 +224,15 @@ module tmb_table_marks
 
   // What leaves is in a register each for reads, writes and results, which take the lowest place: a
   // request does not change while it waits, and a write's row is that of its request.
-  slots_t read_next, write_next, done_next;
-  slot_t read_slot, write_slot, done_slot;
+  tickets_t read_next, write_next, done_next;
+  ticket_t read_ticket, write_ticket, done_ticket;
   logic read_free, write_free, done_free;
   logic read_valid_q, write_valid_q, done_valid_q, request_sent_q, data_sent_q, write_ends;
   mem_req_t read_q, write_q;
   page_entry_t write_entry_q;
   way_t write_way_q;
   mark_result_t done_out_q;
-  slot_t write_end_slot;
+  ticket_t write_end_ticket;
 
   assign read_next = lowest(to_read_q);
   assign read_free = !read_valid_q || read_req_ready_i;
@@ -240,28 +240,28 @@ module tmb_table_marks
   assign write_free = !write_valid_q || ((request_sent_q || write_req_ready_i)
       && (data_sent_q || write_data_ready_i));
   assign write_ends = write_rsp_valid_i;
-  assign write_end_slot = slot_t'(write_rsp_i.tag);
+  assign write_end_ticket = ticket_t'(write_rsp_i.tag);
   assign done_next = lowest(done_q);
   assign done_free = !done_valid_q || done_ready_i;
   assign taken = done_free ? done_next : '0;
 
   tmb_one_hot_index #(
     .Width(NumMarks)
-  ) i_read_slot (
+  ) i_read_ticket (
     .one_hot_i(read_next),
-    .index_o  (read_slot)
+    .index_o  (read_ticket)
   );
   tmb_one_hot_index #(
     .Width(NumMarks)
-  ) i_write_slot (
+  ) i_write_ticket (
     .one_hot_i(write_next),
-    .index_o  (write_slot)
+    .index_o  (write_ticket)
   );
   tmb_one_hot_index #(
     .Width(NumMarks)
-  ) i_done_slot (
+  ) i_done_ticket (
     .one_hot_i(done_next),
-    .index_o  (done_slot)
+    .index_o  (done_ticket)
   );
 
   always_ff @(posedge clk_i) begin
@@ -281,25 +281,25 @@ module tmb_table_marks
   end
   always_ff @(posedge clk_i) begin
     if (read_free) begin
-      read_q <= '{addr: place_q[read_slot].row_addr, len: '0, tag: mem_tag_t'(read_slot)};
+      read_q <= '{addr: place_q[read_ticket].row_addr, len: '0, tag: mem_tag_t'(read_ticket)};
     end
     if (write_free) begin
-      write_q <= '{addr: place_q[write_slot].row_addr, len: '0, tag: mem_tag_t'(write_slot)};
-      write_entry_q <= entry_q[write_slot];
-      write_way_q <= way_q[write_slot];
+      write_q <= '{addr: place_q[write_ticket].row_addr, len: '0, tag: mem_tag_t'(write_ticket)};
+      write_entry_q <= entry_q[write_ticket];
+      write_way_q <= way_q[write_ticket];
     end
     if (done_free) begin
       done_out_q <= '{
-          slot: place_q[done_slot].mark.slot,
-          gone: gone_q[done_slot],
-          entry: entry_q[done_slot]
+          ticket: place_q[done_ticket].mark.ticket,
+          gone: gone_q[done_ticket],
+          entry: entry_q[done_ticket]
       };
     end
   end
 
-  slots_t found_bit, write_end_bit;
-  assign found_bit = found_valid_q ? (slots_t'(1) << found_slot_q) : '0;
-  assign write_end_bit = write_ends ? (slots_t'(1) << write_end_slot) : '0;
+  tickets_t found_bit, write_end_bit;
+  assign found_bit = found_valid_q ? (tickets_t'(1) << found_ticket_q) : '0;
+  assign write_end_bit = write_ends ? (tickets_t'(1) << write_end_ticket) : '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -346,10 +346,10 @@ module tmb_table_marks
   always_ff @(posedge clk_i) begin
     if (write_ends) begin
       recent_q[recent_next_q] <= '{
-          asid: place_q[write_end_slot].mark.asid,
-          block: place_q[write_end_slot].mark.block
-              & ~page_mask(place_q[write_end_slot].mark.size_class),
-          entry: entry_q[write_end_slot]
+          asid: place_q[write_end_ticket].mark.asid,
+          block: place_q[write_end_ticket].mark.block
+              & ~page_mask(place_q[write_end_ticket].mark.size_class),
+          entry: entry_q[write_end_ticket]
       };
     end
   end

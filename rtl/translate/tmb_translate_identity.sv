@@ -6,24 +6,24 @@
 // beyond the card's memory gets an error response. Table commands are refused. Fits the socket of
 // tmb_translate_paged; it is the baseline with physical addresses.
 //
-// Throughput: one translation a cycle and stream. Latency: 1 cycle. Ordering: in order.
+// Throughput: one translation a cycle and requester. Latency: 1 cycle. Ordering: in order.
 // Back-pressure: none. No deadlock: nothing waits, except the answer to a command.
 
 module tmb_translate_identity
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
 #(
-  parameter int unsigned NumStreams = 2,
+  parameter int unsigned NumRequesters = 2,
   parameter longint unsigned MemoryBytes = 64'd1 << 35
 ) (
   input  logic       clk_i,
   input  logic       rst_ni,
   // parks
-  input  logic    lookup_valid_i [NumStreams],
-  output logic    lookup_ready_o [NumStreams],
-  input  lookup_t lookup_i [NumStreams],
-  output logic    result_valid_o [NumStreams],
-  output result_t result_o [NumStreams],
+  input  logic    lookup_valid_i [NumRequesters],
+  output logic    lookup_ready_o [NumRequesters],
+  input  lookup_t lookup_i [NumRequesters],
+  output logic    result_valid_o [NumRequesters],
+  output result_t result_o [NumRequesters],
   // table commands
   input  logic       table_cmd_valid_i,
   output logic       table_cmd_ready_o,
@@ -34,7 +34,7 @@ module tmb_translate_identity
 
   localparam longint unsigned MemoryBlocks = MemoryBytes >> MinPageBits;
 
-  for (genvar s = 0; s < NumStreams; s++) begin : gen_stream
+  for (genvar s = 0; s < NumRequesters; s++) begin : gen_requester
     logic valid_q;
     result_t result_d, result_q;
 

@@ -2,10 +2,10 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// One lane of the address network: arbitrates the lookups of its streams and translates one a cycle
+// One lane of the address network: arbitrates the lookups of its requesters and translates one a cycle
 // in its L1 TLBs, all of them at once. Beside the lookups runs a second pipeline for what changes the
 // L1 TLBs: ends of walks, replies of the host and kills. A comparator at the end of each (the *hold* of
-// an invalidation) sees every translation that a stream may get, and every fill.
+// an invalidation) sees every translation that a requester may get, and every fill.
 //
 // L1    the L1 TLBs. A page goes to the one of the largest pages that are not larger than it, so a
 //       translation is in one of them at most.
@@ -18,7 +18,7 @@
 //
 // Updates are kills (an invalidation), then ends of walks, then replies; their results go before
 // those of lookups, which wait in a short queue. Updates are bounded by the lookups before them, so
-// no stream starves.
+// no requester starves.
 //
 // Throughput: one lookup and one update a cycle, one result a cycle; a miss is not a result. Latency:
 // 3 cycles from the lookup to its result. Ordering: none between lookups and updates.
@@ -33,19 +33,19 @@ module tmb_translate_lane
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
 #(
-  parameter int unsigned NumStreams = 2,  // of this lane
-  parameter int unsigned NumLanes = 1,    // stream s belongs to lane s mod NumLanes
+  parameter int unsigned NumRequesters = 2,  // of this lane
+  parameter int unsigned NumLanes = 1,    // requester s belongs to lane s mod NumLanes
   parameter int unsigned Lane = 0,
   parameter int unsigned MaxWalks = 64,   // of this lane, in all queues
   parameter l1_cfgs_t L1 = DefaultShellCfg.L1
 ) (
   input  logic    clk_i,
   input  logic    rst_ni,
-  // streams
-  input  logic    lookup_valid_i [NumStreams],
-  output logic    lookup_ready_o [NumStreams],
-  input  lookup_t lookup_i [NumStreams],
-  output logic    result_valid_o [NumStreams],
+  // requesters
+  input  logic    lookup_valid_i [NumRequesters],
+  output logic    lookup_ready_o [NumRequesters],
+  input  lookup_t lookup_i [NumRequesters],
+  output logic    result_valid_o [NumRequesters],
   output result_t result_o,
   // walker
   output logic         miss_valid_o,
@@ -73,16 +73,16 @@ module tmb_translate_lane
   output logic [1:0] walks_o  // walks of each epoch have not ended
 );
 
-  localparam int unsigned StreamWidth = NumStreams > 1 ? $clog2(NumStreams) : 1;
+  localparam int unsigned RequesterWidth = NumRequesters > 1 ? $clog2(NumRequesters) : 1;
   localparam int unsigned QueueDepth = 8;  // of misses, and of results
   localparam int unsigned CreditWidth = $clog2(QueueDepth + 1);
   localparam int unsigned WalksWidth = $clog2(MaxWalks + QueueDepth + 1);
-  typedef logic [StreamWidth-1:0] stream_t;
+  typedef logic [RequesterWidth-1:0] requester_t;
 
   typedef logic [MaxL1s-1:0] l1_set_t;
 
   typedef struct packed {
-    stream_t     stream;
+    requester_t     requester;
     park_index_t index;
     asid_t       asid;
     logic        write;
@@ -97,7 +97,7 @@ module tmb_translate_lane
 
   typedef struct packed {
     op_e          op;
-    stream_t      stream;
+    requester_t      requester;
     park_index_t  index;
     asid_t        asid;
     block_t       block;
@@ -114,20 +114,20 @@ module tmb_translate_lane
   } update_t;
 
   typedef struct packed {
-    stream_t stream;
+    requester_t requester;
     result_t result;
   } answer_t;
 
-  function automatic stream_t local_stream(logic [StreamIdWidth-1:0] stream);
-    return stream_t'(32'(stream) / NumLanes);
+  function automatic requester_t local_requester(logic [RequesterIdWidth-1:0] requester);
+    return requester_t'(32'(requester) / NumLanes);
   endfunction
 
   // ---------------------------------------------------------------------------------------------
   // Choice
   // ---------------------------------------------------------------------------------------------
 
-  logic [NumStreams-1:0] request, grant;
-  stream_t chosen;
+  logic [NumRequesters-1:0] request, grant;
+  requester_t chosen;
   logic requested, turn, look_taken, reply_taken, update_taken;
   logic [CreditWidth-1:0] credit_q;
   lookup_t lookup;
@@ -138,14 +138,14 @@ module tmb_translate_lane
   assign update_taken = kill_valid_i || walk_valid_i || reply_taken;
   assign walk_ready_o = !kill_valid_i;
 
-  for (genvar s = 0; s < NumStreams; s++) begin : gen_request
+  for (genvar s = 0; s < NumRequesters; s++) begin : gen_request
     assign request[s] = lookup_valid_i[s]
         && !(skip_valid_i && !lookup_i[s].is_reply && lookup_i[s].asid == skip_asid_i);
     assign lookup_ready_o[s] = grant[s] && turn;
   end
 
   tmb_round_robin_arbiter #(
-    .NumRequests(NumStreams)
+    .NumRequests(NumRequesters)
   ) i_arbiter (
     .clk_i    (clk_i),
     .rst_ni   (rst_ni),
@@ -165,7 +165,7 @@ module tmb_translate_lane
   always_comb begin
     update = '{
         op: OpReply,
-        stream: chosen,
+        requester: chosen,
         index: lookup.token.index,
         asid: lookup.asid,
         block: lookup.block,
@@ -187,7 +187,7 @@ module tmb_translate_lane
     end else if (walk_valid_i) begin
       update = '{
           op: OpWalk,
-          stream: local_stream(walk_i.token.stream),
+          requester: local_requester(walk_i.token.requester),
           index: walk_i.token.index,
           asid: walk_i.asid,
           block: walk_i.block,
@@ -220,7 +220,7 @@ module tmb_translate_lane
   always_ff @(posedge clk_i) begin
     if (look_taken) begin
       look_read_q <= '{
-          stream: chosen,
+          requester: chosen,
           index: lookup.token.index,
           asid: lookup.asid,
           write: lookup.write,
@@ -251,7 +251,7 @@ module tmb_translate_lane
   assign update_held = update_in_hold || space_waits_i[update_q.asid];
 
   always_comb begin
-    look_answer.stream = look_q.stream;
+    look_answer.requester = look_q.requester;
     look_answer.result = '{
         index: look_q.index,
         block: look_q.block,
@@ -269,7 +269,7 @@ module tmb_translate_lane
   end
 
   always_comb begin
-    update_answer.stream = update_q.stream;
+    update_answer.requester = update_q.requester;
     update_answer.result = '{
         index: update_q.index,
         block: update_q.block,
@@ -352,7 +352,7 @@ module tmb_translate_lane
   logic update_answers, look_waits, look_leaves, look_room;
   answer_t look_oldest;
   result_t result_q;
-  logic [NumStreams-1:0] result_valid_q;
+  logic [NumRequesters-1:0] result_valid_q;
 
   assign update_answers = update_valid_q && !is_kill;
   assign look_leaves = look_waits && !update_answers;
@@ -393,14 +393,14 @@ module tmb_translate_lane
   assign answer = update_answers ? update_answer : look_oldest;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) result_valid_q <= '0;
-    else if (update_answers || look_waits) result_valid_q <= NumStreams'(1) << answer.stream;
+    else if (update_answers || look_waits) result_valid_q <= NumRequesters'(1) << answer.requester;
     else result_valid_q <= '0;
   end
   always_ff @(posedge clk_i) begin
     if (update_answers || look_waits) result_q <= answer.result;
   end
 
-  for (genvar s = 0; s < NumStreams; s++) begin : gen_result
+  for (genvar s = 0; s < NumRequesters; s++) begin : gen_result
     assign result_valid_o[s] = result_valid_q[s];
   end
   assign result_o = result_q;
@@ -419,7 +419,7 @@ module tmb_translate_lane
 
   assign miss = '{
       token: '{
-          stream: StreamIdWidth'(32'(look_q.stream) * NumLanes + Lane),
+          requester: RequesterIdWidth'(32'(look_q.requester) * NumLanes + Lane),
           index: look_q.index
       },
       asid: look_q.asid,

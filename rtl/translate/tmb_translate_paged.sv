@@ -7,7 +7,7 @@
 // tmb_translate_identity); the socket is this module's ports.
 //
 // Throughput: one translation a cycle and lane on L1 hits; one walk a cycle. Latency: 3 cycles on a
-// hit. Ordering: a stream's results come in any order. Back-pressure: lookups wait; results never.
+// hit. Ordering: a requester's results come in any order. Back-pressure: lookups wait; results never.
 // No deadlock: see the parts. The chain is lane -> walker -> table engine -> memory, and no part
 // waits for one before it.
 
@@ -15,9 +15,9 @@ module tmb_translate_paged
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
 #(
-  parameter int unsigned NumStreams = 2,
+  parameter int unsigned NumRequesters = 2,
   parameter int unsigned NumPorts = 1,
-  parameter int unsigned NumLanes = 1,  // divides NumStreams
+  parameter int unsigned NumLanes = 1,  // divides NumRequesters
   parameter int unsigned NumSpaces = 4,
   parameter int unsigned MaxWalks = 64,  // 0: no walker; what misses in the L1 TLBs is a fault
   parameter int unsigned FilterLog2 = 12,  // 0: no size-class filter
@@ -27,14 +27,14 @@ module tmb_translate_paged
   input  logic       rst_ni,
   input  space_cfg_t space_cfg_i [NumSpaces],
   // parks
-  input  logic    lookup_valid_i [NumStreams],
-  output logic    lookup_ready_o [NumStreams],
-  input  lookup_t lookup_i [NumStreams],
-  output logic    result_valid_o [NumStreams],
-  output result_t result_o [NumStreams],
+  input  logic    lookup_valid_i [NumRequesters],
+  output logic    lookup_ready_o [NumRequesters],
+  input  lookup_t lookup_i [NumRequesters],
+  output logic    result_valid_o [NumRequesters],
+  output result_t result_o [NumRequesters],
   output logic    flash_valid_o,
   output asid_t   flash_asid_o,
-  input  logic    reply_busy_i [NumStreams],
+  input  logic    reply_busy_i [NumRequesters],
   output logic    reply_stall_o,  // replies of the host wait outside
   // ports
   output logic       epoch_o,
@@ -66,7 +66,7 @@ module tmb_translate_paged
   input  mem_write_rsp_t  write_rsp_i
 );
 
-  localparam int unsigned StreamsPerLane = NumStreams / NumLanes;
+  localparam int unsigned RequestersPerLane = NumRequesters / NumLanes;
 
   // Every ASID that can be said; those beyond NumSpaces are not enabled.
   space_cfg_t space [2**AsidWidth];
@@ -109,13 +109,13 @@ module tmb_translate_paged
   assign kill_region = '{asid: region.asid, block: kill_block, mask: region.mask};
 
   for (genvar l = 0; l < NumLanes; l++) begin : gen_lane
-    logic lane_lookup_valid [StreamsPerLane];
-    logic lane_lookup_ready [StreamsPerLane];
-    lookup_t lane_lookup [StreamsPerLane];
-    logic lane_result_valid [StreamsPerLane];
+    logic lane_lookup_valid [RequestersPerLane];
+    logic lane_lookup_ready [RequestersPerLane];
+    lookup_t lane_lookup [RequestersPerLane];
+    logic lane_result_valid [RequestersPerLane];
     result_t lane_result;
 
-    for (genvar s = 0; s < StreamsPerLane; s++) begin : gen_stream
+    for (genvar s = 0; s < RequestersPerLane; s++) begin : gen_requester
       assign lane_lookup_valid[s] = lookup_valid_i[s*NumLanes+l];
       assign lookup_ready_o[s*NumLanes+l] = lane_lookup_ready[s];
       assign lane_lookup[s] = lookup_i[s*NumLanes+l];
@@ -124,7 +124,7 @@ module tmb_translate_paged
     end
 
     tmb_translate_lane #(
-      .NumStreams(StreamsPerLane),
+      .NumRequesters(RequestersPerLane),
       .NumLanes  (NumLanes),
       .Lane      (l),
       .MaxWalks  (MaxWalks),
@@ -324,14 +324,14 @@ module tmb_translate_paged
   // ---------------------------------------------------------------------------------------------
 
   logic [1:0] bursts, walks;
-  logic [NumStreams-1:0] stream_reply_busy;
+  logic [NumRequesters-1:0] requester_reply_busy;
   assign walks = {|walks_odd, |walks_even};
   always_comb begin
     bursts = '0;
     for (int unsigned p = 0; p < NumPorts; p++) bursts |= bursts_i[p];
   end
-  for (genvar s = 0; s < NumStreams; s++) begin : gen_reply
-    assign stream_reply_busy[s] = reply_busy_i[s];
+  for (genvar s = 0; s < NumRequesters; s++) begin : gen_reply
+    assign requester_reply_busy[s] = reply_busy_i[s];
   end
 
   tmb_invalidate #(
@@ -353,7 +353,7 @@ module tmb_translate_paged
     .flash_valid_o   (flash_valid_o),
     .epoch_o         (epoch),
     .walks_i         (walks),
-    .reply_busy_i    ((|stream_reply_busy) || (|lane_reply_busy)),
+    .reply_busy_i    ((|requester_reply_busy) || (|lane_reply_busy)),
     .bursts_i        (bursts),
     .busy_o          (invalidate_busy)
   );

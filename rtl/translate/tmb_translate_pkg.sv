@@ -128,12 +128,12 @@ package tmb_translate_pkg;
     block_t      block;
     size_class_t size_class;
     logic        write;
-    mem_tag_t    slot;        // the walk
+    mem_tag_t    ticket;      // the walk
   } mark_t;
 
   // The entry as it is now, or gone.
   typedef struct packed {
-    mem_tag_t    slot;
+    mem_tag_t    ticket;
     logic        gone;
     page_entry_t entry;
   } mark_result_t;

@@ -11,17 +11,18 @@
 //                 responses   departures   table reads and writes
 //                    │  └─► fabric ◄─────────┘
 //
-// Streams: port p reads as stream 2p and writes as stream 2p+1. Stream s has address lane s mod
-// Cfg.NumLanes. One lane gives a translation a cycle, which is enough for a burst of one row a cycle.
+// Requesters: port p reads as requester 2p and writes as requester 2p+1. Requester r has address
+// lane r mod Cfg.NumLanes. One lane gives a translation a cycle, which is enough for a burst of one
+// row a cycle.
 // Fabric readers: the ports, then the walker, then the table engine. Writers: the ports, then the
 // table engine.
 //
 // Throughput: a port reads and writes one row a cycle each. Latency: 9 cycles from ar_valid to
-// read_req_valid_o on an L1 hit, 3 from the response to r_valid. Ordering: each stream in order, no
-// order between streams. Back-pressure: a stream stalls alone; nothing shared waits for a kernel or
-// for the host.
+// read_req_valid_o on an L1 hit, 3 from the response to r_valid. Ordering: each requester in order, no
+// order between requesters. Back-pressure: a requester stalls alone; nothing shared waits for a
+// kernel or for the host.
 // No deadlock: a request to the fabric needs only the memory to finish (rows reserved, or all data
-// here). A translation needs only memory, or else parks the burst as Faulted in its own stream. The
+// here). A translation needs only memory, or else parks the burst as Faulted in its own requester. The
 // table engine and the invalidation wait for such requests only.
 //
 // port_reset_i: nothing new is accepted, what is parked is forgotten (also what waits for the host;
@@ -38,7 +39,7 @@ module tmb_virtual_memory
 #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
-  localparam int unsigned NumStreams = 2 * NumPorts,
+  localparam int unsigned NumRequesters = 2 * NumPorts,
   localparam int unsigned NumReaders = NumPorts + 2,
   localparam int unsigned NumWriters = NumPorts + 1
 ) (
@@ -85,26 +86,26 @@ module tmb_virtual_memory
   input  logic            write_rsp_valid_i [NumWriters],
   output logic            write_rsp_ready_o [NumWriters],
   input  mem_write_rsp_t  write_rsp_i [NumWriters],
-  // counted: by stream, and sets that walks read
-  output port_events_t port_events_o [NumStreams],
+  // counted: by requester, and sets that walks read
+  output port_events_t port_events_o [NumRequesters],
   output logic         walk_read_o
 );
 
-  logic lookup_valid [NumStreams];
-  logic lookup_ready [NumStreams];
-  lookup_t lookup [NumStreams];
-  logic result_valid [NumStreams];
-  result_t result [NumStreams];
+  logic lookup_valid [NumRequesters];
+  logic lookup_ready [NumRequesters];
+  lookup_t lookup [NumRequesters];
+  logic result_valid [NumRequesters];
+  result_t result [NumRequesters];
   logic flash_valid, epoch;
   asid_t flash_asid;
   logic [1:0] bursts [NumPorts];
 
-  logic fault_valid [NumStreams];
-  logic fault_ready [NumStreams];
-  fault_t fault [NumStreams];
-  logic reply_valid [NumStreams];
-  logic [NumStreams-1:0] reply_ready, reply_for;
-  logic reply_busy [NumStreams];
+  logic fault_valid [NumRequesters];
+  logic fault_ready [NumRequesters];
+  fault_t fault [NumRequesters];
+  logic reply_valid [NumRequesters];
+  logic [NumRequesters-1:0] reply_ready, reply_for;
+  logic reply_busy [NumRequesters];
   logic reply_stall;
 
   // ---------------------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ module tmb_virtual_memory
 
     for (genvar d = 0; d < 2; d++) begin : gen_park
       tmb_park #(
-        .Stream   (2 * p + d),
+        .Requester   (2 * p + d),
         .Depth    (Cfg.ParkDepth),
         .LookAhead(Cfg.LookAhead)
       ) i_park (
@@ -219,7 +220,7 @@ module tmb_virtual_memory
   // ---------------------------------------------------------------------------------------------
 
   tmb_fault_queue #(
-    .NumStreams(NumStreams)
+    .NumRequesters(NumRequesters)
   ) i_fault_queue (
     .clk_i        (clk_i),
     .rst_ni       (rst_ni),
@@ -231,9 +232,9 @@ module tmb_virtual_memory
     .fault_o      (fault_o)
   );
 
-  // A reply that names no stream is taken and ignored.
-  for (genvar s = 0; s < NumStreams; s++) begin : gen_reply
-    assign reply_for[s] = fault_reply_i.token.stream == StreamIdWidth'(s);
+  // A reply that names no requester is taken and ignored.
+  for (genvar s = 0; s < NumRequesters; s++) begin : gen_reply
+    assign reply_for[s] = fault_reply_i.token.requester == RequesterIdWidth'(s);
     assign reply_valid[s] = fault_reply_valid_i && reply_for[s] && !reply_stall;
   end
   assign fault_reply_ready_o = !reply_stall && ((reply_for & ~reply_ready) == '0);
@@ -260,7 +261,7 @@ module tmb_virtual_memory
     end
 
     tmb_translate_paged #(
-      .NumStreams(NumStreams),
+      .NumRequesters(NumRequesters),
       .NumPorts  (NumPorts),
       .NumLanes  (Cfg.NumLanes),
       .NumSpaces (Cfg.NumSpaces),
@@ -308,7 +309,7 @@ module tmb_virtual_memory
     );
   end else begin : gen_identity
     tmb_translate_identity #(
-      .NumStreams (NumStreams),
+      .NumRequesters (NumRequesters),
       .MemoryBytes(64'(Cfg.NumChannels) << Cfg.ChannelBytesLog2)
     ) i_translator (
       .clk_i            (clk_i),
@@ -344,11 +345,11 @@ module tmb_virtual_memory
     assign write_rsp_ready_o[NumPorts] = 1'b1;
 
     logic [NumPorts-1:0] unused_bursts;
-    logic [NumStreams-1:0] unused_replies;
+    logic [NumRequesters-1:0] unused_replies;
     for (genvar p = 0; p < NumPorts; p++) begin : gen_unused_port
       assign unused_bursts[p] = ^bursts[p];
     end
-    for (genvar s = 0; s < NumStreams; s++) begin : gen_unused_stream
+    for (genvar s = 0; s < NumRequesters; s++) begin : gen_unused_requester
       assign unused_replies[s] = reply_busy[s];
     end
     logic unused_ok;

@@ -4,7 +4,7 @@
 //
 // Page-table walker: looks up in the table (card memory) what missed in the L1 TLBs.
 //
-// A walk has a slot from its miss to its end; the slot is the tag of its memory reads. It reads one
+// A walk has a ticket from its miss to its end; the ticket is the tag of its memory reads. It reads one
 // set (one row) for each size class that its space uses, largest first, until an entry matches. It
 // asks the filter about two classes at once and leaves out those that are excluded, except that the
 // last one is always read: an absent page costs one read too. An
@@ -15,8 +15,8 @@
 //
 // Throughput: one set read a cycle, one walk a cycle. Latency: 6 cycles to the read (2 more for each
 // two classes that are excluded), 4 from its response to the result. Ordering: none; walks overtake one another.
-// Back-pressure: a miss waits for a slot. Responses are always taken: every queue here has a place
-// for every slot.
+// Back-pressure: a miss waits for a ticket. Responses are always taken: every queue here has a place
+// for every ticket.
 // No deadlock: a walk needs memory, the table engine (which takes marks also while it waits for an
 // invalidation) and its lane (which always takes the end of a walk).
 //
@@ -64,16 +64,16 @@ module tmb_walker
   input  mem_read_rsp_t read_rsp_i
 );
 
-  localparam int unsigned SlotWidth = MaxWalks > 1 ? $clog2(MaxWalks) : 1;
+  localparam int unsigned TicketWidth = MaxWalks > 1 ? $clog2(MaxWalks) : 1;
   localparam int unsigned LaneWidth = NumLanes > 1 ? $clog2(NumLanes) : 1;
-  typedef logic [SlotWidth-1:0] slot_t;
-  typedef logic [SlotWidth:0] slot_count_t;
+  typedef logic [TicketWidth-1:0] ticket_t;
+  typedef logic [TicketWidth:0] ticket_count_t;
   typedef logic [MaxSizeClass:0] classes_t;
   typedef logic [TableTagWidth-1:0] tag_t;
 
   miss_t walk_q [MaxWalks];
 
-  // What the set read of a slot looks for, and what is left to try after it.
+  // What the set read of a ticket looks for, and what is left to try after it.
   typedef struct packed {
     tag_t        tag;
     size_class_t size_class;
@@ -82,31 +82,31 @@ module tmb_walker
   probe_t probe_q [MaxWalks];
 
   // ---------------------------------------------------------------------------------------------
-  // Slots
+  // Tickets
   // ---------------------------------------------------------------------------------------------
 
-  // Slots are dealt in turn once; afterwards those that come back are dealt again.
-  slot_count_t fresh_q;
-  logic fresh, returned_valid, slot_valid, begins, ends, unused_return_ready;
-  slot_t returned, slot, end_slot;
-  assign fresh = fresh_q != slot_count_t'(MaxWalks);
-  assign slot = fresh ? slot_t'(fresh_q) : returned;
-  assign slot_valid = fresh || returned_valid;
+  // Tickets are dealt in turn once; afterwards those that come back are dealt again.
+  ticket_count_t fresh_q;
+  logic fresh, returned_valid, ticket_valid, begins, ends, unused_return_ready;
+  ticket_t returned, ticket, end_ticket;
+  assign fresh = fresh_q != ticket_count_t'(MaxWalks);
+  assign ticket = fresh ? ticket_t'(fresh_q) : returned;
+  assign ticket_valid = fresh || returned_valid;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) fresh_q <= '0;
-    else if (begins && fresh) fresh_q <= fresh_q + slot_count_t'(1);
+    else if (begins && fresh) fresh_q <= fresh_q + ticket_count_t'(1);
   end
 
   tmb_fifo #(
-    .T    (slot_t),
+    .T    (ticket_t),
     .Depth(MaxWalks)
-  ) i_slots (
+  ) i_tickets (
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),
     .in_valid_i (ends),
     .in_ready_o (unused_return_ready),
-    .in_data_i  (end_slot),
+    .in_data_i  (end_ticket),
     .out_valid_o(returned_valid),
     .out_ready_i(begins && !fresh),
     .out_data_o (returned)
@@ -119,12 +119,12 @@ module tmb_walker
   logic [NumLanes-1:0] miss_request, miss_grant;
   logic [LaneWidth-1:0] miss_lane;
   logic miss_any, further_valid, further_take, advance, loops;
-  slot_t further_slot;
+  ticket_t further_ticket;
   miss_t miss;
 
   for (genvar l = 0; l < NumLanes; l++) begin : gen_miss
     assign miss_request[l] = miss_valid_i[l];
-    assign miss_ready_o[l] = miss_grant[l] && slot_valid && advance && !further_valid && !loops;
+    assign miss_ready_o[l] = miss_grant[l] && ticket_valid && advance && !further_valid && !loops;
   end
 
   tmb_round_robin_arbiter #(
@@ -140,23 +140,23 @@ module tmb_walker
   );
 
   assign miss = miss_i[miss_lane];
-  assign begins = miss_any && slot_valid && advance && !further_valid && !loops;
+  assign begins = miss_any && ticket_valid && advance && !further_valid && !loops;
   assign further_take = further_valid && advance && !loops;
 
   always_ff @(posedge clk_i) begin
-    if (begins) walk_q[slot] <= miss;
+    if (begins) walk_q[ticket] <= miss;
   end
 
   // Stage 1: which two classes. Stage 2: the filter. Stage 3: one of the two, and the page number, or
   // round again with the classes that are left. Stage 4: set and tag. Then the request.
   typedef struct packed {
-    slot_t    slot;
+    ticket_t    ticket;
     asid_t    asid;
     block_t   block;
     classes_t classes;
   } choose_t;
   typedef struct packed {
-    slot_t       slot;
+    ticket_t       ticket;
     asid_t       asid;
     block_t      block;
     size_class_t first;
@@ -165,14 +165,14 @@ module tmb_walker
     classes_t    after_second;
   } pair_t;
   typedef struct packed {
-    slot_t        slot;
+    ticket_t        ticket;
     asid_t        asid;
     page_number_t number;
     size_class_t  size_class;
     classes_t     others;
   } index_t;
   typedef struct packed {
-    slot_t      slot;
+    ticket_t      ticket;
     asid_t      asid;
     table_set_t set;
   } issue_t;
@@ -184,11 +184,11 @@ module tmb_walker
   logic choose_valid_q, pair_valid_q, query_valid_q, index_valid_q, issue_valid_q;
   miss_t further_walk;
 
-  assign further_walk = walk_q[further_slot];
+  assign further_walk = walk_q[further_ticket];
 
   always_comb begin
     pair_d = '{
-        slot: choose_q.slot,
+        ticket: choose_q.ticket,
         asid: choose_q.asid,
         block: choose_q.block,
         first: largest_class(choose_q.classes),
@@ -231,21 +231,21 @@ module tmb_walker
   always_ff @(posedge clk_i) begin
     if (advance && loops) begin
       choose_q <= '{
-          slot: query_q.slot,
+          ticket: query_q.ticket,
           asid: query_q.asid,
           block: query_q.block,
           classes: query_q.after_second
       };
     end else if (further_take) begin
       choose_q <= '{
-          slot: further_slot,
+          ticket: further_ticket,
           asid: further_walk.asid,
           block: further_walk.block,
-          classes: probe_q[further_slot].others
+          classes: probe_q[further_ticket].others
       };
     end else if (begins) begin
       choose_q <= '{
-          slot: slot,
+          ticket: ticket,
           asid: miss.asid,
           block: miss.block,
           classes: space_i[miss.asid].size_classes
@@ -255,7 +255,7 @@ module tmb_walker
     if (advance && pair_valid_q) query_q <= pair_q;
     if (advance && query_valid_q) begin
       index_q <= '{
-          slot: query_q.slot,
+          ticket: query_q.ticket,
           asid: query_q.asid,
           number: query_q.block >> (take_first ? query_q.first : query_q.second),
           size_class: take_first ? query_q.first : query_q.second,
@@ -263,13 +263,13 @@ module tmb_walker
       };
     end
     if (advance && index_valid_q) begin
-      probe_q[index_q.slot] <= '{
+      probe_q[index_q.ticket] <= '{
           tag: page_tag(index_q.number, space_i[index_q.asid].table_sets_log2),
           size_class: index_q.size_class,
           others: index_q.others
       };
       issue_q <= '{
-          slot: index_q.slot,
+          ticket: index_q.ticket,
           asid: index_q.asid,
           set: table_set(index_q.number, space_i[index_q.asid].table_sets_log2)
       };
@@ -280,7 +280,7 @@ module tmb_walker
   assign request = '{
       addr: space_i[issue_q.asid].table_base | {issue_q.set, RowOffsetWidth'(0)},
       len: '0,
-      tag: mem_tag_t'(issue_q.slot)
+      tag: mem_tag_t'(issue_q.ticket)
   };
 
   tmb_spill_register #(
@@ -303,7 +303,7 @@ module tmb_walker
   // ---------------------------------------------------------------------------------------------
 
   page_set_t set_q;
-  slot_t set_slot_q, found_slot_q;
+  ticket_t set_ticket_q, found_ticket_q;
   logic set_valid_q, set_error_q, found_valid_q, found_error_q, found_hit_q;
   logic set_write_q, found_write_q, found_others_q;
   page_entry_t found_q;
@@ -312,8 +312,8 @@ module tmb_walker
   miss_t set_walk;
 
   assign read_rsp_ready_o = 1'b1;
-  assign set_probe = probe_q[slot_t'(read_rsp_i.tag)];
-  assign set_walk = walk_q[slot_t'(read_rsp_i.tag)];
+  assign set_probe = probe_q[ticket_t'(read_rsp_i.tag)];
+  assign set_walk = walk_q[ticket_t'(read_rsp_i.tag)];
   assign find = find_entry(set_q, set_probe_q.tag, set_probe_q.size_class);
 
   always_ff @(posedge clk_i) begin
@@ -328,7 +328,7 @@ module tmb_walker
   always_ff @(posedge clk_i) begin
     if (read_rsp_valid_i) begin
       set_q <= read_rsp_i.row;
-      set_slot_q <= slot_t'(read_rsp_i.tag);
+      set_ticket_q <= ticket_t'(read_rsp_i.tag);
       set_probe_q <= set_probe;
       set_write_q <= set_walk.write;
       set_error_q <= read_rsp_i.error;
@@ -336,7 +336,7 @@ module tmb_walker
     if (set_valid_q) begin
       found_q <= find.entry;
       found_hit_q <= |find.match;
-      found_slot_q <= set_slot_q;
+      found_ticket_q <= set_ticket_q;
       found_write_q <= set_write_q;
       found_others_q <= set_probe_q.others != '0;
       found_error_q <= set_error_q;
@@ -344,7 +344,7 @@ module tmb_walker
   end
 
   typedef struct packed {
-    slot_t        slot;
+    ticket_t        ticket;
     outcome_e     outcome;
     fault_cause_e cause;
     page_entry_t  entry;
@@ -358,7 +358,7 @@ module tmb_walker
 
   always_comb begin
     found_end = '{
-        slot: found_slot_q,
+        ticket: found_ticket_q,
         outcome: OutcomeFault,
         cause: FaultAbsent,
         entry: found_q
@@ -385,53 +385,53 @@ module tmb_walker
   logic unused_further_ready, unused_mark_ready, unused_end_ready;
 
   tmb_fifo #(
-    .T    (slot_t),
+    .T    (ticket_t),
     .Depth(MaxWalks)
   ) i_further (
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),
     .in_valid_i (to_further),
     .in_ready_o (unused_further_ready),
-    .in_data_i  (found_slot_q),
+    .in_data_i  (found_ticket_q),
     .out_valid_o(further_valid),
     .out_ready_i(further_take),
-    .out_data_o (further_slot)
+    .out_data_o (further_ticket)
   );
 
   // ---------------------------------------------------------------------------------------------
   // Marks
   // ---------------------------------------------------------------------------------------------
 
-  slot_t mark_slot;
+  ticket_t mark_ticket;
   miss_t mark_walk;
   logic mark_finish;
 
   tmb_fifo #(
-    .T    (slot_t),
+    .T    (ticket_t),
     .Depth(MaxWalks)
   ) i_marks (
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),
     .in_valid_i (to_mark),
     .in_ready_o (unused_mark_ready),
-    .in_data_i  (found_slot_q),
+    .in_data_i  (found_ticket_q),
     .out_valid_o(mark_valid_o),
     .out_ready_i(mark_ready_i),
-    .out_data_o (mark_slot)
+    .out_data_o (mark_ticket)
   );
 
-  assign mark_walk = walk_q[mark_slot];
+  assign mark_walk = walk_q[mark_ticket];
   assign mark_o = '{
       asid: mark_walk.asid,
       block: mark_walk.block,
-      size_class: probe_q[mark_slot].size_class,
+      size_class: probe_q[mark_ticket].size_class,
       write: mark_walk.write,
-      slot: mem_tag_t'(mark_slot)
+      ticket: mem_tag_t'(mark_ticket)
   };
   assign marked_ready_o = !found_ends;
   assign mark_finish = marked_valid_i && marked_ready_o;
   assign mark_end = '{
-      slot: slot_t'(marked_i.slot),
+      ticket: ticket_t'(marked_i.ticket),
       outcome: marked_i.gone ? OutcomeRetry : OutcomeReady,
       cause: FaultAbsent,
       entry: marked_i.entry
@@ -461,9 +461,9 @@ module tmb_walker
     .out_data_o (finished)
   );
 
-  assign end_slot = finished.slot;
-  assign end_walk = walk_q[end_slot];
-  assign end_class = probe_q[end_slot].size_class;
+  assign end_ticket = finished.ticket;
+  assign end_walk = walk_q[end_ticket];
+  assign end_class = probe_q[end_ticket].size_class;
   assign ends = finished_valid && result_free;
   assign result_free = !result_valid_q || result_taken;
 
@@ -489,7 +489,7 @@ module tmb_walker
     end
   end
 
-  assign result_lane = LaneWidth'(32'(result_q.token.stream) % NumLanes);
+  assign result_lane = LaneWidth'(32'(result_q.token.requester) % NumLanes);
   assign result_taken = walk_ready_i[result_lane];
   for (genvar l = 0; l < NumLanes; l++) begin : gen_walk
     assign walk_valid_o[l] = result_valid_q && (result_lane == LaneWidth'(l));
@@ -501,9 +501,9 @@ module tmb_walker
                        marked_i, unused_return_ready, unused_further_ready, unused_mark_ready,
                        unused_end_ready};
 
-  `TMB_ASSERT_INIT(SlotFitsTag, SlotWidth <= MemTagWidth)
+  `TMB_ASSERT_INIT(TicketFitsTag, TicketWidth <= MemTagWidth)
   `TMB_ASSERT(OneMatch, set_valid_q |-> $onehot0(find.match))
-  `TMB_ASSERT(SlotReturns, ends |-> unused_return_ready)
+  `TMB_ASSERT(TicketReturns, ends |-> unused_return_ready)
   `TMB_ASSERT(FurtherFits, to_further |-> unused_further_ready)
   `TMB_ASSERT(MarkFits, to_mark |-> unused_mark_ready)
   `TMB_ASSERT(EndFits, (found_ends || mark_finish) |-> unused_end_ready)

@@ -14,9 +14,9 @@ pub struct QueueId(pub u8);
 /// Names one parked burst of a kernel. Opaque above the card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FaultToken {
-    /// Stream: port p of the card reads as 2p and writes as 2p+1.
-    pub stream: u8,
-    /// Place in the stream's park.
+    /// Requester: port p of the card reads as 2p and writes as 2p+1.
+    pub requester: u8,
+    /// Place in the requester's park.
     pub index: u8,
 }
 
@@ -188,7 +188,7 @@ impl Command {
             Operation::FaultReply { token, entry } => {
                 words[2] = entry.map_or(0, |entry| entry.encode(0));
                 words[4] = u64::from(token.index)
-                    | u64::from(token.stream) << 8
+                    | u64::from(token.requester) << 8
                     | u64::from(entry.is_none()) << 16;
                 (0x20, 0)
             }
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_reply_without_entry_fails_the_burst() {
         let token = FaultToken {
-            stream: 3,
+            requester: 3,
             index: 5,
         };
         let operation = Operation::FaultReply { token, entry: None };

@@ -43,7 +43,7 @@ pub struct Fault {
     pub address: VirtAddr,
     /// A write.
     pub write: bool,
-    /// Found by look-ahead: an older burst of the same stream waits too.
+    /// Found by look-ahead: an older burst of the same requester waits too.
     pub ahead: bool,
     /// Why.
     pub cause: FaultCause,
@@ -134,7 +134,7 @@ pub fn decode(words: &[u64; 8]) -> Result<Event, MalformedEvent> {
         2 => Ok(Event::Fault(Fault {
             token: FaultToken {
                 index: (words[2] & 0x3f) as u8,
-                stream: (words[2] >> 8) as u8,
+                requester: (words[2] >> 8) as u8,
             },
             asid: Asid::new((words[0] >> 24 & 0xf) as u8).ok_or(malformed)?,
             address: VirtAddr::new(words[1]).ok_or(malformed)?,
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(
             fault.token,
             FaultToken {
-                stream: 3,
+                requester: 3,
                 index: 5
             }
         );

@@ -390,8 +390,8 @@ pub struct Statistics {
     pub cycles: u64,
     /// Edges that were evaluated rather than skipped (a matter of the simulator's speed only).
     pub evaluated_cycles: u64,
-    /// Per stream, in stream order (port p: read 2p, write 2p+1).
-    pub streams: Vec<StreamStatistics>,
+    /// Per requester, in requester order (port p: read 2p, write 2p+1).
+    pub requesters: Vec<RequesterStatistics>,
     /// Per memory channel.
     pub channels: Vec<ChannelStatistics>,
     /// The link and the DMA engine.
@@ -400,9 +400,9 @@ pub struct Statistics {
     pub host: HostStatistics,
 }
 
-/// What one stream (a port in one direction) did.
+/// What one requester (a port in one direction) did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct StreamStatistics {
+pub struct RequesterStatistics {
     /// Beats over the slot boundary: rows of 64 bytes at ports of 512 bits.
     pub rows: u64,
     /// Bytes of the accepted bursts: beats × 2^AxSIZE.

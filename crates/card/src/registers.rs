@@ -125,8 +125,8 @@ pub const PORT: Array = Array {
     stride: 0x20,
     count: 128,
 };
-/// Stream counters (wrapping): one block each.
-pub const STREAM: Array = Array {
+/// Requester counters (wrapping): one block each.
+pub const REQUESTER: Array = Array {
     base: 0x4000,
     stride: 0x20,
     count: 256,
@@ -209,9 +209,9 @@ pub mod translation {
 
     /// Walks in flight; 0: there is no walker.
     pub const MAX_WALKS: Field = Field { lsb: 0, width: 16 };
-    /// Bursts that a stream can hold.
+    /// Bursts that a requester can hold.
     pub const PARK_DEPTH: Field = Field { lsb: 16, width: 8 };
-    /// Faults a stream reports beyond its oldest.
+    /// Faults a requester reports beyond its oldest.
     pub const LOOK_AHEAD: Field = Field { lsb: 24, width: 8 };
 }
 
@@ -478,8 +478,8 @@ pub mod port {
     }
 }
 
-/// Registers of one element of [`STREAM`].
-pub mod stream {
+/// Registers of one element of [`REQUESTER`].
+pub mod requester {
     /// L1 TLB hits.
     pub const LOOKUP_HIT: u32 = 0x0;
     /// L1 TLB misses.

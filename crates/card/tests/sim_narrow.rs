@@ -84,8 +84,8 @@ fn a_kernel_with_narrow_ports_reads_and_writes_the_right_bytes() {
         let wrong = expected.iter().zip(&after).position(|(a, b)| a != b);
         assert_eq!(wrong, None, "{count} values");
         rows += count as u64;
-        let streams = driver.card.statistics().unwrap().streams;
-        assert_eq!(streams[0].bytes, 4 * rows, "payload read");
+        let requesters = driver.card.statistics().unwrap().requesters;
+        assert_eq!(requesters[0].bytes, 4 * rows, "payload read");
     }
 }
 

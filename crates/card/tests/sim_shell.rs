@@ -114,9 +114,12 @@ fn a_kernel_copies_through_its_pages() {
     assert!(driver.events.is_empty(), "{:?}", driver.events);
     let statistics = driver.card.statistics().unwrap();
     let rows = 300_001u64.div_ceil(64);
-    assert_eq!(statistics.streams[0].rows, rows);
-    assert_eq!(statistics.streams[3].rows, rows);
-    assert_eq!(statistics.streams[1].rows + statistics.streams[2].rows, 0);
+    assert_eq!(statistics.requesters[0].rows, rows);
+    assert_eq!(statistics.requesters[3].rows, rows);
+    assert_eq!(
+        statistics.requesters[1].rows + statistics.requesters[2].rows,
+        0
+    );
     assert!(statistics.evaluated_cycles < statistics.cycles);
 }
 

@@ -72,8 +72,8 @@ struct Port {
     slot: u32,
     port_of_slot: u32,
     data_bits: u32,
-    read_stream: u32,
-    write_stream: u32,
+    read_requester: u32,
+    write_requester: u32,
 }
 
 #[derive(Debug, Serialize)]
@@ -156,8 +156,8 @@ impl Shown {
                     slot: port / u32::from(shell.ports_per_slot),
                     port_of_slot: port % u32::from(shell.ports_per_slot),
                     data_bits: 512,
-                    read_stream: 2 * port,
-                    write_stream: 2 * port + 1,
+                    read_requester: 2 * port,
+                    write_requester: 2 * port + 1,
                 })
                 .collect(),
             channels: (0..u32::from(shell.channels))
@@ -292,7 +292,7 @@ impl fmt::Display for Shown {
             ),
             ("address lanes", shell.lanes.to_string()),
             ("L1 TLBs of a lane", l1_tlbs(shell)),
-            ("bursts parked a stream", shell.park_depth.to_string()),
+            ("bursts parked a requester", shell.park_depth.to_string()),
             ("walks in flight", shell.max_walks.to_string()),
             ("look-ahead faults", shell.look_ahead.to_string()),
             (
@@ -319,8 +319,8 @@ impl fmt::Display for Shown {
         for port in &self.ports {
             writeln!(
                 f,
-                "  port {}: slot {}, port {}; streams {} (reads), {} (writes)",
-                port.port, port.slot, port.port_of_slot, port.read_stream, port.write_stream
+                "  port {}: slot {}, port {}; requesters {} (reads), {} (writes)",
+                port.port, port.slot, port.port_of_slot, port.read_requester, port.write_requester
             )?;
         }
         writeln!(f, "channels")?;
@@ -421,7 +421,7 @@ mod tests {
             all.any(|register| register.name == name && register.offset == offset)
         };
         assert!(find("ID", reg::ID) && find("EVENT_HEAD", reg::EVENT_HEAD));
-        assert!(find("LOOKUP_HIT", reg::stream::LOOKUP_HIT));
+        assert!(find("LOOKUP_HIT", reg::requester::LOOKUP_HIT));
         let slots = shown
             .registers
             .iter()

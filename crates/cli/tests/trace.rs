@@ -58,16 +58,16 @@ fn a_timeline_has_every_transaction_and_changes_nothing() {
     let events = events(&read("t.pftrace")).unwrap();
     let report: serde_json::Value = serde_json::from_slice(&read("b.json")).unwrap();
     let statistics = &report["statistics"];
-    for (port, stream) in [("port 0 reads", 0), ("port 1 writes", 3)] {
+    for (port, requester) in [("port 0 reads", 0), ("port 1 writes", 3)] {
         let track = format!("slot 0/{port}");
-        let stream = &statistics["streams"][stream];
+        let requester = &statistics["requesters"][requester];
         assert_eq!(
             sum(&events, &track),
-            stream["bytes"].as_u64().unwrap(),
+            requester["bytes"].as_u64().unwrap(),
             "{track}"
         );
         let bursts = events.iter().filter(|event| event.track == track).count() as u64;
-        assert_eq!(bursts, stream["bursts"].as_u64().unwrap(), "{track}");
+        assert_eq!(bursts, requester["bursts"].as_u64().unwrap(), "{track}");
     }
     let rows: u64 = (0..2)
         .map(|channel| {

@@ -106,18 +106,21 @@ fn waveforms_have_every_handshake_and_change_nothing() {
     ];
     let waved = run(folder.path(), &words);
     assert_eq!(
-        plain["statistics"]["streams"],
-        waved["statistics"]["streams"]
+        plain["statistics"]["requesters"],
+        waved["statistics"]["requesters"]
     );
     assert_eq!(plain["runs"], waved["runs"]);
 
     let path = folder.path().join("w.kernel-0.fst");
-    let streams = &waved["statistics"]["streams"];
+    let requesters = &waved["statistics"]["requesters"];
     let (bursts, ..) = edges_with(&path, &READS);
-    assert_eq!(bursts, streams[0]["bytes"].as_u64().unwrap().div_ceil(4096));
-    assert_eq!(bursts, streams[0]["bursts"].as_u64().unwrap());
+    assert_eq!(
+        bursts,
+        requesters[0]["bytes"].as_u64().unwrap().div_ceil(4096)
+    );
+    assert_eq!(bursts, requesters[0]["bursts"].as_u64().unwrap());
     let (rows, first, _) = edges_with(&path, &ROWS);
-    assert_eq!(rows, streams[3]["rows"].as_u64().unwrap());
+    assert_eq!(rows, requesters[3]["rows"].as_u64().unwrap());
 
     // A window of it, and one after the end.
     let window = |name: &str, from_ns: u64| {

@@ -84,11 +84,11 @@ fn pages(record: &Record, f: &mut Formatter<'_>) -> fmt::Result {
 /// Cycles of each port.
 fn ports(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     let report = page.report;
-    let streams = &report.statistics.streams;
+    let requesters = &report.statistics.requesters;
     let ports_per_slot = usize::from(report.card.ports_per_slot.max(1));
     let timed = report.card.clock_period > Picoseconds::ZERO;
-    let used: Vec<usize> = (0..streams.len())
-        .filter(|number| streams[*number].bursts > 0)
+    let used: Vec<usize> = (0..requesters.len())
+        .filter(|number| requesters[*number].bursts > 0)
         .collect();
     if used.is_empty() {
         return f.write_str("<p>No port carried data.</p>");
@@ -101,7 +101,7 @@ fn ports(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
              <i class=slow></i>waits for the kernel <i class=rest></i>nothing to do</p><div class=bars>",
         )?;
         for number in &used {
-            let stream = &streams[*number];
+            let requester = &requesters[*number];
             let slot = number / 2 / ports_per_slot;
             let cycles: u64 = {
                 let runs = report.runs.iter();
@@ -118,16 +118,20 @@ fn ports(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
                 "<div class=line><span class=name>{}</span>",
                 Text(name(page, *number))
             )?;
-            let moves = share(stream.rows as f64, cycles);
+            let moves = share(requester.rows as f64, cycles);
             let part = |class, name, cycles_of: u64| Part {
                 class,
                 name,
                 share: share(cycles_of as f64, cycles),
             };
             let parts = [
-                part("moves", "data move", stream.rows),
-                part("shell", "waits for the shell", stream.shell_stall_cycles),
-                part("slow", "waits for the kernel", stream.kernel_stall_cycles),
+                part("moves", "data move", requester.rows),
+                part("shell", "waits for the shell", requester.shell_stall_cycles),
+                part(
+                    "slow",
+                    "waits for the kernel",
+                    requester.kernel_stall_cycles,
+                ),
             ];
             bar(f, &parts)?;
             write!(f, "<span class=share>data {}</span></div>", percent(moves))?;
@@ -139,30 +143,30 @@ fn ports(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
          <th>walks<th>found no page<th>faults<th>retries<th>address stalls</thead><tbody>",
     )?;
     for number in used {
-        let stream = &streams[number];
-        let lookups = stream.l1_hits + stream.l1_misses;
-        let walks = stream.walk_hits + stream.walk_misses;
+        let requester = &requesters[number];
+        let lookups = requester.l1_hits + requester.l1_misses;
+        let walks = requester.walk_hits + requester.walk_misses;
         let hits = match lookups {
             0 => "–".to_owned(),
-            _ => percent(share(stream.l1_hits as f64, lookups as f64)),
+            _ => percent(share(requester.l1_hits as f64, lookups as f64)),
         };
         write!(
             f,
             "<tr><th scope=row>{}<td>{}<td>{}<td>{hits}<td>{}<td>{}<td>{}<td>{}<td>{}",
             Text(name(page, number)),
-            count(stream.bursts),
-            bytes(stream.bytes),
+            count(requester.bursts),
+            bytes(requester.bytes),
             count(walks),
-            count(stream.walk_misses),
-            count(stream.faults),
-            count(stream.retries),
-            Text(plural(stream.address_stall_cycles, "cycle", "cycles")),
+            count(requester.walk_misses),
+            count(requester.faults),
+            count(requester.retries),
+            Text(plural(requester.address_stall_cycles, "cycle", "cycles")),
         )?;
     }
     f.write_str("</tbody></table></div>")
 }
 
-/// Kernel, port and direction of a stream of the report.
+/// Kernel, port and direction of a requester of the report.
 fn name(page: &Page<'_>, number: usize) -> String {
     let ports = usize::from(page.report.card.ports_per_slot.max(1));
     let (slot, port, write) = (number / 2 / ports, number / 2 % ports, number % 2 == 1);

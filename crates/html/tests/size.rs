@@ -22,8 +22,8 @@ fn the_page_of_a_long_run_on_a_large_card_is_small() {
     report.time = ns(40_000_000);
     report.statistics.cycles = 10_000_000;
     report.paging.faults = 300_000;
-    for stream in &mut report.statistics.streams {
-        (stream.bursts, stream.rows) = (u64::MAX / 1000, 5_000_000);
+    for requester in &mut report.statistics.requesters {
+        (requester.bursts, requester.rows) = (u64::MAX / 1000, 5_000_000);
     }
     report.runs = (0..5000)
         .map(|run| RunReport {

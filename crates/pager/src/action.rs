@@ -247,7 +247,7 @@ pub enum Action {
     /// A kernel's access failed (the reply to the kernel is a command of its own). `wait` on the
     /// kernel must fail too.
     AccessFailed {
-        /// Which access; its stream names slot and port.
+        /// Which access; its requester names slot and port.
         token: FaultToken,
         /// In which space.
         asid: Asid,

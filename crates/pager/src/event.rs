@@ -209,7 +209,7 @@ pub enum Event {
         address: VirtAddr,
         /// A write.
         write: bool,
-        /// Found by look-ahead: an older access of the same stream waits too.
+        /// Found by look-ahead: an older access of the same requester waits too.
         ahead: bool,
         /// Why.
         cause: FaultCause,
@@ -232,11 +232,11 @@ pub enum Event {
         /// Bytes moved. Fewer than asked for count as a failure: objects have a fixed length.
         result: Result<u64, IoError>,
     },
-    /// A slot is in reset: accesses parked in its streams are gone and must not be answered.
+    /// A slot is in reset: accesses parked in its requesters are gone and must not be answered.
     SlotStopped {
-        /// First stream of the slot.
-        first_stream: u8,
-        /// Last stream of the slot.
-        last_stream: u8,
+        /// First requester of the slot.
+        first_requester: u8,
+        /// Last requester of the slot.
+        last_requester: u8,
     },
 }

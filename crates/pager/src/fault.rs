@@ -56,7 +56,7 @@ impl Pager {
             Some(_) => self.statistics.faults_joined += 1,
         }
         self.want(page, waiter, urgency, out);
-        self.fetch_ahead(token.stream, asid, (start, mapping), page, out);
+        self.fetch_ahead(token.requester, asid, (start, mapping), page, out);
     }
 
     /// Somebody wants a page: now, if it is there, or as soon as it is.
@@ -96,7 +96,7 @@ impl Pager {
     /// What the fetch policy wants besides the page that was touched.
     fn fetch_ahead(
         &mut self,
-        stream: u8,
+        requester: u8,
         asid: Asid,
         (start, mapping): (VirtAddr, Mapping),
         page: ObjectPage,
@@ -104,7 +104,7 @@ impl Pager {
     ) {
         let mapped = mapping.object_pages();
         let plan = self.policies.fetch.touched(&Touch {
-            stream,
+            requester,
             page,
             page_size: mapping.page_size,
             mapped: mapped.clone(),
@@ -341,12 +341,12 @@ impl Pager {
         }
     }
 
-    /// Accesses of these streams are gone: nobody may answer them.
-    pub(crate) fn slot_stopped(&mut self, streams: RangeInclusive<u8>) {
+    /// Accesses of these requesters are gone: nobody may answer them.
+    pub(crate) fn slot_stopped(&mut self, requesters: RangeInclusive<u8>) {
         let gone = |waiter: &Waiter| {
             waiter
                 .access()
-                .is_some_and(|access| streams.contains(&access.token.stream))
+                .is_some_and(|access| requesters.contains(&access.token.requester))
         };
         let mut unwanted = Vec::new();
         for (&key, page) in &mut self.pages {

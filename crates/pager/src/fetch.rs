@@ -10,8 +10,8 @@ use units::PageSize;
 /// An access that waits for the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// The stream (the reads or the writes of a port) that it belongs to.
-    pub stream: u8,
+    /// The requester (the reads or the writes of a port) that it belongs to.
+    pub requester: u8,
     /// What it needs.
     pub page: ObjectPage,
     /// Size of the object's pages.
@@ -64,13 +64,13 @@ impl FetchPolicy for OnDemand {
     }
 }
 
-/// Sequences that a stream may follow at once.
+/// Sequences that a requester may follow at once.
 const SEQUENCES: usize = 4;
 /// A window takes at most this part of the card, so that what is fetched ahead does not push itself
 /// out before it is used.
 const SHARE_OF_CARD: u64 = 8;
 
-/// A stream's way through an object.
+/// A requester's way through an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sequence {
     object: ObjectId,
@@ -83,18 +83,18 @@ struct Sequence {
     window: u64,
 }
 
-/// Sequential read-ahead: each stream's next pages are on their way before it touches them.
+/// Sequential read-ahead: each requester's next pages are on their way before it touches them.
 ///
-/// A stream that goes on where it was gets a window ahead, twice as large each time, up to a limit.
-/// The first page of each window is not installed: its first access says that the stream has come
+/// A requester that goes on where it was gets a window ahead, twice as large each time, up to a limit.
+/// The first page of each window is not installed: its first access says that the requester has come
 /// that far, and the next window is asked for while this one is used. An access elsewhere begins a
-/// new sequence; a stream follows a few at once. At the beginning of a mapping a stream is taken to be
-/// sequential.
+/// new sequence; a requester follows a few at once. At the beginning of a mapping a requester is taken
+/// to be sequential.
 #[derive(Clone, Debug)]
 pub struct ReadAhead {
     max_bytes: u64,
-    /// Of each stream, the one used last first.
-    streams: BTreeMap<u8, Vec<Sequence>>,
+    /// Of each requester, the one used last first.
+    requesters: BTreeMap<u8, Vec<Sequence>>,
 }
 
 impl ReadAhead {
@@ -102,7 +102,7 @@ impl ReadAhead {
     pub fn new(max_bytes: u64) -> Self {
         Self {
             max_bytes,
-            streams: BTreeMap::new(),
+            requesters: BTreeMap::new(),
         }
     }
 }
@@ -112,7 +112,7 @@ impl FetchPolicy for ReadAhead {
         let page = touch.page.index;
         let most = self.max_bytes.div_ceil(touch.page_size.bytes());
         let limit = most.min(touch.frames / SHARE_OF_CARD);
-        let sequences = self.streams.entry(touch.stream).or_default();
+        let sequences = self.requesters.entry(touch.requester).or_default();
         let follows = |sequence: &Sequence| {
             sequence.object == touch.page.object && (sequence.first..=sequence.next).contains(&page)
         };
@@ -162,9 +162,9 @@ mod tests {
 
     const PAGE: PageSize = PageSize::MIB_2;
 
-    fn touch(stream: u8, object: u64, index: u64) -> Touch {
+    fn touch(requester: u8, object: u64, index: u64) -> Touch {
         Touch {
-            stream,
+            requester,
             page: ObjectPage {
                 object: ObjectId(object),
                 index,
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_double_as_a_stream_goes_on() {
+    fn windows_double_as_a_requester_goes_on() {
         let mut policy = ReadAhead::new(8 * PAGE.bytes());
         let mut plan = |page| policy.touched(&touch(0, 1, page)).ahead;
         assert_eq!(plan(0), 1..2, "a beginning is taken for a sequence");
@@ -203,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn streams_and_objects_have_sequences_of_their_own() {
+    fn requesters_and_objects_have_sequences_of_their_own() {
         let mut policy = ReadAhead::new(8 * PAGE.bytes());
-        for (stream, object) in [(0, 1), (0, 2), (1, 1)] {
-            assert_eq!(policy.touched(&touch(stream, object, 0)).ahead, 1..2);
+        for (requester, object) in [(0, 1), (0, 2), (1, 1)] {
+            assert_eq!(policy.touched(&touch(requester, object, 0)).ahead, 1..2);
         }
-        for (stream, object) in [(0, 1), (0, 2), (1, 1)] {
-            assert_eq!(policy.touched(&touch(stream, object, 1)).ahead, 2..4);
+        for (requester, object) in [(0, 1), (0, 2), (1, 1)] {
+            assert_eq!(policy.touched(&touch(requester, object, 1)).ahead, 2..4);
         }
     }
 

@@ -45,8 +45,8 @@ name!(
 /// Names one parked access of a kernel. Opaque here; mirrors the card's token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FaultToken {
-    /// Stream: port p of the card reads as 2p and writes as 2p+1.
-    pub stream: u8,
-    /// Place in the stream's park.
+    /// Requester: port p of the card reads as 2p and writes as 2p+1.
+    pub requester: u8,
+    /// Place in the requester's park.
     pub index: u8,
 }

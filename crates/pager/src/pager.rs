@@ -253,9 +253,9 @@ impl Pager {
                 None => {}
             },
             Event::SlotStopped {
-                first_stream,
-                last_stream,
-            } => self.slot_stopped(first_stream..=last_stream),
+                first_requester,
+                last_requester,
+            } => self.slot_stopped(first_requester..=last_requester),
         }
         self.pump(out);
     }

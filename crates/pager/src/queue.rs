@@ -7,11 +7,11 @@ use std::hash::{Hash, Hasher};
 /// How urgent a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Urgency {
-    /// A stream stands still for it, or it frees what such a page needs.
+    /// A requester stands still for it, or it frees what such a page needs.
     Head,
-    /// Accesses behind the head of a stream wait for it.
+    /// Accesses behind the head of a requester wait for it.
     Ahead,
-    /// Nobody waits for it yet, but a stream will soon: it may push out other pages.
+    /// Nobody waits for it yet, but a requester will soon: it may push out other pages.
     Soon,
     /// Somebody thinks that it may be wanted: it takes a free frame or none.
     Hint,

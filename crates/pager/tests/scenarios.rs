@@ -170,7 +170,7 @@ impl Desk {
         self.token += 1;
         self.tell(Event::Fault {
             token: FaultToken {
-                stream: asid,
+                requester: asid,
                 index: self.token,
             },
             asid: space(asid),
@@ -475,7 +475,7 @@ fn faults_on_a_page_join_its_fill_and_spaces_share_the_frame() {
 }
 
 #[test]
-fn the_head_of_a_stream_goes_first() {
+fn the_head_of_a_requester_goes_first() {
     let mut desk = Desk::new(8);
     let file = desk.object(1, 4 * PAGE, FILE);
     desk.map(0, 16, file, 4, true).unwrap();
@@ -628,8 +628,8 @@ fn a_stopped_slot_is_not_answered() {
     desk.map(0, 16, file, 1, false).unwrap();
     let read = desk.fault(0, 16, false);
     desk.tell(Event::SlotStopped {
-        first_stream: 0,
-        last_stream: 1,
+        first_requester: 0,
+        last_requester: 1,
     });
     let load = desk.io(io_of(&read[0]), Ok(PAGE));
     assert_eq!(commands(&load), [("in", false, true)]);
@@ -690,8 +690,8 @@ fn room_made_for_others_counts_for_a_space_at_its_limit() {
     // A page comes in for nobody, and counts against the first space.
     let read = desk.fault(0, 16, false);
     desk.tell(Event::SlotStopped {
-        first_stream: 0,
-        last_stream: 0,
+        first_requester: 0,
+        last_requester: 0,
     });
     let load = desk.io(io_of(&read[0]), Ok(PAGE));
     assert!(desk.fault(1, 17, false).is_empty());
@@ -1043,7 +1043,7 @@ fn a_window_is_fetched_ahead_and_its_first_page_is_not_installed() {
         assert_eq!(names(&load)[..2], ["in", "install"]);
         desk.done(id_of(load.last().unwrap()), false);
     }
-    // The second page is there; a fault at it is a surprise, and says that the stream goes on.
+    // The second page is there; a fault at it is a surprise, and says that the requester goes on.
     let next = desk.fault(0, 17, false);
     assert_eq!(names(&next), ["reply"]);
     let reads: Vec<Action> = next

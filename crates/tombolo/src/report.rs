@@ -139,11 +139,11 @@ impl Report {
     pub fn kernel_bytes(&self) -> (u64, u64) {
         let bytes = |parity: usize| -> u64 {
             self.statistics
-                .streams
+                .requesters
                 .iter()
                 .skip(parity)
                 .step_by(2)
-                .map(|stream| stream.bytes)
+                .map(|requester| requester.bytes)
                 .sum()
         };
         (bytes(0), bytes(1))
@@ -215,8 +215,8 @@ impl fmt::Display for Report {
             paging.pages_written,
             paging.evictions
         )?;
-        let sum = |field: fn(&card::StreamStatistics) -> u64| -> u64 {
-            self.statistics.streams.iter().map(field).sum()
+        let sum = |field: fn(&card::RequesterStatistics) -> u64| -> u64 {
+            self.statistics.requesters.iter().map(field).sum()
         };
         writeln!(
             f,
@@ -244,8 +244,8 @@ impl fmt::Display for Report {
                 100.0 * channel.busy_cycles as f64 / cycles.max(1) as f64
             )?;
         }
-        for (number, stream) in self.statistics.streams.iter().enumerate() {
-            if stream.bursts == 0 {
+        for (number, requester) in self.statistics.requesters.iter().enumerate() {
+            if requester.bursts == 0 {
                 continue;
             }
             writeln!(
@@ -253,10 +253,10 @@ impl fmt::Display for Report {
                 "port {} {}: {} bursts, {} beats; cycles stalled: {} by the shell, {} by the kernel",
                 number / 2,
                 if number % 2 == 0 { "reads" } else { "writes" },
-                stream.bursts,
-                stream.rows,
-                stream.shell_stall_cycles,
-                stream.kernel_stall_cycles
+                requester.bursts,
+                requester.rows,
+                requester.shell_stall_cycles,
+                requester.kernel_stall_cycles
             )?;
         }
         for note in &self.notes {

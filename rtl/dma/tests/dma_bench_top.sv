@@ -46,11 +46,11 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   input  logic        fault_write_i,
   input  logic        fault_ahead_i,
   input  logic [47:0] fault_addr_i,
-  input  logic [7:0]  fault_stream_i,
+  input  logic [7:0]  fault_requester_i,
   input  logic [5:0]  fault_index_i,
   output logic        fault_reply_valid_o,
   input  logic        fault_reply_ready_i,
-  output logic [7:0]  fault_reply_stream_o,
+  output logic [7:0]  fault_reply_requester_o,
   output logic [5:0]  fault_reply_index_o,
   output logic        fault_reply_fail_o,
   output logic [63:0] fault_reply_entry_o,
@@ -190,7 +190,7 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   assign table_cmd_addr_o = table_cmd.addr;
   assign table_cmd_entry_o = table_cmd.entry;
   assign table_cmd_sets_log2_o = table_cmd.sets_log2;
-  assign fault_reply_stream_o = fault_reply.token.stream;
+  assign fault_reply_requester_o = fault_reply.token.requester;
   assign fault_reply_index_o = fault_reply.token.index;
   assign fault_reply_fail_o = fault_reply.fail;
   assign fault_reply_entry_o = fault_reply.entry;
@@ -253,7 +253,7 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
         write: fault_write_i,
         ahead: fault_ahead_i,
         addr: fault_addr_i,
-        token: '{stream: fault_stream_i, index: fault_index_i}
+        token: '{requester: fault_requester_i, index: fault_index_i}
     }),
     .fault_reply_valid_o,
     .fault_reply_ready_i,

@@ -525,14 +525,14 @@ async def table_commands_run_one_at_a_time(dut):
     for status, _, _ in answers:
         opcode = generator.choice([*names, FAULT_REPLY])
         addr, entry = generator.getrandbits(36) << 12, generator.getrandbits(64)
-        stream, index, fail = generator.randrange(8), generator.randrange(64), status % 2
+        requester, index, fail = generator.randrange(8), generator.randrange(64), status % 2
         asid = generator.randrange(4)
         sets_log2 = generator.randrange(10, 16) if opcode == GROW else 0
         if opcode == GROW:
             addr %= CARD
         number = commands.put(opcode, addr, entry, sets_log2,
-                              index | stream << 8 | fail << 16, asid=asid)
-        sent.append((number, opcode, addr, entry, sets_log2, asid, stream, index, fail))
+                              index | requester << 8 | fail << 16, asid=asid)
+        sent.append((number, opcode, addr, entry, sets_log2, asid, requester, index, fail))
 
     async def virtual_memory():
         """Answers after a random time; sees to it that nothing else comes meanwhile."""
@@ -546,7 +546,7 @@ async def table_commands_run_one_at_a_time(dut):
             assert is_reply != bool(dut.table_cmd_valid_o.value)
             if is_reply:
                 seen.append((FAULT_REPLY, int(dut.fault_reply_entry_o.value),
-                             int(dut.fault_reply_stream_o.value),
+                             int(dut.fault_reply_requester_o.value),
                              int(dut.fault_reply_index_o.value),
                              int(dut.fault_reply_fail_o.value)))
             else:
@@ -584,9 +584,9 @@ async def table_commands_run_one_at_a_time(dut):
         expected = (OK, 0, 0) if opcode == FAULT_REPLY else answer
         assert await commands.completion(number) == expected
     await task
-    for (_, opcode, addr, entry, sets_log2, asid, stream, index, fail), got in zip(sent, seen):
+    for (_, opcode, addr, entry, sets_log2, asid, requester, index, fail), got in zip(sent, seen):
         if opcode == FAULT_REPLY:
-            assert got == (FAULT_REPLY, entry, stream, index, fail)
+            assert got == (FAULT_REPLY, entry, requester, index, fail)
         else:
             assert got == (names[opcode], addr, entry, sets_log2, asid)
     assert [words[1] for words in commands.events] == [entry[0] for entry in sent]
@@ -601,7 +601,7 @@ async def faults_and_interrupts_become_events(dut):
     for _ in range(20):
         fault = dict(cause=bench.random.randrange(3), asid=bench.random.randrange(16),
                      write=bench.random.randrange(2), ahead=bench.random.randrange(2),
-                     addr=bench.random.getrandbits(48), stream=bench.random.randrange(256),
+                     addr=bench.random.getrandbits(48), requester=bench.random.randrange(256),
                      index=bench.random.randrange(64))
         for name, value in fault.items():
             getattr(dut, f"fault_{name}_i").value = value
@@ -619,7 +619,7 @@ async def faults_and_interrupts_become_events(dut):
         assert words[0] == (FAULT | fault["cause"] << 8 | fault["write"] << 16 |
                             fault["ahead"] << 17 | fault["asid"] << 24)
         assert words[1] == fault["addr"]
-        assert words[2] == fault["index"] | fault["stream"] << 8
+        assert words[2] == fault["index"] | fault["requester"] << 8
     commands.events.clear()
     for value in [0b11, 0b11, 0b01, 0b00, 0b10, 0b10]:
         dut.interrupt_i.value = value

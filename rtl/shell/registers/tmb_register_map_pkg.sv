@@ -66,14 +66,14 @@ package tmb_register_map_pkg;
   localparam int unsigned PortWriteAddressLo = 32'h18;
   localparam int unsigned PortWriteAddressHi = 32'h1c;
 
-  // Stream counters (wrapping)
-  localparam int unsigned StreamStride = 32'h20;
-  localparam int unsigned StreamLookupHit = 32'h0;
-  localparam int unsigned StreamLookupMiss = 32'h4;
-  localparam int unsigned StreamWalkHit = 32'h8;
-  localparam int unsigned StreamWalkMiss = 32'hc;
-  localparam int unsigned StreamFault = 32'h10;
-  localparam int unsigned StreamRetry = 32'h14;
+  // Requester counters (wrapping)
+  localparam int unsigned RequesterStride = 32'h20;
+  localparam int unsigned RequesterLookupHit = 32'h0;
+  localparam int unsigned RequesterLookupMiss = 32'h4;
+  localparam int unsigned RequesterWalkHit = 32'h8;
+  localparam int unsigned RequesterWalkMiss = 32'hc;
+  localparam int unsigned RequesterFault = 32'h10;
+  localparam int unsigned RequesterRetry = 32'h14;
 
   // Command queue
   localparam int unsigned QueueStride = 32'h20;

@@ -96,7 +96,7 @@ module tmb_shell_registers (
         logic SPACES;
         logic SLOTS;
         logic PORTS;
-        logic STREAMS;
+        logic REQUESTERS;
         logic QUEUES;
         logic MOVERS;
         logic SWITCHES;
@@ -152,7 +152,7 @@ module tmb_shell_registers (
         decoded_reg_strb.PORTS = cpuif_req_masked & (cpuif_addr >= 15'h3000) & (cpuif_addr <= 15'h3000 + 15'hfff);
         is_external |= cpuif_req_masked & (cpuif_addr >= 15'h3000) & (cpuif_addr <= 15'h3000 + 15'hfff);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h3000) & (cpuif_addr <= 15'h3000 + 15'hfff);
-        decoded_reg_strb.STREAMS = cpuif_req_masked & (cpuif_addr >= 15'h4000) & (cpuif_addr <= 15'h4000 + 15'h1fff);
+        decoded_reg_strb.REQUESTERS = cpuif_req_masked & (cpuif_addr >= 15'h4000) & (cpuif_addr <= 15'h4000 + 15'h1fff);
         is_external |= cpuif_req_masked & (cpuif_addr >= 15'h4000) & (cpuif_addr <= 15'h4000 + 15'h1fff);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h4000) & (cpuif_addr <= 15'h4000 + 15'h1fff);
         decoded_reg_strb.QUEUES = cpuif_req_masked & (cpuif_addr >= 15'h6000) & (cpuif_addr <= 15'h6000 + 15'h3ff);
@@ -390,12 +390,12 @@ module tmb_shell_registers (
     assign hwif_out.PORTS.req_is_wr = decoded_req_is_wr;
     assign hwif_out.PORTS.wr_data = decoded_wr_data;
     assign hwif_out.PORTS.wr_biten = decoded_wr_biten;
-    // External region: tmb_shell.STREAMS
-    assign hwif_out.STREAMS.req = decoded_reg_strb.STREAMS;
-    assign hwif_out.STREAMS.addr = decoded_addr[12:0];
-    assign hwif_out.STREAMS.req_is_wr = decoded_req_is_wr;
-    assign hwif_out.STREAMS.wr_data = decoded_wr_data;
-    assign hwif_out.STREAMS.wr_biten = decoded_wr_biten;
+    // External region: tmb_shell.REQUESTERS
+    assign hwif_out.REQUESTERS.req = decoded_reg_strb.REQUESTERS;
+    assign hwif_out.REQUESTERS.addr = decoded_addr[12:0];
+    assign hwif_out.REQUESTERS.req_is_wr = decoded_req_is_wr;
+    assign hwif_out.REQUESTERS.wr_data = decoded_wr_data;
+    assign hwif_out.REQUESTERS.wr_biten = decoded_wr_biten;
     // External region: tmb_shell.QUEUES
     assign hwif_out.QUEUES.req = decoded_reg_strb.QUEUES;
     assign hwif_out.QUEUES.addr = decoded_addr[9:0];
@@ -424,7 +424,7 @@ module tmb_shell_registers (
         wr_ack |= hwif_in.SPACES.wr_ack;
         wr_ack |= hwif_in.SLOTS.wr_ack;
         wr_ack |= hwif_in.PORTS.wr_ack;
-        wr_ack |= hwif_in.STREAMS.wr_ack;
+        wr_ack |= hwif_in.REQUESTERS.wr_ack;
         wr_ack |= hwif_in.QUEUES.wr_ack;
         wr_ack |= hwif_in.MOVERS.wr_ack;
         wr_ack |= hwif_in.SWITCHES.wr_ack;
@@ -444,7 +444,7 @@ module tmb_shell_registers (
         rd_ack |= hwif_in.SPACES.rd_ack;
         rd_ack |= hwif_in.SLOTS.rd_ack;
         rd_ack |= hwif_in.PORTS.rd_ack;
-        rd_ack |= hwif_in.STREAMS.rd_ack;
+        rd_ack |= hwif_in.REQUESTERS.rd_ack;
         rd_ack |= hwif_in.QUEUES.rd_ack;
         rd_ack |= hwif_in.MOVERS.rd_ack;
         rd_ack |= hwif_in.SWITCHES.rd_ack;
@@ -574,7 +574,7 @@ module tmb_shell_registers (
             readback_data_var = hwif_in.PORTS.rd_data;
         end
         if((rd_mux_addr >= 15'h4000) && (rd_mux_addr <= 15'h4000 + 15'h1fff)) begin
-            readback_data_var = hwif_in.STREAMS.rd_data;
+            readback_data_var = hwif_in.REQUESTERS.rd_data;
         end
         if((rd_mux_addr >= 15'h6000) && (rd_mux_addr <= 15'h6000 + 15'h3ff)) begin
             readback_data_var = hwif_in.QUEUES.rd_data;

@@ -248,7 +248,7 @@ package tmb_shell_registers_pkg;
         logic rd_ack;
         logic [31:0] rd_data;
         logic wr_ack;
-    } tmb_shell__STREAMS__in_t;
+    } tmb_shell__REQUESTERS__in_t;
 
     typedef struct {
         logic rd_ack;
@@ -290,7 +290,7 @@ package tmb_shell_registers_pkg;
         tmb_shell__SPACES__in_t SPACES;
         tmb_shell__SLOTS__in_t SLOTS;
         tmb_shell__PORTS__in_t PORTS;
-        tmb_shell__STREAMS__in_t STREAMS;
+        tmb_shell__REQUESTERS__in_t REQUESTERS;
         tmb_shell__QUEUES__in_t QUEUES;
         tmb_shell__MOVERS__in_t MOVERS;
         tmb_shell__SWITCHES__in_t SWITCHES;
@@ -366,7 +366,7 @@ package tmb_shell_registers_pkg;
         logic req_is_wr;
         logic [31:0] wr_data;
         logic [31:0] wr_biten;
-    } tmb_shell__STREAMS__out_t;
+    } tmb_shell__REQUESTERS__out_t;
 
     typedef struct {
         logic req;
@@ -401,7 +401,7 @@ package tmb_shell_registers_pkg;
         tmb_shell__SPACES__out_t SPACES;
         tmb_shell__SLOTS__out_t SLOTS;
         tmb_shell__PORTS__out_t PORTS;
-        tmb_shell__STREAMS__out_t STREAMS;
+        tmb_shell__REQUESTERS__out_t REQUESTERS;
         tmb_shell__QUEUES__out_t QUEUES;
         tmb_shell__MOVERS__out_t MOVERS;
         tmb_shell__SWITCHES__out_t SWITCHES;

@@ -18,7 +18,7 @@ CONTROL, STATUS = 0x20, 0x24
 COMMAND_BASE, COMMAND_SIZE, COMMAND_TAIL, COMMAND_HEAD = 0x6000, 0x6008, 0x600C, 0x6010
 EVENT_BASE, EVENT_SIZE, EVENT_HEAD, EVENT_TAIL = 0x60, 0x68, 0x6C, 0x70
 ROWS_IN, ROWS_OUT, ROWS_ZEROED = 0x80, 0x88, 0x90
-SPACE, SLOT, STREAM = 0x1000, 0x2000, 0x4000
+SPACE, SLOT, REQUESTER = 0x1000, 0x2000, 0x4000
 SPACE_CTRL, SPACE_TABLE_LO, SPACE_TABLE_HI, SPACE_CLASSES, SPACE_MODE = 0x0, 0x4, 0x8, 0xC, 0x10
 SPACE_STRIDE = 0x20
 L1_0, WALK_READS = 0xA0, 0x98
@@ -138,7 +138,7 @@ async def registers(dut):
     # One byte of a register.
     await bench.bar.write(SPACE + SPACE_STRIDE + SPACE_CLASSES + 1, b"\x05")
     assert await bench.register(SPACE + SPACE_STRIDE + SPACE_CLASSES) == 0x502
-    for absent in [SPACE + 4 * SPACE_STRIDE, SPACE + 15 * SPACE_STRIDE + 0xC, SLOT + 16, STREAM + 4 * 32]:
+    for absent in [SPACE + 4 * SPACE_STRIDE, SPACE + 15 * SPACE_STRIDE + 0xC, SLOT + 16, REQUESTER + 4 * 32]:
         await bench.register(absent, 0xFFFFFFFF)
         assert await bench.register(absent) == 0
     for nowhere in [0x8000, 0xFFFFC, WINDOW + WINDOW_STRIDE, 0x200000, 0xFFFF0000]:
@@ -313,10 +313,10 @@ async def kernel_reads_and_writes_pages(dut):
     assert await commands.run(INVALIDATE, base, 0) == (OK, 1, 0)
     assert (await commands.run(INVALIDATE, base + PAGE, 0))[0] == OK
     assert await commands.run(INVALIDATE, base + PAGE, 0) == (ABSENT, 0, 0)
-    assert await bench.register(STREAM + 0x0C) == 0
+    assert await bench.register(REQUESTER + 0x0C) == 0
     read = cocotb.start_soon(bench.ports[0].read(base, 256))
     await commands.until(lambda: any(words[0] & 0xFF == FAULT for words in commands.events))
-    assert await bench.register(STREAM + 0x10) == 1
+    assert await bench.register(REQUESTER + 0x10) == 1
     fault = next(words for words in commands.events if words[0] & 0xFF == FAULT)
     assert fault[1] == base and fault[0] == FAULT
     number = commands.put(FAULT_REPLY, 0, 0, 0, fault[2] | 1 << 16)

@@ -68,7 +68,7 @@ def test_without_look_ahead_the_second_burst_is_reported_in_the_end(two_lanes):
 
 
 @pytest.mark.parametrize("scenario", [
-    "look_ahead", "fault_behind_hits", "stream_isolation", "reply_without_entry", "permission", "table_commands",
+    "look_ahead", "fault_behind_hits", "requester_isolation", "reply_without_entry", "permission", "table_commands",
     "replace_page", "dirty_exact", "reset_with_faults", "stuck_kernel", "memory_errors",
     "disabled_space", "grow", "several_l1s", "round_addresses", "walker_off",
     "size_filter", "marks", "marks_stalled"])
@@ -78,7 +78,7 @@ def test_directed(bench, scenario):
 
 @pytest.mark.parametrize("scenario", ["stream_full", "stream_short", "stream_single"])
 def test_each_port_reads_and_writes_a_row_a_cycle(bench, scenario):
-    """One lane gives one translation a cycle: four streams of single rows share it."""
+    """One lane gives one translation a cycle: four requesters of single rows share it."""
     rates = [float(word) for word in run_cpp(bench, scenario, 1)]
     least = 0.99 if scenario != "stream_single" else 0.245
     assert min(rates) >= least, rates

@@ -690,7 +690,7 @@ class Bench {
     int op = 0, asid = 0;
     uint64_t addr = 0, entry = 0;
     unsigned sets_log2 = 0;
-    unsigned stream = 0, index = 0;
+    unsigned requester = 0, index = 0;
     bool fail = false;
     std::function<void(int status, bool accessed, bool dirty)> then;
   };
@@ -710,7 +710,7 @@ class Bench {
     top.table_cmd_addr_i = command.addr;
     top.table_cmd_entry_i = command.entry;
     top.table_cmd_sets_log2_i = command.sets_log2;
-    top.reply_stream_i = command.stream;
+    top.reply_requester_i = command.requester;
     top.reply_index_i = command.index;
     top.reply_fail_i = command.fail;
     top.reply_entry_i = command.entry;
@@ -741,7 +741,7 @@ class Bench {
   // ----------------------------------------------------------------------------------------------
 
   struct Fault {
-    unsigned cause, asid, write, ahead, stream, index;
+    unsigned cause, asid, write, ahead, requester, index;
     uint64_t addr;
   };
   std::deque<Fault> faults;
@@ -752,11 +752,11 @@ class Bench {
     if (!top.fault_valid_o || !top.fault_ready_i) return;
     ++faults_seen;
     const Fault fault{top.fault_cause_o, top.fault_asid_o,   top.fault_write_o, top.fault_ahead_o,
-                      top.fault_stream_o, top.fault_index_o, top.fault_addr_o};
-    const int port = static_cast<int>(fault.stream / 2);
-    if (port >= kPorts) fail("fault of stream %u", fault.stream);
+                      top.fault_requester_o, top.fault_index_o, top.fault_addr_o};
+    const int port = static_cast<int>(fault.requester / 2);
+    if (port >= kPorts) fail("fault of requester %u", fault.requester);
     if (static_cast<int>(fault.asid) != asid_of[port]) fail("fault of the wrong space");
-    if (fault.write != fault.stream % 2) fail("fault of the wrong direction");
+    if (fault.write != fault.requester % 2) fail("fault of the wrong direction");
     if (!drop_faults[port]) faults.push_back(fault);
   }
 
@@ -939,7 +939,7 @@ class Bench {
   void reply(const Fault& fault, bool refuse, const Page* page) {
     Command command;
     command.is_reply = true;
-    command.stream = fault.stream;
+    command.requester = fault.requester;
     command.index = fault.index;
     command.fail = refuse;
     if (page != nullptr)
@@ -972,7 +972,7 @@ class Bench {
       Page* victim = random_mapped([&](const Page& p) { return p.size_class == page.size_class; });
       invalidate(*victim, finish);
     } else if (page.mapped && (page.writable || !fault.write)) {
-      // Came in meanwhile, for another stream. A reply to a write needs the dirty bit in the table.
+      // Came in meanwhile, for another requester. A reply to a write needs the dirty bit in the table.
       const auto answer = [this, &page, fault] { reply(fault, false, &page); };
       if (fault.write) install(page, page.writable, true, answer);
       else answer();
@@ -1082,7 +1082,7 @@ class Bench {
     drop_faults[p] = true;
     kernel.enabled = false;
     kernel.ar_valid = kernel.aw_valid = kernel.w_valid = false;
-    std::erase_if(faults, [&](const Fault& f) { return static_cast<int>(f.stream / 2) == p; });
+    std::erase_if(faults, [&](const Fault& f) { return static_cast<int>(f.requester / 2) == p; });
     std::vector<Burst> lost(kernel.writes.begin(), kernel.writes.end());
     lost.insert(lost.end(), kernel.aw_queue.begin(), kernel.aw_queue.end());
     std::vector<Burst> lost_reads(kernel.reads.begin(), kernel.reads.end());
@@ -1401,8 +1401,8 @@ void fault_behind_hits(uint64_t seed) {
   std::printf("ok\n");
 }
 
-// Two streams that fault do not disturb a third; reads and writes of a port park separately.
-void stream_isolation(uint64_t seed) {
+// Two requesters that fault do not disturb a third; reads and writes of a port park separately.
+void requester_isolation(uint64_t seed) {
   Quiet b(seed);
   Page& mapped = b.pages[0];
   b.install(mapped, true, true, nullptr);
@@ -1449,9 +1449,9 @@ void reply_without_entry(uint64_t seed) {
   b.reply(stray, false, &page);
   stray.index = 63;
   b.reply(stray, false, &page);
-  stray.stream = 200;
+  stray.requester = 200;
   b.reply(stray, true, nullptr);
-  stray.stream = 1;
+  stray.requester = 1;
   stray.index = 0;
   b.reply(stray, false, &page);
   b.done();
@@ -1607,7 +1607,7 @@ void reset_with_faults(uint64_t seed) {
   for (int i = 0; i < 12; ++i) b.read(0, Quiet::at(Quiet::kBase + 4096 * i, 2));
   for (int i = 12; i < 24; ++i) b.write(0, Quiet::at(Quiet::kBase + 4096 * i, 2));
   b.steps(1500);
-  expect(b.faults.size() == 18, "faults of both streams");
+  expect(b.faults.size() == 18, "faults of both requesters");
   expect(!b.top.port_idle_o[0], "not idle");
   const auto old = b.faults;
   b.reset_port(0);
@@ -2101,7 +2101,7 @@ int main(int argc, char** argv) {
       {"walker_off", [&] { walker_off(seed); }},
       {"look_ahead", [&] { look_ahead(seed); }},
       {"fault_behind_hits", [&] { fault_behind_hits(seed); }},
-      {"stream_isolation", [&] { stream_isolation(seed); }},
+      {"requester_isolation", [&] { requester_isolation(seed); }},
       {"reply_without_entry", [&] { reply_without_entry(seed); }},
       {"permission", [&] { permission(seed); }},
       {"table_commands", [&] { table_commands(seed); }},

@@ -23,7 +23,7 @@ module virtual_memory_bench_top
   localparam int unsigned NumSpaces = 4,
   localparam int unsigned NumReaders = NumPorts + 2,
   localparam int unsigned NumWriters = NumPorts + 1,
-  localparam int unsigned NumStreams = 2 * NumPorts
+  localparam int unsigned NumRequesters = 2 * NumPorts
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -94,11 +94,11 @@ module virtual_memory_bench_top
   output logic         fault_write_o,
   output logic         fault_ahead_o,
   output logic [47:0]  fault_addr_o,
-  output logic [7:0]   fault_stream_o,
+  output logic [7:0]   fault_requester_o,
   output logic [5:0]   fault_index_o,
   input  logic         reply_valid_i,
   output logic         reply_ready_o,
-  input  logic [7:0]   reply_stream_i,
+  input  logic [7:0]   reply_requester_i,
   input  logic [5:0]   reply_index_i,
   input  logic         reply_fail_i,
   input  logic [63:0]  reply_entry_i,
@@ -129,8 +129,8 @@ module virtual_memory_bench_top
   output logic         write_rsp_ready_o [NumWriters],
   input  logic [15:0]  write_rsp_tag_i [NumWriters],
   input  logic         write_rsp_error_i [NumWriters],
-  // events by stream: hit, miss, walk hit, walk miss, fault, retry
-  output logic [5:0]   events_o [NumStreams]
+  // events by requester: hit, miss, walk hit, walk miss, fault, retry
+  output logic [5:0]   events_o [NumRequesters]
 );
 
   function automatic l1_cfgs_t l1_cfgs();
@@ -177,7 +177,7 @@ module virtual_memory_bench_top
   mem_req_t write_req [NumWriters];
   mem_write_data_t write_data [NumWriters];
   mem_write_rsp_t write_rsp [NumWriters];
-  port_events_t events [NumStreams];
+  port_events_t events [NumRequesters];
   table_cmd_t table_cmd;
   table_rsp_t table_rsp;
   fault_t fault;
@@ -239,7 +239,7 @@ module virtual_memory_bench_top
     assign write_rsp[w] = '{tag: write_rsp_tag_i[w], error: write_rsp_error_i[w]};
   end
 
-  for (genvar s = 0; s < NumStreams; s++) begin : gen_stream
+  for (genvar s = 0; s < NumRequesters; s++) begin : gen_requester
     assign events_o[s] = events[s];
   end
 
@@ -259,9 +259,9 @@ module virtual_memory_bench_top
   assign fault_write_o = fault.write;
   assign fault_ahead_o = fault.ahead;
   assign fault_addr_o = fault.addr;
-  assign fault_stream_o = fault.token.stream;
+  assign fault_requester_o = fault.token.requester;
   assign fault_index_o = fault.token.index;
-  assign reply = '{token: '{stream: reply_stream_i, index: reply_index_i}, fail: reply_fail_i,
+  assign reply = '{token: '{requester: reply_requester_i, index: reply_index_i}, fail: reply_fail_i,
                    entry: page_entry_t'(reply_entry_i)};
 
   tmb_virtual_memory #(

@@ -9,15 +9,15 @@ use super::table::{permits, Space};
 use crate::command::FaultToken;
 use crate::event::{Event, Fault, FaultCause};
 use crate::guard::{Channel, Rule, Violation};
-use crate::{ChannelStatistics, StreamStatistics};
+use crate::{ChannelStatistics, RequesterStatistics};
 use std::collections::VecDeque;
 use units::{Asid, CardAddr, PageEntry, Stripe, VirtAddr};
 
 const BLOCK: u64 = 4096;
 
-/// Bursts that a stream holds.
+/// Bursts that a requester holds.
 pub(super) const PARK_DEPTH: usize = 64;
-/// Faults that a stream reports beyond its oldest.
+/// Faults that a requester reports beyond its oldest.
 pub(super) const LOOK_AHEAD: usize = 8;
 
 /// Where a parked burst stands.
@@ -42,13 +42,13 @@ struct Parked {
 
 /// One port in one direction: bursts in order, the first of them blocked.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stream {
+pub(super) struct Requester {
     parked: VecDeque<Parked>,
     next_index: u8,
-    pub(super) statistics: StreamStatistics,
+    pub(super) statistics: RequesterStatistics,
 }
 
-impl Stream {
+impl Requester {
     /// Forgets what is parked, as the reset of the slot does.
     pub(super) fn reset(&mut self) {
         self.parked.clear();
@@ -92,13 +92,13 @@ pub(super) struct PortMemory<'a> {
     pub(super) events: &'a mut Vec<Event>,
     pub(super) channels: &'a mut [ChannelStatistics],
     pub(super) schedule: &'a mut Schedule,
-    pub(super) streams: &'a mut [Stream],
+    pub(super) requesters: &'a mut [Requester],
     /// Of the slot: of each stream pair the one into the kernel, then the one out of it.
     pub(super) movers: &'a mut [Mover],
     /// Number of the slot's first mover on the card.
     pub(super) first_mover: u8,
-    /// Number of the slot's first stream on the card.
-    pub(super) first_stream: u8,
+    /// Number of the slot's first requester on the card.
+    pub(super) first_requester: u8,
     pub(super) asid: Asid,
     pub(super) space: Option<Space>,
     /// Of that space, if its walker is off.
@@ -146,16 +146,16 @@ impl VirtualMemory for PortMemory<'_> {
 
     fn announce(&mut self, port: usize, write: bool, addresses: &[u64]) {
         let number = 2 * port + usize::from(write);
-        let Some(stream) = self.streams.get_mut(number) else {
+        let Some(requester) = self.requesters.get_mut(number) else {
             return self.broke(format!("it has no port {port}"));
         };
-        if stream.parked.is_empty() {
+        if requester.parked.is_empty() {
             return;
         }
-        let known = stream.parked.len() - 1;
-        let room = PARK_DEPTH - stream.parked.len();
+        let known = requester.parked.len() - 1;
+        let room = PARK_DEPTH - requester.parked.len();
         for &address in addresses.iter().skip(known).take(room) {
-            stream.park(VirtAddr::truncated(address));
+            requester.park(VirtAddr::truncated(address));
         }
         if !self.schedule.whim() {
             self.look_ahead(number);
@@ -200,7 +200,7 @@ impl PortMemory<'_> {
     ) -> Result<CardAddr, Access> {
         let direction = if write { "writes" } else { "reads" };
         let number = 2 * port + usize::from(write);
-        if number >= self.streams.len() {
+        if number >= self.requesters.len() {
             self.broke(format!("it has no port {port}"));
             return Err(Access::Failed);
         }
@@ -217,14 +217,14 @@ impl PortMemory<'_> {
             return Err(self.violates(port, write, Rule::Block, address, bytes));
         }
         let address = start;
-        if self.streams[number].parked.is_empty() {
-            self.streams[number].statistics.bursts += 1;
+        if self.requesters[number].parked.is_empty() {
+            self.requesters[number].statistics.bursts += 1;
             let rows = rows(address.get(), bytes);
-            self.streams[number].statistics.rows += rows;
-            self.streams[number].statistics.bytes += rows * units::ROW_BYTES;
-            self.streams[number].park(address);
+            self.requesters[number].statistics.rows += rows;
+            self.requesters[number].statistics.bytes += rows * units::ROW_BYTES;
+            self.requesters[number].park(address);
         }
-        let first = self.streams[number].parked[0];
+        let first = self.requesters[number].parked[0];
         if first.address != address {
             self.broke(format!(
                 "port {port} {direction} at {address} while its burst at {} waits",
@@ -241,7 +241,7 @@ impl PortMemory<'_> {
                 Err(cause) => return Err(self.fault(number, 0, cause)),
             },
         };
-        self.streams[number].parked.pop_front();
+        self.requesters[number].parked.pop_front();
         found
             .filter(|&at| {
                 self.memory
@@ -250,7 +250,7 @@ impl PortMemory<'_> {
             .ok_or(Access::Failed)
     }
 
-    /// Translates the first burst of a stream, or reports its fault.
+    /// Translates the first burst of a requester, or reports its fault.
     fn translate(
         &mut self,
         number: usize,
@@ -258,7 +258,7 @@ impl PortMemory<'_> {
         write: bool,
     ) -> Result<Option<CardAddr>, Access> {
         let found = self.look_up(address, write, true);
-        let statistics = &mut self.streams[number].statistics;
+        let statistics = &mut self.requesters[number].statistics;
         match found {
             Ok(_) => statistics.walk_hits += 1,
             Err(_) => statistics.walk_misses += 1,
@@ -283,15 +283,15 @@ impl PortMemory<'_> {
         Ok(place(&entry, address))
     }
 
-    /// Reports the fault of the burst at `position` of a stream.
+    /// Reports the fault of the burst at `position` of a requester.
     fn fault(&mut self, number: usize, position: usize, cause: FaultCause) -> Access {
-        let stream = &mut self.streams[number];
-        let burst = &mut stream.parked[position];
+        let requester = &mut self.requesters[number];
+        let burst = &mut requester.parked[position];
         burst.parking = Parking::Waiting;
-        stream.statistics.faults += 1;
+        requester.statistics.faults += 1;
         self.events.push(Event::Fault(Fault {
             token: FaultToken {
-                stream: self.first_stream + number as u8,
+                requester: self.first_requester + number as u8,
                 index: burst.index,
             },
             asid: self.asid,
@@ -306,25 +306,25 @@ impl PortMemory<'_> {
     /// Reports faults behind the oldest one.
     fn look_ahead(&mut self, number: usize) {
         let waiting = |burst: &Parked| matches!(burst.parking, Parking::Waiting);
-        if !self.streams[number].parked.front().is_some_and(waiting) {
+        if !self.requesters[number].parked.front().is_some_and(waiting) {
             return;
         }
-        let mut reported = self.streams[number]
+        let mut reported = self.requesters[number]
             .parked
             .iter()
             .skip(1)
             .filter(|b| waiting(b))
             .count();
-        for position in 1..self.streams[number].parked.len() {
+        for position in 1..self.requesters[number].parked.len() {
             if reported == LOOK_AHEAD {
                 break;
             }
-            let burst = self.streams[number].parked[position];
+            let burst = self.requesters[number].parked[position];
             if !matches!(burst.parking, Parking::Open) {
                 continue;
             }
             if let Err(cause) = self.look_up(burst.address, number % 2 == 1, false) {
-                self.streams[number].statistics.walk_misses += 1;
+                self.requesters[number].statistics.walk_misses += 1;
                 self.fault(number, position, cause);
                 reported += 1;
             }

@@ -118,7 +118,7 @@ impl FunctionalCard {
     /// A card of that shape, its memory zero.
     pub fn new(config: FunctionalConfig) -> Self {
         let ports = usize::from(config.ports_per_slot);
-        let streams = 2 * ports * usize::from(config.slots);
+        let requesters = 2 * ports * usize::from(config.slots);
         let channels = usize::from(config.channels);
         let pairs = usize::from(config.streams_per_slot).min(ports);
         Self {
@@ -162,7 +162,7 @@ impl FunctionalCard {
             now: Picoseconds::ZERO,
             bell: None,
             statistics: Statistics {
-                streams: vec![Default::default(); streams],
+                requesters: vec![Default::default(); requesters],
                 channels: vec![ChannelStatistics::default(); channels],
                 ..Statistics::default()
             },
@@ -278,8 +278,8 @@ impl FunctionalCard {
         if let Operation::Invalidate { .. } | Operation::Protect { .. } = operation {
             for slot in &mut self.slots {
                 let mut again = false;
-                for stream in &mut slot.streams {
-                    again |= stream.translate_again();
+                for requester in &mut slot.requesters {
+                    again |= requester.translate_again();
                 }
                 if again {
                     slot.unblock();
@@ -304,16 +304,16 @@ impl FunctionalCard {
 
     /// A reply to a burst that the reset of its slot made the shell forget is no error.
     fn reply(&mut self, token: FaultToken, entry: Option<units::PageEntry>) -> CommandStatus {
-        let streams_per_slot = 2 * usize::from(self.description.ports_per_slot);
-        let stream = usize::from(token.stream);
-        let Some(slot) = self.slots.get_mut(stream / streams_per_slot.max(1)) else {
+        let requesters_per_slot = 2 * usize::from(self.description.ports_per_slot);
+        let requester = usize::from(token.requester);
+        let Some(slot) = self.slots.get_mut(requester / requesters_per_slot.max(1)) else {
             return CommandStatus::Refused;
         };
         if usize::from(token.index) >= access::PARK_DEPTH {
             return CommandStatus::Refused;
         }
         let l1 = self.l1s.get_mut(usize::from(slot.asid.get()));
-        match slot.streams[stream % streams_per_slot].reply(token.index, entry) {
+        match slot.requesters[requester % requesters_per_slot].reply(token.index, entry) {
             None => tracing::debug!(?token, "reply to a burst that does not wait"),
             Some(address) => {
                 slot.unblock();
@@ -332,7 +332,7 @@ impl FunctionalCard {
             return;
         };
         let id = SlotId(number as u8);
-        let first_stream = number * slot.streams.len();
+        let first_requester = number * slot.requesters.len();
         let first_mover = number * slot.movers.len();
         loaded.registers.begin();
         let mut ports = PortMemory {
@@ -340,10 +340,10 @@ impl FunctionalCard {
             events: &mut self.events,
             channels: &mut self.statistics.channels,
             schedule: &mut self.schedule,
-            streams: &mut slot.streams,
+            requesters: &mut slot.requesters,
             movers: &mut slot.movers,
             first_mover: first_mover as u8,
-            first_stream: first_stream as u8,
+            first_requester: first_requester as u8,
             asid: slot.asid,
             space: self
                 .spaces
@@ -386,19 +386,19 @@ impl FunctionalCard {
     fn step_mover(&mut self, number: usize, index: usize) {
         let slot = &mut self.slots[number];
         let pairs = slot.movers.len() / 2;
-        let port = slot.streams.len() / 2 - pairs + index / 2;
+        let port = slot.requesters.len() / 2 - pairs + index / 2;
         let mover_number = (number * slot.movers.len() + index) as u8;
-        let first_stream = (number * slot.streams.len()) as u8;
+        let first_requester = (number * slot.requesters.len()) as u8;
         let space = usize::from(slot.asid.get());
         let mut memory = PortMemory {
             memory: &mut self.memory,
             events: &mut self.events,
             channels: &mut self.statistics.channels,
             schedule: &mut self.schedule,
-            streams: &mut slot.streams,
+            requesters: &mut slot.requesters,
             movers: &mut [],
             first_mover: 0,
-            first_stream,
+            first_requester,
             asid: slot.asid,
             space: self.spaces.get(space).copied().flatten(),
             l1: self.l1s.get(space),
@@ -569,7 +569,7 @@ impl Card for FunctionalCard {
         let mut status = SlotStatus {
             closed: slot.violation.is_some() && slot.run,
             unanswered: None,
-            ports: vec![PortStatus::default(); slot.streams.len() / 2],
+            ports: vec![PortStatus::default(); slot.requesters.len() / 2],
         };
         if let Some((port, violation)) = slot.violation {
             status.ports[port].violation = Some(violation);
@@ -685,8 +685,10 @@ impl Card for FunctionalCard {
     }
 
     fn statistics(&mut self) -> Result<Statistics, CardError> {
-        let streams = self.slots.iter().flat_map(|slot| &slot.streams);
-        self.statistics.streams = streams.map(|stream| stream.statistics.clone()).collect();
+        let requesters = self.slots.iter().flat_map(|slot| &slot.requesters);
+        self.statistics.requesters = requesters
+            .map(|requester| requester.statistics.clone())
+            .collect();
         Ok(self.statistics.clone())
     }
 }

@@ -1,6 +1,6 @@
-//! A slot: its kernel, its control registers, its streams.
+//! A slot: its kernel, its control registers, its requesters.
 
-use super::access::Stream;
+use super::access::Requester;
 use super::control::ControlRegisters;
 use super::kernel::{FunctionalKernel, KernelModel};
 use super::mover::Mover;
@@ -14,7 +14,7 @@ pub(super) struct Slot {
     pub(super) kernel: Option<Loaded>,
     pub(super) asid: Asid,
     pub(super) run: bool,
-    pub(super) streams: Vec<Stream>,
+    pub(super) requesters: Vec<Requester>,
     /// Of each stream pair the one into the kernel, then the one out of it.
     pub(super) movers: Vec<Mover>,
     /// All of the kernel's accesses wait for the host.
@@ -52,7 +52,7 @@ impl Slot {
             kernel: None,
             asid: Asid::default(),
             run: false,
-            streams: vec![Stream::default(); 2 * ports],
+            requesters: vec![Requester::default(); 2 * ports],
             movers: (0..pairs).flat_map(|_| movers.clone()).collect(),
             blocked: false,
             failed: false,
@@ -87,7 +87,7 @@ impl Slot {
     pub(super) fn reset(&mut self) {
         self.blocked = false;
         self.failed = false;
-        self.streams.iter_mut().for_each(Stream::reset);
+        self.requesters.iter_mut().for_each(Requester::reset);
         self.movers.iter_mut().for_each(Mover::reset);
         if let Some(loaded) = &mut self.kernel {
             *loaded = Loaded::new(&loaded.manifest, loaded.model);

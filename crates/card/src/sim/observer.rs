@@ -3,7 +3,7 @@
 use super::build::BuildError;
 use super::bus::Finder;
 use super::model::{Instance, Pin};
-use crate::StreamStatistics;
+use crate::RequesterStatistics;
 
 /// One port of a slot, both directions.
 pub(crate) struct PortObserver {
@@ -22,8 +22,8 @@ pub(crate) struct PortObserver {
     /// Rows of accepted bursts that have not crossed. Data of a write may come before its address.
     reads_open: u64,
     writes_open: i64,
-    read: StreamStatistics,
-    write: StreamStatistics,
+    read: RequesterStatistics,
+    write: RequesterStatistics,
 }
 
 impl PortObserver {
@@ -48,8 +48,8 @@ impl PortObserver {
             wready: find.pin("wready_o")?,
             reads_open: 0,
             writes_open: 0,
-            read: StreamStatistics::default(),
-            write: StreamStatistics::default(),
+            read: RequesterStatistics::default(),
+            write: RequesterStatistics::default(),
         })
     }
 
@@ -121,7 +121,7 @@ impl PortObserver {
     }
 
     /// (reads, writes) so far.
-    pub(crate) fn statistics(&self) -> (&StreamStatistics, &StreamStatistics) {
+    pub(crate) fn statistics(&self) -> (&RequesterStatistics, &RequesterStatistics) {
         (&self.read, &self.write)
     }
 }
@@ -141,7 +141,7 @@ struct StreamPins {
     /// The kernel is the manager.
     from_kernel: bool,
     open: bool,
-    counts: StreamStatistics,
+    counts: RequesterStatistics,
 }
 
 impl StreamPins {
@@ -162,7 +162,7 @@ impl StreamPins {
             ready: find.pin(&format!("tready_{subordinate}"))?,
             from_kernel,
             open: false,
-            counts: StreamStatistics::default(),
+            counts: RequesterStatistics::default(),
         })
     }
 
@@ -210,7 +210,7 @@ impl StreamObserver {
     }
 
     /// (into the kernel, out of it) so far.
-    pub(crate) fn statistics(&self) -> (&StreamStatistics, &StreamStatistics) {
+    pub(crate) fn statistics(&self) -> (&RequesterStatistics, &RequesterStatistics) {
         (&self.into.counts, &self.out.counts)
     }
 }

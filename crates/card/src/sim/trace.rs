@@ -260,7 +260,7 @@ impl HostTrace {
         };
         let mut values = vec![
             ("address", Value::Address(fault.address.get())),
-            ("stream", u64::from(token.stream).into()),
+            ("requester", u64::from(token.requester).into()),
             ("cause", format!("{:?}", fault.cause).as_str().into()),
         ];
         if !granted {
@@ -356,7 +356,7 @@ fn describe(operation: &Operation) -> (&'static str, &'static str, Values) {
             vec![("space", u64::from(asid.get()).into())],
         ),
         Operation::FaultReply { token, .. } => {
-            let values = vec![("stream", u64::from(token.stream).into())];
+            let values = vec![("requester", u64::from(token.requester).into())];
             ("fault replies", "reply", values)
         }
     }

@@ -106,8 +106,8 @@ fn hostile_table_commands_are_refused() {
         size: PageSize::from_class(2).unwrap(),
     };
     assert_eq!(status(other_size), CommandStatus::Absent);
-    for (stream, index) in [(8, 0), (255, 0), (0, 64)] {
-        let token = FaultToken { stream, index };
+    for (requester, index) in [(8, 0), (255, 0), (0, 64)] {
+        let token = FaultToken { requester, index };
         let reply = Operation::FaultReply { token, entry: None };
         assert_eq!(status(reply), CommandStatus::Refused, "{token:?}");
     }

@@ -41,7 +41,7 @@ fn a_fault_names_the_access_and_its_followers() {
             (fault.asid, fault.write, fault.ahead),
             (asid(), false, i > 0)
         );
-        assert_eq!((fault.token.stream, fault.token.index), (0, i as u8));
+        assert_eq!((fault.token.requester, fault.token.index), (0, i as u8));
         assert_eq!(fault.cause, FaultCause::Absent);
     }
     assert!(bench.card.is_quiescent());
@@ -117,7 +117,7 @@ fn a_reply_translates_without_the_table() {
     bench.reply(fault.token, Some(entry(100, SIZE)));
     let write = faults(&mut bench)[0];
     assert!(write.write);
-    assert_eq!(write.token.stream, 3, "port 1 writes");
+    assert_eq!(write.token.requester, 3, "port 1 writes");
     // The entry is in the table, but the access does not look at it, so it leaves no mark there.
     assert_eq!(bench.install(OUTPUT, entry(101, SIZE)), CommandStatus::Ok);
     bench.reply(write.token, Some(entry(101, SIZE)));

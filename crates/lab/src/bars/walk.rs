@@ -311,7 +311,7 @@ pub fn reads_per_walk() -> Result<Vec<Row>, Failure> {
     let reads = bench.walk_reads()? - before;
     let statistics = bench.driver.card.statistics()?;
     let walks: u64 = statistics
-        .streams
+        .requesters
         .iter()
         .map(|s| s.walk_hits + s.walk_misses)
         .sum();

@@ -84,7 +84,7 @@ pub(super) struct Leaving {
 
 /// One read or write side of a port.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct Requester {
     pub(super) asid: Asid,
     parked: VecDeque<Parked>,
     next_index: u8,
@@ -118,7 +118,7 @@ pub(super) struct Card {
     draining: Option<Draining>,
     tables: BTreeMap<Asid, Table>,
     stripes: BTreeMap<Asid, Stripe>,
-    pub(super) streams: Vec<Stream>,
+    pub(super) requesters: Vec<Requester>,
     leaving: Vec<Leaving>,
     next_ticket: u64,
     pub(super) events: VecDeque<Event>,
@@ -130,13 +130,13 @@ pub(super) struct Card {
     pub(super) touched: std::collections::BTreeSet<ObjectPage>,
 }
 
-const STREAM_DEPTH: usize = 4;
+const REQUESTER_DEPTH: usize = 4;
 
 impl Card {
     pub(super) fn new(
         channels: &[ChannelMemory],
         sizes: &[PageSize],
-        streams: Vec<Asid>,
+        requesters: Vec<Asid>,
         queues: usize,
     ) -> Self {
         let rows = |channel: &ChannelMemory| vec![POISON; (channel.bytes / ROW) as usize];
@@ -151,9 +151,9 @@ impl Card {
             draining: None,
             tables: BTreeMap::new(),
             stripes: BTreeMap::new(),
-            streams: streams
+            requesters: requesters
                 .into_iter()
-                .map(|asid| Stream {
+                .map(|asid| Requester {
                     asid,
                     parked: VecDeque::new(),
                     next_index: 0,
@@ -205,7 +205,7 @@ impl Card {
             Operation::FaultReply {
                 token,
                 entry: Some(entry),
-            } => place_frame(entry, self.streams[usize::from(token.stream)].asid),
+            } => place_frame(entry, self.requesters[usize::from(token.requester)].asid),
             _ => {}
         }
         operation
@@ -301,7 +301,10 @@ impl Card {
         self.ring_is_empty()
             && self.events.is_empty()
             && self.leaving.is_empty()
-            && self.streams.iter().all(|stream| stream.parked.is_empty())
+            && self
+                .requesters
+                .iter()
+                .all(|requester| requester.parked.is_empty())
     }
 
     fn complete(&mut self, command: &Queued, status: OperationStatus, bits: (bool, bool)) {
@@ -387,7 +390,10 @@ impl Card {
         if let Some(leaving) = self.leaving.iter().find(|l| overlaps(l.card, ROW)) {
             return Err(format!("{command:?} overwrites a frame under {leaving:?}"));
         }
-        let parked = self.streams.iter().flat_map(|stream| &stream.parked);
+        let parked = self
+            .requesters
+            .iter()
+            .flat_map(|requester| &requester.parked);
         for parked in parked {
             if matches!(parked.phase, Phase::Ready(at, _) if overlaps(at, ROW)) {
                 return Err(format!("{command:?} overwrites a frame under {parked:?}"));
@@ -611,9 +617,9 @@ impl Card {
             }
         }
         for parked in self
-            .streams
+            .requesters
             .iter_mut()
-            .flat_map(|stream| &mut stream.parked)
+            .flat_map(|requester| &mut requester.parked)
         {
             if matches!(parked.phase, Phase::Ready(..)) {
                 parked.phase = Phase::Parked;
@@ -635,14 +641,14 @@ impl Card {
         entry: Option<PageEntry>,
     ) -> Verdict<()> {
         self.complete(command, OperationStatus::Ok, (false, false));
-        let stream = &mut self.streams[usize::from(token.stream)];
-        let place = stream
+        let requester = &mut self.requesters[usize::from(token.requester)];
+        let place = requester
             .parked
             .iter()
             .position(|parked| parked.phase == Phase::Faulted(token));
         let Some(place) = place else {
             // The slot was stopped after the reply had been issued.
-            let held = stream.held;
+            let held = requester.held;
             return if held {
                 Ok(())
             } else {
@@ -650,10 +656,10 @@ impl Card {
             };
         };
         let Some(entry) = entry else {
-            stream.parked.remove(place);
+            requester.parked.remove(place);
             return Ok(());
         };
-        let parked = &mut stream.parked[place];
+        let parked = &mut requester.parked[place];
         let shows = command
             .shows
             .ok_or_else(|| format!("nothing is mapped for {command:?}"))?;
@@ -670,12 +676,12 @@ impl Card {
         Ok(())
     }
 
-    /// A kernel issues an access. False if its stream is full or held.
-    pub(super) fn issue(&mut self, stream: usize, access: Access) -> bool {
-        let stream = &mut self.streams[stream];
-        let room = !stream.held && stream.parked.len() < STREAM_DEPTH;
+    /// A kernel issues an access. False if its requester is full or held.
+    pub(super) fn issue(&mut self, requester: usize, access: Access) -> bool {
+        let requester = &mut self.requesters[requester];
+        let room = !requester.held && requester.parked.len() < REQUESTER_DEPTH;
         if room {
-            stream.parked.push_back(Parked {
+            requester.parked.push_back(Parked {
                 access,
                 phase: Phase::Parked,
             });
@@ -685,8 +691,8 @@ impl Card {
 
     /// Looks up a parked access: it becomes ready, or a fault is reported.
     pub(super) fn translate(&mut self, rng: &mut Rng) -> Verdict<bool> {
-        let stream = rng.below(self.streams.len());
-        let parked = &self.streams[stream].parked;
+        let requester = rng.below(self.requesters.len());
+        let parked = &self.requesters[requester].parked;
         if parked.is_empty() {
             return Ok(false);
         }
@@ -708,14 +714,14 @@ impl Card {
                     self.touched.insert(shows);
                 }
                 let card = physical(entry, access.address);
-                self.streams[stream].parked[place].phase = Phase::Ready(card, shows);
+                self.requesters[requester].parked[place].phase = Phase::Ready(card, shows);
                 return Ok(true);
             }
         };
-        let state = &mut self.streams[stream];
+        let state = &mut self.requesters[requester];
         let used = |index: u8| {
             let token = FaultToken {
-                stream: stream as u8,
+                requester: requester as u8,
                 index,
             };
             state
@@ -729,7 +735,7 @@ impl Card {
         }
         state.next_index = (index + 1) % 64;
         let token = FaultToken {
-            stream: stream as u8,
+            requester: requester as u8,
             index: index % 64,
         };
         state.parked[place].phase = Phase::Faulted(token);
@@ -746,17 +752,17 @@ impl Card {
 
     /// The access that a token names.
     pub(super) fn faulted(&self, token: FaultToken) -> Option<Access> {
-        self.streams[usize::from(token.stream)]
+        self.requesters[usize::from(token.requester)]
             .parked
             .iter()
             .find(|parked| parked.phase == Phase::Faulted(token))
             .map(|parked| parked.access)
     }
 
-    /// The oldest access of some stream leaves, if it is ready.
+    /// The oldest access of some requester leaves, if it is ready.
     pub(super) fn leave(&mut self, rng: &mut Rng) -> bool {
-        let stream = rng.below(self.streams.len());
-        let parked = &mut self.streams[stream].parked;
+        let requester = rng.below(self.requesters.len());
+        let parked = &mut self.requesters[requester].parked;
         let Some(Parked {
             access,
             phase: Phase::Ready(card, shows),
@@ -784,31 +790,31 @@ impl Card {
         Some(self.leaving.swap_remove(index))
     }
 
-    /// Puts the slots of a space into reset; returns their streams.
+    /// Puts the slots of a space into reset; returns their requesters.
     pub(super) fn stop(&mut self, asid: Asid) -> Vec<u8> {
         let mut stopped = Vec::new();
-        for (index, stream) in self.streams.iter_mut().enumerate() {
-            if stream.asid == asid {
-                stream.parked.clear();
-                stream.held = true;
+        for (index, requester) in self.requesters.iter_mut().enumerate() {
+            if requester.asid == asid {
+                requester.parked.clear();
+                requester.held = true;
                 stopped.push(index as u8);
             }
         }
         self.events.retain(
-            |event| !matches!(event, Event::Fault { token, .. } if stopped.contains(&token.stream)),
+            |event| !matches!(event, Event::Fault { token, .. } if stopped.contains(&token.requester)),
         );
         stopped
     }
 
     /// Lets stopped slots run again once no old reply can reach them: those were in their space's queue.
-    pub(super) fn release_streams(&mut self) {
+    pub(super) fn release_requesters(&mut self) {
         if !self.table_queue.is_empty() || self.draining.is_some() {
             return;
         }
-        for index in 0..self.streams.len() {
-            let queue = self.queue_of(Some(self.streams[index].asid));
+        for index in 0..self.requesters.len() {
+            let queue = self.queue_of(Some(self.requesters[index].asid));
             if self.rings[queue].is_empty() {
-                self.streams[index].held = false;
+                self.requesters[index].held = false;
             }
         }
     }

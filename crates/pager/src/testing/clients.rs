@@ -12,8 +12,8 @@ use units::{Asid, CardAddr, PageSize, Stripe, TableGeometry, VirtAddr};
 impl World {
     /// A kernel issues an access, mostly a legal one.
     pub(super) fn kernel_issues(&mut self) -> bool {
-        let stream = self.rng.below(self.card.streams.len());
-        let asid = self.card.streams[stream].asid;
+        let requester = self.rng.below(self.card.requesters.len());
+        let asid = self.card.requesters[requester].asid;
         let Some(space) = self.model.spaces.get(&asid) else {
             return false;
         };
@@ -29,8 +29,8 @@ impl World {
                 write = piece.write && (write || !piece.read);
             }
             let mut page = self.rng.below(piece.pages as usize) as u64;
-            // Many streams go on where they were.
-            let last = self.last.get(&stream).map_or(0, |last| last.get());
+            // Many requesters go on where they were.
+            let last = self.last.get(&requester).map_or(0, |last| last.get());
             let bits = piece.page.bits();
             let next = (last >> bits) + 1;
             let start = piece.start >> bits;
@@ -52,8 +52,8 @@ impl World {
             address,
             write,
         };
-        self.last.insert(stream, address);
-        self.card.issue(stream, access)
+        self.last.insert(requester, address);
+        self.card.issue(requester, access)
     }
 
     fn ask(&mut self, wish: Wish, event: impl FnOnce(RequestId) -> Event) -> Verdict<()> {
@@ -112,10 +112,10 @@ impl World {
 
     /// Puts the slots of a space into reset.
     fn stop(&mut self, asid: Asid) -> Verdict<()> {
-        for stream in self.card.stop(asid) {
+        for requester in self.card.stop(asid) {
             self.tell(Event::SlotStopped {
-                first_stream: stream,
-                last_stream: stream,
+                first_requester: requester,
+                last_requester: requester,
             })?;
         }
         Ok(())

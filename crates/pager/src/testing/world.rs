@@ -54,7 +54,7 @@ pub(super) struct World {
     /// Pages of which a piece was written, and the last one was not.
     half_saved: BTreeSet<ObjectPage>,
     answered: Vec<FaultToken>,
-    /// Where each stream was last.
+    /// Where each requester was last.
     pub(super) last: BTreeMap<usize, VirtAddr>,
     pub(super) tally: Tally,
     trace: VecDeque<Happened>,
@@ -138,8 +138,8 @@ impl World {
                 block_bytes: page_size.bytes() << (doublings - 1),
             }),
         };
-        let streams = (0..2 + rng.below(5))
-            .map(|stream| asid(stream % 3))
+        let requesters = (0..2 + rng.below(5))
+            .map(|requester| asid(requester % 3))
             .collect();
         let mut pager =
             Pager::with_policies(config.clone(), policies).map_err(|e| e.to_string())?;
@@ -147,7 +147,7 @@ impl World {
         Ok(Self {
             free_at_first: pager.free_bytes(),
             pager,
-            card: Card::new(&channels, &sizes, streams, queues),
+            card: Card::new(&channels, &sizes, requesters, queues),
             host: Host::new(buffers, config.buffer_bytes),
             model: Model {
                 sizes: BTreeMap::new(),
@@ -230,7 +230,7 @@ impl World {
             },
             _ => self.io_ends()?,
         };
-        self.card.release_streams();
+        self.card.release_requesters();
         Ok(moved)
     }
 
@@ -394,7 +394,7 @@ impl World {
                 let access = self.card.faulted(*token);
                 // A slot that is stopped while the pager is told so of another one gets an answer that
                 // nobody waits for.
-                let held = self.card.streams[usize::from(token.stream)].held;
+                let held = self.card.requesters[usize::from(token.requester)].held;
                 if access.is_none() && !held {
                     return Err(format!("nobody waits: {operation:?}"));
                 }

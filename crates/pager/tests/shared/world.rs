@@ -216,7 +216,7 @@ impl World {
                 Action::AccessFailed { token, reason, .. } => {
                     assert!(self.failures > 0 || self.gone(), "{reason}");
                     self.failed += 1;
-                    self.kernels[usize::from(token.stream / 2)] = Kernel::Idle;
+                    self.kernels[usize::from(token.requester / 2)] = Kernel::Idle;
                 }
                 Action::EnableSpace { .. } | Action::UsePageSizes { .. } => {}
                 Action::DisableSpace { .. } => {}
@@ -294,7 +294,7 @@ impl World {
                         self.kernels[kernel] = Kernel::Faulted(access);
                         self.events.push_back(Event::Fault {
                             token: FaultToken {
-                                stream: 2 * kernel as u8,
+                                requester: 2 * kernel as u8,
                                 index: 0,
                             },
                             asid: Asid::new(asid).unwrap(),
@@ -464,7 +464,7 @@ impl World {
                 }
             }
             Operation::FaultReply { token, entry } => {
-                let state = &mut self.kernels[usize::from(token.stream / 2)];
+                let state = &mut self.kernels[usize::from(token.requester / 2)];
                 match (entry, *state) {
                     (Some(entry), Kernel::Faulted(access)) => {
                         *state = Kernel::Answered(access, entry);

@@ -66,9 +66,9 @@ impl Owner {
             }
         }
         parts.extend(self.stream_waits(slot)?);
-        let (first, last) = self.streams_of_slot(slot);
+        let (first, last) = self.requesters_of_slot(slot);
         let faults = self.faults_waiting.iter();
-        let faults = faults.filter(|token| (first..=last).contains(&token.stream));
+        let faults = faults.filter(|token| (first..=last).contains(&token.requester));
         match faults.count() {
             0 => {}
             1 => parts.push("1 fault is with the host".to_owned()),

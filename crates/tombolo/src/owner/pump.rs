@@ -206,8 +206,8 @@ impl Owner {
             }
         }
         for slot in drained {
-            if let Some(streams) = self.draining.remove(&slot) {
-                self.service.forget(&streams);
+            if let Some(requesters) = self.draining.remove(&slot) {
+                self.service.forget(&requesters);
             }
         }
         Ok(())
@@ -238,9 +238,9 @@ impl Owner {
         &mut self,
         slot: SlotId,
         space: Asid,
-        streams: RangeInclusive<u8>,
+        requesters: RangeInclusive<u8>,
     ) -> Result<(), Error> {
-        self.draining.insert(slot, streams);
+        self.draining.insert(slot, requesters);
         let queue = self.queue_of(Some(space));
         self.outgoing[usize::from(queue.0)].push_back(Command {
             id: barrier(slot),
@@ -256,7 +256,7 @@ impl Owner {
     /// Whether a fault is of a slot that was stopped meanwhile.
     fn is_gone(&self, token: FaultToken) -> bool {
         let mut draining = self.draining.values();
-        draining.any(|streams| streams.contains(&token.stream))
+        draining.any(|requesters| requesters.contains(&token.requester))
     }
 
     /// A queue a space, as far as the card has them; queue 0 for what belongs to no space.

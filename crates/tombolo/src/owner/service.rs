@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
 use units::Asid;
 
-/// Faults of one space in a batch: all that the streams of a port report at once, and more.
+/// Faults of one space in a batch: all that the requesters of a port report at once, and more.
 const FAULTS_OF_A_SPACE: usize = 24;
 
 /// Events that wait for the service thread.
@@ -39,10 +39,10 @@ impl ServiceQueue {
         batch
     }
 
-    /// Drops the faults of streams whose slot is in reset.
-    pub(super) fn forget(&mut self, streams: &RangeInclusive<u8>) {
+    /// Drops the faults of requesters whose slot is in reset.
+    pub(super) fn forget(&mut self, requesters: &RangeInclusive<u8>) {
         for faults in self.faults.values_mut() {
-            faults.retain(|fault| !streams.contains(&fault.token.stream));
+            faults.retain(|fault| !requesters.contains(&fault.token.requester));
         }
         self.faults.retain(|_, faults| !faults.is_empty());
     }
@@ -56,9 +56,12 @@ mod tests {
     use card::SlotId;
     use units::VirtAddr;
 
-    fn fault(asid: u8, stream: u8) -> Event {
+    fn fault(asid: u8, requester: u8) -> Event {
         Event::Fault(Fault {
-            token: FaultToken { index: 0, stream },
+            token: FaultToken {
+                index: 0,
+                requester,
+            },
             asid: Asid::new(asid).unwrap(),
             address: VirtAddr::new(0).unwrap(),
             write: false,

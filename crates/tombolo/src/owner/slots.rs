@@ -210,19 +210,19 @@ impl OwnerRef {
 
     /// Holds the slot in reset and forgets what its accesses wait for. To be called with the slot claimed.
     pub(super) async fn rest(&self, slot: SlotId) -> Result<(), Error> {
-        let Some((first_stream, last_stream)) = self.with(|owner| owner.hold(slot))? else {
+        let Some((first_requester, last_requester)) = self.with(|owner| owner.hold(slot))? else {
             return Ok(());
         };
         let over = |owner: &mut Owner| Ok((!owner.draining.contains_key(&slot)).then_some(()));
         let result = self.card(over).await;
         self.with(|owner| {
             owner.draining.remove(&slot);
-            let streams = first_stream..=last_stream;
-            owner.faults_answered(|token| streams.contains(&token.stream));
+            let requesters = first_requester..=last_requester;
+            owner.faults_answered(|token| requesters.contains(&token.requester));
             result?;
             owner.tell(Event::SlotStopped {
-                first_stream,
-                last_stream,
+                first_requester,
+                last_requester,
             })
         })
     }
@@ -354,8 +354,8 @@ impl Owner {
         }
     }
 
-    /// Puts a slot in reset; gives its streams, which are in `draining` until they are at rest. `None` if
-    /// the slot has no kernel.
+    /// Puts a slot in reset; gives its requesters, which are in `draining` until they are at rest.
+    /// `None` if the slot has no kernel.
     fn hold(&mut self, slot: SlotId) -> Result<Option<(u8, u8)>, Error> {
         let state = self.slot(slot)?;
         state.running = None;
@@ -366,9 +366,9 @@ impl Owner {
         loaded.released = false;
         self.card.control_slot(slot, space, false)?;
         self.streams_reset(slot);
-        let (first_stream, last_stream) = self.streams_of_slot(slot);
-        self.drain(slot, space, first_stream..=last_stream)?;
-        Ok(Some((first_stream, last_stream)))
+        let (first_requester, last_requester) = self.requesters_of_slot(slot);
+        self.drain(slot, space, first_requester..=last_requester)?;
+        Ok(Some((first_requester, last_requester)))
     }
 
     /// Since when the kernel runs; one with registers of its own since it left reset.
@@ -478,10 +478,10 @@ impl Owner {
         Some(&state.loaded.as_ref()?.kernel.manifest)
     }
 
-    /// The first and the last stream of a slot.
-    pub(super) fn streams_of_slot(&self, slot: SlotId) -> (u8, u8) {
-        let streams = self.card.description().ports_per_slot * 2;
-        (slot.0 * streams, slot.0 * streams + (streams - 1))
+    /// The first and the last requester of a slot.
+    pub(super) fn requesters_of_slot(&self, slot: SlotId) -> (u8, u8) {
+        let requesters = self.card.description().ports_per_slot * 2;
+        (slot.0 * requesters, slot.0 * requesters + (requesters - 1))
     }
 
     fn kernel_name(&mut self, slot: SlotId) -> String {
@@ -737,7 +737,7 @@ impl Owner {
         nearest: Option<MappingInfo>,
     ) -> Result<(), Error> {
         let ports = self.card.description().ports_per_slot.max(1);
-        let port = token.stream / 2;
+        let port = token.requester / 2;
         let slot = SlotId(port / ports);
         let nearest = nearest.map_or_else(
             || "; nothing is mapped in its address space".to_owned(),

@@ -90,7 +90,7 @@ pub(super) fn status(status: CommandStatus) -> pager::OperationStatus {
 pub(super) fn fault(fault: Fault) -> pager::Event {
     pager::Event::Fault {
         token: pager::FaultToken {
-            stream: fault.token.stream,
+            requester: fault.token.requester,
             index: fault.token.index,
         },
         asid: fault.asid,
@@ -107,7 +107,7 @@ pub(super) fn fault(fault: Fault) -> pager::Event {
 
 pub(super) fn token(token: pager::FaultToken) -> FaultToken {
     FaultToken {
-        stream: token.stream,
+        requester: token.requester,
         index: token.index,
     }
 }

@@ -1,6 +1,6 @@
 //! `kernels/aes256ctr`, with the cipher of the RustCrypto project as an independent judge.
 
-use super::stream::{Plan, StreamKernel};
+use super::sequential::{Plan, SequentialKernel};
 use crate::functional::kernel::{Arguments, KernelModel};
 use ctr::cipher::{KeyIvInit, StreamCipher};
 
@@ -14,7 +14,7 @@ pub(super) const MODEL: KernelModel = KernelModel {
         ("iv", 16),
     ],
     ports: 2,
-    create: || Box::new(StreamKernel::new(plan)),
+    create: || Box::new(SequentialKernel::new(plan)),
 };
 
 fn plan(arguments: &Arguments<'_>) -> Plan {

@@ -1,6 +1,6 @@
 //! `kernels/conv`.
 
-use super::stream::{Plan, StreamKernel};
+use super::sequential::{Plan, SequentialKernel};
 use crate::functional::kernel::{Arguments, KernelModel};
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ pub(super) const MODEL: KernelModel = KernelModel {
         ("shift", 4),
     ],
     ports: 2,
-    create: || Box::new(StreamKernel::new(plan)),
+    create: || Box::new(SequentialKernel::new(plan)),
 };
 
 const BLOCK: u64 = 64;

@@ -1,13 +1,13 @@
 //! `kernels/copy`.
 
-use super::stream::{Plan, StreamKernel};
+use super::sequential::{Plan, SequentialKernel};
 use crate::functional::kernel::{Arguments, KernelModel};
 
 pub(super) const MODEL: KernelModel = KernelModel {
     name: "copy",
     arguments: &[("input", 8), ("output", 8), ("bytes", 8)],
     ports: 2,
-    create: || Box::new(StreamKernel::new(plan)),
+    create: || Box::new(SequentialKernel::new(plan)),
 };
 
 fn plan(arguments: &Arguments<'_>) -> Plan {

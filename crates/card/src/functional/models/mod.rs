@@ -9,7 +9,7 @@ mod hll;
 mod list_sum;
 mod loopback;
 mod reduce;
-mod stream;
+mod sequential;
 mod vadd;
 
 use super::kernel::{KernelModel, Step};

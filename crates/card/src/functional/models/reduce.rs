@@ -1,7 +1,7 @@
 //! Kernels that read an array through port 0, and write what came of it through port 1 at the end.
 
 use super::go_on;
-use super::stream::Requests;
+use super::sequential::Requests;
 use crate::functional::kernel::{Access, Arguments, FunctionalKernel, Step, VirtualMemory};
 
 const READ_PORT: usize = 0;

@@ -3,7 +3,7 @@
 use super::super::memory_port::MemoryPort;
 use super::SimCard;
 use crate::registers as reg;
-use crate::{CardError, HostStatistics, LinkStatistics, Statistics, StreamStatistics};
+use crate::{CardError, HostStatistics, LinkStatistics, RequesterStatistics, Statistics};
 use std::collections::BTreeMap;
 use timing::host::Host;
 
@@ -47,12 +47,12 @@ impl SimCard {
             storage_busy,
             interrupts: self.interrupts,
         };
-        let streams = self.stream_statistics()?;
+        let requesters = self.requester_statistics()?;
         link.rows_zeroed = self.counter64(reg::ROWS_ZEROED_LO, reg::ROWS_ZEROED_HI)?;
         Ok(Statistics {
             cycles,
             evaluated_cycles,
-            streams,
+            requesters,
             channels,
             link,
             host,
@@ -69,29 +69,29 @@ impl SimCard {
         Ok(u64::from(self.read(high)?) << 32 | low)
     }
 
-    fn stream_statistics(&mut self) -> Result<Vec<StreamStatistics>, CardError> {
-        let mut streams: Vec<StreamStatistics> = Vec::new();
+    fn requester_statistics(&mut self) -> Result<Vec<RequesterStatistics>, CardError> {
+        let mut requesters: Vec<RequesterStatistics> = Vec::new();
         for observer in self.engine.observers() {
             let (reads, writes) = observer.statistics();
-            streams.extend([reads.clone(), writes.clone()]);
+            requesters.extend([reads.clone(), writes.clone()]);
         }
         let pairs = usize::from(self.description.streams_per_slot);
         let ports = usize::from(self.description.ports_per_slot);
         for (pair, observer) in self.engine.stream_observers().iter().enumerate() {
             let port = pair / pairs * ports + ports - pairs + pair % pairs;
             let (into, out) = observer.statistics();
-            streams[2 * port] = into.clone();
-            streams[2 * port + 1] = out.clone();
+            requesters[2 * port] = into.clone();
+            requesters[2 * port + 1] = out.clone();
         }
-        for (index, stream) in streams.iter_mut().enumerate() {
-            let base = reg::STREAM.at(index as u32);
-            stream.l1_hits = self.counter(base + reg::stream::LOOKUP_HIT)?;
-            stream.l1_misses = self.counter(base + reg::stream::LOOKUP_MISS)?;
-            stream.walk_hits = self.counter(base + reg::stream::WALK_HIT)?;
-            stream.walk_misses = self.counter(base + reg::stream::WALK_MISS)?;
-            stream.faults = self.counter(base + reg::stream::FAULT)?;
-            stream.retries = self.counter(base + reg::stream::RETRY)?;
+        for (index, requester) in requesters.iter_mut().enumerate() {
+            let base = reg::REQUESTER.at(index as u32);
+            requester.l1_hits = self.counter(base + reg::requester::LOOKUP_HIT)?;
+            requester.l1_misses = self.counter(base + reg::requester::LOOKUP_MISS)?;
+            requester.walk_hits = self.counter(base + reg::requester::WALK_HIT)?;
+            requester.walk_misses = self.counter(base + reg::requester::WALK_MISS)?;
+            requester.faults = self.counter(base + reg::requester::FAULT)?;
+            requester.retries = self.counter(base + reg::requester::RETRY)?;
         }
-        Ok(streams)
+        Ok(requesters)
     }
 }

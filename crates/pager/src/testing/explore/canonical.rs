@@ -5,7 +5,7 @@
 //! them. What lies in memory that holds nobody's data is replaced by garbage, which is stricter: who
 //! reads it is caught, even where the old content would have happened to be right.
 
-use super::whole::{buffer_of, frame_of, Content, Stream, Whole, World};
+use super::whole::{buffer_of, frame_of, Content, Requester, Whole, World};
 use crate::action::Operation;
 use crate::event::Event;
 use crate::page::State;
@@ -39,7 +39,7 @@ impl Whole {
             buffers,
             disk,
             latest,
-            streams,
+            requesters,
             mapped,
             requests,
             left,
@@ -76,7 +76,7 @@ impl Whole {
         let mut io: Vec<_> = io.iter().map(|io| (io.page, io.write, io.buffer)).collect();
         io.sort_unstable();
         (io, table, frames, buffers, disk, latest).hash(&mut hasher);
-        (streams, mapped, requests, left, failed).hash(&mut hasher);
+        (requesters, mapped, requests, left, failed).hash(&mut hasher);
         hasher.wide()
     }
 
@@ -93,8 +93,8 @@ impl Whole {
                 live.extend(page.frame.map(|frame| u64::from(frame.get())));
             }
         }
-        for stream in &world.streams {
-            if let Stream::Left { frame, .. } = stream {
+        for requester in &world.requesters {
+            if let Requester::Left { frame, .. } = requester {
                 live.insert(*frame);
             }
         }

@@ -75,7 +75,7 @@ pub(super) struct Io {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stream {
+pub(super) enum Requester {
     Idle,
     /// Waits for the host.
     Faulted {
@@ -113,7 +113,7 @@ pub(super) struct World {
     pub(super) buffers: Vec<Content>,
     pub(super) disk: Vec<u8>,
     pub(super) latest: Vec<u8>,
-    pub(super) streams: Vec<Stream>,
+    pub(super) requesters: Vec<Requester>,
     pub(super) mapped: Vec<bool>,
     pub(super) requests: BTreeMap<RequestId, Promise>,
     pub(super) left: Budget,
@@ -232,7 +232,7 @@ impl Whole {
                 buffers: vec![None; small.buffers as usize],
                 disk: vec![0; pages],
                 latest: vec![0; pages],
-                streams: vec![Stream::Idle; usize::from(small.spaces)],
+                requesters: vec![Requester::Idle; usize::from(small.spaces)],
                 mapped: vec![true; usize::from(small.spaces)],
                 requests: BTreeMap::new(),
                 left: Budget {
@@ -300,7 +300,7 @@ impl Whole {
         world.commands.is_empty()
             && world.events.is_empty()
             && world.io.is_empty()
-            && world.streams.iter().all(|s| *s == Stream::Idle)
+            && world.requesters.iter().all(|s| *s == Requester::Idle)
     }
 
     /// Everything that can happen next.
@@ -321,9 +321,9 @@ impl Whole {
             steps.extend((0..world.io.len()).map(|index| Step::Io(index, false)));
         }
         for space in 0..small.spaces {
-            let stream = world.streams[usize::from(space)];
+            let requester = world.requesters[usize::from(space)];
             let mapped = world.mapped[usize::from(space)];
-            if mapped && stream == Stream::Idle && left.accesses > 0 {
+            if mapped && requester == Requester::Idle && left.accesses > 0 {
                 for page in 0..small.pages {
                     steps.push(Step::Access(space, page, false));
                     steps.push(Step::Access(space, page, true));
@@ -338,7 +338,7 @@ impl Whole {
             if mapped && left.hints > 0 {
                 steps.push(Step::Hint(space));
             }
-            if left.stops > 0 && matches!(stream, Stream::Faulted { .. }) {
+            if left.stops > 0 && matches!(requester, Requester::Faulted { .. }) {
                 steps.push(Step::Stop(space));
             }
         }
@@ -356,12 +356,12 @@ impl Whole {
             steps.push(Step::Deliver);
         }
         steps.extend((0..world.io.len()).map(|index| Step::Io(index, true)));
-        for (space, stream) in world.streams.iter().enumerate() {
-            if matches!(stream, Stream::Left { .. }) {
+        for (space, requester) in world.requesters.iter().enumerate() {
+            if matches!(requester, Requester::Left { .. }) {
                 steps.push(Step::Arrive(space as u8));
             }
         }
-        if world.commands.is_empty() && world.streams.contains(&Stream::Held) {
+        if world.commands.is_empty() && world.requesters.contains(&Requester::Held) {
             steps.push(Step::Release);
         }
         steps
@@ -387,8 +387,8 @@ impl Whole {
             _ if earlier.iter().any(|c| !copies(&c.operation)) => false,
             Operation::Invalidate { asid, address, .. }
             | Operation::Protect { asid, address, .. } => {
-                let stream = self.world.streams.get(usize::from(asid.get()));
-                !matches!(stream, Some(Stream::Left { page, .. }) if *page == page_at(address))
+                let requester = self.world.requesters.get(usize::from(asid.get()));
+                !matches!(requester, Some(Requester::Left { page, .. }) if *page == page_at(address))
             }
             _ => true,
         }
@@ -402,17 +402,17 @@ impl Whole {
                     world.left.accesses -= 1;
                 }
                 let entry = world.table.get_mut(&(space, page));
-                let stream = &mut world.streams[usize::from(space)];
+                let requester = &mut world.requesters[usize::from(space)];
                 let entry = entry.filter(|entry| entry.write || !write);
                 if let Some(entry) = entry {
                     entry.dirty |= write;
                     let frame = entry.frame;
-                    *stream = Stream::Left { page, frame, write };
+                    *requester = Requester::Left { page, frame, write };
                     return Ok(());
                 }
-                *stream = Stream::Faulted { page, write };
+                *requester = Requester::Faulted { page, write };
                 let token = FaultToken {
-                    stream: space,
+                    requester: space,
                     index: 0,
                 };
                 world.events.push_back(Event::Fault {
@@ -484,23 +484,23 @@ impl Whole {
             }
             Step::Stop(space) => {
                 world.left.stops -= 1;
-                world.streams[usize::from(space)] = Stream::Held;
+                world.requesters[usize::from(space)] = Requester::Held;
                 world.events.retain(
-                    |event| !matches!(event, Event::Fault { token, .. } if token.stream == space),
+                    |event| !matches!(event, Event::Fault { token, .. } if token.requester == space),
                 );
                 self.note_all("stop", found);
                 self.tell(
                     Event::SlotStopped {
-                        first_stream: space,
-                        last_stream: space,
+                        first_requester: space,
+                        last_requester: space,
                     },
                     found,
                 )
             }
             Step::Release => {
-                for stream in &mut world.streams {
-                    if *stream == Stream::Held {
-                        *stream = Stream::Idle;
+                for requester in &mut world.requesters {
+                    if *requester == Requester::Held {
+                        *requester = Requester::Idle;
                     }
                 }
                 Ok(())
@@ -553,11 +553,11 @@ impl Whole {
     /// An access reaches memory.
     fn arrive(&mut self, space: u8) -> Verdict<()> {
         let world = &mut self.world;
-        let stream = &mut world.streams[usize::from(space)];
-        let Stream::Left { page, frame, write } = *stream else {
+        let requester = &mut world.requesters[usize::from(space)];
+        let Requester::Left { page, frame, write } = *requester else {
             return Ok(());
         };
-        *stream = Stream::Idle;
+        *requester = Requester::Idle;
         let latest = &mut world.latest[page as usize];
         let content = world.frames.entry(frame).or_default();
         let right = match *content {
@@ -626,13 +626,13 @@ impl Whole {
                 return Err(format!("not expected: {command:?}"));
             }
             Operation::FaultReply { token, entry } => {
-                let stream = &mut world.streams[usize::from(token.stream)];
-                match (*stream, entry) {
-                    (Stream::Held, _) => {}
-                    (Stream::Faulted { .. }, None) => *stream = Stream::Idle,
-                    (Stream::Faulted { page, write }, Some(entry)) => {
+                let requester = &mut world.requesters[usize::from(token.requester)];
+                match (*requester, entry) {
+                    (Requester::Held, _) => {}
+                    (Requester::Faulted { .. }, None) => *requester = Requester::Idle,
+                    (Requester::Faulted { page, write }, Some(entry)) => {
                         let frame = u64::from(entry.frame.get());
-                        *stream = Stream::Left { page, frame, write };
+                        *requester = Requester::Left { page, frame, write };
                     }
                     (other, _) => return Err(format!("a reply for {other:?}")),
                 }
@@ -660,9 +660,9 @@ impl Whole {
         let world = &mut self.world;
         let shown = world.table.values().any(|entry| entry.frame == frame);
         let under_way = world
-            .streams
+            .requesters
             .iter()
-            .any(|s| matches!(s, Stream::Left { frame: used, .. } if *used == frame));
+            .any(|s| matches!(s, Requester::Left { frame: used, .. } if *used == frame));
         if shown || under_way {
             return Err(format!("frame {frame} is overwritten while in use"));
         }

@@ -27,18 +27,18 @@ pub(super) struct Plan {
 }
 
 /// A kernel that follows a plan made from its arguments.
-pub(super) struct StreamKernel {
+pub(super) struct SequentialKernel {
     plan: fn(&Arguments<'_>) -> Plan,
     run: Option<Run>,
 }
 
-impl StreamKernel {
+impl SequentialKernel {
     pub(super) fn new(plan: fn(&Arguments<'_>) -> Plan) -> Self {
         Self { plan, run: None }
     }
 }
 
-impl FunctionalKernel for StreamKernel {
+impl FunctionalKernel for SequentialKernel {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
         let begin = || Run::new((self.plan)(arguments));
         go_on(&mut self.run, begin, |run| run.step(memory))

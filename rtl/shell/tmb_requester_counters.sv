@@ -2,41 +2,41 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counters of the streams: what is behind STREAMS of tmb_shell.rdl.
+// Counters of the requesters: what is behind REQUESTERS of tmb_shell.rdl.
 //
-// NumStreams   streams that exist; the others read as zero
+// NumRequesters   requesters that exist; the others read as zero
 //
 // 32-bit, wrapping, read only; one adds 1 for each pulse of its event. An access is acknowledged in
 // the next cycle. State changes only when something is counted.
 
-module tmb_stream_counters import tmb_pkg::*; import tmb_shell_pkg::*;
+module tmb_requester_counters import tmb_pkg::*; import tmb_shell_pkg::*;
   import tmb_register_map_pkg::*; #(
-  parameter int unsigned NumStreams = 4
+  parameter int unsigned NumRequesters = 4
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
   input  array_req_t   req_i,
   output array_rsp_t   rsp_o,
-  input  port_events_t events_i [NumStreams]
+  input  port_events_t events_i [NumRequesters]
 );
 
-  localparam int unsigned StreamWidth = NumStreams > 1 ? $clog2(NumStreams) : 1;
-  localparam int unsigned StrideLog2 = $clog2(StreamStride);
-  localparam int unsigned NumWords = StreamRetry / 4 + 1;
+  localparam int unsigned RequesterWidth = NumRequesters > 1 ? $clog2(NumRequesters) : 1;
+  localparam int unsigned StrideLog2 = $clog2(RequesterStride);
+  localparam int unsigned NumWords = RequesterRetry / 4 + 1;
 
-  logic [31:0] count_q [NumStreams][NumWords];
+  logic [31:0] count_q [NumRequesters][NumWords];
 
-  for (genvar s = 0; s < NumStreams; s++) begin : gen_stream
+  for (genvar s = 0; s < NumRequesters; s++) begin : gen_requester
     logic [NumWords-1:0] pulse;
 
     always_comb begin
       pulse = '0;
-      pulse[StreamLookupHit/4] = events_i[s].lookup_hit;
-      pulse[StreamLookupMiss/4] = events_i[s].lookup_miss;
-      pulse[StreamWalkHit/4] = events_i[s].walk_hit;
-      pulse[StreamWalkMiss/4] = events_i[s].walk_miss;
-      pulse[StreamFault/4] = events_i[s].fault;
-      pulse[StreamRetry/4] = events_i[s].retry;
+      pulse[RequesterLookupHit/4] = events_i[s].lookup_hit;
+      pulse[RequesterLookupMiss/4] = events_i[s].lookup_miss;
+      pulse[RequesterWalkHit/4] = events_i[s].walk_hit;
+      pulse[RequesterWalkMiss/4] = events_i[s].walk_miss;
+      pulse[RequesterFault/4] = events_i[s].fault;
+      pulse[RequesterRetry/4] = events_i[s].retry;
     end
 
     for (genvar w = 0; w < NumWords; w++) begin : gen_word
@@ -53,7 +53,7 @@ module tmb_stream_counters import tmb_pkg::*; import tmb_shell_pkg::*;
 
   assign number = req_i.addr >> StrideLog2;
   assign word = req_i.addr[StrideLog2-1:2];
-  assign exists = 32'(number) < NumStreams && 32'(word) < NumWords;
+  assign exists = 32'(number) < NumRequesters && 32'(word) < NumWords;
 
   array_rsp_t rsp_q;
   always_ff @(posedge clk_i) begin
@@ -62,7 +62,7 @@ module tmb_stream_counters import tmb_pkg::*; import tmb_shell_pkg::*;
     end else begin
       rsp_q.read_ack <= req_i.valid && !req_i.write;
       rsp_q.write_ack <= req_i.valid && req_i.write;
-      if (req_i.valid) rsp_q.data <= exists ? count_q[StreamWidth'(number)][word] : '0;
+      if (req_i.valid) rsp_q.data <= exists ? count_q[RequesterWidth'(number)][word] : '0;
     end
   end
 
