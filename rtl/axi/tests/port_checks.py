@@ -102,7 +102,7 @@ async def start(dut, seed):
     return master, memory, rng
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def every_size_at_any_start(dut):
     """Writes and reads of each size, any offset and length, with guard bytes around them."""
     master, memory, rng = await start(dut, 1)
@@ -120,7 +120,7 @@ async def every_size_at_any_start(dut):
             assert read.resp == AxiResp.OKAY and read.data == wanted
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def many_at_once(dut):
     """Many bursts outstanding, with IDs of their own: every answer meets its question."""
     master, memory, rng = await start(dut, 2)
@@ -137,7 +137,7 @@ async def many_at_once(dut):
         assert memory.data[address:address + len(data)] == data
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def beyond_the_card(dut):
     """An address beyond the card's memory gets an error, and the next burst goes well."""
     master, memory, _ = await start(dut, 3)

@@ -4,6 +4,7 @@
 """Wideners between cocotbext-axi's manager of the narrow width and its memory of 512 bits, both of
 which know AXI4's byte lanes independently of us."""
 
+import collections
 import random
 
 import cocotb
@@ -13,6 +14,7 @@ from cocotbext.axi import AxiBus, AxiMaster, AxiRam, AxiResp
 
 WIDTHS = (32, 64, 128, 256)
 MEMORY_BYTES = 1 << 16
+ROOM = 2  # bursts of a widener's queues
 
 
 class Narrow:
@@ -20,6 +22,9 @@ class Narrow:
 
     def __init__(self, dut, width):
         common = {"clock": dut.clk_i, "reset": dut.rst_ni, "reset_active_level": False}
+        self.dut = dut
+        self.width = width
+        self.passed = collections.Counter()
         self.full = (width // 8).bit_length() - 1
         self.master = AxiMaster(AxiBus.from_prefix(dut, f"n{width}_axi"), **common)
         self.ram = AxiRam(AxiBus.from_prefix(dut, f"w{width}_axi"), **common, size=MEMORY_BYTES)
@@ -67,6 +72,41 @@ class Narrow:
             assert self.ram.read(address, len(data)) == data
             assert (await reads[address]).data == data
 
+    async def count(self, clock, prefix):
+        """Addresses that pass on the side `prefix`, until cancelled; in self.passed."""
+        pairs = {channel: [getattr(self.dut, f"{prefix}{self.width}_axi_{channel}{name}")
+                           for name in ("valid", "ready")] for channel in ("ar", "aw")}
+        while True:
+            await RisingEdge(clock)
+            await ReadOnly()
+            for channel, (valid, ready) in pairs.items():
+                self.passed[prefix + channel] += bool(valid.value) and bool(ready.value)
+
+    async def full_queues(self):
+        """Bursts of a beat whose data do not move: two addresses pass, once each; the rest wait."""
+        clock = self.dut.clk_i
+        counts = [cocotb.start_soon(self.count(clock, prefix)) for prefix in ("n", "w")]
+        data = {4096 + 64 * i: self.rng.randbytes(1 << self.full) for i in range(4)}
+        for channel, start in (("aw", lambda a: self.master.write(a, data[a])),
+                               ("ar", lambda a: self.master.read(a, 1 << self.full))):
+            halted = self.master.write_if.w_channel if channel == "aw" else self.master.read_if.r_channel
+            halted.pause = True
+            bursts = [cocotb.start_soon(start(address)) for address in data]
+            for _ in range(60):
+                await RisingEdge(clock)
+            passed = self.passed["n" + channel], self.passed["w" + channel]
+            assert passed == (ROOM, ROOM), f"{channel}: {passed} addresses passed"
+            halted.pause = False
+            await Combine(*bursts)
+            passed = self.passed["n" + channel], self.passed["w" + channel]
+            assert passed == (len(data), len(data)), f"{channel}: {passed} addresses passed"
+        for address, wanted in data.items():
+            assert self.ram.read(address, len(wanted)) == wanted
+        for burst, wanted in zip(bursts, data.values()):
+            assert burst.result().data == wanted
+        for task in counts:
+            task.cancel()
+
     async def gaps(self, clock, channel):
         """Cycles between the first and the last beat of a burst in which no beat passed."""
         valid, ready, last = (self.signals[channel + name] for name in ("valid", "ready", "last"))
@@ -108,7 +148,7 @@ async def on_all(benches, test):
     await Combine(*(cocotb.start_soon(test(bench)) for bench in benches))
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def every_size_at_any_start(dut):
     """Writes and reads of each size, any offset and length, with guard bytes around them."""
     benches = await start(dut)
@@ -117,7 +157,7 @@ async def every_size_at_any_start(dut):
     await on_all(benches, Narrow.every_size)
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def many_bursts_outstanding(dut):
     """More bursts at once than the queues hold: two, where the memory takes three."""
     benches = await start(dut)
@@ -126,14 +166,21 @@ async def many_bursts_outstanding(dut):
     await on_all(benches, Narrow.many_at_once)
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def an_address_waits_while_its_queue_is_full(dut):
+    """An address leaves once, and only when its place is known, even where the memory would take it."""
+    benches = await start(dut)
+    await on_all(benches, Narrow.full_queues)
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def a_beat_every_cycle(dut):
     """Within a burst no cycle is lost in either direction."""
     benches = await start(dut)
     await on_all(benches, lambda bench: bench.full_rate(dut.clk_i))
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=400, timeout_unit="us")
 async def a_size_above_the_width_leaves_as_one_that_the_slot_refuses(dut):
     """AxSIZE is held against the port's own width."""
     await start(dut)

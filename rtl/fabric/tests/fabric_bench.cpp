@@ -94,7 +94,7 @@ struct Scenario {
   unsigned latency = 20;     // of the memory, cycles
   int cycles = 20000;
   bool pinned = false;    // requester r uses channel r modulo channels: every channel is saturated
-  bool dma_and_one = false;  // fairness: the DMA requester and one other, same channel
+  bool dma_and_one = false;  // the DMA requester and one other, both from channel 0
   bool striped = false;      // every requester has a stripe, granules of 64 B and up
   int granule = 0;           // log2(bytes): everybody has this granule over all channels
 };
@@ -466,6 +466,8 @@ int main(int argc, char** argv) {
       {"striped_stalled", {.stall = 80, .cycles = 40000, .striped = true}},
       {"striped_unstalled", {.striped = true}},
       {"striped_slow_memory", {.latency = 200, .striped = true}},
+      {"striped_many",
+       {.min_len = 1, .max_len = 1, .latency = 400, .cycles = 5000, .dma_and_one = true, .granule = 6}},
       {"striped_short", {.max_len = 3, .stall = 30, .striped = true}},
       {"granule_64", {.min_len = 62, .granule = 6}},
       {"granule_512", {.min_len = 62, .granule = 9}},

@@ -43,6 +43,12 @@ def test_striped_traffic(bench, scenario, seed):
     run_cpp(bench[0], scenario, seed)
 
 
+def test_more_cut_bursts_than_numbers(bench):
+    """Two requesters alone, each burst cut in two, and a slow memory: with four channels more could be
+    under way than the cutters have numbers for."""
+    run_cpp(bench[0], "striped_many", 1)
+
+
 @pytest.mark.parametrize("scenario", ["full_bursts", "short_bursts", "single_rows"])
 def test_every_channel_reads_and_writes_a_row_a_cycle(bench, scenario):
     program, channels = bench

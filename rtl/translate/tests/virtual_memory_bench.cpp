@@ -162,8 +162,9 @@ class Bench {
   int read_channel[kReaders] = {}, ack_channel[kWriters] = {};
   bool memory_fails = false;
   std::function<bool(uint64_t)> row_fails = [](uint64_t) { return false; };
+  bool hold_requests = false;  // of ports: the fabric takes none, until a port is in reset
   uint64_t rows_read[kReaders] = {}, rows_written[kWriters] = {};
-  uint64_t reads_issued[kReaders] = {};
+  uint64_t reads_issued[kReaders] = {}, writes_issued[kWriters] = {};
 
   uint64_t due() {
     return cycle + config.latency_min + below(config.latency_max - config.latency_min + 1);
@@ -171,7 +172,7 @@ class Bench {
 
   void drive_fabric() {
     for (int r = 0; r < kReaders; ++r) {
-      top.read_req_ready_i[r] = go();
+      top.read_req_ready_i[r] = go() && !(hold_requests && r < kPorts);
       // Any channel whose oldest burst is due may send the next row.
       int chosen = -1;
       const int start = static_cast<int>(below(kChannels));
@@ -192,7 +193,7 @@ class Bench {
       top.read_rsp_error_i[r] = row_fails(addr);
     }
     for (int w = 0; w < kWriters; ++w) {
-      top.write_req_ready_i[w] = go();
+      top.write_req_ready_i[w] = go() && !(hold_requests && w < kPorts);
       // Rows are taken only when their request is known, so that the model stays simple.
       top.write_data_ready_i[w] = !write_requests[w].empty() && go();
       int chosen = -1;
@@ -255,6 +256,7 @@ class Bench {
         Request request{top.write_req_addr_o[w], top.write_req_len_o[w], top.write_req_tag_o[w]};
         check_shape(request);
         if (w < kPorts) judge(w, request, true);
+        ++writes_issued[w];
         write_requests[w].push_back(request);
       }
     }
@@ -1099,6 +1101,7 @@ class Bench {
     }
     top.port_reset_i[p] = 1;
     steps(2);
+    hold_requests = false;
     until("port_idle_o", [&] { return top.port_idle_o[p]; }, 5000);
     for (int c = 0; c < kChannels; ++c)
       if (!reads[p][c].empty() || !acks[p][c].empty()) fail("port %d is not idle, but says so", p);
@@ -1634,6 +1637,30 @@ void reset_with_faults(uint64_t seed) {
   std::printf("ok\n");
 }
 
+// What is translated and has not left when the port's reset begins never leaves. Two bursts of each
+// direction may have left: the fabric has not taken them.
+void reset_with_translated(uint64_t seed) {
+  Quiet b(seed);
+  for (int i = 0; i < 32; ++i) b.install(b.pages[i], true, true, nullptr);
+  b.done();
+  b.hold_requests = true;
+  for (int i = 0; i < 12; ++i) b.read(0, Quiet::at(b.pages[i].addr, 2));
+  for (int i = 12; i < 24; ++i) b.write(0, Quiet::at(b.pages[i].addr, 2));
+  b.steps(1500);
+  expect(b.events[0][2] == 12 && b.events[1][2] == 12, "all walked");
+  expect(b.reads_issued[0] == 0 && b.writes_issued[0] == 0, "nothing has left");
+  b.reset_port(0);
+  expect(b.reads_issued[0] <= 2, "reads do not leave in reset");
+  expect(b.writes_issued[0] <= 2, "writes do not leave in reset");
+  // The next ones are served.
+  for (int i = 0; i < 24; ++i) b.read(0, Quiet::at(b.pages[i].addr, 2));
+  for (int i = 24; i < 30; ++i) b.write(0, Quiet::at(b.pages[i].addr, 2));
+  b.answered(0);
+  for (int i = 0; i < 32; ++i) b.invalidate(b.pages[i], nullptr);
+  b.done();
+  std::printf("ok\n");
+}
+
 // A kernel that stops in the middle of a write, or does not take its data, holds up nobody else.
 void stuck_kernel(uint64_t seed) {
   Quiet b(seed);
@@ -1814,6 +1841,34 @@ void marks(uint64_t seed) {
   }
   b.done();
   std::printf("%.1f\n", each);
+}
+
+// A write and a read of one page that nobody has touched, close together: two marks of one entry. That
+// of the read, which saw the entry clean, must not undo that of the write.
+void marks_of_one_entry(uint64_t seed) {
+  Quiet b(seed, 1);
+  b.config.latency_min = b.config.latency_max = 60;
+  const int turns = 24;
+  b.add_frames(2, turns);
+  for (int turn = 0; turn < turns; ++turn) {
+    Page& page = b.add_page(1, Quiet::kBase + ((turn + 1ull) << 24), 2, false, false);
+    b.install(page, true, false, nullptr);
+    b.commands.back().entry &= ~(1ull << 3);  // not accessed
+    b.done();
+    const uint64_t walks = b.reads_issued[kPorts], marks = b.reads_issued[kPorts + 1];
+    // Each comes first, by up to a dozen cycles.
+    if (turn % 2 == 0) b.write(0, Quiet::at(page.addr));
+    else b.read(0, Quiet::at(page.addr + 4096));
+    b.steps(turn / 2);
+    if (turn % 2 == 0) b.read(0, Quiet::at(page.addr + 4096));
+    else b.write(0, Quiet::at(page.addr));
+    b.answered(0);
+    expect(b.reads_issued[kPorts] == walks + 2, "both walk");
+    expect(b.reads_issued[kPorts + 1] > marks, "and mark");
+    b.invalidate(page, nullptr);  // checks: dirty
+    b.done();
+  }
+  std::printf("ok\n");
 }
 
 // Marks under way at once, while the fabric takes requests and rows of writes at odd moments, apart:
@@ -2094,6 +2149,7 @@ int main(int argc, char** argv) {
        }},
       {"grow", [&] { grow(seed); }},
       {"marks", [&] { marks(seed); }},
+      {"marks_of_one_entry", [&] { marks_of_one_entry(seed); }},
       {"marks_stalled", [&] { marks_stalled(seed); }},
       {"several_l1s", [&] { several_l1s(seed); }},
       {"round_addresses", [&] { round_addresses(seed); }},
@@ -2108,6 +2164,7 @@ int main(int argc, char** argv) {
       {"replace_page", [&] { replace_page(seed); }},
       {"dirty_exact", [&] { dirty_exact(seed); }},
       {"reset_with_faults", [&] { reset_with_faults(seed); }},
+      {"reset_with_translated", [&] { reset_with_translated(seed); }},
       {"stuck_kernel", [&] { stuck_kernel(seed); }},
       {"memory_errors", [&] { memory_errors(seed); }},
       {"disabled_space", [&] { disabled_space(seed); }},
