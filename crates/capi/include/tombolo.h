@@ -72,6 +72,7 @@ enum {
     TMB_ERROR_UNSHAREABLE = 51,        /* memory cannot be shared: none is left, or it has too many pages */
     TMB_ERROR_NOT_SHARED = 52,         /* the address is not in shared memory */
     TMB_ERROR_MEMORY_IN_USE = 53,      /* shared memory cannot be freed while a kernel of its space runs */
+    TMB_ERROR_UNREGISTRABLE = 54,      /* memory of the program that cannot be shared in place; the text says why */
     TMB_ERROR_GONE = 60,               /* the handle was closed, or what it stands for has ended */
     TMB_ERROR_OTHER_CARD = 61,         /* a space of one card, a slot of another */
     TMB_ERROR_INTERRUPTED = 70,        /* the progress callback said stop */

@@ -1,6 +1,7 @@
 //! What can go wrong, each with the thing, the rule and what to do.
 
 use crate::stream_error::StreamError;
+use crate::trap::RangeError;
 use card::guard::{Unanswered, Violation};
 use card::kernel::KernelError;
 use card::{CardError, SlotId};
@@ -334,10 +335,20 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// Memory that the program has cannot be shared in place.
+    #[error("{bytes} bytes at 0x{start:x} cannot be shared in place: {rule}")]
+    Unregistrable {
+        /// First byte.
+        start: usize,
+        /// How many.
+        bytes: usize,
+        /// Why not.
+        rule: RangeError,
+    },
     /// An address outside the shared memory.
     #[error(
         "address 0x{address:x} is not in this block of shared memory; kernels reach only what was allocated \
-         with AddressSpace::alloc"
+         with AddressSpace::alloc, or registered"
     )]
     NotShared {
         /// The address.

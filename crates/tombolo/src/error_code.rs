@@ -96,6 +96,8 @@ codes! {
     NotShared = 52, "not-shared";
     /// A kernel may be using the shared memory.
     MemoryInUse = 53, "memory-in-use";
+    /// Memory that the program has cannot be shared in place.
+    Unregistrable = 54, "unregistrable";
     /// The object behind the handle has ended.
     Gone = 60, "gone";
     /// The object belongs to another card.
@@ -146,6 +148,7 @@ impl Error {
             Self::SlotState { .. } => ErrorCode::SlotState,
             Self::Stream(error) => of_stream(error),
             Self::Unshareable { .. } => ErrorCode::Unshareable,
+            Self::Unregistrable { .. } => ErrorCode::Unregistrable,
             Self::NotShared { .. } => ErrorCode::NotShared,
             Self::MemoryInUse { .. } => ErrorCode::MemoryInUse,
             Self::Gone { .. } => ErrorCode::Gone,

@@ -66,4 +66,5 @@ pub use space::{AddressSpace, MapOptions, Mapping};
 pub use stream::{MappedRange, Moved, Stream};
 pub use stream_error::{PortName, StreamError};
 pub use timeline::Timeline;
+pub use trap::RangeError;
 pub use units::{PageSize, PageSizes, Picoseconds, Stripe, VirtAddr};

@@ -49,7 +49,7 @@ unsafe impl<T: Shareable, const N: usize> Shareable for [T; N] {}
 /// at the same addresses.
 ///
 /// Its pages move by themselves. What kernels have written is there whenever the program looks, and when the
-/// block, or its space, has ended. The memory itself lives until this is dropped.
+/// block, or its space, has ended. The memory itself lives until this is dropped, unless it was registered.
 ///
 /// A system call that gets an address in it (`read(2)`, `write(2)`) fails with EFAULT while the page is with
 /// the card; touch it first, or give it a copy.
@@ -58,6 +58,8 @@ pub struct SharedMemory {
     link: Link,
     id: MappingId,
     view: Arc<View>,
+    /// Bytes of the view before the first that was asked for.
+    lead: usize,
     bytes: usize,
     open: bool,
 }
@@ -94,7 +96,84 @@ impl AddressSpace {
     pub fn alloc_with_pages(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
         let failed = |source| Error::Unshareable { bytes, source };
         let desk = self.link().desk().map_err(failed)?;
-        let view = Arc::new(View::new(bytes, page, desk).map_err(failed)?);
+        let view = View::new(bytes, page, desk).map_err(failed)?;
+        self.share(Arc::new(view), 0, bytes)
+    }
+
+    /// Shares memory that the program has, in place: its bytes stay where they are, for the program and for
+    /// kernels, and are the program's alone again when it is freed. Its pages are of up to 2 MiB, as its
+    /// address allows.
+    ///
+    /// It must be whole pages of 4096 bytes of private memory of the program, or a block that `malloc` has
+    /// mapped by itself (large ones are: a `Vec` or an array of a megabyte, say), from its first byte on.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), tombolo::Error> {
+    /// # let card = tombolo::Card::functional(tombolo::FunctionalCard::new(Default::default()))?;
+    /// let space = card.create_space()?;
+    /// let mut numbers = vec![1u64; 1 << 20];
+    /// // SAFETY: the vector is not touched, moved or dropped before `shared` is freed.
+    /// let mut shared = unsafe { space.register(numbers.as_mut_ptr().cast(), 8 << 20)? };
+    /// // ... kernels get shared.address(), and the program shared.slice() ...
+    /// shared.free()?;
+    /// println!("{}", numbers[0]); // what kernels wrote
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Safety
+    /// The memory is the caller's, and stays mapped until the block is freed or dropped: whoever allocated it
+    /// does not free, move or remap it before. Kernels change it meanwhile, so no `&T` or `&mut T` to it is
+    /// used that is not made of atomics.
+    ///
+    /// # Errors
+    /// [`Error::Unregistrable`] with the rule that it breaks; otherwise as
+    /// [`alloc_with_pages`](Self::alloc_with_pages).
+    pub unsafe fn register(&self, start: *mut u8, bytes: usize) -> Result<SharedMemory, Error> {
+        // SAFETY: as for this function.
+        unsafe { self.register_with_pages(start, bytes, PageSize::MIB_2) }
+    }
+
+    /// As [`register`](Self::register), in pages of a size at most.
+    ///
+    /// # Safety
+    /// As [`register`](Self::register).
+    ///
+    /// # Errors
+    /// As [`register`](Self::register).
+    pub unsafe fn register_with_pages(
+        &self,
+        start: *mut u8,
+        bytes: usize,
+        page: PageSize,
+    ) -> Result<SharedMemory, Error> {
+        let at = start as usize;
+        let there = match self.link().call(Request::Describe)? {
+            Reply::Description { card, .. } => card.page_sizes,
+            other => return Err(unexpected(&other)),
+        };
+        let desk = self.link().desk();
+        let desk = desk.map_err(|source| Error::Unshareable { bytes, source })?;
+        // What does not fill the largest pages at both ends is left to the smallest, and to one between: each
+        // size that a space uses costs walks of its page table.
+        let between = PageSize::from_bytes(64 << 10);
+        let sizes = [Some(page), between, Some(PageSize::KIB_4)];
+        let sizes = sizes.into_iter().flatten();
+        let sizes: Vec<PageSize> = sizes
+            .filter(|size| *size == page || *size < page && there.contains(*size))
+            .collect();
+        // SAFETY: as for this function.
+        let view = unsafe { View::register((at, bytes), &sizes, desk) };
+        let view = view.map_err(|rule| Error::Unregistrable {
+            start: at,
+            bytes,
+            rule,
+        })?;
+        let lead = at - view.start() as usize;
+        self.share(Arc::new(view), lead, bytes)
+    }
+
+    fn share(&self, view: Arc<View>, lead: usize, bytes: usize) -> Result<SharedMemory, Error> {
         let request = Request::Share {
             space: self.id(),
             view: view.clone(),
@@ -104,6 +183,7 @@ impl AddressSpace {
                 link: self.link().clone(),
                 id: mapping,
                 view,
+                lead,
                 bytes,
                 open: true,
             }),
@@ -115,12 +195,13 @@ impl AddressSpace {
 impl SharedMemory {
     /// The first byte, for the program.
     pub fn as_ptr(&self) -> *mut u8 {
-        self.view.start()
+        // SAFETY: the lead is shorter than the view.
+        unsafe { self.view.start().add(self.lead) }
     }
 
     /// The first byte, for kernels: the same address.
     pub fn address(&self) -> VirtAddr {
-        self.view.address()
+        VirtAddr::truncated(self.as_ptr() as u64)
     }
 
     /// Bytes asked for.
@@ -133,19 +214,24 @@ impl SharedMemory {
         self.bytes == 0
     }
 
-    /// Size of its pages.
+    /// Size of its pages; of the largest, if it was registered.
     pub fn page_size(&self) -> PageSize {
         self.view.page()
     }
 
-    /// The memory as an array, as many elements as fit.
+    /// The memory as an array, as many elements as fit; none if registered memory is not aligned to them,
+    /// or was freed.
     pub fn slice<T: Shareable>(&self) -> &[T] {
         let size = std::mem::size_of::<T>();
+        let start = self.as_ptr().cast_const().cast::<T>();
         let count = self.bytes.checked_div(size).unwrap_or(0);
-        // SAFETY: the memory is aligned to pages, mapped as long as `self`, and `count` elements lie in it;
+        if !start.is_aligned() || !self.view.is_there() {
+            return &[];
+        }
+        // SAFETY: the memory is aligned, mapped as long as `self`, and `count` elements lie in it;
         // `Shareable` says that any bytes are values and that others may change them meanwhile. An access to
         // a page that is with the card waits for it.
-        unsafe { std::slice::from_raw_parts(self.view.start().cast_const().cast(), count) }
+        unsafe { std::slice::from_raw_parts(start, count) }
     }
 
     /// Some bytes of it, for a transfer of a stream.
@@ -154,7 +240,8 @@ impl SharedMemory {
     /// [`StreamError::OutOfMapping`](crate::StreamError::OutOfMapping): beyond its end, or none.
     pub fn part(&self, offset: u64, bytes: u64) -> Result<MappedRange, Error> {
         let mapped = self.bytes as u64;
-        MappedRange::of(self.link.clone(), self.id, (offset, bytes), mapped)
+        let range = MappedRange::of(self.link.clone(), self.id, (offset, bytes), mapped)?;
+        Ok(range.shifted(self.lead as u64))
     }
 
     /// The address of something in it, for kernels.
@@ -163,7 +250,7 @@ impl SharedMemory {
     /// [`Error::NotShared`]: it lies, or ends, elsewhere.
     pub fn address_of<T>(&self, thing: *const T) -> Result<VirtAddr, Error> {
         let (at, bytes) = (thing as usize, std::mem::size_of::<T>());
-        let start = self.view.start() as usize;
+        let start = self.as_ptr() as usize;
         let inside = at >= start
             && at
                 .checked_add(bytes)
@@ -192,15 +279,18 @@ impl SharedMemory {
     }
 
     /// Ends the sharing: kernels do not reach the memory any more, and the program has it to itself until this
-    /// value is dropped.
+    /// value is dropped; for ever, if it was registered: it is then what it was before, with its contents of now.
     ///
     /// # Errors
     /// [`Error::MemoryInUse`] while a kernel of the space runs; [`Error::Gone`] if it was freed before, or its
     /// space ended.
     pub fn free(&mut self) -> Result<(), Error> {
-        self.link.tell(Request::Free { mapping: self.id })?;
-        self.open = false;
-        Ok(())
+        let freed = self.link.tell(Request::Free { mapping: self.id });
+        if matches!(freed, Ok(()) | Err(Error::Gone { .. })) {
+            self.open = false;
+            self.view.give_back();
+        }
+        freed
     }
 }
 
@@ -214,5 +304,6 @@ impl Drop for SharedMemory {
             Ok(()) | Err(Error::Gone { .. }) => {}
             Err(error) => tracing::error!(%error, "ending shared memory"),
         }
+        self.view.give_back();
     }
 }

@@ -148,6 +148,12 @@ impl MappedRange {
         }))
     }
 
+    /// The same further behind in the mapping.
+    pub(crate) fn shifted(mut self, by: u64) -> Self {
+        self.offset += by;
+        self
+    }
+
     /// Bytes of it.
     pub fn bytes(&self) -> u64 {
         self.bytes

@@ -34,6 +34,7 @@ const LIST: &[(u32, &str)] = &[
     (51, "unshareable"),
     (52, "not-shared"),
     (53, "memory-in-use"),
+    (54, "unregistrable"),
     (60, "gone"),
     (61, "other-card"),
     (70, "interrupted"),

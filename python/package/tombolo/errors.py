@@ -200,6 +200,12 @@ class MemoryInUseError(Error):
     code = 53
 
 
+class UnregistrableError(Error):
+    """Memory of the program cannot be shared in place; the message names the rule."""
+
+    code = 54
+
+
 class GoneError(Error):
     """The object was closed, or what it belongs to was, or another kernel was loaded into its slot."""
 

@@ -8,18 +8,20 @@ use crate::error::Error;
 use crate::link::ClientId;
 use crate::message::{MappingId, Reply, SpaceId};
 use crate::participants::Guest;
-use crate::trap::{Ticket, View, Wake};
+use crate::trap::{Part, Ticket, View, Wake};
 use card::SlotId;
 use pager::{Event, HostAccess, IoError, IoId, ObjectId, ObjectKind, RequestId, Success};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use units::{Asid, HostAddr};
+use units::{Asid, HostAddr, VirtAddr};
 
-/// A block.
+/// A part of a block, with pages of one size.
 #[derive(Debug)]
 struct Memory {
     asid: Asid,
     view: Arc<View>,
+    part: Part,
+    /// Where the card finds the block.
     host: HostAddr,
     /// Threads that were told to try again.
     woken: Vec<Woken>,
@@ -57,6 +59,13 @@ pub(super) struct Memories {
     pub(super) protected: VecDeque<(IoId, Result<u64, IoError>)>,
 }
 
+impl Memory {
+    /// Where kernels find its first byte.
+    fn address(&self) -> VirtAddr {
+        VirtAddr::truncated(self.view.address().get() + self.part.range.start as u64)
+    }
+}
+
 impl Memories {
     fn holds(&self, object: ObjectId) -> bool {
         self.blocks.contains_key(&object)
@@ -65,7 +74,8 @@ impl Memories {
     fn find(&self, address: usize) -> Option<(ObjectId, u64)> {
         self.blocks.iter().find_map(|(object, memory)| {
             let offset = address.checked_sub(memory.view.start() as usize)?;
-            (offset < memory.view.bytes()).then_some((*object, offset as u64))
+            let inside = memory.part.range.contains(&offset);
+            inside.then(|| (*object, (offset - memory.part.range.start) as u64))
         })
     }
 
@@ -92,7 +102,8 @@ impl Memories {
                         !here
                     });
                 }
-                let result = memory.view.protect(offset, bytes, access);
+                let from = memory.part.range.start as u64 + offset;
+                let result = memory.view.protect(from, bytes, access);
                 memory.stuck |= result.is_err() && access == HostAccess::ReadWrite;
                 result
                     .map(|()| 0)
@@ -141,27 +152,33 @@ impl Owner {
         }
     }
 
-    /// Makes a block known; gives its object and its first address for kernels.
-    fn new_memory(&mut self, asid: Asid, view: &Arc<View>) -> Result<ObjectId, Error> {
+    /// Makes the parts of a block known.
+    fn new_memory(&mut self, asid: Asid, view: &Arc<View>) -> Result<Vec<ObjectId>, Error> {
         let host = self.card.map_host(view.alias().clone())?;
-        let object = self.files.new_object();
-        let memory = Memory {
-            asid,
-            view: view.clone(),
-            host,
-            woken: Vec::new(),
-            stuck: false,
-        };
-        self.memories.blocks.insert(object, memory);
-        Ok(object)
+        let parts = view.parts().iter();
+        let objects = parts.map(|part| {
+            let object = self.files.new_object();
+            let memory = Memory {
+                asid,
+                view: view.clone(),
+                part: part.clone(),
+                host,
+                woken: Vec::new(),
+                stuck: false,
+            };
+            self.memories.blocks.insert(object, memory);
+            object
+        });
+        Ok(objects.collect())
     }
 
     fn map_memory(&mut self, object: ObjectId) -> Result<(), Error> {
         let Some(memory) = self.memories.blocks.get(&object) else {
             return Err(Error::Internal(format!("{object} is no shared memory")));
         };
-        let (asid, host, page) = (memory.asid, memory.host, memory.view.page());
-        let (address, bytes) = (memory.view.address(), memory.view.bytes() as u64);
+        let Part { range, page } = memory.part.clone();
+        let (asid, host) = (memory.asid, memory.host.offset(range.start as u64));
+        let (address, bytes) = (memory.address(), range.len() as u64);
         self.ask_now(|request| Event::CreateObject {
             request,
             object,
@@ -202,15 +219,22 @@ impl OwnerRef {
         space: SpaceId,
         view: Arc<View>,
     ) -> Result<Reply, Error> {
-        let (asid, object) = self.with(|owner| {
+        let (asid, objects) = self.with(|owner| {
             let asid = owner.handles.space(client, space)?;
             Ok::<_, Error>((asid, owner.new_memory(asid, &view)?))
         })?;
-        if let Err(error) = self.with(|owner| owner.map_memory(object)) {
-            self.forget_memory(object).await;
+        let (address, bytes) = (view.address(), view.bytes() as u64);
+        let mapped = self.with(|owner| objects.iter().try_for_each(|one| owner.map_memory(*one)));
+        if let Err(error) = mapped {
+            // Those parts that are mapped already.
+            if let Err(error) = self.unmap(asid, address, bytes).await {
+                tracing::debug!(%error, "taking back a block that was refused");
+            }
+            for object in objects {
+                self.forget_memory(object).await;
+            }
             return Err(error);
         }
-        let (address, bytes) = (view.address(), view.bytes() as u64);
         let range = MappedRange {
             space,
             asid,
@@ -239,8 +263,8 @@ impl OwnerRef {
     /// Forgets blocks of a space (in a range) that are not mapped any more.
     pub(super) async fn forget_memories(&self, space: Asid, range: Option<(u64, u64)>) {
         let inside = |memory: &Memory| {
-            let start = memory.view.address().get();
-            let end = start + memory.view.bytes() as u64;
+            let start = memory.address().get();
+            let end = start + memory.part.range.len() as u64;
             memory.asid == space && range.is_none_or(|(from, to)| from < end && start < to)
         };
         let gone: Vec<ObjectId> = self.with(|owner| {
@@ -268,9 +292,14 @@ impl OwnerRef {
                 return;
             };
             // Whatever happened: the memory is the program's alone now.
-            let bytes = memory.view.bytes() as u64;
-            if let Err(error) = memory.view.protect(0, bytes, HostAccess::ReadWrite) {
+            let (start, bytes) = (memory.part.range.start, memory.part.range.len());
+            let open = HostAccess::ReadWrite;
+            if let Err(error) = memory.view.protect(start as u64, bytes as u64, open) {
                 tracing::error!(%error, "opening memory that was shared");
+            }
+            let mut others = owner.memories.blocks.values();
+            if others.any(|other| other.host == memory.host) {
+                return;
             }
             if let Err(error) = owner.card.unmap_host(memory.host) {
                 tracing::error!(%error, "ending the card's access to memory that was shared");

@@ -6,6 +6,9 @@
 //! thread of its [`Desk`], and sleeps; the desk tells the owner of the card, and the owner lets the program's
 //! thread try again.
 //!
+//! Memory that the program had before (`taken`) is one too: its pages are copied into the file, which is mapped
+//! over them. `range` says which memory that can be.
+//!
 //! Rules of this room, one of those with `unsafe`:
 //! - The handler calls nothing but `futex`, `getpid`, `gettid` and `sched_yield`: no lock, no allocation, no log.
 //! - No thread of ours touches a view: the owner and the card use the alias.
@@ -15,10 +18,14 @@
 mod desk;
 mod handler;
 mod places;
+mod range;
 mod records;
+mod taken;
 mod view;
 
 pub(crate) use desk::Desk;
+pub use range::RangeError;
 pub use records::Ticket;
 pub(crate) use records::{Trapped, Wake};
+pub(crate) use view::Part;
 pub use view::View;

@@ -2,14 +2,17 @@
 
 use super::handler::Watched;
 use super::places::Reserved;
+use super::range::RangeError;
+use super::taken::{Claim, Taken};
 use super::Desk;
 use card::memory::HostMemory;
 use pager::HostAccess;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use units::{PageSize, VirtAddr};
 
 /// Pages of all views: each may need a range of the process's memory map of its own.
@@ -20,14 +23,35 @@ const OTHER_RANGES: usize = 8192;
 /// A block of shared memory.
 #[derive(Debug)]
 pub struct View {
+    start: usize,
     bytes: usize,
-    page: PageSize,
+    parts: Vec<Part>,
     alias: Arc<HostMemory>,
-    // In this order: nobody watches addresses that are somebody else's.
-    _watched: Watched,
-    place: Reserved,
+    place: Mutex<Place>,
     _counted: Counted,
     _desk: Arc<Desk>,
+}
+
+/// A part of a block with pages of one size, aligned to them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Offsets in the block.
+    pub(crate) range: Range<usize>,
+    pub(crate) page: PageSize,
+}
+
+/// Where a view lies.
+#[derive(Debug)]
+enum Place {
+    /// In addresses of ours. In this order: nobody watches addresses that are somebody else's.
+    Ours {
+        _watched: Watched,
+        _addresses: Reserved,
+    },
+    /// Over memory that the program had.
+    Taken(Taken),
+    /// It was given back.
+    Given,
 }
 
 impl View {
@@ -42,17 +66,7 @@ impl View {
             .checked_next_multiple_of(page_bytes)
             .filter(|&bytes| bytes > 0 && bytes < 1 << 46)
             .ok_or_else(|| invalid(format!("{bytes} bytes cannot be shared: give 1 to 2^46")))?;
-        let pages = bytes / page_bytes;
-        let most = most_ranges().saturating_sub(OTHER_RANGES);
-        let before = PAGES.fetch_add(pages, Ordering::Relaxed);
-        let counted = Counted(pages);
-        if before + pages > most {
-            return Err(invalid(format!(
-                "{pages} more pages of shared memory would be {}; a process can protect {most} of them each \
-                 by itself (vm.max_map_count): use larger pages",
-                before + pages
-            )));
-        }
+        let counted = Counted::new(bytes / page_bytes)?;
         let file = memory_file(bytes)?;
         let alias = HostMemory::of_file(file.as_fd(), bytes)?;
         let place = Reserved::new(bytes, page_bytes)?;
@@ -77,31 +91,96 @@ impl View {
         }
         let watched = Watched::new(place.start().as_ptr() as usize, bytes, desk.index())?;
         Ok(Self {
+            start: place.start().as_ptr() as usize,
             bytes,
-            page,
+            parts: vec![Part {
+                range: 0..bytes,
+                page,
+            }],
             alias: Arc::new(alias),
-            _watched: watched,
-            place,
+            place: Mutex::new(Place::Ours {
+                _watched: watched,
+                _addresses: place,
+            }),
             _counted: counted,
             _desk: desk,
         })
     }
 
+    /// Memory that the program has, in place: its pages show a memory file from now on, with the same bytes.
+    /// The card has it in pages of some sizes, the largest first, where they are aligned.
+    ///
+    /// # Safety
+    /// The memory is the caller's. It stays mapped until [`give_back`](Self::give_back), and nobody relies on
+    /// it not changing from now on.
+    pub(crate) unsafe fn register(
+        (start, bytes): (usize, usize),
+        sizes: &[PageSize],
+        desk: Arc<Desk>,
+    ) -> Result<Self, RangeError> {
+        // SAFETY: the page of the first byte is the caller's.
+        let claim = unsafe { Claim::new(start, bytes) }?;
+        let Range { start, end } = claim.pages;
+        let bytes = end - start;
+        let parts = parts(start..end, sizes);
+        let pages = |part: &Part| part.range.len() / part.page.bytes() as usize;
+        let counted = Counted::new(parts.iter().map(pages).sum())
+            .map_err(RangeError::system("counting its pages"))?;
+        let made = memory_file(bytes).and_then(|file| {
+            let alias = HostMemory::of_file(file.as_fd(), bytes)?;
+            Ok((file, alias))
+        });
+        let (file, alias) = made.map_err(RangeError::system("making a memory file"))?;
+        let taken = Taken::new(claim, &file, &alias, desk.index())?;
+        Ok(Self {
+            start,
+            bytes,
+            parts,
+            alias: Arc::new(alias),
+            place: Mutex::new(Place::Taken(taken)),
+            _counted: counted,
+            _desk: desk,
+        })
+    }
+
+    /// Memory that the program had is as it was before, with its contents of now. Others are left alone.
+    pub(crate) fn give_back(&self) {
+        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*place, Place::Taken(_)) {
+            if let Place::Taken(taken) = std::mem::replace(&mut *place, Place::Given) {
+                taken.give_back(&self.alias);
+            }
+        }
+    }
+
+    /// It was not given back.
+    pub(crate) fn is_there(&self) -> bool {
+        let place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        !matches!(*place, Place::Given)
+    }
+
     pub(crate) fn start(&self) -> *mut u8 {
-        self.place.start().as_ptr()
+        self.start as *mut u8
+    }
+
+    /// Parts with pages of one size each, one behind the other.
+    pub(crate) fn parts(&self) -> &[Part] {
+        &self.parts
     }
 
     /// Where it is, for kernels too.
     pub(crate) fn address(&self) -> VirtAddr {
-        VirtAddr::truncated(self.start() as u64)
+        VirtAddr::truncated(self.start as u64)
     }
 
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
+    /// Size of its largest pages.
     pub(crate) fn page(&self) -> PageSize {
-        self.page
+        let sizes = self.parts.iter().map(|part| part.page);
+        sizes.max().unwrap_or(PageSize::KIB_4)
     }
 
     /// The same memory, never protected.
@@ -133,9 +212,57 @@ impl View {
     }
 }
 
+impl Drop for View {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
 /// Pages that count until it is dropped.
 #[derive(Debug)]
 struct Counted(usize);
+
+/// Cuts whole small pages into as few and as large pages as their addresses allow; sizes from large to small,
+/// down to [`PageSize::KIB_4`].
+fn parts(range: Range<usize>, sizes: &[PageSize]) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        let fits = |page: &&PageSize| {
+            let bytes = page.bytes() as usize;
+            at % bytes == 0 && bytes <= range.end - at
+        };
+        let page = sizes.iter().find(fits).copied().unwrap_or(PageSize::KIB_4);
+        let from = at - range.start;
+        let to = from + page.bytes() as usize;
+        match parts.last_mut().filter(|last| last.page == page) {
+            Some(last) => last.range.end = to,
+            None => parts.push(Part {
+                range: from..to,
+                page,
+            }),
+        }
+        at = range.start + to;
+    }
+    parts
+}
+
+impl Counted {
+    fn new(pages: usize) -> io::Result<Self> {
+        let most = most_ranges().saturating_sub(OTHER_RANGES);
+        let before = PAGES.fetch_add(pages, Ordering::Relaxed);
+        let counted = Self(pages);
+        if before + pages > most {
+            let rule = format!(
+                "{pages} more pages of shared memory would be {}; a process can protect {most} of them each \
+                 by itself (vm.max_map_count): use larger pages",
+                before + pages
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+        }
+        Ok(counted)
+    }
+}
 
 impl Drop for Counted {
     fn drop(&mut self) {
@@ -161,4 +288,29 @@ fn memory_file(bytes: usize) -> io::Result<File> {
     };
     file.set_len(bytes as u64)?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut_where_their_addresses_allow_large_pages() {
+        let sizes = [PageSize::MIB_2, PageSize::KIB_4];
+        let start = 0x7fff_fffe_f000usize;
+        let made = parts(start..start + (5 << 20), &sizes);
+        let shape: Vec<(usize, u64)> = made
+            .iter()
+            .map(|part| (part.range.len(), part.page.bytes()))
+            .collect();
+        let head = (0x11000, 4096);
+        assert_eq!(
+            shape,
+            [head, (4 << 20, 2 << 20), ((1 << 20) - 0x11000, 4096)]
+        );
+        assert!(made
+            .windows(2)
+            .all(|two| two[0].range.end == two[1].range.start));
+        assert_eq!(parts(start..start + 4096, &sizes).len(), 1);
+    }
 }

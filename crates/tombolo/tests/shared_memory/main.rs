@@ -3,13 +3,14 @@
 
 mod common;
 mod mistakes;
+mod registered;
 mod shaker;
 
 use card::functional::Registry;
 use card::sim::SimCard;
 use common::*;
 use std::sync::atomic::Ordering::Relaxed;
-use tombolo::{Card, OwnerOptions, PageSize, SimOptions, SlotId};
+use tombolo::{AddressSpace, Card, OwnerOptions, PageSize, SharedMemory, SimOptions, SlotId};
 
 /// A functional card that knows the shaker too.
 fn functional(pages_of_4k: u64, seed: Option<u64>) -> Card {
@@ -38,7 +39,11 @@ fn lists(card: &Card, count: usize) {
     let memory = space
         .alloc_with_pages(count * 512, PageSize::KIB_4)
         .unwrap();
-    let nodes = build(&memory, count - 1, 8);
+    lists_in(card, space, &memory, count);
+}
+
+fn lists_in(card: &Card, space: AddressSpace, memory: &SharedMemory, count: usize) {
+    let nodes = build(memory, count - 1, 8);
     let output = memory.slice::<Node>().last().unwrap();
     let sum: u64 = nodes.iter().map(|node| node.value.load(Relaxed)).sum();
     let result = || (output.next.load(Relaxed), output.value.load(Relaxed));
@@ -86,7 +91,9 @@ fn lists_on_the_functional_card() {
 
 #[test]
 fn lists_on_the_simulated_card() {
-    lists(&simulated(), 60);
+    let card = simulated();
+    lists(&card, 60);
+    registered::lists(&card, 16);
 }
 
 #[test]

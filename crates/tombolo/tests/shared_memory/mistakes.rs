@@ -125,10 +125,10 @@ fn arguments_may_lie_in_shared_memory() {
     assert_eq!(bytes, 2u64.to_le_bytes());
 }
 
-const CHILD: &str = "TOMBOLO_TEST_MISTAKE";
+pub const CHILD: &str = "TOMBOLO_TEST_MISTAKE";
 
 /// Runs a test of this file again in a process of its own, as the child; how that process ended.
-fn in_a_process(test: &str) -> std::process::ExitStatus {
+pub fn in_a_process(test: &str) -> std::process::ExitStatus {
     let program = std::env::current_exe().unwrap();
     let mut command = Command::new(program);
     command

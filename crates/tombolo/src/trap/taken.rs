@@ -1,0 +1,225 @@
+//! Memory that a program had already, taken in place: its pages are copied into a memory file, which is mapped
+//! over them; and given back in the same way.
+//!
+//! Both ways nothing is lost, whatever other threads do meanwhile: while bytes are copied the pages can be read
+//! and not written, whoever writes is trapped and tries again, and pages change places in one system call.
+
+use super::handler::Watched;
+use super::range::{segments, whole_pages, RangeError};
+use card::memory::HostMemory;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Mutex, PoisonError};
+
+/// First byte and first byte behind, of what was taken.
+static TAKEN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+
+/// Whole pages of the program that nobody else takes until it is dropped.
+#[derive(Debug)]
+pub(super) struct Claim {
+    pub(super) pages: Range<usize>,
+}
+
+impl Claim {
+    /// # Safety
+    /// The bytes before `start` on its page can be read if the page is mapped readable.
+    pub(super) unsafe fn new(start: usize, bytes: usize) -> Result<Self, RangeError> {
+        let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = start.saturating_add(bytes);
+        // Before the maps are looked at, where a block that is shared looks like a file of ours.
+        if let Some((start, end)) = overlap(&taken, &(start..end)) {
+            return Err(RangeError::Overlaps { start, end });
+        }
+        // SAFETY: as for this function.
+        let pages = unsafe { whole_pages(start, bytes) }?;
+        taken.insert(pages.start, pages.end);
+        Ok(Self { pages })
+    }
+}
+
+fn overlap(taken: &BTreeMap<usize, usize>, range: &Range<usize>) -> Option<(usize, usize)> {
+    let before = taken.range(..range.end).next_back();
+    before
+        .filter(|(_, behind)| **behind > range.start)
+        .map(|(start, end)| (*start, *end))
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.remove(&self.pages.start);
+    }
+}
+
+/// Pages that show a memory file instead of what the program had there.
+#[derive(Debug)]
+pub(super) struct Taken {
+    claim: Claim,
+    /// Device and number of the memory file.
+    file: (u64, u64, u64),
+    /// Until they are given back.
+    watched: Option<Watched>,
+}
+
+impl Taken {
+    /// Copies the pages into the file, and maps it over them.
+    pub(super) fn new(
+        claim: Claim,
+        file: &File,
+        alias: &HostMemory,
+        desk: usize,
+    ) -> Result<Self, RangeError> {
+        let bytes = claim.pages.len();
+        let at = claim.pages.start as *mut libc::c_void;
+        let metadata = file
+            .metadata()
+            .map_err(RangeError::system("looking at a memory file"))?;
+        let device = metadata.dev();
+        let file_number = (
+            libc::major(device).into(),
+            libc::minor(device).into(),
+            metadata.ino(),
+        );
+        let to = alias
+            .pointer(0, bytes)
+            .map_err(|error| RangeError::system("sizing a memory file")(io::Error::other(error)))?;
+        // From now on, who writes there waits.
+        let watched = Watched::new(claim.pages.start, bytes, desk)
+            .map_err(RangeError::system("watching the memory"))?;
+        let undo = |what, source| {
+            // SAFETY: the rights that `whole_pages` has seen.
+            unsafe { libc::mprotect(at, bytes, libc::PROT_READ | libc::PROT_WRITE) };
+            Err(RangeError::System { what, source })
+        };
+        // SAFETY: whole pages, which the caller of `View::register` hands over; readable all the time.
+        if unsafe { libc::mprotect(at, bytes, libc::PROT_READ) } != 0 {
+            return undo("protecting the memory", io::Error::last_os_error());
+        }
+        // SAFETY: both are as long, apart from each other, and nobody writes either.
+        unsafe { std::ptr::copy_nonoverlapping(at.cast_const().cast(), to, bytes) };
+        // SAFETY: replaces those pages by their copy.
+        let mapped = unsafe {
+            libc::mmap(
+                at,
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_FIXED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if mapped == libc::MAP_FAILED {
+            return undo(
+                "mapping the copy over the memory",
+                io::Error::last_os_error(),
+            );
+        }
+        // From here on dropping it gives the pages back.
+        let taken = Self {
+            claim,
+            file: file_number,
+            watched: Some(watched),
+        };
+        // SAFETY: the range is the mapping just made.
+        if unsafe { libc::madvise(at, bytes, libc::MADV_DONTFORK) } != 0 {
+            let source = io::Error::last_os_error();
+            taken.give_back(alias);
+            return Err(RangeError::System {
+                what: "keeping the memory from forked children",
+                source,
+            });
+        }
+        Ok(taken)
+    }
+
+    /// The pages become private memory again, with what is in them now. Those that the program has unmapped, or
+    /// mapped something else over, are left alone.
+    pub(super) fn give_back(mut self, alias: &HostMemory) {
+        let ours = match segments() {
+            Ok(all) => all,
+            Err(error) => {
+                // They stay what they are: memory that works, but that a forked child does not have.
+                tracing::error!(%error, "memory that was shared stays a memory file");
+                return;
+            }
+        };
+        let pages = self.claim.pages.clone();
+        let parts = ours.into_iter().filter(|one| one.file == self.file);
+        let parts = parts.map(|one| one.range.start.max(pages.start)..one.range.end.min(pages.end));
+        let mut given = 0;
+        for part in parts.filter(|part| part.start < part.end) {
+            given += part.len();
+            if let Err(error) = self.give_part(&part, alias) {
+                tracing::error!(%error, "memory that was shared stays a memory file");
+                // SAFETY: pages that show the file of this block, and nobody else's.
+                unsafe {
+                    let at = part.start as *mut libc::c_void;
+                    libc::mprotect(at, part.len(), libc::PROT_READ | libc::PROT_WRITE);
+                    libc::madvise(at, part.len(), libc::MADV_DOFORK);
+                }
+            }
+        }
+        if given < pages.len() {
+            let lost = pages.len() - given;
+            tracing::warn!(
+                lost,
+                "bytes of registered memory were unmapped before it was freed"
+            );
+        }
+        // A fault there is the program's own from now on.
+        self.watched = None;
+    }
+
+    fn give_part(&self, part: &Range<usize>, alias: &HostMemory) -> io::Result<()> {
+        let at = part.start as *mut libc::c_void;
+        let bytes = part.len();
+        let from = alias
+            .pointer(part.start - self.claim.pages.start, bytes)
+            .map_err(io::Error::other)?;
+        // SAFETY: a new mapping, a copy into it, and its move to where pages of ours are, which end with it.
+        unsafe {
+            let fresh = libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            if fresh == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            let moved = libc::mprotect(at, bytes, libc::PROT_READ) == 0 && {
+                std::ptr::copy_nonoverlapping(from.cast_const(), fresh.cast(), bytes);
+                let how = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+                libc::mremap(fresh, bytes, bytes, how, at) != libc::MAP_FAILED
+            };
+            if !moved {
+                let error = io::Error::last_os_error();
+                libc::munmap(fresh, bytes);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_overlaps_is_found() {
+        let taken = BTreeMap::from([(0x20_0000, 0x40_0000)]);
+        assert_eq!(overlap(&taken, &(0x1f_f000..0x20_0000)), None);
+        assert_eq!(overlap(&taken, &(0x40_0000..0x40_1000)), None);
+        let found = Some((0x20_0000, 0x40_0000));
+        assert_eq!(overlap(&taken, &(0x3f_ffff..0x50_0000)), found);
+        assert_eq!(overlap(&taken, &(0x1f_f000..0x20_0001)), found);
+        assert_eq!(overlap(&taken, &(0x10_0000..0x60_0000)), found);
+    }
+}
