@@ -2,22 +2,25 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The directory in a shell, with slots behind it: tmb_directory, a guard for each of its slices
-// (tmb_home_guard), the route from slices to a slot, and their registers.
+// The directory in a shell, with slots or card memory behind it: tmb_directory, a guard for each of its
+// slices (tmb_home_guard), the route from slices to a slot or to memory (tmb_home_memory), and their
+// registers.
 //
-// Directory   geometry; at least one slice
-// NumSlots    slots of the shell
+// Directory                       geometry; at least one slice
+// NumSlots                        slots of the shell
+// NumChannels, ChannelBytesLog2   card memory
 //
 //   link_*   one element a slice: the link to the CPU, header and rows apart (tmb_directory_pkg)
 //   home_*   one element a slot and slice (slot * slices + slice): AXI4 managers, the kernel is the
 //            subordinate that serves the CPU's lines
 //   line_*   likewise: the kernel's line operations and their acknowledgements
+//   read_*, write_*   one element a slice: a reader and a writer of the fabric
 //
 // Registers, from the start of the window: the directory's (docs/directory_registers.md) at 0, the
 // route's and the guards' (docs/home_registers.md) at 0x1000.
 //
-// All slices lie behind one slot at a time. Whoever has no slot has the shell: reads end with zeroes and
-// SLVERR, writes are dropped with SLVERR.
+// All slices lie in front of one slot at a time, or of card memory. Whoever has neither has the shell:
+// reads end with zeroes and SLVERR, writes are dropped with SLVERR.
 //
 // Throughput, latency, ordering, back-pressure, no deadlock: tmb_directory_slice and tmb_home_guard; the
 // link's inputs pass a register more. Registers: one access at a time.
@@ -34,6 +37,8 @@ module tmb_home
 #(
   parameter directory_cfg_t Directory = '{Slices: 1, UnitsPerSlice: 2, SetsPerUnit: 16, Ways: 4},
   parameter int unsigned NumSlots = 1,
+  parameter int unsigned NumChannels = 2,
+  parameter int unsigned ChannelBytesLog2 = 34,
   localparam int unsigned NumLinks = Directory.Slices,
   localparam int unsigned NumHomes = NumSlots * Directory.Slices
 ) (
@@ -122,7 +127,23 @@ module tmb_home
   input  logic         line_ack_ready_i [NumHomes],
   output logic [5:0]   line_ack_tag_o [NumHomes],
   output logic [511:0] line_ack_row_o [NumHomes],
-  output logic         line_ack_last_o [NumHomes]
+  output logic         line_ack_last_o [NumHomes],
+
+  output logic            read_req_valid_o [NumLinks],
+  input  logic            read_req_ready_i [NumLinks],
+  output mem_req_t        read_req_o [NumLinks],
+  input  logic            read_rsp_valid_i [NumLinks],
+  output logic            read_rsp_ready_o [NumLinks],
+  input  mem_read_rsp_t   read_rsp_i [NumLinks],
+  output logic            write_req_valid_o [NumLinks],
+  input  logic            write_req_ready_i [NumLinks],
+  output mem_req_t        write_req_o [NumLinks],
+  output logic            write_data_valid_o [NumLinks],
+  input  logic            write_data_ready_i [NumLinks],
+  output mem_write_data_t write_data_o [NumLinks],
+  input  logic            write_rsp_valid_i [NumLinks],
+  output logic            write_rsp_ready_o [NumLinks],
+  input  mem_write_rsp_t  write_rsp_i [NumLinks]
 );
 
   localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
@@ -212,9 +233,10 @@ module tmb_home
   tmb_home_regblock_pkg::tmb_home__out_t from_block;
 
   logic [NumSlots-1:0] routed;
-  logic open_d, open_q;
+  logic to_memory, open_d, open_q;
+  assign to_memory = from_block.ROUTE.MEMORY.value;
   always_comb begin
-    open_d = 1'b0;
+    open_d = to_memory;
     for (int unsigned k = 0; k < NumSlots; k++) begin
       routed[k] = from_block.ROUTE.VALID.value && from_block.ROUTE.SLOT.value == 8'(k);
       if (routed[k] && slot_live_i[k] && !slot_closed_i[k]) open_d = 1'b1;
@@ -231,6 +253,8 @@ module tmb_home
   axi_rsp_t axi_rsp [NumLinks];
   axi_req_t home_req [NumLinks];
   axi_rsp_t home_rsp [NumLinks];
+  axi_req_t memory_req [NumLinks];
+  axi_rsp_t memory_rsp [NumLinks];
   logic operation_valid [NumLinks];
   logic operation_ready [NumLinks];
   operation_req_t operation [NumLinks];
@@ -275,6 +299,11 @@ module tmb_home
           line_ack_ready = line_ack_ready_i[k*NumLinks+s];
         end
       end
+      if (to_memory) begin
+        home_rsp[s] = memory_rsp[s];
+        line_req_valid = 1'b0;
+        line_ack_ready = 1'b1;
+      end
     end
 
     tmb_home_guard u_guard (
@@ -307,7 +336,7 @@ module tmb_home
     for (genvar k = 0; k < NumSlots; k++) begin : gen_slot
       localparam int unsigned Home = k * NumLinks + s;
       logic here;
-      assign here = slot == SlotWidth'(k);
+      assign here = slot == SlotWidth'(k) && !to_memory;
       assign home_arid_o[Home] = home_req[s].ar.id;
       assign home_araddr_o[Home] = home_req[s].ar.addr;
       assign home_arlen_o[Home] = home_req[s].ar.len;
@@ -332,6 +361,49 @@ module tmb_home
       assign line_ack_row_o[Home] = line_ack[s].row;
       assign line_ack_last_o[Home] = line_ack[s].last;
     end
+  end
+
+  // Card memory takes what the guard offers only while it is behind the directory; what it still has to
+  // answer then, nobody waits for.
+  for (genvar s = 0; s < NumLinks; s++) begin : gen_memory
+    always_comb begin
+      memory_req[s] = home_req[s];
+      if (!to_memory) begin
+        memory_req[s].aw_valid = 1'b0;
+        memory_req[s].w_valid = 1'b0;
+        memory_req[s].ar_valid = 1'b0;
+        memory_req[s].b_ready = 1'b1;
+        memory_req[s].r_ready = 1'b1;
+      end
+    end
+    tmb_home_memory #(
+      .Slice(s),
+      .NumSlices(NumLinks),
+      .NumChannels(NumChannels),
+      .ChannelBytesLog2(ChannelBytesLog2)
+    ) u_memory (
+      .clk_i,
+      .rst_ni,
+      .base_i(from_block.MEMORY_BASE.FRAME.value),
+      .frames_i(from_block.MEMORY_SIZE.FRAMES.value),
+      .home_req_i(memory_req[s]),
+      .home_rsp_o(memory_rsp[s]),
+      .read_req_valid_o(read_req_valid_o[s]),
+      .read_req_ready_i(read_req_ready_i[s]),
+      .read_req_o(read_req_o[s]),
+      .read_rsp_valid_i(read_rsp_valid_i[s]),
+      .read_rsp_ready_o(read_rsp_ready_o[s]),
+      .read_rsp_i(read_rsp_i[s]),
+      .write_req_valid_o(write_req_valid_o[s]),
+      .write_req_ready_i(write_req_ready_i[s]),
+      .write_req_o(write_req_o[s]),
+      .write_data_valid_o(write_data_valid_o[s]),
+      .write_data_ready_i(write_data_ready_i[s]),
+      .write_data_o(write_data_o[s]),
+      .write_rsp_valid_i(write_rsp_valid_i[s]),
+      .write_rsp_ready_o(write_rsp_ready_o[s]),
+      .write_rsp_i(write_rsp_i[s])
+    );
   end
 
   // A slot that is not routed to, and never was since it was, has nothing under way.
@@ -374,6 +446,7 @@ module tmb_home
   assign keep = (|violation) && !from_block.STATUS.VIOLATION.value;
 
   assign to_block.STATUS.OPEN.next = open_q;
+  assign to_block.STATUS.SLICES.next = 4'(NumLinks);
   assign to_block.STATUS.VIOLATION.hwset = keep;
   assign to_block.RULE.RULE.next = first.rule;
   assign to_block.RULE.RULE.we = keep;
@@ -402,7 +475,7 @@ module tmb_home
     .rst_n(rst_ni),
     .s_cpuif_req(valid_i && is_home),
     .s_cpuif_req_is_wr(access_i.write),
-    .s_cpuif_addr(access_i.addr[4:0]),
+    .s_cpuif_addr(access_i.addr[5:0]),
     .s_cpuif_wr_data(access_i.data),
     .s_cpuif_wr_biten(write_mask),
     .s_cpuif_req_stall_wr(unused_stall_write),

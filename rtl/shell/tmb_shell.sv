@@ -255,11 +255,11 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
 );
 
   // Readers of the fabric: the ports' read requesters, walker, table engine, DMA. Writers: the ports'
-  // write requesters, table engine, DMA.
+  // write requesters, table engine, DMA. Before DMA, with a directory: its slices, of each kind.
   localparam int unsigned NumVmReaders = NumPorts + 2;
   localparam int unsigned NumVmWriters = NumPorts + 1;
-  localparam int unsigned NumReaders = NumVmReaders + 1;
-  localparam int unsigned NumWriters = NumVmWriters + 1;
+  localparam int unsigned NumReaders = NumVmReaders + Cfg.Directory.Slices + 1;
+  localparam int unsigned NumWriters = NumVmWriters + Cfg.Directory.Slices + 1;
   localparam int unsigned DmaReader = NumReaders - 1;
   localparam int unsigned DmaWriter = NumWriters - 1;
 
@@ -267,8 +267,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   localparam int unsigned MoverElements = NumPairs == 0 ? 1 : 2 * NumPairs;
 
   // Page tables are never striped: their addresses mean what they say.
-  localparam logic [NumReaders-1:0] StripedReaders = {1'b1, 2'b00, {NumPorts{1'b1}}};
-  localparam logic [NumWriters-1:0] StripedWriters = {1'b1, 1'b0, {NumPorts{1'b1}}};
+  localparam logic [NumReaders-1:0] StripedReaders =
+      NumReaders'({NumPorts{1'b1}}) | (NumReaders'(1) << DmaReader);
+  localparam logic [NumWriters-1:0] StripedWriters =
+      NumWriters'({NumPorts{1'b1}}) | (NumWriters'(1) << DmaWriter);
 
   // ---------------------------------------------------------------------------------------------
   // Control: BAR, registers, slots
@@ -480,6 +482,25 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     assign slot_rst_no[s] = live;
   end
 
+  // Requests to card memory.
+  logic read_req_valid [NumReaders];
+  logic read_req_ready [NumReaders];
+  mem_req_t read_req [NumReaders];
+  stripe_t read_stripe [NumReaders];
+  logic read_rsp_valid [NumReaders];
+  logic read_rsp_ready [NumReaders];
+  mem_read_rsp_t read_rsp [NumReaders];
+  logic write_req_valid [NumWriters];
+  logic write_req_ready [NumWriters];
+  mem_req_t write_req [NumWriters];
+  stripe_t write_stripe [NumWriters];
+  logic write_data_valid [NumWriters];
+  logic write_data_ready [NumWriters];
+  mem_write_data_t write_data [NumWriters];
+  logic write_rsp_valid [NumWriters];
+  logic write_rsp_ready [NumWriters];
+  mem_write_rsp_t write_rsp [NumWriters];
+
   // ---------------------------------------------------------------------------------------------
   // Directory
   // ---------------------------------------------------------------------------------------------
@@ -487,7 +508,9 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   if (HasDirectory) begin : gen_home
     tmb_home #(
       .Directory(Cfg.Directory),
-      .NumSlots(NumSlots)
+      .NumSlots(NumSlots),
+      .NumChannels(NumChannels),
+      .ChannelBytesLog2(Cfg.ChannelBytesLog2)
     ) u_home (
       .clk_i,
       .rst_ni,
@@ -568,7 +591,22 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       .line_ack_ready_i,
       .line_ack_tag_o,
       .line_ack_row_o,
-      .line_ack_last_o
+      .line_ack_last_o,
+      .read_req_valid_o(read_req_valid[NumVmReaders:DmaReader-1]),
+      .read_req_ready_i(read_req_ready[NumVmReaders:DmaReader-1]),
+      .read_req_o(read_req[NumVmReaders:DmaReader-1]),
+      .read_rsp_valid_i(read_rsp_valid[NumVmReaders:DmaReader-1]),
+      .read_rsp_ready_o(read_rsp_ready[NumVmReaders:DmaReader-1]),
+      .read_rsp_i(read_rsp[NumVmReaders:DmaReader-1]),
+      .write_req_valid_o(write_req_valid[NumVmWriters:DmaWriter-1]),
+      .write_req_ready_i(write_req_ready[NumVmWriters:DmaWriter-1]),
+      .write_req_o(write_req[NumVmWriters:DmaWriter-1]),
+      .write_data_valid_o(write_data_valid[NumVmWriters:DmaWriter-1]),
+      .write_data_ready_i(write_data_ready[NumVmWriters:DmaWriter-1]),
+      .write_data_o(write_data[NumVmWriters:DmaWriter-1]),
+      .write_rsp_valid_i(write_rsp_valid[NumVmWriters:DmaWriter-1]),
+      .write_rsp_ready_o(write_rsp_ready[NumVmWriters:DmaWriter-1]),
+      .write_rsp_i(write_rsp[NumVmWriters:DmaWriter-1])
     );
   end else begin : gen_no_home
     assign directory_done = 1'b0;
@@ -831,24 +869,6 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   fault_t fault;
   fault_reply_t fault_reply;
 
-  logic read_req_valid [NumReaders];
-  logic read_req_ready [NumReaders];
-  mem_req_t read_req [NumReaders];
-  stripe_t read_stripe [NumReaders];
-  logic read_rsp_valid [NumReaders];
-  logic read_rsp_ready [NumReaders];
-  mem_read_rsp_t read_rsp [NumReaders];
-  logic write_req_valid [NumWriters];
-  logic write_req_ready [NumWriters];
-  mem_req_t write_req [NumWriters];
-  stripe_t write_stripe [NumWriters];
-  logic write_data_valid [NumWriters];
-  logic write_data_ready [NumWriters];
-  mem_write_data_t write_data [NumWriters];
-  logic write_rsp_valid [NumWriters];
-  logic write_rsp_ready [NumWriters];
-  mem_write_rsp_t write_rsp [NumWriters];
-
   tmb_virtual_memory #(
     .Cfg(Cfg)
   ) u_virtual_memory (
@@ -999,10 +1019,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     assign read_stripe[p] = stripe_q;
     assign write_stripe[p] = stripe_q;
   end
-  for (genvar r = NumPorts; r < NumVmReaders; r++) begin : gen_plain_reader
+  for (genvar r = NumPorts; r < DmaReader; r++) begin : gen_plain_reader
     assign read_stripe[r] = '0;
   end
-  for (genvar w = NumPorts; w < NumVmWriters; w++) begin : gen_plain_writer
+  for (genvar w = NumPorts; w < DmaWriter; w++) begin : gen_plain_writer
     assign write_stripe[w] = '0;
   end
 

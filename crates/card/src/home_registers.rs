@@ -8,8 +8,8 @@
 
 use crate::registers::Field;
 
-/// Route. Behind which slot the directory's lines are. To be changed only while nothing is under
-/// way: no CPU uses a line, the slots are in reset.
+/// Route. What serves the directory's lines: a slot's kernel, card memory, or nobody. To be changed
+/// only while nothing is under way: no CPU uses a line, the slots are in reset.
 pub const ROUTE: u32 = 0x0;
 /// Patience. The kernel answers every access within one to two times this many cycles, or its slot
 /// is closed and the shell answers in its place.
@@ -24,6 +24,11 @@ pub const AT_LO: u32 = 0x10;
 pub const AT_HI: u32 = 0x14;
 /// Answers in the kernel's place.
 pub const ANSWERED: u32 = 0x18;
+/// Memory, base. Where in each memory channel the lines are when card memory serves them. Only the
+/// first SLICES channels are used; with fewer channels than slices, the first.
+pub const MEMORY_BASE: u32 = 0x1c;
+/// Memory, size. Lines beyond it are answered with errors.
+pub const MEMORY_SIZE: u32 = 0x20;
 
 /// Fields of `ROUTE`.
 pub mod route {
@@ -31,18 +36,23 @@ pub mod route {
 
     /// Slot.
     pub const SLOT: Field = Field { lsb: 0, width: 8 };
-    /// 1: the slot's kernel serves the lines; 0: nobody does, and accesses end with errors.
+    /// 1: the slot's kernel serves the lines.
     pub const VALID: Field = Field { lsb: 8, width: 1 };
+    /// 1: card memory serves the lines (VALID is 0 then). Both 0: nobody does, and accesses end
+    /// with errors.
+    pub const MEMORY: Field = Field { lsb: 9, width: 1 };
 }
 
 /// Fields of `STATUS`.
 pub mod status {
     use super::Field;
 
-    /// 1: a kernel is behind the directory, runs, and its slot is not closed.
+    /// 1: card memory is behind the directory, or a kernel that runs and whose slot is not closed.
     pub const OPEN: Field = Field { lsb: 0, width: 1 };
     /// 1: RULE and AT hold what the kernel did first since this was 0. Write 1 to clear.
     pub const VIOLATION: Field = Field { lsb: 1, width: 1 };
+    /// Slices of the directory.
+    pub const SLICES: Field = Field { lsb: 8, width: 4 };
 }
 
 /// Fields of `RULE`.
@@ -57,4 +67,20 @@ pub mod rule {
     pub const SLICE: Field = Field { lsb: 8, width: 8 };
     /// Slot.
     pub const SLOT: Field = Field { lsb: 16, width: 8 };
+}
+
+/// Fields of `MEMORY_BASE`.
+pub mod memory_base {
+    use super::Field;
+
+    /// Frame of 4 KiB, from the start of the channel.
+    pub const FRAME: Field = Field { lsb: 0, width: 25 };
+}
+
+/// Fields of `MEMORY_SIZE`.
+pub mod memory_size {
+    use super::Field;
+
+    /// Frames of 4 KiB in each channel.
+    pub const FRAMES: Field = Field { lsb: 0, width: 25 };
 }

@@ -62,6 +62,14 @@ pub struct HomeError {
     pub what: String,
 }
 
+/// Who is behind the directory, in messages.
+fn home_name(slot: Option<SlotId>) -> String {
+    match slot {
+        Some(slot) => format!("the kernel in slot {}", slot.0),
+        None => "card memory".to_owned(),
+    }
+}
+
 /// Any failure of the library. [`code`](Error::code) says of what kind it is.
 ///
 /// Its `Debug` is its `Display`, so that a program whose `main` returns it says what happened and what to do.
@@ -198,18 +206,39 @@ pub enum Error {
     #[error(transparent)]
     Home(#[from] HomeError),
     /// Nobody serves the lines behind the directory.
-    #[error("no kernel stands behind the directory: load one with ports of kind `axi4_home`")]
+    #[error(
+        "no kernel stands behind the directory: load one with ports of kind `axi4_home`, or use \
+         Card::home_memory"
+    )]
     NoHome,
+    /// No card memory was kept for the directory.
+    #[error(
+        "no card memory is kept for the directory: say how much with OwnerOptions::home_bytes"
+    )]
+    NoHomeMemory,
+    /// So much card memory cannot be kept for the directory.
+    #[error(
+        "{bytes} bytes of card memory behind the directory: a multiple of {unit} below {limit} is possible \
+         (OwnerOptions::home_bytes)"
+    )]
+    HomeMemory {
+        /// Bytes asked for.
+        bytes: u64,
+        /// What they must be a multiple of.
+        unit: u64,
+        /// What they must be below.
+        limit: u64,
+    },
     /// An access of a core is not answered.
     #[error(
-        "line 0x{address:x}: the kernel in slot {slot} has not answered at {now}; the access is given up",
-        slot = .slot.0
+        "line 0x{address:x}: {who} has not answered at {now}; the access is given up",
+        who = home_name(*.slot)
     )]
     LineLate {
         /// Address of the access.
         address: u64,
-        /// The slot behind the directory.
-        slot: SlotId,
+        /// The slot behind the directory, if it is a slot.
+        slot: Option<SlotId>,
         /// Virtual time.
         now: Picoseconds,
     },

@@ -137,9 +137,11 @@ impl Error {
             Self::ArgumentSize { .. } => ErrorCode::ArgumentSize,
             Self::Access(_) => ErrorCode::Access,
             Self::Home(_) => ErrorCode::Home,
-            Self::NoHome => ErrorCode::NoHome,
+            Self::NoHome | Self::NoHomeMemory => ErrorCode::NoHome,
             Self::LineLate { .. } => ErrorCode::LineLate,
-            Self::CoherentRange { .. } | Self::CoherentOffset { .. } => ErrorCode::CoherentRange,
+            Self::CoherentRange { .. } | Self::CoherentOffset { .. } | Self::HomeMemory { .. } => {
+                ErrorCode::CoherentRange
+            }
             Self::Violation(_) => ErrorCode::Violation,
             Self::Unanswered { .. } => ErrorCode::Unanswered,
             Self::InterruptStorm { .. } => ErrorCode::InterruptStorm,

@@ -198,6 +198,8 @@ pub(crate) enum Request {
     },
     /// What was recorded?
     LineHistory,
+    /// Let card memory serve the directory's lines.
+    HomeMemory,
     /// How long may the kernel behind the directory take for an answer?
     SetHomePatience {
         /// Cycles of the card; 0: for ever.
@@ -276,6 +278,8 @@ pub(crate) enum Reply {
     Access(AccessId),
     /// To `EndAccess`: the line as the access saw or left it.
     Line(Box<LineBytes>),
+    /// To `HomeMemory`: its bytes.
+    HomeMemory(u64),
     /// To `LineHistory`.
     History(Box<History>),
     /// To `Report`.

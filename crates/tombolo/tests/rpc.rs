@@ -122,3 +122,83 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
     let error = slot.wait(None, |_| tombolo::Continue::Yes);
     assert!(matches!(error, Err(Error::Home(_))), "{error:?}");
 }
+
+/// A small generator: xorshift.
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+#[test]
+fn card_memory_serves_lines_without_a_kernel() {
+    let mut options = SimOptions::named("enzian").expect("platform");
+    options.shell = ShellConfig::coherent();
+    options.channel_bytes = Some(64 << 20);
+    let open = |home_bytes| {
+        let owner = OwnerOptions {
+            home_bytes,
+            ..OwnerOptions::default()
+        };
+        Card::simulated(options.clone(), owner, |_| {})
+    };
+    for impossible in [128, 64 << 20] {
+        let error = open(impossible).expect_err("not possible");
+        assert!(matches!(error, Error::HomeMemory { .. }), "{error}");
+    }
+    let none = open(0).expect("card");
+    assert!(matches!(none.home_memory(), Err(Error::NoHomeMemory)));
+    drop(none);
+
+    // Four times as many lines as the directory has places, so that lines come home all the time.
+    let lines = 4096_u64;
+    let card = open(lines * LINE).expect("card");
+    let memory = card.home_memory().expect("memory");
+    assert_eq!(memory.bytes(), lines * LINE);
+    let cores = [memory.clone(), memory.on_core(1), memory.on_core(2)];
+    let mut oracle = Oracle::new();
+    let mut under_way = std::collections::VecDeque::new();
+    let mut state = 0x5eed;
+    let mut stamp = 0;
+    for operation in 0..6000_u64 {
+        // The last operations read what the others left.
+        let mut line = random(&mut state) % lines;
+        if operation % 4 == 0 {
+            line %= 8;
+        }
+        let part = random(&mut state) % 4;
+        let core = &cores[random(&mut state) as usize % cores.len()];
+        let began = oracle.begin();
+        let store = (operation < 5000 && random(&mut state) % 2 == 0).then(|| {
+            stamp += 1;
+            oracle.write_begins((line, part as u8), stamp, began);
+            stamp
+        });
+        let at = line * LINE;
+        let access = match store {
+            Some(stamp) => core.begin_store(at + 32 * part, &stamp.to_le_bytes()),
+            None => core.begin_load(at),
+        };
+        under_way.push_back((line, part as u8, store, began, access.expect("begin")));
+        while under_way.len() > 12 || (operation == 5999 && !under_way.is_empty()) {
+            let (line, part, store, began, access) = under_way.pop_front().expect("one");
+            let bytes = access.wait().expect("access");
+            match store {
+                Some(stamp) => oracle.write_ends((line, part), stamp),
+                None => oracle.read((line, part), word(&bytes, 4 * usize::from(part)), began),
+            }
+            oracle.end(began);
+        }
+    }
+    assert_eq!(oracle.violations(), 0, "{:?}", oracle.first());
+
+    // A kernel finds the place taken, and lines beyond the range are not there.
+    let kernel = card::sim::home().join("kernels/rpc");
+    let space = card.create_space().expect("space");
+    let error = card.load(SlotId(0), &kernel, &space);
+    assert!(matches!(error, Err(Error::Home(_))), "{:?}", error.err());
+    let beyond = card.coherent_memory(lines * LINE, LINE).expect("range");
+    let error = beyond.load(0).expect_err("behind the end");
+    assert!(matches!(error, Error::CoherentOffset { .. }), "{error}");
+}

@@ -7,7 +7,7 @@ module tmb_home_regblock (
 
         input wire s_cpuif_req,
         input wire s_cpuif_req_is_wr,
-        input wire [4:0] s_cpuif_addr,
+        input wire [5:0] s_cpuif_addr,
         input wire [31:0] s_cpuif_wr_data,
         input wire [31:0] s_cpuif_wr_biten,
         output wire s_cpuif_req_stall_wr,
@@ -27,7 +27,7 @@ module tmb_home_regblock (
     //--------------------------------------------------------------------------
     logic cpuif_req;
     logic cpuif_req_is_wr;
-    logic [4:0] cpuif_addr;
+    logic [5:0] cpuif_addr;
     logic [31:0] cpuif_wr_data;
     logic [31:0] cpuif_wr_biten;
     logic cpuif_req_stall_wr;
@@ -73,10 +73,12 @@ module tmb_home_regblock (
         logic AT_LO;
         logic AT_HI;
         logic ANSWERED;
+        logic MEMORY_BASE;
+        logic MEMORY_SIZE;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
-    logic [4:0] decoded_addr;
+    logic [5:0] decoded_addr;
     logic decoded_req;
     logic decoded_req_is_wr;
     logic [31:0] decoded_wr_data;
@@ -87,13 +89,15 @@ module tmb_home_regblock (
         automatic logic is_valid_rw;
         is_valid_addr = '1; // No valid address check
         is_valid_rw = '1; // No valid RW check
-        decoded_reg_strb.ROUTE = cpuif_req_masked & (cpuif_addr == 5'h0);
-        decoded_reg_strb.PATIENCE = cpuif_req_masked & (cpuif_addr == 5'h4);
-        decoded_reg_strb.STATUS = cpuif_req_masked & (cpuif_addr == 5'h8);
-        decoded_reg_strb.RULE = cpuif_req_masked & (cpuif_addr == 5'hc) & !cpuif_req_is_wr;
-        decoded_reg_strb.AT_LO = cpuif_req_masked & (cpuif_addr == 5'h10) & !cpuif_req_is_wr;
-        decoded_reg_strb.AT_HI = cpuif_req_masked & (cpuif_addr == 5'h14) & !cpuif_req_is_wr;
-        decoded_reg_strb.ANSWERED = cpuif_req_masked & (cpuif_addr == 5'h18) & !cpuif_req_is_wr;
+        decoded_reg_strb.ROUTE = cpuif_req_masked & (cpuif_addr == 6'h0);
+        decoded_reg_strb.PATIENCE = cpuif_req_masked & (cpuif_addr == 6'h4);
+        decoded_reg_strb.STATUS = cpuif_req_masked & (cpuif_addr == 6'h8);
+        decoded_reg_strb.RULE = cpuif_req_masked & (cpuif_addr == 6'hc) & !cpuif_req_is_wr;
+        decoded_reg_strb.AT_LO = cpuif_req_masked & (cpuif_addr == 6'h10) & !cpuif_req_is_wr;
+        decoded_reg_strb.AT_HI = cpuif_req_masked & (cpuif_addr == 6'h14) & !cpuif_req_is_wr;
+        decoded_reg_strb.ANSWERED = cpuif_req_masked & (cpuif_addr == 6'h18) & !cpuif_req_is_wr;
+        decoded_reg_strb.MEMORY_BASE = cpuif_req_masked & (cpuif_addr == 6'h1c);
+        decoded_reg_strb.MEMORY_SIZE = cpuif_req_masked & (cpuif_addr == 6'h20);
         decoded_err = '0;
     end
 
@@ -117,6 +121,10 @@ module tmb_home_regblock (
                 logic next;
                 logic load_next;
             } VALID;
+            struct {
+                logic next;
+                logic load_next;
+            } MEMORY;
         } ROUTE;
         struct {
             struct {
@@ -164,6 +172,18 @@ module tmb_home_regblock (
                 logic overflow;
             } VALUE;
         } ANSWERED;
+        struct {
+            struct {
+                logic [24:0] next;
+                logic load_next;
+            } FRAME;
+        } MEMORY_BASE;
+        struct {
+            struct {
+                logic [24:0] next;
+                logic load_next;
+            } FRAMES;
+        } MEMORY_SIZE;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -175,6 +195,9 @@ module tmb_home_regblock (
             struct {
                 logic value;
             } VALID;
+            struct {
+                logic value;
+            } MEMORY;
         } ROUTE;
         struct {
             struct {
@@ -212,6 +235,16 @@ module tmb_home_regblock (
                 logic [31:0] value;
             } VALUE;
         } ANSWERED;
+        struct {
+            struct {
+                logic [24:0] value;
+            } FRAME;
+        } MEMORY_BASE;
+        struct {
+            struct {
+                logic [24:0] value;
+            } FRAMES;
+        } MEMORY_SIZE;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -261,6 +294,29 @@ module tmb_home_regblock (
         end
     end
     assign hwif_out.ROUTE.VALID.value = field_storage.ROUTE.VALID.value;
+    // Field: tmb_home.ROUTE.MEMORY
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.ROUTE.MEMORY.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.ROUTE && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.ROUTE.MEMORY.value & ~decoded_wr_biten[9:9]) | (decoded_wr_data[9:9] & decoded_wr_biten[9:9]);
+            load_next_c = '1;
+        end
+        field_combo.ROUTE.MEMORY.next = next_c;
+        field_combo.ROUTE.MEMORY.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.ROUTE.MEMORY.value <= 1'h0;
+        end else begin
+            if(field_combo.ROUTE.MEMORY.load_next) begin
+                field_storage.ROUTE.MEMORY.value <= field_combo.ROUTE.MEMORY.next;
+            end
+        end
+    end
+    assign hwif_out.ROUTE.MEMORY.value = field_storage.ROUTE.MEMORY.value;
     // Field: tmb_home.PATIENCE.VALUE
     always_comb begin
         automatic logic [31:0] next_c;
@@ -447,6 +503,52 @@ module tmb_home_regblock (
             end
         end
     end
+    // Field: tmb_home.MEMORY_BASE.FRAME
+    always_comb begin
+        automatic logic [24:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.MEMORY_BASE.FRAME.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.MEMORY_BASE && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.MEMORY_BASE.FRAME.value & ~decoded_wr_biten[24:0]) | (decoded_wr_data[24:0] & decoded_wr_biten[24:0]);
+            load_next_c = '1;
+        end
+        field_combo.MEMORY_BASE.FRAME.next = next_c;
+        field_combo.MEMORY_BASE.FRAME.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.MEMORY_BASE.FRAME.value <= 25'h0;
+        end else begin
+            if(field_combo.MEMORY_BASE.FRAME.load_next) begin
+                field_storage.MEMORY_BASE.FRAME.value <= field_combo.MEMORY_BASE.FRAME.next;
+            end
+        end
+    end
+    assign hwif_out.MEMORY_BASE.FRAME.value = field_storage.MEMORY_BASE.FRAME.value;
+    // Field: tmb_home.MEMORY_SIZE.FRAMES
+    always_comb begin
+        automatic logic [24:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.MEMORY_SIZE.FRAMES.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.MEMORY_SIZE && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.MEMORY_SIZE.FRAMES.value & ~decoded_wr_biten[24:0]) | (decoded_wr_data[24:0] & decoded_wr_biten[24:0]);
+            load_next_c = '1;
+        end
+        field_combo.MEMORY_SIZE.FRAMES.next = next_c;
+        field_combo.MEMORY_SIZE.FRAMES.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.MEMORY_SIZE.FRAMES.value <= 25'h0;
+        end else begin
+            if(field_combo.MEMORY_SIZE.FRAMES.load_next) begin
+                field_storage.MEMORY_SIZE.FRAMES.value <= field_combo.MEMORY_SIZE.FRAMES.next;
+            end
+        end
+    end
+    assign hwif_out.MEMORY_SIZE.FRAMES.value = field_storage.MEMORY_SIZE.FRAMES.value;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -459,7 +561,7 @@ module tmb_home_regblock (
     // Readback
     //--------------------------------------------------------------------------
 
-    logic [4:0] rd_mux_addr;
+    logic [5:0] rd_mux_addr;
     assign rd_mux_addr = decoded_addr;
 
     logic readback_err;
@@ -468,30 +570,38 @@ module tmb_home_regblock (
     always_comb begin
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
-        if(rd_mux_addr == 5'h0) begin
+        if(rd_mux_addr == 6'h0) begin
             readback_data_var[7:0] = field_storage.ROUTE.SLOT.value;
             readback_data_var[8] = field_storage.ROUTE.VALID.value;
+            readback_data_var[9] = field_storage.ROUTE.MEMORY.value;
         end
-        if(rd_mux_addr == 5'h4) begin
+        if(rd_mux_addr == 6'h4) begin
             readback_data_var[31:0] = field_storage.PATIENCE.VALUE.value;
         end
-        if(rd_mux_addr == 5'h8) begin
+        if(rd_mux_addr == 6'h8) begin
             readback_data_var[0] = hwif_in.STATUS.OPEN.next;
             readback_data_var[1] = field_storage.STATUS.VIOLATION.value;
+            readback_data_var[11:8] = hwif_in.STATUS.SLICES.next;
         end
-        if(rd_mux_addr == 5'hc) begin
+        if(rd_mux_addr == 6'hc) begin
             readback_data_var[3:0] = field_storage.RULE.RULE.value;
             readback_data_var[15:8] = field_storage.RULE.SLICE.value;
             readback_data_var[23:16] = field_storage.RULE.SLOT.value;
         end
-        if(rd_mux_addr == 5'h10) begin
+        if(rd_mux_addr == 6'h10) begin
             readback_data_var[31:0] = field_storage.AT_LO.VALUE.value;
         end
-        if(rd_mux_addr == 5'h14) begin
+        if(rd_mux_addr == 6'h14) begin
             readback_data_var[31:0] = field_storage.AT_HI.VALUE.value;
         end
-        if(rd_mux_addr == 5'h18) begin
+        if(rd_mux_addr == 6'h18) begin
             readback_data_var[31:0] = field_storage.ANSWERED.VALUE.value;
+        end
+        if(rd_mux_addr == 6'h1c) begin
+            readback_data_var[24:0] = field_storage.MEMORY_BASE.FRAME.value;
+        end
+        if(rd_mux_addr == 6'h20) begin
+            readback_data_var[24:0] = field_storage.MEMORY_SIZE.FRAMES.value;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr;

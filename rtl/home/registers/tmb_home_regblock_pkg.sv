@@ -4,8 +4,8 @@
 package tmb_home_regblock_pkg;
 
     localparam TMB_HOME_REGBLOCK_DATA_WIDTH = 32;
-    localparam TMB_HOME_REGBLOCK_MIN_ADDR_WIDTH = 5;
-    localparam TMB_HOME_REGBLOCK_SIZE = 'h1c;
+    localparam TMB_HOME_REGBLOCK_MIN_ADDR_WIDTH = 6;
+    localparam TMB_HOME_REGBLOCK_SIZE = 'h24;
 
     typedef struct {
         logic next;
@@ -16,8 +16,13 @@ package tmb_home_regblock_pkg;
     } tmb_home__STATUS__VIOLATION__in_t;
 
     typedef struct {
+        logic [3:0] next;
+    } tmb_home__STATUS__SLICES__in_t;
+
+    typedef struct {
         tmb_home__STATUS__OPEN__in_t OPEN;
         tmb_home__STATUS__VIOLATION__in_t VIOLATION;
+        tmb_home__STATUS__SLICES__in_t SLICES;
     } tmb_home__STATUS__in_t;
 
     typedef struct {
@@ -85,8 +90,13 @@ package tmb_home_regblock_pkg;
     } tmb_home__ROUTE__VALID__out_t;
 
     typedef struct {
+        logic value;
+    } tmb_home__ROUTE__MEMORY__out_t;
+
+    typedef struct {
         tmb_home__ROUTE__SLOT__out_t SLOT;
         tmb_home__ROUTE__VALID__out_t VALID;
+        tmb_home__ROUTE__MEMORY__out_t MEMORY;
     } tmb_home__ROUTE__out_t;
 
     typedef struct {
@@ -106,8 +116,26 @@ package tmb_home_regblock_pkg;
     } tmb_home__STATUS__out_t;
 
     typedef struct {
+        logic [24:0] value;
+    } tmb_home__MEMORY_BASE__FRAME__out_t;
+
+    typedef struct {
+        tmb_home__MEMORY_BASE__FRAME__out_t FRAME;
+    } tmb_home__MEMORY_BASE__out_t;
+
+    typedef struct {
+        logic [24:0] value;
+    } tmb_home__MEMORY_SIZE__FRAMES__out_t;
+
+    typedef struct {
+        tmb_home__MEMORY_SIZE__FRAMES__out_t FRAMES;
+    } tmb_home__MEMORY_SIZE__out_t;
+
+    typedef struct {
         tmb_home__ROUTE__out_t ROUTE;
         tmb_home__PATIENCE__out_t PATIENCE;
         tmb_home__STATUS__out_t STATUS;
+        tmb_home__MEMORY_BASE__out_t MEMORY_BASE;
+        tmb_home__MEMORY_SIZE__out_t MEMORY_SIZE;
     } tmb_home__out_t;
 endpackage

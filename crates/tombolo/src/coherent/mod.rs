@@ -3,8 +3,10 @@
 //! Every operation is exact: it takes the virtual time that the modelled core, caches, link, directory and
 //! kernel need. A kernel with home ports serves the lines; see `docs/blocks/home.md`.
 
+mod pending;
 mod rpc;
 
+pub use pending::PendingLine;
 pub use rpc::Rpc;
 
 use crate::card_handle::Card;
@@ -97,11 +99,7 @@ impl CoherentMemory {
     /// # Errors
     /// As [`load`](Self::load).
     pub fn store(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        let room = LINE_BYTES as u64 - offset % BYTES;
-        if bytes.is_empty() || bytes.len() as u64 > room {
-            return Err(self.wrong_offset(offset, bytes.len() as u64));
-        }
-        self.check(offset, bytes.len() as u64)?;
+        self.check_store(offset, bytes)?;
         self.access(offset, AccessKind::Store(bytes.to_vec()))
             .map(drop)
     }
@@ -113,6 +111,34 @@ impl CoherentMemory {
     pub fn prefetch(&self, offset: u64) -> Result<(), Error> {
         self.check_line(offset)?;
         self.begin(offset, AccessKind::Prefetch).map(drop)
+    }
+
+    /// Begins to load the line at `offset` and does not wait for it: a core may have many under way. The
+    /// time of a line that it has is the cache's, from the moment of the call.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), but for the kernel's.
+    pub fn begin_load(&self, offset: u64) -> Result<PendingLine, Error> {
+        self.check_line(offset)?;
+        self.pending(offset, AccessKind::Load)
+    }
+
+    /// Begins to [`load_exclusive`](Self::load_exclusive).
+    ///
+    /// # Errors
+    /// As [`begin_load`](Self::begin_load).
+    pub fn begin_load_exclusive(&self, offset: u64) -> Result<PendingLine, Error> {
+        self.check_line(offset)?;
+        self.pending(offset, AccessKind::LoadExclusive)
+    }
+
+    /// Begins to [`store`](Self::store): as stores do that wait in the write buffer of a core.
+    ///
+    /// # Errors
+    /// As [`begin_load`](Self::begin_load).
+    pub fn begin_store(&self, offset: u64, bytes: &[u8]) -> Result<PendingLine, Error> {
+        self.check_store(offset, bytes)?;
+        self.pending(offset, AccessKind::Store(bytes.to_vec()))
     }
 
     /// Virtual time.
@@ -175,6 +201,19 @@ impl CoherentMemory {
         self.check(offset, BYTES)
     }
 
+    fn check_store(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        let room = LINE_BYTES as u64 - offset % BYTES;
+        if bytes.is_empty() || bytes.len() as u64 > room {
+            return Err(self.wrong_offset(offset, bytes.len() as u64));
+        }
+        self.check(offset, bytes.len() as u64)
+    }
+
+    fn pending(&self, offset: u64, kind: AccessKind) -> Result<PendingLine, Error> {
+        let id = self.begin(offset, kind)?;
+        Ok(PendingLine::new(self.link.clone(), id, self.deadline))
+    }
+
     fn line(&self, offset: u64, kind: AccessKind) -> Result<[u8; LINE_BYTES], Error> {
         self.check_line(offset)?;
         self.access(offset, kind)
@@ -193,12 +232,7 @@ impl CoherentMemory {
     }
 
     fn access(&self, offset: u64, kind: AccessKind) -> Result<[u8; LINE_BYTES], Error> {
-        let id = self.begin(offset, kind)?;
-        let deadline = Some(self.deadline);
-        match self.link.call(Request::EndAccess { id, deadline })? {
-            Reply::Line(line) => Ok(*line),
-            other => Err(unexpected(&other)),
-        }
+        self.pending(offset, kind)?.wait()
     }
 }
 
@@ -210,6 +244,18 @@ impl Card {
     /// [`Error::CoherentRange`].
     pub fn coherent_memory(&self, base: u64, bytes: u64) -> Result<CoherentMemory, Error> {
         CoherentMemory::new(self.link().clone(), base, bytes)
+    }
+
+    /// Card memory behind the directory, without a kernel: the first `home_bytes` of the link's addresses
+    /// (see [`OwnerOptions`](crate::OwnerOptions)). It holds zeroes at first.
+    ///
+    /// # Errors
+    /// [`Error::NoHomeMemory`]; a kernel serves the directory's lines ([`Error::Home`]).
+    pub fn home_memory(&self) -> Result<CoherentMemory, Error> {
+        match self.link().call(Request::HomeMemory)? {
+            Reply::HomeMemory(bytes) => CoherentMemory::new(self.link().clone(), 0, bytes),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Sets how long the kernel behind the directory may take for an answer, in cycles of the card, before

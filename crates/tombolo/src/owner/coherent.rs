@@ -1,12 +1,13 @@
 //! The coherent side of the owner: accesses of cores, and the kernel behind the directory.
 
+use super::home_memory::HomeRange;
 use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::{Error, HomeError};
 use crate::message::Reply;
 use card::coherent::{
     directory_error, home_register, take_home_violation, AccessId, AccessKind, LineAccess,
-    LineBytes,
+    LineBytes, LINE_BYTES,
 };
 use card::home_registers as reg;
 use card::kernel::Manifest;
@@ -20,8 +21,10 @@ const PATIENCE: u32 = 1 << 20;
 /// What the owner knows of the directory's side.
 #[derive(Debug, Default)]
 pub(super) struct Coherent {
-    /// The slot behind the directory.
-    home: Option<SlotId>,
+    /// Who is behind the directory.
+    home: Option<Home>,
+    /// Card memory that is kept for the directory.
+    memory: Option<HomeRange>,
     /// Why its kernel is cut off.
     failure: Option<HomeError>,
     patience: Option<u32>,
@@ -29,6 +32,32 @@ pub(super) struct Coherent {
     posted: bool,
     /// Accesses that somebody waits for; with the line when it is there.
     accesses: BTreeMap<AccessId, Access>,
+}
+
+impl Coherent {
+    /// With this much card memory kept for the directory.
+    pub(super) fn new(memory: Option<HomeRange>) -> Self {
+        Self {
+            memory,
+            ..Self::default()
+        }
+    }
+}
+
+/// Who serves the directory's lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    Slot(SlotId),
+    Memory,
+}
+
+impl Home {
+    fn slot(self) -> Option<SlotId> {
+        match self {
+            Self::Slot(slot) => Some(slot),
+            Self::Memory => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -66,7 +95,7 @@ impl OwnerRef {
                 (Ok(Look::Late) | Err(Error::Card(CardError::NothingToWaitFor)), Some(access)) => {
                     Err(Error::LineLate {
                         address: access.address,
-                        slot: owner.coherent.home.unwrap_or_default(),
+                        slot: owner.coherent.home.and_then(Home::slot),
                         now: owner.card.now(),
                     })
                 }
@@ -83,11 +112,19 @@ impl Owner {
         if manifest.homes.is_empty() {
             return Ok(());
         }
-        if let Some(other) = self.coherent.home.filter(|other| *other != slot) {
-            let rule = format!(
+        let rule = match self.coherent.home {
+            Some(Home::Slot(other)) if other != slot => Some(format!(
                 "the directory's lines are behind slot {} already; unload that kernel first",
                 other.0
-            );
+            )),
+            Some(Home::Memory) => Some(
+                "the directory's lines are in card memory since Card::home_memory; open the card anew for a \
+                 kernel that serves them"
+                    .to_owned(),
+            ),
+            _ => None,
+        };
+        if let Some(rule) = rule {
             return Err(Error::Home(HomeError {
                 slot,
                 kernel: manifest.name.clone(),
@@ -100,14 +137,42 @@ impl Owner {
         let address = home_register(reg::PATIENCE);
         self.card.write_register(address, patience)?;
         self.registers_posted();
-        self.coherent.home = Some(slot);
+        self.coherent.home = Some(Home::Slot(slot));
         self.coherent.failure = None;
         Ok(())
     }
 
+    /// Card memory goes behind the directory, unless it is there.
+    pub(super) fn use_home_memory(&mut self) -> Result<u64, Error> {
+        let range = match self.coherent.memory {
+            Some(range) => range,
+            None => {
+                // A card that is not coherent says so first.
+                self.card.record_lines(self.card.line_history())?;
+                return Err(Error::NoHomeMemory);
+            }
+        };
+        match self.coherent.home {
+            Some(Home::Memory) => Ok(range.bytes()),
+            Some(Home::Slot(slot)) => Err(Error::Home(HomeError {
+                slot,
+                kernel: self
+                    .manifest(slot)
+                    .map_or_else(|| "none".to_owned(), |manifest| manifest.name.clone()),
+                what: "it serves the directory's lines; unload it before card memory does"
+                    .to_owned(),
+            })),
+            None => {
+                let bytes = self.place_memory(range)?;
+                self.coherent.home = Some(Home::Memory);
+                Ok(bytes)
+            }
+        }
+    }
+
     /// A slot's kernel goes.
     pub(super) fn leave_home(&mut self, slot: SlotId) -> Result<(), Error> {
-        if self.coherent.home == Some(slot) {
+        if self.coherent.home == Some(Home::Slot(slot)) {
             self.card.write_register(home_register(reg::ROUTE), 0)?;
             self.coherent.home = None;
         }
@@ -116,7 +181,7 @@ impl Owner {
 
     /// A slot leaves reset: what its kernel did before is forgotten.
     pub(super) fn forgive_home(&mut self, slot: SlotId) {
-        if self.coherent.home == Some(slot) {
+        if self.coherent.home == Some(Home::Slot(slot)) {
             self.coherent.failure = None;
         }
     }
@@ -132,6 +197,7 @@ impl Owner {
 
     pub(super) fn begin_access(&mut self, access: LineAccess) -> Result<AccessId, Error> {
         self.home_is_there()?;
+        self.home_has(&access)?;
         self.settle_registers()?;
         let (address, began) = (access.address, self.card.now());
         let hint = access.kind == AccessKind::Prefetch;
@@ -172,6 +238,21 @@ impl Owner {
                 self.card.record_lines(self.card.line_history())?;
                 Err(Error::NoHome)
             }
+        }
+    }
+
+    /// Card memory behind the directory has an end; what a kernel serves, it says itself.
+    fn home_has(&self, access: &LineAccess) -> Result<(), Error> {
+        let (Some(Home::Memory), Some(range)) = (self.coherent.home, self.coherent.memory) else {
+            return Ok(());
+        };
+        match access.address < range.bytes() {
+            true => Ok(()),
+            false => Err(Error::CoherentOffset {
+                offset: access.address,
+                bytes: LINE_BYTES as u64,
+                range: range.bytes(),
+            }),
         }
     }
 

@@ -8,6 +8,7 @@ mod connections;
 mod files;
 mod guard;
 mod handles;
+mod home_memory;
 mod inbox;
 mod io_thread;
 mod managed;
@@ -37,6 +38,7 @@ use coherent::Coherent;
 use files::Files;
 use handles::Handles;
 pub use handles::Planted;
+use home_memory::HomeRange;
 use inbox::Inbox;
 use io_thread::{IoThread, Post};
 use memory::Memories;
@@ -95,6 +97,9 @@ pub struct OwnerOptions {
     /// It moves to one of twice the size when a set is full and this percentage of its entries is in
     /// use. Until then a full set gives up its oldest entry.
     pub table_grow_percent: u8,
+    /// Card memory whose lines the directory of a coherent card keeps: [`Card::home_memory`](crate::Card::home_memory).
+    /// It is not for pages.
+    pub home_bytes: u64,
     /// When virtual time passes.
     pub clock: ClockMode,
     /// What reading a file costs in virtual time.
@@ -119,6 +124,7 @@ impl Default for OwnerOptions {
             clean_ahead_bytes: 16 << 20,
             table_sets_log2: 12,
             table_grow_percent: 25,
+            home_bytes: 0,
             clock: ClockMode::Lockstep,
             file_state: FileState::Warm,
             platform: String::new(),
@@ -230,13 +236,13 @@ impl Owner {
         })?;
         let buffers = Arc::new(buffers);
         let base = card.map_host(buffers.clone())?;
+        let home = HomeRange::reserve(&mut *card, options.home_bytes)?;
+        let channel_bytes = description.channel_bytes;
         let channels = (0..u64::from(description.channels))
             .map(|channel| {
                 let base = CardAddr::new(channel << description.channel_bytes_log2);
-                base.map(|base| ChannelMemory {
-                    base,
-                    bytes: description.channel_bytes,
-                })
+                let bytes = home.map_or(channel_bytes, |home| home.rest_of(channel, channel_bytes));
+                base.map(|base| ChannelMemory { base, bytes })
             })
             .collect::<Option<Vec<_>>>()
             .ok_or_else(|| Error::Internal("channels beyond the card's address space".into()))?;
@@ -312,7 +318,7 @@ impl Owner {
             fault_time: Picoseconds::ZERO,
             runs: Vec::new(),
             moved: MovedBytes::default(),
-            coherent: Coherent::default(),
+            coherent: Coherent::new(home),
         })
     }
 

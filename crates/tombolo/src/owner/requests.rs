@@ -145,6 +145,9 @@ impl OwnerRef {
                 let history = self.with(|owner| owner.card.line_history());
                 Ok(Reply::History(Box::new(history)))
             }
+            Request::HomeMemory => {
+                self.with(|owner| owner.use_home_memory().map(Reply::HomeMemory))
+            }
             Request::SetHomePatience { cycles } => {
                 self.with(|owner| owner.set_patience(cycles).map(|()| Reply::Done))
             }

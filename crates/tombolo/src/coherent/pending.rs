@@ -1,0 +1,54 @@
+//! Accesses of a core that are under way.
+
+use crate::error::Error;
+use crate::link::{unexpected, Link};
+use crate::message::{Reply, Request};
+use card::coherent::{AccessId, LINE_BYTES};
+use units::Picoseconds;
+
+/// An access that was begun. Dropped, it goes on to its end, and nobody learns of it.
+#[derive(Debug)]
+#[must_use = "the access ends, but what became of it is known only to who waits"]
+pub struct PendingLine {
+    link: Link,
+    id: AccessId,
+    deadline: Picoseconds,
+    waited: bool,
+}
+
+impl PendingLine {
+    pub(super) fn new(link: Link, id: AccessId, deadline: Picoseconds) -> Self {
+        Self {
+            link,
+            id,
+            deadline,
+            waited: false,
+        }
+    }
+
+    /// Waits until the access is over: the line as it saw or left it.
+    ///
+    /// # Errors
+    /// The kernel broke a rule ([`Error::Home`]) or does not answer ([`Error::LineLate`]).
+    pub fn wait(mut self) -> Result<[u8; LINE_BYTES], Error> {
+        self.waited = true;
+        match self.end(self.deadline)? {
+            Reply::Line(line) => Ok(*line),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    fn end(&self, deadline: Picoseconds) -> Result<Reply, Error> {
+        let (id, deadline) = (self.id, Some(deadline));
+        self.link.call(Request::EndAccess { id, deadline })
+    }
+}
+
+impl Drop for PendingLine {
+    fn drop(&mut self) {
+        if !self.waited {
+            // The owner forgets it; whatever the answer says is nobody's concern.
+            drop(self.end(Picoseconds::ZERO));
+        }
+    }
+}
