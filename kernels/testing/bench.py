@@ -7,35 +7,20 @@ Also checks, cycle for cycle, that a kernel moves a row a cycle.
 
 import argparse
 import json
-import os
 import subprocess
 from pathlib import Path
 
-from run import BUILD, MAKE_FLAGS, TESTING, manifest, one_port, sources, verilator
+from run import ROOT, TESTING, manifest, one_port, sources, verilate
 
 KERNELS = ["vadd", "copy", "aes256ctr"]
 
 
 def build(kernel: str) -> Path:
     """The kernel with bench.cpp, as fast as Verilator and the compiler make it."""
-    folder = BUILD / kernel / "bench"
-    folder.mkdir(parents=True, exist_ok=True)
-    command = [
-        verilator(),
-        *("--cc", "--exe", "--build", "--quiet"),
-        *("-O3", "--x-assign", "fast", "--x-initial", "fast"),
-        *("-CFLAGS", "-O3 -march=native -std=c++17", "--prefix", "Vkernel", "-o", "bench"),
-        *("-MAKEFLAGS", MAKE_FLAGS),
-        *("-MAKEFLAGS", "OPT_FAST=-O3 OPT_SLOW=-O1"),
-        *(option for macro in one_port(kernel) for option in ("-CFLAGS", f"-D{macro}")),
-        *("-Mdir", folder, "--top-module", manifest(kernel)["kernel"]["top"]),
-        *sources(kernel),
-        TESTING / "bench.cpp",
-    ]
-    result = subprocess.run(command, capture_output=True, text=True)
-    if result.returncode != 0:
-        raise SystemExit(result.stdout + result.stderr)
-    return folder / "bench"
+    options = ["--long", "--no-assert", "--class=Vkernel", f"--main={TESTING / 'bench.cpp'}"]
+    options += [f"--flag=-D{macro}" for macro in one_port(kernel)]
+    top = manifest(kernel)["kernel"]["top"]
+    return verilate.build("bench", ROOT, kernel, top, sources(kernel), *options)
 
 
 def registers(kernel: str, size: int) -> list[str]:
@@ -78,7 +63,6 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=8)
     parser.add_argument("--json", action="store_true", help="one object a line")
     options = parser.parse_args()
-    os.environ.pop("MAKEFLAGS", None)
     for kernel in options.kernels:
         figures = measure(kernel, options.megabytes)
         if options.json:

@@ -520,7 +520,7 @@ pub enum CardError {
     Kernel(#[from] kernel::KernelError),
     /// RTL did not become a model that runs.
     #[error(transparent)]
-    Build(#[from] sim::build::BuildError),
+    Build(#[from] verilated::BuildError),
     /// A card of this kind cannot be made.
     #[error("simulated card: {0}")]
     Configuration(String),

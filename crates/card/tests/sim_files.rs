@@ -7,8 +7,8 @@ use std::path::Path;
 use tombolo_card::event::Event;
 use tombolo_card::kernel::KernelPackage;
 use tombolo_card::registers::SLOT_CONTROL;
-use tombolo_card::sim::build::BuildError;
 use tombolo_card::{Card, CardError};
+use verilated::BuildError;
 
 /// The kernel `reading` in a folder of its own, with the files that it opens.
 fn reading(folder: &Path) -> KernelPackage {

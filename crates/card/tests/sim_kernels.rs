@@ -7,9 +7,9 @@ use tombolo_card::command::Operation;
 use tombolo_card::event::{CommandStatus, Event};
 use tombolo_card::kernel::KernelPackage;
 use tombolo_card::registers::SLOT_CONTROL;
-use tombolo_card::sim::build::BuildError;
 use tombolo_card::{Card, CardError, SlotId};
 use units::Picoseconds;
+use verilated::BuildError;
 
 fn failing() -> KernelPackage {
     KernelPackage::open(&rtl("failing")).unwrap()

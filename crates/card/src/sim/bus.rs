@@ -1,7 +1,7 @@
 //! Pins of the shell's buses, found by name once.
 
-use super::build::BuildError;
 use super::model::{Instance, NumberPin, Pin, PinValue, Row};
+use verilated::BuildError;
 
 /// Finds pins of one bus of the shell.
 pub(crate) struct Finder<'a> {

@@ -8,7 +8,6 @@
 
 use super::address_map::AddressMap;
 use super::bar_port::{BarPort, ReadAnswer};
-use super::build::BuildError;
 use super::clocked::Clocked;
 use super::host_port::HostPort;
 use super::link_port::LinkPort;
@@ -22,6 +21,7 @@ use cpu::history::History;
 use std::sync::atomic::{AtomicBool, Ordering};
 use timing::pcie::Link;
 use units::Picoseconds;
+use verilated::BuildError;
 
 /// A clock: edges at `phase + n × period`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,6 @@
 //! out of order. An address that nothing is mapped at gets an error response.
 
 use super::address_map::AddressMap;
-use super::build::BuildError;
 use super::bus::{response, Finder, ManagerBus};
 use super::model::{Instance, Pin, Row};
 use super::store::merge;
@@ -14,6 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use timing::pcie::{Link, Transfer};
 use units::Picoseconds;
+use verilated::BuildError;
 
 /// Reads that may be under way.
 const READS: usize = 64;

@@ -1,6 +1,5 @@
 //! Which port of a kernel's RTL is which signal of the slot: the manifest held against the RTL.
 
-use super::build::{BuildError, Direction, ModelInfo, ModelPort};
 use super::signals::{
     Need, Signal, AXI4, AXI4_IGNORED, AXI4_STREAM, AXI4_STREAM_IGNORED, CONTROL, CONTROL_IGNORED,
     HOME, LINE,
@@ -8,6 +7,7 @@ use super::signals::{
 use crate::kernel::{AccessMode, ControlProtocol, Manifest, ResetPolarity, StreamPort};
 use crate::stream::{StreamDirection, StreamId};
 use std::collections::HashSet;
+use verilated::{BuildError, Direction, ModelInfo, ModelPort};
 
 /// The clock of every kernel.
 pub(crate) const CLOCK: &str = "ap_clk";

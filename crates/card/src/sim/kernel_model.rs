@@ -1,11 +1,11 @@
 //! From a kernel's folder to its model with the interface that the slot joins.
 
-use super::build::wrapper::{self, Wrapper};
-use super::build::{BuildError, Builder, BuiltModel, Design, ModelInfo, ModelPort, ProgressSink};
 use super::interface::{KernelInterface, CLOCK};
 use super::options::kernel_file_set;
+use super::wrapper::{self, Wrapper};
 use crate::kernel::KernelPackage;
 use std::path::Path;
+use verilated::{BuildError, Builder, BuiltModel, Design, ModelInfo, ModelPort, ProgressSink};
 
 /// A kernel as a model of its own, as its author wrote it.
 pub(crate) fn kernel_design(kernel: &KernelPackage) -> Result<Design, BuildError> {
@@ -15,6 +15,7 @@ pub(crate) fn kernel_design(kernel: &KernelPackage) -> Result<Design, BuildError
         clock: CLOCK.to_owned(),
         file_sets: vec![kernel_file_set(kernel)?],
         defines: Vec::new(),
+        parameters: Vec::new(),
         sleeping: Vec::new(),
         generated: None,
     })
@@ -113,7 +114,7 @@ pub(crate) fn build_for_slot(
 ) -> Result<(BuiltModel, KernelInterface), BuildError> {
     let slot = SlotDesign::new(builder, kernel, home)?;
     let check = |info: &_| slot.interface(kernel, info).map(|_| ());
-    let built = builder.build(&slot.design, &check, progress)?;
+    let built = builder.model(&slot.design, &check, progress)?;
     let interface = slot.interface(kernel, &built.info)?;
     Ok((built, interface))
 }

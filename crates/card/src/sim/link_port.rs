@@ -7,7 +7,6 @@
 mod pins;
 mod witness;
 
-use super::build::BuildError;
 use super::config::ShellConfig;
 use super::model::Instance;
 use crate::coherent::{AccessId, AccessKind, LineAccess, LineBytes, CORES, LINE_BYTES};
@@ -22,6 +21,7 @@ use pins::SlicePins;
 use std::collections::{BTreeMap, VecDeque};
 use timing::platform::Coherent;
 use units::Picoseconds;
+use verilated::BuildError;
 use witness::Witness;
 
 /// Seeds of the link's jitter: equal in every run.

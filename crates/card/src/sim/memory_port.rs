@@ -4,7 +4,6 @@
 //! sees them. Rows of reads are taken from the store when they are handed out. The timing model says
 //! when; this says what. One row a cycle and direction.
 
-use super::build::BuildError;
 use super::bus::{response, Finder, ManagerBus};
 use super::model::Instance;
 use super::store::Store;
@@ -12,6 +11,7 @@ use crate::ChannelStatistics;
 use std::collections::VecDeque;
 use timing::dram::{Access, MemoryChannel};
 use units::Picoseconds;
+use verilated::BuildError;
 
 /// Bursts whose addresses are taken before their data are.
 const WRITE_ADDRESSES: usize = 4;

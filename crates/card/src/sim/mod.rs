@@ -7,7 +7,6 @@
 
 mod address_map;
 mod bar_port;
-pub mod build;
 mod bus;
 mod card;
 mod clocked;
@@ -25,7 +24,9 @@ mod rings;
 mod signals;
 mod slot;
 mod store;
+mod top;
 mod trace;
+mod wrapper;
 
 pub use card::{ProgressCallback, SimCard};
 pub use config::{ChannelPolicy, DirectoryConfig, L1Config, ShellConfig, Translator};

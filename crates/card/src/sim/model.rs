@@ -5,7 +5,6 @@
 //! model writes them while it is evaluated. Everything that belongs to one card is used by one
 //! thread at a time; the types are therefore not `Send` by themselves (see `SimCard`).
 
-use super::build::{BuildError, BuiltModel, ModelInfo, ModelPort, ABI};
 use libloading::Library;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void, CString};
@@ -16,6 +15,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use units::Picoseconds;
+use verilated::{BuildError, BuiltModel, ModelInfo, ModelPort, ABI};
 
 /// Waveforms of one model: where to, and of which stretch of virtual time.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! Counts what happens on the ports of the slots, edge by edge.
 
-use super::build::BuildError;
 use super::bus::Finder;
 use super::model::{Instance, Pin};
 use crate::RequesterStatistics;
+use verilated::BuildError;
 
 /// One port of a slot, both directions.
 pub(crate) struct PortObserver {

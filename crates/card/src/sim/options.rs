@@ -1,6 +1,5 @@
 //! What a simulated card is made of.
 
-use super::build::{BuildError, Builder, FileSet};
 use super::config::ShellConfig;
 use super::model::WaveFile;
 use crate::kernel::KernelPackage;
@@ -11,6 +10,7 @@ use std::sync::Arc;
 use timeline::Timeline;
 use timing::platform::Platform;
 use units::Picoseconds;
+use verilated::{BuildError, Builder, FileSet};
 
 /// Modules of the shell that sleep while they have nothing to do.
 pub(crate) const SLEEPING: [&str; 10] = [
@@ -241,4 +241,20 @@ pub(crate) fn kernel_file_set(kernel: &KernelPackage) -> Result<FileSet, BuildEr
 /// Folders with platform files, for `Platform::named`.
 pub fn platform_directories(home: &Path) -> Vec<PathBuf> {
     vec![home.join("platforms")]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shells_modules_are_written_so_that_they_can_sleep() {
+        let list = std::fs::read_to_string(home().join("rtl/shell/tmb_shell.f")).unwrap();
+        for module in SLEEPING {
+            let is_its = |line: &&str| line.ends_with(&format!("/{module}.sv"));
+            let file = list.lines().find(is_its).expect(module);
+            let text = std::fs::read_to_string(home().join(file)).unwrap();
+            assert!(verilated::can_sleep(module, &text), "{module}");
+        }
+    }
 }

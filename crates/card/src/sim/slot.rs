@@ -1,12 +1,12 @@
 //! A kernel in a slot: its model, and the wires between it and the shell.
 
-use super::build::BuildError;
 use super::clocked::Clocked;
 use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface};
 use super::model::{Instance, ModelFailure, NumberPin, Pin, Row};
 use super::signals::{Signal, AXI4, AXI4_STREAM, CONTROL, HOME, LINE};
 use crate::stream::StreamDirection;
 use units::Picoseconds;
+use verilated::BuildError;
 
 /// Wires in one direction, by kind, so that copying is a few tight loops.
 #[derive(Default)]

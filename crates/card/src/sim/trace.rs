@@ -1,7 +1,6 @@
 //! What a simulated card writes on a timeline: every burst at its buses, every command, every fault,
 //! host work and interrupts. Without a timeline none of this exists.
 
-use super::build::BuildError;
 use super::bus::Finder;
 use super::config::ShellConfig;
 use super::model::{Instance, Pin};
@@ -11,6 +10,7 @@ use crate::{HostWork, SlotId};
 use std::collections::{BTreeMap, VecDeque};
 use timeline::{Timeline, Track, Value};
 use units::Picoseconds;
+use verilated::BuildError;
 
 /// A burst between its address and its last beat or response.
 struct Burst {

@@ -3,11 +3,11 @@
 use super::Failure;
 use crate::progress;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
-use card::sim::build::Builder;
 use card::sim::{build_kernel, check_kernel, home};
 use clap::Args;
 use std::fmt::Write;
 use std::path::PathBuf;
+use verilated::Builder;
 
 /// Holds a kernel's manifest against its RTL.
 ///

@@ -6,9 +6,9 @@ mod import;
 
 use crate::interrupt;
 use card::kernel::KernelError;
-use card::sim::build::BuildError;
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
+use verilated::BuildError;
 
 /// Makes, checks, builds and imports kernels.
 #[derive(Args)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use card::sim::build::BuildError;
+use verilated::BuildError;
 
 use super::library::{Mutation, Recipe};
 
@@ -68,27 +68,9 @@ impl Geometry {
 /// Why there is no model, or no longer one.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// Tools or files are missing.
+    /// It could not be built.
     #[error(transparent)]
-    Tools(#[from] BuildError),
-    /// A tool refused the RTL or the generated code.
-    #[error("{tool} failed on {model}: {messages}")]
-    Tool {
-        /// Which one.
-        tool: &'static str,
-        /// On which model.
-        model: &'static str,
-        /// Its words.
-        messages: String,
-    },
-    /// A file cannot be written.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    Build(#[from] BuildError),
     /// The library is not what it should be.
     #[error("{}: {reason}; delete it and build again", path.display())]
     Load {

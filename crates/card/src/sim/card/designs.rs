@@ -1,9 +1,10 @@
 //! What is built: the shell alone, or shell and kernel as one model.
 
-use super::super::build::{top, BuildError, Builder, Design};
 use super::super::kernel_model::SlotDesign;
 use super::super::options::SimOptions;
+use super::super::top;
 use crate::kernel::KernelPackage;
+use verilated::{BuildError, Builder, Design};
 
 /// The shell alone, under the top that fixes its configuration.
 pub(super) fn shell_design(options: &SimOptions) -> Result<Design, BuildError> {
@@ -13,6 +14,7 @@ pub(super) fn shell_design(options: &SimOptions) -> Result<Design, BuildError> {
         clock: "clk_i".to_owned(),
         file_sets: vec![options.shell_file_set()?],
         defines: options.shell_defines(),
+        parameters: Vec::new(),
         sleeping: options.sleeping(),
         generated: Some(top::shell_top(&options.shell)),
     })
@@ -49,6 +51,7 @@ pub(super) fn monolithic_design(
         clock: "clk_i".to_owned(),
         file_sets,
         defines: options.shell_defines(),
+        parameters: Vec::new(),
         sleeping: options.sleeping(),
         generated: Some(text),
     })

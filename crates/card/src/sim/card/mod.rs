@@ -6,7 +6,6 @@ mod driver;
 mod host;
 mod statistics;
 
-use super::build::{BuildError, Builder, Progress};
 use super::config::Translator;
 use super::engine::{ClockDomain, Engine, Notice, Parts, Stop};
 use super::kernel_model::build_for_slot;
@@ -38,6 +37,7 @@ use timing::dram::Controller;
 use timing::host::{Host, HostModel};
 use timing::pcie::PcieLink;
 use units::{Asid, HostAddr, Picoseconds, Stripe, TableGeometry};
+use verilated::{BuildError, Builder, Progress};
 
 /// Reads of a slot's status before it is called stuck.
 const STATUS_READS: u32 = 1000;
@@ -117,7 +117,7 @@ impl SimCard {
         let period = options.platform.clock().period_ps;
         let waves = options.waves.as_ref().filter(|waves| waves.shell);
         let shell_builder = waves.map_or_else(|| builder.clone(), |_| builder.with_waves());
-        let built = shell_builder.build(&design, &|_| Ok(()), &mut progress)?;
+        let built = shell_builder.model(&design, &|_| Ok(()), &mut progress)?;
         let mut shell = Instance::new(&Model::load(&built)?)?;
         if let Some(waves) = waves {
             shell.open_waves(&waves.wave_file(SHELL, period, None))?;
@@ -130,7 +130,7 @@ impl SimCard {
                     asserting: true,
                     ..options.clone()
                 };
-                let built = builder.build(&design_of(&asserting)?, &|_| Ok(()), &mut progress)?;
+                let built = builder.model(&design_of(&asserting)?, &|_| Ok(()), &mut progress)?;
                 Some(Instance::new(&Model::load(&built)?)?)
             }
         };

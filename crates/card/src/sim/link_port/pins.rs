@@ -1,12 +1,12 @@
 //! The pins of one slice's link.
 
-use crate::sim::build::BuildError;
 use crate::sim::bus::Finder;
 use crate::sim::model::{Instance, Pin, Row};
 use cpu::line::{Data, WORDS};
 use cpu::link::Link;
 use cpu::message::Message;
 use protocol::spec::Spec;
+use verilated::BuildError;
 
 /// A channel without data into or out of the shell.
 struct Headers {

@@ -1,12 +1,12 @@
 //! Sees what crosses the boundary between directory and kernel, for the history of lines.
 
-use crate::sim::build::BuildError;
 use crate::sim::bus::Finder;
 use crate::sim::model::{Instance, Pin};
 use cpu::history::{History, Party, Step};
 use cpu::line::{PlainLine, BYTES};
 use std::collections::HashMap;
 use units::Picoseconds;
+use verilated::BuildError;
 
 const OPERATIONS: [&str; 6] = [
     "clean",

@@ -2,8 +2,8 @@
 
 use super::description::{Description, ImportError};
 use super::rtl::RtlFile;
-use card::sim::build::ModelPort;
 use std::fmt::Write;
+use verilated::ModelPort;
 
 /// A manifest under construction.
 pub struct Draft {

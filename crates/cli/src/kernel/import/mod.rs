@@ -13,12 +13,12 @@ use super::build::summary;
 use super::{fill_new_folder, write, Failure};
 use crate::progress;
 use card::kernel::KernelPackage;
-use card::sim::build::Builder;
 use card::sim::{check_kernel, kernel_ports};
 use clap::Args;
 use description::Description;
 use rtl::RtlFile;
 use std::path::{Path, PathBuf};
+use verilated::Builder;
 
 /// Makes a kernel of what an HLS tool or a packager exported.
 ///

@@ -93,7 +93,7 @@ pub enum BuildError {
 
 impl BuildError {
     /// For `map_err`: an I/O error with its path.
-    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+    pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
     }

@@ -32,7 +32,7 @@ pub struct ModelPort {
 
 impl ModelPort {
     /// Whether it goes out of the shell, whose ports are named by direction.
-    pub(crate) fn is_output(&self) -> bool {
+    pub fn is_output(&self) -> bool {
         match self.direction {
             Direction::Unknown => self.name.ends_with("_o") || self.name.ends_with("_no"),
             direction => direction == Direction::Output,

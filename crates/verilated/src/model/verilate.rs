@@ -1,14 +1,14 @@
 //! From RTL to C++: runs Verilator and reads what it wrote.
 
-use super::design::Design;
-use super::error::BuildError;
 use super::ports::{parse_header, ModelPort};
 use super::sleep;
-use super::toolchain::Toolchain;
+use crate::design::Design;
+use crate::error::BuildError;
+use crate::toolchain::Toolchain;
+use crate::verilator;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
 /// Flags that decide how a model behaves or how fast it is.
 pub(crate) const FLAGS: [&str; 18] = [
@@ -148,62 +148,18 @@ pub(crate) fn verilate(
     }
     command.args(["--prefix", PREFIX, "--top-module", &design.top, "--Mdir"]);
     command.arg(folder);
-    // With one file set, run in its folder, so that messages name files as its author does.
-    let relative = design.file_sets.len() == 1;
-    if let (true, Some(set)) = (relative, design.file_sets.first()) {
-        command.current_dir(&set.base);
-    }
-    command.args(design.defines.iter().map(|name| format!("-D{name}")));
-    for set in &design.file_sets {
-        let place = |path: &PathBuf| match relative {
-            true if path.as_os_str().is_empty() => PathBuf::from("."),
-            true => path.clone(),
-            false => set.base.join(path),
-        };
-        for include in &set.include {
-            command.arg(format!("-I{}", place(include).display()));
-        }
-        command.args(set.files.iter().map(|file| {
-            let name = file.file_stem().unwrap_or_default().to_string_lossy();
-            let own = sleepers.sources.get(name.as_ref());
-            own.cloned().unwrap_or_else(|| place(file))
-        }));
-    }
+    verilator::add_sources(&mut command, design, &|file| {
+        let name = file.file_stem()?.to_string_lossy();
+        sleepers.sources.get(name.as_ref()).cloned()
+    });
     if !sleepers.blocks.is_empty() {
         let path = folder.join("sleep.vlt");
         let text = sleep::configuration(&sleepers.blocks);
         std::fs::write(&path, text).map_err(BuildError::io(&path))?;
         command.args(SLEEP_FLAGS).arg(path);
     }
-    if let Some(text) = &design.generated {
-        let path = folder.join(format!("{}.sv", design.top));
-        std::fs::write(&path, text).map_err(BuildError::io(&path))?;
-        command.arg(path);
-    }
-    let mut workarounds = vec![NO_DEDUP, NO_EXPAND_LIMIT];
-    let output = loop {
-        let program = tools.verilator_root.join("bin/verilator_bin");
-        let output = command.output().map_err(BuildError::io(program))?;
-        let Some(next) = next_workaround(&output, &mut workarounds) else {
-            break output;
-        };
-        tracing::debug!(
-            design = design.name,
-            ?next,
-            "Verilator failed by itself; again"
-        );
-        command.args(next);
-    };
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        return Err(BuildError::Rtl {
-            design: design.name.clone(),
-            messages: errors_of(&said),
-        });
-    }
-    if !said.trim().is_empty() {
-        tracing::debug!(design = design.name, "{}", said.trim());
-    }
+    verilator::add_generated(&mut command, design, folder)?;
+    verilator::run(tools, design, command)?;
     refuse_other_files(tools, design, folder)?;
     let generated = read_generated(design, &sleepers, folder)?;
     if sleepers.blocks.is_empty() || generated.info.phases.is_some() {
@@ -259,53 +215,6 @@ fn files_read(list: &str) -> impl Iterator<Item = &str> {
     list.lines()
         .filter(|line| line.starts_with('S'))
         .filter_map(|line| line.split('"').nth(3))
-}
-
-/// Verilator 5.48 fails on some queues with constant inputs when it looks for equal gates.
-const NO_DEDUP: &[&str] = &["-fno-dedup"];
-
-/// And on some correct RTL with the limit of [`FLAGS`]; this is its default, and the last one counts.
-const NO_EXPAND_LIMIT: &[&str] = &["--expand-limit", "64"];
-
-/// What to try next when Verilator ended with an error of its own; taken out of what is `left`.
-fn next_workaround(
-    output: &Output,
-    left: &mut Vec<&'static [&'static str]>,
-) -> Option<&'static [&'static str]> {
-    let said = String::from_utf8_lossy(&output.stderr);
-    // Without a code a signal ended it.
-    let by_itself = output.status.code().is_none() || said.contains("Internal Error");
-    if output.status.success() || !by_itself || left.is_empty() {
-        return None;
-    }
-    let likely = match said.contains("V3Gate.cpp") {
-        true => NO_DEDUP,
-        false => NO_EXPAND_LIMIT,
-    };
-    let at = left.iter().position(|flags| *flags == likely).unwrap_or(0);
-    Some(left.remove(at))
-}
-
-/// Verilator's errors with the lines that show the place, without warnings and advice.
-fn errors_of(said: &str) -> String {
-    let mut kept = Vec::new();
-    let mut keeping = false;
-    for line in said.lines() {
-        if line.starts_with('%') {
-            keeping = line.starts_with("%Error") && !line.contains("Exiting due to");
-        }
-        if keeping && !line.contains("... See the manual") && !line.contains("... For ") {
-            kept.push(line);
-        }
-        if kept.len() == 40 {
-            kept.push("(and more)");
-            break;
-        }
-    }
-    if kept.is_empty() {
-        return said.lines().rev().take(20).collect::<Vec<_>>().join("\n");
-    }
-    kept.join("\n")
 }
 
 fn read_generated(
@@ -568,16 +477,6 @@ fn scan_dpi(design: &Design) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn errors_are_told_from_warnings() {
-        let said = "%Warning-WIDTH: a.sv:1:1: narrow\n    1 | x\n\
-                    %Error: a.sv:4:74: Can't find definition of variable: 'q'\n    4 |  q\n      |  ^\n\
-                    \x20       ... See the manual at https://…\n%Error: Exiting due to 1 error(s)\n";
-        let kept = errors_of(said);
-        assert!(kept.starts_with("%Error: a.sv:4:74"), "{kept}");
-        assert_eq!(kept.lines().count(), 3);
-    }
 
     #[test]
     fn falling_edges_keep_the_clock_honest() {

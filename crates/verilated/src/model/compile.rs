@@ -1,15 +1,14 @@
-//! From C++ to a shared library.
+//! From C++ to the shared library of a model.
 
-use super::error::BuildError;
-use super::toolchain::Toolchain;
 use super::verilate::Generated;
+use crate::compile::{append_includes, run, run_all};
+use crate::error::BuildError;
+use crate::toolchain::Toolchain;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Mutex;
 
 /// Version of the C interface in `glue.cpp`.
-pub(crate) const ABI: u32 = 3;
+pub const ABI: u32 = 3;
 
 pub(crate) const GLUE: &str = include_str!("glue.cpp");
 pub(crate) const WAVES: &str = include_str!("waves.cpp");
@@ -168,21 +167,8 @@ fn unit(
     source: &Path,
     object: &Path,
 ) -> Command {
-    let include = tools.verilator_root.join("include");
-    let mut command = Command::new(&tools.compiler);
-    command
-        .args(COMMON_FLAGS)
-        .args(flags)
-        .arg("-include")
-        .arg(header);
-    command
-        .arg("-I")
-        .arg(folder)
-        .arg("-I")
-        .arg(&include)
-        .arg("-I")
-        .arg(include.join("vltstd"));
-    command.arg("-c").arg(source).arg("-o").arg(object);
+    let mut command = crate::compile::unit(tools, folder, &COMMON_FLAGS, source, object);
+    command.args(flags).arg("-include").arg(header);
     command
 }
 
@@ -214,63 +200,4 @@ fn definitions(generated: &Generated) -> String {
     }
     text.push_str("\n\n");
     text
-}
-
-fn append_includes(text: &mut String, files: &[PathBuf]) {
-    for file in files {
-        text.push_str(&format!("#include \"{}\"\n", file.display()));
-    }
-}
-
-/// Runs compilations on as many threads as the machine has.
-fn run_all(
-    design: &str,
-    commands: Vec<Command>,
-    step: &mut dyn FnMut(usize, usize),
-) -> Result<(), BuildError> {
-    let of = commands.len();
-    let threads = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(of);
-    let queue = Mutex::new(commands.into_iter());
-    let failed = AtomicUsize::new(0);
-    let (sender, finished) = std::sync::mpsc::channel();
-    step(0, of);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let sender = sender.clone();
-            let (queue, failed) = (&queue, &failed);
-            scope.spawn(move || loop {
-                let next = queue.lock().ok().and_then(|mut queue| queue.next());
-                let Some(command) = next.filter(|_| failed.load(Ordering::Relaxed) == 0) else {
-                    return;
-                };
-                let result = run(design, command);
-                failed.fetch_add(usize::from(result.is_err()), Ordering::Relaxed);
-                if sender.send(result).is_err() {
-                    return;
-                }
-            });
-        }
-        drop(sender);
-        let mut outcome = Ok(());
-        for (index, result) in finished.iter().enumerate() {
-            step(index + 1, of);
-            outcome = outcome.and(result);
-        }
-        outcome
-    })
-}
-
-fn run(design: &str, mut command: Command) -> Result<(), BuildError> {
-    let program = PathBuf::from(command.get_program());
-    let output = command.output().map_err(BuildError::io(program))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(BuildError::Compiler {
-        design: design.to_owned(),
-        messages: said.lines().take(30).collect::<Vec<_>>().join("\n"),
-    })
 }

@@ -1,6 +1,6 @@
 //! What is to be built: RTL files, a top module, and the hash that names the result.
 
-use super::error::BuildError;
+use crate::error::BuildError;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,10 @@ pub struct Design {
     pub clock: String,
     /// Files of the design.
     pub file_sets: Vec<FileSet>,
-    /// Macros that are defined, without values.
+    /// Macros that are defined: `NAME`, or `NAME=VALUE`.
     pub defines: Vec<String>,
+    /// Parameters of the top module with values other than its own.
+    pub parameters: Vec<(String, String)>,
     /// Modules, each in a file of its name, that are not clocked while an edge would change nothing in them.
     /// Changes no result. Models with waveforms have none.
     pub sleeping: Vec<String>,
@@ -141,9 +143,12 @@ impl Design {
         }
         part(self.generated.as_deref().unwrap_or("").as_bytes());
         part(self.defines.join(" ").as_bytes());
+        for (name, value) in &self.parameters {
+            part(format!("{name}={value}").as_bytes());
+        }
         if !self.sleeping.is_empty() {
             part(self.sleeping.join(" ").as_bytes());
-            part(include_bytes!("sleep.rs"));
+            part(include_bytes!("model/sleep.rs"));
         }
         for set in &self.file_sets {
             for file in set.files.iter().chain(&set.include) {
@@ -260,6 +265,7 @@ mod tests {
             clock: "ap_clk".into(),
             file_sets: vec![FileSet::new(folder.path(), vec!["a.sv".into()])],
             defines: Vec::new(),
+            parameters: Vec::new(),
             sleeping: Vec::new(),
             generated: None,
         };

@@ -1,31 +1,12 @@
-//! RTL to loadable model: Verilator, a C++ compiler, and a cache by content.
-//!
-//! A model lives in `<cache>/models/<hash>/` as `model.so` and `model.json`. The hash covers every
-//! byte that can matter: RTL, generated tops, flags, versions of both tools, the CPU. A folder
-//! appears whole or not at all (it is built beside and renamed), and concurrent builders of the same
-//! model take turns at a lock, so the second finds the work done. A folder that is not as it was built
-//! (`entry`) is built again.
+//! The builder: what is in the cache is found, what is not is built, once.
 
-mod compile;
-mod design;
-mod entry;
-mod error;
-mod ports;
-mod sleep;
-mod toolchain;
-pub(crate) mod top;
-mod verilate;
-pub(crate) mod wrapper;
-
-pub use design::{Design, FileSet};
-pub use error::BuildError;
-pub use ports::{Direction, ModelPort};
-pub use toolchain::{cache_root, Toolchain};
-pub use verilate::ModelInfo;
-
-pub(crate) use compile::ABI;
-
-use entry::{lock, Scratch};
+use crate::design::{self, Design};
+use crate::entry::{self, lock, Scratch};
+use crate::error::BuildError;
+use crate::model::compile;
+use crate::model::verilate::{self, ModelInfo};
+use crate::program::{self, Program};
+use crate::toolchain::{cache_root, Toolchain};
 use std::path::{Path, PathBuf};
 
 /// What a build is doing, for a progress display.
@@ -69,6 +50,13 @@ pub enum Progress {
         /// Name of the design.
         design: String,
     },
+}
+
+impl Progress {
+    fn compiling(design: &Design, done: usize, of: usize) -> Self {
+        let design = design.name.clone();
+        Self::Compiling { design, done, of }
+    }
 }
 
 impl std::fmt::Display for Progress {
@@ -184,7 +172,7 @@ impl Builder {
             compile::COMMON_FLAGS,
             self.fast_flags(),
             compile::SLOW_FLAGS,
-            ABI,
+            compile::ABI,
             env!("CARGO_PKG_VERSION"),
             compile::GLUE,
             compile::RUNTIME_HEADER,
@@ -196,81 +184,121 @@ impl Builder {
     ///
     /// # Errors
     /// [`BuildError`], also from `check`.
-    pub fn build(
+    pub fn model(
         &self,
         design: &Design,
         check: &dyn Fn(&ModelInfo) -> Result<(), BuildError>,
         progress: &mut ProgressSink<'_>,
     ) -> Result<BuiltModel, BuildError> {
         let folder = self.models.join(design.hash(&self.environment())?);
-        let found = |info: ModelInfo, progress: &mut ProgressSink<'_>| {
-            check(&info)?;
-            progress(Progress::Cached {
-                design: design.name.clone(),
-            });
-            Ok(BuiltModel {
-                folder: folder.clone(),
-                info,
-                rtl_folders: design.rtl_folders(),
-            })
+        let find = || entry::read(&folder);
+        let build = |building: &Scratch, progress: &mut ProgressSink<'_>| {
+            let generated = verilate::verilate(&self.tools, design, self.waves, building.path())?;
+            check(&generated.info)?;
+            let runtime = self.runtime()?;
+            compile::compile(
+                &self.tools,
+                &generated,
+                self.fast_flags(),
+                self.waves,
+                &runtime,
+                building.path(),
+                &mut |done, of| progress(Progress::compiling(design, done, of)),
+            )?;
+            building.finish_model(&generated.info, &folder)?;
+            Ok(generated.info)
         };
-        if let Some(info) = entry::read(&folder)? {
-            return found(info, progress);
+        let (info, found) = self.find_or_build(design, &folder, &find, &build, progress)?;
+        if found {
+            check(&info)?;
         }
-        std::fs::create_dir_all(&self.models).map_err(BuildError::cache(&self.models))?;
-        let _lock = lock(&folder.with_extension("lock"), &mut || {
-            progress(Progress::Waiting {
-                design: design.name.clone(),
-            });
-        })?;
-        if let Some(info) = entry::read(&folder)? {
-            return found(info, progress);
-        }
-        if let Some(reason) = entry::clear(&folder)? {
-            progress(Progress::Damaged {
-                design: design.name.clone(),
-                folder: folder.clone(),
-                reason,
-            });
-        }
-        entry::remove_abandoned(&self.models);
-        let building = Scratch::create(&folder)?;
-        progress(Progress::Verilating {
-            design: design.name.clone(),
-        });
-        let generated = verilate::verilate(&self.tools, design, self.waves, building.path())?;
-        check(&generated.info)?;
-        let runtime = self.runtime()?;
-        compile::compile(
-            &self.tools,
-            &generated,
-            self.fast_flags(),
-            self.waves,
-            &runtime,
-            building.path(),
-            &mut |done, of| {
-                progress(Progress::Compiling {
-                    design: design.name.clone(),
-                    done,
-                    of,
-                });
-            },
-        )?;
-        building.finish_model(&generated.info, &folder)?;
-        progress(Progress::Built {
-            design: design.name.clone(),
-        });
         Ok(BuiltModel {
             folder,
-            info: generated.info,
+            info,
             rtl_folders: design.rtl_folders(),
         })
     }
 
+    /// A program: RTL with C++ of the caller's. Its path in the cache, where it was or is built.
+    ///
+    /// # Errors
+    /// [`BuildError`].
+    pub fn program(
+        &self,
+        program: &Program,
+        progress: &mut ProgressSink<'_>,
+    ) -> Result<PathBuf, BuildError> {
+        let design = &program.design;
+        let folder = self.models.join(program.hash(&self.tools)?);
+        let find = || Ok(entry::is_whole(&folder).then_some(()));
+        let build = |building: &Scratch, progress: &mut ProgressSink<'_>| {
+            let runtime = self.runtime_of(&program.runtime_key(&self.tools), &|path| {
+                program::compile_runtime(&self.tools, path)
+            })?;
+            program.build(&self.tools, &runtime, building.path(), &mut |done, of| {
+                progress(Progress::compiling(design, done, of));
+            })?;
+            building.keep_only(&program.file())?;
+            building.finish(&folder)
+        };
+        self.find_or_build(design, &folder, &find, &build, progress)?;
+        Ok(folder.join(program.file()))
+    }
+
+    /// What `find` finds in the cache, else what `build` makes there under the entry's lock, and whether it
+    /// was found.
+    fn find_or_build<T>(
+        &self,
+        design: &Design,
+        folder: &Path,
+        find: &dyn Fn() -> Result<Option<T>, BuildError>,
+        build: &dyn Fn(&Scratch, &mut ProgressSink<'_>) -> Result<T, BuildError>,
+        progress: &mut ProgressSink<'_>,
+    ) -> Result<(T, bool), BuildError> {
+        let name = || design.name.clone();
+        if let Some(found) = find()? {
+            progress(Progress::Cached { design: name() });
+            return Ok((found, true));
+        }
+        std::fs::create_dir_all(&self.models).map_err(BuildError::cache(&self.models))?;
+        let _lock = lock(&folder.with_extension("lock"), &mut || {
+            progress(Progress::Waiting { design: name() });
+        })?;
+        if let Some(found) = find()? {
+            progress(Progress::Cached { design: name() });
+            return Ok((found, true));
+        }
+        if let Some(reason) = entry::clear(folder)? {
+            progress(Progress::Damaged {
+                design: name(),
+                folder: folder.to_owned(),
+                reason,
+            });
+        }
+        entry::remove_abandoned(&self.models);
+        let building = Scratch::create(folder)?;
+        progress(Progress::Verilating { design: name() });
+        let built = build(&building, progress)?;
+        progress(Progress::Built { design: name() });
+        Ok((built, false))
+    }
+
     /// The folder with Verilator's own files, compiled once for all models.
     fn runtime(&self) -> Result<PathBuf, BuildError> {
-        let hash = design::hash_of(&[&self.environment()]);
-        let folder = self.models.join(format!("runtime-{hash}"));
+        self.runtime_of(&self.environment(), &|path| {
+            compile::compile_runtime(&self.tools, self.waves, path)
+        })
+    }
+
+    /// The folder with Verilator's own files as `compile` compiles them, once for all that have the `key`.
+    fn runtime_of(
+        &self,
+        key: &str,
+        compile: &dyn Fn(&Path) -> Result<(), BuildError>,
+    ) -> Result<PathBuf, BuildError> {
+        let folder = self
+            .models
+            .join(format!("runtime-{}", design::hash_of(&[key])));
         if entry::is_whole(&folder) {
             return Ok(folder);
         }
@@ -278,7 +306,7 @@ impl Builder {
         if !entry::is_whole(&folder) {
             entry::clear(&folder)?;
             let building = Scratch::create(&folder)?;
-            compile::compile_runtime(&self.tools, self.waves, building.path())?;
+            compile(building.path())?;
             building.finish(&folder)?;
         }
         Ok(folder)
@@ -291,19 +319,14 @@ impl Builder {
     pub fn inspect(&self, design: &Design) -> Result<ModelInfo, BuildError> {
         let hash = design.hash(&self.environment())?;
         let folder = self.models.join(format!("ports-{hash}"));
-        if let Some(info) = entry::read(&folder)? {
-            return Ok(info);
-        }
-        std::fs::create_dir_all(&self.models).map_err(BuildError::cache(&self.models))?;
-        let _lock = lock(&folder.with_extension("lock"), &mut || {})?;
-        if let Some(info) = entry::read(&folder)? {
-            return Ok(info);
-        }
-        entry::clear(&folder)?;
-        let scratch = Scratch::create(&folder)?;
-        let info = verilate::verilate(&self.tools, design, self.waves, scratch.path())?.info;
-        scratch.finish_model(&info, &folder)?;
-        Ok(info)
+        let find = || entry::read(&folder);
+        let build = |scratch: &Scratch, _: &mut ProgressSink<'_>| {
+            let info = verilate::verilate(&self.tools, design, self.waves, scratch.path())?.info;
+            scratch.finish_model(&info, &folder)?;
+            Ok(info)
+        };
+        let found = self.find_or_build(design, &folder, &find, &build, &mut |_| {})?;
+        Ok(found.0)
     }
 }
 

@@ -5,9 +5,9 @@
 //! library that was cut short would otherwise end the program by SIGBUS in the middle of a run. What is
 //! not whole counts as absent, and is removed before it is built again.
 
-use super::design::hash_of_bytes;
-use super::error::BuildError;
-use super::verilate::ModelInfo;
+use crate::design::hash_of_bytes;
+use crate::error::BuildError;
+use crate::model::verilate::ModelInfo;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
@@ -28,7 +28,7 @@ enum Fault {
 }
 
 /// What is known of the model of an entry; `None` if there is no whole entry.
-pub(super) fn read(folder: &Path) -> Result<Option<ModelInfo>, BuildError> {
+pub(crate) fn read(folder: &Path) -> Result<Option<ModelInfo>, BuildError> {
     let info = verify(folder).and_then(|()| {
         let path = folder.join("model.json");
         let text = std::fs::read_to_string(&path).map_err(|error| fault(&path, error))?;
@@ -43,13 +43,13 @@ pub(super) fn read(folder: &Path) -> Result<Option<ModelInfo>, BuildError> {
 }
 
 /// Whether there is an entry as it was built.
-pub(super) fn is_whole(folder: &Path) -> bool {
+pub(crate) fn is_whole(folder: &Path) -> bool {
     verify(folder).is_ok()
 }
 
 /// Makes room for an entry that is to be built, under its lock. Tells what was wrong with the one that
 /// was there.
-pub(super) fn clear(folder: &Path) -> Result<Option<String>, BuildError> {
+pub(crate) fn clear(folder: &Path) -> Result<Option<String>, BuildError> {
     let reason = match verify(folder) {
         Err(Fault::Absent) => return Ok(None),
         Err(Fault::Unreadable(error)) => return Err(error),
@@ -124,7 +124,7 @@ fn write_checksums(folder: &Path) -> Result<(), BuildError> {
 }
 
 /// Takes the lock until the file is dropped; calls `waiting` once if somebody has it.
-pub(super) fn lock(path: &Path, waiting: &mut dyn FnMut()) -> Result<File, BuildError> {
+pub(crate) fn lock(path: &Path, waiting: &mut dyn FnMut()) -> Result<File, BuildError> {
     let file = File::create(path).map_err(BuildError::cache(path))?;
     let mut flags = libc::LOCK_EX | libc::LOCK_NB;
     loop {
@@ -145,13 +145,13 @@ pub(super) fn lock(path: &Path, waiting: &mut dyn FnMut()) -> Result<File, Build
 }
 
 /// Removes what this process is building.
-pub(super) fn remove_unfinished(models: &Path) {
+pub(crate) fn remove_unfinished(models: &Path) {
     let own = std::process::id().to_string();
     remove_scratch(models, |process| process == own);
 }
 
 /// Removes what builders left behind that were killed. Failing to is no reason not to build.
-pub(super) fn remove_abandoned(models: &Path) {
+pub(crate) fn remove_abandoned(models: &Path) {
     remove_scratch(models, |process| !Path::new("/proc").join(process).exists());
 }
 
@@ -171,11 +171,11 @@ fn remove_scratch(models: &Path, of: impl Fn(&str) -> bool) {
 }
 
 /// A folder that vanishes unless it is finished.
-pub(super) struct Scratch(PathBuf);
+pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
     /// A new folder beside `folder`.
-    pub(super) fn create(folder: &Path) -> Result<Self, BuildError> {
+    pub(crate) fn create(folder: &Path) -> Result<Self, BuildError> {
         let scratch = Self::name(folder);
         let path = &scratch.0;
         // A folder of this name can only be what a killed process with our number left.
@@ -197,25 +197,26 @@ impl Scratch {
     }
 
     /// The folder.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
     /// Gives the folder its list of files and its name.
-    pub(super) fn finish(&self, folder: &Path) -> Result<(), BuildError> {
+    pub(crate) fn finish(&self, folder: &Path) -> Result<(), BuildError> {
         write_checksums(&self.0)?;
         std::fs::rename(&self.0, folder).map_err(BuildError::cache(folder))
     }
 
+    /// Removes everything but one file.
+    pub(crate) fn keep_only(&self, name: &str) -> Result<(), BuildError> {
+        self.remove_but(|path| path.ends_with(name))
+    }
+
     /// Keeps what a model needs and gives the folder its name.
-    pub(super) fn finish_model(&self, info: &ModelInfo, folder: &Path) -> Result<(), BuildError> {
-        for entry in std::fs::read_dir(&self.0).map_err(BuildError::cache(&self.0))? {
-            let path = entry.map_err(BuildError::cache(&self.0))?.path();
-            let kept = path.ends_with("model.so") || path.extension().is_some_and(|e| e == "sv");
-            if !kept {
-                std::fs::remove_file(&path).map_err(BuildError::cache(&path))?;
-            }
-        }
+    pub(crate) fn finish_model(&self, info: &ModelInfo, folder: &Path) -> Result<(), BuildError> {
+        self.remove_but(|path| {
+            path.ends_with("model.so") || path.extension().is_some_and(|e| e == "sv")
+        })?;
         let text = serde_json::to_string_pretty(info).map_err(|error| BuildError::Damaged {
             path: self.0.clone(),
             reason: error.to_string(),
@@ -223,6 +224,16 @@ impl Scratch {
         let path = self.0.join("model.json");
         std::fs::write(&path, text).map_err(BuildError::cache(&path))?;
         self.finish(folder)
+    }
+
+    fn remove_but(&self, kept: impl Fn(&Path) -> bool) -> Result<(), BuildError> {
+        for entry in std::fs::read_dir(&self.0).map_err(BuildError::cache(&self.0))? {
+            let path = entry.map_err(BuildError::cache(&self.0))?.path();
+            if !kept(&path) {
+                std::fs::remove_file(&path).map_err(BuildError::cache(&path))?;
+            }
+        }
+        Ok(())
     }
 }
 

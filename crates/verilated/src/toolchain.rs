@@ -1,6 +1,6 @@
 //! Where Verilator and the C++ compiler are, and which ones they are.
 
-use super::error::BuildError;
+use crate::error::BuildError;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tombolo_card::sim::build::{Builder, Design, FileSet, Progress, Toolchain};
+use verilated::{Builder, Design, FileSet, Progress, Toolchain};
 
 fn design(folder: &Path, text: &str) -> Design {
     std::fs::write(folder.join("tiny.sv"), text).unwrap();
@@ -12,6 +12,7 @@ fn design(folder: &Path, text: &str) -> Design {
         clock: "ap_clk".into(),
         file_sets: vec![FileSet::new(folder, vec!["tiny.sv".into()])],
         defines: Vec::new(),
+        parameters: Vec::new(),
         sleeping: Vec::new(),
         generated: None,
     }
@@ -33,7 +34,7 @@ fn mended(builder: &Builder, design: &Design) -> Option<String> {
             damaged = Some(format!("{}: {reason}", folder.display()));
         }
     };
-    let built = builder.build(design, &|_| Ok(()), &mut progress).unwrap();
+    let built = builder.model(design, &|_| Ok(()), &mut progress).unwrap();
     let library = std::fs::read(built.library()).unwrap();
     assert!(library.starts_with(b"\x7fELF") && library.len() > 100_000);
     damaged
@@ -43,7 +44,7 @@ fn mended(builder: &Builder, design: &Design) -> Option<String> {
 fn built(builder: &Builder, design: &Design) -> bool {
     let mut verilated = false;
     let mut progress = |progress| verilated |= matches!(progress, Progress::Verilating { .. });
-    builder.build(design, &|_| Ok(()), &mut progress).unwrap();
+    builder.model(design, &|_| Ok(()), &mut progress).unwrap();
     verilated
 }
 
@@ -65,7 +66,7 @@ fn models_are_built_once_and_whole() {
     let builder = Builder::new(Toolchain::locate().unwrap(), cache.path());
 
     let broken = design(folder.path(), "module tiny (input logic ap_clk; endmodule");
-    let refused = builder.build(&broken, &|_| Ok(()), &mut |_| {});
+    let refused = builder.model(&broken, &|_| Ok(()), &mut |_| {});
     let message = refused.unwrap_err().to_string();
     assert!(message.contains("tiny.sv:1"), "{message}");
     assert_eq!(
@@ -97,7 +98,7 @@ fn models_are_built_once_and_whole() {
 /// What happened to an entry is noticed when it is opened, said, and mended. (All that can happen: the
 /// tests of `entry`.)
 fn damaged_entries_are_built_again(builder: &Builder, design: &Design) {
-    let model = builder.build(design, &|_| Ok(()), &mut |_| {}).unwrap();
+    let model = builder.model(design, &|_| Ok(()), &mut |_| {}).unwrap();
     let library = std::fs::read(model.library()).unwrap();
     assert_eq!(mended(builder, design), None);
     std::fs::write(model.library(), &library[..library.len() / 2]).unwrap();
@@ -161,7 +162,7 @@ fn a_cache_that_cannot_be_written_is_named_with_the_remedy() {
     let cache = folder.path().join("cache");
     std::fs::write(&cache, "a file").unwrap();
     let builder = Builder::new(Toolchain::locate().unwrap(), &cache);
-    let refused = builder.build(&counter(folder.path(), 3), &|_| Ok(()), &mut |_| {});
+    let refused = builder.model(&counter(folder.path(), 3), &|_| Ok(()), &mut |_| {});
     let message = refused.unwrap_err().to_string();
     assert!(
         message.contains("cache/models") && message.contains("TOMBOLO_CACHE"),

@@ -1,0 +1,87 @@
+//! The C++ compiler: one file at a time, several at once.
+
+use crate::error::BuildError;
+use crate::toolchain::Toolchain;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+/// The compilation of one file, which may include what is in `folder` and Verilator's headers.
+pub(crate) fn unit(
+    tools: &Toolchain,
+    folder: &Path,
+    flags: &[&str],
+    source: &Path,
+    object: &Path,
+) -> Command {
+    let include = tools.verilator_root.join("include");
+    let mut command = Command::new(&tools.compiler);
+    command.args(flags);
+    for folder in [folder, &include, &include.join("vltstd")] {
+        command.arg("-I").arg(folder);
+    }
+    command.arg("-c").arg(source).arg("-o").arg(object);
+    command
+}
+
+/// Files as one.
+pub(crate) fn append_includes(text: &mut String, files: &[PathBuf]) {
+    for file in files {
+        text.push_str(&format!("#include \"{}\"\n", file.display()));
+    }
+}
+
+/// Runs compilations on as many threads as the machine has.
+pub(crate) fn run_all(
+    design: &str,
+    commands: Vec<Command>,
+    step: &mut dyn FnMut(usize, usize),
+) -> Result<(), BuildError> {
+    let of = commands.len();
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(of);
+    let queue = Mutex::new(commands.into_iter());
+    let failed = AtomicUsize::new(0);
+    let (sender, finished) = std::sync::mpsc::channel();
+    step(0, of);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let sender = sender.clone();
+            let (queue, failed) = (&queue, &failed);
+            scope.spawn(move || loop {
+                let next = queue.lock().ok().and_then(|mut queue| queue.next());
+                let Some(command) = next.filter(|_| failed.load(Ordering::Relaxed) == 0) else {
+                    return;
+                };
+                let result = run(design, command);
+                failed.fetch_add(usize::from(result.is_err()), Ordering::Relaxed);
+                if sender.send(result).is_err() {
+                    return;
+                }
+            });
+        }
+        drop(sender);
+        let mut outcome = Ok(());
+        for (index, result) in finished.iter().enumerate() {
+            step(index + 1, of);
+            outcome = outcome.and(result);
+        }
+        outcome
+    })
+}
+
+/// Runs a compiler or a linker; its words are the error's.
+pub(crate) fn run(design: &str, mut command: Command) -> Result<(), BuildError> {
+    let program = PathBuf::from(command.get_program());
+    let output = command.output().map_err(BuildError::io(program))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(BuildError::Compiler {
+        design: design.to_owned(),
+        messages: said.lines().take(30).collect::<Vec<_>>().join("\n"),
+    })
+}

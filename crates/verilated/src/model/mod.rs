@@ -1,0 +1,6 @@
+//! A model for the event loop of the simulated card: a shared library with one C interface, whatever the RTL.
+
+pub(crate) mod compile;
+pub(crate) mod ports;
+pub(crate) mod sleep;
+pub(crate) mod verilate;

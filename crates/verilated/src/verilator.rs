@@ -1,0 +1,145 @@
+//! Running Verilator.
+
+use crate::design::Design;
+use crate::error::BuildError;
+use crate::toolchain::Toolchain;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Adds the files of a design, its macros and parameters. A file for which `instead` knows another is left
+/// out for that.
+pub(crate) fn add_sources(
+    command: &mut Command,
+    design: &Design,
+    instead: &dyn Fn(&Path) -> Option<PathBuf>,
+) {
+    // With one file set, run in its folder, so that messages name files as its author does.
+    let relative = design.file_sets.len() == 1;
+    if let (true, Some(set)) = (relative, design.file_sets.first()) {
+        command.current_dir(&set.base);
+    }
+    command.args(design.defines.iter().map(|name| format!("-D{name}")));
+    let parameters = design.parameters.iter();
+    command.args(parameters.map(|(name, value)| format!("-G{name}={value}")));
+    for set in &design.file_sets {
+        let place = |path: &PathBuf| match relative {
+            true if path.as_os_str().is_empty() => PathBuf::from("."),
+            true => path.clone(),
+            false => set.base.join(path),
+        };
+        for include in &set.include {
+            command.arg(format!("-I{}", place(include).display()));
+        }
+        let files = set.files.iter();
+        command.args(files.map(|file| instead(file).unwrap_or_else(|| place(file))));
+    }
+}
+
+/// Adds the SystemVerilog made for this build, written into `folder`.
+pub(crate) fn add_generated(
+    command: &mut Command,
+    design: &Design,
+    folder: &Path,
+) -> Result<(), BuildError> {
+    if let Some(text) = &design.generated {
+        let path = folder.join(format!("{}.sv", design.top));
+        std::fs::write(&path, text).map_err(BuildError::io(&path))?;
+        command.arg(path);
+    }
+    Ok(())
+}
+
+/// Runs Verilator, again with another option when it ends with an error of its own.
+pub(crate) fn run(
+    tools: &Toolchain,
+    design: &Design,
+    mut command: Command,
+) -> Result<(), BuildError> {
+    let mut workarounds = vec![NO_DEDUP, NO_EXPAND_LIMIT];
+    let output = loop {
+        let program = tools.verilator_root.join("bin/verilator_bin");
+        let output = command.output().map_err(BuildError::io(program))?;
+        let Some(next) = next_workaround(&output, &mut workarounds) else {
+            break output;
+        };
+        tracing::debug!(
+            design = design.name,
+            ?next,
+            "Verilator failed by itself; again"
+        );
+        command.args(next);
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(BuildError::Rtl {
+            design: design.name.clone(),
+            messages: errors_of(&said),
+        });
+    }
+    if !said.trim().is_empty() {
+        tracing::debug!(design = design.name, "{}", said.trim());
+    }
+    Ok(())
+}
+
+/// Verilator 5.48 fails on some queues with constant inputs when it looks for equal gates.
+const NO_DEDUP: &[&str] = &["-fno-dedup"];
+
+/// And on some correct RTL with the limit that models have; this is its default, and the last one counts.
+const NO_EXPAND_LIMIT: &[&str] = &["--expand-limit", "64"];
+
+/// What to try next when Verilator ended with an error of its own; taken out of what is `left`.
+fn next_workaround(
+    output: &Output,
+    left: &mut Vec<&'static [&'static str]>,
+) -> Option<&'static [&'static str]> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    // Without a code a signal ended it.
+    let by_itself = output.status.code().is_none() || said.contains("Internal Error");
+    if output.status.success() || !by_itself || left.is_empty() {
+        return None;
+    }
+    let likely = match said.contains("V3Gate.cpp") {
+        true => NO_DEDUP,
+        false => NO_EXPAND_LIMIT,
+    };
+    let at = left.iter().position(|flags| *flags == likely).unwrap_or(0);
+    Some(left.remove(at))
+}
+
+/// Verilator's errors with the lines that show the place, without warnings and advice.
+fn errors_of(said: &str) -> String {
+    let mut kept = Vec::new();
+    let mut keeping = false;
+    for line in said.lines() {
+        if line.starts_with('%') {
+            keeping = line.starts_with("%Error") && !line.contains("Exiting due to");
+        }
+        if keeping && !line.contains("... See the manual") && !line.contains("... For ") {
+            kept.push(line);
+        }
+        if kept.len() == 40 {
+            kept.push("(and more)");
+            break;
+        }
+    }
+    if kept.is_empty() {
+        return said.lines().rev().take(20).collect::<Vec<_>>().join("\n");
+    }
+    kept.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_told_from_warnings() {
+        let said = "%Warning-WIDTH: a.sv:1:1: narrow\n    1 | x\n\
+                    %Error: a.sv:4:74: Can't find definition of variable: 'q'\n    4 |  q\n      |  ^\n\
+                    \x20       ... See the manual at https://…\n%Error: Exiting due to 1 error(s)\n";
+        let kept = errors_of(said);
+        assert!(kept.starts_with("%Error: a.sv:4:74"), "{kept}");
+        assert_eq!(kept.lines().count(), 3);
+    }
+}
