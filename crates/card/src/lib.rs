@@ -142,6 +142,8 @@ impl CardDescription {
 pub enum HostWork {
     /// One thread of the host decides about this many faults or completions.
     ServeEvents(u32),
+    /// The same thread is busy for so long.
+    Serve(Picoseconds),
     /// Copies bytes from the page cache to a DMA buffer, or back.
     PageCacheCopy {
         /// Bytes copied.

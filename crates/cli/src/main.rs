@@ -2,6 +2,7 @@
 
 mod arguments;
 mod connect;
+mod host;
 mod interrupt;
 mod kernel;
 mod lab;
@@ -30,6 +31,7 @@ enum Command {
     Shell(shell::Shell),
     Protocol(protocol::Protocol),
     Lab(lab::Lab),
+    Host(host::Host),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Command::Kernel(kernel) => failure_of(kernel.run()),
         Command::Shell(shell) => failure_of(shell.run()),
         Command::Protocol(protocol) => failure_of(protocol.run()),
+        Command::Host(host) => failure_of(host.run()),
         Command::Lab(lab) => lab
             .run()
             .err()

@@ -1,7 +1,9 @@
 //! The host: the thread that serves faults, copies between page cache and buffers, and storage.
 
+mod file;
 mod model;
 
+pub use file::{HostFile, HostFileError, TrapFigures};
 pub use model::HostModel;
 
 use units::Picoseconds;
@@ -10,6 +12,9 @@ use units::Picoseconds;
 pub trait Host {
     /// The service thread handles `events` faults or completions, starting when it is free.
     fn serve_events(&mut self, now: Picoseconds, events: u32) -> Picoseconds;
+
+    /// The service thread is busy for so long, from when it is free.
+    fn serve(&mut self, now: Picoseconds, span: Picoseconds) -> Picoseconds;
 
     /// Copies between page cache and a DMA buffer.
     fn page_cache_copy(&mut self, now: Picoseconds, bytes: u64) -> Picoseconds;

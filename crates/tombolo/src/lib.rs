@@ -65,6 +65,7 @@ pub use space::{AddressSpace, MapOptions, Mapping};
 pub use stream::{MappedRange, Moved, Stream};
 pub use stream_error::{PortName, StreamError};
 pub use timeline::Timeline;
-pub use trap::RangeError;
+pub use timing::host::{HostFile, HostFileError, TrapFigures};
+pub use trap::{measure_traps, RangeError};
 pub use units::{PageSize, PageSizes, Picoseconds, Stripe, VirtAddr};
 pub use verilated::Progress as BuildProgress;

@@ -67,6 +67,17 @@ pub(crate) enum Request {
         /// The memory.
         view: Arc<View>,
     },
+    /// Let the program read, or also write, some bytes of shared memory.
+    Take {
+        /// Which memory.
+        mapping: MappingId,
+        /// First byte.
+        offset: u64,
+        /// How many.
+        bytes: u64,
+        /// Also write.
+        write: bool,
+    },
     /// End the sharing of memory, unless a kernel of the space runs.
     Free {
         /// Which memory.

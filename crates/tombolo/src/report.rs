@@ -17,6 +17,13 @@ pub struct SharingReport {
     pub shared: u64,
     /// Pages that left the card: the program has them to itself again.
     pub returned: u64,
+    /// Virtual time that traps and protection took the service thread; only with a host file.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub protect_time: Picoseconds,
+}
+
+fn is_zero(time: &Picoseconds) -> bool {
+    *time == Picoseconds::ZERO
 }
 
 impl SharingReport {
@@ -56,7 +63,11 @@ pub struct PagingReport {
 }
 
 impl PagingReport {
-    pub(crate) fn new(pager: &pager::Statistics, fault_time: Picoseconds) -> Self {
+    pub(crate) fn new(
+        pager: &pager::Statistics,
+        fault_time: Picoseconds,
+        protect_time: Picoseconds,
+    ) -> Self {
         Self {
             faults: pager.faults,
             fault_time,
@@ -74,6 +85,7 @@ impl PagingReport {
                 upgraded: pager.pages_upgraded,
                 shared: pager.pages_shared,
                 returned: pager.pages_returned,
+                protect_time,
             },
         }
     }
@@ -101,6 +113,12 @@ pub struct Report {
     pub platform: String,
     /// See `platform`.
     pub platform_hash: String,
+    /// The name of the host file and the hash of its bytes; empty without one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host: String,
+    /// See `host`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host_hash: String,
     /// How files are read and written. Not part of the hash.
     pub file_io: String,
     /// Virtual time since the card was opened.

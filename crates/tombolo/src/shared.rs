@@ -94,9 +94,29 @@ impl AddressSpace {
     /// No memory; pages that the card does not have, or that do not fit into its memory; so many pages that the
     /// system cannot protect each by itself.
     pub fn alloc_with_pages(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
+        self.alloc_view(bytes, page, true)
+    }
+
+    /// As [`alloc_with_pages`](Self::alloc_with_pages), but the program is never trapped: before it reads or writes
+    /// what kernels may have, it asks for it with [`SharedMemory::take`]. Without that it sees old bytes, and what
+    /// it writes may be lost. It saves the time of changing what the program may do, page by page: FlexiMem's
+    /// basic client.
+    ///
+    /// # Errors
+    /// As [`alloc_with_pages`](Self::alloc_with_pages).
+    pub fn alloc_untrapped(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
+        self.alloc_view(bytes, page, false)
+    }
+
+    fn alloc_view(
+        &self,
+        bytes: usize,
+        page: PageSize,
+        trapped: bool,
+    ) -> Result<SharedMemory, Error> {
         let failed = |source| Error::Unshareable { bytes, source };
         let desk = self.link().desk().map_err(failed)?;
-        let view = View::new(bytes, page, desk).map_err(failed)?;
+        let view = View::new(bytes, page, trapped, desk).map_err(failed)?;
         self.share(Arc::new(view), 0, bytes)
     }
 
@@ -268,6 +288,22 @@ impl SharedMemory {
     /// The card is broken; the memory was freed.
     pub fn sync(&self) -> Result<(), Error> {
         self.link.tell(Request::Sync { mapping: self.id })
+    }
+
+    /// Waits until the program may read some bytes, with what kernels wrote; or also write them. That is what a
+    /// trap does by itself; memory without traps ([`AddressSpace::alloc_untrapped`]) needs it.
+    ///
+    /// # Errors
+    /// [`StreamError::OutOfMapping`](crate::StreamError::OutOfMapping): beyond its end, or none. The card is
+    /// broken; the memory was freed.
+    pub fn take(&self, offset: u64, bytes: u64, write: bool) -> Result<(), Error> {
+        let range = self.part(offset, bytes)?;
+        self.link.tell(Request::Take {
+            mapping: self.id,
+            offset: range.offset(),
+            bytes,
+            write,
+        })
     }
 
     /// Brings pages to the card, to be read, before a kernel touches them, as far as there is room.

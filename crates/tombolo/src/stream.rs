@@ -154,6 +154,11 @@ impl MappedRange {
         self
     }
 
+    /// First byte of it, in its mapping.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Bytes of it.
     pub fn bytes(&self) -> u64 {
         self.bytes

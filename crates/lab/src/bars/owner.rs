@@ -323,6 +323,6 @@ pub fn lockstep() -> Result<Vec<Row>, Failure> {
 
 /// Threads that touch memory which kernels have.
 pub fn shared_lockstep() -> Result<Vec<Row>, Failure> {
-    let same = is_always_one(|seed| Ok(shared::run(&shared::simulated(), seed)?))?;
+    let same = is_always_one(|seed| Ok(shared::run(&shared::simulated(None), seed)?.0))?;
     Ok(vec![Row::holds("lockstep.shared_golden", same)])
 }

@@ -71,6 +71,10 @@ impl HostModel {
 impl Host for HostModel {
     fn serve_events(&mut self, now: Picoseconds, events: u32) -> Picoseconds {
         let span = self.figures.service_batch_ps + self.figures.service_event_ps * events.into();
+        self.serve(now, span)
+    }
+
+    fn serve(&mut self, now: Picoseconds, span: Picoseconds) -> Picoseconds {
         self.service_free = now.max(self.service_free) + span;
         self.service_busy += span;
         self.service_free

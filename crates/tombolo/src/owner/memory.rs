@@ -3,17 +3,19 @@
 use super::handles::MappedRange;
 use super::inbox::Inbox;
 use super::owner_ref::OwnerRef;
+use super::pump::Work;
 use super::Owner;
 use crate::error::Error;
 use crate::link::ClientId;
 use crate::message::{MappingId, Reply, SpaceId};
 use crate::participants::Guest;
 use crate::trap::{Part, Ticket, View, Wake};
-use card::SlotId;
+use card::{HostWork, SlotId, WorkId};
 use pager::{Event, HostAccess, IoError, IoId, ObjectId, ObjectKind, RequestId, Success};
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
-use units::{Asid, HostAddr, VirtAddr};
+use units::{Asid, HostAddr, Picoseconds, VirtAddr};
 
 /// A part of a block, with pages of one size.
 #[derive(Debug)]
@@ -55,6 +57,8 @@ pub(super) struct Memories {
     traps: BTreeMap<RequestId, Waiting>,
     /// Threads whose traps have ended just now, among those that count.
     pub(super) released: Vec<Guest>,
+    /// Virtual time that traps and protection have taken.
+    pub(super) protect_time: Picoseconds,
     /// Changes of protection that the pager is to be told of.
     pub(super) protected: VecDeque<(IoId, Result<u64, IoError>)>,
 }
@@ -67,6 +71,24 @@ impl Memory {
 }
 
 impl Memories {
+    /// The pages of blocks of a space in a range of addresses: an offset in each.
+    fn pages_in(&self, asid: Asid, range: &Range<u64>) -> Vec<(ObjectId, u64)> {
+        let mut pages = Vec::new();
+        for (object, memory) in &self.blocks {
+            let start = memory.address().get();
+            let page = memory.part.page.bytes();
+            let end = start + memory.part.range.len() as u64;
+            if memory.asid != asid || range.start >= end || start >= range.end {
+                continue;
+            }
+            let from = range.start.max(start) - start;
+            let to = range.end.min(end) - start;
+            let offsets = (from / page * page..to).step_by(page as usize);
+            pages.extend(offsets.map(|offset| (*object, offset)));
+        }
+        pages
+    }
+
     fn holds(&self, object: ObjectId) -> bool {
         self.blocks.contains_key(&object)
     }
@@ -82,12 +104,11 @@ impl Memories {
     pub(super) fn protect(
         &mut self,
         inbox: &mut Inbox,
-        io: IoId,
         object: ObjectId,
         (offset, bytes): (u64, u64),
         access: HostAccess,
-    ) {
-        let result = match self.blocks.get_mut(&object) {
+    ) -> Result<u64, IoError> {
+        match self.blocks.get_mut(&object) {
             None => Err(IoError::Os(libc::EINVAL)),
             Some(memory) => {
                 if access != HostAccess::ReadWrite {
@@ -109,8 +130,7 @@ impl Memories {
                     .map(|()| 0)
                     .map_err(|error| IoError::Os(error.raw_os_error().unwrap_or(libc::EINVAL)))
             }
-        };
-        self.protected.push_back((io, result));
+        }
     }
 
     /// A trap is answered: lets its thread go on, or not.
@@ -144,6 +164,34 @@ impl Memories {
 }
 
 impl Owner {
+    /// What it costs in virtual time to change what programs may do with a range.
+    pub(super) fn protection_cost(
+        &self,
+        object: ObjectId,
+        bytes: u64,
+        access: HostAccess,
+    ) -> Picoseconds {
+        let Some(host) = &self.options.host else {
+            return Picoseconds::ZERO;
+        };
+        let traps = host.traps();
+        let memory = self.memories.blocks.get(&object);
+        let call = match access {
+            _ if !memory.is_some_and(|memory| memory.view.is_trapped()) => Picoseconds::ZERO,
+            HostAccess::ReadWrite => traps.open(bytes),
+            HostAccess::Read | HostAccess::None => traps.protect(bytes),
+        };
+        traps.service_ps + call
+    }
+
+    /// The service thread is busy for so long; then comes what follows.
+    pub(super) fn serve_memory(&mut self, cost: Picoseconds, then: Work) -> WorkId {
+        self.memories.protect_time += cost;
+        let work = self.card.host_work(HostWork::Serve(cost));
+        self.work.insert(work, then);
+        work
+    }
+
     /// A name for an object, for messages.
     pub(super) fn label(&self, object: ObjectId) -> String {
         match self.memories.holds(object) {
@@ -307,6 +355,49 @@ impl OwnerRef {
         });
     }
 
+    /// Lets the program read, or also write, a part of a block.
+    pub(super) async fn take_memory(
+        &self,
+        range: MappedRange,
+        (offset, bytes): (u64, u64),
+        write: bool,
+    ) -> Result<(), Error> {
+        let first = range.address.get() + offset;
+        let wanted = first..first + bytes;
+        let begun = self.with(|owner| {
+            let pages = owner.memories.pages_in(range.asid, &wanted);
+            let pages = pages.into_iter().map(|(object, offset)| {
+                let request = owner.take_request();
+                let told = owner.tell(Event::HostTrap {
+                    request,
+                    object,
+                    offset,
+                    write,
+                });
+                told.map(|()| request)
+            });
+            pages.collect::<Result<Vec<RequestId>, Error>>()
+        })?;
+        for request in begun {
+            self.answer(request).await?;
+        }
+        Ok(())
+    }
+
+    /// The time from an access to the thread that serves it.
+    async fn take_trap_time(&self) {
+        let work = self.with(|owner| {
+            let cost = owner.options.host.as_ref()?.traps().trap_ps;
+            let costs = cost > Picoseconds::ZERO;
+            costs.then(|| owner.serve_memory(cost, Work::Trap))
+        });
+        if let Some(work) = work {
+            let over = |owner: &mut Owner| Ok((!owner.work.contains_key(&work)).then_some(()));
+            // What is wrong with the card is told when the access is served.
+            let _ = self.card(over).await;
+        }
+    }
+
     /// A program's access was trapped: lets its thread go on when it may. Without an answer the access fails.
     pub(super) async fn trap(
         &self,
@@ -315,6 +406,7 @@ impl OwnerRef {
         ticket: Ticket,
         guest: Option<Guest>,
     ) -> Result<(), Error> {
+        self.take_trap_time().await;
         let begun = self.with(|owner| {
             let Some((object, offset)) = owner.memories.find(address) else {
                 // Its sharing has just ended, and the memory is open.

@@ -56,6 +56,7 @@ use std::sync::Arc;
 use streams::Streams;
 pub(crate) use thread::start;
 use timeline::Timeline;
+use timing::host::HostFile;
 use units::{CardAddr, PageSize, PageSizes, Picoseconds};
 
 /// Whether files count as being in the host's page cache, for the cost of reading them.
@@ -108,6 +109,8 @@ pub struct OwnerOptions {
     pub platform: String,
     /// Hash of the platform's file, for reports.
     pub platform_hash: String,
+    /// What traps of programs cost in virtual time; nothing if there is no host file.
+    pub host: Option<HostFile>,
     /// Where to write what happens; a simulated card's own, if it has one.
     pub timeline: Option<Timeline>,
     /// For tests of tests.
@@ -129,6 +132,7 @@ impl Default for OwnerOptions {
             file_state: FileState::Warm,
             platform: String::new(),
             platform_hash: String::new(),
+            host: None,
             timeline: None,
             planted: None,
         }
@@ -338,14 +342,30 @@ impl Owner {
             card: self.card.description().clone(),
             platform: self.options.platform.clone(),
             platform_hash: self.options.platform_hash.clone(),
+            host: self.host(HostFile::name),
+            host_hash: self.host(HostFile::hash),
             file_io: self.io.name().to_owned(),
             time: self.card.now(),
             runs: self.runs.clone(),
-            paging: PagingReport::new(self.pager.statistics(), self.fault_time),
+            paging: PagingReport::new(
+                self.pager.statistics(),
+                self.fault_time,
+                self.memories.protect_time,
+            ),
             bytes_hash: self.moved.hex(),
             notes: self.notes(),
             statistics: self.card.statistics()?,
         })
+    }
+
+    /// What the host file says of itself, if there is one.
+    fn host(&self, what: impl FnOnce(&HostFile) -> &str) -> String {
+        self.options
+            .host
+            .as_ref()
+            .map(what)
+            .unwrap_or_default()
+            .to_owned()
     }
 
     /// What the user might want to change.

@@ -32,6 +32,10 @@ pub(super) enum Work {
     Transfer(Pending),
     /// A slot gets another kernel.
     Reconfiguration(SlotId),
+    /// Programs have lost or got a right, which the pager is told of when the time is over.
+    Protection(IoId, Result<u64, IoError>),
+    /// A trapped access reaches the thread that serves it.
+    Trap,
 }
 
 /// A file transfer, as the pager and messages need it.
@@ -115,6 +119,9 @@ impl Owner {
                     }
                 }
                 Some(Work::Reconfiguration(slot)) => drop(self.reconfiguring.remove(&slot)),
+                Some(Work::Protection(id, result)) => self.tell(Event::IoDone { id, result })?,
+                // Whoever waits for it looks.
+                Some(Work::Trap) => {}
                 None => return Err(Error::Internal(format!("unknown host work {}", id.0))),
             },
             CardEvent::KernelFailed { slot, reason } => self.kernel_ended(slot, reason),
@@ -320,7 +327,11 @@ impl Owner {
             } => {
                 let inbox = &mut self.inbox;
                 let range = (offset, bytes);
-                self.memories.protect(inbox, io, object, range, access);
+                let result = self.memories.protect(inbox, object, range, access);
+                match self.protection_cost(object, bytes, access) {
+                    Picoseconds::ZERO => self.memories.protected.push_back((io, result)),
+                    cost => drop(self.serve_memory(cost, Work::Protection(io, result))),
+                }
             }
             Action::EnableSpace {
                 asid,

@@ -67,6 +67,16 @@ impl OwnerRef {
             }
             Request::Share { space, view } => self.share(client, space, view).await,
             Request::Free { mapping } => self.free(client, mapping).await,
+            Request::Take {
+                mapping,
+                offset,
+                bytes,
+                write,
+            } => {
+                let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
+                self.take_memory(range, (offset, bytes), write).await?;
+                Ok(Reply::Done)
+            }
             Request::Unmap { mapping } => {
                 let range = self.with(|owner| {
                     let range = owner.handles.mapping(client, mapping)?;

@@ -28,6 +28,8 @@ pub struct View {
     parts: Vec<Part>,
     alias: Arc<HostMemory>,
     place: Mutex<Place>,
+    /// Programs are trapped; otherwise they ask for what they access.
+    trapped: bool,
     _counted: Counted,
     _desk: Arc<Desk>,
 }
@@ -45,7 +47,7 @@ pub(crate) struct Part {
 enum Place {
     /// In addresses of ours. In this order: nobody watches addresses that are somebody else's.
     Ours {
-        _watched: Watched,
+        _watched: Option<Watched>,
         _addresses: Reserved,
     },
     /// Over memory that the program had.
@@ -55,11 +57,16 @@ enum Place {
 }
 
 impl View {
-    /// Whole pages of zeroes, aligned to pages.
+    /// Whole pages of zeroes, aligned to pages, in which a program's accesses are trapped, or not.
     ///
     /// # Errors
     /// No memory, no addresses, or so many pages that the process could not protect each by itself.
-    pub(crate) fn new(bytes: usize, page: PageSize, desk: Arc<Desk>) -> io::Result<Self> {
+    pub(crate) fn new(
+        bytes: usize,
+        page: PageSize,
+        trapped: bool,
+        desk: Arc<Desk>,
+    ) -> io::Result<Self> {
         let page_bytes = page.bytes() as usize;
         let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
         let bytes = bytes
@@ -89,7 +96,8 @@ impl View {
         if unsafe { libc::madvise(mapped, bytes, libc::MADV_DONTFORK) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        let watched = Watched::new(place.start().as_ptr() as usize, bytes, desk.index())?;
+        let watch = || Watched::new(place.start().as_ptr() as usize, bytes, desk.index());
+        let watched = trapped.then(watch).transpose()?;
         Ok(Self {
             start: place.start().as_ptr() as usize,
             bytes,
@@ -102,6 +110,7 @@ impl View {
                 _watched: watched,
                 _addresses: place,
             }),
+            trapped,
             _counted: counted,
             _desk: desk,
         })
@@ -138,6 +147,7 @@ impl View {
             parts,
             alias: Arc::new(alias),
             place: Mutex::new(Place::Taken(taken)),
+            trapped: true,
             _counted: counted,
             _desk: desk,
         })
@@ -177,6 +187,11 @@ impl View {
         self.bytes
     }
 
+    /// Programs are trapped.
+    pub(crate) fn is_trapped(&self) -> bool {
+        self.trapped
+    }
+
     /// Size of its largest pages.
     pub(crate) fn page(&self) -> PageSize {
         let sizes = self.parts.iter().map(|part| part.page);
@@ -193,6 +208,9 @@ impl View {
         let end = offset.checked_add(bytes);
         if end.is_none_or(|end| end > self.bytes as u64) {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        if !self.trapped {
+            return Ok(());
         }
         let rights = match access {
             HostAccess::None => libc::PROT_NONE,

@@ -4,8 +4,8 @@ use card::functional::Registry;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tombolo::{
-    AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, OwnerOptions, PageSize,
-    Picoseconds, Shareable, SharedMemory, Slot, SlotId,
+    AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, HostFile, OwnerOptions,
+    PageSize, Picoseconds, Shareable, SharedMemory, Slot, SlotId, TrapFigures,
 };
 
 /// A node as `kernels/list_sum` knows it.
@@ -25,6 +25,16 @@ pub fn kernel(name: &str) -> PathBuf {
 
 /// A functional card with so much memory beside the page tables, and its kernels in any order that a seed picks.
 pub fn functional(kernels: Registry, pages_of_4k: u64, seed: Option<u64>) -> Card {
+    functional_on(None, kernels, pages_of_4k, seed)
+}
+
+/// The same, with what traps cost on its host.
+pub fn functional_on(
+    host: Option<HostFile>,
+    kernels: Registry,
+    pages_of_4k: u64,
+    seed: Option<u64>,
+) -> Card {
     let config = FunctionalConfig {
         slots: 2,
         channels: 1,
@@ -38,9 +48,24 @@ pub fn functional(kernels: Registry, pages_of_4k: u64, seed: Option<u64>) -> Car
         page_size: PageSize::KIB_4,
         table_sets_log2: 10,
         clean_ahead_bytes: 0,
+        host,
         ..OwnerOptions::default()
     };
     Card::new(Box::new(FunctionalCard::new(config)), options).unwrap()
+}
+
+/// A host on which a trap and a change of protection take so many microseconds.
+pub fn costs(trap: u64, change: u64) -> HostFile {
+    let figures = TrapFigures {
+        trap_ps: Picoseconds::from_micros(trap),
+        protect_ps: Picoseconds::from_micros(change),
+        open_ps: Picoseconds::from_micros(change),
+        ..TrapFigures::default()
+    };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let text = HostFile::text_of("test", "of a test", figures).unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    HostFile::load(file.path()).unwrap()
 }
 
 pub fn wait(slot: &Slot) -> Result<(), tombolo::Error> {

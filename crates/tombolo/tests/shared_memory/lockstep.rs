@@ -5,7 +5,9 @@ use super::common::*;
 use std::hint::black_box;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::scope;
-use tombolo::{Card, Error, OwnerOptions, PageSize, ShellConfig, SimOptions, SlotId};
+use tombolo::{
+    Card, Error, HostFile, OwnerOptions, PageSize, Picoseconds, ShellConfig, SimOptions, SlotId,
+};
 
 /// Time of the machine, not of the card, in an amount that a seed picks.
 fn dawdle(seed: &mut u64) {
@@ -22,7 +24,7 @@ fn dawdle(seed: &mut u64) {
 
 /// Each of two threads runs a kernel over a list of its own, and writes and reads meanwhile in the pages of
 /// both.
-pub fn run(card: &Card, seed: u64) -> Result<String, Error> {
+pub fn run(card: &Card, seed: u64) -> Result<(String, Picoseconds), Error> {
     let space = card.create_space()?;
     let halves = [(); 2].map(|()| space.alloc_with_pages(30 * 512, PageSize::KIB_4));
     let halves: Vec<_> = halves.into_iter().collect::<Result<_, _>>()?;
@@ -60,11 +62,15 @@ pub fn run(card: &Card, seed: u64) -> Result<String, Error> {
     drop((halves, space));
     let report = card.report()?;
     assert!(report.paging.sharing.traps > 20, "{:?}", report.paging);
-    Ok(report.hash())
+    assert_eq!(
+        report.host.is_empty(),
+        report.paging.sharing.protect_time == Picoseconds::ZERO
+    );
+    Ok((report.hash(), report.time))
 }
 
-/// A simulated card with two slots.
-pub fn simulated() -> Card {
+/// A simulated card with two slots, and what traps cost on its host.
+pub fn simulated(host: Option<HostFile>) -> Card {
     let mut options = SimOptions::named("f1").unwrap();
     options.shell = ShellConfig {
         slots: 2,
@@ -73,6 +79,7 @@ pub fn simulated() -> Card {
     };
     let of_owner = OwnerOptions {
         page_size: PageSize::KIB_4,
+        host,
         ..OwnerOptions::default()
     };
     Card::simulated(options, of_owner, |_| {}).unwrap()

@@ -10,7 +10,9 @@ use card::functional::Registry;
 use card::sim::SimCard;
 use common::*;
 use std::sync::atomic::Ordering::Relaxed;
-use tombolo::{AddressSpace, Card, OwnerOptions, PageSize, SharedMemory, SimOptions, SlotId};
+use tombolo::{
+    AddressSpace, Card, OwnerOptions, PageSize, Picoseconds, SharedMemory, SimOptions, SlotId,
+};
 
 /// A functional card that knows the shaker too.
 fn functional(pages_of_4k: u64, seed: Option<u64>) -> Card {
@@ -94,6 +96,62 @@ fn lists_on_the_simulated_card() {
     let card = simulated();
     lists(&card, 60);
     registered::lists(&card, 16);
+}
+
+#[test]
+fn memory_without_traps_is_asked_for() {
+    let card = functional_on(Some(costs(5, 2)), Registry::default(), 3, None);
+    let space = card.create_space().unwrap();
+    let bytes = 8 * 4096;
+    let memory = space.alloc_untrapped(bytes, PageSize::KIB_4).unwrap();
+    let nodes = build(&memory, 30, 16);
+    let output = memory.slice::<Node>().last().unwrap();
+    for round in 0..3 {
+        wait(&start(&card, SlotId(0), &space, nodes[0], output, 10, 0)).unwrap();
+        memory.take(0, bytes as u64, false).unwrap();
+        assert_eq!(output.value.load(Relaxed), 30);
+        for (n, node) in nodes.iter().enumerate() {
+            assert_eq!(
+                node.value.load(Relaxed),
+                n as u64 * 3 + 1 + 10 * (round + 1)
+            );
+        }
+        // What the program writes is seen by the kernel if the page was taken to be written.
+        let place = memory.address_of(&nodes[4].rest[2]).unwrap().get();
+        memory
+            .take(place - memory.address().get(), 8, true)
+            .unwrap();
+        nodes[4].rest[2].store(round, Relaxed);
+    }
+    wait(&start(&card, SlotId(0), &space, nodes[0], output, 1, 0)).unwrap();
+    memory.take(0, bytes as u64, true).unwrap();
+    assert_eq!(nodes[4].rest[2].load(Relaxed), 2);
+    assert!(memory.take(4096, bytes as u64, false).is_err());
+    // Nothing was protected, and nothing cost anything.
+    assert_eq!(
+        card.report().unwrap().paging.sharing.protect_time,
+        Picoseconds::ZERO
+    );
+}
+
+#[test]
+fn traps_cost_what_the_host_file_says() {
+    let kernels = Registry::default();
+    let card = functional_on(Some(costs(5, 2)), kernels, 3, None);
+    lists(&card, 60);
+    let report = card.report().unwrap();
+    let sharing = report.paging.sharing;
+    assert!(sharing.traps > 10 && sharing.upgraded > 0 && sharing.shared > 0);
+    // A page that comes, gets to write, may be read again, leaves.
+    let changes = [
+        report.paging.pages_read,
+        sharing.upgraded,
+        sharing.shared,
+        sharing.returned,
+    ];
+    let micros = sharing.traps * 5 + changes.iter().sum::<u64>() * 2;
+    assert_eq!(sharing.protect_time, Picoseconds::from_micros(micros));
+    assert_eq!((report.host.as_str(), report.host_hash.len()), ("test", 64));
 }
 
 #[test]

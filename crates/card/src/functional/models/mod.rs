@@ -5,26 +5,30 @@ mod conv;
 mod copy;
 mod gups;
 mod hash;
+mod hash_probe;
 mod hll;
 mod list_sum;
 mod loopback;
 mod reduce;
 mod sequential;
+mod transform;
 mod vadd;
 
 use super::kernel::{KernelModel, Step};
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 10] = [
+pub(super) const ALL: [KernelModel; 12] = [
     aes256ctr::MODEL,
     conv::MODEL,
     copy::MODEL,
     gups::MODEL,
     hash::MD5,
     hash::SHA256,
+    hash_probe::MODEL,
     hll::MODEL,
     list_sum::MODEL,
     loopback::MODEL,
+    transform::MODEL,
     vadd::MODEL,
 ];
 

@@ -1,0 +1,218 @@
+//! Host files (`hosts/*.toml`): what it costs a machine and its kernel to trap a program's access to memory
+//! that the card has.
+//!
+//! These figures are no card's, so they are not in platform files. As with those, the hash of the file's bytes
+//! goes into every result.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+use units::Picoseconds;
+
+/// The version of the file format that this crate reads.
+const FORMAT: u32 = 1;
+/// What the system protects, and the unit of the figures for a page.
+const SYSTEM_PAGE: u64 = 4096;
+/// No figure is larger.
+const LONGEST: Picoseconds = Picoseconds::from_millis(1000);
+
+/// The figures. Zero where a machine does without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrapFigures {
+    /// From a program's access to the thread that serves it, and back to the program.
+    pub trap_ps: Picoseconds,
+    /// Takes a right from programs: a system call.
+    pub protect_ps: Picoseconds,
+    /// The same, for each 4096 bytes.
+    pub protect_page_ps: Picoseconds,
+    /// Gives a right back: a system call.
+    pub open_ps: Picoseconds,
+    /// The same, for each 4096 bytes.
+    pub open_page_ps: Picoseconds,
+    /// What the service thread does for a page that changes hands, with or without traps: system calls and
+    /// interrupts of a driver, for example.
+    #[serde(default)]
+    pub service_ps: Picoseconds,
+}
+
+impl TrapFigures {
+    /// Taking a right away, of a range.
+    pub fn protect(&self, bytes: u64) -> Picoseconds {
+        self.protect_ps + self.protect_page_ps * bytes.div_ceil(SYSTEM_PAGE)
+    }
+
+    /// Giving a right back, of a range.
+    pub fn open(&self, bytes: u64) -> Picoseconds {
+        self.open_ps + self.open_page_ps * bytes.div_ceil(SYSTEM_PAGE)
+    }
+}
+
+/// A host file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFile {
+    text: Text,
+    hash: String,
+    path: PathBuf,
+}
+
+/// The file as it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    format: u32,
+    name: String,
+    description: String,
+    traps: TrapFigures,
+}
+
+/// Why a host file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HostFileError {
+    /// It cannot be read, or written.
+    #[error("host file {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is not such a file.
+    #[error("host file {}: {what}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+impl HostFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It is missing, malformed, of another format, or a figure is above a second.
+    pub fn load(path: impl Into<PathBuf>) -> Result<Self, HostFileError> {
+        let path = path.into();
+        let bytes = std::fs::read(&path);
+        let bytes = bytes.map_err(|source| HostFileError::Io {
+            path: path.clone(),
+            source,
+        })?;
+        Self::parse(bytes, path)
+    }
+
+    fn parse(bytes: Vec<u8>, path: PathBuf) -> Result<Self, HostFileError> {
+        let malformed = |what: String| HostFileError::Malformed {
+            path: path.clone(),
+            what,
+        };
+        let hash = Sha256::digest(&bytes);
+        let hash = hash.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        let text = String::from_utf8(bytes).map_err(|error| malformed(error.to_string()))?;
+        let text: Text = toml::from_str(&text).map_err(|error| malformed(error.to_string()))?;
+        if text.format != FORMAT {
+            let what = format!("format {}; this version reads {FORMAT}", text.format);
+            return Err(malformed(what));
+        }
+        let traps = text.traps;
+        let all = [
+            ("trap_ps", traps.trap_ps),
+            ("protect_ps", traps.protect_ps),
+            ("protect_page_ps", traps.protect_page_ps),
+            ("open_ps", traps.open_ps),
+            ("open_page_ps", traps.open_page_ps),
+            ("service_ps", traps.service_ps),
+        ];
+        if let Some((name, figure)) = all.iter().find(|(_, figure)| *figure > LONGEST) {
+            let what =
+                format!("traps.{name} is {figure}; figures are picoseconds, a second at most");
+            return Err(malformed(what));
+        }
+        Ok(Self { text, hash, path })
+    }
+
+    /// The text of a file with measured figures. `description` says of which machine.
+    ///
+    /// # Errors
+    /// None that a caller can cause: figures and two texts are always TOML.
+    pub fn text_of(name: &str, description: &str, traps: TrapFigures) -> Result<String, io::Error> {
+        let text = Text {
+            format: FORMAT,
+            name: name.to_owned(),
+            description: description.to_owned(),
+            traps,
+        };
+        toml::to_string(&text).map_err(io::Error::other)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.text.name
+    }
+
+    /// Which machine, measured how.
+    pub fn description(&self) -> &str {
+        &self.text.description
+    }
+
+    /// SHA-256 of the file's bytes, in hexadecimal.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The figures.
+    pub fn traps(&self) -> TrapFigures {
+        self.text.traps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<HostFile, HostFileError> {
+        HostFile::parse(text.into(), "it.toml".into())
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let traps = TrapFigures {
+            trap_ps: Picoseconds::from_micros(5),
+            protect_ps: Picoseconds::new(700_000),
+            protect_page_ps: Picoseconds::new(9_000),
+            ..TrapFigures::default()
+        };
+        let text = HostFile::text_of("here", "a \"test\"", traps).unwrap();
+        let read = parse(&text).unwrap();
+        assert_eq!((read.name(), read.description()), ("here", "a \"test\""));
+        assert_eq!(read.traps(), traps);
+        assert_eq!(traps.protect(4097), Picoseconds::new(718_000));
+        assert_eq!(traps.open(1 << 21), Picoseconds::ZERO);
+        assert_ne!(parse(&format!("{text}\n")).unwrap().hash(), read.hash());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let good = HostFile::text_of("a", "b", TrapFigures::default()).unwrap();
+        let refused = |text: String| parse(&text).unwrap_err().to_string();
+        assert!(refused(good.replace("format = 1", "format = 2")).contains("reads 1"));
+        assert!(refused(good.replace("\ntrap_ps = 0", "")).contains("trap_ps"));
+        assert!(refused(good.replace("trap_ps", "trap")).contains("trap"));
+        let long = refused(good.replace("open_ps = 0", "open_ps = 2000000000000"));
+        assert!(
+            long.contains("open_ps") && long.contains("picoseconds"),
+            "{long}"
+        );
+    }
+}
