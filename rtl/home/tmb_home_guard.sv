@@ -510,7 +510,9 @@ module tmb_home_guard
   `TMB_ASSERT(AddressesHaveRoom, !axi_req_i.aw_valid || aw_ready)
   `TMB_ASSERT(RowsHaveRoom, !axi_req_i.w_valid || w_ready)
   `TMB_ASSERT(AcknowledgesHaveRoom, !operation_valid_i || acknowledge_ready)
-  `TMB_ASSERT_STABLE(AnswerHeld, axi_rsp_o.r_valid && open_i, axi_req_i.r_ready || !open_i, axi_rsp_o.r)
+  // When the way closes, what the kernel offered becomes an error.
+  `TMB_ASSERT(AnswerHeld, (axi_rsp_o.r_valid && open_i && !axi_req_i.r_ready)
+      |=> (!open_i || (axi_rsp_o.r_valid && $stable(axi_rsp_o.r))))
 
   logic unused_ok;
   assign unused_ok = &{1'b0, first_q.row, first_q.dmask, first_q.last, first_q.operation};
