@@ -48,7 +48,11 @@ struct Bench {
   std::vector<std::uint8_t> memory = std::vector<std::uint8_t>(2 * kHalf);
   std::uint64_t cycle = 0;
   unsigned memory_stall = 0, kernel_stall = 0;  // percent
-  bool fail_reads = false, fail_writes = false, hole = false;
+  std::uint64_t bad_row = ~0ull;  // a read of it fails
+  unsigned bad_writes = 0;        // percent of writes that fail
+  bool hole = false;
+  bool read_failed = false, write_failed = false;  // in the transfer
+  bool ended = false;  // the packet's last beat is in the mover out, the transfer that takes it goes on
   std::deque<Burst> reads, writes;
   unsigned responses = 0;
   std::deque<Beat> kernel;  // what it has and has not sent
@@ -71,14 +75,15 @@ struct Bench {
     // An offer stays until it is taken.
     r_offered = !reads.empty() && (r_offered || !chance(memory_stall));
     top.r_valid_i = r_offered;
-    top.r_resp_i = fail_reads ? 2 : 0;
+    top.r_resp_i = 0;
     if (r_offered) {
       const Burst& burst = reads.front();
+      if (burst.addr + kRow * burst.at == bad_row) top.r_resp_i = 2;
       std::memcpy(&top.r_data_i[0], &memory[burst.addr + kRow * burst.at], kRow);
     }
     b_offered = responses != 0 && !chance(memory_stall);
     top.b_valid_i = b_offered;
-    top.b_resp_i = fail_writes ? 2 : 0;
+    top.b_resp_i = chance(bad_writes) ? 2 : 0;
     top.w_ready_i = !writes.empty() && !chance(memory_stall);
     top.in_ready_i = kernel.size() < kernel_room && !chance(kernel_stall);
     out_offered = !kernel.empty() && (out_offered || !chance(kernel_stall));
@@ -127,6 +132,7 @@ struct Bench {
   void sample() {
     if (r_offered && top.r_ready_o) {
       r_offered = false;
+      read_failed |= top.r_resp_i != 0;
       if (reads.front().at++ == reads.front().len) reads.pop_front();
     }
     if (top.ar_valid_o && top.ar_ready_i) {
@@ -134,7 +140,11 @@ struct Bench {
       check_burst(burst);
       reads.push_back(burst);
     }
-    if (b_offered) --responses;
+    if (b_offered) {
+      --responses;
+      write_failed |= top.b_resp_i != 0;
+    }
+    if (top.out_begin_o && (ended || !top.busy_o[1])) fail("a packet may begin that nobody asked for");
     if (top.w_valid_o && top.w_ready_i) {
       Burst& burst = writes.front();
       const std::uint8_t* row = reinterpret_cast<const std::uint8_t*>(&top.w_data_o[0]);
@@ -153,6 +163,7 @@ struct Bench {
     }
     if (out_offered && top.out_ready_o) {
       out_offered = false;
+      ended |= kernel.front().last;
       kernel.pop_front();
     }
     if (top.in_valid_o && top.in_ready_i) kernel_takes();
@@ -187,7 +198,7 @@ struct Bench {
       kernel.clear();
       open.clear();
       responses = 0;
-      r_offered = out_offered = b_offered = false;
+      r_offered = out_offered = b_offered = ended = false;
     }
     top.rst_ni = 1;
     edge();
@@ -220,53 +231,63 @@ struct Bench {
     return std::min<std::uint64_t>(kLongest, std::uint64_t(std::exp2(exponent)));
   }
 
-  // One packet through the kernel, out in one or more transfers.
+  // A packet through the kernel, in and out in one or more transfers.
   void packet() {
     const std::uint64_t bytes = log_uniform();
     const std::uint64_t from = random() % (kHalf - bytes);
-    fail_reads = chance(2);
-    fail_writes = chance(2);
+    bad_row = chance(4) ? (from + random() % bytes) / kRow * kRow : ~0ull;
+    bad_writes = chance(4) ? 30 : 0;
     for (std::uint64_t i = 0; i < bytes; ++i) memory[from + i] = std::uint8_t(random() | 1);
     std::vector<std::uint8_t> wanted(memory.begin() + kHalf, memory.end());
-    bool in_open = true;
-    std::uint64_t moved = 0;
-    const bool failed_reads = fail_reads, failed_writes = fail_writes;
-    start(0, from, bytes, true);
-    bool packet_open = true;
+    std::uint64_t sent = 0, piece = 0, moved = 0, room = 0, to = 0;
+    bool in_open = false, in_last = false, out_open = false, packet_open = true;
     unsigned patience = 0;
-    while (packet_open || in_open) {
-      // A transfer out: all at once, too much room, or in pieces.
-      std::uint64_t room = bytes - moved;
-      if (chance(30)) room += 1 + random() % 300;
-      if (chance(30)) room = 1 + random() % (bytes + 1);
-      room = std::max<std::uint64_t>(room, 1);
-      const std::uint64_t to = kHalf + random() % (kHalf - room);
-      bool out_open = packet_open;
-      if (out_open) start(1, to, room);
-      while (out_open || (!packet_open && in_open)) {
-        if (++patience > 4000000) fail("nothing moves", moved, bytes);
-        if (in_open && done(0)) {
-          if (top.done_bytes_o[0] != bytes) fail("bytes in", top.done_bytes_o[0], bytes);
-          if (top.done_status_o[0] != (failed_reads ? 1 : 0)) fail("status in");
-          if (!top.done_last_o[0]) fail("last in");
-          in_open = false;
-          acknowledge(0);
-        } else if (out_open && done(1)) {
-          const std::uint64_t count = top.done_bytes_o[1];
-          const bool last = top.done_last_o[1];
-          const std::uint64_t expected = std::min(room, bytes - moved);
-          if (count != expected) fail("bytes out", count, expected);
-          if (top.done_status_o[1] != (failed_writes && count ? 1 : 0)) fail("status out");
-          std::memcpy(&wanted[to - kHalf], &memory[from + moved], count);
-          moved += count;
-          if (last && moved != bytes) fail("TLAST too early", moved, bytes);
-          if (!last && count < room) fail("an end that is neither TLAST nor a full range");
-          packet_open = !last;
-          out_open = false;
-          acknowledge(1);
-        } else {
-          edge();
-        }
+    while (packet_open || in_open || sent < bytes) {
+      if (++patience > 1000000) fail("nothing moves", moved, bytes);
+      if (!in_open && sent < bytes) {
+        // In: mostly the rest; else a part, or nothing, which ends no packet.
+        piece = chance(70) ? bytes - sent : chance(20) ? 0 : 1 + random() % (bytes - sent);
+        in_last = sent + piece == bytes || piece == 0;
+        read_failed = false;
+        start(0, from + sent, piece, in_last);
+        in_open = true;
+      }
+      if (!out_open && packet_open) {
+        // Out: all at once, too much room, or in pieces.
+        room = bytes - moved;
+        if (chance(30)) room += 1 + random() % 300;
+        if (chance(30)) room = 1 + random() % (bytes + 1);
+        room = std::max<std::uint64_t>(room, 1);
+        to = kHalf + random() % (kHalf - room);
+        write_failed = false;
+        start(1, to, room);
+        out_open = true;
+      }
+      if (in_open && done(0)) {
+        if (!reads.empty()) fail("done before the last row");
+        if (top.done_bytes_o[0] != piece) fail("bytes in", top.done_bytes_o[0], piece);
+        if (top.done_status_o[0] != read_failed) fail("status in");
+        if (top.done_last_o[0] != (in_last && piece)) fail("last in");
+        sent += piece;
+        in_open = false;
+        acknowledge(0);
+      } else if (out_open && done(1)) {
+        if (!writes.empty() || responses) fail("done before the last response");
+        const std::uint64_t count = top.done_bytes_o[1];
+        const bool last = top.done_last_o[1];
+        const std::uint64_t expected = std::min(room, bytes - moved);
+        if (count != expected) fail("bytes out", count, expected);
+        if (top.done_status_o[1] != write_failed) fail("status out");
+        std::memcpy(&wanted[to - kHalf], &memory[from + moved], count);
+        moved += count;
+        if (last && moved != bytes) fail("TLAST too early", moved, bytes);
+        if (!last && count < room) fail("an end that is neither TLAST nor a full range");
+        packet_open = !last;
+        out_open = false;
+        if (last) ended = false;
+        acknowledge(1);
+      } else {
+        edge();
       }
     }
     if (std::memcmp(wanted.data(), &memory[kHalf], kHalf) != 0) {
@@ -278,7 +299,8 @@ struct Bench {
 
   // A transfer each way that the reset of the slot ends.
   void broken_packet() {
-    fail_reads = fail_writes = false;
+    bad_row = ~0ull;
+    bad_writes = 0;
     start(0, random() % 4096, 40000, true);
     start(1, kHalf + random() % 4096, 50000);
     for (unsigned i = random() % 700; i; --i) edge();
@@ -309,6 +331,7 @@ struct Bench {
     const std::uint64_t ends = cycle;
     done(0);
     done(1);
+    ended = false;
     acknowledge(0);
     top.done_ready_i[1] = 0;
     return ends - begins;
@@ -329,7 +352,10 @@ struct Bench {
     hole = true;
     start(1, kHalf, 1000);
     kernel.push_back(Beat{{}, 12, false});
-    while (!top.done_valid_o[1]) edge();
+    while (!top.done_valid_o[1]) {
+      edge();
+      if (cycle > 10000) fail("a hole passes");
+    }
     if (top.done_status_o[1] != 2) fail("a hole passes", top.done_status_o[1]);
     if (top.done_bytes_o[1] != 0) fail("bytes of a beat with a hole");
   }

@@ -46,6 +46,7 @@ struct Receiver {
   std::uint64_t beat = 0;
   bool may_cut = false;       // its sender was reset: an empty end may come
   bool waiting = false;       // an offer was not taken
+  bool must_say = false;      // the end of a cut packet comes with `broken`
   std::uint64_t offer = 0;
 };
 
@@ -57,6 +58,8 @@ struct Bench {
   std::array<unsigned, kPairs> wanted;  // sender of each incoming port
   std::array<std::uint64_t, kPairs> busy_since{};  // last cycle in which a side was not drained
   std::array<bool, kPairs> changing{};
+  // `broken`: a packet was cut since the host connected last; no slot has been in reset since then.
+  std::array<bool, kPairs> broken{}, breaks{}, whole{};
   std::uint64_t cycle = 0, received = 0, cuts = 0, limit = 0, most = 0;
   unsigned send_stall = 0, take_stall = 0;
 
@@ -83,6 +86,8 @@ struct Bench {
     wanted[port] = sender;
     top.from_port_i[port] = sender >= kPairs;
     top.from_pair_i[port] = sender >= kPairs ? sender - kPairs : 0;
+    top.forget_i[port] = 1;
+    receivers[port].must_say = breaks[port] = false;
     changing[port] = true;
     busy_since[port] = cycle;
   }
@@ -98,6 +103,7 @@ struct Bench {
     const bool last = top.take_last_o[r];
     if (!keep) {
       if (!receiver.may_cut || !last || receiver.sender == kNobody) fail("an end of nothing", r);
+      if (receiver.must_say && !top.broken_o[r]) fail("a packet is cut in silence", r);
       Sender& cut = senders[receiver.sender];
       ++cut.expected;
       cut.receiver = receiver.sender = kNobody;
@@ -172,6 +178,16 @@ struct Bench {
       }
     }
     for (unsigned p = 0; p < kPairs; ++p) {
+      const unsigned connected = top.from_port_o[p] ? kPairs + top.from_pair_o[p] : p;
+      if (!top.pending_o[p] && connected != wanted[p]) fail("a change is neither made nor pending", p);
+      if (broken[p] && !top.broken_o[p]) fail("a packet was cut in silence", p);
+      if (whole[p] && top.broken_o[p]) fail("no packet was cut", p);
+    }
+    const bool any_reset = std::any_of(&top.reset_i[0], &top.reset_i[0] + kPairs, [](auto r) { return r; });
+    for (unsigned p = 0; p < kPairs; ++p) {
+      broken[p] = (broken[p] || breaks[p]) && !top.forget_i[p];
+      breaks[p] = false;
+      whole[p] = (whole[p] || top.forget_i[p]) && !any_reset;
       if (!changing[p]) continue;
       if (!top.pending_o[p]) {
         changing[p] = false;
@@ -195,7 +211,7 @@ struct Bench {
   void reset() {
     for (unsigned p = 0; p < kPairs; ++p) {
       connect(p, p);
-      top.reset_i[p] = top.forget_i[p] = 0;
+      top.reset_i[p] = 0;
       top.begin_i[p] = 1;
     }
     top.rst_ni = 0;
@@ -218,7 +234,12 @@ struct Bench {
       next_packet(sender);
     }
     for (unsigned r = 0; r < kPairs; ++r)
-      if (r != p && top.from_port_o[r] && top.from_pair_o[r] == p) receivers[r].may_cut = true;
+      if (r != p && top.from_port_o[r] && top.from_pair_o[r] == p) {
+        receivers[r].may_cut = true;
+        receivers[r].must_say = !top.forget_i[r];
+      }
+    // A packet from another port that has come in part.
+    breaks[p] = receivers[p].sender != kNobody && receivers[p].sender >= kPairs && !top.forget_i[p];
     for (const unsigned r : {p, kPairs + p}) {  // as receivers
       receivers[r].waiting = receivers[r].may_cut = false;
       const unsigned s = receivers[r].sender;

@@ -110,8 +110,9 @@ int main(int argc, char** argv) {
       const unsigned length = 1 + generator() % 12;
       for (unsigned b = 0; b < length; ++b) {
         Beat beat;
-        fill(beat, generator() % 3 ? kRow : generator() % (kRow + 1));
         beat.last = b + 1 == length;
+        if (beat.last && generator() % 4 == 0) fill(beat, 0);
+        else fill(beat, generator() % 3 ? kRow : generator() % (kRow + 1));
         beats.push_back(beat);
       }
     }
