@@ -46,7 +46,7 @@ def test_links_lead_somewhere():
 
 def test_nothing_outside_is_cited():
     wrong = []
-    for file, text in tracked(".md", ".rs", ".sv", ".py", ".h", ".hpp", ".rdl"):
+    for file, text in tracked(".md", ".rs", ".sv", ".py", ".h", ".hpp", ".rdl", ".toml"):
         for number, line in enumerate(text.splitlines(), 1):
             if OUTSIDE.search(line):
                 wrong.append(f"{file}:{number}: {line.strip()}")

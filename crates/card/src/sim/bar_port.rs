@@ -2,6 +2,8 @@
 
 use super::bus::Finder;
 use super::model::{Instance, NumberPin, Pin};
+use super::surrounding::{Surrounding, Way};
+use crate::CardError;
 use std::collections::VecDeque;
 use units::Picoseconds;
 use verilated::BuildError;
@@ -121,62 +123,6 @@ impl BarPort {
         self.answer.is_some()
     }
 
-    /// Takes what crosses the bus at this edge. Returns whether the bus is in use.
-    #[inline]
-    pub(crate) fn sample(&mut self, now: Picoseconds) -> bool {
-        let Some(access) = self.current else {
-            return false;
-        };
-        match access.kind {
-            Kind::Write(_) => {
-                self.address_taken = self.awvalid.high() && self.awready.high();
-                self.data_taken = self.wvalid.high() && self.wready.high();
-                if self.bvalid.high() && self.bready.high() {
-                    self.finished = true;
-                    if self.bresp.get() > 1 {
-                        self.failed_write = Some(access.address);
-                    }
-                }
-            }
-            Kind::Read => {
-                self.address_taken = self.arvalid.high() && self.arready.high();
-                if self.rvalid.high() && self.rready.high() {
-                    self.finished = true;
-                    self.answer = Some(ReadAnswer {
-                        at: now,
-                        value: self.rdata.get() as u32,
-                        error: self.rresp.get() > 1,
-                    });
-                }
-            }
-        }
-        true
-    }
-
-    /// Drives the inputs of the shell for the next edge. Returns whether any changed.
-    #[inline]
-    pub(crate) fn drive(&mut self, now: Picoseconds) -> bool {
-        let mut changed = false;
-        if self.current.is_some() {
-            if self.address_taken {
-                changed |= self.awvalid.set(0) | self.arvalid.set(0);
-            }
-            if self.data_taken {
-                changed |= self.wvalid.set(0);
-            }
-            if self.finished {
-                changed |= self.bready.set(0) | self.rready.set(0);
-                self.current = None;
-            }
-            (self.address_taken, self.data_taken, self.finished) = (false, false, false);
-        }
-        if self.current.is_none() && self.queue.front().is_some_and(|next| next.arrives <= now) {
-            self.current = self.queue.pop_front();
-            changed |= self.begin();
-        }
-        changed
-    }
-
     fn begin(&mut self) -> bool {
         match self.current {
             Some(Access {
@@ -201,16 +147,69 @@ impl BarPort {
         }
     }
 
-    /// When this port can next change an input of the shell by itself.
-    pub(crate) fn next_event(&self) -> Option<Picoseconds> {
+    /// Whether an access is under way or queued.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.current.is_some() || !self.queue.is_empty()
+    }
+}
+
+impl Surrounding for BarPort {
+    fn sample(&mut self, now: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
+        let Some(access) = self.current else {
+            return Ok(false);
+        };
+        match access.kind {
+            Kind::Write(_) => {
+                self.address_taken = self.awvalid.high() && self.awready.high();
+                self.data_taken = self.wvalid.high() && self.wready.high();
+                if self.bvalid.high() && self.bready.high() {
+                    self.finished = true;
+                    if self.bresp.get() > 1 {
+                        self.failed_write = Some(access.address);
+                    }
+                }
+            }
+            Kind::Read => {
+                self.address_taken = self.arvalid.high() && self.arready.high();
+                if self.rvalid.high() && self.rready.high() {
+                    self.finished = true;
+                    self.answer = Some(ReadAnswer {
+                        at: now,
+                        value: self.rdata.get() as u32,
+                        error: self.rresp.get() > 1,
+                    });
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn drive(&mut self, now: Picoseconds) -> bool {
+        let mut changed = false;
+        if self.current.is_some() {
+            if self.address_taken {
+                changed |= self.awvalid.set(0) | self.arvalid.set(0);
+            }
+            if self.data_taken {
+                changed |= self.wvalid.set(0);
+            }
+            if self.finished {
+                changed |= self.bready.set(0) | self.rready.set(0);
+                self.current = None;
+            }
+            (self.address_taken, self.data_taken, self.finished) = (false, false, false);
+        }
+        if self.current.is_none() && self.queue.front().is_some_and(|next| next.arrives <= now) {
+            self.current = self.queue.pop_front();
+            changed |= self.begin();
+        }
+        changed
+    }
+
+    fn next_event(&self, _: Picoseconds) -> Option<Picoseconds> {
         match self.current {
             Some(_) => None,
             None => self.queue.front().map(|access| access.arrives),
         }
-    }
-
-    /// Whether an access is under way or queued.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.current.is_some() || !self.queue.is_empty()
     }
 }

@@ -15,6 +15,7 @@ use super::memory_port::MemoryPort;
 use super::model::{Instance, ModelFailure, Pin};
 use super::observer::{PortObserver, StreamObserver};
 use super::slot::{quieten, KernelSlot, SlotPlace};
+use super::surrounding::{Surroundings, Way};
 use super::trace::Probe;
 use crate::{CardError, SlotId};
 use cpu::history::History;
@@ -81,16 +82,13 @@ pub(crate) struct Engine {
     ports_per_slot: u32,
     pairs_per_slot: u32,
     slices: u32,
-    coherent: Option<LinkPort>,
-    memories: Vec<MemoryPort>,
     observers: Vec<PortObserver>,
     stream_observers: Vec<StreamObserver>,
     probes: Vec<Probe>,
     /// The first time that a row crossed a port of a slot; looked for if waveforms begin with it.
     activity: Option<Picoseconds>,
     seeks_activity: bool,
-    pub(crate) host: HostPort,
-    pub(crate) bar: BarPort,
+    pub(crate) around: Surroundings,
     pub(crate) link: Box<dyn Link + Send>,
     pub(crate) map: AddressMap,
     notices: Vec<Notice>,
@@ -173,15 +171,17 @@ impl Engine {
             ports_per_slot,
             pairs_per_slot,
             slices,
-            coherent: parts.coherent,
-            memories: parts.memories,
             observers,
             stream_observers,
             probes: parts.probes,
             activity: None,
             seeks_activity: parts.seeks_activity,
-            host: HostPort::new(&shell)?,
-            bar: BarPort::new(&shell)?,
+            around: Surroundings {
+                memories: parts.memories,
+                host: HostPort::new(&shell)?,
+                bar: BarPort::new(&shell)?,
+                coherent: parts.coherent,
+            },
             shell: Clocked::new(shell).with_witness(parts.witness),
             link: parts.link,
             map: AddressMap::default(),
@@ -224,16 +224,16 @@ impl Engine {
     }
 
     pub(crate) fn coherent(&mut self) -> Option<&mut LinkPort> {
-        self.coherent.as_mut()
+        self.around.coherent.as_mut()
     }
 
     pub(crate) fn line_history(&self) -> History {
-        let link = self.coherent.as_ref();
+        let link = self.around.coherent.as_ref();
         link.map_or_else(History::default, LinkPort::history)
     }
 
     pub(crate) fn memories(&self) -> &[MemoryPort] {
-        &self.memories
+        &self.around.memories
     }
 
     pub(crate) fn observers(&self) -> &[PortObserver] {
@@ -299,7 +299,7 @@ impl Engine {
 
     /// The answer to a register read.
     pub(crate) fn take_answer(&mut self) -> Option<ReadAnswer> {
-        self.bar.take_answer()
+        self.around.bar.take_answer()
     }
 
     /// Lets time pass until `until`, a notice, an answer, or the bell.
@@ -315,7 +315,7 @@ impl Engine {
             if !self.notices.is_empty() {
                 return Ok(Stop::Noticed);
             }
-            if self.bar.has_answer() {
+            if self.around.bar.has_answer() {
                 return Ok(Stop::Answered);
             }
             if self.all_fixed() {
@@ -341,8 +341,8 @@ impl Engine {
         self.all_fixed()
             && self.next_event().is_none()
             && self.notices.is_empty()
-            && !self.bar.is_busy()
-            && !self.host.has_posted()
+            && !self.around.bar.is_busy()
+            && !self.around.host.has_posted()
     }
 
     fn all_fixed(&self) -> bool {
@@ -351,13 +351,8 @@ impl Engine {
 
     /// The next time at which something around the shell changes one of its inputs.
     fn next_event(&self) -> Option<Picoseconds> {
-        self.memories
-            .iter()
-            .map(MemoryPort::next_event)
-            .chain([self.host.next_event(), self.bar.next_event()])
-            .chain(self.coherent.iter().map(|link| link.next_event(self.now)))
-            .flatten()
-            .min()
+        let events = self.around.each().map(|one| one.next_event(self.now));
+        events.flatten().min()
     }
 
     /// Passes over the edges before `time`: none of them would change anything.
@@ -383,16 +378,20 @@ impl Engine {
             let arrives = self.link.interrupt(at);
             self.notices.push(Notice::Interrupt(arrives));
         }
-        for memory in &mut self.memories {
-            active |= memory.sample(at);
+        let mut way = Way {
+            link: &mut *self.link,
+            map: &self.map,
+        };
+        for one in self.around.each_mut() {
+            active |= one.sample(at, &mut way)?;
         }
-        active |= self.host.sample(at, &mut *self.link, &self.map);
-        active |= self.bar.sample(at);
-        if let Some(link) = &mut self.coherent {
-            active |= link.sample(at)?;
-            if link.has_done() {
-                self.notices.push(Notice::AccessDone);
-            }
+        if self
+            .around
+            .coherent
+            .as_ref()
+            .is_some_and(LinkPort::has_done)
+        {
+            self.notices.push(Notice::AccessDone);
         }
         for observer in &mut self.observers {
             observer.observe(1);
@@ -424,13 +423,8 @@ impl Engine {
 
         let shell_moved = !self.shell.is_fixed();
         let mut changed = false;
-        for memory in &mut self.memories {
-            changed |= memory.drive(at);
-        }
-        changed |= self.host.drive(at);
-        changed |= self.bar.drive(at);
-        if let Some(link) = &mut self.coherent {
-            changed |= link.drive(at);
+        for one in self.around.each_mut() {
+            changed |= one.drive(at);
         }
         if changed {
             self.shell.touch();

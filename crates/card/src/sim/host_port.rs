@@ -4,11 +4,12 @@
 //! posted: answered when the link has taken them, visible to the host when the link says so, never
 //! out of order. An address that nothing is mapped at gets an error response.
 
-use super::address_map::AddressMap;
 use super::bus::{response, Finder, ManagerBus};
 use super::model::{Instance, Pin, Row};
 use super::store::merge;
+use super::surrounding::{Surrounding, Way};
 use crate::memory::HostMemory;
+use crate::CardError;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use timing::pcie::{Link, Transfer};
@@ -110,48 +111,6 @@ impl HostPort {
         })
     }
 
-    /// Takes what crosses the bus at this edge. Returns whether the bus is in use.
-    #[inline]
-    pub(crate) fn sample(
-        &mut self,
-        now: Picoseconds,
-        link: &mut dyn Link,
-        map: &AddressMap,
-    ) -> bool {
-        if !self.bus.any_valid() {
-            return false;
-        }
-        self.row_taken = self.bus.rvalid.high() && self.bus.rready.high();
-        self.answer_taken = self.bus.bvalid.high() && self.bus.bready.high();
-        if self.bus.wvalid.high() && self.bus.wready.high() {
-            self.take_write_row(now, link);
-        }
-        if self.bus.arvalid.high() && self.bus.arready.high() {
-            let rows = u16::from(self.bus.arlen.get()) + 1;
-            let bytes = u64::from(rows) * 64;
-            let source = map.find(self.bus.araddr.get(), bytes);
-            self.bytes_to_card += bytes;
-            self.reads.push_back(Read {
-                id: self.arid.get(),
-                source: source.map(|(memory, offset)| (memory.clone(), offset)),
-                rows,
-                done: 0,
-                transfer: link.read_host(now, bytes),
-            });
-        }
-        if self.bus.awvalid.high() && self.bus.awready.high() {
-            let rows = u16::from(self.bus.awlen.get()) + 1;
-            let target = map.find(self.bus.awaddr.get(), u64::from(rows) * 64);
-            self.writes.push_back(Write {
-                id: self.awid.get(),
-                target: target.map(|(memory, offset)| (memory.clone(), offset)),
-                rows,
-                done: 0,
-            });
-        }
-        true
-    }
-
     fn take_write_row(&mut self, now: Picoseconds, link: &mut dyn Link) {
         let Some(write) = self.writes.front_mut() else {
             debug_assert!(false, "wready without an address");
@@ -207,9 +166,64 @@ impl HostPort {
         }
     }
 
-    /// Drives the inputs of the shell for the next edge. Returns whether any changed.
-    #[inline]
-    pub(crate) fn drive(&mut self, now: Picoseconds) -> bool {
+    /// Whether writes are on their way to the host.
+    pub(crate) fn has_posted(&self) -> bool {
+        !self.posted.is_empty()
+    }
+}
+
+/// Writes a row into host memory, byte for byte where strobes are missing.
+fn write_host_row(memory: &HostMemory, offset: usize, row: &Row, strobe: u64) {
+    // The range was checked when the address was taken, and the memory is kept alive since.
+    let written = if strobe == u64::MAX {
+        memory.write(offset, row)
+    } else {
+        let mut merged = [0; 64];
+        memory.read(offset, &mut merged).and_then(|()| {
+            merge(&mut merged, row, strobe);
+            memory.write(offset, &merged)
+        })
+    };
+    debug_assert!(written.is_ok());
+}
+
+impl Surrounding for HostPort {
+    fn sample(&mut self, now: Picoseconds, way: &mut Way<'_>) -> Result<bool, CardError> {
+        if !self.bus.any_valid() {
+            return Ok(false);
+        }
+        self.row_taken = self.bus.rvalid.high() && self.bus.rready.high();
+        self.answer_taken = self.bus.bvalid.high() && self.bus.bready.high();
+        if self.bus.wvalid.high() && self.bus.wready.high() {
+            self.take_write_row(now, way.link);
+        }
+        if self.bus.arvalid.high() && self.bus.arready.high() {
+            let rows = u16::from(self.bus.arlen.get()) + 1;
+            let bytes = u64::from(rows) * 64;
+            let source = way.map.find(self.bus.araddr.get(), bytes);
+            self.bytes_to_card += bytes;
+            self.reads.push_back(Read {
+                id: self.arid.get(),
+                source: source.map(|(memory, offset)| (memory.clone(), offset)),
+                rows,
+                done: 0,
+                transfer: way.link.read_host(now, bytes),
+            });
+        }
+        if self.bus.awvalid.high() && self.bus.awready.high() {
+            let rows = u16::from(self.bus.awlen.get()) + 1;
+            let target = way.map.find(self.bus.awaddr.get(), u64::from(rows) * 64);
+            self.writes.push_back(Write {
+                id: self.awid.get(),
+                target: target.map(|(memory, offset)| (memory.clone(), offset)),
+                rows,
+                done: 0,
+            });
+        }
+        Ok(true)
+    }
+
+    fn drive(&mut self, now: Picoseconds) -> bool {
         let mut changed = false;
         self.make_visible(now);
         if self.row_taken {
@@ -269,8 +283,7 @@ impl HostPort {
         changed
     }
 
-    /// When this port can next change an input of the shell by itself.
-    pub(crate) fn next_event(&self) -> Option<Picoseconds> {
+    fn next_event(&self, _: Picoseconds) -> Option<Picoseconds> {
         let read = self.reads.front().map(Read::next_row_at);
         let answer = self.answers.front().map(|answer| answer.at);
         // Room for data of writes comes back when posted rows become visible.
@@ -280,24 +293,4 @@ impl HostPort {
         };
         [read, answer, room].into_iter().flatten().min()
     }
-
-    /// Whether writes are on their way to the host.
-    pub(crate) fn has_posted(&self) -> bool {
-        !self.posted.is_empty()
-    }
-}
-
-/// Writes a row into host memory, byte for byte where strobes are missing.
-fn write_host_row(memory: &HostMemory, offset: usize, row: &Row, strobe: u64) {
-    // The range was checked when the address was taken, and the memory is kept alive since.
-    let written = if strobe == u64::MAX {
-        memory.write(offset, row)
-    } else {
-        let mut merged = [0; 64];
-        memory.read(offset, &mut merged).and_then(|()| {
-            merge(&mut merged, row, strobe);
-            memory.write(offset, &merged)
-        })
-    };
-    debug_assert!(written.is_ok());
 }

@@ -9,6 +9,7 @@ mod witness;
 
 use super::config::ShellConfig;
 use super::model::Instance;
+use super::surrounding::{Surrounding, Way};
 use crate::coherent::{AccessId, AccessKind, LineAccess, LineBytes, CORES, LINE_BYTES};
 use crate::CardError;
 use cpu::cache::{Access, Cache, Outcome};
@@ -237,8 +238,45 @@ impl LinkPort {
         self.cache.protocol().spec.message(message.id).name.clone()
     }
 
-    /// What happens at the edge. Returns whether the pins are in use.
-    pub(crate) fn sample(&mut self, at: Picoseconds) -> Result<bool, CardError> {
+    fn lose(&mut self, line: FoldedLine) {
+        for core in &mut self.cores {
+            core.lose(line);
+        }
+    }
+
+    /// The CPU's lanes take turns at the wire, a message each.
+    fn send_up(&mut self, at: Picoseconds) {
+        let now = at.get();
+        let lanes = self.cache.out.len();
+        let mut refused = 0;
+        while refused < lanes {
+            let lane = self.turn;
+            self.turn = (self.turn + 1) % lanes;
+            refused += 1;
+            if !self.up.can_send(lane, now) {
+                continue;
+            }
+            if let Some(message) = self.cache.out[lane].pop_front() {
+                let (what, data) = (self.name(&message), message.data.is_some());
+                let line = message.line.unfold();
+                let arrives = Picoseconds::new(self.up.send(lane, now, message));
+                self.step(
+                    at,
+                    arrives,
+                    Party::Cache,
+                    Party::Directory,
+                    &what,
+                    line,
+                    data,
+                );
+                refused = 0;
+            }
+        }
+    }
+}
+
+impl Surrounding for LinkPort {
+    fn sample(&mut self, at: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
         let now = at.get();
         for lane in 0..self.down.lanes() {
             while let Some(message) = self.down.take(lane, now) {
@@ -285,44 +323,7 @@ impl LinkPort {
         Ok(active)
     }
 
-    fn lose(&mut self, line: FoldedLine) {
-        for core in &mut self.cores {
-            core.lose(line);
-        }
-    }
-
-    /// The CPU's lanes take turns at the wire, a message each.
-    fn send_up(&mut self, at: Picoseconds) {
-        let now = at.get();
-        let lanes = self.cache.out.len();
-        let mut refused = 0;
-        while refused < lanes {
-            let lane = self.turn;
-            self.turn = (self.turn + 1) % lanes;
-            refused += 1;
-            if !self.up.can_send(lane, now) {
-                continue;
-            }
-            if let Some(message) = self.cache.out[lane].pop_front() {
-                let (what, data) = (self.name(&message), message.data.is_some());
-                let line = message.line.unfold();
-                let arrives = Picoseconds::new(self.up.send(lane, now, message));
-                self.step(
-                    at,
-                    arrives,
-                    Party::Cache,
-                    Party::Directory,
-                    &what,
-                    line,
-                    data,
-                );
-                refused = 0;
-            }
-        }
-    }
-
-    /// Sets the pins for the next edge. Returns whether any changed.
-    pub(crate) fn drive(&mut self, at: Picoseconds) -> bool {
+    fn drive(&mut self, at: Picoseconds) -> bool {
         let next = (at + self.period).get();
         let mut changed = false;
         for (index, slice) in self.slices.iter().enumerate() {
@@ -331,8 +332,7 @@ impl LinkPort {
         changed
     }
 
-    /// When the port can next change something by itself: at once while anything is on the link.
-    pub(crate) fn next_event(&self, now: Picoseconds) -> Option<Picoseconds> {
+    fn next_event(&self, now: Picoseconds) -> Option<Picoseconds> {
         let quiet = self.waiting.is_empty()
             && self.done.is_empty()
             && self.cache.out.iter().all(VecDeque::is_empty)

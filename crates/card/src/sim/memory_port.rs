@@ -7,6 +7,8 @@
 use super::bus::{response, Finder, ManagerBus};
 use super::model::Instance;
 use super::store::Store;
+use super::surrounding::{Surrounding, Way};
+use crate::CardError;
 use crate::ChannelStatistics;
 use std::collections::VecDeque;
 use timing::dram::{Access, MemoryChannel};
@@ -89,33 +91,6 @@ impl MemoryPort {
         })
     }
 
-    /// Takes what crosses the bus at this edge. Returns whether the bus is in use.
-    #[inline]
-    pub(crate) fn sample(&mut self, now: Picoseconds) -> bool {
-        if !self.bus.any_valid() {
-            return false;
-        }
-        self.row_taken = self.bus.rvalid.high() && self.bus.rready.high();
-        self.answer_taken = self.bus.bvalid.high() && self.bus.bready.high();
-        self.statistics.rows_read += u64::from(self.row_taken);
-        let write_row = self.bus.wvalid.high() && self.bus.wready.high();
-        if write_row {
-            self.take_write_row();
-        }
-        self.statistics.busy_cycles += u64::from(self.row_taken || write_row);
-        if self.bus.arvalid.high() && self.bus.arready.high() {
-            let burst = self.burst(self.bus.araddr.get(), self.bus.arlen.get());
-            self.reads.push_back(burst);
-            self.read_waits = (!burst.error).then(|| burst.access(false));
-        }
-        if self.bus.awvalid.high() && self.bus.awready.high() {
-            let burst = self.burst(self.bus.awaddr.get(), self.bus.awlen.get());
-            self.writes.push_back(burst);
-        }
-        self.push_to_model(now);
-        true
-    }
-
     fn burst(&self, offset: u64, len: u8) -> Burst {
         let rows = u16::from(len) + 1;
         Burst {
@@ -163,32 +138,6 @@ impl MemoryPort {
         if pushed {
             self.model_wakes = self.model.next_event().unwrap_or(Picoseconds::MAX);
         }
-    }
-
-    /// Drives the inputs of the shell for the next edge. Returns whether any changed.
-    #[inline]
-    pub(crate) fn drive(&mut self, now: Picoseconds) -> bool {
-        let mut changed = false;
-        if self.row_taken {
-            self.row_taken = false;
-            changed |= self.bus.rvalid.set(0);
-        }
-        if self.answer_taken {
-            self.answer_taken = false;
-            changed |= self.bus.bvalid.set(0);
-        }
-        if self.read_waits.is_some() || self.write_waits.is_some() {
-            self.push_to_model(now);
-        }
-        if !self.reads.is_empty() || !self.answers.is_empty() {
-            changed |= self.answer(now);
-        }
-        let addresses = self.writes.len() < WRITE_ADDRESSES;
-        let data = !self.writes.is_empty() && self.write_waits.is_none();
-        changed |= self.bus.arready.set(self.read_waits.is_none().into());
-        changed |= self.bus.awready.set(addresses.into());
-        changed |= self.bus.wready.set(data.into());
-        changed
     }
 
     fn answer(&mut self, now: Picoseconds) -> bool {
@@ -250,8 +199,66 @@ impl MemoryPort {
         changed
     }
 
-    /// When this port can next change an input of the shell by itself.
-    pub(crate) fn next_event(&self) -> Option<Picoseconds> {
+    pub(crate) fn statistics(&self) -> ChannelStatistics {
+        ChannelStatistics {
+            activations: self.model.activations(),
+            refreshes: self.model.refreshes(),
+            ..self.statistics.clone()
+        }
+    }
+}
+
+impl Surrounding for MemoryPort {
+    fn sample(&mut self, now: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
+        if !self.bus.any_valid() {
+            return Ok(false);
+        }
+        self.row_taken = self.bus.rvalid.high() && self.bus.rready.high();
+        self.answer_taken = self.bus.bvalid.high() && self.bus.bready.high();
+        self.statistics.rows_read += u64::from(self.row_taken);
+        let write_row = self.bus.wvalid.high() && self.bus.wready.high();
+        if write_row {
+            self.take_write_row();
+        }
+        self.statistics.busy_cycles += u64::from(self.row_taken || write_row);
+        if self.bus.arvalid.high() && self.bus.arready.high() {
+            let burst = self.burst(self.bus.araddr.get(), self.bus.arlen.get());
+            self.reads.push_back(burst);
+            self.read_waits = (!burst.error).then(|| burst.access(false));
+        }
+        if self.bus.awvalid.high() && self.bus.awready.high() {
+            let burst = self.burst(self.bus.awaddr.get(), self.bus.awlen.get());
+            self.writes.push_back(burst);
+        }
+        self.push_to_model(now);
+        Ok(true)
+    }
+
+    fn drive(&mut self, now: Picoseconds) -> bool {
+        let mut changed = false;
+        if self.row_taken {
+            self.row_taken = false;
+            changed |= self.bus.rvalid.set(0);
+        }
+        if self.answer_taken {
+            self.answer_taken = false;
+            changed |= self.bus.bvalid.set(0);
+        }
+        if self.read_waits.is_some() || self.write_waits.is_some() {
+            self.push_to_model(now);
+        }
+        if !self.reads.is_empty() || !self.answers.is_empty() {
+            changed |= self.answer(now);
+        }
+        let addresses = self.writes.len() < WRITE_ADDRESSES;
+        let data = !self.writes.is_empty() && self.write_waits.is_none();
+        changed |= self.bus.arready.set(self.read_waits.is_none().into());
+        changed |= self.bus.awready.set(addresses.into());
+        changed |= self.bus.wready.set(data.into());
+        changed
+    }
+
+    fn next_event(&self, _: Picoseconds) -> Option<Picoseconds> {
         let waits = self.read_waits.is_some() || self.write_waits.is_some();
         let error_read = self.reads.front().is_some_and(|burst| burst.error);
         let error_write = self.answers.front().is_some_and(|&error| error);
@@ -259,13 +266,5 @@ impl MemoryPort {
             return Some(Picoseconds::ZERO);
         }
         (self.model_wakes != Picoseconds::MAX).then_some(self.model_wakes)
-    }
-
-    pub(crate) fn statistics(&self) -> ChannelStatistics {
-        ChannelStatistics {
-            activations: self.model.activations(),
-            refreshes: self.model.refreshes(),
-            ..self.statistics.clone()
-        }
     }
 }

@@ -24,6 +24,7 @@ mod rings;
 mod signals;
 mod slot;
 mod store;
+mod surrounding;
 mod top;
 mod trace;
 mod wrapper;

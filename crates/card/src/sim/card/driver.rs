@@ -61,7 +61,7 @@ impl SimCard {
 
     pub(super) fn post_register(&mut self, address: u32, value: u32) {
         let arrives = self.engine.link.register_write(self.engine.now());
-        self.engine.bar.write(arrives, address, value);
+        self.engine.around.bar.write(arrives, address, value);
         self.register_writes += 1;
     }
 
@@ -69,7 +69,7 @@ impl SimCard {
     pub(super) fn read(&mut self, address: u32) -> Result<u32, CardError> {
         self.ring_doorbell();
         let arrives = self.engine.link.register_read_request(self.engine.now());
-        self.engine.bar.read(arrives, address);
+        self.engine.around.bar.read(arrives, address);
         self.register_reads += 1;
         let answer = loop {
             match self.run(Picoseconds::MAX, false)? {

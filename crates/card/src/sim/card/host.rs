@@ -75,7 +75,7 @@ impl SimCard {
         }
         self.end_accesses(now);
         if self.wakes_at.is_some_and(|at| at <= now) {
-            self.engine.host.make_visible(now);
+            self.engine.around.host.make_visible(now);
             let first = self.events.len();
             self.records.drain(&mut self.events)?;
             let mut interrupted = Vec::new();

@@ -576,7 +576,7 @@ impl Card for SimCard {
             }
             self.rung = stop == Stop::Rung;
         }
-        if let Some(address) = self.engine.bar.failed_write.take() {
+        if let Some(address) = self.engine.around.bar.failed_write.take() {
             tracing::warn!("write to register 0x{address:06x} was answered with an error");
         }
         Ok(std::mem::take(&mut self.events))

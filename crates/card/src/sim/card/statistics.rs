@@ -32,8 +32,8 @@ impl SimCard {
         let channels = memories.iter().map(MemoryPort::statistics).collect();
         let (busy_to_card, busy_to_host) = self.engine.link.busy();
         let mut link = LinkStatistics {
-            bytes_to_card: self.engine.host.bytes_to_card,
-            bytes_to_host: self.engine.host.bytes_to_host,
+            bytes_to_card: self.engine.around.host.bytes_to_card,
+            bytes_to_host: self.engine.around.host.bytes_to_host,
             busy_to_card,
             busy_to_host,
             rows_zeroed: 0,
