@@ -10,7 +10,8 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   tombolo protocol check protocols/mesi.protocol
   tombolo protocol generate protocols/mesi.protocol --out build/mesi
-  tombolo protocol show protocols/esi.protocol --format summary
+  tombolo protocol generate protocols/moesi.protocol --caches 2 --out build/moesi
+  tombolo protocol show protocols/esi.protocol --format summary --caches 3
 docs/protocols.md describes the language.")]
 pub struct Protocol {
     #[command(subcommand)]
@@ -37,6 +38,9 @@ enum Command {
     Generate {
         /// The specification.
         file: PathBuf,
+        /// Number of caches that the directory is made for.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
+        caches: u8,
         /// Folder for the outputs.
         #[arg(long, default_value = ".")]
         out: PathBuf,
@@ -45,6 +49,9 @@ enum Command {
     Show {
         /// The specification.
         file: PathBuf,
+        /// Number of caches that the directory is made for.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
+        caches: u8,
         /// What to print.
         #[arg(long, value_enum, default_value_t = Format::Markdown)]
         format: Format,
@@ -98,8 +105,16 @@ impl Protocol {
                     &mut show,
                 )
             }
-            Command::Generate { file, out: folder } => cli::generate_file(&file, &folder, &mut out),
-            Command::Show { file, format } => cli::show_file(&file, format.into(), &mut out),
+            Command::Generate {
+                file,
+                caches,
+                out: folder,
+            } => cli::generate_file(&file, usize::from(caches), &folder, &mut out),
+            Command::Show {
+                file,
+                caches,
+                format,
+            } => cli::show_file(&file, usize::from(caches), format.into(), &mut out),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::check::{check, CheckError, Setting, Verdict};
+use crate::check::{buffers, check, Buffers, CheckError, Setting, Verdict};
 use crate::export::{self, Agent, Output};
 use crate::generate::{generate, GenerateError, Protocol};
 use crate::spec::{self, Spec, SpecError};
@@ -106,6 +106,11 @@ pub fn tasks(spec: &Spec, caches: usize, threads: usize) -> Vec<Task> {
         caches: 1,
         setting: Setting::application_waits(),
     });
+    tasks.push(Task {
+        name: format!("{} x {}, room for all", caches.clamp(1, 2), spec.remote),
+        caches: caches.clamp(1, 2),
+        setting: Setting::roomy(),
+    });
     for task in &mut tasks {
         task.setting.threads = threads;
     }
@@ -166,7 +171,7 @@ pub fn check_file(
             });
         })?;
         print_verdict(&task, &verdict, out)?;
-        if let Some(trace) = verdict.failure {
+        if let Some(trace) = &verdict.failure {
             write!(out, "{trace}")?;
             if let Some(folder) = traces {
                 write(
@@ -188,11 +193,35 @@ pub fn check_file(
             }
             return Err(CliError::Broken {
                 file: file.to_owned(),
-                headline: trace.headline,
+                headline: trace.headline.clone(),
             });
+        }
+        if task.setting.capacity == Setting::roomy().capacity {
+            check_buffers(file, &protocol, &verdict, out)?;
         }
     }
     Ok(())
+}
+
+/// Whether the buffers of all classes can drain with any number of lines; prints their order.
+fn check_buffers(
+    file: &Path,
+    protocol: &Protocol,
+    verdict: &Verdict,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    match buffers(protocol, verdict) {
+        Buffers::Ordered(names) => {
+            let what = "buffers, each waits for later ones only";
+            Ok(writeln!(out, "{what}: {}", names.join(", "))?)
+        }
+        circle @ Buffers::Circle(_) => {
+            let headline = "buffers: messages wait for each other in a circle".to_owned();
+            writeln!(out, "{headline}\n{circle}")?;
+            let file = file.to_owned();
+            Err(CliError::Broken { file, headline })
+        }
+    }
 }
 
 fn print_verdict(task: &Task, verdict: &Verdict, out: &mut dyn Write) -> std::io::Result<()> {
@@ -213,13 +242,18 @@ fn print_verdict(task: &Task, verdict: &Verdict, out: &mut dyn Write) -> std::io
     )
 }
 
-/// `generate FILE`: writes every output into a folder, and SVG pictures if Graphviz is there.
+/// `generate FILE`: writes every output for a number of caches into a folder, and SVG pictures if Graphviz is there.
 ///
 /// # Errors
 ///
 /// Those of [`load`], and [`CliError::File`].
-pub fn generate_file(file: &Path, folder: &Path, out: &mut dyn Write) -> Result<(), CliError> {
-    let protocol = load(file, 1)?;
+pub fn generate_file(
+    file: &Path,
+    caches: usize,
+    folder: &Path,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let protocol = load(file, caches)?;
     for output in export::all(&protocol) {
         write(folder, &output, out)?;
         if output.name.ends_with(".dot") {
@@ -260,13 +294,18 @@ fn write(folder: &Path, output: &Output, out: &mut dyn Write) -> Result<(), CliE
     Ok(writeln!(out, "wrote {}", path.display())?)
 }
 
-/// `show FILE`: prints the generated machines.
+/// `show FILE`: prints the machines generated for a number of caches.
 ///
 /// # Errors
 ///
 /// Those of [`load`].
-pub fn show_file(file: &Path, format: Format, out: &mut dyn Write) -> Result<(), CliError> {
-    let protocol = load(file, 1)?;
+pub fn show_file(
+    file: &Path,
+    caches: usize,
+    format: Format,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let protocol = load(file, caches)?;
     let text = match format {
         Format::Markdown => export::markdown(&protocol),
         Format::Home => export::graphviz(&protocol, Agent::Home),

@@ -179,3 +179,58 @@ fn a_way_that_is_never_freed_is_stuck() {
     let trace = failure(&protocol, &Setting::shared_way());
     assert_eq!(trace.violation, Violation::Stuck, "{trace}");
 }
+
+/// The first version of `moesi.protocol`: a cache that owned the line and cleaned it asks with the
+/// message of an owner, so the home cannot tell what is still on its way.
+#[test]
+fn a_request_that_does_not_tell_owner_from_sharer_is_stuck_and_says_so() {
+    let text = common::changed(
+        "moesi",
+        &[(": UpgradeOwned ", ": Upgrade "), ("UpgradeOwned, ", "")],
+    );
+    let protocol = generate(&common::read(&text), 2).unwrap();
+    let trace = failure(&protocol, &Setting::default());
+    assert_eq!(trace.violation, Violation::Stuck, "{trace}");
+    // The trace goes on until nothing can be delivered, and then says what is left.
+    let left = trace.outstanding.join("\n");
+    assert!(left.contains("Upgrade from cache 0 to directory"), "{left}");
+    assert!(left.contains("cache 0 waits in O_to_M"), "{left}");
+    let shown = trace.to_string();
+    assert!(shown.contains("[directory | cache 0 | cache 1]"), "{shown}");
+    assert!(shown.contains("still outstanding: Upgrade"), "{shown}");
+    assert!(trace.mermaid().contains("still outstanding: Upgrade"));
+}
+
+#[test]
+fn data_that_nothing_brought_is_found() {
+    let mut protocol = common::protocol("mesi", 1);
+    let find = |name: &str| {
+        let id = protocol
+            .spec
+            .message_ids()
+            .find(|&m| protocol.spec.message(m).name == name);
+        id.unwrap()
+    };
+    let (upgrade, data) = (find("Upgrade"), find("DataExclusive"));
+    let event = DirEvent::Receive {
+        cache: 0,
+        message: upgrade,
+    };
+    let column = protocol.directory.column(event).unwrap();
+    let shared = protocol
+        .directory
+        .states
+        .iter()
+        .position(|s| s.name == "S")
+        .unwrap();
+    let cell = shared * protocol.directory.events.len() + column;
+    let Cell::Go { actions, .. } = &mut protocol.directory.cells[cell] else {
+        panic!("a line that is shared can be upgraded");
+    };
+    actions.sends[0].message = data;
+    let trace = failure(&protocol, &Setting::default());
+    assert!(
+        matches!(trace.violation, Violation::NothingToSend { .. }),
+        "{trace}"
+    );
+}

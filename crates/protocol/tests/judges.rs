@@ -38,7 +38,7 @@ fn rumur_agrees() {
     if !installed(test, "rumur", "rumur") || !installed(test, "gcc", "gcc") {
         return;
     }
-    for (name, caches) in [("esi", 1), ("msi", 1), ("mesi", 1)] {
+    for (name, caches) in [("esi", 1), ("msi", 1), ("mesi", 1), ("mosi", 1)] {
         let protocol = common::protocol(name, caches);
         assert!(rumur::agrees(&protocol).unwrap(), "{name} with {caches}");
     }
@@ -88,9 +88,9 @@ fn verilator_accepts_the_rom_without_a_warning() {
         skip("verilator_accepts_the_rom_without_a_warning", reason);
         return;
     };
-    for name in common::ALL {
+    for (name, caches) in cases() {
         let folder = tempfile::tempdir().unwrap();
-        write_outputs(name, folder.path());
+        write_outputs(name, caches, folder.path());
         for agent in ["home", "cache"] {
             let output = Command::new("perl")
                 .arg(root.join("bin/verilator"))
@@ -113,9 +113,9 @@ fn verilator_accepts_the_rom_without_a_warning() {
 
 #[test]
 fn rustc_accepts_the_tables_without_a_warning() {
-    for name in common::ALL {
+    for (name, caches) in cases() {
         let folder = tempfile::tempdir().unwrap();
-        write_outputs(name, folder.path());
+        write_outputs(name, caches, folder.path());
         let output = Command::new("rustc")
             .args([
                 "--edition",
@@ -141,7 +141,7 @@ fn graphviz_draws_both_machines() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    write_outputs("esi", folder.path());
+    write_outputs("esi", 1, folder.path());
     for agent in ["home", "cache"] {
         let output = Command::new("dot")
             .args(["-Tsvg", &format!("esi_{agent}.dot")])
@@ -153,8 +153,14 @@ fn graphviz_draws_both_machines() {
     }
 }
 
-fn write_outputs(name: &str, folder: &Path) {
-    for output in export::all(&common::protocol(name, 1)) {
+/// Every protocol for one cache, and two with Owned for several.
+fn cases() -> Vec<(&'static str, usize)> {
+    let one = common::ALL.map(|name| (name, 1));
+    one.into_iter().chain([("mosi", 3), ("moesi", 2)]).collect()
+}
+
+fn write_outputs(name: &str, caches: usize, folder: &Path) {
+    for output in export::all(&common::protocol(name, caches)) {
         std::fs::write(folder.join(output.name), output.text).unwrap();
     }
 }

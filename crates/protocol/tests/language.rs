@@ -85,6 +85,149 @@ fn rules_of_the_language_are_enforced() {
 }
 
 #[test]
+fn rules_about_owners_are_enforced() {
+    for (from, to, message, help) in [
+        (
+            "state O  read              dirty",
+            "state O  read dirty\nstate P read dirty",
+            "`O` is dirty without `write` already",
+            "whom to ask",
+        ),
+        (
+            "state E  read  write -> M",
+            "state E  read  write -> M\nstate F read",
+            "`F` permits less than `E`",
+            "weakest first",
+        ),
+        (
+            "upgrade O -> M on store",
+            "upgrade I -> O on load : ReadShared answer DataShared\nupgrade O -> M on store",
+            "no answer gives `O`",
+            "by a forward",
+        ),
+        (
+            "upgrade O -> M on store",
+            "upgrade O -> E on store",
+            "`O` is dirty and `E` is not",
+            "a dirty state",
+        ),
+        (
+            "UpgradeOwned   answer GrantExclusive, DataExclusive if lost",
+            "UpgradeOwned   answer DataExclusive",
+            "memory is old while a cache has `O`",
+            "without data",
+        ),
+        (
+            "downgrade M -> S : CleanDirty",
+            "downgrade M -> O : CleanDirty",
+            "would keep the data",
+            "brings the data home",
+        ),
+        (
+            "downgrade E -> I : EvictClean",
+            "downgrade E -> I silent",
+            "wait for data of `E`",
+            "neither dirty nor may write",
+        ),
+        (
+            "downgrade E -> I : EvictClean",
+            "downgrade E -> I",
+            "`:` and the message, or `silent`",
+            "",
+        ),
+        (
+            "forward E -> S, O if dirty",
+            "forward E -> O",
+            "a clean copy in `E` would become dirty",
+            "say both",
+        ),
+        (
+            "forward E -> S, O if dirty",
+            "forward E -> S, I if dirty",
+            "would become `I`, which is clean",
+            "both do",
+        ),
+        (
+            "forward O -> S : FwdOwnedClean ",
+            "forward O -> S, I if dirty : FwdOwnedClean ",
+            "`O` is always dirty",
+            "one state",
+        ),
+        (
+            "forward O -> O             : FwdRead    answer CopyDirty\n",
+            "",
+            "no rule uses `FwdRead`",
+            "",
+        ),
+        (
+            "FwdShared  answer AckClean, CopyDirty if dirty",
+            "FwdShared  answer AckClean, AckDirty if dirty",
+            "`AckDirty` has another purpose",
+            "",
+        ),
+        (
+            "forward O -> I : FwdOwnedInvalid",
+            "forward O -> I : FwdOwnedClean",
+            "`FwdOwnedClean` is a forward on line",
+            "name another",
+        ),
+        (
+            "operation read             : at most S",
+            "operation read             : at most O",
+            "memory is old while",
+            "",
+        ),
+        (
+            "upgrade I -> E on prefetch",
+            "upgrade I -> E on load : ReadShared answer DataExclusive\nupgrade I -> E on prefetch",
+            "another upgrade asks with",
+            "two requests",
+        ),
+        (
+            "class copy          channel 0",
+            "class copy          channel 4",
+            "channel 4 is that of `response_data`",
+            "another channel",
+        ),
+        (
+            "downgrade M -> I : EvictDirty",
+            "downgrade M -> I : EvictDirty\ndowngrade M -> I : CleanDirty",
+            "a second rule `downgrade M -> I`",
+            "keep one",
+        ),
+        ("data : CopyDirty", "data never : CopyDirty", "`full`", ""),
+    ] {
+        let text = common::changed("moesi", &[(from, to)]);
+        let shown = match parse("moesi.protocol", &text) {
+            Ok(_) => panic!("{to:?} is accepted"),
+            Err(error) => error.to_string(),
+        };
+        assert!(shown.contains(message), "wanted {message:?}, got:\n{shown}");
+        assert!(shown.contains(help), "wanted {help:?}, got:\n{shown}");
+        assert!(shown.starts_with("moesi.protocol:"), "{shown}");
+    }
+}
+
+#[test]
+fn forwards_that_owners_need_are_named() {
+    let missing = |changes: &[(&str, &str)], wanted: &str| {
+        let text = common::changed("moesi", changes);
+        let shown = parse("moesi", &text).unwrap_err().to_string();
+        assert!(shown.contains(wanted), "wanted {wanted:?}, got:\n{shown}");
+    };
+    let fetch = "forward O -> O             : FwdRead    answer CopyDirty\n";
+    missing(
+        &[(fetch, ""), ("FwdInvalid, FwdRead,", "FwdInvalid,")],
+        "add a rule `forward O -> O",
+    );
+    let share = "forward E -> S, O if dirty : FwdShared  answer AckClean, CopyDirty if dirty\n";
+    missing(
+        &[(share, ""), ("FwdShared, FwdClean", "FwdClean")],
+        "add a rule `forward E -> S, O if dirty",
+    );
+}
+
+#[test]
 fn a_missing_forward_is_named() {
     let text = common::text("esi")
         .replace("forward E -> S : Share       answer Flushed\n", "")
@@ -118,7 +261,7 @@ proptest! {
 
     #[test]
     fn mutated_specifications_never_panic(
-        name in 0usize..3,
+        name in 0usize..common::ALL.len(),
         cuts in proptest::collection::vec((any::<prop::sample::Index>(), 0usize..24, ".{0,8}"), 1..4),
     ) {
         let mut text: Vec<char> = common::text(common::ALL[name]).chars().collect();
@@ -136,7 +279,7 @@ proptest! {
     }
 
     #[test]
-    fn shuffled_lines_never_panic(name in 0usize..3, seed in any::<u64>()) {
+    fn shuffled_lines_never_panic(name in 0usize..common::ALL.len(), seed in any::<u64>()) {
         let text = common::text(common::ALL[name]);
         let mut lines: Vec<&str> = text.lines().collect();
         let mut state = seed | 1;

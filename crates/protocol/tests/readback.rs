@@ -20,6 +20,12 @@ fn compare(language: &str, protocol: &Protocol, agent: Agent, mut rows: Vec<Row>
     }
 }
 
+/// Every protocol for one cache, and one for several.
+fn cases() -> Vec<(&'static str, usize)> {
+    let one = common::ALL.map(|name| (name, 1));
+    one.into_iter().chain([("mosi", 2), ("esi", 3)]).collect()
+}
+
 const AGENTS: [Agent; 2] = [Agent::Home, Agent::Cache];
 
 fn row(state: &str, event: &str, outcome: Outcome) -> Row {
@@ -41,8 +47,8 @@ fn go(next: &str, sends: Vec<String>, memory: &str, flag: bool) -> Outcome {
 
 #[test]
 fn markdown_holds_the_transitions() {
-    for name in common::ALL {
-        let protocol = common::protocol(name, 1);
+    for (name, caches) in cases() {
+        let protocol = common::protocol(name, caches);
         let text = export::markdown(&protocol);
         let tables: Vec<&str> = text.split("\n## ").skip(1).collect();
         for (agent, table) in AGENTS.into_iter().zip(tables) {
@@ -75,8 +81,8 @@ fn markdown_holds_the_transitions() {
 
 #[test]
 fn graphviz_holds_the_transitions() {
-    for name in common::ALL {
-        let protocol = common::protocol(name, 1);
+    for (name, caches) in cases() {
+        let protocol = common::protocol(name, caches);
         for agent in AGENTS {
             let text = export::graphviz(&protocol, agent);
             let mut rows = Vec::new();
@@ -117,8 +123,8 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
 
 #[test]
 fn rust_holds_the_transitions() {
-    for name in common::ALL {
-        let protocol = common::protocol(name, 1);
+    for (name, caches) in cases() {
+        let protocol = common::protocol(name, caches);
         let text = export::rust(&protocol);
         for (agent, prefix) in AGENTS.into_iter().zip(["Home", "Remote"]) {
             let variants = |kind: &str| -> BTreeMap<String, String> {
@@ -134,30 +140,59 @@ fn rust_holds_the_transitions() {
             let events = variants(&format!("{prefix}Event"));
             let messages = variants("Message");
             let head = format!("pub const fn {}_step", prefix.to_lowercase());
-            let body = between(&text, &head, "_ =>").unwrap();
-            let rows = body.lines().filter(|l| l.contains("=>")).map(|line| {
-                let state = &states[between(line, "(S::", ",").unwrap()];
-                let event = &events[between(line, "E::", ")").unwrap()];
+            let body = text.split_once(&head).unwrap().1;
+            let body = body.split("\n}\n").next().unwrap();
+            let mut outer = "";
+            let mut rows = Vec::new();
+            for line in body
+                .lines()
+                .filter(|l| l.contains("=>") && !l.contains("_ =>"))
+            {
+                if let Some(state) = between(line, "S::", " => match event") {
+                    outer = state;
+                    continue;
+                }
+                // One match for both, or one inside that of the state.
+                let both = between(line, "(S::", ", E::");
+                let state = &states[both.unwrap_or(outer)];
+                let event = line.split_once("E::").unwrap().1;
+                let event = &events[event.split([' ', ')']).next().unwrap()];
                 let Some((_, arguments)) = line.split_once("_go(S::") else {
                     assert!(line.contains("Stall"), "{line}");
-                    return row(state, event, Outcome::Stall);
+                    rows.push(row(state, event, Outcome::Stall));
+                    continue;
                 };
                 let arguments = arguments.strip_suffix("),").unwrap();
-                let arguments: Vec<&str> = arguments.split(", ").collect();
-                let send = between(arguments[1], "Message::", ")");
-                let sends = send.map(|m| messages[m].clone()).into_iter().collect();
-                let memory = arguments[2].strip_prefix("Memory::").unwrap_or("None");
-                let flag = *arguments.last().unwrap() == "true";
-                row(state, event, go(&states[arguments[0]], sends, memory, flag))
-            });
-            compare("Rust", &protocol, agent, rows.collect());
+                let (next, rest) = arguments.split_once(", ").unwrap();
+                let several = rest.starts_with('[');
+                let (slots, rest) = match rest.strip_prefix('[') {
+                    Some(rest) => rest.split_once("], ").unwrap(),
+                    None => rest.split_once(", ").unwrap(),
+                };
+                let sends = slots.split(", ").enumerate().filter_map(|(cache, slot)| {
+                    let message = &messages[between(slot, "Message::", ")")?];
+                    Some(match several {
+                        true => format!("{message}>{cache}"),
+                        false => message.clone(),
+                    })
+                });
+                let (memory, flag) = rest.split_once(", ").unwrap_or(("None", rest));
+                let memory = memory.strip_prefix("Memory::").unwrap_or("None");
+                let sends = sends.collect();
+                rows.push(row(
+                    state,
+                    event,
+                    go(&states[next], sends, memory, flag == "true"),
+                ));
+            }
+            compare("Rust", &protocol, agent, rows);
         }
     }
 }
 
 #[test]
 fn murphi_holds_the_transitions() {
-    for (name, caches) in [("mesi", 1), ("esi", 1), ("msi", 1), ("esi", 2)] {
+    for (name, caches) in [("mesi", 1), ("esi", 1), ("msi", 1), ("esi", 2), ("mosi", 2)] {
         let protocol = common::protocol(name, caches);
         let text = export::murphi(&protocol, &Setting::default());
         for (agent, prefix) in AGENTS.into_iter().zip(["home", &protocol.spec.remote]) {
@@ -247,8 +282,8 @@ fn enumeration(package: &str, kind: &str) -> (Vec<String>, u32) {
 
 #[test]
 fn systemverilog_holds_the_transitions() {
-    for name in common::ALL {
-        let protocol = common::protocol(name, 1);
+    for (name, caches) in cases() {
+        let protocol = common::protocol(name, caches);
         let package = export::systemverilog_package(&protocol);
         let (messages, message_bits) = enumeration(&package, "message_e");
         let (classes, class_bits) = enumeration(&package, "class_e");
@@ -284,10 +319,25 @@ fn systemverilog_holds_the_transitions() {
                 } else {
                     0
                 };
-                let with_data = take(1) == 1;
-                let class = take(class_bits);
-                let message = take(message_bits);
-                let send = take(1) == 1;
+                let receivers = if agent == Agent::Home { caches } else { 1 };
+                let mut sends = Vec::new();
+                for cache in 0..receivers {
+                    let with_data = take(1) == 1;
+                    let class = take(class_bits);
+                    let message = take(message_bits);
+                    if take(1) == 0 {
+                        continue;
+                    }
+                    let sent = &protocol.spec.messages[message];
+                    assert_eq!(messages[message], format!("Msg{}", camel(&sent.name)));
+                    assert_eq!(sent.data, with_data);
+                    let wanted = camel(&protocol.spec.classes[sent.class.index()].name);
+                    assert_eq!(classes[class], format!("Class{wanted}"));
+                    sends.push(match receivers {
+                        1 => sent.name.clone(),
+                        _ => format!("{}>{cache}", sent.name),
+                    });
+                }
                 let next = take(state_bits);
                 let stall = agent == Agent::Home && take(1) == 1;
                 assert_eq!(take(1), 1, "every listed word is valid");
@@ -296,15 +346,6 @@ fn systemverilog_holds_the_transitions() {
                 let event = &listing.events[address & ((1 << event_bits) - 1)];
                 if stall {
                     return Some(row(state, event, Outcome::Stall));
-                }
-                let mut sends = Vec::new();
-                if send {
-                    let sent = &protocol.spec.messages[message];
-                    assert_eq!(messages[message], format!("Msg{}", camel(&sent.name)));
-                    assert_eq!(sent.data, with_data);
-                    let wanted = camel(&protocol.spec.classes[sent.class.index()].name);
-                    assert_eq!(classes[class], format!("Class{wanted}"));
-                    sends.push(sent.name.clone());
                 }
                 let memory = memories[memory].strip_prefix("Mem").unwrap();
                 Some(row(

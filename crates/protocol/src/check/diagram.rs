@@ -25,6 +25,10 @@ pub(super) fn mermaid(trace: &Trace) -> String {
         }
     }
     let last = trace.agents.len() - 1;
+    for left in &trace.outstanding {
+        let left = plain(left);
+        let _ = writeln!(text, "    Note over A0,A{last}: still outstanding: {left}");
+    }
     let _ = writeln!(text, "    Note over A0,A{last}: {}", plain(&trace.headline));
     text
 }

@@ -12,12 +12,14 @@
 //! | no unexpected message | every message that can arrive has a step, or stalls if it is a request |
 //! | operations | at the acknowledgement no cache has more than the operation left it |
 //! | nothing refused | a stable cache offers every rule of the specification; a stable directory accepts every operation |
+//! | buffers | no message waits, over any way, for room in its own buffer ([`buffers`]) |
 //! | deadlock freedom, progress | from every state, deliveries alone lead to rest: every request answered, every operation acknowledged |
 //!
 //! The last one implies progress under fairness: whatever is outstanding can complete from
 //! every reachable state, so a run in which it never does ignores for ever a step that is
 //! enabled again and again.
 
+mod buffers;
 mod diagram;
 mod explore;
 mod layout;
@@ -29,6 +31,7 @@ mod violation;
 
 use std::time::{Duration, Instant};
 
+pub use buffers::{buffers, Buffers, Wait};
 pub use model::{Setting, Step};
 pub use trace::{Trace, TraceStep};
 pub use violation::Violation;

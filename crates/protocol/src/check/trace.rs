@@ -1,10 +1,11 @@
 //! From numbers back to a story: the shortest way into a violation.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use super::diagram;
 use super::explore::{Search, StateId};
-use super::layout::{access, cache_state, home, message_field, Layout, HOME_STATE_BITS};
+use super::layout::{access, cache_state, home, message_field, operation, Layout, HOME_STATE_BITS};
 use super::model::{Model, Sink, State, Step};
 use super::Violation;
 use crate::generate::Protocol;
@@ -21,6 +22,8 @@ pub struct Trace {
     pub agents: Vec<String>,
     /// The way there.
     pub steps: Vec<TraceStep>,
+    /// What is outstanding at the end, if that is what is wrong.
+    pub outstanding: Vec<String>,
 }
 
 /// One step of a [`Trace`].
@@ -68,8 +71,19 @@ impl Trace {
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.headline)?;
+        let agents = format!("[{}]", self.agents.join(" | "));
+        let width = self.steps.iter().map(|s| s.text.chars().count()).max();
+        let width = width.unwrap_or(0).clamp(40, 64);
+        writeln!(
+            f,
+            "{:>4}  {:<width$} {agents}",
+            "", "what happens, and the states after it"
+        )?;
         for (number, step) in self.steps.iter().enumerate() {
-            writeln!(f, "{:>4}. {:<64} {}", number + 1, step.text, step.after)?;
+            writeln!(f, "{:>4}. {:<width$} {}", number + 1, step.text, step.after)?;
+        }
+        for left in &self.outstanding {
+            writeln!(f, "      still outstanding: {left}")?;
         }
         Ok(())
     }
@@ -102,15 +116,22 @@ pub(super) fn build<const W: usize>(
         let found = moves
             .taken
             .iter()
-            .find(|(_, next)| model.canonical(next) == *wanted);
-        let Some(&(step, next)) = found else { break };
+            .find(|(_, next, _)| model.canonical(next) == *wanted);
+        let Some(&(step, next, _)) = found else { break };
         steps.push(writer.step(&state, &next, step));
         state = next;
     }
     let mut real = violation;
-    if violation != Violation::Stuck {
+    let mut outstanding = Vec::new();
+    if violation == Violation::Stuck {
+        for (step, next) in last_deliveries(model, &state) {
+            steps.push(writer.step(&state, &next, step));
+            state = next;
+        }
+        outstanding = writer.outstanding(&state);
+    } else {
         let moves = moves_of(model, &state);
-        let bad = |(step, next): &(Step, State<W>)| {
+        let bad = |(step, next, _): &(Step, State<W>, bool)| {
             model
                 .inspect(next)
                 .map(|violation| (*step, *next, violation))
@@ -128,18 +149,54 @@ pub(super) fn build<const W: usize>(
         violation: real,
         agents: writer.agents(),
         steps,
+        outstanding,
     }
+}
+
+/// Most states that are looked at for the end of a stuck trace.
+const MOST_LAST_STATES: usize = 100_000;
+
+/// Deliveries from a stuck state to one where nothing can be delivered any more; if they go round
+/// in circles, to the farthest state.
+fn last_deliveries<const W: usize>(model: &Model<W>, start: &State<W>) -> Vec<(Step, State<W>)> {
+    let mut seen = HashSet::from([*start]);
+    let mut reached: Vec<(usize, Option<Step>, State<W>)> = vec![(0, None, *start)];
+    let mut place = 0;
+    while place < reached.len() && reached.len() < MOST_LAST_STATES {
+        let mut last = true;
+        for (step, next, delivery) in moves_of(model, &reached[place].2).taken {
+            if delivery && next != reached[place].2 {
+                last = false;
+                if seen.insert(next) {
+                    reached.push((place, Some(step), next));
+                }
+            }
+        }
+        if last {
+            break;
+        }
+        place += 1;
+    }
+    let mut at = place.min(reached.len() - 1);
+    let mut path = Vec::new();
+    while let (parent, Some(step), state) = reached[at] {
+        path.push((step, state));
+        at = parent;
+    }
+    path.reverse();
+    path
 }
 
 /// Everything that a state's expansion yields.
 struct Moves<const W: usize> {
-    taken: Vec<(Step, State<W>)>,
+    /// The step, the state after, and whether it is a delivery.
+    taken: Vec<(Step, State<W>, bool)>,
     broken: Vec<(Step, Violation)>,
 }
 
 impl<const W: usize> Sink<W> for Moves<W> {
-    fn step(&mut self, step: Step, next: State<W>, _: bool) {
-        self.taken.push((step, next));
+    fn step(&mut self, step: Step, next: State<W>, delivery: bool) {
+        self.taken.push((step, next, delivery));
     }
 
     fn broken(&mut self, step: Step, violation: Violation) {
@@ -304,6 +361,47 @@ impl Writer<'_> {
             .join(" ")
     }
 
+    /// What a state waits for: messages, caches, operations, memory.
+    fn outstanding<const W: usize>(&self, state: &State<W>) -> Vec<String> {
+        let spec = &self.protocol.spec;
+        let mut left = Vec::new();
+        for line in 0..self.layout.lines {
+            let on = match self.layout.lines {
+                1 => String::new(),
+                _ => format!(" of line {}", self.line(line as u8)),
+            };
+            for cache in 0..self.layout.caches {
+                let word = state[self.layout.word(line, cache)];
+                let agent = self.agent(cache as u8);
+                for id in spec.message_ids() {
+                    if message_field(word, id.0) == 0 {
+                        continue;
+                    }
+                    let message = self.message(line as u8, id);
+                    left.push(match spec.message(id).to_home {
+                        true => format!("{message} from {agent} to {}", spec.home),
+                        false => format!("{message} from {} to {agent}", spec.home),
+                    });
+                }
+                let own = &self.protocol.cache.states[cache_state(word)];
+                if !own.stable {
+                    left.push(format!("{agent} waits in {}{on}", own.name));
+                }
+            }
+            let half = home(state[0], line);
+            if let Some(number) = operation(half).checked_sub(1) {
+                let name = &spec.operations[number as usize].name;
+                left.push(format!("operation {name}{on} is not acknowledged"));
+            }
+            let number = half & ((1 << HOME_STATE_BITS) - 1);
+            let own = &self.protocol.directory.states[number as usize];
+            if !own.stable {
+                left.push(format!("{} is in {}{on}", spec.home, own.name));
+            }
+        }
+        left
+    }
+
     fn headline(&self, violation: Violation) -> String {
         let line = |line: u8| match self.layout.lines {
             1 => "the line".to_owned(),
@@ -389,6 +487,13 @@ impl Writer<'_> {
             Violation::NothingToWrite { line: l } => {
                 format!(
                     "{} starts a write of {} without a value to write",
+                    spec.home,
+                    line(l)
+                )
+            }
+            Violation::NothingToSend { line: l } => {
+                format!(
+                    "{} sends data of {}, but nothing brought it any",
                     spec.home,
                     line(l)
                 )

@@ -72,6 +72,11 @@ pub enum Violation {
         /// The line.
         line: u8,
     },
+    /// The home sends data, but neither memory nor a message brought any.
+    NothingToSend {
+        /// The line.
+        line: u8,
+    },
     /// An operation is acknowledged that did not have its effect, or the lock changes unasked.
     EffectMissing {
         /// The line.

@@ -112,6 +112,11 @@ impl Writer<'_> {
             )
         });
         self.function("buffer(m: Message): Buffer", "m", buffers, "0");
+        let roomy = messages(&|m| spec.class_of(m).never_full);
+        if !roomy.is_empty() {
+            let cases = roomy.iter().map(|&m| (name(m), true));
+            self.function("never_full(m: Message): boolean", "m", cases, "false");
+        }
         let copies = messages(&|m| spec.message(m).data && !spec.is_request(m));
         let cases = copies.iter().map(|&m| (name(m), true));
         self.function("carries_copy(m: Message): boolean", "m", cases, "false");
@@ -171,7 +176,16 @@ impl Writer<'_> {
             home(&|s| s.locked).into_iter(),
             "false",
         );
-        self.line(PROCEDURES);
+        if spec.owned().is_some() {
+            self.line(SEND_COPY);
+        }
+        match roomy.is_empty() {
+            true => self.line(PROCEDURES),
+            false => self.line(&PROCEDURES.replace(
+                "return used < Capacity;",
+                "return never_full(m) | used < Capacity;",
+            )),
+        }
     }
 
     fn home_rules(&mut self) {
@@ -225,7 +239,14 @@ impl Writer<'_> {
                             let message = spec.message(send.message);
                             let (to, name, data) = (send.cache, &message.name, message.data);
                             let _ = write!(room, " & room({to}, M_{name})");
-                            let _ = write!(body, "send({to}, M_{name}, {data}); ");
+                            let brought = match event {
+                                DirEvent::Receive { message, .. } => spec.is_copy(message),
+                                _ => false,
+                            };
+                            let _ = match data && brought {
+                                true => write!(body, "copy_send({to}, M_{name}, payload_old); "),
+                                false => write!(body, "send({to}, M_{name}, {data}); "),
+                            };
                         }
                         if actions.done {
                             body.push_str("acknowledge(); ");
@@ -308,6 +329,15 @@ impl Writer<'_> {
         self.line(PROPERTIES);
     }
 }
+
+/// Data that a message brought goes on to another cache.
+const SEND_COPY: &str = "\
+procedure copy_send(c: Cache; m: Message; old: boolean);
+begin
+  if net[c][m] != 0 then error \"twice in flight\"; end;
+  if old then net[c][m] := 2; else net[c][m] := 1; end;
+end;
+";
 
 /// What does not depend on the protocol. Names are those of the checker's model.
 const PROCEDURES: &str = "\

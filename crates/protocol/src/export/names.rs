@@ -1,5 +1,7 @@
 //! Names as the target languages like them.
 
+use std::collections::HashSet;
+
 use crate::machine::capital;
 
 /// `I_op_read_reading` as `IOpReadReading`.
@@ -10,18 +12,19 @@ pub fn camel(name: &str) -> String {
 
 /// `camel` names for a list; a number is added where two would be the same.
 pub(super) fn distinct_camel<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut taken: Vec<String> = Vec::new();
+    let mut taken: HashSet<String> = HashSet::new();
+    let mut list = Vec::new();
     for name in names {
         let base = camel(name);
         let mut candidate = base.clone();
         let mut number = 2;
-        while taken.contains(&candidate) {
+        while !taken.insert(candidate.clone()) {
             candidate = format!("{base}V{number}");
             number += 1;
         }
-        taken.push(candidate);
+        list.push(candidate);
     }
-    taken
+    list
 }
 
 /// Bits that number `count` things, at least one.

@@ -1,10 +1,12 @@
 //! The tables for the runtime: a Rust module without dependencies.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::names::distinct_camel;
-use super::{banner, Agent, Listing, Outcome};
+use super::{addressed, banner, places, Agent, Listing, Outcome};
 use crate::generate::Protocol;
+use crate::machine::DirEvent;
 
 /// Both machines as one Rust module.
 #[must_use]
@@ -71,6 +73,42 @@ fn enumeration<'a>(
     text.push_str("}\n\n");
 }
 
+/// A function from a message and its sender to the home's event.
+fn event_of(
+    text: &mut String,
+    protocol: &Protocol,
+    listing: &Listing,
+    (events, messages): (&[String], &[String]),
+) {
+    let (spec, caches) = (&protocol.spec, protocol.directory.caches);
+    let _ = write!(
+        text,
+        "/// How many of them: a {} is one of 0 to {}.\npub const REMOTES: usize = {caches};\n\n\
+         /// The event of a message that came from a {}; `None` for what it never sends.\n\
+         #[must_use]\npub const fn home_event_of(remote: usize, message: Message) -> \
+         Option<HomeEvent> {{\n    Some(match (remote, message) {{\n",
+        spec.remote,
+        caches - 1,
+        spec.remote,
+    );
+    let places = places(&listing.events);
+    for cache in 0..caches {
+        for id in spec.message_ids().filter(|&id| spec.message(id).to_home) {
+            let cache = cache as u8;
+            let event = DirEvent::Receive { cache, message: id }.name(spec, caches);
+            let event = places
+                .get(event.as_str())
+                .map_or("", |&place| &events[place]);
+            let message = &messages[id.index()];
+            let _ = writeln!(
+                text,
+                "        ({cache}, Message::{message}) => HomeEvent::{event},"
+            );
+        }
+    }
+    text.push_str("        _ => return None,\n    })\n}\n\n");
+}
+
 fn machine(text: &mut String, protocol: &Protocol, agent: Agent, messages: &[String]) {
     let listing = Listing::of(protocol, agent);
     let (prefix, owner) = match agent {
@@ -85,6 +123,21 @@ fn machine(text: &mut String, protocol: &Protocol, agent: Agent, messages: &[Str
     let originals = listing.events.iter().map(String::as_str);
     let doc = format!("An event of the {owner}.");
     enumeration(text, &doc, &format!("{prefix}Event"), originals, &events);
+    // The home sends to each of several caches; a cache sends to the home.
+    let caches = match agent {
+        Agent::Home => protocol.directory.caches,
+        Agent::Cache => 1,
+    };
+    let (sends, sends_doc) = match caches {
+        1 => ("Option<Message>".to_owned(), "Message to send."),
+        _ => (
+            format!("[Option<Message>; {caches}]"),
+            "Message to send, by its receiver.",
+        ),
+    };
+    if caches > 1 {
+        event_of(text, protocol, &listing, (&events, messages));
+    }
     let fields = match agent {
         Agent::Home => {
             "    /// Memory access to start.\n    pub memory: Memory,\n    \
@@ -96,7 +149,7 @@ fn machine(text: &mut String, protocol: &Protocol, agent: Agent, messages: &[Str
         text,
         "/// A step of the {owner}.\n#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\n\
          pub struct {prefix}Step {{\n    /// State after.\n    pub next: {prefix}State,\n    \
-         /// Message to send.\n    pub send: Option<Message>,\n{fields}}}\n\n"
+         /// {sends_doc}\n    pub send: {sends},\n{fields}}}\n\n"
     );
     let _ = write!(
         text,
@@ -110,20 +163,27 @@ fn machine(text: &mut String, protocol: &Protocol, agent: Agent, messages: &[Str
         Agent::Home => ("memory: Memory, done: bool", "memory, done"),
         Agent::Cache => ("store: bool", "store"),
     };
+    let matched = if caches == 1 {
+        "(state, event)"
+    } else {
+        "state"
+    };
     let short = prefix.to_lowercase();
     let _ = write!(
         text,
-        "const fn {short}_go(next: {prefix}State, send: Option<Message>, {parameters}) -> \
+        "const fn {short}_go(next: {prefix}State, send: {sends}, {parameters}) -> \
          {prefix}Outcome {{\n    {prefix}Outcome::Go({prefix}Step {{ next, send, {pattern} }})\n}}\n\n\
          /// The {owner}'s table.\n#[must_use]\n#[allow(clippy::match_same_arms)]\n\
          pub const fn {short}_step(state: {prefix}State, event: {prefix}Event) -> \
          {prefix}Outcome {{\n    use {prefix}Event as E;\n    use {prefix}State as S;\n    \
-         match (state, event) {{\n"
+         match {matched} {{\n"
     );
-    let find = |all: &[String], name: &str| all.iter().position(|n| n == name).unwrap_or(0);
+    let (state_places, event_places) = (places(&listing.states), places(&listing.events));
+    let find = |all: &HashMap<&str, usize>, name: &str| all.get(name).copied().unwrap_or(0);
+    let mut opened = None;
     for row in &listing.rows {
-        let state = &states[find(&listing.states, &row.state)];
-        let event = &events[find(&listing.events, &row.event)];
+        let state = &states[find(&state_places, &row.state)];
+        let event = &events[find(&event_places, &row.event)];
         let outcome = match &row.outcome {
             Outcome::Stall => format!("{prefix}Outcome::Stall"),
             Outcome::Go {
@@ -132,11 +192,20 @@ fn machine(text: &mut String, protocol: &Protocol, agent: Agent, messages: &[Str
                 memory,
                 flag,
             } => {
-                let next = &states[find(&listing.states, next)];
-                let send = sends.first().map_or("None".to_owned(), |send| {
-                    let known = protocol.spec.messages.iter().position(|m| m.name == *send);
-                    format!("Some(Message::{})", messages[known.unwrap_or(0)])
-                });
+                let next = &states[find(&state_places, next)];
+                let mut slots = vec!["None".to_owned(); caches];
+                for (message, cache) in sends.iter().map(|send| addressed(send)) {
+                    let known = protocol
+                        .spec
+                        .messages
+                        .iter()
+                        .position(|m| m.name == message);
+                    slots[cache] = format!("Some(Message::{})", messages[known.unwrap_or(0)]);
+                }
+                let send = match slots.as_slice() {
+                    [only] => only.clone(),
+                    all => format!("[{}]", all.join(", ")),
+                };
                 match agent {
                     Agent::Home => {
                         format!("{short}_go(S::{next}, {send}, Memory::{memory}, {flag})")
@@ -145,12 +214,34 @@ fn machine(text: &mut String, protocol: &Protocol, agent: Agent, messages: &[Str
                 }
             }
         };
-        let _ = writeln!(text, "        (S::{state}, E::{event}) => {outcome},");
+        if caches == 1 {
+            let _ = writeln!(text, "        (S::{state}, E::{event}) => {outcome},");
+            continue;
+        }
+        // One match a state, which the compiler can still look through with many states.
+        if opened != Some(state) {
+            if opened.is_some() {
+                let _ = write!(
+                    text,
+                    "            _ => {prefix}Outcome::Unexpected,\n        }},\n"
+                );
+            }
+            let _ = writeln!(text, "        S::{state} => match event {{");
+            opened = Some(state);
+        }
+        let _ = writeln!(text, "            E::{event} => {outcome},");
     }
-    let _ = write!(
-        text,
-        "        _ => {prefix}Outcome::Unexpected,\n    }}\n}}\n"
-    );
+    if opened.is_some() {
+        let _ = write!(
+            text,
+            "            _ => {prefix}Outcome::Unexpected,\n        }},\n    }}\n}}\n"
+        );
+    } else {
+        let _ = write!(
+            text,
+            "        _ => {prefix}Outcome::Unexpected,\n    }}\n}}\n"
+        );
+    }
     if agent == Agent::Home {
         text.push('\n');
     }

@@ -3,12 +3,13 @@
 //! `docs/protocols.md` says how a controller uses them. A word of the ROM is a packed structure;
 //! the values are written as numbers so that every tool infers a memory from them.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::names::{bits, camel, distinct_camel};
-use super::{banner, Agent, Listing, Outcome};
+use super::{addressed, banner, places, Agent, Listing, Outcome};
 use crate::generate::Protocol;
-use crate::machine::Memory;
+use crate::machine::{DirEvent, Memory};
 
 // Nobody who imports a package uses all of it.
 const LINT_OFF: &str = "// verilator lint_off UNUSEDPARAM";
@@ -44,19 +45,12 @@ pub fn systemverilog_package(protocol: &Protocol) -> String {
 
     table_types(&mut text, "home", &home, "the home agent (directory)");
     table_types(&mut text, "cache", &cache, "the remote agent (cache)");
-    text.push_str(
-        "  // Word of the home's ROM.\n  typedef struct packed {\n    \
-         logic        valid;      // 0: the event cannot happen here, a protocol error\n    \
-         logic        stall;      // the event waits until the line's state changes\n    \
-         home_state_e next;       // state after\n    \
-         logic        send;       // send a message to the cache\n    \
-         message_e    message;    // which one\n    \
-         class_e      msg_class;  // its class\n    \
-         logic        with_data;  // it carries the data of the read that is this event\n    \
-         memory_e     memory;     // memory access to start\n    \
-         logic        done;       // acknowledge the operation under way, or that is this event\n  \
-         } home_entry_t;\n\n",
-    );
+    let caches = protocol.directory.caches;
+    if caches > 1 {
+        many_caches_types(&mut text, caches);
+    } else {
+        text.push_str(ONE_CACHE_ENTRY);
+    }
     text.push_str(
         "  // Word of the cache's ROM.\n  typedef struct packed {\n    \
          logic         valid;      // 0: the event cannot happen here\n    \
@@ -124,21 +118,26 @@ pub fn systemverilog_package(protocol: &Protocol) -> String {
     let arriving: Vec<usize> = (0..messages.len())
         .filter(|&i| spec.messages[i].to_home)
         .collect();
-    let _ = writeln!(
-        text,
-        "  // The home's event for a message of the cache; others map to the last event."
-    );
-    case_function_some(
-        &mut text,
-        "home_event_e",
-        "home_event_of",
-        "message_e",
-        "Msg",
-        &messages,
-        &arriving,
-        |i| format!("HomeEv{}", messages[i]),
-        "HomeEvWriteDone",
-    );
+    if caches > 1 {
+        let events = distinct_camel(home.events.iter().map(String::as_str));
+        home_event_of_many(&mut text, protocol, &events, &messages);
+    } else {
+        let _ = writeln!(
+            text,
+            "  // The home's event for a message of the cache; others map to the last event."
+        );
+        case_function_some(
+            &mut text,
+            "home_event_e",
+            "home_event_of",
+            "message_e",
+            "Msg",
+            &messages,
+            &arriving,
+            |i| format!("HomeEv{}", messages[i]),
+            "HomeEvWriteDone",
+        );
+    }
     let _ = writeln!(
         text,
         "  // The cache's event for a message of the home; others map to the last event."
@@ -220,6 +219,83 @@ pub fn systemverilog_package(protocol: &Protocol) -> String {
     text
 }
 
+/// What a step of the home does, with one cache.
+const ONE_CACHE_ENTRY: &str = "  // Word of the home's ROM.\n  typedef struct packed {\n    \
+     logic        valid;      // 0: the event cannot happen here, a protocol error\n    \
+     logic        stall;      // the event waits until the line's state changes\n    \
+     home_state_e next;       // state after\n    \
+     logic        send;       // send a message to the cache\n    \
+     message_e    message;    // which one\n    \
+     class_e      msg_class;  // its class\n    \
+     logic        with_data;  // it carries the data of the read that is this event\n    \
+     memory_e     memory;     // memory access to start\n    \
+     logic        done;       // acknowledge the operation under way, or that is this event\n  \
+     } home_entry_t;\n\n";
+
+/// The same for several caches: a message for each.
+fn many_caches_types(text: &mut String, caches: usize) {
+    let _ = write!(
+        text,
+        "  // Remote agents.\n  {LINT_OFF}\n  localparam int unsigned NumCaches = {caches};\n  \
+         localparam int unsigned CacheWidth = {};\n  {LINT_ON}\n\n  \
+         // What a step of the home sends to one of them.\n  typedef struct packed {{\n    \
+         logic        send;       // send a message to this cache\n    \
+         message_e    message;    // which one\n    \
+         class_e      msg_class;  // its class\n    \
+         logic        with_data;  // it carries the data of the read, or of the message, that is \
+         this event\n  \
+         }} home_send_t;\n\n  \
+         // Word of the home's ROM.\n  typedef struct packed {{\n    \
+         logic        valid;      // 0: the event cannot happen here, a protocol error\n    \
+         logic        stall;      // the event waits until the line's state changes\n    \
+         home_state_e next;       // state after\n    \
+         home_send_t [NumCaches-1:0] sends;  // by cache\n    \
+         memory_e     memory;     // memory access to start\n    \
+         logic        done;       // acknowledge the operation under way, or that is this event\n  \
+         }} home_entry_t;\n\n",
+        bits(caches)
+    );
+}
+
+/// The home's event of a message, by the cache that sent it.
+fn home_event_of_many(text: &mut String, protocol: &Protocol, events: &[String], names: &[String]) {
+    let (spec, caches) = (&protocol.spec, protocol.directory.caches);
+    let _ = write!(
+        text,
+        "  // The home's event for a message of a cache; others map to the last event.\n  \
+         function automatic home_event_e home_event_of(message_e value, logic [CacheWidth-1:0] \
+         cache);\n    case (cache)\n"
+    );
+    for cache in 0..caches {
+        let _ = write!(
+            text,
+            "      {}'d{cache}: begin\n        case (value)\n",
+            bits(caches)
+        );
+        for id in spec.message_ids().filter(|&id| spec.message(id).to_home) {
+            let event = DirEvent::Receive {
+                cache: cache as u8,
+                message: id,
+            };
+            let column = protocol.directory.column(event).unwrap_or(0);
+            let _ = writeln!(
+                text,
+                "          Msg{}: return HomeEv{};",
+                names[id.index()],
+                events[column]
+            );
+        }
+        let _ = write!(
+            text,
+            "          default: return HomeEvWriteDone;\n        endcase\n      end\n"
+        );
+    }
+    let _ = write!(
+        text,
+        "      default: return HomeEvWriteDone;\n    endcase\n  endfunction\n\n"
+    );
+}
+
 /// One agent's ROM as a module with a registered output.
 #[must_use]
 pub fn systemverilog_rom(protocol: &Protocol, agent: Agent) -> String {
@@ -285,6 +361,8 @@ struct Packer<'a> {
     protocol: &'a Protocol,
     agent: Agent,
     listing: &'a Listing,
+    states: HashMap<&'a str, usize>,
+    events: HashMap<&'a str, usize>,
 }
 
 impl<'a> Packer<'a> {
@@ -293,14 +371,23 @@ impl<'a> Packer<'a> {
             protocol,
             agent,
             listing,
+            states: places(&listing.states),
+            events: places(&listing.events),
+        }
+    }
+
+    /// Receivers of what this agent sends.
+    fn receivers(&self) -> usize {
+        match self.agent {
+            Agent::Home => self.protocol.directory.caches,
+            Agent::Cache => 1,
         }
     }
 
     fn fields(&self, outcome: Option<&Outcome>) -> Vec<(usize, usize)> {
         let spec = &self.protocol.spec;
-        let place = |all: &[String], name: &str| all.iter().position(|n| n == name).unwrap_or(0);
         let mut next = 0;
-        let mut send = None;
+        let mut slots = vec![None; self.receivers()];
         let (mut memory, mut flag, mut stall) = (0, false, false);
         match outcome {
             Some(Outcome::Go {
@@ -309,10 +396,10 @@ impl<'a> Packer<'a> {
                 memory: access,
                 flag: raised,
             }) => {
-                next = place(&self.listing.states, name);
-                send = sends
-                    .first()
-                    .and_then(|s| spec.messages.iter().position(|m| m.name == *s));
+                next = self.states.get(name.as_str()).copied().unwrap_or(0);
+                for (message, cache) in sends.iter().map(|send| addressed(send)) {
+                    slots[cache] = spec.messages.iter().position(|m| m.name == message);
+                }
                 memory = Memory::ALL
                     .iter()
                     .position(|m| m.name() == access)
@@ -322,19 +409,22 @@ impl<'a> Packer<'a> {
             Some(Outcome::Stall) => stall = true,
             None => {}
         }
-        let message = send.map(|i| &spec.messages[i]);
         let mut fields = vec![(usize::from(outcome.is_some()), 1)];
         if self.agent == Agent::Home {
             fields.push((usize::from(stall), 1));
         }
         fields.push((next, bits(self.listing.states.len())));
-        fields.push((usize::from(send.is_some()), 1));
-        fields.push((send.unwrap_or(0), bits(spec.messages.len())));
-        fields.push((
-            message.map_or(0, |m| m.class.index()),
-            bits(spec.classes.len()),
-        ));
-        fields.push((usize::from(message.is_some_and(|m| m.data)), 1));
+        // The last element of a packed array stands on top.
+        for send in slots.into_iter().rev() {
+            let message = send.map(|i| &spec.messages[i]);
+            fields.push((usize::from(send.is_some()), 1));
+            fields.push((send.unwrap_or(0), bits(spec.messages.len())));
+            fields.push((
+                message.map_or(0, |m| m.class.index()),
+                bits(spec.classes.len()),
+            ));
+            fields.push((usize::from(message.is_some_and(|m| m.data)), 1));
+        }
         if self.agent == Agent::Home {
             fields.push((memory, bits(Memory::ALL.len())));
         }
@@ -354,9 +444,9 @@ impl<'a> Packer<'a> {
     }
 
     fn address(&self, row: &super::Row) -> usize {
-        let place = |all: &[String], name: &str| all.iter().position(|n| n == name).unwrap_or(0);
-        let state = place(&self.listing.states, &row.state);
-        state << bits(self.listing.events.len()) | place(&self.listing.events, &row.event)
+        let place = |all: &HashMap<&str, usize>, name: &str| all.get(name).copied().unwrap_or(0);
+        let state = place(&self.states, &row.state);
+        state << bits(self.listing.events.len()) | place(&self.events, &row.event)
     }
 }
 

@@ -152,7 +152,7 @@ impl Builder<'_> {
                     Some(_) => waiting(WaitRule::Downgrade(index), rule.to),
                     None => Key::Stable(rule.to),
                 };
-                (rule.from == state).then_some((next, Some(rule.message), false))
+                (rule.from == state).then_some((next, rule.message, false))
             }
             CacheEvent::Store => spec
                 .state(state)
@@ -178,7 +178,8 @@ impl Builder<'_> {
         } else {
             forward.answer
         };
-        Some((Key::Stable(state.min(forward.to)), Some(answer), false))
+        let left = forward.leaves(spec.state(state).dirty);
+        Some((Key::Stable(state.min(left)), Some(answer), false))
     }
 
     /// A forward arrives while an answer is outstanding. The cache answers it at once: the home
@@ -195,8 +196,14 @@ impl Builder<'_> {
         if level > forward.from {
             return None;
         }
+        let dirty = spec.state(visible).dirty;
+        let left = forward.leaves(dirty);
         let mut next = waiting;
-        let mut answer = forward.answer;
+        let mut answer = if dirty {
+            forward.dirty_answer
+        } else {
+            forward.answer
+        };
         // The home may have granted before it asked, and the forward may have overtaken.
         let overtook = self.granted_level(waiting) == Some(forward.from);
         if level < forward.from {
@@ -205,13 +212,15 @@ impl Builder<'_> {
                 next.pass = Some(waiting.pass.map_or(forward.to, |pass| pass.min(forward.to)));
             }
         }
-        if visible > forward.to {
-            let keep =
-                overtook && level < forward.from && self.may_be_granted_without_data(waiting);
+        if visible > left {
+            let keep = left == Spec::NO_COPY
+                && overtook
+                && level < forward.from
+                && self.may_be_granted_without_data(waiting);
             if keep {
                 next.closed = true;
             } else {
-                next.copy = forward.to;
+                next.copy = left;
             }
         }
         Some((Key::Waiting(next), Some(answer), false))
@@ -233,7 +242,7 @@ impl Builder<'_> {
             }
             WaitRule::Upgrade(index) => {
                 let rule = &spec.upgrades[usize::from(index)];
-                let has_data = spec.message(message).data || waiting.copy == rule.from;
+                let has_data = spec.message(message).data || waiting.copy != Spec::NO_COPY;
                 if !has_data || !rule.grants.iter().any(|g| g.message == message) {
                     return Ok(None);
                 }
@@ -246,7 +255,7 @@ impl Builder<'_> {
                             .filter(|d| d.from == rule.to && d.to <= most && d.answer.is_none())
                             .max_by_key(|d| d.to);
                         if let Some(back) = back {
-                            return Ok(Some((Key::Stable(back.to), Some(back.message), store)));
+                            return Ok(Some((Key::Stable(back.to), back.message, store)));
                         }
                         let acknowledged = spec
                             .downgrades
@@ -266,7 +275,7 @@ impl Builder<'_> {
                             closed: false,
                             pass: None,
                         };
-                        Ok(Some((Key::Waiting(next), Some(back.message), store)))
+                        Ok(Some((Key::Waiting(next), back.message, store)))
                     }
                     _ => Ok(Some((Key::Stable(rule.to), None, store))),
                 }
@@ -330,8 +339,11 @@ impl Builder<'_> {
                 };
                 if waiting.closed {
                     label.push_str("_closed");
-                } else if waiting.copy != from {
+                } else if waiting.copy == Spec::NO_COPY && from != Spec::NO_COPY {
                     label.push_str("_lost");
+                } else if waiting.copy != from {
+                    label.push_str("_kept_");
+                    label.push_str(name(waiting.copy));
                 }
                 if let Some(pass) = waiting.pass {
                     label.push_str("_pass_");

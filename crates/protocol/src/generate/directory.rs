@@ -211,6 +211,12 @@ impl Builder<'_> {
             if held >= self.spec.hold && !at_once {
                 return Ok(Reaction::Stall);
             }
+        } else if self.spec.is_copy(message) {
+            if self.may_pass_on(&key) {
+                if let Transaction::Serve(reader) = key.transaction {
+                    self.grant(&mut key, reader, &mut actions)?;
+                }
+            }
         } else if self.spec.message(message).data {
             if key.memory != Memory::None {
                 return Err(GenerateError::DataWhileBusy {
@@ -225,7 +231,7 @@ impl Builder<'_> {
             .spec
             .downgrades
             .iter()
-            .find(|d| d.message == message)
+            .find(|d| d.message == Some(message))
             .and_then(|d| d.answer);
         if let Some(answer) = answer {
             key.tracks[slot] = self.tracks.send(key.tracks[slot], answer)?;
@@ -333,6 +339,12 @@ impl Builder<'_> {
                     if !self.fetch(&mut key, Some(most), Some(cache), &mut actions)? {
                         break;
                     }
+                    if self.needs_data(&key, cache) {
+                        if let Some(owner) = self.owner(&key, cache) {
+                            self.ask_owner(&mut key, owner, &mut actions)?;
+                            break;
+                        }
+                    }
                     self.finish_request(&mut key, cache, &mut actions)?;
                 }
             }
@@ -380,6 +392,53 @@ impl Builder<'_> {
         Ok(all)
     }
 
+    /// Whether the copy that just arrived may answer the request that is served: everybody else
+    /// has given up enough.
+    fn may_pass_on(&self, key: &Key) -> bool {
+        let Transaction::Serve(reader) = key.transaction else {
+            return false;
+        };
+        let most = self.tolerated(key, reader);
+        let mut others = (0..self.caches).filter(|&slot| slot != usize::from(reader));
+        let quiet = others.all(|slot| self.keeps_at_most(self.track(key, slot), most));
+        quiet && self.needs_data(key, reader)
+    }
+
+    /// Whether the held request of a cache is answered with data that it does not bring itself.
+    fn needs_data(&self, key: &Key, cache: u8) -> bool {
+        let id = key.tracks[usize::from(cache)];
+        let held = self.tracks.get(id).facts.held;
+        let answer = self.tracks.grant(id);
+        self.access(held) != Some(AccessKind::Write)
+            && answer.is_some_and(|message| self.spec.message(message).data)
+    }
+
+    /// The cache beside `reader` whose copy is newer than memory.
+    fn owner(&self, key: &Key, reader: u8) -> Option<usize> {
+        let owned = self.spec.owned()?;
+        let mut others = (0..self.caches).filter(|&slot| slot != usize::from(reader));
+        others.find(|&slot| self.track(key, slot).level == owned)
+    }
+
+    /// Asks the owner of the latest value for a copy of it.
+    fn ask_owner(
+        &mut self,
+        key: &mut Key,
+        owner: usize,
+        actions: &mut Actions,
+    ) -> Result<(), GenerateError> {
+        let (level, ready) = (self.track(key, owner).level, self.track(key, owner).ready);
+        let forward = self.spec.forward(level, level).filter(|_| ready);
+        if let Some(message) = forward.map(|forward| forward.message) {
+            key.tracks[owner] = self.tracks.send(key.tracks[owner], message)?;
+            actions.sends.push(Send {
+                cache: owner as u8,
+                message,
+            });
+        }
+        Ok(())
+    }
+
     fn finish_operation(&self, key: &mut Key, operation: &Operation, actions: &mut Actions) {
         match operation.effect {
             Effect::Read => {
@@ -408,14 +467,9 @@ impl Builder<'_> {
     ) -> Result<(), GenerateError> {
         let id = key.tracks[usize::from(cache)];
         let held = self.tracks.get(id).facts.held;
-        let writes = self.access(held) == Some(AccessKind::Write);
-        let needs_data = self
-            .tracks
-            .grant(id)
-            .is_some_and(|m| self.spec.message(m).data);
-        if writes {
+        if self.access(held) == Some(AccessKind::Write) {
             key.memory = Memory::WriteHeld;
-        } else if needs_data {
+        } else if self.needs_data(key, cache) {
             key.memory = Memory::Read;
         } else {
             return self.grant(key, cache, actions);
@@ -513,6 +567,8 @@ impl Builder<'_> {
 impl Conclusion {
     /// The cache may have, get, or still be sending back more than `most`.
     fn data_in_flight_beyond(&self, spec: &Spec, most: StateId) -> bool {
-        self.level > spec.state(most).level || self.data_in_flight
+        // An owner may send its data back at any time; asking it for a copy tells.
+        let owns = Some(self.level) == spec.owned();
+        self.level > spec.state(most).level || self.data_in_flight && !owns
     }
 }

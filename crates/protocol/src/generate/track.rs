@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::unite::{unite, Node};
 use super::GenerateError;
-use crate::machine::{CacheEvent, CacheMachine};
+use crate::machine::{CacheEvent, CacheMachine, CacheStep};
 use crate::spec::{GrantWhen, MsgId, Spec, StateId};
 
 /// A track's number.
@@ -332,7 +332,14 @@ impl<'a> Tracks<'a> {
 
         let state = |world: &World| &self.cache.states[usize::from(world.state)];
         let silent = |world: &World| world.flight & to_home == 0;
-        let passes = |world: &World| state(world).pass.is_some() && world.flight & grants != 0;
+        let passes = |world: &World| {
+            let tells = |m: MsgId| {
+                self.granted(*world, m)
+                    .is_some_and(|step| step.send.is_some())
+            };
+            let arriving = |m: &MsgId| world.flight & grants & 1 << m.0 != 0;
+            state(world).pass.is_some() && spec.message_ids().filter(arriving).any(tells)
+        };
         let ready = worlds.iter().any(|w| silent(w) && !passes(w));
         let waits = |world: &World| {
             let request = state(world).waits_for?;
@@ -364,13 +371,22 @@ impl<'a> Tracks<'a> {
             .upgrades
             .iter()
             .filter(|u| Some(u.request) == state.waits_for)
-            .filter(|u| {
-                u.grants
-                    .iter()
-                    .any(|g| world.flight & 1 << g.message.0 != 0)
-            })
-            .map(|u| spec.state(u.to).level);
+            .flat_map(|u| u.grants.iter().map(move |g| (u, g.message)))
+            .filter(|(_, message)| world.flight & 1 << message.0 != 0)
+            .map(|(upgrade, message)| match self.granted(world, message) {
+                // A grant that is used once and given up silently leaves nothing.
+                Some(step) if state.pass.is_some() && step.send.is_none() => {
+                    spec.state(self.cache.states[step.next].copy).level
+                }
+                _ => spec.state(upgrade.to).level,
+            });
         granted.fold(own, StateId::max)
+    }
+
+    /// What the cache of a world does when a message arrives.
+    fn granted(&self, world: World, message: MsgId) -> Option<CacheStep> {
+        let column = self.cache.column(CacheEvent::Receive(message))?;
+        self.cache.step(usize::from(world.state), column)
     }
 
     /// A settled track is called by what it means, any other by how it came about.

@@ -50,13 +50,17 @@ pub struct Campaign {
 }
 
 /// The settings in which a mutant is hunted, cheapest first.
-fn settings(spec: &Spec) -> Vec<Setting> {
+fn settings(protocol: &Protocol) -> Vec<Setting> {
+    let spec = &protocol.spec;
+    // A mutant treats caches differently, so several are told apart.
+    let several = protocol.directory.caches > 1;
     let one = Setting {
         threads: 1,
+        symmetry: !several,
         ..Setting::default()
     };
     let mut all = vec![one];
-    if spec.operations.iter().any(|op| op.internal) {
+    if spec.operations.iter().any(|op| op.internal) && !several {
         all.push(Setting {
             threads: 1,
             ..Setting::shared_way()
@@ -65,7 +69,8 @@ fn settings(spec: &Spec) -> Vec<Setting> {
     all
 }
 
-/// Tries `wanted` mutants of a protocol, spread evenly over all there are.
+/// Tries `wanted` mutants of a protocol, spread evenly over all there are. With several caches in
+/// one line only: what two lines show, they show with one cache.
 ///
 /// # Errors
 ///
@@ -75,7 +80,7 @@ pub fn campaign(
     wanted: usize,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Campaign, CheckError> {
-    let settings = settings(&protocol.spec);
+    let settings = settings(protocol);
     let mut home_used = vec![false; protocol.directory.cells.len()];
     let mut cache_used = vec![false; protocol.cache.steps.len()];
     for setting in &settings {

@@ -95,6 +95,8 @@ pub struct Class {
     pub may_stall: bool,
     /// Messages carry the line's data.
     pub data: bool,
+    /// Its buffers have room for every message of every line, so that nothing waits for them.
+    pub never_full: bool,
 }
 
 /// A message.
@@ -161,8 +163,8 @@ pub struct Downgrade {
     pub from: StateId,
     /// State after.
     pub to: StateId,
-    /// The message; it carries the data if the state was dirty.
-    pub message: MsgId,
+    /// The message; it carries the data if the state was dirty. Nothing for a silent one.
+    pub message: Option<MsgId>,
     /// What answers it; nothing for a posted one.
     pub answer: Option<MsgId>,
 }
@@ -172,8 +174,10 @@ pub struct Downgrade {
 pub struct Forward {
     /// Level the home believes the cache to have.
     pub from: StateId,
-    /// State it asks for.
+    /// State it asks for of a cache whose copy is clean.
     pub to: StateId,
+    /// State it asks for of a cache whose copy is dirty.
+    pub dirty_to: StateId,
     /// The forward message.
     pub message: MsgId,
     /// Answer of a cache whose copy was clean.
@@ -230,6 +234,18 @@ pub struct Operation {
     pub internal: bool,
 }
 
+impl Forward {
+    /// The state that a copy is taken down to.
+    #[must_use]
+    pub fn leaves(&self, dirty: bool) -> StateId {
+        if dirty {
+            self.dirty_to
+        } else {
+            self.to
+        }
+    }
+}
+
 impl Spec {
     /// The state that means "no copy".
     pub const NO_COPY: StateId = StateId(0);
@@ -269,18 +285,28 @@ impl Spec {
             || self.accesses.iter().any(|a| a.request == id)
     }
 
-    /// The downgrade rule that joins two states.
-    #[must_use]
-    pub fn downgrade(&self, from: StateId, to: StateId) -> Option<&Downgrade> {
-        self.downgrades
-            .iter()
-            .find(|d| d.from == from && d.to == to)
-    }
-
-    /// The forward that takes a level down to a state.
+    /// The forward that takes a level down to no more than a state, or that fetches the data of
+    /// a state that stays as it is.
     #[must_use]
     pub fn forward(&self, level: StateId, to: StateId) -> Option<&Forward> {
-        self.forwards.iter().find(|f| f.from == level && f.to == to)
+        let takes = |f: &&Forward| f.from == level && f.dirty_to == to;
+        self.forwards.iter().find(takes)
+    }
+
+    /// The state that is dirty and may not write (*Owned*): others may have the line shared while
+    /// memory is old.
+    #[must_use]
+    pub fn owned(&self) -> Option<StateId> {
+        let owned = self.states.iter().position(|s| s.dirty && !s.write)?;
+        Some(StateId(owned as u8))
+    }
+
+    /// Whether a message brings a copy of data that its sender keeps as the latest value, so that
+    /// memory need not take it.
+    #[must_use]
+    pub fn is_copy(&self, id: MsgId) -> bool {
+        let copies = |f: &Forward| f.dirty_answer == id && Some(f.dirty_to) == self.owned();
+        self.forwards.iter().any(copies)
     }
 
     /// The most that other caches may keep beside one that has `state`: single writer, multiple
@@ -306,6 +332,18 @@ impl Spec {
             .map(|s| s.level)
             .filter(|&level| !writes(level));
         readers.max().unwrap_or(Self::NO_COPY)
+    }
+
+    /// The strongest level beside which memory has the latest value.
+    #[must_use]
+    pub fn strongest_clean(&self) -> StateId {
+        let unclean = |level| {
+            let mut members = self.states.iter().filter(|s| s.level == level);
+            members.any(|s| s.write || s.dirty)
+        };
+        let levels = self.states.iter().map(|s| s.level);
+        let clean = levels.filter(|&level| !unclean(level));
+        clean.max().unwrap_or(Self::NO_COPY)
     }
 }
 

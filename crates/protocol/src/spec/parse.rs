@@ -29,6 +29,7 @@ pub(super) enum Rule<'a> {
         channel: u32,
         may_stall: bool,
         data: bool,
+        never_full: bool,
         messages: Vec<Name<'a>>,
     },
     Upgrade {
@@ -41,12 +42,14 @@ pub(super) enum Rule<'a> {
     Downgrade {
         from: Name<'a>,
         to: Name<'a>,
-        message: Name<'a>,
+        /// None for a silent one.
+        message: Option<Name<'a>>,
         answer: Option<Name<'a>>,
     },
     Forward {
         from: Name<'a>,
         to: Name<'a>,
+        dirty_to: Option<Name<'a>>,
         message: Name<'a>,
         answer: Name<'a>,
         dirty_answer: Option<Name<'a>>,
@@ -140,6 +143,10 @@ fn class<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
         line.expect("stall")?;
     }
     let data = line.accept("data");
+    let never_full = line.accept("never");
+    if never_full {
+        line.expect("full")?;
+    }
     line.expect_sign(Kind::Colon)?;
     let messages = line.names("a message's name")?;
     Ok(Rule::Class {
@@ -147,6 +154,7 @@ fn class<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
         channel,
         may_stall,
         data,
+        never_full,
         messages,
     })
 }
@@ -192,8 +200,19 @@ fn upgrade<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
 
 fn downgrade<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
     let (from, to) = line.transition()?;
+    if line.accept("silent") {
+        return Ok(Rule::Downgrade {
+            from,
+            to,
+            message: None,
+            answer: None,
+        });
+    }
+    if line.peek().map(|t| t.kind) != Some(Kind::Colon) {
+        return Err(line.wanted("`:` and the message, or `silent`"));
+    }
     line.expect_sign(Kind::Colon)?;
-    let message = line.name("the message")?;
+    let message = Some(line.name("the message")?);
     let answer = if line.accept("answer") {
         Some(line.name("the answer")?)
     } else {
@@ -209,6 +228,14 @@ fn downgrade<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
 
 fn forward<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
     let (from, to) = line.transition()?;
+    let dirty_to = if line.accept_sign(Kind::Comma) {
+        let name = line.name("the state of a dirty copy after it")?;
+        line.expect("if")?;
+        line.expect("dirty")?;
+        Some(name)
+    } else {
+        None
+    };
     line.expect_sign(Kind::Colon)?;
     let message = line.name("the forward")?;
     line.expect("answer")?;
@@ -224,6 +251,7 @@ fn forward<'a>(line: &mut Cursor<'_, 'a>) -> Result<Rule<'a>, Fault> {
     Ok(Rule::Forward {
         from,
         to,
+        dirty_to,
         message,
         answer,
         dirty_answer,

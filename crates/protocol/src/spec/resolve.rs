@@ -89,6 +89,7 @@ fn declarations(rules: &[(Span, Rule<'_>)]) -> Result<Spec, Fault> {
                 channel,
                 may_stall,
                 data,
+                never_full,
                 messages,
             } => {
                 declare(&mut taken, *name)?;
@@ -99,6 +100,7 @@ fn declarations(rules: &[(Span, Rule<'_>)]) -> Result<Spec, Fault> {
                     channel: *channel,
                     may_stall: *may_stall,
                     data: *data,
+                    never_full: *never_full,
                 });
                 for message in messages {
                     declare(&mut taken, *message)?;
@@ -250,7 +252,7 @@ fn add_rule(spec: &mut Spec, span: Span, rule: &Rule<'_>) -> Result<(), Fault> {
             let downgrade = Downgrade {
                 from: state(spec, *from)?,
                 to: state(spec, *to)?,
-                message: message(spec, *name)?,
+                message: name.map(|name| message(spec, name)).transpose()?,
                 answer: answer.map(|name| message(spec, name)).transpose()?,
             };
             spec.downgrades.push(downgrade);
@@ -258,6 +260,7 @@ fn add_rule(spec: &mut Spec, span: Span, rule: &Rule<'_>) -> Result<(), Fault> {
         Rule::Forward {
             from,
             to,
+            dirty_to,
             message: name,
             answer,
             dirty_answer,
@@ -265,6 +268,7 @@ fn add_rule(spec: &mut Spec, span: Span, rule: &Rule<'_>) -> Result<(), Fault> {
             let forward = Forward {
                 from: state(spec, *from)?,
                 to: state(spec, *to)?,
+                dirty_to: state(spec, dirty_to.unwrap_or(*to))?,
                 message: message(spec, *name)?,
                 answer: message(spec, *answer)?,
                 dirty_answer: message(spec, dirty_answer.unwrap_or(*answer))?,
@@ -363,7 +367,7 @@ fn mark_directions(spec: &mut Spec) {
     let mut to_home = Vec::new();
     to_home.extend(spec.upgrades.iter().map(|u| u.request));
     to_home.extend(spec.accesses.iter().map(|a| a.request));
-    to_home.extend(spec.downgrades.iter().map(|d| d.message));
+    to_home.extend(spec.downgrades.iter().filter_map(|d| d.message));
     to_home.extend(
         spec.forwards
             .iter()

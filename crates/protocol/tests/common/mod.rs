@@ -7,7 +7,7 @@ use protocol::generate::{generate, Protocol};
 use protocol::spec::{self, Spec};
 
 /// Names of the protocols that ship.
-pub const ALL: [&str; 3] = ["mesi", "esi", "msi"];
+pub const ALL: [&str; 5] = ["mesi", "esi", "msi", "mosi", "moesi"];
 
 /// The repository's root.
 pub fn root() -> PathBuf {
@@ -18,6 +18,19 @@ pub fn root() -> PathBuf {
 pub fn text(name: &str) -> String {
     let path = root().join(format!("protocols/{name}.protocol"));
     std::fs::read_to_string(path).expect("the protocol ships with the repository")
+}
+
+/// A text with lines changed, each of which must be there.
+pub fn changed(name: &str, changes: &[(&str, &str)]) -> String {
+    changes.iter().fold(text(name), |text, (from, to)| {
+        assert!(text.contains(from), "{name} has no {from:?}");
+        text.replace(from, to)
+    })
+}
+
+/// A text as a protocol.
+pub fn read(text: &str) -> Spec {
+    spec::parse("test", text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A protocol that ships, as written.

@@ -92,12 +92,14 @@ impl<const W: usize> Model<W> {
                 None => true,
             },
             Step::CacheReceives { message, .. } => match self.forwards[message.index()] {
-                Some(forward) if before.stable => after.copy == before.copy.min(forward.to),
+                Some(forward) if before.stable => {
+                    after.copy == before.copy.min(forward.leaves(before.dirty))
+                }
                 Some(forward) => {
                     let overtook = self.levels[usize::from(before.aim)] == forward.from
                         && before.level < forward.from;
                     let limit = if overtook { forward.to } else { NO_PASS };
-                    after.copy == before.copy.min(forward.to)
+                    after.copy == before.copy.min(forward.leaves(before.dirty))
                         && after.aim == before.aim
                         && after.pass == before.pass.min(limit)
                 }

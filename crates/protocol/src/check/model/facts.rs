@@ -32,7 +32,7 @@ pub(super) struct MessageFacts {
     pub(super) to_home: bool,
     pub(super) data: bool,
     pub(super) request: bool,
-    /// Low bits of all messages that share its buffer.
+    /// Low bits of all messages that share its buffer; none if that is never full.
     pub(super) buffer: u64,
     /// Column in the cache's table, or 0xff.
     pub(super) cache_event: u8,
@@ -59,11 +59,22 @@ pub(super) struct CacheFacts {
 /// A cache that keeps what it is granted.
 pub(super) const NO_PASS: u8 = u8::MAX;
 
-/// What a forward takes: from a level, down to a state.
+/// What a forward takes: from a level, down to a state, which for a dirty copy may be another.
 #[derive(Clone, Copy)]
 pub(super) struct ForwardFacts {
     pub(super) from: u8,
     pub(super) to: u8,
+    pub(super) dirty_to: u8,
+}
+
+impl ForwardFacts {
+    pub(super) fn leaves(self, dirty: bool) -> u8 {
+        if dirty {
+            self.dirty_to
+        } else {
+            self.to
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -163,6 +174,7 @@ impl<const W: usize> Model<W> {
             messages: message_facts(protocol),
             carries_copy: low_bits(spec, |m| spec.message(m).data && !spec.is_request(m)),
             requests: low_bits(spec, |m| spec.is_request(m)),
+            copies: low_bits(spec, |m| spec.is_copy(m)),
             operations: spec
                 .operations
                 .iter()
@@ -188,6 +200,7 @@ impl<const W: usize> Model<W> {
                     Some(ForwardFacts {
                         from: forward.from.0,
                         to: forward.to.0,
+                        dirty_to: forward.dirty_to.0,
                     })
                 })
                 .collect(),
@@ -222,7 +235,10 @@ fn message_facts(protocol: &Protocol) -> Vec<MessageFacts> {
             to_home: message.to_home,
             data: message.data,
             request: spec.is_request(id),
-            buffer: low_bits(spec, same),
+            buffer: match spec.class_of(id).never_full {
+                true => 0,
+                false => low_bits(spec, same),
+            },
             cache_event: column.map_or(0xff, |c| c as u8),
         }
     };

@@ -70,11 +70,13 @@ impl<const W: usize> Model<W> {
         let mut next = *s;
         let mut half = home(s[0], line);
         let mut payload = None;
+        let mut kept = false;
         let mut finished = Access::NONE;
         let mut acknowledged = None;
         match cause {
             Cause::Message(cache, message) => {
                 let place = self.layout.word(line, cache);
+                kept = self.copies & 1 << (2 * message.0) != 0;
                 if self.carries_copy & 1 << (2 * message.0) != 0 {
                     payload = Some(message_field(s[place], message.0) == 2);
                 }
@@ -105,7 +107,7 @@ impl<const W: usize> Model<W> {
             }
         }
         let actions = &self.actions[cell.actions as usize];
-        if payload == Some(false) && actions.memory != Memory::WritePayload {
+        if payload == Some(false) && !kept && actions.memory != Memory::WritePayload {
             return Err(Violation::ValueLost { line: line8 });
         }
         if actions.memory != Memory::None {
@@ -132,7 +134,14 @@ impl<const W: usize> Model<W> {
                     message: send.message,
                 });
             }
-            let old = self.messages[send.message.index()].data && half & MEMORY_OLD != 0;
+            let mut old = false;
+            if self.messages[send.message.index()].data {
+                old = match payload {
+                    Some(payload) => payload,
+                    None if finished == Access::READ => half & MEMORY_OLD != 0,
+                    None => return Err(Violation::NothingToSend { line: line8 }),
+                };
+            }
             next[place] |= (1 + u64::from(old)) << (2 * send.message.0);
         }
         if actions.done {

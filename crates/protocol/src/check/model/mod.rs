@@ -104,6 +104,8 @@ pub(super) struct Model<const W: usize> {
     carries_copy: u64,
     /// Low bits of requests.
     requests: u64,
+    /// Low bits of messages whose sender keeps what they carry.
+    copies: u64,
     operations: Vec<OperationFacts>,
     /// By event of the cache: the state that it asks for.
     asks_for: Vec<Option<u8>>,

@@ -38,6 +38,15 @@ impl Default for Setting {
 }
 
 impl Setting {
+    /// One line whose messages always find room.
+    #[must_use]
+    pub fn roomy() -> Self {
+        Self {
+            capacity: 64,
+            ..Self::default()
+        }
+    }
+
     /// Two lines that share one directory way, one unit and class buffers of one message.
     #[must_use]
     pub fn shared_way() -> Self {
