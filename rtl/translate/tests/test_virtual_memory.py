@@ -70,7 +70,7 @@ def test_without_look_ahead_the_second_burst_is_reported_in_the_end(two_lanes):
 @pytest.mark.parametrize("scenario", [
     "look_ahead", "fault_behind_hits", "requester_isolation", "reply_without_entry", "permission", "table_commands",
     "replace_page", "dirty_exact", "reset_with_faults", "reset_with_translated", "stuck_kernel",
-    "memory_errors", "disabled_space", "grow", "several_l1s", "round_addresses", "walker_off",
+    "memory_errors", "invalidate_meets_walk", "disabled_space", "grow", "several_l1s", "round_addresses", "walker_off",
     "size_filter", "marks", "marks_of_one_entry", "marks_stalled"])
 def test_directed(bench, scenario):
     run_cpp(bench, scenario, 1)

@@ -84,6 +84,7 @@ void to_wide(const Row& row, Wide& wide) {
 struct Config {
   unsigned stall = 30;             // percent of cycles in which a ready or a valid is held back
   unsigned latency_min = 5, latency_max = 60;
+  unsigned ack_latency = 0;        // of writes, if it is another one
   unsigned read_chance = 40, write_chance = 40;  // percent of cycles in which a burst is started
   unsigned max_rows = 64;
   bool odd_bursts = true;          // narrow, unaligned, illegal ones
@@ -243,7 +244,7 @@ class Bench {
         if (top.write_data_last_o[w] != (request.done == request.len))
           fail("writer %d: last at row %u of %u", w, request.done, request.len);
         if (request.done++ == request.len) {
-          request.due = due();
+          request.due = config.ack_latency != 0 ? cycle + config.ack_latency : due();
           acks[w][request.channel()].push_back(request);
           write_requests[w].pop_front();
         }
@@ -1718,6 +1719,46 @@ void memory_errors(uint64_t seed) {
   std::printf("ok\n");
 }
 
+// A walk begins at each moment of an invalidation, and it at each moment of a walk. A walk that has read the
+// entry just before it went makes no burst ready afterwards, also when its result comes long after that.
+void invalidate_meets_walk(uint64_t seed) {
+  Quiet b(seed, 1);
+  b.config.latency_min = b.config.latency_max = 60;
+  b.config.ack_latency = 2;
+  Page& page = b.pages[0];
+  int faults = 0;
+  const int turns = 160;
+  for (int turn = 0; turn < turns; ++turn) {
+    b.install(page, true, false, nullptr);
+    b.done();
+    const bool write = turn % 2;
+    // Checks: nothing is under way to the old frame, now or later.
+    if (turn < turns / 2) b.invalidate(page, nullptr);
+    if (turn < turns / 2) b.steps(turn);
+    if (write) b.write(0, Quiet::at(page.addr, 3));
+    else b.read(0, Quiet::at(page.addr, 3));
+    if (turn >= turns / 2) b.steps(turn - turns / 2);
+    if (turn >= turns / 2) b.invalidate(page, nullptr);
+    b.done();
+    b.until("the burst", [&] {
+      if (!b.faults.empty()) {
+        ++faults;
+        b.install(page, true, write, nullptr);
+        b.done();
+        b.reply(b.faults.front(), false, &page);
+        b.faults.pop_front();
+      }
+      const Bench::Kernel& kernel = b.kernels[0];
+      return kernel.reads.empty() && kernel.writes.empty() && kernel.ar_queue.empty() && kernel.aw_queue.empty();
+    }, 5000);
+    b.done();
+    if (page.mapped) b.invalidate(page, nullptr);
+    b.done();
+  }
+  expect(faults > turns / 4 && faults < turns, "before the walk's end, and after it");
+  std::printf("ok\n");
+}
+
 // A space that is disabled refuses; enabled again with another table, nothing of the old one is
 // left.
 void disabled_space(uint64_t seed) {
@@ -2167,6 +2208,7 @@ int main(int argc, char** argv) {
       {"reset_with_translated", [&] { reset_with_translated(seed); }},
       {"stuck_kernel", [&] { stuck_kernel(seed); }},
       {"memory_errors", [&] { memory_errors(seed); }},
+      {"invalidate_meets_walk", [&] { invalidate_meets_walk(seed); }},
       {"disabled_space", [&] { disabled_space(seed); }},
       {"stream_full", [&] { throughput(64, false, 40, seed); }},
       {"stream_short", [&] { throughput(4, false, 40, seed); }},
