@@ -62,6 +62,14 @@ impl DirectoryConfig {
         ways: 8,
     };
 
+    /// A place for every line of a last-level cache of 16 MiB, in two slices of four units.
+    pub const FULL: Self = Self {
+        slices: 2,
+        units: 4,
+        sets: 1024,
+        ways: 16,
+    };
+
     fn broken_rule(&self) -> Option<String> {
         let Self {
             slices,
@@ -177,6 +185,16 @@ impl ShellConfig {
         Self {
             ports_per_slot: 1,
             directory: Some(DirectoryConfig::SMALL),
+            ..Self::default()
+        }
+    }
+
+    /// One slot with two memory ports, and [`DirectoryConfig::FULL`]: for streams, and whatever the small one
+    /// would call back.
+    pub fn coherent_full() -> Self {
+        Self {
+            ports_per_slot: 2,
+            directory: Some(DirectoryConfig::FULL),
             ..Self::default()
         }
     }

@@ -20,7 +20,7 @@ use crate::two_cpus::SecondCpu;
 pub use invalidations::invalidations;
 pub use latencies::latencies;
 pub use random::{mutants, random_operations};
-pub use streams::{choices, streams};
+pub use streams::{choices, figure6, streams};
 
 /// Lines of the region that streams run over: 1 GiB, as in the paper.
 const REGION: u64 = (1 << 30) / BYTES;
@@ -117,7 +117,8 @@ fn baseline(platform: &Platform) -> Result<System<SecondCpu>, SystemError> {
     let protocol = mesi()?;
     let home = SecondCpu::new(protocol.clone(), 2, platform.two_cpus.home_ps);
     let sets = (platform.cache.bytes / BYTES) as usize / platform.cache.ways;
-    let cache = Cache::new(protocol, sets, platform.cache.ways, 2);
+    let mut cache = Cache::new(protocol, sets, platform.cache.ways, 2);
+    cache.evict_ahead = platform.cache.evict_ahead;
     Ok(System::new(
         cache,
         home,

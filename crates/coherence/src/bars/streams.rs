@@ -1,29 +1,28 @@
 //! How much of the link streams of reads and writes have, and what the model's choices have to do
 //! with it.
 
-use super::{directory, Bar, Cores, MOST_CYCLES, REGION};
+use super::{baseline, directory, Bar, Cores, MOST_CYCLES, REGION};
 use crate::cache::Access;
-use crate::home::Directory;
 use crate::line::{PlainLine, BYTES};
 use crate::link::HEADER_BYTES;
 use crate::model::Geometry;
 use crate::platform::Platform;
 use crate::random::Random;
-use crate::system::{System, SystemError};
+use crate::system::{Home, System, SystemError};
 
 /// Cycles between looks whether the cache is full.
 const FULL_EVERY: u64 = 1024;
 
 /// Lines a second of a stream in its steady state.
-fn stream(
-    system: &mut System<Directory>,
+fn stream<H: Home>(
+    system: &mut System<H>,
     platform: &Platform,
     access: Access,
     next: impl FnMut() -> PlainLine,
     lines: u64,
 ) -> Result<f64, SystemError> {
     let writes = matches!(access, Access::Store { .. });
-    let count = |system: &System<Directory>| {
+    let count = |system: &System<H>| {
         let (down, up) = system.delivered();
         if writes {
             up
@@ -83,6 +82,16 @@ fn share_of_link(
     order: Order,
 ) -> Result<f64, SystemError> {
     let mut system = directory(platform, geometry)?;
+    Ok(rate(&mut system, platform, access, order)? / platform.lines_per_second())
+}
+
+/// Lines a second of a stream.
+fn rate<H: Home>(
+    system: &mut System<H>,
+    platform: &Platform,
+    access: Access,
+    order: Order,
+) -> Result<f64, SystemError> {
     let mut random = Random::new(7);
     let mut count = 0;
     let next = || {
@@ -92,8 +101,32 @@ fn share_of_link(
             Order::Random => random.below(REGION),
         })
     };
-    let rate = stream(&mut system, platform, access, next, 60_000)?;
-    Ok(rate / platform.lines_per_second())
+    stream(system, platform, access, next, 60_000)
+}
+
+/// `cckit.figure6.*` (CCKit, section 5.2): streams over 1 GiB whose home is a second CPU, and on-chip memory
+/// of two cycles behind the directory, in GiB/s of the direction that has the data.
+///
+/// # Errors
+/// [`SystemError`].
+pub fn figure6(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, SystemError> {
+    let gib = |lines: f64| lines * BYTES as f64 / (1u64 << 30) as f64;
+    let mut bars = Vec::new();
+    let mut least = f64::INFINITY;
+    for (kind, access) in [READ, WRITE] {
+        for order in [Order::Sequential, Order::Random] {
+            let theirs = rate(&mut baseline(platform)?, platform, access, order)?;
+            let ours = rate(&mut directory(platform, geometry)?, platform, access, order)?;
+            least = least.min(ours / theirs);
+            for (set_up, rate) in [("two_cpus", theirs), ("onchip", ours)] {
+                let name = format!("cckit.figure6.{set_up}.{}_{kind}", order.name());
+                bars.push(Bar::shown(name, gib(rate), "GiB/s"));
+            }
+        }
+    }
+    let name = "cckit.figure6.onchip_vs_two_cpus";
+    bars.push(Bar::at_least(name, least, "x", 1.0));
+    Ok(bars)
 }
 
 /// `directory.{seq,rand}_{read,write}.share_of_link`.

@@ -15,7 +15,7 @@ const OPERATIONS: u64 = 10_000_000;
 /// LUTs of a VU9P (CCKit's card).
 const VU9P_LUTS: f64 = 1_182_240.0;
 
-fn rows(bars: Vec<Bar>) -> Vec<Row> {
+pub(super) fn rows(bars: Vec<Bar>) -> Vec<Row> {
     let row = |bar: Bar| Row {
         command: format!("make bench ONLY={}", bar.name),
         name: bar.name,

@@ -3,6 +3,7 @@
 pub(crate) mod aes;
 mod axi;
 mod cache_controller;
+mod cckit;
 mod command;
 mod demo;
 mod determinism;
@@ -191,6 +192,27 @@ pub const ALL: &[Bar] = &[
             "coherent.sim_khz",
         ],
         measure: rpc::measure,
+    },
+    Bar {
+        names: &[
+            "cckit.table2.two_cpus_ns",
+            "cckit.table2.onchip_ns",
+            "cckit.table2.ddr_ns",
+            "cckit.figure6.two_cpus.seq_read",
+            "cckit.figure6.onchip.seq_read",
+            "cckit.figure6.two_cpus.rand_read",
+            "cckit.figure6.onchip.rand_read",
+            "cckit.figure6.two_cpus.seq_write",
+            "cckit.figure6.onchip.seq_write",
+            "cckit.figure6.two_cpus.rand_write",
+            "cckit.figure6.onchip.rand_write",
+            "cckit.figure6.onchip_vs_two_cpus",
+            "cckit.figure6.ddr.seq_read",
+            "cckit.figure6.ddr.rand_read",
+            "cckit.figure6.ddr.seq_write",
+            "cckit.figure6.ddr.rand_write",
+        ],
+        measure: cckit::measure,
     },
     Bar {
         names: &["slots.shapes"],

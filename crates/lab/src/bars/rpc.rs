@@ -4,7 +4,9 @@
 use super::Failure;
 use crate::row::{Row, Target};
 use std::time::Instant;
-use tombolo::{Card, Picoseconds, Rpc, ShellConfig, SimOptions, SlotId};
+use tombolo::{
+    AddressSpace, Card, CoherentMemory, Picoseconds, Rpc, ShellConfig, SimOptions, Slot, SlotId,
+};
 
 const BASE: u64 = 0x1000_0000;
 const LINE: u64 = 128;
@@ -15,7 +17,27 @@ fn nanoseconds(time: Picoseconds) -> f64 {
     time.get() as f64 / 1000.0
 }
 
-pub fn measure() -> Result<Vec<Row>, Failure> {
+/// Mean time of one load at a time, of lines that nobody has used; the first is not counted, since it also
+/// waits until the card has its registers.
+pub(super) fn load_ns(
+    memory: &CoherentMemory,
+    mut lines: impl Iterator<Item = u64>,
+) -> Result<f64, Failure> {
+    if let Some(first) = lines.next() {
+        memory.load(first * LINE)?;
+    }
+    let (mut time, mut loads) = (Picoseconds::ZERO, 0_u32);
+    for line in lines {
+        let began = memory.now()?;
+        memory.load(line * LINE)?;
+        time += memory.now()? - began;
+        loads += 1;
+    }
+    Ok(nanoseconds(time) / f64::from(loads))
+}
+
+/// A card with kernel `rpc` behind the directory, and the memory of its lines.
+pub(super) fn card() -> Result<(Card, AddressSpace, Slot, CoherentMemory), Failure> {
     let mut options = SimOptions::named("enzian")?;
     options.shell = ShellConfig::coherent();
     let kernel = options.home.join("kernels/rpc");
@@ -27,16 +49,12 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     slot.set("calls", 0)?;
     slot.start()?;
     let memory = card.coherent_memory(BASE, LINES * LINE)?;
+    Ok((card, space, slot, memory))
+}
 
-    // The first access also waits until the card has its registers.
-    memory.load(2 * LINE)?;
-    let mut reads = Picoseconds::ZERO;
-    for line in 3..LINES {
-        let began = memory.now()?;
-        memory.load(line * LINE)?;
-        reads += memory.now()? - began;
-    }
-    let read = nanoseconds(reads) / (LINES - 3) as f64;
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let (card, _space, _slot, memory) = card()?;
+    let read = load_ns(&memory, 2..LINES)?;
 
     let mut rpc = Rpc::connect(memory.clone())?;
     let mut took = Vec::with_capacity(CALLS as usize);
