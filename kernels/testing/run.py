@@ -37,13 +37,15 @@ def sources(kernel: str) -> list[Path]:
     return [Path(line) for line in subprocess.check_output(script, text=True).splitlines()]
 
 
-def run_cocotb(kernel: str, module: str, folder: Path) -> None:
-    """Runs the cocotb tests of `module`, which lies in `folder`; raises if one fails."""
+def run_cocotb(kernel: str, module: str, folder: Path, bare: bool = False) -> None:
+    """Runs the cocotb tests of `module`, which lies in `folder`; raises if one fails. With `bare` the kernel
+    has no test top around it: one with home ports, and IDs on its memory ports."""
+    top = manifest(kernel)["kernel"]["top"] if bare else "kernel_test_top"
     os.environ["PYTHONPATH"] = f"{TESTING}:{folder}"
     macros = {"KERNEL": manifest(kernel)["kernel"]["top"], **one_port(kernel)}
     options = [f"--define={name}={value}" for name, value in macros.items()]
-    files = [*sources(kernel), TESTING / "kernel_test_top.sv"]
-    program = verilate.build_cocotb(ROOT, kernel, "kernel_test_top", files, *options)
+    files = [*sources(kernel), *([] if bare else [TESTING / "kernel_test_top.sv"])]
+    program = verilate.build_cocotb(ROOT, kernel, top, files, *options)
     work = BUILD / kernel / "cocotb"
     work.mkdir(parents=True, exist_ok=True)
     # Another process may run the same tests.
@@ -51,7 +53,7 @@ def run_cocotb(kernel: str, module: str, folder: Path) -> None:
     fcntl.flock(lock, fcntl.LOCK_EX)
     sys.path[:0] = [str(TESTING), str(folder)]
     results = get_runner("verilator").test(
-        hdl_toplevel="kernel_test_top",
+        hdl_toplevel=top,
         hdl_toplevel_lang="verilog",
         test_module=module,
         build_dir=program,
