@@ -77,3 +77,27 @@ fn streams() {
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     assert!(read("a.bin") == read("b.bin"));
 }
+
+#[test]
+fn a_protocol_of_your_own() {
+    let (folder, said) = follow("own-protocol.md");
+    let page = std::fs::read_to_string(home().join("docs/tutorials/own-protocol.md")).unwrap();
+    // What the page shows is what the command said; `...` leaves lines out.
+    let mut fence = None;
+    for line in page.lines() {
+        match (fence, line.strip_prefix("```")) {
+            (None, Some(kind)) => fence = Some(kind),
+            (Some(_), Some(_)) => fence = None,
+            (Some(""), None) if line.trim() != "..." => {
+                assert!(said.contains(line.trim_end()), "not said: {line}\n{said}");
+            }
+            _ => {}
+        }
+    }
+    assert!(
+        said.ends_with("to reader 0: Some(Fetch), memory: None\n"),
+        "{said}"
+    );
+    assert!(folder.path().join("traces/trace.svg").exists());
+    assert!(folder.path().join("made/tmb_shelf_home_rom.sv").exists());
+}

@@ -115,6 +115,59 @@ pub fn all(
     Ok(figures)
 }
 
+/// The figures of `moesi.protocol`, whose owners need two caches to meet: three caches on one
+/// line, mutants of the tables for two, and `rumur` with two. `mutants` are tried, 0 for all.
+///
+/// # Errors
+///
+/// [`BenchError`] if something cannot be measured at all.
+pub fn owners(
+    folder: &Path,
+    mutants: usize,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Figure>, BenchError> {
+    progress("moesi: three caches, one line");
+    let start = Instant::now();
+    let protocol = load(&file(folder, "moesi"), 3)?;
+    holds(&protocol, &Setting::default())?;
+    let seconds = start.elapsed().as_secs_f64();
+    let mut figures = vec![Figure::new(
+        "protocol.moesi3.check_s",
+        seconds,
+        "s",
+        Target::AtMost(30.0),
+    )];
+    let wanted = if mutants == 0 { usize::MAX } else { mutants };
+    let protocol = load(&file(folder, "moesi"), 2)?;
+    let campaign = mutate::campaign(&protocol, wanted, &mut |done, all| {
+        progress(&format!("moesi: mutant {done} of {all}"));
+    })
+    .map_err(CliError::from)?;
+    figures.extend([
+        Figure::new(
+            "protocol.moesi.mutants_survived",
+            campaign.survivors.len() as f64,
+            "",
+            Target::AtMost(0.0),
+        ),
+        Figure::new(
+            "protocol.moesi.mutants_killed",
+            campaign.killed as f64,
+            "",
+            Target::AtLeast(100.0),
+        ),
+    ]);
+    progress("moesi: rumur with two caches, which takes a minute or two");
+    let agrees = rumur::agrees(&protocol)?;
+    figures.push(Figure::new(
+        "protocol.moesi.rumur_agrees",
+        f64::from(u8::from(agrees)),
+        "",
+        Target::AtLeast(1.0),
+    ));
+    Ok(figures)
+}
+
 fn file(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.protocol"))
 }

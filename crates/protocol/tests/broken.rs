@@ -193,7 +193,10 @@ fn a_request_that_does_not_tell_owner_from_sharer_is_stuck_and_says_so() {
     assert_eq!(trace.violation, Violation::Stuck, "{trace}");
     // The trace goes on until nothing can be delivered, and then says what is left.
     let left = trace.outstanding.join("\n");
-    assert!(left.contains("Upgrade from cache 0 to directory"), "{left}");
+    assert!(
+        left.contains("Upgrade from cache 0 to directory, which stalls there"),
+        "{left}"
+    );
     assert!(left.contains("cache 0 waits in O_to_M"), "{left}");
     let shown = trace.to_string();
     assert!(shown.contains("[directory | cache 0 | cache 1]"), "{shown}");

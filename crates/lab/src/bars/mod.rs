@@ -336,6 +336,15 @@ pub const ALL: &[Bar] = &[
     },
     Bar {
         names: &[
+            "protocol.moesi3.check_s",
+            "protocol.moesi.mutants_survived",
+            "protocol.moesi.mutants_killed",
+            "protocol.moesi.rumur_agrees",
+        ],
+        measure: protocol::owners,
+    },
+    Bar {
+        names: &[
             "formal.queue_fifo1.proved",
             "formal.queue_fifo1.depth",
             "formal.queue_fifo3.proved",

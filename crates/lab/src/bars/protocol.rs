@@ -15,6 +15,14 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     Ok(figures.iter().map(row).collect())
 }
 
+/// The figures of a protocol with owners.
+pub fn owners() -> Result<Vec<Row>, Failure> {
+    let folder = card::sim::home().join("protocols");
+    let mut progress = Progress::of("protocol");
+    let figures = bench::owners(&folder, MUTANTS, &mut |point| progress.at(point))?;
+    Ok(figures.iter().map(row).collect())
+}
+
 fn row(figure: &Figure) -> Row {
     let target = match figure.target {
         bench::Target::AtMost(most) => Target::AtMost(most),

@@ -9,6 +9,7 @@ use super::layout::{access, cache_state, home, message_field, operation, Layout,
 use super::model::{Model, Sink, State, Step};
 use super::Violation;
 use crate::generate::Protocol;
+use crate::machine::{Cell, DirEvent};
 use crate::spec::MsgId;
 
 /// The shortest way from the start into a violation.
@@ -361,6 +362,15 @@ impl Writer<'_> {
             .join(" ")
     }
 
+    /// Whether the home leaves a message where it is.
+    fn stalls(&self, half: u32, cache: usize, message: MsgId) -> bool {
+        let directory = &self.protocol.directory;
+        let cache = cache as u8;
+        let column = directory.column(DirEvent::Receive { cache, message });
+        let state = half & ((1 << HOME_STATE_BITS) - 1);
+        column.is_some_and(|column| *directory.cell(state as usize, column) == Cell::Stall)
+    }
+
     /// What a state waits for: messages, caches, operations, memory.
     fn outstanding<const W: usize>(&self, state: &State<W>) -> Vec<String> {
         let spec = &self.protocol.spec;
@@ -379,7 +389,13 @@ impl Writer<'_> {
                     }
                     let message = self.message(line as u8, id);
                     left.push(match spec.message(id).to_home {
-                        true => format!("{message} from {agent} to {}", spec.home),
+                        true => {
+                            let stalls = match self.stalls(home(state[0], line), cache, id) {
+                                true => ", which stalls there",
+                                false => "",
+                            };
+                            format!("{message} from {agent} to {}{stalls}", spec.home)
+                        }
                         false => format!("{message} from {} to {agent}", spec.home),
                     });
                 }

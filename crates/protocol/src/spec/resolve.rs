@@ -160,7 +160,8 @@ fn declare<'a>(taken: &mut Vec<Name<'a>>, name: Name<'a>) -> Result<(), Fault> {
         return Err(Fault::new(
             name.span,
             format!("`{}` is a word of the language", name.text),
-        ));
+        )
+        .help("give it another name"));
     }
     let same = |other: &&Name<'_>| other.text.eq_ignore_ascii_case(name.text);
     if let Some(first) = taken.iter().find(same) {
