@@ -193,6 +193,30 @@ tmb_status tmb_mapping_prefetch(tmb_mapping *mapping);
 /* Writes back and ends the mapping; it is gone even if that fails. */
 tmb_status tmb_mapping_unmap(tmb_mapping *mapping);
 
+/* ---- Shared memory --------------------------------------------------------------------------------- */
+
+/* Memory that the program and the kernels of a space read and write at the same addresses: put its pointers into
+ * arguments, and follow them on both sides. Pages move by themselves; the program's access waits for its page.
+ * System calls that get such a pointer fail with EFAULT while the page is with the card: touch it first. */
+typedef struct tmb_memory tmb_memory;
+
+/* Zeroed memory. page_size is a power of two from 4096 on, or 0: 2 MiB, or one page that holds all of it. */
+tmb_status tmb_memory_alloc(tmb_space *space, size_t bytes, uint64_t page_size, tmb_memory **memory);
+
+/* Memory that the program has, where it is: whole pages of 4096 bytes of private memory, or a block that malloc
+ * has mapped by itself (large ones are, usually from 128 KiB on), from its first byte on. It must stay allocated
+ * until it is freed here, and is then ordinary memory again, with what kernels wrote. page_size is the largest, or
+ * 0 for 2 MiB. TMB_ERROR_UNREGISTRABLE says what cannot be taken. */
+tmb_status tmb_memory_register(tmb_space *space, void *start, size_t bytes, uint64_t page_size,
+                               tmb_memory **memory);
+
+/* Its first byte. */
+tmb_status tmb_memory_pointer(tmb_memory *memory, void **pointer);
+
+/* Ends the sharing. Memory of tmb_memory_alloc is gone; registered memory is the program's alone.
+ * TMB_ERROR_MEMORY_IN_USE while a kernel of the space runs: it is still shared then. */
+tmb_status tmb_memory_free(tmb_memory *memory);
+
 /* ---- Slots ----------------------------------------------------------------------------------------- */
 
 /* Puts the kernel of a folder (with kernel.toml) into a slot, in a space. A handle from before on the same

@@ -3,13 +3,14 @@
 use crate::status::{Failure, Status};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tombolo::{AddressSpace, Card, Mapping, Slot};
+use tombolo::{AddressSpace, Card, Mapping, SharedMemory, Slot};
 
 /// What a handle stands for.
 pub enum Thing {
     Card(Card),
     Space(AddressSpace),
     Mapping(Mapping),
+    Memory(Mutex<SharedMemory>),
     Slot(Box<Slot>),
 }
 
@@ -19,6 +20,7 @@ impl Thing {
             Self::Card(_) => "card",
             Self::Space(_) => "address space",
             Self::Mapping(_) => "mapping",
+            Self::Memory(_) => "shared memory",
             Self::Slot(_) => "slot",
         }
     }
@@ -105,11 +107,20 @@ pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
         Thing::Space(space) => space.close(),
         Thing::Mapping(mapping) => mapping.unmap(),
         Thing::Slot(slot) => slot.close(),
+        // It is freed before its handle is forgotten.
+        Thing::Memory(_) => Ok(()),
     };
     match ended {
         Err(tombolo::Error::Gone { .. }) => Ok(()),
         ended => Ok(ended?),
     }
+}
+
+/// Takes the handle of something that has ended out of the table.
+pub fn forget(handle: Handle) {
+    let gone = table().things.remove(&handle);
+    // After the lock.
+    drop(gone);
 }
 
 macro_rules! callers {
@@ -133,6 +144,17 @@ callers! {
     with_card, Card, "card";
     with_mapping, Mapping, "mapping";
     with_slot, Slot, "slot";
+}
+
+/// Calls with the shared memory of a handle.
+pub fn with_memory<R>(
+    handle: Handle,
+    call: impl FnOnce(&Mutex<SharedMemory>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    match &*find(handle, "shared memory")? {
+        Thing::Memory(memory) => call(memory),
+        other => Err(wrong(handle, "shared memory", other.kind())),
+    }
 }
 
 /// Calls with the address space of a handle.

@@ -15,6 +15,7 @@ mod card;
 mod fsrf;
 mod fsrf_kernel;
 mod handles;
+mod memory;
 mod options;
 mod pointers;
 mod slot;

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <fsrf_tombolo.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -265,6 +266,57 @@ static void fsrf(const char *kernel, char *file)
     EXPECT(tmb_space_close(space), TMB_OK);
 }
 
+/* Memory that the program and a kernel share: made by the library, and the program's own. */
+static void shared(const char *kernel)
+{
+    tmb_card *card;
+    tmb_space *space;
+    tmb_memory *made = NULL, *own = NULL, *none = NULL;
+    tmb_slot *slot;
+    void *start;
+    size_t page = 4096, bytes = 3 * page;
+    int on_the_stack[4] = { 0 };
+
+    EXPECT(tmb_card_open_functional(NULL, &card), TMB_OK);
+    EXPECT(tmb_space_create(card, NULL, &space), TMB_OK);
+    EXPECT(tmb_memory_alloc(space, bytes, 0, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_memory_alloc(space, bytes, 1000, &none), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_memory_alloc(space, 0, 0, &none), TMB_ERROR_UNSHAREABLE);
+    EXPECT(tmb_memory_register(space, on_the_stack, sizeof on_the_stack, page, &none),
+           TMB_ERROR_UNREGISTRABLE);
+    EXPECT(tmb_memory_register(space, NULL, page, page, &none), TMB_ERROR_UNREGISTRABLE);
+    EXPECT(tmb_memory_free(none), TMB_ERROR_HANDLE);
+    EXPECT(tmb_memory_free((tmb_memory *)(void *)space), TMB_ERROR_HANDLE);
+
+    unsigned char *pages = NULL;
+    TRUE(posix_memalign(&start, page, bytes) == 0);
+    pages = start;
+    memset(pages, 7, bytes);
+    EXPECT(tmb_memory_alloc(space, bytes, page, &made), TMB_OK);
+    EXPECT(tmb_memory_register(space, pages, bytes, page, &own), TMB_OK);
+    EXPECT(tmb_memory_register(space, pages + page, page, page, &none), TMB_ERROR_UNREGISTRABLE);
+    EXPECT(tmb_memory_pointer(own, &start), TMB_OK);
+    TRUE(start == pages && pages[bytes - 1] == 7);
+    EXPECT(tmb_memory_pointer(made, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_memory_pointer(made, &start), TMB_OK);
+    memset(start, 9, bytes);
+    EXPECT(tmb_slot_load(card, 0, kernel, space, &slot), TMB_OK);
+    EXPECT(tmb_slot_set(slot, "input", (uint64_t)(uintptr_t)start), TMB_OK);
+    EXPECT(tmb_slot_set(slot, "output", (uint64_t)(uintptr_t)pages), TMB_OK);
+    EXPECT(tmb_slot_set(slot, "bytes", bytes - 1), TMB_OK);
+    EXPECT(tmb_slot_start(slot), TMB_OK);
+    EXPECT(tmb_slot_wait(slot, NULL), TMB_OK);
+    TRUE(pages[0] == 9 && pages[bytes - 2] == 9 && pages[bytes - 1] == 7);
+    EXPECT(tmb_memory_free(own), TMB_OK);
+    EXPECT(tmb_memory_free(own), TMB_ERROR_GONE);
+    TRUE(pages[page] == 9);
+    pages[page] = 1;
+    EXPECT(tmb_space_close(space), TMB_OK);
+    EXPECT(tmb_memory_free(made), TMB_OK);
+    EXPECT(tmb_card_close(card), TMB_OK);
+    free(pages);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) return 2;
@@ -275,5 +327,6 @@ int main(int argc, char **argv)
     options();
     handles(argv[1], argv[2]);
     fsrf(argv[1], argv[2]);
+    shared(argv[1]);
     return failures != 0;
 }

@@ -92,7 +92,13 @@ fn plain(declaration: &str, named: bool) -> String {
         text = text.replace(status, "int");
     }
     if !text.contains("_options") {
-        for handle in ["tmb_card", "tmb_space", "tmb_mapping", "tmb_slot"] {
+        for handle in [
+            "tmb_card",
+            "tmb_space",
+            "tmb_mapping",
+            "tmb_memory",
+            "tmb_slot",
+        ] {
             text = text.replace(handle, "handle");
         }
     }

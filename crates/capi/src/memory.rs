@@ -1,0 +1,86 @@
+//! Shared memory.
+
+use crate::handles::{self, Handle, Thing};
+use crate::options::page_size as size_of_pages;
+use crate::pointers::Answer;
+use crate::status::{entry, Failure};
+use std::ffi::{c_int, c_void};
+use std::sync::{Mutex, PoisonError};
+use tombolo::{AddressSpace, Error, PageSize, SharedMemory};
+
+fn share(
+    space: Handle,
+    page_size: u64,
+    memory: *mut Handle,
+    make: impl FnOnce(&AddressSpace, Option<PageSize>) -> Result<SharedMemory, Error>,
+) -> c_int {
+    entry(|| {
+        let answer = Answer::at(memory, "memory")?;
+        let page = match page_size {
+            0 => None,
+            bytes => Some(size_of_pages(bytes)?),
+        };
+        let made = handles::with_space(space, |space| Ok(make(space, page)?))?;
+        // SAFETY: the caller's place for a handle.
+        unsafe { answer.give(handles::insert(Thing::Memory(Mutex::new(made)))) };
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_memory_alloc(
+    space: Handle,
+    bytes: usize,
+    page_size: u64,
+    memory: *mut Handle,
+) -> c_int {
+    share(space, page_size, memory, |space, page| match page {
+        None => space.alloc(bytes),
+        Some(page) => space.alloc_with_pages(bytes, page),
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_memory_register(
+    space: Handle,
+    start: *mut c_void,
+    bytes: usize,
+    page_size: u64,
+    memory: *mut Handle,
+) -> c_int {
+    share(space, page_size, memory, |space, page| {
+        let page = page.unwrap_or(PageSize::MIB_2);
+        // SAFETY: the header asks for memory of the caller that stays until it is freed.
+        unsafe { space.register_with_pages(start.cast(), bytes, page) }
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_memory_pointer(memory: Handle, pointer: *mut *mut c_void) -> c_int {
+    entry(|| {
+        let answer = Answer::at(pointer, "pointer")?;
+        let start = handles::with_memory(memory, |memory| {
+            let memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(memory.as_ptr())
+        })?;
+        // SAFETY: the caller's place for a pointer.
+        unsafe { answer.give(start.cast()) };
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn tmb_memory_free(memory: Handle) -> c_int {
+    entry(|| {
+        handles::with_memory(memory, |memory| {
+            let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+            match memory.free() {
+                // It ended with its space.
+                Ok(()) | Err(Error::Gone { .. }) => Ok(()),
+                Err(error) => Err(Failure::from(error)),
+            }
+        })?;
+        handles::forget(memory);
+        Ok(())
+    })
+}
