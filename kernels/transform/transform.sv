@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernel: transforms an array in place: each 32-bit word becomes (word + `addend`) rotated left by 7. Reads
-// through port m_axi_gmem0, addresses counting upwards, and writes to where it read through m_axi_gmem1: the
-// worst case of shared memory, each page read once and written once (FlexiMem, section IV-B).
+// through port m_axi_gmem0, addresses counting upwards, and writes through it to where it read: the worst case
+// of shared memory, each page read once and written once (FlexiMem, section IV-B).
 //
 // `data` is aligned to 64 bytes, the size is a multiple of 4. With `pace` p a row of 64
 // bytes is taken every p cycles (0 and 1: each cycle), for accelerators that are slower than the memory.
@@ -51,20 +51,20 @@ module transform (
   input  logic         m_axi_gmem0_rlast,
   input  logic [1:0]   m_axi_gmem0_rresp,
 
-  output logic         m_axi_gmem1_awvalid,
-  input  logic         m_axi_gmem1_awready,
-  output logic [63:0]  m_axi_gmem1_awaddr,
-  output logic [7:0]   m_axi_gmem1_awlen,
-  output logic [2:0]   m_axi_gmem1_awsize,
-  output logic [1:0]   m_axi_gmem1_awburst,
-  output logic         m_axi_gmem1_wvalid,
-  input  logic         m_axi_gmem1_wready,
-  output logic [511:0] m_axi_gmem1_wdata,
-  output logic [63:0]  m_axi_gmem1_wstrb,
-  output logic         m_axi_gmem1_wlast,
-  input  logic         m_axi_gmem1_bvalid,
-  output logic         m_axi_gmem1_bready,
-  input  logic [1:0]   m_axi_gmem1_bresp
+  output logic         m_axi_gmem0_awvalid,
+  input  logic         m_axi_gmem0_awready,
+  output logic [63:0]  m_axi_gmem0_awaddr,
+  output logic [7:0]   m_axi_gmem0_awlen,
+  output logic [2:0]   m_axi_gmem0_awsize,
+  output logic [1:0]   m_axi_gmem0_awburst,
+  output logic         m_axi_gmem0_wvalid,
+  input  logic         m_axi_gmem0_wready,
+  output logic [511:0] m_axi_gmem0_wdata,
+  output logic [63:0]  m_axi_gmem0_wstrb,
+  output logic         m_axi_gmem0_wlast,
+  input  logic         m_axi_gmem0_bvalid,
+  output logic         m_axi_gmem0_bready,
+  input  logic [1:0]   m_axi_gmem0_bresp
 );
 
   // The arguments of kernel.toml; in a packed struct the highest offset comes first.
@@ -153,27 +153,27 @@ module transform (
     .row_valid_i(row_valid && turn),
     .row_ready_o(row_ready),
     .row_i(changed),
-    .awvalid_o(m_axi_gmem1_awvalid),
-    .awready_i(m_axi_gmem1_awready),
-    .awaddr_o(m_axi_gmem1_awaddr),
-    .awlen_o(m_axi_gmem1_awlen),
-    .wvalid_o(m_axi_gmem1_wvalid),
-    .wready_i(m_axi_gmem1_wready),
-    .wdata_o(m_axi_gmem1_wdata),
-    .wstrb_o(m_axi_gmem1_wstrb),
-    .wlast_o(m_axi_gmem1_wlast),
-    .bvalid_i(m_axi_gmem1_bvalid),
-    .bready_o(m_axi_gmem1_bready)
+    .awvalid_o(m_axi_gmem0_awvalid),
+    .awready_i(m_axi_gmem0_awready),
+    .awaddr_o(m_axi_gmem0_awaddr),
+    .awlen_o(m_axi_gmem0_awlen),
+    .wvalid_o(m_axi_gmem0_wvalid),
+    .wready_i(m_axi_gmem0_wready),
+    .wdata_o(m_axi_gmem0_wdata),
+    .wstrb_o(m_axi_gmem0_wstrb),
+    .wlast_o(m_axi_gmem0_wlast),
+    .bvalid_i(m_axi_gmem0_bvalid),
+    .bready_o(m_axi_gmem0_bready)
   );
 
   // Every beat is a whole row, and addresses count upwards.
   assign m_axi_gmem0_arsize = 3'd6;
   assign m_axi_gmem0_arburst = 2'b01;
-  assign m_axi_gmem1_awsize = 3'd6;
-  assign m_axi_gmem1_awburst = 2'b01;
+  assign m_axi_gmem0_awsize = 3'd6;
+  assign m_axi_gmem0_awburst = 2'b01;
 
   // Of an access that failed, the shell tells the host.
   logic unused_responses;
-  assign unused_responses = ^{m_axi_gmem0_rresp, m_axi_gmem1_bresp};
+  assign unused_responses = ^{m_axi_gmem0_rresp, m_axi_gmem0_bresp};
 
 endmodule

@@ -1,6 +1,7 @@
 //! `tombolo lab`: the papers' experiments, our figures beside the published ones.
 
 use clap::{Args, Subcommand, ValueEnum};
+use lab::experiment::fleximem::FlexiMem;
 use lab::experiment::{Cell, Experiment, Failure, Size, Temperature};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -12,6 +13,7 @@ Examples:
   tombolo lab fsrf                          the whole table
   tombolo lab fsrf --quick                  data on the card, small sets: a few minutes the first time
   tombolo lab fsrf --workload rng_read --temperature hot --csv cells.csv
+  tombolo lab fleximem                      shared pointers, by page size
 
 The first run builds the shells' models, some minutes each. Cells run beside each other, one a core, and
 each is deterministic. Experiments and presets are files in the folder `experiments`.")]
@@ -24,6 +26,50 @@ pub struct Lab {
 enum Paper {
     /// FSRF, table 2: files in FPGA virtual memory against Coyote's TLB and physical addresses.
     Fsrf(Choice),
+    /// FlexiMem, figures 7 and 8: an array in the program's memory changed in place, by page size.
+    Fleximem(Shared),
+}
+
+#[derive(Args)]
+struct Shared {
+    /// Fits the accelerator's rate and the host's costs to the paper's ratios, instead of using those in
+    /// `experiments/fleximem.toml` and `hosts/fleximem.toml`; prints them.
+    #[arg(long)]
+    fit: bool,
+
+    /// Writes a line a page size to this file.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+impl Shared {
+    fn run(&self) -> Result<(), Failure> {
+        let experiment = FlexiMem::read(&card::sim::home().join("experiments"))?;
+        if self.fit {
+            let told = |fitted: &_| eprintln!("{fitted:?}");
+            println!("{:?}", experiment.fit(told)?);
+            return Ok(());
+        }
+        let systems = [&experiment.paper, &experiment.ours];
+        let mut ready = Vec::new();
+        let mut outcomes = Vec::new();
+        for system in systems {
+            ready.push(experiment.ready(system, system.pace)?);
+            let mut of_pages = Vec::new();
+            for page in &experiment.page {
+                eprintln!("host `{}`, pages of {}", system.host, page.name);
+                of_pages.push(experiment.run(system, page)?);
+            }
+            outcomes.push(of_pages);
+        }
+        let (ready, paper, ours) = ([ready[0], ready[1]], &outcomes[0], &outcomes[1]);
+        print!("{}", experiment.table(ready, paper, ours));
+        if let Some(path) = &self.csv {
+            std::fs::write(path, experiment.comma_separated(ready, paper, ours))
+                .map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Args)]
@@ -112,7 +158,10 @@ impl Lab {
     /// # Errors
     /// An experiment that cannot be read, a name that it does not have, cells that failed.
     pub fn run(&self) -> Result<(), Failure> {
-        let Paper::Fsrf(choice) = &self.paper;
+        let choice = match &self.paper {
+            Paper::Fsrf(choice) => choice,
+            Paper::Fleximem(shared) => return shared.run(),
+        };
         let folder = card::sim::home().join("experiments");
         let experiment = Experiment::read(&folder, "fsrf-table2")?;
         choice.check(&experiment)?;

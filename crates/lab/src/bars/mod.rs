@@ -23,6 +23,7 @@ mod owner;
 mod pager;
 mod protocol;
 mod rpc;
+mod shared;
 pub(crate) mod sim_speed;
 mod slots;
 mod speed;
@@ -119,6 +120,50 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["lockstep.shared_golden"],
         measure: owner::shared_lockstep,
+    },
+    Bar {
+        names: &[
+            "shared.upgrade_bytes",
+            "shared.upgrades",
+            "shared.upgrade_link_bytes",
+        ],
+        measure: shared::upgrade,
+    },
+    Bar {
+        names: &[
+            "shared.trap_gain.2m",
+            "shared.trap.2m.us",
+            "shared.trap.2m.small_entries_us",
+            "shared.trap.2m.huge_us",
+            "shared.trap_gain.2m.huge",
+        ],
+        measure: shared::trap_gain,
+    },
+    Bar {
+        names: &[
+            "shared.chase",
+            "shared.chase.nodes",
+            "shared.chase.pages",
+            "shared.chase.wall_s",
+        ],
+        measure: shared::chase,
+    },
+    Bar {
+        names: shared::FLEXIMEM,
+        measure: shared::fleximem,
+    },
+    Bar {
+        names: &["shared.lost", "shared.lost.accesses", "shared.lost.traps"],
+        measure: shared::lost_functional,
+    },
+    Bar {
+        names: &[
+            "shared.lost.rtl",
+            "shared.lost.rtl.card_accesses",
+            "shared.lost.rtl.host_accesses",
+            "shared.lost.rtl.moves",
+        ],
+        measure: shared::lost_rtl,
     },
     Bar {
         names: &["split.cycles_equal"],
@@ -299,6 +344,17 @@ pub const ALL: &[Bar] = &[
             "synth.warnings",
         ],
         measure: synthesis::measure,
+    },
+    Bar {
+        names: &[
+            "synth.fleximem_tlb.32k.lut",
+            "synth.fleximem_tlb.32k.ff",
+            "synth.fleximem_tlb.256k.lut",
+            "synth.fleximem_tlb.256k.ff",
+            "synth.fleximem_tlb.2m.lut",
+            "synth.fleximem_tlb.2m.ff",
+        ],
+        measure: synthesis::measure_fleximem,
     },
     Bar {
         names: &["synth.ecp5_fmax.l1_tlb", "synth.ecp5_fmax.fabric_stripe"],

@@ -20,7 +20,7 @@ mod torture;
 
 #[allow(dead_code, reason = "tests use more of it")]
 #[path = "../../../tombolo/tests/shared_memory/common.rs"]
-mod common;
+pub(super) mod common;
 #[path = "../../../tombolo/tests/shared_memory/lockstep.rs"]
 mod shared;
 

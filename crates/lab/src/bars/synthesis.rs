@@ -101,7 +101,7 @@ const SHELL: &str = "rtl/shell/tmb_shell.f";
 
 /// Maps a module of a list of files; modules in `once` are mapped once for all their instances.
 pub fn synthesize(list: &str, top: &str, once: &[&str]) -> Result<Report, Failure> {
-    run("synthesis", list, top, once)
+    run("synthesis", list, top, &[], once)
 }
 
 /// Runs a tool on a module of a list of files.
@@ -109,6 +109,7 @@ fn run<Said: serde::de::DeserializeOwned>(
     tool: &str,
     list: &str,
     top: &str,
+    parameters: &[String],
     once: &[&str],
 ) -> Result<Said, Failure> {
     let home = card::sim::home();
@@ -117,6 +118,9 @@ fn run<Said: serde::de::DeserializeOwned>(
         .arg(home.join("tools").join(tool))
         .args(["--top", top, "-f", list])
         .stderr(Stdio::inherit());
+    for parameter in parameters {
+        command.args(["-G", parameter]);
+    }
     for module in once {
         command.args(["--once", module]);
     }
@@ -160,11 +164,37 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
+/// FlexiMem's table III: pages of its TLBs, log2(bytes), LUT and FF.
+const FLEXIMEM_TLBS: [(&str, u8, f64, f64); 3] = [
+    ("32k", 15, 1464.0, 1102.0),
+    ("256k", 18, 1419.0, 1054.0),
+    ("2m", 21, 1344.0, 1006.0),
+];
+
+/// `synth.fleximem_tlb.*`: L1 TLBs of 8 entries, fully associative, as FlexiMem's evaluation has them.
+pub fn measure_fleximem() -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    for (name, bits, lut, ff) in FLEXIMEM_TLBS {
+        let parameters = [
+            format!("PageBits={bits}"),
+            "SetsLog2=0".into(),
+            "Ways=8".into(),
+        ];
+        let report: Report = run("synthesis", SHELL, "tmb_l1_tlb", &parameters, &[])?;
+        let row = |what: &str, value, paper| {
+            let name = format!("synth.fleximem_tlb.{name}.{what}");
+            Row::new(&name, value, "", Target::Beside(paper))
+        };
+        rows.extend([row("lut", report.lut, lut), row("ff", report.ff, ff)]);
+    }
+    Ok(rows)
+}
+
 /// `synth.ecp5_fmax.*`
 pub fn measure_fmax() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (name, top) in ROUTED {
-        let speed: Speed = run("fmax", SHELL, top, &[])?;
+        let speed: Speed = run("fmax", SHELL, top, &[], &[])?;
         eprintln!(
             "synth {name}: slowest path from {} to {}",
             speed.longest_path.from, speed.longest_path.to

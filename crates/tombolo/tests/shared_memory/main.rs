@@ -3,6 +3,7 @@
 
 mod common;
 mod mistakes;
+mod programs;
 mod registered;
 mod shaker;
 
@@ -96,6 +97,36 @@ fn lists_on_the_simulated_card() {
     let card = simulated();
     lists(&card, 60);
     registered::lists(&card, 16);
+}
+
+#[test]
+fn nothing_is_lost_when_everybody_accesses_at_random() {
+    let folder = shaker::folder();
+    let small = shaker::Load {
+        page: PageSize::KIB_4,
+        pages: 6,
+        accesses: 1500,
+        near: 8,
+        ahead: 16,
+    };
+    let large = shaker::Load {
+        page: PageSize::from_class(4).unwrap(),
+        accesses: 2500,
+        ..small
+    };
+    // Six pages and one with the results; frames for all, for half and for two.
+    let all = [
+        (8, None, small),
+        (4, Some(1), small),
+        (2, Some(2), small),
+        (36, Some(3), large),
+    ];
+    for (frames, seed, load) in all {
+        let shaken = shaker::shake(&functional(frames, seed), folder.path(), load).unwrap();
+        assert_eq!(shaken.wrong, 0, "{shaken:?}");
+        assert_eq!(shaken.accesses, 5 * load.accesses);
+        assert!(shaken.traps > 100, "they hardly met: {shaken:?}");
+    }
 }
 
 #[test]

@@ -11,13 +11,13 @@ use tombolo::{AddressSpace, Card, Error, PageSize, RangeError, SharedMemory, Slo
 const PAGE: usize = 4096;
 
 /// Pages of the heap, with a page on each side that stays out.
-struct Block {
+pub struct Block {
     start: *mut u8,
     layout: Layout,
 }
 
 impl Block {
-    fn new(pages: usize) -> Self {
+    pub fn new(pages: usize) -> Self {
         let layout = Layout::from_size_align((pages + 2) * PAGE, PAGE).unwrap();
         // SAFETY: not of size zero.
         let start = unsafe { alloc_zeroed(layout) };
@@ -42,13 +42,13 @@ impl Block {
         (start, self.layout.size() - 2 * PAGE)
     }
 
-    fn register(&self, space: &AddressSpace) -> SharedMemory {
+    pub fn register(&self, space: &AddressSpace) -> SharedMemory {
         let (start, bytes) = self.inner();
         // SAFETY: the block lives longer, and is used through what is returned.
         unsafe { space.register_with_pages(start, bytes, PageSize::KIB_4) }.unwrap()
     }
 
-    fn words(&self) -> &[AtomicU64] {
+    pub fn words(&self) -> &[AtomicU64] {
         let (start, bytes) = self.inner();
         // SAFETY: aligned, in the block, and only used as atomics.
         unsafe { std::slice::from_raw_parts(start.cast(), bytes / 8) }

@@ -1,4 +1,4 @@
-//! Kernels that read arrays through port 0, combine them, and write one array through port 1.
+//! Kernels that read arrays through port 0, combine them, and write one array through port 1, or through the same.
 //!
 //! As in the RTL (`kernels/lib`), reading and writing go on beside each other, several inputs take
 //! turns in bursts of one length, and requests run ahead.
@@ -8,7 +8,6 @@ use crate::functional::kernel::{Access, Arguments, FunctionalKernel, Step, Virtu
 
 const BLOCK: u64 = 4096;
 const READ_PORT: usize = 0;
-const WRITE_PORT: usize = 1;
 /// Bursts announced behind a blocked one.
 const AHEAD: usize = 16;
 /// Bytes between reading and writing, beyond which reading waits.
@@ -29,23 +28,37 @@ pub(super) struct Plan {
 /// A kernel that follows a plan made from its arguments.
 pub(super) struct SequentialKernel {
     plan: fn(&Arguments<'_>) -> Plan,
+    write_port: usize,
     run: Option<Run>,
 }
 
 impl SequentialKernel {
     pub(super) fn new(plan: fn(&Arguments<'_>) -> Plan) -> Self {
-        Self { plan, run: None }
+        Self {
+            plan,
+            write_port: 1,
+            run: None,
+        }
+    }
+
+    /// Writes through the port that it reads through.
+    pub(super) fn through_one_port(self) -> Self {
+        Self {
+            write_port: READ_PORT,
+            ..self
+        }
     }
 }
 
 impl FunctionalKernel for SequentialKernel {
     fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
-        let begin = || Run::new((self.plan)(arguments));
+        let begin = || Run::new((self.plan)(arguments), self.write_port);
         go_on(&mut self.run, begin, |run| run.step(memory))
     }
 }
 
 struct Run {
+    write_port: usize,
     reader: Requests,
     writer: Requests,
     /// The round's bursts so far, one per input.
@@ -56,8 +69,9 @@ struct Run {
 }
 
 impl Run {
-    fn new(plan: Plan) -> Self {
+    fn new(plan: Plan, write_port: usize) -> Self {
         Self {
+            write_port,
             reader: Requests::new(&plan.inputs, plan.bytes),
             writer: Requests::new(&[plan.output], plan.bytes),
             round: Vec::new(),
@@ -104,9 +118,13 @@ impl Run {
             return false;
         }
         let burst = &self.results[..length];
-        if memory.write(WRITE_PORT, self.writer.address(), burst) == Access::Blocked {
+        if memory.write(self.write_port, self.writer.address(), burst) == Access::Blocked {
             let whole = self.results.len() / BLOCK as usize;
-            memory.announce(WRITE_PORT, true, &self.writer.following(whole.min(AHEAD)));
+            memory.announce(
+                self.write_port,
+                true,
+                &self.writer.following(whole.min(AHEAD)),
+            );
             return false;
         }
         self.results.drain(..length);

@@ -6,8 +6,8 @@ use crate::functional::kernel::{Arguments, KernelModel};
 pub(super) const MODEL: KernelModel = KernelModel {
     name: "transform",
     arguments: &[("data", 8), ("bytes", 8), ("addend", 4), ("pace", 4)],
-    ports: 2,
-    create: || Box::new(SequentialKernel::new(plan)),
+    ports: 1,
+    create: || Box::new(SequentialKernel::new(plan).through_one_port()),
 };
 
 fn plan(arguments: &Arguments<'_>) -> Plan {

@@ -1,0 +1,67 @@
+//! Memory that programs and kernels share: is anything lost, does an upgrade move data, how long do pointers take,
+//! and what do traps cost?
+
+mod chase;
+mod lost;
+mod trap_gain;
+mod uffd;
+mod upgrade;
+
+pub use chase::measure as chase;
+pub use lost::{functional_card as lost_functional, rtl as lost_rtl};
+pub use trap_gain::measure as trap_gain;
+pub use upgrade::measure as upgrade;
+
+#[allow(dead_code, reason = "tests use more of it")]
+#[path = "../../../../tombolo/tests/shared_memory/shaker.rs"]
+mod shaker;
+
+use super::{owner::common, Failure};
+use crate::experiment::fleximem::FlexiMem;
+use crate::row::{Row, Target};
+
+/// Figures 7 and 8 of FlexiMem, with what is left, and ours.
+pub const FLEXIMEM: &[&str] = &[
+    "shared.repro.fig7.32k",
+    "shared.repro.fig7.256k",
+    "shared.repro.fig7.2m",
+    "shared.repro.fig8.32k",
+    "shared.repro.fig8.256k",
+    "shared.repro.fig8.2m",
+    "shared.host_faults.share.32k",
+    "shared.host_faults.share.256k",
+    "shared.host_faults.share.2m",
+    "shared.transform.over_ready.32k",
+    "shared.transform.over_ready.256k",
+    "shared.transform.over_ready.2m",
+];
+
+/// Runs the experiment.
+pub fn fleximem() -> Result<Vec<Row>, Failure> {
+    let experiment = FlexiMem::read(&card::sim::home().join("experiments"))?;
+    let (paper, ours) = (&experiment.paper, &experiment.ours);
+    let ready = experiment.ready(paper, paper.pace)?;
+    let our_ready = experiment.ready(ours, ours.pace)?;
+    let mut rows = Vec::new();
+    for page in &experiment.page {
+        let named = |what: &str| format!("shared.{what}.{}", page.name);
+        let outcome = experiment.run(paper, page)?;
+        let (over, traps) = (outcome.over_ready(ready), outcome.traps());
+        let name = named("repro.fig7");
+        rows.push(Row::new(&name, over, "x", Target::Beside(page.over_ready)));
+        let name = named("repro.fig8");
+        rows.push(Row::new(&name, traps, "", Target::Beside(page.traps)));
+        let outcome = experiment.run(ours, page)?;
+        let bound = match page.name.as_str() {
+            "2m" => 0.05,
+            "256k" => 0.2,
+            _ => 0.108,
+        };
+        let name = named("host_faults.share");
+        rows.push(Row::new(&name, outcome.traps(), "", Target::AtMost(bound)));
+        let over = outcome.over_ready(our_ready);
+        let name = named("transform.over_ready");
+        rows.push(Row::new(&name, over, "x", Target::Shown));
+    }
+    Ok(rows)
+}

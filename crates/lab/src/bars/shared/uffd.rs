@@ -1,0 +1,141 @@
+//! userfaultfd, as FlexiMem uses it: pages write-protected entry by entry, and a thread that polls for traps. The
+//! library does not use it (yet); this is what its own traps are compared with.
+
+use crate::bars::Failure;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::time::{Duration, Instant};
+
+const BYTES: usize = 2 << 20;
+const SMALL_PAGE: usize = 4096;
+const ROUNDS: usize = 201;
+
+// linux/userfaultfd.h: since 4.11, write-protection since 5.7.
+const UFFD_API: u64 = 0xaa;
+const UFFDIO_API: libc::c_ulong = 0xc018_aa3f;
+const UFFDIO_REGISTER: libc::c_ulong = 0xc020_aa00;
+const UFFDIO_WRITEPROTECT: libc::c_ulong = 0xc018_aa06;
+const FEATURE_PAGEFAULT_FLAG_WP: u64 = 1;
+const REGISTER_MODE_WP: u64 = 2;
+const WRITEPROTECT_MODE_WP: u64 = 1;
+const MESSAGE_BYTES: usize = 32;
+
+/// Private memory whose writes can be trapped.
+struct Watched {
+    start: *mut u8,
+    trapped: File,
+}
+
+fn call<T>(descriptor: &File, request: libc::c_ulong, argument: &mut T) -> io::Result<()> {
+    // SAFETY: the kernel reads and writes a struct of the size that the request says, which is T's.
+    match unsafe {
+        libc::ioctl(
+            descriptor.as_raw_fd(),
+            request,
+            std::ptr::from_mut(argument),
+        )
+    } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+impl Watched {
+    fn new(huge: bool) -> io::Result<Self> {
+        // SAFETY: has no pointers; the new descriptor is nobody else's.
+        let trapped = unsafe {
+            let descriptor = libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC);
+            if descriptor < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            File::from_raw_fd(descriptor as i32)
+        };
+        call(
+            &trapped,
+            UFFDIO_API,
+            &mut [UFFD_API, FEATURE_PAGEFAULT_FLAG_WP, 0],
+        )?;
+        // SAFETY: a new mapping, twice as large, in which an aligned one lies.
+        let start = unsafe {
+            let rights = libc::PROT_READ | libc::PROT_WRITE;
+            let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let all = libc::mmap(std::ptr::null_mut(), 2 * BYTES, rights, how, -1, 0);
+            if all == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            let start = (all as usize).next_multiple_of(BYTES) as *mut libc::c_void;
+            let advice = match huge {
+                true => libc::MADV_HUGEPAGE,
+                false => libc::MADV_NOHUGEPAGE,
+            };
+            if libc::madvise(start, BYTES, advice) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            start.cast::<u8>()
+        };
+        let watched = Self { start, trapped };
+        watched.touch();
+        let range = [start as u64, BYTES as u64, REGISTER_MODE_WP, 0];
+        call(&watched.trapped, UFFDIO_REGISTER, &mut { range })?;
+        Ok(watched)
+    }
+
+    /// Writes to every page.
+    fn touch(&self) {
+        for at in (0..BYTES).step_by(SMALL_PAGE) {
+            // SAFETY: in the mapping, which is as long as the process.
+            unsafe { self.start.add(at).write_volatile(1) };
+        }
+    }
+
+    fn protect(&self, on: bool) -> io::Result<()> {
+        let mode = if on { WRITEPROTECT_MODE_WP } else { 0 };
+        let range = [self.start as u64, BYTES as u64, mode];
+        call(&self.trapped, UFFDIO_WRITEPROTECT, &mut { range })
+    }
+}
+
+/// Whether the kernel gives huge pages to who asks for them.
+pub fn has_huge_pages() -> bool {
+    let path = "/sys/kernel/mm/transparent_hugepage/enabled";
+    let enabled = std::fs::read_to_string(path).unwrap_or_default();
+    enabled.contains("[always]") || enabled.contains("[madvise]")
+}
+
+/// The median time in which 2 MiB are write-protected, trapped by a write, and given back by a thread that polls.
+pub fn write_protected(huge: bool) -> Result<Duration, Failure> {
+    let watched = Watched::new(huge).map_err(|error| format!("userfaultfd: {error}"))?;
+    let mut messages = watched.trapped.try_clone()?;
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        watched.touch();
+        // The polling thread is there before.
+        let time = std::thread::scope(|scope| {
+            let (ready, is_ready) = std::sync::mpsc::channel();
+            let messages = &mut messages;
+            let (start, descriptor) = (watched.start as u64, &watched.trapped);
+            let poller = scope.spawn(move || {
+                let _ = ready.send(());
+                let mut message = [0; MESSAGE_BYTES];
+                messages.read_exact(&mut message)?;
+                call(
+                    descriptor,
+                    UFFDIO_WRITEPROTECT,
+                    &mut [start, BYTES as u64, 0],
+                )
+            });
+            is_ready.recv()?;
+            let begin = Instant::now();
+            watched.protect(true)?;
+            // SAFETY: in the mapping.
+            unsafe { watched.start.write_volatile(2) };
+            let time = begin.elapsed();
+            poller.join().map_err(|_| "the polling thread panicked")??;
+            Ok::<Duration, Failure>(time)
+        })?;
+        times.push(time);
+    }
+    times.sort();
+    Ok(times[times.len() / 2])
+}

@@ -1,0 +1,73 @@
+//! Pages that the card has to read and gets to write: no data moves.
+
+use super::common::{build, kernel, Node};
+use crate::bars::Failure;
+use crate::row::{Row, Target};
+use std::sync::atomic::Ordering::Relaxed;
+use tombolo::{Card, Continue, OwnerOptions, PageSize, Report, SimOptions, SlotId};
+
+const PAGES: usize = 32;
+
+/// Data moved by the pager, and everything on the link to the card.
+fn moved(report: &Report) -> (u64, u64) {
+    let paging = &report.paging;
+    let data = paging.bytes_read + paging.bytes_written;
+    (data, report.statistics.link.bytes_to_card)
+}
+
+/// A list is read by a kernel, which brings its pages; then every node is written.
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let options = OwnerOptions {
+        page_size: PageSize::KIB_4,
+        ..OwnerOptions::default()
+    };
+    let card = Card::simulated(SimOptions::named("f1")?, options, |_| {})?;
+    let space = card.create_space()?;
+    let memory = space.alloc_with_pages((PAGES + 1) * 4096, PageSize::KIB_4)?;
+    let nodes = build(&memory, PAGES * 4, 16);
+    let output = memory.slice::<Node>().last().ok_or("no nodes")?;
+    let slot = card.load(SlotId(0), &kernel("list_sum"), &space)?;
+    slot.set_pointer("head", memory.address_of(nodes[0])?)?;
+    slot.set_pointer("output", memory.address_of(output)?)?;
+    let run = |add: u64| {
+        slot.set("add", add)?;
+        slot.start()?;
+        slot.wait(None, |_| Continue::Yes)?;
+        card.report()
+    };
+    let before = run(0)?;
+    let after = run(5)?;
+    let upgraded = after.paging.sharing.upgraded - before.paging.sharing.upgraded;
+    let (data, link) = (
+        moved(&after).0 - moved(&before).0,
+        moved(&after).1 - moved(&before).1,
+    );
+    let wrong = (0..)
+        .zip(&nodes)
+        .filter(|(n, node)| node.value.load(Relaxed) != n * 3 + 6);
+    if wrong.count() > 0 || upgraded < PAGES as u64 {
+        return Err(format!("{upgraded} pages were upgraded, or nodes are wrong").into());
+    }
+    let upgraded = upgraded as f64;
+    Ok(vec![
+        Row::new(
+            "shared.upgrade_bytes",
+            data as f64,
+            "bytes",
+            Target::Exactly(0.0),
+        ),
+        Row::new(
+            "shared.upgrades",
+            upgraded,
+            "pages",
+            Target::AtLeast(PAGES as f64),
+        ),
+        // Commands.
+        Row::new(
+            "shared.upgrade_link_bytes",
+            link as f64 / upgraded,
+            "bytes/page",
+            Target::AtMost(1024.0),
+        ),
+    ])
+}

@@ -1,0 +1,146 @@
+//! What the paper does not print, from what it prints.
+
+use super::super::Failure;
+use super::FlexiMem;
+use tombolo::TrapFigures;
+use units::Picoseconds;
+
+/// Rates of the accelerator that are tried: cycles for 64 bytes.
+const PACES: [u32; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
+const SYSTEM_PAGE: f64 = 4096.0;
+
+/// The rate and the costs with which the ratios come nearest to the paper's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fitted {
+    /// Cycles for 64 bytes.
+    pub pace: u32,
+    /// What the host takes for a page.
+    pub traps: TrapFigures,
+    /// Root of the mean square of the logarithms of ours over the paper's, of all six ratios.
+    pub deviation: f64,
+}
+
+/// The simulated times of one rate without any cost of the host, in seconds.
+struct Measured {
+    ready: f64,
+    /// Of each page size: the time, and how often pages change hands.
+    pages: Vec<(f64, f64)>,
+}
+
+/// Seconds for a page that changes hands: by itself, and with traps more by call and by 4096 bytes.
+type Costs = [f64; 3];
+
+impl FlexiMem {
+    /// Ratios that costs would give: with traps over ready, and over without.
+    fn ratios(&self, measured: &Measured, costs: Costs) -> Vec<(f64, f64)> {
+        let [service, call, small_page] = costs;
+        let pages = self.page.iter().zip(&measured.pages);
+        let ratios = pages.map(|(page, (time, changes))| {
+            let basic = time + changes * service;
+            let traps = call + small_page * page.bytes as f64 / SYSTEM_PAGE;
+            let trapped = basic + changes * traps;
+            (trapped / measured.ready, trapped / basic)
+        });
+        ratios.collect()
+    }
+
+    fn deviation(&self, measured: &Measured, costs: Costs) -> f64 {
+        let ratios = self.ratios(measured, costs);
+        let squares = self.page.iter().zip(ratios).map(|(page, (over, traps))| {
+            let over = (over / page.over_ready).ln();
+            let traps = (traps / (1.0 + page.traps)).ln();
+            over * over + traps * traps
+        });
+        (squares.sum::<f64>() / (2 * self.page.len()) as f64).sqrt()
+    }
+
+    /// The best costs for one rate: each is made larger or smaller as long as that helps, in ever finer steps.
+    fn best(&self, measured: &Measured) -> (Costs, f64) {
+        let mut costs = [20e-6, 10e-6, 0.1e-6];
+        let mut least = self.deviation(measured, costs);
+        let mut step = 2.0;
+        while step > 1.0005 {
+            let mut better = false;
+            for place in 0..costs.len() {
+                for factor in [step, 1.0 / step] {
+                    let mut tried = costs;
+                    tried[place] *= factor;
+                    let deviation = self.deviation(measured, tried);
+                    if deviation < least {
+                        (costs, least, better) = (tried, deviation, true);
+                    }
+                }
+            }
+            if !better {
+                step = step.sqrt();
+            }
+        }
+        (costs, least)
+    }
+
+    /// Fits rate and costs of the paper's system; `tell` hears of each rate.
+    pub fn fit(&self, mut tell: impl FnMut(&Fitted)) -> Result<Fitted, Failure> {
+        let mut best: Option<Fitted> = None;
+        for pace in PACES {
+            let ready = self.ready(&self.paper, pace)?.as_seconds();
+            let pages = self.page.iter().map(|page| {
+                let time = self.shared(&self.paper, page, pace, false, None)?;
+                // Each page is read, and then written.
+                let changes = 2.0 * (self.bytes / page.bytes) as f64;
+                Ok::<_, Failure>((time.as_seconds(), changes))
+            });
+            let pages = pages.collect::<Result<Vec<_>, _>>()?;
+            let (costs, deviation) = self.best(&Measured { ready, pages });
+            let [service_ps, protect_ps, protect_page_ps] = costs.map(picoseconds);
+            let fitted = Fitted {
+                pace,
+                traps: TrapFigures {
+                    service_ps,
+                    protect_ps,
+                    protect_page_ps,
+                    ..TrapFigures::default()
+                },
+                deviation,
+            };
+            tell(&fitted);
+            if best.is_none_or(|best| deviation < best.deviation) {
+                best = Some(fitted);
+            }
+        }
+        best.ok_or_else(|| "no rate was tried".into())
+    }
+}
+
+fn picoseconds(seconds: f64) -> Picoseconds {
+    Picoseconds::new((seconds * 1e12).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_that_made_the_ratios_are_found() {
+        let folder = card::sim::home().join("experiments");
+        let mut experiment = FlexiMem::read(&folder).unwrap();
+        let pages = experiment.page.iter().map(|page| {
+            let changes = 2.0 * (experiment.bytes / page.bytes) as f64;
+            (1.1e-3 + changes * 2e-6, changes)
+        });
+        let measured = Measured {
+            ready: 1e-3,
+            pages: pages.collect(),
+        };
+        let made = [37e-6, 4e-6, 0.21e-6];
+        let ratios = experiment.ratios(&measured, made);
+        for (page, (over, traps)) in experiment.page.iter_mut().zip(ratios) {
+            page.over_ready = over;
+            page.traps = traps - 1.0;
+        }
+        let (found, deviation) = experiment.best(&measured);
+        assert!(deviation < 1e-3, "{deviation}");
+        for (found, made) in found.iter().zip(made) {
+            assert!((found / made - 1.0).abs() < 0.02, "{found} and not {made}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! One run of the kernel, with its data in the program's memory or on the card already.
+
+use super::super::Failure;
+use super::{FlexiMem, Page, System};
+use crate::driver::{Driver, START};
+use card::kernel::KernelPackage;
+use card::sim::{SimCard, SimOptions, Translator};
+use card::Card as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use tombolo::{Card, Continue, HostFile, OwnerOptions, SlotId};
+use units::{Asid, Picoseconds};
+
+/// Added to every word.
+const ADDEND: u32 = 0x1234_5678;
+
+/// The times of one page size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// With traps.
+    pub trapped: Picoseconds,
+    /// Without: the basic client.
+    pub basic: Picoseconds,
+}
+
+impl Outcome {
+    /// Figure 7: over the time with the data there.
+    pub fn over_ready(&self, ready: Picoseconds) -> f64 {
+        self.trapped.as_seconds() / ready.as_seconds()
+    }
+
+    /// Figure 8: what traps add.
+    pub fn traps(&self) -> f64 {
+        self.trapped.as_seconds() / self.basic.as_seconds() - 1.0
+    }
+}
+
+fn kernel() -> PathBuf {
+    card::sim::home().join("kernels/transform")
+}
+
+impl FlexiMem {
+    fn options(&self, system: &System) -> Result<SimOptions, Failure> {
+        let mut options = SimOptions::named(&self.platform)?;
+        options.shell = system.shell.clone();
+        options.channel_bytes = Some(64 << 20);
+        Ok(options)
+    }
+
+    /// The kernel's time with the data on the card, and no translation.
+    pub fn ready(&self, system: &System, pace: u32) -> Result<Picoseconds, Failure> {
+        let mut options = self.options(system)?;
+        options.shell.translator = Translator::Identity;
+        let package = KernelPackage::open(&kernel())?;
+        let mut driver = Driver::new(SimCard::open(options, |_| {})?);
+        let slot = SlotId(0);
+        driver.card.load(slot, &package)?;
+        let space = Asid::new(0).ok_or("space")?;
+        driver.card.control_slot(slot, space, true)?;
+        driver.set(slot, &package, "data", &0u64.to_le_bytes())?;
+        driver.set(slot, &package, "bytes", &self.bytes.to_le_bytes())?;
+        driver.set(slot, &package, "addend", &ADDEND.to_le_bytes())?;
+        driver.set(slot, &package, "pace", &pace.to_le_bytes())?;
+        driver.enable_interrupt(slot)?;
+        let start = driver.card.now();
+        driver.write(slot, START, 1)?;
+        driver.interrupts(std::iter::once(slot))?;
+        Ok(driver.card.now() - start)
+    }
+
+    /// The kernel's time with the data in the program's memory.
+    pub(super) fn shared(
+        &self,
+        system: &System,
+        page: &Page,
+        pace: u32,
+        trapped: bool,
+        host: Option<HostFile>,
+    ) -> Result<Picoseconds, Failure> {
+        let size = page.size()?;
+        let options = OwnerOptions {
+            page_size: size,
+            read_ahead_bytes: system.read_ahead_bytes,
+            clean_ahead_bytes: 0,
+            host,
+            ..OwnerOptions::default()
+        };
+        let card = Card::simulated(self.options(system)?, options, |_| {})?;
+        let space = card.create_space()?;
+        let bytes = self.bytes as usize;
+        let memory = match trapped {
+            true => space.alloc_with_pages(bytes, size)?,
+            false => space.alloc_untrapped(bytes, size)?,
+        };
+        let words = memory.slice::<AtomicU32>();
+        for (n, word) in words.iter().enumerate() {
+            word.store(n as u32, Relaxed);
+        }
+        let slot = card.load(SlotId(0), &kernel(), &space)?;
+        slot.set_pointer("data", memory.address())?;
+        slot.set("bytes", self.bytes)?;
+        slot.set("addend", ADDEND.into())?;
+        slot.set("pace", pace.into())?;
+        slot.start()?;
+        slot.wait(None, |_| Continue::Yes)?;
+        let report = card.report()?;
+        memory.take(0, self.bytes, false)?;
+        let right = |(n, word): (usize, &AtomicU32)| {
+            word.load(Relaxed) == (n as u32).wrapping_add(ADDEND).rotate_left(7)
+        };
+        if !words.iter().enumerate().all(right) {
+            return Err(format!("pages of {size}: words are wrong").into());
+        }
+        let run = report.runs.last().ok_or("no run was reported")?;
+        Ok(run.time)
+    }
+
+    /// With traps and without, on a system.
+    pub fn run(&self, system: &System, page: &Page) -> Result<Outcome, Failure> {
+        let host = self.host(system)?;
+        let time = |trapped| self.shared(system, page, system.pace, trapped, Some(host.clone()));
+        Ok(Outcome {
+            trapped: time(true)?,
+            basic: time(false)?,
+        })
+    }
+}
