@@ -104,6 +104,7 @@ def test_the_report_counts_rtl_tests(tool, tmp_path):
 def test_a_part_that_fails_fails_the_whole(tool, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tool, "LOGS", tmp_path)
     monkeypatch.setattr(tool, "ROOT", tmp_path)
+    monkeypatch.setattr(tool, "BUILDER", ("RTL builder", ["true"]))
     monkeypatch.setattr(tool, "EVERY", [
         [("Rust compilation", ["sh", "-c", "echo no; exit 1"]), ("Rust tests", ["true"])],
         [("RTL tests", ["echo", "3 passed in 1.00s"])]])
