@@ -11,6 +11,7 @@ mod direct;
 mod directory;
 mod fault;
 mod formal;
+mod fresh_machine;
 mod fsrf;
 mod house;
 mod html;
@@ -108,6 +109,14 @@ pub const ALL: &[Bar] = &[
             "owner.bystander_simulated_ms",
         ],
         measure: owner::bystanders,
+    },
+    Bar {
+        names: &[
+            "fresh_machine.demo_minutes",
+            "fresh_machine.test_minutes",
+            "test.cold_minutes",
+        ],
+        measure: fresh_machine::measure,
     },
     Bar {
         names: &["house.builders"],
