@@ -264,7 +264,8 @@ module tmb_home
   logic line_ready [NumLinks];
   logic line_ack_valid [NumLinks];
   operation_rsp_t line_ack [NumLinks];
-  logic [NumLinks-1:0] idle, violation, answered;
+  logic [NumLinks-1:0] idle, violation;
+  logic [1:0] answered [NumLinks];
   home_violation_t violation_info [NumLinks];
 
   for (genvar s = 0; s < NumLinks; s++) begin : gen_guard

@@ -48,7 +48,7 @@ module tmb_home_guard
   output logic            idle_o,      // nothing is under way
   output logic            violation_o,
   output home_violation_t violation_info_o,
-  output logic            answered_o,  // the shell answered in the kernel's place
+  output logic [1:0]      answered_o,  // answers that the shell gave in the kernel's place
 
   // The slice.
   input  axi_req_t        axi_req_i,
@@ -487,14 +487,14 @@ module tmb_home_guard
     end
   end
   home_violation_t violation_q;
-  logic answered_q;
+  logic [1:0] answered_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       violation_q.rule <= HomeRuleNone;
-      answered_q <= 1'b0;
+      answered_q <= 2'd0;
     end else begin
       violation_q.rule <= violation_d.rule;
-      answered_q <= !open_i && (read_end || write_end);
+      answered_q <= open_i ? 2'd0 : 2'(read_end) + 2'(write_end);
     end
   end
   always_ff @(posedge clk_i) violation_q.at <= violation_d.at;

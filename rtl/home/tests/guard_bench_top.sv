@@ -19,7 +19,7 @@ module guard_bench_top
   output logic        violation_o,
   output logic [3:0]  rule_o,
   output logic [63:0] at_o,
-  output logic        answered_o,
+  output logic [1:0]  answered_o,
 
   // The slice.
   input  logic        d_ar_valid_i,
