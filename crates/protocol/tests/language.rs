@@ -251,6 +251,23 @@ fn pages_are_as_long_as_promised() {
     assert!(common::text("esi").lines().count() <= 33, "half a page");
 }
 
+/// Some thousand states; what is found does not matter here, and the trace can be shown.
+fn explore(protocol: &protocol::generate::Protocol) {
+    use protocol::check::{buffers, check, Setting};
+    let setting = Setting {
+        max_states: 3_000,
+        threads: 1,
+        ..Setting::roomy()
+    };
+    if let Ok(verdict) = check(protocol, &setting, &mut |_| {}) {
+        let _ = buffers(protocol, &verdict).to_string();
+        let _ = verdict
+            .failure
+            .map(|trace| (trace.to_string(), trace.svg()));
+    }
+    assert!(!protocol::export::all(protocol).is_empty());
+}
+
 proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
@@ -275,6 +292,29 @@ proptest! {
             Err(error) => prop_assert!(error.to_string().contains('^')),
             // What the language accepts, the generator must survive, too.
             Ok(spec) => { let _ = protocol::generate::generate(&spec, 1); }
+        }
+    }
+
+    /// Words of the file in each other's places: most are wrong for the language, some are legal
+    /// and mean something else. Whatever is accepted is generated and explored for a while.
+    #[test]
+    fn words_in_the_wrong_place_never_panic(
+        name in 0usize..common::ALL.len(),
+        swaps in proptest::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 1..4),
+    ) {
+        let text = common::text(common::ALL[name]);
+        let mut words: Vec<&str> = text.split_inclusive([' ', ',', '\n']).collect();
+        for (to, from) in swaps {
+            let (to, from) = (to.index(words.len()), from.index(words.len()));
+            words[to] = words[from];
+        }
+        match parse("fuzz", &words.concat()) {
+            Err(error) => prop_assert!(error.to_string().contains('^')),
+            Ok(spec) => {
+                if let Ok(protocol) = protocol::generate::generate(&spec, 2) {
+                    explore(&protocol);
+                }
+            }
         }
     }
 
