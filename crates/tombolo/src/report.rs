@@ -129,6 +129,9 @@ pub struct Report {
     pub paging: PagingReport,
     /// What the card counted.
     pub statistics: Statistics,
+    /// What each port of the card is called: its slot, and the kernel and the port that were in it last.
+    #[serde(default)]
+    pub ports: Vec<String>,
     /// SHA-256 over the bytes that moved between files and the card, with direction and place, in order. Part of
     /// the hash, which so covers results too: of what has been written back.
     pub bytes_hash: String,
@@ -268,8 +271,8 @@ impl fmt::Display for Report {
             }
             writeln!(
                 f,
-                "port {} {}: {} bursts, {} beats; cycles stalled: {} by the shell, {} by the kernel",
-                number / 2,
+                "{} {}: {} bursts, {} beats; cycles stalled: {} by the shell, {} by the kernel",
+                self.ports.get(number / 2).map_or("a port", String::as_str),
                 if number % 2 == 0 { "reads" } else { "writes" },
                 requester.bursts,
                 requester.rows,

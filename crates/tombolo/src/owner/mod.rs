@@ -208,6 +208,8 @@ pub(crate) struct Owner {
     broken: bool,
     fault_time: Picoseconds,
     runs: Vec<RunReport>,
+    /// What ports of the card are called, by their number, since kernels have used them.
+    port_names: BTreeMap<usize, String>,
     moved: MovedBytes,
     coherent: Coherent,
 }
@@ -321,6 +323,7 @@ impl Owner {
             broken: false,
             fault_time: Picoseconds::ZERO,
             runs: Vec::new(),
+            port_names: BTreeMap::new(),
             moved: MovedBytes::default(),
             coherent: Coherent::new(home),
         })
@@ -338,6 +341,8 @@ impl Owner {
     }
 
     fn report(&mut self) -> Result<Report, Error> {
+        let statistics = self.card.statistics()?;
+        let ports = statistics.requesters.len() / 2;
         Ok(Report {
             card: self.card.description().clone(),
             platform: self.options.platform.clone(),
@@ -354,8 +359,19 @@ impl Owner {
             ),
             bytes_hash: self.moved.hex(),
             notes: self.notes(),
-            statistics: self.card.statistics()?,
+            ports: (0..ports).map(|port| self.name_of_port(port)).collect(),
+            statistics,
         })
+    }
+
+    /// Slot and name of a port of the card, for people.
+    fn name_of_port(&self, port: usize) -> String {
+        let ports = usize::from(self.card.description().ports_per_slot.max(1));
+        let (slot, number) = (port / ports, port % ports);
+        match self.port_names.get(&port) {
+            Some(name) => format!("slot {slot}, {name}"),
+            None => format!("slot {slot}, port {number}"),
+        }
     }
 
     /// What the host file says of itself, if there is one.

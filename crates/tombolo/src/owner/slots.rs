@@ -139,6 +139,7 @@ impl OwnerRef {
             let asid = owner.handles.space(client, space)?;
             owner.place_home(slot, &kernel.manifest)?;
             owner.card.control_slot(slot, asid, true)?;
+            owner.name_ports(slot, &kernel.manifest);
             let loaded = Loaded {
                 kernel,
                 space: asid,

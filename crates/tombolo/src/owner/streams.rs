@@ -431,6 +431,16 @@ impl Owner {
         }
     }
 
+    /// Remembers what the ports of a slot are called with this kernel.
+    pub(super) fn name_ports(&mut self, slot: SlotId, manifest: &Manifest) {
+        let ports = usize::from(self.card.description().ports_per_slot);
+        let first = usize::from(slot.0) * ports;
+        for number in 0..ports {
+            let name = format!("{} {}", manifest.name, self.port_name(manifest, number));
+            self.port_names.insert(first + number, name);
+        }
+    }
+
     /// Name of a port of a slot, given the number that the card has for it.
     pub(super) fn port_name(&self, manifest: &Manifest, number: usize) -> String {
         let description = self.card.description();
