@@ -7,6 +7,9 @@
 // NumReaders, NumWriters            requesters of the fabric
 // PreferredReader, PreferredWriter  the DMA engine among them
 // Policy, PreferredShare            who goes first (tmb_arbiter)
+// NumSlots, PortsPerSlot            the first NumSlots x PortsPerSlot readers and writers are ports of
+//                                   slots: a scheduler before each arbiter (tmb_schedule). NumSlots
+//                                   = 0: none
 // MaxReads, MaxWrites               bursts outstanding: more than a controller takes, so that those on
 //                                   their way back leave no place of its queue empty
 // MaxReadRows                       reads leave while no more rows than this are outstanding
@@ -33,7 +36,7 @@
 
 `include "tmb_assert.svh"
 
-module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
+module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedule_pkg::*; #(
   parameter int unsigned NumReaders = 2,
   parameter int unsigned NumWriters = 2,
   parameter int unsigned PreferredReader = 0,
@@ -44,11 +47,17 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   parameter int unsigned MaxReads = 64,
   parameter int unsigned MaxWrites = 32,
   parameter int unsigned MaxReadRows = 128,
+  parameter int unsigned NumSlots = 0,
+  parameter int unsigned PortsPerSlot = 1,
+  localparam int unsigned SlotElements = NumSlots == 0 ? 1 : NumSlots,
   localparam int unsigned ReaderWidth = NumReaders > 1 ? $clog2(NumReaders) : 1,
   localparam int unsigned WriterWidth = NumWriters > 1 ? $clog2(NumWriters) : 1
 ) (
   input  logic clk_i,
   input  logic rst_ni,
+
+  input  logic      managed_i,                  // the schedulers are in use
+  input  schedule_t schedule_i [SlotElements],
 
   // Read requests for this channel, one bit a reader.
   input  logic [NumReaders-1:0] read_req_valid_i,
@@ -103,6 +112,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     mem_tag_t   tag;
     burst_len_t index;  // of the piece's first row in its burst
     cut_t       cut;
+    logic       low;    // counts against the bound of lower levels
   } read_order_t;
 
   typedef struct packed {
@@ -111,13 +121,21 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
     cut_t     cut;
   } write_order_t;
 
+  typedef struct packed {
+    writer_t writer;
+    logic    low;
+    waiting_t level;  // of its slot
+  } turn_t;
+
   // ---------------------------------------------------------------------------------------------
   // Reads
   // ---------------------------------------------------------------------------------------------
 
   logic read_any, read_accept, read_room, read_order_ready, ar_ready;
   reader_t read_winner;
-  logic [NumReaders-1:0] read_grant;
+  logic [NumReaders-1:0] read_candidate, read_grant;
+  logic read_low, read_low_done, write_low, write_low_done;
+  waiting_t write_level;
 
   tmb_arbiter #(
     .NumRequests(NumReaders),
@@ -127,7 +145,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   ) u_read_arbiter (
     .clk_i,
     .rst_ni,
-    .request_i(read_req_valid_i),
+    .request_i(read_candidate),
     .accept_i(read_accept),
     .valid_o(read_any),
     .grant_o(read_grant),
@@ -173,7 +191,8 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
         reader: read_winner,
         tag: read_won.tag,
         index: read_won.index,
-        cut: read_won.cut
+        cut: read_won.cut,
+        low: read_low
     }),
     .out_valid_o(read_order_valid),
     .out_ready_i(r_valid && r_ready && r.last),
@@ -227,6 +246,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   end
 
   assign r_ready = read_rsp_ready_i;
+  assign read_low_done = r_valid && r_ready && read_head.low;
   assign read_rsp_valid_o = r_valid;
   assign read_rsp_reader_o = read_head.reader;
   assign read_rsp_o = '{
@@ -246,7 +266,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
 
   logic write_any, write_accept, write_room, write_order_ready, turn_ready, aw_ready;
   writer_t write_winner;
-  logic [NumWriters-1:0] write_grant;
+  logic [NumWriters-1:0] write_candidate, write_grant;
 
   tmb_arbiter #(
     .NumRequests(NumWriters),
@@ -256,7 +276,7 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   ) u_write_arbiter (
     .clk_i,
     .rst_ni,
-    .request_i(write_req_valid_i),
+    .request_i(write_candidate),
     .accept_i(write_accept),
     .valid_o(write_any),
     .grant_o(write_grant),
@@ -285,23 +305,26 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
 
   // Whose rows come next.
   logic turn_valid, turn_done, w_valid, w_ready;
+  turn_t next_turn;
   writer_t turn;
+  assign turn = next_turn.writer;
 
   tmb_fifo #(
-    .T(writer_t),
+    .T(turn_t),
     .Depth(TurnDepth)
   ) u_turn (
     .clk_i,
     .rst_ni,
     .in_valid_i(write_any && write_accept),
     .in_ready_o(turn_ready),
-    .in_data_i(write_winner),
+    .in_data_i('{writer: write_winner, low: write_low, level: write_level}),
     .out_valid_o(turn_valid),
     .out_ready_i(turn_done),
-    .out_data_o(turn)
+    .out_data_o(next_turn)
   );
 
   assign w_valid = turn_valid && write_data_valid_i[turn];
+  assign write_low_done = w_valid && w_ready && next_turn.low;
   assign turn_done = w_valid && w_ready && write_data_i[turn].last;
   assign write_data_ready_o = (turn_valid && w_ready) ? NumWriters'(1) << turn : '0;
 
@@ -353,6 +376,75 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   assign write_rsp_valid_o = b_valid;
   assign write_rsp_writer_o = write_head.writer;
   assign write_rsp_o = '{rsp: '{tag: write_head.tag, error: b_error}, cut: write_head.cut};
+
+  // ---------------------------------------------------------------------------------------------
+  // Schedulers, one a direction
+  // ---------------------------------------------------------------------------------------------
+
+  if (NumSlots == 0) begin : gen_unscheduled
+    assign read_candidate = read_req_valid_i;
+    assign write_candidate = write_req_valid_i;
+    assign read_low = 1'b0;
+    assign write_low = 1'b0;
+    assign write_level = '0;
+
+    logic unused_schedule;
+    assign unused_schedule =
+        &{1'b0, managed_i, schedule_i[0], read_low_done, write_low_done, next_turn.level};
+  end else begin : gen_scheduled
+    peer_t reads, writes;
+    level_t unused_level, level;
+    waiting_t under_way;
+
+    // The rows of a write go at the speed of the memory, so a write that has been granted is still
+    // before all lower ones until it has sent them.
+    assign write_level = '{valid: managed_i && 32'(write_winner) < NumSlots * PortsPerSlot, level: level};
+    assign under_way = '{valid: turn_valid && next_turn.level.valid, level: next_turn.level.level};
+
+    tmb_schedule #(
+      .NumRequests(NumReaders),
+      .NumSlots(NumSlots),
+      .RequestsPerSlot(PortsPerSlot)
+    ) u_read_schedule (
+      .clk_i,
+      .rst_ni,
+      .managed_i,
+      .schedule_i,
+      .request_i(read_req_valid_i),
+      .candidate_o(read_candidate),
+      .accept_i(granted),
+      .grant_i(read_grant),
+      .len_i(read_won.len),
+      .low_o(read_low),
+      .low_done_i(read_low_done),
+      .level_o(unused_level),
+      .under_way_i('0),
+      .peer_o(reads),
+      .peer_i(writes)
+    );
+
+    tmb_schedule #(
+      .NumRequests(NumWriters),
+      .NumSlots(NumSlots),
+      .RequestsPerSlot(PortsPerSlot)
+    ) u_write_schedule (
+      .clk_i,
+      .rst_ni,
+      .managed_i,
+      .schedule_i,
+      .request_i(write_req_valid_i),
+      .candidate_o(write_candidate),
+      .accept_i(write_any && write_accept),
+      .grant_i(write_grant),
+      .len_i(write_won.len),
+      .low_o(write_low),
+      .low_done_i(write_low_done),
+      .level_o(level),
+      .under_way_i(under_way),
+      .peer_o(writes),
+      .peer_i(reads)
+    );
+  end
 
   // The order queues are asked for nothing that was not requested.
   `TMB_ASSERT(RowWasAskedFor, !r_valid || read_order_valid)

@@ -10,8 +10,10 @@
 //
 // Parts, each with a clean seam: stripe stages (bursts become pieces on one channel), router (which
 // channel), one tmb_channel each (arbiter, order, AXI4), return networks (rows and write responses to
-// their requesters). A scheduler is a policy of tmb_arbiter and nothing else.
+// their requesters). The channels' schedulers say whose requests may be chosen, their arbiters choose.
 //
+// NumSlots, PortsPerSlot            the first NumSlots x PortsPerSlot readers and writers are ports of
+//                                   slots, which the host schedules and limits. NumSlots = 0: none
 // StripedReaders, StripedWriters    requesters whose addresses may be striped; the others' requests
 //                                   pass without the stripe stage's cycle
 //
@@ -39,17 +41,23 @@
 
 `include "tmb_assert.svh"
 
-module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
+module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedule_pkg::*; #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
   parameter int unsigned NumReaders = 5,
   parameter int unsigned NumWriters = 4,
   parameter int unsigned PreferredReader = NumReaders - 1,
   parameter int unsigned PreferredWriter = NumWriters - 1,
   parameter logic [NumReaders-1:0] StripedReaders = '1,
-  parameter logic [NumWriters-1:0] StripedWriters = '1
+  parameter logic [NumWriters-1:0] StripedWriters = '1,
+  parameter int unsigned NumSlots = 0,
+  parameter int unsigned PortsPerSlot = 1,
+  localparam int unsigned SlotElements = NumSlots == 0 ? 1 : NumSlots
 ) (
   input  logic clk_i,
   input  logic rst_ni,
+
+  input  logic      managed_i,  // the schedulers are in use
+  input  schedule_t schedule_i [SlotElements],
 
   input  logic            read_req_valid_i [NumReaders],
   output logic            read_req_ready_o [NumReaders],
@@ -96,6 +104,65 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   localparam int unsigned WriterOrderDepth = 8;
 
   // ---------------------------------------------------------------------------------------------
+  // Rate limits
+  // ---------------------------------------------------------------------------------------------
+
+  localparam int unsigned NumLimited = NumSlots * PortsPerSlot;
+
+  logic read_valid [NumReaders];
+  logic read_ready [NumReaders];
+  logic write_enters [NumWriters];
+  logic write_taken [NumWriters];
+
+  if (NumSlots == 0) begin : gen_unscheduled
+    logic unused_schedule;
+    assign unused_schedule = &{1'b0, managed_i, schedule_i[0]};
+  end
+  for (genvar s = 0; s < NumSlots; s++) begin : gen_limit
+    localparam int unsigned First = s * PortsPerSlot;
+    localparam int unsigned Last = First + PortsPerSlot - 1;
+    burst_len_t read_len [PortsPerSlot];
+    burst_len_t write_len [PortsPerSlot];
+    for (genvar p = 0; p < PortsPerSlot; p++) begin : gen_len
+      assign read_len[p] = read_req_i[First+p].len;
+      assign write_len[p] = write_req_i[First+p].len;
+    end
+
+    tmb_schedule_limit #(
+      .NumRequests(PortsPerSlot)
+    ) u_reads (
+      .clk_i,
+      .rst_ni,
+      .limit_i(schedule_i[s].limit),
+      .in_valid_i(read_req_valid_i[First:Last]),
+      .in_ready_o(read_req_ready_o[First:Last]),
+      .len_i(read_len),
+      .out_valid_o(read_valid[First:Last]),
+      .out_ready_i(read_ready[First:Last])
+    );
+    tmb_schedule_limit #(
+      .NumRequests(PortsPerSlot)
+    ) u_writes (
+      .clk_i,
+      .rst_ni,
+      .limit_i(schedule_i[s].limit),
+      .in_valid_i(write_req_valid_i[First:Last]),
+      .in_ready_o(write_req_ready_o[First:Last]),
+      .len_i(write_len),
+      .out_valid_o(write_enters[First:Last]),
+      .out_ready_i(write_taken[First:Last])
+    );
+  end
+  for (genvar r = NumLimited; r < NumReaders; r++) begin : gen_unlimited_reader
+    assign read_valid[r] = read_req_valid_i[r];
+    assign read_req_ready_o[r] = read_ready[r];
+  end
+  for (genvar w = NumLimited; w < NumWriters; w++) begin : gen_unlimited_writer
+    assign write_enters[w] = write_req_valid_i[w];
+    assign write_req_ready_o[w] = write_taken[w];
+  end
+
+  // ---------------------------------------------------------------------------------------------
   // Stripe stages
   // ---------------------------------------------------------------------------------------------
 
@@ -115,8 +182,8 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
       ) u_stripe (
         .clk_i,
         .rst_ni,
-        .req_valid_i(read_req_valid_i[r]),
-        .req_ready_o(read_req_ready_o[r]),
+        .req_valid_i(read_valid[r]),
+        .req_ready_o(read_ready[r]),
         .req_i(read_req_i[r]),
         .stripe_i(read_stripe_i[r]),
         .piece_valid_o(read_piece_valid[r]),
@@ -127,8 +194,8 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
         .final_o(is_final)
       );
     end else begin : gen_plain
-      assign read_piece_valid[r] = read_req_valid_i[r];
-      assign read_req_ready_o[r] = read_piece_ready[r];
+      assign read_piece_valid[r] = read_valid[r];
+      assign read_ready[r] = read_piece_ready[r];
       assign read_piece[r] = '{
           addr: read_req_i[r].addr,
           len: read_req_i[r].len,
@@ -168,8 +235,8 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
       ) u_stripe (
         .clk_i,
         .rst_ni,
-        .req_valid_i(write_req_valid_i[w]),
-        .req_ready_o(write_req_ready_o[w]),
+        .req_valid_i(write_enters[w]),
+        .req_ready_o(write_taken[w]),
         .req_i(write_req_i[w]),
         .stripe_i(write_stripe_i[w]),
         .piece_valid_o(write_piece_valid[w]),
@@ -196,8 +263,8 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
         end
       end
     end else begin : gen_plain
-      assign write_piece_valid[w] = write_req_valid_i[w];
-      assign write_req_ready_o[w] = write_piece_ready[w];
+      assign write_piece_valid[w] = write_enters[w];
+      assign write_taken[w] = write_piece_ready[w];
       assign write_piece[w] = '{
           addr: write_req_i[w].addr,
           len: write_req_i[w].len,
@@ -334,10 +401,14 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; #(
       .PreferredWriter(PreferredWriter),
       .Policy(Cfg.ChannelPolicy),
       .PreferredShare(Cfg.DmaShare),
-      .ChannelBytesLog2(Cfg.ChannelBytesLog2)
+      .ChannelBytesLog2(Cfg.ChannelBytesLog2),
+      .NumSlots(NumSlots),
+      .PortsPerSlot(PortsPerSlot)
     ) u_channel (
       .clk_i,
       .rst_ni,
+      .managed_i,
+      .schedule_i,
       .read_req_valid_i(channel_read_valid[c]),
       .read_req_ready_o(channel_read_ready[c]),
       .read_req_i(read_piece),

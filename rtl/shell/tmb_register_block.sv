@@ -9,7 +9,7 @@
 // State changes only on a write of the host or on a counted event.
 
 module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_shell_pkg::*;
-  import tmb_guard_pkg::*; import tmb_stream_pkg::*; #(
+  import tmb_guard_pkg::*; import tmb_stream_pkg::*; import tmb_schedule_pkg::*; #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
   localparam int unsigned NumRequesters = 2 * NumPorts,
@@ -55,7 +55,10 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   input  mover_state_t   mover_state_i [MoverElements],
   output stream_source_t switch_source_o [PairElements],
   output logic           switch_forget_o [PairElements],
-  input  switch_state_t  switch_state_i [PairElements]
+  input  switch_state_t  switch_state_i [PairElements],
+
+  output schedule_t      schedule_o [Cfg.NumSlots],
+  output logic           managed_o
 );
 
   // ---------------------------------------------------------------------------------------------
@@ -85,7 +88,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   tmb_shell_registers_pkg::tmb_shell__in_t hwif_in;
   tmb_shell_registers_pkg::tmb_shell__out_t hwif_out;
   array_rsp_t spaces_rsp, slots_rsp, ports_rsp, queues_rsp, requesters_rsp, movers_rsp;
-  array_rsp_t switches_rsp;
+  array_rsp_t switches_rsp, schedules_rsp;
   logic read_ack, write_ack, read_error, write_error, stall_write, stall_read;
   logic [31:0] write_mask;
 
@@ -148,6 +151,9 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.SWITCHES.rd_ack = switches_rsp.read_ack;
     hwif_in.SWITCHES.rd_data = switches_rsp.data;
     hwif_in.SWITCHES.wr_ack = switches_rsp.write_ack;
+    hwif_in.SCHEDULES.rd_ack = schedules_rsp.read_ack;
+    hwif_in.SCHEDULES.rd_data = schedules_rsp.data;
+    hwif_in.SCHEDULES.wr_ack = schedules_rsp.write_ack;
   end
 
   tmb_shell_registers u_registers (
@@ -272,6 +278,23 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     }),
     .rsp_o(requesters_rsp),
     .events_i
+  );
+
+  tmb_schedule_registers #(
+    .NumSlots(Cfg.NumSlots)
+  ) u_schedules (
+    .clk_i,
+    .rst_ni,
+    .req_i('{
+        valid: hwif_out.SCHEDULES.req,
+        write: hwif_out.SCHEDULES.req_is_wr,
+        addr: 13'(hwif_out.SCHEDULES.addr),
+        data: hwif_out.SCHEDULES.wr_data,
+        mask: hwif_out.SCHEDULES.wr_biten
+    }),
+    .rsp_o(schedules_rsp),
+    .schedule_o,
+    .managed_o
   );
 
   array_req_t mover_req, switch_req;

@@ -28,9 +28,12 @@ rtl/translate/tmb_translate_paged.sv
 rtl/translate/tmb_translate_identity.sv
 rtl/translate/tmb_virtual_memory.sv
 rtl/fabric/tmb_fabric_pkg.sv
-rtl/fabric/tmb_arbiter_dma_first.sv
-rtl/fabric/tmb_weighted_arbiter.sv
-rtl/fabric/tmb_arbiter.sv
+rtl/schedule/tmb_schedule_pkg.sv
+rtl/schedule/tmb_arbiter_dma_first.sv
+rtl/schedule/tmb_weighted_arbiter.sv
+rtl/schedule/tmb_arbiter.sv
+rtl/schedule/tmb_schedule.sv
+rtl/schedule/tmb_schedule_limit.sv
 rtl/fabric/tmb_fabric_router.sv
 rtl/fabric/tmb_fabric_return.sv
 rtl/fabric/tmb_fabric_stripe.sv
@@ -95,6 +98,7 @@ rtl/shell/tmb_guard_registers.sv
 rtl/shell/tmb_requester_counters.sv
 rtl/stream/tmb_mover_registers.sv
 rtl/stream/tmb_switch_registers.sv
+rtl/shell/tmb_schedule_registers.sv
 rtl/shell/tmb_register_block.sv
 rtl/shell/tmb_bar_bridge.sv
 rtl/shell/tmb_slot_control.sv

@@ -36,7 +36,8 @@
 `include "tmb_assert.svh"
 
 module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg::*;
-  import tmb_shell_pkg::*; import tmb_guard_pkg::*; import tmb_stream_pkg::*; #(
+  import tmb_shell_pkg::*; import tmb_guard_pkg::*; import tmb_stream_pkg::*;
+  import tmb_schedule_pkg::*; #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
   localparam int unsigned NumSlots = Cfg.NumSlots,
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
@@ -344,6 +345,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   stream_source_t switch_source [PairElements];
   logic switch_forget [PairElements];
   switch_state_t switch_state [PairElements];
+  schedule_t schedule [NumSlots];
+  logic managed;
 
   tmb_register_block #(
     .Cfg(Cfg)
@@ -381,7 +384,9 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .mover_state_i(mover_state[0:MoverElements-1]),
     .switch_source_o(switch_source),
     .switch_forget_o(switch_forget),
-    .switch_state_i(switch_state)
+    .switch_state_i(switch_state),
+    .schedule_o(schedule),
+    .managed_o(managed)
   );
 
   asid_t port_asid [NumPorts];
@@ -1039,10 +1044,14 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .PreferredReader(DmaReader),
     .PreferredWriter(DmaWriter),
     .StripedReaders(StripedReaders),
-    .StripedWriters(StripedWriters)
+    .StripedWriters(StripedWriters),
+    .NumSlots(NumSlots),
+    .PortsPerSlot(Cfg.PortsPerSlot)
   ) u_fabric (
     .clk_i,
     .rst_ni,
+    .managed_i(managed),
+    .schedule_i(schedule),
     .read_req_valid_i(read_req_valid),
     .read_req_ready_o(read_req_ready),
     .read_req_i(read_req),

@@ -13,6 +13,7 @@ pub mod home_registers;
 pub mod kernel;
 pub mod memory;
 pub mod registers;
+pub mod schedule;
 pub mod sim;
 pub mod stream;
 
@@ -21,6 +22,7 @@ use event::Event;
 use guard::SlotStatus;
 use kernel::KernelPackage;
 use memory::HostMemory;
+use schedule::SlotSchedule;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
@@ -324,6 +326,13 @@ pub trait Card: Send {
         Ok(SwitchState::default())
     }
 
+    /// Says what a slot gets of card memory while others want it too. It counts from the next cycle on, for
+    /// what has not left yet, until it is said anew.
+    ///
+    /// # Errors
+    /// No such slot, [`CardError::Schedule`], or [`CardError::Bus`].
+    fn schedule_slot(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), CardError>;
+
     /// Starts an access of a core of the coherent CPU beside the card; its end comes as
     /// [`Event::AccessDone`].
     ///
@@ -568,6 +577,20 @@ pub enum CardError {
         slot: SlotId,
         /// The stream.
         stream: StreamId,
+    },
+    /// A number of a slot's schedule is out of range.
+    #[error("slot {slot}: {what} {value}: {least} to {most} is possible", slot = .slot.0)]
+    Schedule {
+        /// The slot.
+        slot: SlotId,
+        /// Which number.
+        what: &'static str,
+        /// What it is.
+        value: u64,
+        /// The least possible.
+        least: u64,
+        /// The most.
+        most: u64,
     },
     /// Waiting would never end.
     #[error("nothing is under way that could bring an event, and no deadline was given")]

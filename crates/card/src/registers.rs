@@ -104,7 +104,7 @@ pub const L1_3: u32 = 0xac;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.
-pub const VERSION_MINOR: u32 = 0x2;
+pub const VERSION_MINOR: u32 = 0x3;
 /// What `VERSION` holds in field `MAJOR`.
 pub const VERSION_MAJOR: u32 = 0x2;
 /// Address space: one block each.
@@ -149,6 +149,12 @@ pub const SWITCH: Array = Array {
     stride: 0x8,
     count: 32,
 };
+/// Schedule of a slot: one block each.
+pub const SCHEDULE: Array = Array {
+    base: 0x7a00,
+    stride: 0x8,
+    count: 16,
+};
 /// Slot control windows. Forwarded to the slot's s_axi_control.
 pub const SLOT_CONTROL: Array = Array {
     base: 0x100000,
@@ -170,7 +176,7 @@ pub mod version {
     use super::Field;
 
     /// Compatible additions.
-    /// Value in this version: 0x2.
+    /// Value in this version: 0x3.
     pub const MINOR: Field = Field { lsb: 0, width: 16 };
     /// Changes that break a driver.
     /// Value in this version: 0x2.
@@ -585,5 +591,36 @@ pub mod switch {
         pub const READY: Field = Field { lsb: 4, width: 1 };
         /// Pair of the outgoing port.
         pub const PAIR: Field = Field { lsb: 8, width: 8 };
+    }
+}
+
+/// Registers of one element of [`SCHEDULE`].
+pub mod schedule {
+    /// Who goes first at card memory. Counts from the next cycle on, also while the slot runs.
+    /// While all slots have the same LEVEL and WEIGHT, and the FLOOR of reset, their ports take
+    /// turns.
+    pub const POLICY: u32 = 0x0;
+    /// Rate limit.
+    pub const LIMIT: u32 = 0x4;
+
+    /// Fields of `POLICY`.
+    pub mod policy {
+        use super::super::Field;
+
+        /// Priority: a slot of a higher level goes before one of a lower.
+        pub const LEVEL: Field = Field { lsb: 0, width: 2 };
+        /// Share among slots of the same level, in rows; 0 counts as 1.
+        pub const WEIGHT: Field = Field { lsb: 8, width: 4 };
+        /// Of what all slots get at a channel in a direction, the slot gets so many 256ths at least
+        /// while it waits, whatever the levels; 0 counts as 1.
+        pub const FLOOR: Field = Field { lsb: 16, width: 8 };
+    }
+
+    /// Fields of `LIMIT`.
+    pub mod limit {
+        use super::super::Field;
+
+        /// Rows that the slot may read, and rows that it may write, in 65,536 cycles; 0: no limit.
+        pub const ROWS: Field = Field { lsb: 0, width: 24 };
     }
 }

@@ -1,5 +1,6 @@
-//! The small languages of `--map`, `--connect` and `--set`.
+//! The small languages of `--map`, `--connect`, `--set` and `--priority`.
 
+use card::schedule::{Priority, SlotSchedule};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -72,6 +73,15 @@ pub struct SetArgument {
     pub value: Value,
 }
 
+/// `SLOT=PRIORITY[,weight=N][,floor=PERCENT][,limit=BYTES]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScheduleArgument {
+    /// The slot's number.
+    pub slot: u8,
+    /// What it gets.
+    pub schedule: SlotSchedule,
+}
+
 /// Why a word of the command line is not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
@@ -121,6 +131,14 @@ pub enum SyntaxError {
         /// What was given.
         text: String,
     },
+    /// Not a schedule.
+    #[error("`{text}`: {part} is not understood; write {SCHEDULE_FORM}")]
+    Schedule {
+        /// What was given.
+        text: String,
+        /// Which part.
+        part: String,
+    },
     /// Not a value.
     #[error("`{text}` is no value; write 42, 0x2a, 0x with pairs of digits for bytes, or size(ARGUMENT)")]
     Value {
@@ -132,6 +150,7 @@ pub enum SyntaxError {
 const MAP_FORM: &str = "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE]";
 const CONNECT_FORM: &str = "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE]";
 const SET_FORM: &str = "ARGUMENT=VALUE";
+const SCHEDULE_FORM: &str = "SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES]";
 
 /// What may be no text, for messages.
 fn shown(text: &[u8]) -> String {
@@ -325,6 +344,36 @@ impl SetArgument {
     }
 }
 
+impl ScheduleArgument {
+    /// Reads it.
+    pub fn parse(text: &str) -> Result<Self, SyntaxError> {
+        let wrong = |part: &str| SyntaxError::Schedule {
+            text: text.to_owned(),
+            part: format!("`{part}`"),
+        };
+        let (slot, rest) = text.split_once('=').ok_or_else(|| SyntaxError::NoEquals {
+            text: text.to_owned(),
+            form: SCHEDULE_FORM,
+        })?;
+        let mut parts = rest.split(',');
+        let priority = parts.next().unwrap_or_default();
+        let priority = Priority::named(priority).ok_or_else(|| wrong(priority))?;
+        let mut schedule = SlotSchedule::from(priority);
+        for part in parts {
+            let (name, value) = part.split_once('=').ok_or_else(|| wrong(part))?;
+            let small = || value.parse().map_err(|_| wrong(part));
+            match name {
+                "weight" => schedule.weight = small()?,
+                "floor" => schedule.floor = small()?,
+                "limit" => schedule.limit = Some(parse_bytes(value)?),
+                _ => return Err(wrong(part)),
+            }
+        }
+        let slot = slot.parse().map_err(|_| wrong(slot))?;
+        Ok(Self { slot, schedule })
+    }
+}
+
 fn parse_value(text: &str) -> Result<Value, SyntaxError> {
     if let Some(name) = size_of(text) {
         return Ok(Value::SizeOf(name.to_owned()));
@@ -437,6 +486,37 @@ mod tests {
         assert!(tape.contains("no device `tape`"), "{tape}");
         for wrong in ["in", "in=", "in=a", "in=file:", "=file:a"] {
             assert!(connect(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn schedules() {
+        let schedule = |text: &str| ScheduleArgument::parse(text);
+        let plain = schedule("0=high").unwrap();
+        assert_eq!((plain.slot, plain.schedule), (0, Priority::High.into()));
+        let all = schedule("2=low,weight=4,floor=10,limit=100M").unwrap();
+        let expected = SlotSchedule {
+            priority: Priority::Low,
+            weight: 4,
+            floor: 10,
+            limit: Some(100 << 20),
+        };
+        assert_eq!((all.slot, all.schedule), (2, expected));
+        for wrong in [
+            "0",
+            "=high",
+            "0=",
+            "0=higher",
+            "x=high",
+            "256=high",
+            "0=high,",
+            "0=high,weight",
+            "0=high,weight=x",
+            "0=high,weight=256",
+            "0=high,limit=x",
+            "0=high,share=1",
+        ] {
+            assert!(schedule(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -85,6 +85,16 @@ impl<C: Card> Driver<C> {
         Ok(())
     }
 
+    /// Waits for interrupts of any slots: those that come at once; nothing else may happen.
+    pub fn next_interrupts(&mut self) -> Result<Vec<SlotId>, Failure> {
+        let events = self.card.wait(None)?;
+        let slots = events.iter().map(|event| match event {
+            Event::Interrupt(slot) => Ok(*slot),
+            other => Err(unexpected(other)),
+        });
+        slots.collect()
+    }
+
     /// Lets a kernel announce the end of its runs.
     pub fn enable_interrupt(&mut self, slot: SlotId) -> Result<(), Failure> {
         self.write(slot, GLOBAL_INTERRUPT, 1)?;

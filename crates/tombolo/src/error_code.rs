@@ -70,6 +70,8 @@ codes! {
     SlotState = 32, "slot-state";
     /// The address is no multiple of what the kernel's pointers are aligned to.
     MisalignedPointer = 33, "misaligned-pointer";
+    /// A number of a slot's schedule is out of range.
+    Schedule = 34, "schedule";
     /// An access of the kernel failed.
     Access = 40, "access";
     /// The kernel broke a rule of the slot boundary.
@@ -177,6 +179,7 @@ fn of_stream(error: &StreamError) -> ErrorCode {
 fn of_card(error: &CardError) -> ErrorCode {
     match error {
         CardError::NoSuchSlot { .. } => ErrorCode::NoSuchSlot,
+        CardError::Schedule { .. } => ErrorCode::Schedule,
         CardError::Kernel(_) => ErrorCode::Kernel,
         CardError::Build(_) => ErrorCode::Build,
         CardError::Broken(_) => ErrorCode::CardBroken,

@@ -43,6 +43,7 @@ pub(crate) mod trap;
 
 pub use card::functional::{FunctionalCard, FunctionalConfig};
 pub use card::guard::{Rule, Violation};
+pub use card::schedule::{Priority, SlotSchedule};
 pub use card::sim::{DirectoryConfig, ShellConfig, SimOptions, WaveStart, Waves};
 pub use card::stream::StreamDirection;
 pub use card::SlotId;
@@ -58,7 +59,7 @@ pub use owner::Planted;
 pub use owner::{ClockMode, FileState, OwnerOptions};
 pub use pager::placement::SpacePlacement;
 pub use participants::{Participant, Present};
-pub use report::Report;
+pub use report::{Report, SlotShare};
 pub use shared::{Shareable, SharedMemory};
 pub use slot::{Continue, RunState, Slot};
 pub use space::{AddressSpace, MapOptions, Mapping};

@@ -9,6 +9,7 @@ use crate::stream::{StreamReply, StreamRequest};
 use crate::trap::View;
 use card::coherent::{AccessId, LineAccess, LineBytes};
 use card::kernel::KernelPackage;
+use card::schedule::SlotSchedule;
 use card::{CardDescription, SlotId};
 use cpu::history::History;
 use pager::placement::SpacePlacement;
@@ -147,6 +148,13 @@ pub(crate) enum Request {
         load: LoadId,
         /// Byte offset.
         offset: u32,
+    },
+    /// What a slot gets of card memory, as long as this kernel is in it.
+    Schedule {
+        /// Which kernel.
+        load: LoadId,
+        /// What.
+        schedule: SlotSchedule,
     },
     /// Start the kernel.
     Start {

@@ -1,5 +1,6 @@
 //! Where the time went: text for people, JSON for programs.
 
+use card::schedule::SlotSchedule;
 use card::{CardDescription, Statistics};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -104,6 +105,19 @@ pub struct RunReport {
     pub cycles: u64,
 }
 
+/// What a slot was given of card memory, and what it got.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlotShare {
+    /// Slot.
+    pub slot: u8,
+    /// Its schedule, as it was set last.
+    pub schedule: SlotSchedule,
+    /// Bytes of rows that its ports read.
+    pub bytes_read: u64,
+    /// Bytes of rows that they wrote.
+    pub bytes_written: u64,
+}
+
 /// Everything that a run tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -137,6 +151,9 @@ pub struct Report {
     pub bytes_hash: String,
     /// What the user might want to change.
     pub notes: Vec<String>,
+    /// Slots, if one was given a schedule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<SlotShare>,
 }
 
 impl Report {
@@ -278,6 +295,16 @@ impl fmt::Display for Report {
                 requester.rows,
                 requester.shell_stall_cycles,
                 requester.kernel_stall_cycles
+            )?;
+        }
+        for share in &self.shares {
+            writeln!(
+                f,
+                "slot {} ({}): {} read, {} written",
+                share.slot,
+                share.schedule,
+                bytes(share.bytes_read),
+                bytes(share.bytes_written)
             )?;
         }
         for note in &self.notes {

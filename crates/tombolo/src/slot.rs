@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{LoadId, Progress, Reply, Request, Signal};
 use card::kernel::{Argument, Manifest};
+use card::schedule::{Priority, SlotSchedule};
 use card::SlotId;
 use units::{Picoseconds, VirtAddr};
 
@@ -124,6 +125,25 @@ impl Slot {
     /// As [`set`](Slot::set).
     pub fn set_pointer(&self, argument: &str, address: VirtAddr) -> Result<(), Error> {
         self.set(argument, address.get())
+    }
+
+    /// Says what the slot gets of card memory while other slots want it too, from now on and as long as this
+    /// kernel is in it; at any time, also while it runs.
+    ///
+    /// # Errors
+    /// A number out of range ([`CardError::Schedule`](card::CardError::Schedule)).
+    pub fn set_schedule(&self, schedule: SlotSchedule) -> Result<(), Error> {
+        let load = self.load;
+        self.link.tell(Request::Schedule { load, schedule })
+    }
+
+    /// As [`set_schedule`](Slot::set_schedule), with nothing but a priority: what the slot asks of card memory goes
+    /// before what slots of lower priorities ask.
+    ///
+    /// # Errors
+    /// [`Error::Gone`]: the slot was closed, or has another kernel.
+    pub fn set_priority(&self, priority: Priority) -> Result<(), Error> {
+        self.set_schedule(priority.into())
     }
 
     /// Starts the kernel with the arguments set so far. One with registers of its own (`user_managed`) runs since

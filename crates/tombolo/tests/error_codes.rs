@@ -21,6 +21,7 @@ const LIST: &[(u32, &str)] = &[
     (31, "argument-size"),
     (32, "slot-state"),
     (33, "misaligned-pointer"),
+    (34, "schedule"),
     (40, "access"),
     (41, "violation"),
     (42, "unanswered"),

@@ -1,8 +1,11 @@
-//! Is a kernel that runs left alone by those who load others?
+//! Is a kernel that runs left alone by those who load others, and does its schedule go with it?
 
 use std::fs;
 use tempfile::TempDir;
-use tombolo::{Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions, SlotId};
+use tombolo::{
+    Card, Continue, Error, ErrorCode, FunctionalCard, FunctionalConfig, MapOptions, Priority,
+    SlotId, SlotSchedule,
+};
 
 #[test]
 fn a_running_kernel_is_not_replaced() {
@@ -30,4 +33,26 @@ fn a_running_kernel_is_not_replaced() {
     output.unmap().unwrap();
     assert!(fs::read(&to).unwrap() == vec![7; 100_000]);
     card.load(SlotId(0), &kernels.join("vadd"), &space).unwrap();
+}
+
+#[test]
+fn a_schedule_ends_with_its_kernel() {
+    let card = Card::functional(FunctionalCard::new(FunctionalConfig::default())).unwrap();
+    let space = card.create_space().unwrap();
+    let kernel = card::sim::home().join("kernels/copy");
+    let slot = card.load(SlotId(0), &kernel, &space).unwrap();
+    assert_eq!(card.report().unwrap().shares, []);
+    slot.set_priority(Priority::High).unwrap();
+    let heavy = SlotSchedule {
+        weight: 16,
+        ..SlotSchedule::default()
+    };
+    let error = slot.set_schedule(heavy).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Schedule, "{error}");
+    let report = card.report().unwrap();
+    assert_eq!(report.shares[0].schedule, Priority::High.into());
+    assert!(report.to_string().contains("slot 0 (high): 0 B read"));
+    slot.close().unwrap();
+    let error = slot.set_priority(Priority::Low).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Gone, "{error}");
 }

@@ -111,6 +111,12 @@ class MisalignedPointerError(Error, ValueError):
     code = 33
 
 
+class ScheduleError(Error, ValueError):
+    """A number of a slot's schedule is out of range."""
+
+    code = 34
+
+
 class AccessError(Error):
     """An access of the kernel failed; its results are not to be trusted."""
 

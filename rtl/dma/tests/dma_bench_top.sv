@@ -331,6 +331,8 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   ) u_fabric (
     .clk_i,
     .rst_ni,
+    .managed_i(1'b0),
+    .schedule_i('{tmb_schedule_pkg::DefaultSchedule}),
     .read_req_valid_i(read_req_valid),
     .read_req_ready_o(read_req_ready),
     .read_req_i(read_req),

@@ -15,5 +15,5 @@ from verilator_bench import ROOT, run_cocotb, shell_sources  # noqa: E402
 def test_dma():
     run_cocotb("dma", "dma_bench_top",
                [*shell_sources("rtl/lib"), ROOT / "rtl" / "stream" / "tmb_stream_pkg.sv",
-                *shell_sources("rtl/fabric", "rtl/dma"), HERE / "dma_bench_top.sv"],
+                *shell_sources("rtl/schedule", "rtl/fabric", "rtl/dma"), HERE / "dma_bench_top.sv"],
                "dma_checks", HERE)

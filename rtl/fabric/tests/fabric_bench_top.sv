@@ -60,6 +60,8 @@ module fabric_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   ) u_fabric (
     .clk_i,
     .rst_ni,
+    .managed_i(1'b0),
+    .schedule_i('{tmb_schedule_pkg::DefaultSchedule}),
     .read_req_valid_i,
     .read_req_ready_o,
     .read_req_i,

@@ -11,14 +11,14 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "shell" / "tests"))
 
-from verilator_bench import ROOT, build_cpp, run_cpp, shell_sources  # noqa: E402
+from verilator_bench import build_cpp, run_cpp, shell_sources  # noqa: E402
 
 
 def build(channels):
     """The bench program for a number of channels."""
     return build_cpp(
         f"fabric{channels}", "fabric_bench_top",
-        [*shell_sources("rtl/lib", "rtl/fabric"), HERE / "fabric_bench_top.sv"],
+        [*shell_sources("rtl/lib", "rtl/schedule", "rtl/fabric"), HERE / "fabric_bench_top.sv"],
         HERE / "fabric_bench.cpp", {"NumChannels": channels}, {"NUM_CHANNELS": channels})
 
 
@@ -72,19 +72,3 @@ def test_dma_comes_first_but_starves_nobody(bench):
     granted = [int(word) for word in words[words.index("grants") + 1:]]
     other, dma = granted[0], granted[-1]
     assert 3.9 <= dma / other <= 4.1, words
-
-
-def test_policies_of_arbiters():
-    """Every choice is one of the requests, no wait exceeds the policy's bound, and under load the
-    shares are as the policy says."""
-    program = build_cpp("arbiter", "arbiter_bench_top",
-                        [ROOT / "rtl/lib/tmb_pkg.sv", ROOT / "rtl/lib/tmb_round_robin_arbiter.sv",
-                         ROOT / "rtl/fabric/tmb_arbiter_dma_first.sv",
-                         ROOT / "rtl/fabric/tmb_weighted_arbiter.sv",
-                         ROOT / "rtl/fabric/tmb_arbiter.sv", HERE / "arbiter_bench_top.sv"],
-                        HERE / "arbiter_bench.cpp")
-    shares = [float(word) for word in run_cpp(program, 1)]
-    preferred, weighted, turns = shares[:5], shares[5:10], shares[10:]
-    assert preferred == pytest.approx([0.05] * 4 + [0.8], abs=0.002)
-    assert weighted == pytest.approx([0.125] * 4 + [0.5], abs=0.002)
-    assert turns == pytest.approx([0.2] * 5, abs=0.002)

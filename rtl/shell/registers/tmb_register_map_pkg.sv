@@ -112,6 +112,15 @@ package tmb_register_map_pkg;
   localparam int unsigned SwitchStateReadyLsb = 32'h4;
   localparam int unsigned SwitchStatePairLsb = 32'h8;
 
+  // Schedule of a slot
+  localparam int unsigned ScheduleStride = 32'h8;
+  localparam int unsigned SchedulePolicy = 32'h0;
+  localparam int unsigned SchedulePolicyLevelLsb = 32'h0;
+  localparam int unsigned SchedulePolicyWeightLsb = 32'h8;
+  localparam int unsigned SchedulePolicyFloorLsb = 32'h10;
+  localparam int unsigned ScheduleLimit = 32'h4;
+  localparam int unsigned ScheduleLimitRowsLsb = 32'h0;
+
   // Slot control windows
   localparam int unsigned SlotControlBase = 32'h100000;
   localparam int unsigned SlotControlStride = 32'h10000;

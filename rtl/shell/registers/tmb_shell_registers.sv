@@ -100,6 +100,7 @@ module tmb_shell_registers (
         logic QUEUES;
         logic MOVERS;
         logic SWITCHES;
+        logic SCHEDULES;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -164,6 +165,9 @@ module tmb_shell_registers (
         decoded_reg_strb.SWITCHES = cpuif_req_masked & (cpuif_addr >= 15'h7800) & (cpuif_addr <= 15'h7800 + 15'hff);
         is_external |= cpuif_req_masked & (cpuif_addr >= 15'h7800) & (cpuif_addr <= 15'h7800 + 15'hff);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h7800) & (cpuif_addr <= 15'h7800 + 15'hff);
+        decoded_reg_strb.SCHEDULES = cpuif_req_masked & (cpuif_addr >= 15'h7a00) & (cpuif_addr <= 15'h7a00 + 15'h7f);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 15'h7a00) & (cpuif_addr <= 15'h7a00 + 15'h7f);
+        is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h7a00) & (cpuif_addr <= 15'h7a00 + 15'h7f);
         decoded_err = '0;
         decoded_req_is_external = is_external;
     end
@@ -414,6 +418,12 @@ module tmb_shell_registers (
     assign hwif_out.SWITCHES.req_is_wr = decoded_req_is_wr;
     assign hwif_out.SWITCHES.wr_data = decoded_wr_data;
     assign hwif_out.SWITCHES.wr_biten = decoded_wr_biten;
+    // External region: tmb_shell.SCHEDULES
+    assign hwif_out.SCHEDULES.req = decoded_reg_strb.SCHEDULES;
+    assign hwif_out.SCHEDULES.addr = decoded_addr[6:0];
+    assign hwif_out.SCHEDULES.req_is_wr = decoded_req_is_wr;
+    assign hwif_out.SCHEDULES.wr_data = decoded_wr_data;
+    assign hwif_out.SCHEDULES.wr_biten = decoded_wr_biten;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -428,6 +438,7 @@ module tmb_shell_registers (
         wr_ack |= hwif_in.QUEUES.wr_ack;
         wr_ack |= hwif_in.MOVERS.wr_ack;
         wr_ack |= hwif_in.SWITCHES.wr_ack;
+        wr_ack |= hwif_in.SCHEDULES.wr_ack;
         external_wr_ack = wr_ack;
     end
     assign cpuif_wr_ack = external_wr_ack | (decoded_req & decoded_req_is_wr & ~decoded_req_is_external);
@@ -448,6 +459,7 @@ module tmb_shell_registers (
         rd_ack |= hwif_in.QUEUES.rd_ack;
         rd_ack |= hwif_in.MOVERS.rd_ack;
         rd_ack |= hwif_in.SWITCHES.rd_ack;
+        rd_ack |= hwif_in.SCHEDULES.rd_ack;
         readback_external_rd_ack_c = rd_ack;
     end
 
@@ -477,7 +489,7 @@ module tmb_shell_registers (
             readback_data_var[31:0] = 32'h424d4f54;
         end
         if(rd_mux_addr == 15'h4) begin
-            readback_data_var[15:0] = 16'h2;
+            readback_data_var[15:0] = 16'h3;
             readback_data_var[31:16] = 16'h2;
         end
         if(rd_mux_addr == 15'h8) begin
@@ -584,6 +596,9 @@ module tmb_shell_registers (
         end
         if((rd_mux_addr >= 15'h7800) && (rd_mux_addr <= 15'h7800 + 15'hff)) begin
             readback_data_var = hwif_in.SWITCHES.rd_data;
+        end
+        if((rd_mux_addr >= 15'h7a00) && (rd_mux_addr <= 15'h7a00 + 15'h7f)) begin
+            readback_data_var = hwif_in.SCHEDULES.rd_data;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr & ~decoded_req_is_external;

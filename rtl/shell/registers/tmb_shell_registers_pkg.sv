@@ -5,7 +5,7 @@ package tmb_shell_registers_pkg;
 
     localparam TMB_SHELL_REGISTERS_DATA_WIDTH = 32;
     localparam TMB_SHELL_REGISTERS_MIN_ADDR_WIDTH = 15;
-    localparam TMB_SHELL_REGISTERS_SIZE = 'h7900;
+    localparam TMB_SHELL_REGISTERS_SIZE = 'h7a80;
 
     typedef struct {
         logic [7:0] next;
@@ -269,6 +269,12 @@ package tmb_shell_registers_pkg;
     } tmb_shell__SWITCHES__in_t;
 
     typedef struct {
+        logic rd_ack;
+        logic [31:0] rd_data;
+        logic wr_ack;
+    } tmb_shell__SCHEDULES__in_t;
+
+    typedef struct {
         tmb_shell__GEOMETRY__in_t GEOMETRY;
         tmb_shell__MEMORY__in_t MEMORY;
         tmb_shell__TRANSLATION__in_t TRANSLATION;
@@ -294,6 +300,7 @@ package tmb_shell_registers_pkg;
         tmb_shell__QUEUES__in_t QUEUES;
         tmb_shell__MOVERS__in_t MOVERS;
         tmb_shell__SWITCHES__in_t SWITCHES;
+        tmb_shell__SCHEDULES__in_t SCHEDULES;
     } tmb_shell__in_t;
 
     typedef struct {
@@ -393,6 +400,14 @@ package tmb_shell_registers_pkg;
     } tmb_shell__SWITCHES__out_t;
 
     typedef struct {
+        logic req;
+        logic [6:0] addr;
+        logic req_is_wr;
+        logic [31:0] wr_data;
+        logic [31:0] wr_biten;
+    } tmb_shell__SCHEDULES__out_t;
+
+    typedef struct {
         tmb_shell__CONTROL__out_t CONTROL;
         tmb_shell__EVENT_BASE_LO__out_t EVENT_BASE_LO;
         tmb_shell__EVENT_BASE_HI__out_t EVENT_BASE_HI;
@@ -405,5 +420,6 @@ package tmb_shell_registers_pkg;
         tmb_shell__QUEUES__out_t QUEUES;
         tmb_shell__MOVERS__out_t MOVERS;
         tmb_shell__SWITCHES__out_t SWITCHES;
+        tmb_shell__SCHEDULES__out_t SCHEDULES;
     } tmb_shell__out_t;
 endpackage

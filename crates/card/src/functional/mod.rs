@@ -49,6 +49,7 @@ use crate::guard::{PortStatus, SlotStatus};
 use crate::kernel::{KernelError, KernelPackage};
 use crate::memory::HostMemory;
 use crate::registers;
+use crate::schedule::SlotSchedule;
 use crate::stream::{StreamId, StreamSource, StreamState, SwitchState, Transfer};
 use crate::{
     Card, CardDescription, CardError, ChannelStatistics, HostWork, SlotId, Statistics, WorkId,
@@ -60,7 +61,7 @@ use l1::HostFilledL1;
 use memory::CardMemory;
 use schedule::Schedule;
 use slot::{Loaded, Slot};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use switch::Switch;
@@ -82,6 +83,8 @@ pub struct FunctionalCard {
     l1s: Vec<HostFilledL1>,
     slots: Vec<Slot>,
     switch: Switch,
+    /// What was written to registers of schedules.
+    schedules: BTreeMap<u32, u32>,
     /// The slot whose turn it is when everything goes in order.
     next_slot: usize,
     /// By queue.
@@ -152,6 +155,9 @@ impl FunctionalCard {
             l1s: vec![HostFilledL1::default(); usize::from(config.spaces)],
             slots: (0..config.slots).map(|_| Slot::new(ports, pairs)).collect(),
             switch: Switch::new(config.slots.into(), pairs),
+            schedules: (0..config.slots)
+                .flat_map(|slot| SlotSchedule::default().registers(SlotId(slot), Picoseconds::ZERO))
+                .collect(),
             next_slot: 0,
             commands: (0..config.queues)
                 .map(|_| CommandQueue::default())
@@ -476,7 +482,10 @@ impl Card for FunctionalCard {
         match bar::place(address)? {
             bar::Place::Shell(offset) => match bar::mode_of_space(offset) {
                 Some(space) => Ok(self.modes.get(space).copied().unwrap_or(0)),
-                None => bar::read_shell(&self.description, offset),
+                None => match self.schedules.get(&offset) {
+                    Some(&value) => Ok(value),
+                    None => bar::read_shell(&self.description, offset),
+                },
             },
             bar::Place::Slot(slot, offset) => {
                 let loaded = bar::kernel(&mut self.slots, slot, address)?;
@@ -649,6 +658,16 @@ impl Card for FunctionalCard {
     ) -> Result<(), CardError> {
         let pair = self.description.check_connection(slot, pair, source)?;
         self.switch.connect(&mut self.slots, pair.into(), source);
+        Ok(())
+    }
+
+    fn schedule_slot(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), CardError> {
+        self.slot(slot)?;
+        schedule.check(slot)?;
+        // Without time there is nothing to share; the registers say what was said.
+        for (address, value) in schedule.registers(slot, self.description.clock_period) {
+            self.schedules.insert(address, value);
+        }
         Ok(())
     }
 

@@ -4,7 +4,9 @@ mod files;
 mod page;
 mod report;
 
-use crate::arguments::{parse_bytes, ConnectArgument, MapArgument, SetArgument, Value};
+use crate::arguments::{
+    parse_bytes, ConnectArgument, MapArgument, ScheduleArgument, SetArgument, Value,
+};
 use crate::connect;
 use crate::outputs::{Outputs, Place};
 use crate::progress;
@@ -76,6 +78,13 @@ pub struct Run {
     #[arg(long = "set", value_name = "ARGUMENT=VALUE",
           value_parser = OsStringValueParser::new().try_map(|text| SetArgument::parse(&text)))]
     sets: Vec<SetArgument>,
+
+    /// What a slot gets of card memory: SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES].
+    /// The kernel is in slot 0. Priority, weight and floor matter where other slots want card memory too; the
+    /// limit, in bytes a second, holds for the slot's reads and for its writes. See docs/command.md.
+    #[arg(long = "priority", value_name = "SLOT=PRIORITY",
+          value_parser = text().try_map(|text| ScheduleArgument::parse(&text)))]
+    priorities: Vec<ScheduleArgument>,
 
     /// The platform to simulate: a name in platforms/, or a file.
     #[arg(long, default_value = "f1", value_parser = text())]
@@ -383,6 +392,15 @@ impl Run {
         if let Some(text) = connect::wrong(&self.connections, manifest) {
             return wrong(text);
         }
+        if let Some(other) = self.priorities.iter().find(|priority| priority.slot != 0) {
+            return wrong(format!(
+                "--priority {}=…: the kernel of this command is in slot 0, and no other slot has one",
+                other.slot
+            ));
+        }
+        for priority in &self.priorities {
+            priority.schedule.check(SlotId(priority.slot))?;
+        }
         for set in &self.sets {
             check_size(manifest, set)?;
             if let Value::SizeOf(name) = &set.value {
@@ -548,6 +566,9 @@ impl Run {
         }
         for set in &self.sets {
             set_argument(&mut slot, set, mappings)?;
+        }
+        for priority in &self.priorities {
+            slot.set_schedule(priority.schedule)?;
         }
         let data_driven = slot.manifest().control == ControlProtocol::ApCtrlNone;
         if !data_driven {

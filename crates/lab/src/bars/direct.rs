@@ -47,6 +47,15 @@ impl Lane {
 }
 
 impl Lane {
+    /// One of several on the same channel.
+    pub fn shared(number: u64) -> Self {
+        Self {
+            table: number << 24,
+            input: (2 * number + 1) * DATA,
+            output: (2 * number + 2) * DATA,
+        }
+    }
+
     /// The same with its output so many bytes further.
     pub fn with_output_moved(self, bytes: u64) -> Self {
         Self {
@@ -54,6 +63,14 @@ impl Lane {
             ..self
         }
     }
+}
+
+/// What came of several slots that ran at once.
+pub struct Each {
+    /// How long each ran.
+    pub times: Vec<Picoseconds>,
+    /// Rows that each slot of the card had read and written when the first was done.
+    pub rows: Vec<u64>,
 }
 
 /// A kernel between two buffers, in one or several slots.
@@ -177,6 +194,67 @@ impl Bench {
             self.driver.acknowledge(slot)?;
         }
         Ok(time)
+    }
+
+    /// Runs the kernels of some slots; virtual time from the first write of ap_start to each one's interrupt,
+    /// and the rows of each slot by the first of these.
+    pub fn run_each(&mut self, slots: &[u8]) -> Result<Each, Failure> {
+        let mut rows_before = self.rows_moved()?;
+        for number in slots {
+            let (slot, lane) = (SlotId(*number), self.lanes[usize::from(*number)]);
+            for (name, value) in [
+                ("input", lane.input),
+                ("output", lane.output),
+                ("bytes", self.bytes),
+            ] {
+                // Not every kernel has all of them.
+                if self.kernel.manifest.argument(name).is_some() {
+                    self.set_argument_of(*number, name, value)?;
+                }
+            }
+            self.driver.enable_interrupt(slot)?;
+        }
+        let start = self.driver.card.now();
+        for number in slots {
+            self.driver.write(SlotId(*number), START, 1)?;
+        }
+        let mut times = Vec::new();
+        let mut rows = Vec::new();
+        while times.len() < slots.len() {
+            let done = self.driver.next_interrupts()?;
+            let time = self.driver.card.now() - start;
+            if times.is_empty() && !done.is_empty() {
+                rows = self.rows_moved()?;
+            }
+            times.extend(done.into_iter().map(|slot| (slot.0, time)));
+        }
+        for number in slots {
+            self.driver.acknowledge(SlotId(*number))?;
+        }
+        times.sort_unstable();
+        rows.iter_mut()
+            .zip(rows_before.drain(..))
+            .for_each(|(row, before)| *row -= before);
+        Ok(Each {
+            times: times.into_iter().map(|(_, time)| time).collect(),
+            rows,
+        })
+    }
+
+    /// Rows that all ports of each slot have read and written.
+    fn rows_moved(&mut self) -> Result<Vec<u64>, Failure> {
+        let ports = usize::from(self.card().description().ports_per_slot);
+        let requesters = self.card().statistics()?.requesters;
+        let slots = requesters.chunks(2 * ports);
+        Ok(slots
+            .map(|slot| slot.iter().map(|requester| requester.rows).sum())
+            .collect())
+    }
+
+    /// Sets an argument of the kernel in one slot.
+    pub fn set_argument_of(&mut self, slot: u8, name: &str, value: u64) -> Result<(), Failure> {
+        let value = value.to_le_bytes();
+        self.driver.set(SlotId(slot), &self.kernel, name, &value)
     }
 
     fn slots(&self) -> impl Iterator<Item = SlotId> {

@@ -24,6 +24,7 @@ mod owner;
 mod pager;
 mod protocol;
 mod rpc;
+mod sched;
 mod shared;
 pub(crate) mod sim_speed;
 mod slots;
@@ -82,6 +83,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["vio.switch_us", "slot_to_slot.share_of_one_kernel"],
         measure: vio::program,
+    },
+    Bar {
+        names: sched::NAMES,
+        measure: sched::measure,
     },
     Bar {
         names: fsrf::NAMES,

@@ -17,6 +17,7 @@ mod moved;
 mod owner_ref;
 mod pump;
 mod requests;
+mod schedules;
 mod service;
 mod slots;
 mod spaces;
@@ -48,6 +49,7 @@ use pager::{
     ChannelMemory, Config, InstallOrder, ObjectId, Pager, PagerError, Policies, RequestId, Success,
 };
 use pump::{Pending, Work};
+use schedules::Schedules;
 use service::ServiceQueue;
 use slots::SlotState;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -165,6 +167,7 @@ pub(crate) struct Owner {
     handles: Handles,
     slots: Vec<SlotState>,
     streams: Streams,
+    schedules: Schedules,
     spaces: Vec<bool>,
     work: BTreeMap<WorkId, Work>,
     /// Events that wait for the service thread, and whether it is busy.
@@ -282,6 +285,7 @@ impl Owner {
                 .map(|_| SlotState::default())
                 .collect(),
             streams: Streams::default(),
+            schedules: Schedules::default(),
             spaces: vec![false; usize::from(description.spaces)],
             card,
             pager,
@@ -341,16 +345,19 @@ impl Owner {
     }
 
     fn report(&mut self) -> Result<Report, Error> {
+        // Reading the counters takes time.
+        let time = self.card.now();
         let statistics = self.card.statistics()?;
         let ports = statistics.requesters.len() / 2;
         Ok(Report {
+            shares: self.shares(&statistics),
             card: self.card.description().clone(),
             platform: self.options.platform.clone(),
             platform_hash: self.options.platform_hash.clone(),
             host: self.host(HostFile::name),
             host_hash: self.host(HostFile::hash),
             file_io: self.io.name().to_owned(),
-            time: self.card.now(),
+            time,
             runs: self.runs.clone(),
             paging: PagingReport::new(
                 self.pager.statistics(),

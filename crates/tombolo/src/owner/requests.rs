@@ -120,6 +120,10 @@ impl OwnerRef {
                 let slot = owner.slot_of(client, load)?;
                 owner.read_register(slot, offset).map(Reply::Register)
             }),
+            Request::Schedule { load, schedule } => self.with(|owner| {
+                let slot = owner.slot_of(client, load)?;
+                owner.schedule(slot, schedule).map(|()| Reply::Done)
+            }),
             Request::Start { load } => {
                 let _claim = self.claim(slot_of(load)?).await;
                 // It may have been closed meanwhile.

@@ -200,6 +200,7 @@ impl OwnerRef {
         self.with(|owner| {
             owner.streams_gone(slot);
             owner.leave_home(slot)?;
+            owner.unschedule(slot)?;
             let state = owner.slot(slot)?;
             *state = SlotState {
                 configured: state.configured.take(),

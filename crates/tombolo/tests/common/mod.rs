@@ -69,6 +69,13 @@ impl<B: Between> card::Card for Watched<B> {
     fn control_slot(&mut self, slot: SlotId, asid: Asid, run: bool) -> Result<(), CardError> {
         self.card.control_slot(slot, asid, run)
     }
+    fn schedule_slot(
+        &mut self,
+        slot: SlotId,
+        schedule: card::schedule::SlotSchedule,
+    ) -> Result<(), CardError> {
+        self.card.schedule_slot(slot, schedule)
+    }
     fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {
         self.card.slot_status(slot)
     }

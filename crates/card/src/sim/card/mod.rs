@@ -24,6 +24,7 @@ use crate::guard::SlotStatus;
 use crate::kernel::KernelPackage;
 use crate::memory::HostMemory;
 use crate::registers as reg;
+use crate::schedule::SlotSchedule;
 use crate::stream::{self, StreamId, StreamSource, StreamState, SwitchState, Transfer};
 use crate::{Card, CardDescription, CardError, HostWork, Preparation, SlotId, Statistics, WorkId};
 use cpu::history::History;
@@ -495,6 +496,16 @@ impl Card for SimCard {
         let port = self.description.check_connection(slot, pair, source)?;
         let address = reg::SWITCH.at(port.into()) + reg::switch::SOURCE;
         self.write_register(address, source.register(self.description.streams_per_slot))
+    }
+
+    fn schedule_slot(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), CardError> {
+        self.check_alive()?;
+        self.check_slot(slot)?;
+        schedule.check(slot)?;
+        for (address, value) in schedule.registers(slot, self.description.clock_period) {
+            self.write_register(address, value)?;
+        }
+        Ok(())
     }
 
     fn switch_state(&mut self, slot: SlotId, pair: u8) -> Result<SwitchState, CardError> {
