@@ -85,6 +85,7 @@ module rpc (
   localparam int unsigned LineLog2 = 7;
   localparam int unsigned WindowLog2 = LinesLog2 + LineLog2;
   localparam logic [2:0] CleanInvalidate = 3'd1;
+  localparam logic [2:0] Lock = 3'd2;
   localparam logic [1:0] Okay = 2'b00;
   localparam logic [1:0] DecodeError = 2'b11;
   typedef logic [LinesLog2-1:0] line_t;
@@ -98,6 +99,7 @@ module rpc (
 
   localparam logic [31:0] HandlerChecksum = 32'd1;
   localparam logic [31:0] HandlerSilent = 32'd2;
+  localparam logic [31:0] HandlerLocked = 32'd3;
 
   arguments_t arguments;
   logic start, done;
@@ -269,7 +271,7 @@ module rpc (
         read_enable = recalled;
         read_row = {LinesLog2'(turn_q), 1'b0};
         if (recalled) begin
-          if (arguments.handler == HandlerSilent) state_d = StSilent;
+          if (arguments.handler inside {HandlerSilent, HandlerLocked}) state_d = StSilent;
           else if (arguments.handler == HandlerChecksum) state_d = StSum;
           else state_d = StRows;
         end
@@ -364,7 +366,7 @@ module rpc (
   // The request line comes home
   // ---------------------------------------------------------------------------------------------
 
-  assign m_line_req_operation = CleanInvalidate;
+  assign m_line_req_operation = arguments.handler == HandlerLocked ? Lock : CleanInvalidate;
   assign m_line_req_tag = 6'(turn_q);
   assign m_line_req_line = {arguments.base[39:WindowLog2], LinesLog2'(turn_q)};
   assign m_line_req_valid = line_valid_q;

@@ -67,6 +67,11 @@ module tmb_directory
   output axi_req_t       axi_req_o [NumSlices],
   input  axi_rsp_t       axi_rsp_i [NumSlices],
 
+  // Sweep of all lines: see tmb_directory_unit. Hold sweep_i until swept_o, then let it be low for four cycles.
+  input  logic           sweep_i,
+  input  logic           release_i,
+  output logic           swept_o,
+
   // Registers (docs/directory_registers.md), AXI4-Lite.
   input  logic           awvalid_i,
   output logic           awready_o,
@@ -93,6 +98,9 @@ module tmb_directory
   slice_events_t events [NumSlices];
   logic error_valid [NumSlices];
   error_t errors [NumSlices];
+
+  logic [NumSlices-1:0] swept;
+  assign swept_o = &swept;
 
   for (genvar s = 0; s < NumSlices; s++) begin : gen_slice
     tmb_directory_slice #(
@@ -134,6 +142,9 @@ module tmb_directory
       .operation_o(operation_o[s]),
       .axi_req_o(axi_req_o[s]),
       .axi_rsp_i(axi_rsp_i[s]),
+      .sweep_i,
+      .release_i,
+      .swept_o(swept[s]),
       .timeout_period_i(timeout_period),
       .busy_o(busy[s]),
       .events_o(events[s]),

@@ -88,6 +88,11 @@ module tmb_directory_slice
 
   // Control and status.
   input  logic [31:0]    timeout_period_i,
+  // See tmb_directory_unit.
+  input  logic           sweep_i,
+  input  logic           release_i,
+  output logic           swept_o,
+
   output logic           busy_o,
   output slice_events_t  events_o,
   output logic           error_valid_o,  // one cycle
@@ -362,6 +367,21 @@ module tmb_directory_slice
     operation_valids = {Units{operation_taken}} & (Units'(1) << operation_unit);
   end
 
+  // Registers on the way to and from the units.
+  logic sweep_q, release_q, swept_q;
+  logic [Units-1:0] swepts;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      sweep_q <= 1'b0;
+      swept_q <= 1'b0;
+    end else begin
+      sweep_q <= sweep_i;
+      swept_q <= sweep_i && (&swepts);
+    end
+  end
+  always_ff @(posedge clk_i) release_q <= release_i;
+  assign swept_o = swept_q;
+
   for (genvar u = 0; u < Units; u++) begin : gen_unit
     action_t action;
     tmb_directory_unit #(
@@ -378,6 +398,9 @@ module tmb_directory_slice
       .sink_valid_i(sink_valids[u]),
       .sink_ready_o(sink_readys[u]),
       .sink_i(sink),
+      .sweep_i(sweep_q),
+      .release_i(release_q),
+      .swept_o(swepts[u]),
       .request_valid_i(request_valids[u]),
       .request_ready_o(request_readys[u]),
       .request_i(request),

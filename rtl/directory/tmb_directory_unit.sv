@@ -32,6 +32,10 @@
 // acknowledged gets its acknowledgement; (5) the queues hold every request ID and every operation tag
 // of the slice, so neither link nor application ever waits to hand one in, however many are stalled.
 //
+// Sweep (sweep_i): goes through the sets and recalls what the CPU has, one line at a time, and with
+// release_i also unlocks what is locked; swept_o when it has seen every set without. It comes after everything
+// else, and waits for transactions under way: what starts meanwhile in sets that it has passed, it does not see.
+//
 // Source: CCKit, section 4.3 and figure 4. There a unit is serial and blocks; here it is pipelined and
 // holds as many transactions as lines.
 
@@ -75,6 +79,11 @@ module tmb_directory_unit
   output logic    last_valid_o,
   input  logic    last_ready_i,
 
+  // Lines come home, locks go: see above. Hold sweep_i until swept_o.
+  input  logic    sweep_i,
+  input  logic    release_i,
+  output logic    swept_o,
+
   output logic    error_valid_o,  // one cycle
   output error_t  error_o
 );
@@ -101,7 +110,8 @@ module tmb_directory_unit
   typedef enum logic [1:0] {
     FromSink = 2'd0,
     FromRequest = 2'd1,
-    FromOperation = 2'd2
+    FromOperation = 2'd2,
+    FromSweep = 2'd3
   } source_e;
 
   // An event on its way through the pipeline.
@@ -206,7 +216,11 @@ module tmb_directory_unit
   // Issue
   // ---------------------------------------------------------------------------------------------
 
-  event_t from_sink, from_request, from_operation, issued;
+  // The set that the sweep looks at, and whether its look is in the pipeline.
+  set_t sweep_set_q;
+  logic sweep_busy_q, swept_q, sweep_take;
+
+  event_t from_sink, from_request, from_operation, from_sweep, issued;
   always_comb begin
     from_sink = '0;
     from_sink.source = FromSink;
@@ -225,6 +239,10 @@ module tmb_directory_unit
     from_operation.kind = operation_head.kind;
     {from_operation.tag, from_operation.set} = operation_head.line;
     from_operation.label = operation_head.label;
+    from_sweep = '0;
+    from_sweep.source = FromSweep;
+    from_sweep.kind = HomeEvOpRecall;
+    from_sweep.set = sweep_set_q;
   end
 
   // Whether an event of this set is in the pipeline.
@@ -237,12 +255,15 @@ module tmb_directory_unit
   logic [3:0] stages_valid;
   assign stages_valid = {commit_valid_q, lookup_valid_q, choose_valid_q, match_valid_q};
 
-  logic sink_free, request_free, operation_free;
+  logic sink_free, request_free, operation_free, sweep_free;
   assign sink_free = sink_waits && !in_pipeline(from_sink.set, stages_valid, match_q.set,
       choose_q.set, lookup_q.set, commit_q.set);
   assign request_free = request_waits && !in_pipeline(from_request.set, stages_valid, match_q.set,
       choose_q.set, lookup_q.set, commit_q.set);
   assign operation_free = operation_waits && !in_pipeline(from_operation.set, stages_valid,
+      match_q.set, choose_q.set, lookup_q.set, commit_q.set);
+
+  assign sweep_free = sweep_i && !swept_q && !sweep_busy_q && !in_pipeline(sweep_set_q, stages_valid,
       match_q.set, choose_q.set, lookup_q.set, commit_q.set);
 
   // Room for the actions of everything in the pipeline and one more. Nothing before the directory is
@@ -257,6 +278,7 @@ module tmb_directory_unit
     sink_take = 1'b0;
     request_take = 1'b0;
     operation_take = 1'b0;
+    sweep_take = 1'b0;
     issued = from_sink;
     if (action_room) begin
       if (sink_free) begin
@@ -267,10 +289,13 @@ module tmb_directory_unit
       end else if (operation_free) begin
         operation_take = 1'b1;
         issued = from_operation;
+      end else if (sweep_free) begin
+        sweep_take = 1'b1;
+        issued = from_sweep;
       end
     end
   end
-  assign issue = sink_take || request_take || operation_take;
+  assign issue = sink_take || request_take || operation_take || sweep_take;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -311,13 +336,16 @@ module tmb_directory_unit
   );
 
   // A line can be recalled when it has no transaction under way and is not locked.
-  ways_t match_hits, match_idle, match_recallable;
+  ways_t match_hits, match_idle, match_recallable, match_locked;
   always_comb begin
     for (int unsigned w = 0; w < Ways; w++) begin
       match_idle[w] = home_is_idle(home_state_e'(places[w].state));
       match_recallable[w] = home_is_stable(home_state_e'(places[w].state))
           && !home_is_locked(home_state_e'(places[w].state)) && !match_idle[w];
+      match_locked[w] = home_is_stable(home_state_e'(places[w].state))
+          && home_is_locked(home_state_e'(places[w].state));
       match_hits[w] = places[w].tag == match_q.tag && !match_idle[w];
+      if (match_q.source == FromSweep) match_hits[w] = 1'b0;
       if (match_q.by_way) match_hits[w] = match_q.way == way_t'(w);
     end
   end
@@ -334,7 +362,7 @@ module tmb_directory_unit
   // Choose
   // ---------------------------------------------------------------------------------------------
 
-  ways_t hits_q, idle_q, recallable_q;
+  ways_t hits_q, idle_q, recallable_q, locked_q;
   place_t [Ways-1:0] places_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) choose_valid_q <= 1'b0;
@@ -346,6 +374,7 @@ module tmb_directory_unit
       hits_q <= match_hits;
       idle_q <= match_idle;
       recallable_q <= match_recallable;
+      locked_q <= match_locked;
       places_q <= places;
     end
   end
@@ -361,21 +390,28 @@ module tmb_directory_unit
   assign foreign = choose_q.kind == HomeEvWriteDone && !choose_q.by_way;
 
   logic hit, has_idle, needs_no_place, full;
-  ways_t chosen_ways, next_victims, first_next, first_victim;
+  logic sweeps, unlocks, set_clean;
+  ways_t chosen_ways, next_victims, first_next, first_victim, first_locked;
   way_t chosen_way;
   place_t chosen_place;
   assign hit = |hits_q;
   assign has_idle = |idle_q;
   assign needs_no_place = !hit
       && (choose_q.source == FromSink || foreign || idle_stays_idle(choose_q.kind));
-  assign full = !hit && !has_idle && !needs_no_place;
+  assign sweeps = choose_q.source == FromSweep;
+  assign full = sweeps || (!hit && !has_idle && !needs_no_place);
+  // The sweep unlocks when nothing is left to recall, and is through with a set that has neither.
+  assign unlocks = sweeps && release_i && recallable_q == '0 && locked_q != '0;
+  assign set_clean = (idle_q | (release_i ? '0 : locked_q)) == '1;
 
   assign next_victims = recallable_q & victims_q;
   assign first_next = next_victims & (~next_victims + ways_t'(1));
   assign first_victim = recallable_q & (~recallable_q + ways_t'(1));
+  assign first_locked = locked_q & (~locked_q + ways_t'(1));
 
   always_comb begin
     if (hit) chosen_ways = hits_q;
+    else if (unlocks) chosen_ways = first_locked;
     else if (full) chosen_ways = (next_victims != '0) ? first_next : first_victim;
     else chosen_ways = idle_q & (~idle_q + ways_t'(1));
     chosen_way = '0;
@@ -396,6 +432,7 @@ module tmb_directory_unit
     way_t way;
     logic full;      // no way: the ROM sees a recall of another line, the event itself waits
     logic recall;    // and the recall may start
+    logic clean;     // of the sweep: nothing is to be done in the set
     logic no_place;  // the line stays without a place
     tag_t tag;       // of the line in the way (the victim's for a recall)
   } choice_t;
@@ -413,13 +450,14 @@ module tmb_directory_unit
       lookup_q <= choose_q;
       lookup_choice_q.way <= chosen_way;
       lookup_choice_q.full <= full;
-      lookup_choice_q.recall <= full && recall_allowed_q && !recall_under_way_q
-          && recallable_q != '0;
+      lookup_choice_q.recall <= full && (recall_allowed_q || sweeps) && !recall_under_way_q
+          && (recallable_q != '0 || unlocks);
+      lookup_choice_q.clean <= set_clean;
       lookup_choice_q.no_place <= needs_no_place;
       lookup_choice_q.tag <= full ? chosen_place.tag : choose_q.tag;
       lookup_state_q <= ((hit && !foreign) || full) ? home_state_e'(chosen_place.state)
                                                     : home_state_e'(HomeStateWidth'(0));
-      lookup_event_q <= full ? HomeEvOpRecall : choose_q.kind;
+      lookup_event_q <= unlocks ? HomeEvOpUnlock : full ? HomeEvOpRecall : choose_q.kind;
       if (hit && choose_q.by_way) lookup_choice_q.tag <= chosen_place.tag;
     end
   end
@@ -568,7 +606,7 @@ module tmb_directory_unit
   localparam int unsigned PatienceWidth = $clog2(Patience + 1);
   logic [PatienceWidth-1:0] patience_q;
   logic waits_for_way, counting, patience_ends;
-  assign waits_for_way = commit_valid_q && !own && !go;
+  assign waits_for_way = commit_valid_q && !own && !go && commit_q.source != FromSweep;
   assign counting = patience_q != '0;
   assign patience_ends = patience_q == PatienceWidth'(1);
 
@@ -597,6 +635,32 @@ module tmb_directory_unit
   // Waiting events are tried again after every step and when patience ends. Nothing else can make room
   // for them: a line that cannot be recalled now is freed by a step (an unlock, an answer).
   assign wake = go || patience_ends;
+
+  // ---------------------------------------------------------------------------------------------
+  // Sweep
+  // ---------------------------------------------------------------------------------------------
+
+  logic sweep_ends;
+  assign sweep_ends = commit_valid_q && commit_q.source == FromSweep;
+  assign swept_o = swept_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      sweep_busy_q <= 1'b0;
+      sweep_set_q <= '0;
+      swept_q <= 1'b0;
+    end else begin
+      if (sweep_take) sweep_busy_q <= 1'b1;
+      else if (sweep_ends) sweep_busy_q <= 1'b0;
+      if (!sweep_i) begin
+        sweep_set_q <= '0;
+        swept_q <= 1'b0;
+      end else if (sweep_ends && commit_choice_q.clean && !swept_q) begin
+        sweep_set_q <= sweep_set_q + 1'b1;
+        swept_q <= sweep_set_q == set_t'(Sets - 1);
+      end
+    end
+  end
 
   // ---------------------------------------------------------------------------------------------
   // Actions

@@ -19,6 +19,10 @@
 // Registers, from the start of the window: the directory's (docs/directory_registers.md) at 0, the
 // route's and the guards' (docs/home_registers.md) at 0x1000.
 //
+// When whoever is behind the directory goes (its slot is closed or reset, or the route changes), the directory
+// is swept: lines that the CPU has are recalled, what it writes back is dropped, and locks are released. Only
+// then does the next one come. RECALL does the first half while the kernel is still there.
+//
 // All slices lie in front of one slot at a time, or of card memory. Whoever has neither has the shell:
 // reads end with zeroes and SLVERR, writes are dropped with SLVERR.
 //
@@ -233,13 +237,13 @@ module tmb_home
   tmb_home_regblock_pkg::tmb_home__out_t from_block;
 
   logic [NumSlots-1:0] routed;
-  logic to_memory, open_d, open_q;
+  logic to_memory, closing, open_d, open_q;
   assign to_memory = from_block.ROUTE.MEMORY.value;
   always_comb begin
-    open_d = to_memory;
+    open_d = to_memory && !closing;
     for (int unsigned k = 0; k < NumSlots; k++) begin
       routed[k] = from_block.ROUTE.VALID.value && from_block.ROUTE.SLOT.value == 8'(k);
-      if (routed[k] && slot_live_i[k] && !slot_closed_i[k]) open_d = 1'b1;
+      if (routed[k] && slot_live_i[k] && !slot_closed_i[k] && !closing) open_d = 1'b1;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -364,6 +368,75 @@ module tmb_home
     end
   end
 
+  // ---------------------------------------------------------------------------------------------
+  // Sweeps
+  // ---------------------------------------------------------------------------------------------
+
+  typedef enum logic [1:0] {
+    StRest,
+    StOpen,    // on demand: the lines come home to whoever is there
+    StClosed,  // whoever was there is gone
+    StGap      // before the next sweep of the same
+  } state_e;
+
+  // Operations of the kernel that the directory still has: a lock may be granted late.
+  logic [NumLinks-1:0] operations_left;
+  for (genvar s = 0; s < NumLinks; s++) begin : gen_operations
+    logic [OperationTagWidth:0] operations_q;
+    logic starts, ends;
+    assign starts = operation_valid[s] && operation_ready[s] && operation[s].last;
+    assign ends = acknowledge_valid[s] && acknowledge_ready[s] && acknowledge[s].last;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) operations_q <= '0;
+      else operations_q <= operations_q + (OperationTagWidth + 1)'(starts)
+          - (OperationTagWidth + 1)'(ends);
+    end
+    assign operations_left[s] = operations_q != '0;
+  end
+
+  state_e state_q, state_d;
+  logic sweep, swept, goes, left_q, left_d;
+  logic [2:0] gap_q;
+  assign goes = open_q && !open_d;
+  assign sweep = state_q == StOpen || state_q == StClosed;
+  assign closing = state_q == StClosed || state_q == StGap;
+  always_comb begin
+    state_d = state_q;
+    left_d = left_q;
+    unique case (state_q)
+      StRest: begin
+        if (goes) state_d = StGap;
+        else if (from_block.RECALL.ALL.value) state_d = StOpen;
+      end
+      StOpen: begin
+        if (goes) state_d = StGap;
+        else if (swept) state_d = StRest;
+      end
+      StGap: begin
+        left_d = operations_left != '0;
+        if (gap_q == '1) state_d = StClosed;
+      end
+      default: begin
+        // What was granted since this sweep began is seen by the next.
+        if (swept) state_d = left_q ? StGap : StRest;
+      end
+    endcase
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= StRest;
+      left_q <= 1'b0;
+      gap_q <= '0;
+    end else begin
+      state_q <= state_d;
+      left_q <= left_d;
+      gap_q <= state_q == StGap ? gap_q + 1'b1 : '0;
+    end
+  end
+  // A request that comes while lines are recalled anyway is done with that.
+  assign to_block.RECALL.ALL.hwclr = sweep && swept;
+  assign to_block.RECALL.CLOSING.next = closing;
+
   // Card memory takes what the guard offers only while it is behind the directory; what it still has to
   // answer then, nobody waits for.
   for (genvar s = 0; s < NumLinks; s++) begin : gen_memory
@@ -415,7 +488,7 @@ module tmb_home
         idle_q <= 1'b1;
         violation_q <= 1'b0;
       end else begin
-        idle_q <= !routed[k] || (&idle);
+        idle_q <= !routed[k] || ((&idle) && state_q != StClosed && state_q != StGap);
         violation_q <= routed[k] && (|violation);
       end
     end
@@ -557,6 +630,9 @@ module tmb_home
     .operation_o(acknowledge),
     .axi_req_o(axi_req),
     .axi_rsp_i(axi_rsp),
+    .sweep_i(sweep),
+    .release_i(closing),
+    .swept_o(swept),
     .awvalid_i(awvalid_q),
     .awready_o(awready),
     .awaddr_i(access_i.addr[7:0]),

@@ -29,6 +29,8 @@ pub const ANSWERED: u32 = 0x18;
 pub const MEMORY_BASE: u32 = 0x1c;
 /// Memory, size. Lines beyond it are answered with errors.
 pub const MEMORY_SIZE: u32 = 0x20;
+/// Recall.
+pub const RECALL: u32 = 0x24;
 
 /// Fields of `ROUTE`.
 pub mod route {
@@ -83,4 +85,16 @@ pub mod memory_size {
 
     /// Frames of 4 KiB in each channel.
     pub const FRAMES: Field = Field { lsb: 0, width: 25 };
+}
+
+/// Fields of `RECALL`.
+pub mod recall {
+    use super::Field;
+
+    /// Write 1: every line that the CPU has comes home, to whoever serves it. Reads 1 until it is
+    /// done. What the CPU asks for meanwhile it may keep.
+    pub const ALL: Field = Field { lsb: 0, width: 1 };
+    /// 1: whoever served the lines is gone; what the CPU has of them is being recalled, and locks
+    /// are released. No slot is opened before that is done.
+    pub const CLOSING: Field = Field { lsb: 1, width: 1 };
 }

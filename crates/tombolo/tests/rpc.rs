@@ -10,6 +10,7 @@ const LINE: u64 = 128;
 const ECHO: u64 = 0;
 const CHECKSUM: u64 = 1;
 const SILENT: u64 = 2;
+const LOCKED: u64 = 3;
 
 fn coherent_card() -> Card {
     let mut options = SimOptions::named("enzian").expect("platform");
@@ -105,6 +106,40 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
         assert_eq!(word(&result, 0), sum);
         assert_eq!(word(&result, 1), words.fold(0, |all, word| all ^ word));
         assert_eq!(result[16..], [0; 112]);
+    }
+    slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
+
+    // A line that the CPU has changed comes home to the kernel before its slot is reset.
+    memory.store(20 * LINE, &[1, 2, 3]).expect("store");
+    memory.record(&[(20 * LINE, "C")]).expect("record");
+    let slot = card.load(SlotId(0), &kernel, &space).expect("load");
+    let history = memory.history().expect("history");
+    let text = history.to_text();
+    assert!(text.contains("AckDirty"), "{text}");
+    assert!(text.contains("-> kernel"), "{text}");
+
+    // A kernel that never answers, and has a line locked, is cut off; so is what waits for the line. When the
+    // kernel runs anew, nothing is locked.
+    card.set_home_patience(2000).expect("patience");
+    start(&slot, LOCKED, 0);
+    memory.load_exclusive(0).expect("request line");
+    let call = memory.begin_load_exclusive(LINE).expect("begin");
+    // The CPU has the request line until the kernel locks it.
+    let error = (0..1000)
+        .find_map(|_| other.load(0).err())
+        .expect("it is locked");
+    assert!(matches!(error, Error::Home(_)), "{error}");
+    assert!(error.to_string().contains("slot 0"), "{error}");
+    let error = call.wait().expect_err("nobody answers");
+    assert!(matches!(error, Error::Home(_)), "{error}");
+    let error = slot.wait(None, |_| tombolo::Continue::Yes);
+    assert!(matches!(error, Err(Error::Home(_))), "{error:?}");
+    start(&slot, ECHO, 2);
+    memory.load(0).expect("not locked any more");
+    let mut rpc = Rpc::connect(memory.clone()).expect("connect");
+    for call in 2..4 {
+        let answer = rpc.call(&stamped(call)).expect("call");
+        assert_eq!(answer[..], stamped(call)[..]);
     }
     slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
 

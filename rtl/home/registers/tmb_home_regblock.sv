@@ -75,6 +75,7 @@ module tmb_home_regblock (
         logic ANSWERED;
         logic MEMORY_BASE;
         logic MEMORY_SIZE;
+        logic RECALL;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -98,6 +99,7 @@ module tmb_home_regblock (
         decoded_reg_strb.ANSWERED = cpuif_req_masked & (cpuif_addr == 6'h18) & !cpuif_req_is_wr;
         decoded_reg_strb.MEMORY_BASE = cpuif_req_masked & (cpuif_addr == 6'h1c);
         decoded_reg_strb.MEMORY_SIZE = cpuif_req_masked & (cpuif_addr == 6'h20);
+        decoded_reg_strb.RECALL = cpuif_req_masked & (cpuif_addr == 6'h24);
         decoded_err = '0;
     end
 
@@ -184,6 +186,12 @@ module tmb_home_regblock (
                 logic load_next;
             } FRAMES;
         } MEMORY_SIZE;
+        struct {
+            struct {
+                logic next;
+                logic load_next;
+            } ALL;
+        } RECALL;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -245,6 +253,11 @@ module tmb_home_regblock (
                 logic [24:0] value;
             } FRAMES;
         } MEMORY_SIZE;
+        struct {
+            struct {
+                logic value;
+            } ALL;
+        } RECALL;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -549,6 +562,32 @@ module tmb_home_regblock (
         end
     end
     assign hwif_out.MEMORY_SIZE.FRAMES.value = field_storage.MEMORY_SIZE.FRAMES.value;
+    // Field: tmb_home.RECALL.ALL
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.RECALL.ALL.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.RECALL && decoded_req_is_wr) begin // SW write 1 set
+            next_c = field_storage.RECALL.ALL.value | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end else if(hwif_in.RECALL.ALL.hwclr) begin // HW Clear
+            next_c = '0;
+            load_next_c = '1;
+        end
+        field_combo.RECALL.ALL.next = next_c;
+        field_combo.RECALL.ALL.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(~rst_n) begin
+            field_storage.RECALL.ALL.value <= 1'h0;
+        end else begin
+            if(field_combo.RECALL.ALL.load_next) begin
+                field_storage.RECALL.ALL.value <= field_combo.RECALL.ALL.next;
+            end
+        end
+    end
+    assign hwif_out.RECALL.ALL.value = field_storage.RECALL.ALL.value;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -602,6 +641,10 @@ module tmb_home_regblock (
         end
         if(rd_mux_addr == 6'h20) begin
             readback_data_var[24:0] = field_storage.MEMORY_SIZE.FRAMES.value;
+        end
+        if(rd_mux_addr == 6'h24) begin
+            readback_data_var[0] = field_storage.RECALL.ALL.value;
+            readback_data_var[1] = hwif_in.RECALL.CLOSING.next;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr;

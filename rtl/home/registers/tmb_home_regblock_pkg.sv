@@ -5,7 +5,7 @@ package tmb_home_regblock_pkg;
 
     localparam TMB_HOME_REGBLOCK_DATA_WIDTH = 32;
     localparam TMB_HOME_REGBLOCK_MIN_ADDR_WIDTH = 6;
-    localparam TMB_HOME_REGBLOCK_SIZE = 'h24;
+    localparam TMB_HOME_REGBLOCK_SIZE = 'h28;
 
     typedef struct {
         logic next;
@@ -74,11 +74,25 @@ package tmb_home_regblock_pkg;
     } tmb_home__ANSWERED__in_t;
 
     typedef struct {
+        logic hwclr;
+    } tmb_home__RECALL__ALL__in_t;
+
+    typedef struct {
+        logic next;
+    } tmb_home__RECALL__CLOSING__in_t;
+
+    typedef struct {
+        tmb_home__RECALL__ALL__in_t ALL;
+        tmb_home__RECALL__CLOSING__in_t CLOSING;
+    } tmb_home__RECALL__in_t;
+
+    typedef struct {
         tmb_home__STATUS__in_t STATUS;
         tmb_home__RULE__in_t RULE;
         tmb_home__AT_LO__in_t AT_LO;
         tmb_home__AT_HI__in_t AT_HI;
         tmb_home__ANSWERED__in_t ANSWERED;
+        tmb_home__RECALL__in_t RECALL;
     } tmb_home__in_t;
 
     typedef struct {
@@ -132,10 +146,19 @@ package tmb_home_regblock_pkg;
     } tmb_home__MEMORY_SIZE__out_t;
 
     typedef struct {
+        logic value;
+    } tmb_home__RECALL__ALL__out_t;
+
+    typedef struct {
+        tmb_home__RECALL__ALL__out_t ALL;
+    } tmb_home__RECALL__out_t;
+
+    typedef struct {
         tmb_home__ROUTE__out_t ROUTE;
         tmb_home__PATIENCE__out_t PATIENCE;
         tmb_home__STATUS__out_t STATUS;
         tmb_home__MEMORY_BASE__out_t MEMORY_BASE;
         tmb_home__MEMORY_SIZE__out_t MEMORY_SIZE;
+        tmb_home__RECALL__out_t RECALL;
     } tmb_home__out_t;
 endpackage

@@ -189,6 +189,9 @@ module tmb_directory_harness
     .rready_i(1'b1),
     .rdata_o(reg_read_data_o),
     .rresp_o(),
+    .sweep_i(1'b0),
+    .release_i(1'b0),
+    .swept_o(),
     .interrupt_o
   );
 

@@ -22,6 +22,7 @@ mod mutants;
 mod oversubscription;
 mod owner;
 mod pager;
+mod prefetch;
 mod protocol;
 mod rpc;
 mod sched;
@@ -238,6 +239,21 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["isolation.others_slowdown"],
         measure: isolation::measure_slowdown,
+    },
+    Bar {
+        names: &[
+            "app.prefetch.without.clients_1",
+            "app.prefetch.without.clients_2",
+            "app.prefetch.without.clients_3",
+            "app.prefetch.without.clients_4",
+            "app.prefetch.with.clients_1",
+            "app.prefetch.with.clients_2",
+            "app.prefetch.with.clients_3",
+            "app.prefetch.with.clients_4",
+            "app.prefetch.paper",
+            "app.prefetch.wrong",
+        ],
+        measure: prefetch::measure,
     },
     Bar {
         names: &[

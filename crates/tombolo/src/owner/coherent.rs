@@ -18,6 +18,11 @@ use units::Picoseconds;
 /// Cycles that a kernel may take for an answer, unless the program says otherwise.
 const PATIENCE: u32 = 1 << 20;
 
+/// How often to look whether all lines are home.
+const RECALL_LOOKS: Picoseconds = Picoseconds::from_micros(2);
+/// So long may it take to bring all lines home: a kernel with endless patience may never take them.
+const RECALL_LIMIT: Picoseconds = Picoseconds::from_micros(1_000_000);
+
 /// What the owner knows of the directory's side.
 #[derive(Debug, Default)]
 pub(super) struct Coherent {
@@ -28,6 +33,8 @@ pub(super) struct Coherent {
     /// Why its kernel is cut off.
     failure: Option<HomeError>,
     patience: Option<u32>,
+    /// The CPU may have lines of the slot behind the directory.
+    used: bool,
     /// Registers were written, and nobody knows yet that the card has them.
     posted: bool,
     /// Accesses that somebody waits for; with the line when it is there.
@@ -106,7 +113,50 @@ impl OwnerRef {
     }
 }
 
+impl OwnerRef {
+    /// Brings the lines home that the CPU has of the kernel in this slot, which takes them. One that does not
+    /// is cut off by the guard, and then nothing is left to bring home.
+    pub(super) async fn recall_lines(&self, slot: SlotId) -> Result<(), Error> {
+        let Some(last) = self.with(|owner| owner.begin_recall(slot))? else {
+            return Ok(());
+        };
+        loop {
+            let until = self
+                .with(|owner| owner.card.now())
+                .saturating_add(RECALL_LOOKS);
+            let alarm = self.alarm(until);
+            self.card(|owner| Ok((owner.card.now() >= until).then_some(())))
+                .await?;
+            drop(alarm);
+            let over = self.with(|owner| {
+                let recall = owner.card.read_register(home_register(reg::RECALL))?;
+                let over = reg::recall::ALL.get(recall) == 0;
+                Ok::<_, Error>(over || owner.card.now() >= last)
+            })?;
+            if over {
+                return Ok(());
+            }
+        }
+    }
+}
+
 impl Owner {
+    /// Asks the directory for all lines that the CPU may have of this slot's kernel; until when that may
+    /// take. `None` if there are none.
+    fn begin_recall(&mut self, slot: SlotId) -> Result<Option<Picoseconds>, Error> {
+        let here = self.coherent.home == Some(Home::Slot(slot));
+        if !here || !std::mem::take(&mut self.coherent.used) {
+            return Ok(None);
+        }
+        let status = self.card.read_register(home_register(reg::STATUS))?;
+        if reg::status::OPEN.get(status) == 0 {
+            return Ok(None);
+        }
+        let all = reg::recall::ALL.put(1);
+        self.card.write_register(home_register(reg::RECALL), all)?;
+        Ok(Some(self.card.now().saturating_add(RECALL_LIMIT)))
+    }
+
     /// A slot has got a kernel: one with home ports goes behind the directory.
     pub(super) fn place_home(&mut self, slot: SlotId, manifest: &Manifest) -> Result<(), Error> {
         if manifest.homes.is_empty() {
@@ -201,6 +251,7 @@ impl Owner {
         self.settle_registers()?;
         let (address, began) = (access.address, self.card.now());
         let hint = access.kind == AccessKind::Prefetch;
+        self.coherent.used = true;
         let id = self.card.access(access)?;
         if !hint {
             let access = Access {

@@ -212,6 +212,7 @@ impl OwnerRef {
 
     /// Holds the slot in reset and forgets what its accesses wait for. To be called with the slot claimed.
     pub(super) async fn rest(&self, slot: SlotId) -> Result<(), Error> {
+        self.recall_lines(slot).await?;
         let Some((first_requester, last_requester)) = self.with(|owner| owner.hold(slot))? else {
             return Ok(());
         };
