@@ -50,6 +50,30 @@ struct Waiting {
     guest: Option<Guest>,
 }
 
+/// A change of what programs may do with a range.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// One a page.
+    pub(super) ios: Vec<IoId>,
+    pub(super) object: ObjectId,
+    pub(super) range: Range<u64>,
+    pub(super) access: HostAccess,
+}
+
+impl Asked {
+    /// Takes in a change that is the same for the bytes behind; false if it is another.
+    fn goes_on(&mut self, next: &Self) -> bool {
+        let same = self.object == next.object
+            && self.access == next.access
+            && self.range.end == next.range.start;
+        if same {
+            self.range.end = next.range.end;
+            self.ios.extend(&next.ios);
+        }
+        same
+    }
+}
+
 /// All blocks, and the traps that wait.
 #[derive(Debug, Default)]
 pub(super) struct Memories {
@@ -59,6 +83,8 @@ pub(super) struct Memories {
     pub(super) released: Vec<Guest>,
     /// Virtual time that traps and protection have taken.
     pub(super) protect_time: Picoseconds,
+    /// What the pager asks for just now.
+    pub(super) asked: Vec<Asked>,
     /// Changes of protection that the pager is to be told of.
     pub(super) protected: VecDeque<(IoId, Result<u64, IoError>)>,
 }
@@ -164,11 +190,43 @@ impl Memories {
 }
 
 impl Owner {
+    /// Changes what programs may do as the pager has asked: pages that lie side by side in one system call.
+    pub(super) fn protect_asked(&mut self) {
+        let mut together: Vec<Asked> = Vec::new();
+        for asked in std::mem::take(&mut self.memories.asked) {
+            let last = together.last_mut();
+            if !last.is_some_and(|last| last.goes_on(&asked)) {
+                together.push(asked);
+            }
+        }
+        for Asked {
+            ios,
+            object,
+            range,
+            access,
+        } in together
+        {
+            let bytes = range.end - range.start;
+            let inbox = &mut self.inbox;
+            let result = self
+                .memories
+                .protect(inbox, object, (range.start, bytes), access);
+            match self.protection_cost(object, bytes, ios.len() as u64, access) {
+                Picoseconds::ZERO => {
+                    let all = ios.into_iter().map(|io| (io, result));
+                    self.memories.protected.extend(all);
+                }
+                cost => drop(self.serve_memory(cost, Work::Protection(ios, result))),
+            }
+        }
+    }
+
     /// What it costs in virtual time to change what programs may do with a range.
     pub(super) fn protection_cost(
         &self,
         object: ObjectId,
         bytes: u64,
+        pages: u64,
         access: HostAccess,
     ) -> Picoseconds {
         let Some(host) = &self.options.host else {
@@ -181,7 +239,7 @@ impl Owner {
             HostAccess::ReadWrite => traps.open(bytes),
             HostAccess::Read | HostAccess::None => traps.protect(bytes),
         };
-        traps.service_ps + call
+        traps.service_ps * pages + call
     }
 
     /// The service thread is busy for so long; then comes what follows.
@@ -447,5 +505,25 @@ impl OwnerRef {
             }
         });
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_side_by_side_are_protected_together() {
+        let asked = |io: u64, range: Range<u64>, access| Asked {
+            ios: vec![IoId(io)],
+            object: ObjectId(3),
+            range,
+            access,
+        };
+        let mut first = asked(1, 0..4096, HostAccess::Read);
+        assert!(first.goes_on(&asked(2, 4096..8192, HostAccess::Read)));
+        assert!(!first.goes_on(&asked(3, 8192..9000, HostAccess::None)));
+        assert!(!first.goes_on(&asked(4, 12288..16384, HostAccess::Read)));
+        assert_eq!((first.ios, first.range), (vec![IoId(1), IoId(2)], 0..8192));
     }
 }

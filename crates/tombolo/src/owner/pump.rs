@@ -1,5 +1,6 @@
 //! The loop: events of card and I/O in, actions of the pager out.
 
+use super::memory::Asked;
 use super::{translate, Aside, ClockMode, FileState, Owner};
 use crate::error::Error;
 use crate::io::{write_stopped, Direction, Transfer, TransferId};
@@ -32,8 +33,8 @@ pub(super) enum Work {
     Transfer(Pending),
     /// A slot gets another kernel.
     Reconfiguration(SlotId),
-    /// Programs have lost or got a right, which the pager is told of when the time is over.
-    Protection(IoId, Result<u64, IoError>),
+    /// Programs have lost or got a right on some pages, which the pager is told of when the time is over.
+    Protection(Vec<IoId>, Result<u64, IoError>),
     /// A trapped access reaches the thread that serves it.
     Trap,
 }
@@ -63,6 +64,7 @@ impl Owner {
             for action in actions {
                 self.perform(action)?;
             }
+            self.protect_asked();
             let protected = self.memories.protected.pop_front();
             next = protected.map(|(id, result)| Event::IoDone { id, result });
         }
@@ -119,7 +121,11 @@ impl Owner {
                     }
                 }
                 Some(Work::Reconfiguration(slot)) => drop(self.reconfiguring.remove(&slot)),
-                Some(Work::Protection(id, result)) => self.tell(Event::IoDone { id, result })?,
+                Some(Work::Protection(ids, result)) => {
+                    for id in ids {
+                        self.tell(Event::IoDone { id, result })?;
+                    }
+                }
                 // Whoever waits for it looks.
                 Some(Work::Trap) => {}
                 None => return Err(Error::Internal(format!("unknown host work {}", id.0))),
@@ -325,13 +331,12 @@ impl Owner {
                 bytes,
                 access,
             } => {
-                let inbox = &mut self.inbox;
-                let range = (offset, bytes);
-                let result = self.memories.protect(inbox, object, range, access);
-                match self.protection_cost(object, bytes, access) {
-                    Picoseconds::ZERO => self.memories.protected.push_back((io, result)),
-                    cost => drop(self.serve_memory(cost, Work::Protection(io, result))),
-                }
+                self.memories.asked.push(Asked {
+                    ios: vec![io],
+                    object,
+                    range: offset..offset + bytes,
+                    access,
+                });
             }
             Action::EnableSpace {
                 asid,

@@ -54,12 +54,12 @@ pub fn functional_on(
     Card::new(Box::new(FunctionalCard::new(config)), options).unwrap()
 }
 
-/// A host on which a trap and a change of protection take so many microseconds.
+/// A host on which a trap and a change of protection of 4096 bytes take so many microseconds.
 pub fn costs(trap: u64, change: u64) -> HostFile {
     let figures = TrapFigures {
         trap_ps: Picoseconds::from_micros(trap),
-        protect_ps: Picoseconds::from_micros(change),
-        open_ps: Picoseconds::from_micros(change),
+        protect_page_ps: Picoseconds::from_micros(change),
+        open_page_ps: Picoseconds::from_micros(change),
         ..TrapFigures::default()
     };
     let file = tempfile::NamedTempFile::new().unwrap();
