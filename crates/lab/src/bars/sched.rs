@@ -138,7 +138,10 @@ fn one_chunk() -> Result<Vec<Row>, Failure> {
     let managed = seconds(&bench.run_each(&[0])?.times[0]);
     let beside = seconds(&bench.run_each(&ALL)?.times[0]);
 
-    let mut bench = perf(CHUNKS * CHUNK, 1, PAUSE)?;
+    prioritize(&mut bench, PLAIN)?;
+    for slot in ALL {
+        bench.set_argument_of(slot, "pause", PAUSE)?;
+    }
     let paused = seconds(&bench.run_each(&[0])?.times[0]);
     let share = (CHUNK / 64) as f64 / cycles(paused);
     let turns = bench.run_each(&ALL)?.times;
