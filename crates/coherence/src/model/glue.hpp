@@ -18,6 +18,9 @@ struct Instance {
     // A failed assertion ends the run, not the process.
     context.fatalOnError(false);
   }
+  // Scopes take themselves out of the context that is the thread's: not that of another instance, which may
+  // be gone.
+  ~Instance() { Verilated::threadContextp(&context); }
 };
 
 template <typename Wide>

@@ -60,12 +60,17 @@ pub(super) struct Asked {
     pub(super) access: HostAccess,
 }
 
+/// Pages that are protected in one system call have at most so many bytes together: the first of them waits for
+/// the whole call.
+const TOGETHER: u64 = 256 << 10;
+
 impl Asked {
-    /// Takes in a change that is the same for the bytes behind; false if it is another.
+    /// Takes in a change that is the same for the bytes behind; false if it is another, or too much at once.
     fn goes_on(&mut self, next: &Self) -> bool {
         let same = self.object == next.object
             && self.access == next.access
-            && self.range.end == next.range.start;
+            && self.range.end == next.range.start
+            && next.range.end - self.range.start <= TOGETHER;
         if same {
             self.range.end = next.range.end;
             self.ios.extend(&next.ios);
@@ -524,6 +529,7 @@ mod tests {
         assert!(first.goes_on(&asked(2, 4096..8192, HostAccess::Read)));
         assert!(!first.goes_on(&asked(3, 8192..9000, HostAccess::None)));
         assert!(!first.goes_on(&asked(4, 12288..16384, HostAccess::Read)));
+        assert!(!first.goes_on(&asked(5, 8192..TOGETHER + 1, HostAccess::Read)));
         assert_eq!((first.ios, first.range), (vec![IoId(1), IoId(2)], 0..8192));
     }
 }

@@ -171,6 +171,9 @@ struct Instance {
   // Where files are looked for, in this order; none elsewhere is opened.
   std::vector<std::string> folders;
   Instance() : context{}, model{&context, "TOP"} {}
+  // Scopes take themselves out of the context that is the thread's: not that of another instance, which may
+  // be gone.
+  ~Instance() { Verilated::threadContextp(&context); }
 };
 
 #ifdef TMB_SLEEP
