@@ -18,9 +18,17 @@ pub struct SharingReport {
     pub shared: u64,
     /// Pages that left the card: the program has them to itself again.
     pub returned: u64,
+    /// Threads that were trapped and are no participants: when they touch the memory is the machine's affair, so
+    /// what follows may differ from run to run.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub free_threads: u64,
     /// Virtual time that traps and protection took the service thread; only with a host file.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub protect_time: Picoseconds,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 fn is_zero(time: &Picoseconds) -> bool {
@@ -68,6 +76,7 @@ impl PagingReport {
         pager: &pager::Statistics,
         fault_time: Picoseconds,
         protect_time: Picoseconds,
+        free_threads: u64,
     ) -> Self {
         Self {
             faults: pager.faults,
@@ -86,6 +95,7 @@ impl PagingReport {
                 upgraded: pager.pages_upgraded,
                 shared: pager.pages_shared,
                 returned: pager.pages_returned,
+                free_threads,
                 protect_time,
             },
         }
@@ -242,6 +252,13 @@ impl fmt::Display for Report {
                 "shared memory: {} traps of the program; {} pages upgraded, {} shared again, {} returned",
                 sharing.traps, sharing.upgraded, sharing.shared, sharing.returned
             )?;
+            if sharing.free_threads > 1 {
+                writeln!(
+                    f,
+                    "  {} threads that are no participants were trapped: another run may differ",
+                    sharing.free_threads
+                )?;
+            }
         }
         let paging = &self.paging;
         writeln!(

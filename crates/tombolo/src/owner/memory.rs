@@ -12,7 +12,7 @@ use crate::participants::Guest;
 use crate::trap::{Part, Ticket, View, Wake};
 use card::{HostWork, SlotId, WorkId};
 use pager::{Event, HostAccess, IoError, IoId, ObjectId, ObjectKind, RequestId, Success};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use units::{Asid, HostAddr, Picoseconds, VirtAddr};
@@ -88,6 +88,8 @@ pub(super) struct Memories {
     pub(super) released: Vec<Guest>,
     /// Virtual time that traps and protection have taken.
     pub(super) protect_time: Picoseconds,
+    /// Threads whose accesses were trapped and that are no participants.
+    pub(super) free_threads: BTreeSet<u64>,
     /// What the pager asks for just now.
     pub(super) asked: Vec<Asked>,
     /// Changes of protection that the pager is to be told of.

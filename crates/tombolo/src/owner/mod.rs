@@ -363,6 +363,7 @@ impl Owner {
                 self.pager.statistics(),
                 self.fault_time,
                 self.memories.protect_time,
+                self.memories.free_threads.len() as u64,
             ),
             bytes_hash: self.moved.hex(),
             notes: self.notes(),

@@ -292,6 +292,8 @@ impl Rounds {
     fn trapped(&mut self, trap: Trapped) {
         let participant = self.participants.of_thread(trap.thread);
         let Some(participant) = participant.filter(|_| self.is_lockstep()) else {
+            self.owner
+                .with(|owner| owner.memories.free_threads.insert(trap.thread));
             return self.begin_trap(trap, None);
         };
         self.waits(participant);

@@ -173,6 +173,7 @@ fn traps_cost_what_the_host_file_says() {
     let report = card.report().unwrap();
     let sharing = report.paging.sharing;
     assert!(sharing.traps > 10 && sharing.upgraded > 0 && sharing.shared > 0);
+    assert_eq!(sharing.free_threads, 1, "this one");
     // A page that comes, gets to write, may be read again, leaves.
     let changes = [
         report.paging.pages_read,
