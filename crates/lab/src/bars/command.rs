@@ -79,6 +79,24 @@ impl Place {
         models.len()
     }
 
+    /// Bytes of the largest new file that the command has open beneath its folder. Outputs are written when the
+    /// kernel is done.
+    fn new_file(&self) -> u64 {
+        use std::os::unix::fs::MetadataExt;
+        let process = PathBuf::from(format!("/proc/{}", self.process));
+        let folder = fs::read_link(process.join("cwd")).unwrap_or_default();
+        let open = fs::read_dir(process.join("fd"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let new = open.filter(|entry| {
+            fs::read_link(entry.path())
+                .is_ok_and(|file| file.starts_with(&folder) && !file.ends_with("in"))
+        });
+        let found = new.filter_map(|entry| fs::metadata(entry.path()).ok());
+        found.map(|file| file.blocks() * 512).max().unwrap_or(0)
+    }
+
     /// Whether a program of that name works in its cache.
     fn runs(&self, program: &str) -> bool {
         let cache = self.cache.display().to_string();
@@ -166,13 +184,7 @@ fn states(home: &Path) -> Vec<State> {
             "writing back",
             &format!("run copy --functional {copy}"),
             false,
-            |place| {
-                // What is written goes to a file in a folder of its own; the kernel is done by then.
-                let bytes = place.read("io");
-                let written = bytes.lines().find_map(|line| line.strip_prefix("wchar: "));
-                written.and_then(|count| count.parse().ok()).unwrap_or(0) > 1u64 << 20
-                    || place.after(3000)
-            },
+            |place| place.new_file() > 1 << 20,
         ),
     ]
 }
