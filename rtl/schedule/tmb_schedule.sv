@@ -24,7 +24,7 @@
 //
 // What has been issued cannot be taken back. So the slots of lower levels than one that asked in the
 // last 2^RecentLog2 cycles have, together, at most LowRows - 1 rows and a burst outstanding: when the
-// higher level asks again, at most these rows (LowRows + 63; 6.7 KiB with LowRows = 44) are before it in
+// higher level asks again, at most these rows (LowRows + 63; 6.6 KiB with LowRows = 42) are before it in
 // this direction, and what floors owe (three bursts a slot at most; they are promised, so they do not
 // wait for the bound) and the shell's own bursts. A level that has not asked for twice as long finds
 // what the device takes. LowRows is about what the device needs outstanding to be busy: rows of a
@@ -52,7 +52,7 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
   parameter int unsigned NumRequests = 4,
   parameter int unsigned NumSlots = 1,
   parameter int unsigned RequestsPerSlot = 2,
-  parameter int unsigned LowRows = 44,
+  parameter int unsigned LowRows = 42,
   parameter int unsigned RecentLog2 = 12
 ) (
   input  logic clk_i,

@@ -222,6 +222,19 @@ async def a_higher_level_waits_for_the_bound_at_most(dut):
 
 
 @cocotb.test()
+async def the_bound_holds_while_the_other_direction_is_idle(dut):
+    """Lower ones read behind a higher one, and nobody writes: every choice is the reference's."""
+    device = Device(dut, 6, delay=40)
+    await device.start()
+    device.set(Setting(3), Setting(1), Setting(0))
+    for _ in range(4):
+        await device.step(lambda d, r: d == 0 and r == 0, lambda r: BURST)
+        for _ in range(150):
+            await device.step(lambda d, r: d == 0 and 2 <= r < REQUESTS - 1, lambda r: BURST)
+    assert device.rows[0][1] > 2 * BURST
+
+
+@cocotb.test()
 async def a_limit_is_kept_and_reached(dut):
     rng = random.Random(4)
     await Device(dut, 4).start()

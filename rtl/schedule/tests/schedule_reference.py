@@ -8,7 +8,7 @@ from fractions import Fraction
 
 SLOTS, PER_SLOT = 3, 2
 REQUESTS = SLOTS * PER_SLOT + 1  # the last is the shell's
-BURST, LOW_ROWS, LEAST_FLOOR, LINGER = 64, 44, 1, 16
+BURST, LOW_ROWS, LEAST_FLOOR, LINGER = 64, 42, 1, 16
 PERIOD = 128  # the bound stays for so long, or twice
 
 
