@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::check::{check, Setting, Verdict};
 use crate::cli::{load, CliError};
 use crate::generate::Protocol;
-use crate::mutate;
+use crate::mutate::{self, Campaign};
 use crate::rumur::{self, RumurError};
 
 /// A measured figure beside its bar.
@@ -137,12 +137,8 @@ pub fn owners(
         "s",
         Target::AtMost(30.0),
     )];
-    let wanted = if mutants == 0 { usize::MAX } else { mutants };
     let protocol = load(&file(folder, "moesi"), 2)?;
-    let campaign = mutate::campaign(&protocol, wanted, &mut |done, all| {
-        progress(&format!("moesi: mutant {done} of {all}"));
-    })
-    .map_err(CliError::from)?;
+    let campaign = campaign(&protocol, mutants, progress)?;
     figures.extend([
         Figure::new(
             "protocol.moesi.mutants_survived",
@@ -327,14 +323,9 @@ pub fn mutants_survived(
     mutants: usize,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Figure>, BenchError> {
-    let wanted = if mutants == 0 { usize::MAX } else { mutants };
     let (mut survived, mut fewest) = (0, usize::MAX);
     for name in ["esi", "msi", "mesi"] {
-        let protocol = load(&file(folder, name), 1)?;
-        let campaign = mutate::campaign(&protocol, wanted, &mut |done, all| {
-            progress(&format!("{name}: mutant {done} of {all}"));
-        })
-        .map_err(CliError::from)?;
+        let campaign = campaign(&load(&file(folder, name), 1)?, mutants, progress)?;
         survived += campaign.survivors.len();
         fewest = fewest.min(campaign.killed);
     }
@@ -352,6 +343,20 @@ pub fn mutants_survived(
             Target::AtLeast(100.0),
         ),
     ])
+}
+
+/// Mutants of a protocol; `mutants` are tried, 0 for all.
+fn campaign(
+    protocol: &Protocol,
+    mutants: usize,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Campaign, BenchError> {
+    let wanted = if mutants == 0 { usize::MAX } else { mutants };
+    let name = &protocol.spec.name;
+    let campaign = mutate::campaign(protocol, wanted, &mut |done, all| {
+        progress(&format!("{name}: mutant {done} of {all}"));
+    });
+    Ok(campaign.map_err(CliError::from)?)
 }
 
 fn holds(protocol: &Protocol, setting: &Setting) -> Result<Verdict, BenchError> {

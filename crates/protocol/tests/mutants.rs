@@ -2,23 +2,27 @@
 
 mod common;
 
-use protocol::mutate::campaign;
+use protocol::mutate::{campaign, Campaign};
+
+fn none_survives(name: &str, caches: usize, wanted: usize) -> Campaign {
+    let result = campaign(&common::protocol(name, caches), wanted, &mut |_, _| {}).unwrap();
+    assert!(
+        result.survivors.is_empty(),
+        "{name}: {:#?}",
+        result.survivors
+    );
+    assert!(
+        result.killed >= 100,
+        "{name}: only {} were killed",
+        result.killed
+    );
+    result
+}
 
 #[test]
 fn no_mutant_survives() {
     for name in ["mesi", "esi", "msi"] {
-        let result = campaign(&common::protocol(name, 1), 400, &mut |_, _| {}).unwrap();
-        assert!(
-            result.survivors.is_empty(),
-            "{name}: {:#?}",
-            result.survivors
-        );
-        assert!(
-            result.killed >= 100,
-            "{name}: only {} were killed",
-            result.killed
-        );
-        assert_eq!(result.tried, 400);
+        assert_eq!(none_survives(name, 1, 400).tried, 400);
     }
 }
 
@@ -26,16 +30,6 @@ fn no_mutant_survives() {
 #[test]
 fn no_mutant_of_owned_survives() {
     for (name, wanted) in [("mosi", 400), ("moesi", 150)] {
-        let result = campaign(&common::protocol(name, 2), wanted, &mut |_, _| {}).unwrap();
-        assert!(
-            result.survivors.is_empty(),
-            "{name}: {:#?}",
-            result.survivors
-        );
-        assert!(
-            result.killed >= 100,
-            "{name}: only {} were killed",
-            result.killed
-        );
+        none_survives(name, 2, wanted);
     }
 }

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod dram;
+mod hash;
 pub mod host;
 pub mod pcie;
 pub mod platform;

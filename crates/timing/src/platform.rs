@@ -10,9 +10,8 @@ pub use figures::{
     MemoryTiming, PcieFigures,
 };
 
+use crate::hash::sha256_hex;
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The version of the file format that this crate reads.
@@ -139,10 +138,7 @@ impl Platform {
                 rule,
             });
         }
-        let mut hash = String::with_capacity(64);
-        for byte in Sha256::digest(bytes) {
-            let _ = write!(hash, "{byte:02x}");
-        }
+        let hash = sha256_hex(bytes);
         Ok(Self {
             figures,
             hash,

@@ -4,7 +4,6 @@
 //!
 //! Each reads 2 MiB in chunks of 16 KiB, two at a time, first in turn, then with slot 0 before the others.
 
-use std::path::Path;
 use tombolo::{Card, Continue, MapOptions, Priority, ShellConfig, SimOptions, SlotId};
 
 const BYTES: usize = 2 << 20;
@@ -17,6 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         queues: 4,
         ..ShellConfig::default()
     };
+    let kernel = options.home.join("kernels/perf");
     let card = Card::simulated(options, Default::default(), |step| eprintln!("{step}"))?;
     let folder = std::env::temp_dir().join(format!("priorities-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let space = card.create_space()?;
         let input = space.map_file(&file, MapOptions::read_only())?;
         let output = space.map_file(&file.with_extension("out"), MapOptions::create(64))?;
-        let slot = card.load(SlotId(number), Path::new("kernels/perf"), &space)?;
+        let slot = card.load(SlotId(number), &kernel, &space)?;
         slot.set_pointer("input", input.address())?;
         slot.set_pointer("output", output.address())?;
         slot.set("bytes", BYTES as u64)?;

@@ -20,25 +20,15 @@ pub struct SharingReport {
     pub returned: u64,
     /// Threads that were trapped and are no participants: when they touch the memory is the machine's affair, so
     /// what follows may differ from run to run.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub free_threads: u64,
     /// Virtual time that traps and protection took the service thread; only with a host file.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub protect_time: Picoseconds,
 }
 
-fn is_none(count: &u64) -> bool {
-    *count == 0
-}
-
-fn is_zero(time: &Picoseconds) -> bool {
-    *time == Picoseconds::ZERO
-}
-
-impl SharingReport {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What the pager did.
@@ -67,7 +57,7 @@ pub struct PagingReport {
     /// Table entries that made room for others of their set.
     pub set_conflicts: u64,
     /// Shared memory, if there was any.
-    #[serde(default, skip_serializing_if = "SharingReport::is_empty")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub sharing: SharingReport,
 }
 
@@ -246,7 +236,7 @@ impl fmt::Display for Report {
         }
         writeln!(f, "  {:<28}{:>12}", "all", total.to_string())?;
         let sharing = self.paging.sharing;
-        if !sharing.is_empty() {
+        if !is_default(&sharing) {
             writeln!(
                 f,
                 "shared memory: {} traps of the program; {} pages upgraded, {} shared again, {} returned",

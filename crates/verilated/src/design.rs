@@ -160,12 +160,7 @@ impl Design {
                 part(&std::fs::read(&path).map_err(BuildError::io(&path))?);
             }
         }
-        let digest = hasher.finalize();
-        Ok(digest
-            .iter()
-            .take(16)
-            .map(|byte| format!("{byte:02x}"))
-            .collect())
+        Ok(short(hasher))
     }
 
     /// Finds inline C++ (`$c`), which Verilator would compile into the model.

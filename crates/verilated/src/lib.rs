@@ -11,7 +11,7 @@
 //! Both live in the cache, in a folder that the hash of every byte that can matter names: RTL, generated
 //! text, C++, flags, versions of both tools, the CPU. A folder appears whole or not at all (it is built
 //! beside and renamed), concurrent builders of the same thing take turns at a lock, so the second finds the
-//! work done, and a folder that is not as it was built ([`entry`]) is built again.
+//! work done, and a folder that is not as it was built (`entry`) is built again.
 
 mod builder;
 mod compile;

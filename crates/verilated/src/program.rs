@@ -114,10 +114,10 @@ impl Program {
     }
 
     /// Flags of what runs in each cycle.
-    fn effort_flags(&self) -> &'static [&'static str] {
+    fn effort_flags(&self, tools: &Toolchain) -> Vec<String> {
         match self.effort {
-            Effort::Short => &["-O1"],
-            Effort::Long => &["-O2", "-march=native"],
+            Effort::Short => vec!["-O1".to_owned()],
+            Effort::Long => vec!["-O2".to_owned(), format!("-march={}", tools.processor)],
         }
     }
 
@@ -134,7 +134,7 @@ impl Program {
             self.assertions,
             self.random_start,
             self.flags,
-            self.effort_flags(),
+            self.effort_flags(tools),
         );
         for (path, text) in &self.changed {
             environment += &format!("\n{} {}\n{text}", path.display(), text.len());
@@ -174,7 +174,7 @@ impl Program {
         let (fast, slow) = generated(folder)?;
         let mut commands = Vec::new();
         let mut objects = Vec::new();
-        let mut compile = |source: &Path, flags: &[&str], own: &[String]| {
+        let mut compile = |source: &Path, flags: &[String], own: &[String]| {
             let object = folder.join(format!("part{}.o", objects.len()));
             let mut command = unit(tools, folder, &COMPILER_FLAGS, source, &object);
             command.args(flags).args(own);
@@ -187,13 +187,14 @@ impl Program {
             commands.push(command);
             objects.push(object);
         };
+        let fast_flags = self.effort_flags(tools);
         let slow_flags = match self.effort {
-            Effort::Short => ["-O0"],
-            Effort::Long => ["-O1"],
+            Effort::Short => ["-O0".to_owned()],
+            Effort::Long => ["-O1".to_owned()],
         };
         let kinds = [
-            ("fast", fast, self.effort_flags()),
-            ("slow", slow, &slow_flags),
+            ("fast", fast, &fast_flags[..]),
+            ("slow", slow, &slow_flags[..]),
         ];
         for (kind, files, flags) in kinds {
             for (number, files) in parts(files, PARTS).iter().enumerate() {
@@ -205,13 +206,13 @@ impl Program {
             }
         }
         for source in &self.sources {
-            compile(source, self.effort_flags(), &self.flags);
+            compile(source, &fast_flags, &self.flags);
         }
         for (name, text) in &self.texts {
             let path = folder.join(name);
             std::fs::write(&path, text).map_err(BuildError::io(&path))?;
             if path.extension().is_some_and(|extension| extension == "cpp") {
-                compile(&path, self.effort_flags(), &self.flags);
+                compile(&path, &fast_flags, &self.flags);
             }
         }
         run_all(&self.design.name, commands, step)?;

@@ -1,6 +1,6 @@
 //! The simulated card: Verilated shell and kernels in deterministic virtual time.
 //!
-//! `build` turns RTL into loadable models, `model` loads them, `engine` is the event loop, the
+//! The crate `verilated` turns RTL into loadable models, `model` loads them, `engine` is the event loop, the
 //! `*_port` modules are what surrounds the shell, and [`SimCard`] is the `Card` on top.
 //! `docs/blocks/simulator.md` argues why a split design behaves as one, and why idle time may be
 //! skipped.

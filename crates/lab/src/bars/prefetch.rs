@@ -3,65 +3,18 @@
 
 use super::Failure;
 use crate::row::{Row, Target};
-use std::collections::VecDeque;
-use tombolo::{
-    Card, CoherentMemory, MapOptions, PendingLine, ShellConfig, SimOptions, SlotId, SpacePlacement,
-    Stripe,
-};
+use clients::{stream, LINE};
+use tombolo::{Card, MapOptions, ShellConfig, SimOptions, SlotId, SpacePlacement, Stripe};
+
+#[path = "../../../tombolo/examples/prefetch/clients.rs"]
+mod clients;
 
 const BASE: u64 = 0x1000_0000;
-const LINE: u64 = 128;
 /// Every client and every stream has lines of its own.
 const PART: u64 = (1 << 20) / LINE;
 const CLIENTS: u64 = 4;
 /// Parts of all streams: one to four clients, twice.
 const PARTS: u64 = 2 * (1 + 2 + 3 + CLIENTS);
-/// Loads that a client has under way; of four they fill the link's request numbers.
-const WINDOW: usize = 16;
-
-struct Client {
-    memory: CoherentMemory,
-    next: u64,
-    end: u64,
-    under_way: VecDeque<(u64, PendingLine)>,
-}
-
-/// GiB/s of so many clients with a part each from `first` on, and lines that are not the file's.
-fn stream(
-    memory: &CoherentMemory,
-    file: &[u8],
-    clients: u64,
-    first: u64,
-) -> Result<(f64, u64), Failure> {
-    let client = |number: u64| Client {
-        memory: memory.on_core(number as u8),
-        next: (first + number) * PART,
-        end: (first + number + 1) * PART,
-        under_way: VecDeque::with_capacity(WINDOW),
-    };
-    let mut all: Vec<Client> = (0..clients).map(client).collect();
-    let mut wrong = 0;
-    let began = memory.now()?;
-    let mut working = true;
-    while working {
-        working = false;
-        for client in &mut all {
-            while client.under_way.len() < WINDOW && client.next < client.end {
-                let load = client.memory.begin_load(client.next * LINE)?;
-                client.under_way.push_back((client.next, load));
-                client.next += 1;
-            }
-            if let Some((line, load)) = client.under_way.pop_front() {
-                let at = (line * LINE) as usize;
-                wrong += u64::from(load.wait()?[..] != file[at..at + LINE as usize]);
-                working = true;
-            }
-        }
-    }
-    let seconds = (memory.now()? - began).get() as f64 * 1e-12;
-    let bytes = (PART * clients * LINE) as f64;
-    Ok((bytes / seconds / (1u64 << 30) as f64, wrong))
-}
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let folder = tempfile::tempdir()?;
@@ -94,7 +47,8 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     for (units, name) in [(0, "without"), (8, "with")] {
         slot.set("units", units)?;
         for clients in 1..=CLIENTS {
-            let (rate, bad) = stream(&memory, &file, clients, first)?;
+            let lines = (first * PART, (first + clients) * PART);
+            let (rate, bad) = stream(&memory, &file, clients, lines)?;
             first += clients;
             wrong += bad;
             let target = match (units, clients) {

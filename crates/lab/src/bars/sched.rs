@@ -163,7 +163,7 @@ fn one_chunk() -> Result<Vec<Row>, Failure> {
         cycles(low2)
     );
     Ok(vec![
-        // 107 rows of the others, and what the memory needs to turn to another DRAM row.
+        // 105 rows of the others, and what the memory needs to turn to another DRAM row.
         Row::new(
             NAMES[4],
             cycles(beside - alone),

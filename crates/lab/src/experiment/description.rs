@@ -311,7 +311,8 @@ impl Experiment {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, DescriptionError> {
+/// Reads a file of experiments.
+pub(super) fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, DescriptionError> {
     let text = std::fs::read_to_string(path).map_err(|source| DescriptionError::File {
         path: path.to_owned(),
         source,

@@ -1,7 +1,7 @@
 //! Rules that a specification as a whole must obey, so that the generator never meets nonsense.
 
 use super::diagnostic::{Fault, Span};
-use super::model::{ClassId, Effect, GrantWhen, MsgId, Spec, StateId};
+use super::model::{Effect, GrantWhen, MsgId, Spec, StateId};
 use super::parse::{Name, Rule};
 
 /// Checks a resolved specification; `rules` tells where things stand.
@@ -370,8 +370,8 @@ fn channels_differ(spec: &Spec, rules: &[(Span, Rule<'_>)]) -> Result<(), Fault>
         };
         let own = spec.classes.iter().position(|c| c.name == name.text);
         let twin = spec.classes.iter().position(|c| c.channel == *channel);
-        if let Some(ClassId(twin)) = twin.filter(|&t| Some(t) != own).map(|t| ClassId(t as u8)) {
-            let twin = &spec.classes[usize::from(twin)].name;
+        if let Some(twin) = twin.filter(|&twin| Some(twin) != own) {
+            let twin = &spec.classes[twin].name;
             return Err(
                 Fault::new(name.span, format!("channel {channel} is that of `{twin}`"))
                     .help("classes have buffers of their own: give it another channel"),

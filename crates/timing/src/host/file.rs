@@ -4,9 +4,8 @@
 //! These figures are no card's, so they are not in platform files. As with those, the hash of the file's bytes
 //! goes into every result.
 
+use crate::hash::sha256_hex;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use units::Picoseconds;
@@ -109,11 +108,7 @@ impl HostFile {
             path: path.clone(),
             what,
         };
-        let hash = Sha256::digest(&bytes);
-        let hash = hash.iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
+        let hash = sha256_hex(&bytes);
         let text = String::from_utf8(bytes).map_err(|error| malformed(error.to_string()))?;
         let text: Text = toml::from_str(&text).map_err(|error| malformed(error.to_string()))?;
         if text.format != FORMAT {

@@ -111,9 +111,7 @@ impl OwnerRef {
             }
         })
     }
-}
 
-impl OwnerRef {
     /// Brings the lines home that the CPU has of the kernel in this slot, which takes them. One that does not
     /// is cut off by the guard, and then nothing is left to bring home.
     pub(super) async fn recall_lines(&self, slot: SlotId) -> Result<(), Error> {
@@ -206,9 +204,7 @@ impl Owner {
             Some(Home::Memory) => Ok(range.bytes()),
             Some(Home::Slot(slot)) => Err(Error::Home(HomeError {
                 slot,
-                kernel: self
-                    .manifest(slot)
-                    .map_or_else(|| "none".to_owned(), |manifest| manifest.name.clone()),
+                kernel: self.kernel_name(slot),
                 what: "it serves the directory's lines; unload it before card memory does"
                     .to_owned(),
             })),

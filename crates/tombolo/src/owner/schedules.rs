@@ -5,14 +5,14 @@ use crate::error::Error;
 use crate::report::SlotShare;
 use card::schedule::SlotSchedule;
 use card::{SlotId, Statistics};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use units::ROW_BYTES;
 
 /// What the owner knows of schedules.
 #[derive(Debug, Default)]
 pub(super) struct Schedules {
     /// Slots that differ from an untouched one now.
-    now: BTreeMap<SlotId, SlotSchedule>,
+    changed: BTreeSet<SlotId>,
     /// What each slot was last given, for the report.
     last: BTreeMap<SlotId, SlotSchedule>,
 }
@@ -23,15 +23,15 @@ impl Owner {
         self.card.schedule_slot(slot, schedule)?;
         self.schedules.last.insert(slot, schedule);
         match schedule == SlotSchedule::default() {
-            true => self.schedules.now.remove(&slot),
-            false => self.schedules.now.insert(slot, schedule),
+            true => self.schedules.changed.remove(&slot),
+            false => self.schedules.changed.insert(slot),
         };
         Ok(())
     }
 
     /// The kernel leaves the slot, and its schedule with it.
     pub(super) fn unschedule(&mut self, slot: SlotId) -> Result<(), Error> {
-        if self.schedules.now.remove(&slot).is_some() {
+        if self.schedules.changed.remove(&slot) {
             self.card.schedule_slot(slot, SlotSchedule::default())?;
         }
         Ok(())

@@ -487,7 +487,8 @@ impl Owner {
         (slot.0 * requesters, slot.0 * requesters + (requesters - 1))
     }
 
-    fn kernel_name(&mut self, slot: SlotId) -> String {
+    /// Name of the kernel in a slot, for messages.
+    pub(super) fn kernel_name(&mut self, slot: SlotId) -> String {
         self.loaded(slot)
             .map_or_else(|_| "none".into(), |l| l.kernel.manifest.name.clone())
     }

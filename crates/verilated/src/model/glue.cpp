@@ -177,7 +177,7 @@ struct Instance {
 };
 
 #ifdef TMB_SLEEP
-// Generated (build/sleep.rs).
+// Generated (sleep.rs).
 void add_blocks(Instance& instance);
 #endif
 

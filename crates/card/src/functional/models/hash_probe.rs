@@ -1,5 +1,6 @@
 //! `kernels/hash_probe`.
 
+use super::word;
 use crate::functional::kernel::{
     Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory,
 };
@@ -40,20 +41,16 @@ struct HashProbe {
     index: u64,
 }
 
-/// A word, read with its row as the kernel does.
-fn word(memory: &mut dyn VirtualMemory, address: u64) -> Option<u64> {
+/// The row of an address.
+fn row(memory: &mut dyn VirtualMemory, address: u64) -> Option<[u8; 64]> {
     let mut row = [0; 64];
-    if memory.read(READ_PORT, address & !63, &mut row) == Access::Blocked {
-        return None;
-    }
-    let at = (address & 56) as usize;
-    Some(number(&row[at..]))
+    let read = memory.read(READ_PORT, address & !63, &mut row);
+    (read != Access::Blocked).then_some(row)
 }
 
-fn number(bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[..8]);
-    u64::from_le_bytes(word)
+/// A number, read with its row as the kernel does.
+fn number(memory: &mut dyn VirtualMemory, address: u64) -> Option<u64> {
+    row(memory, address).map(|row| word(&row, (address & 56) as usize))
 }
 
 impl FunctionalKernel for HashProbe {
@@ -71,7 +68,7 @@ impl FunctionalKernel for HashProbe {
             }
             Phase::Key => {
                 let at = arguments.number("keys").wrapping_add(8 * self.index);
-                let Some(key) = word(memory, at) else {
+                let Some(key) = number(memory, at) else {
                     return Step::Blocked;
                 };
                 self.phase = Phase::Bucket(key);
@@ -80,21 +77,20 @@ impl FunctionalKernel for HashProbe {
                 let mask = (1 << (arguments.number("bits") & 63)) - 1;
                 let bucket = (key ^ (key >> 21) ^ (key >> 42)) & mask;
                 let at = arguments.number("buckets").wrapping_add(8 * bucket);
-                let Some(node) = word(memory, at) else {
+                let Some(node) = number(memory, at) else {
                     return Step::Blocked;
                 };
                 self.phase = Phase::Node(key, node);
             }
             Phase::Node(_, 0) => self.phase = Phase::Store(None),
             Phase::Node(key, node) => {
-                let mut row = [0; 64];
-                if memory.read(READ_PORT, node & !63, &mut row) == Access::Blocked {
+                let Some(row) = row(memory, node) else {
                     return Step::Blocked;
-                }
-                self.phase = if number(&row[8..]) == key {
-                    Phase::Store(Some(number(&row[16..])))
+                };
+                self.phase = if word(&row, 8) == key {
+                    Phase::Store(Some(word(&row, 16)))
                 } else {
-                    Phase::Node(key, number(&row))
+                    Phase::Node(key, word(&row, 0))
                 };
             }
             Phase::Store(found) => {

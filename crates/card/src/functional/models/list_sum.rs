@@ -1,5 +1,6 @@
 //! `kernels/list_sum`.
 
+use super::word;
 use crate::functional::kernel::{
     Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory,
 };
@@ -31,12 +32,6 @@ struct ListSum {
     node: u64,
     sum: u64,
     count: u64,
-}
-
-fn word(row: &[u8; 64], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&row[at..at + 8]);
-    u64::from_le_bytes(word)
 }
 
 impl FunctionalKernel for ListSum {

@@ -32,6 +32,13 @@ pub(super) const ALL: [KernelModel; 12] = [
     vadd::MODEL,
 ];
 
+/// The 64-bit number at a place of a row.
+fn word(row: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&row[at..at + 8]);
+    u64::from_le_bytes(word)
+}
+
 /// Goes on with a run; begins one if none is under way, and forgets one that is done.
 fn go_on<R>(
     run: &mut Option<R>,

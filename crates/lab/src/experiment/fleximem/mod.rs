@@ -11,7 +11,7 @@ mod table;
 pub use fit::Fitted;
 pub use run::Outcome;
 
-use super::DescriptionError;
+use super::{description, DescriptionError};
 use card::sim::ShellConfig;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -86,16 +86,7 @@ impl FlexiMem {
     /// It is missing or malformed, or has no pages.
     pub fn read(folder: &Path) -> Result<Self, DescriptionError> {
         let path = folder.join("fleximem.toml");
-        let text = std::fs::read_to_string(&path);
-        let text = text.map_err(|source| DescriptionError::File {
-            path: path.clone(),
-            source,
-        })?;
-        let read: Result<Self, _> = toml::from_str(&text);
-        let read = read.map_err(|source| DescriptionError::Syntax {
-            path: path.clone(),
-            source: Box::new(source),
-        })?;
+        let read: Self = description::read(&path)?;
         let fits = |page: &Page| page.bytes > 0 && read.bytes % page.bytes == 0;
         if read.page.is_empty() || !read.page.iter().all(fits) {
             let rule = "there are pages, each of which divides `bytes`".to_owned();

@@ -1,0 +1,56 @@
+//! Clients of the prefetcher: cores that load parts of the file in order, line by line. The bar
+//! `app.prefetch` measures with them, too.
+
+use std::collections::VecDeque;
+use tombolo::{CoherentMemory, Error, PendingLine};
+
+/// Bytes of a line.
+pub const LINE: u64 = 128;
+/// Loads that a client has under way; those of four fill the link's request numbers.
+const WINDOW: usize = 16;
+
+/// A core that loads lines in order.
+struct Client {
+    memory: CoherentMemory,
+    next: u64,
+    end: u64,
+    under_way: VecDeque<(u64, PendingLine)>,
+}
+
+/// All clients load their parts of the lines `from..to`; the rate in GiB/s, and lines that are not the file's.
+pub fn stream(
+    memory: &CoherentMemory,
+    file: &[u8],
+    clients: u64,
+    (from, to): (u64, u64),
+) -> Result<(f64, u64), Error> {
+    let part = (to - from) / clients;
+    let client = |number: u64| Client {
+        memory: memory.on_core(number as u8),
+        next: from + number * part,
+        end: from + (number + 1) * part,
+        under_way: VecDeque::with_capacity(WINDOW),
+    };
+    let mut all: Vec<Client> = (0..clients).map(client).collect();
+    let mut wrong = 0;
+    let began = memory.now()?;
+    let mut working = true;
+    while working {
+        working = false;
+        for client in &mut all {
+            while client.under_way.len() < WINDOW && client.next < client.end {
+                let load = client.memory.begin_load(client.next * LINE)?;
+                client.under_way.push_back((client.next, load));
+                client.next += 1;
+            }
+            if let Some((line, load)) = client.under_way.pop_front() {
+                let at = (line * LINE) as usize;
+                wrong += u64::from(load.wait()?[..] != file[at..at + LINE as usize]);
+                working = true;
+            }
+        }
+    }
+    let seconds = (memory.now()? - began).as_seconds();
+    let bytes = (part * clients * LINE) as f64;
+    Ok((bytes / seconds / (1u64 << 30) as f64, wrong))
+}
