@@ -34,8 +34,7 @@ module tmb_translate_lane
   import tmb_translate_pkg::*;
 #(
   parameter int unsigned NumRequesters = 2,  // of this lane
-  parameter int unsigned NumLanes = 1,    // requester s belongs to lane s mod NumLanes
-  parameter int unsigned Lane = 0,
+  parameter int unsigned First = 0,       // number of its first requester on the card
   parameter int unsigned MaxWalks = 64,   // of this lane, in all queues
   parameter l1_cfgs_t L1 = DefaultShellCfg.L1
 ) (
@@ -119,7 +118,7 @@ module tmb_translate_lane
   } answer_t;
 
   function automatic requester_t local_requester(logic [RequesterIdWidth-1:0] requester);
-    return requester_t'(32'(requester) / NumLanes);
+    return requester_t'(32'(requester) - First);
   endfunction
 
   // ---------------------------------------------------------------------------------------------
@@ -419,7 +418,7 @@ module tmb_translate_lane
 
   assign miss = '{
       token: '{
-          requester: RequesterIdWidth'(32'(look_q.requester) * NumLanes + Lane),
+          requester: RequesterIdWidth'(32'(look_q.requester) + First),
           index: look_q.index
       },
       asid: look_q.asid,

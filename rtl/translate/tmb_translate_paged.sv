@@ -17,7 +17,7 @@ module tmb_translate_paged
 #(
   parameter int unsigned NumRequesters = 2,
   parameter int unsigned NumPorts = 1,
-  parameter int unsigned NumLanes = 1,  // divides NumRequesters
+  parameter int unsigned NumLanes = 1,  // divides NumRequesters; each has neighbours
   parameter int unsigned NumSpaces = 4,
   parameter int unsigned MaxWalks = 64,  // 0: no walker; what misses in the L1 TLBs is a fault
   parameter int unsigned FilterLog2 = 12,  // 0: no size-class filter
@@ -116,17 +116,16 @@ module tmb_translate_paged
     result_t lane_result;
 
     for (genvar s = 0; s < RequestersPerLane; s++) begin : gen_requester
-      assign lane_lookup_valid[s] = lookup_valid_i[s*NumLanes+l];
-      assign lookup_ready_o[s*NumLanes+l] = lane_lookup_ready[s];
-      assign lane_lookup[s] = lookup_i[s*NumLanes+l];
-      assign result_valid_o[s*NumLanes+l] = lane_result_valid[s];
-      assign result_o[s*NumLanes+l] = lane_result;
+      assign lane_lookup_valid[s] = lookup_valid_i[l*RequestersPerLane+s];
+      assign lookup_ready_o[l*RequestersPerLane+s] = lane_lookup_ready[s];
+      assign lane_lookup[s] = lookup_i[l*RequestersPerLane+s];
+      assign result_valid_o[l*RequestersPerLane+s] = lane_result_valid[s];
+      assign result_o[l*RequestersPerLane+s] = lane_result;
     end
 
     tmb_translate_lane #(
       .NumRequesters(RequestersPerLane),
-      .NumLanes  (NumLanes),
-      .Lane      (l),
+      .First     (l * RequestersPerLane),
       .MaxWalks  (MaxWalks),
       .L1        (L1)
     ) i_lane (
@@ -183,6 +182,7 @@ module tmb_translate_paged
 
     tmb_walker #(
       .NumLanes  (NumLanes),
+      .RequestersPerLane(RequestersPerLane),
       .MaxWalks  (MaxWalks)
     ) i_walker (
       .clk_i           (clk_i),

@@ -11,9 +11,9 @@
 //                 responses   departures   table reads and writes
 //                    │  └─► fabric ◄─────────┘
 //
-// Requesters: port p reads as requester 2p and writes as requester 2p+1. Requester r has address
-// lane r mod Cfg.NumLanes. One lane gives a translation a cycle, which is enough for a burst of one
-// row a cycle.
+// Requesters: port p reads as requester 2p and writes as requester 2p+1. Neighbours share
+// an address lane, as many as there are requesters to a lane: with as many lanes as slots, each slot
+// has its own. One lane gives a translation a cycle, which is enough for a burst of one row a cycle.
 // Fabric readers: the ports, then the walker, then the table engine. Writers: the ports, then the
 // table engine.
 //

@@ -29,6 +29,7 @@ module tmb_walker
   import tmb_translate_pkg::*;
 #(
   parameter int unsigned NumLanes = 1,
+  parameter int unsigned RequestersPerLane = 1,
   parameter int unsigned MaxWalks = 64
 ) (
   input  logic         clk_i,
@@ -489,7 +490,13 @@ module tmb_walker
     end
   end
 
-  assign result_lane = LaneWidth'(32'(result_q.token.requester) % NumLanes);
+  // Lane l has the requesters from l * RequestersPerLane on.
+  always_comb begin
+    result_lane = '0;
+    for (int unsigned l = 1; l < NumLanes; l++) begin
+      if (32'(result_q.token.requester) >= l * RequestersPerLane) result_lane = LaneWidth'(l);
+    end
+  end
   assign result_taken = walk_ready_i[result_lane];
   for (genvar l = 0; l < NumLanes; l++) begin : gen_walk
     assign walk_valid_o[l] = result_valid_q && (result_lane == LaneWidth'(l));

@@ -127,6 +127,9 @@ pub struct Report {
     pub platform: String,
     /// See `platform`.
     pub platform_hash: String,
+    /// The preset that the card was opened with; empty without one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub preset: String,
     /// The name of the host file and the hash of its bytes; empty without one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub host: String,
@@ -202,6 +205,9 @@ impl fmt::Display for Report {
                 "kernel {} in slot {}: {} ({} cycles)",
                 run.kernel, run.slot, run.time, run.cycles
             )?;
+        }
+        if !self.preset.is_empty() {
+            writeln!(f, "  preset {} on platform {}", self.preset, self.platform)?;
         }
         let (read, written) = self.kernel_bytes();
         let seconds = self.run_time().as_seconds();

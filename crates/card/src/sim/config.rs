@@ -122,7 +122,7 @@ pub struct ShellConfig {
     /// Kind of translation.
     pub translator: Translator,
     /// Address lanes, a power of two that divides the streams (two a port): lookups a cycle. Each has
-    /// L1 TLBs of its own; one walker serves all. Stream `s` belongs to lane `s mod lanes`.
+    /// L1 TLBs of its own; one walker serves all. Neighbours share a lane: with `lanes = slots` a slot has its own.
     pub lanes: u8,
     /// L1 TLBs of a lane, smallest pages first, at most four. None: the walker alone (FSRF's DRAM TLB).
     pub l1: Vec<L1Config>,

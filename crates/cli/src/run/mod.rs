@@ -23,7 +23,8 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use tombolo::{
     AddressSpace, Card, Continue, Error, FileState, FunctionalCard, FunctionalConfig, Mapping,
-    OwnerOptions, Picoseconds, SimOptions, Slot, SlotId, Timeline, WaveStart, Waves,
+    OwnerOptions, Picoseconds, Preset, PresetError, SimOptions, Slot, SlotId, Timeline, WaveStart,
+    Waves,
 };
 
 /// Runs a kernel on mapped files.
@@ -43,6 +44,8 @@ use tombolo::{
       --set 'bytes=size(input)'
   Pages of 64 KiB for one file, of 2 MiB (the default) for the other:
     tombolo run copy --map input=a:page=64KiB --map output=b:new --set 'bytes=size(input)'
+  On Coyote's TLB, as FSRF's evaluation has it:
+    tombolo run copy --preset coyote-2m --map input=a --map output=b:new --set 'bytes=size(input)'
   A file through a kernel with streams, into another:
     tombolo run loopback --connect in=file:a --connect out=file:b:new
   See where the time went, in a browser:
@@ -89,6 +92,15 @@ pub struct Run {
     /// The platform to simulate: a name in platforms/, or a file.
     #[arg(long, default_value = "f1", value_parser = text())]
     platform: String,
+
+    /// A system to run on instead of the default one: tombolo, fsrf (with the TLB that suits the data; fsrf-sram,
+    /// fsrf-dram), coyote-4k, coyote-2m. See docs/presets.md.
+    #[arg(long, value_name = "NAME", value_parser = text(), conflicts_with = "functional")]
+    preset: Option<String>,
+
+    /// The same from a file of your own: shell, page size, read-ahead, striping. See docs/presets.md.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "functional"])]
+    shell: Option<PathBuf>,
 
     /// Memory of the card, shared evenly by its channels (default: all of the platform's).
     #[arg(long, value_name = "BYTES", value_parser = text().try_map(|text| parse_bytes(&text)))]
@@ -190,6 +202,12 @@ impl Failure {
     }
 }
 
+impl From<PresetError> for Failure {
+    fn from(error: PresetError) -> Self {
+        Self::Arguments(error.to_string())
+    }
+}
+
 impl From<card::CardError> for Failure {
     fn from(error: card::CardError) -> Self {
         Self::Library(error.into())
@@ -242,13 +260,23 @@ impl Run {
         let kernel =
             KernelPackage::open(&folder).map_err(|error| one(Error::from(error).into()))?;
         self.check(&kernel.manifest).map_err(one)?;
+        if !self.functional {
+            // A platform or preset that is not there, or does not fit.
+            self.open_options(&kernel.manifest, 0).map_err(one)?;
+        }
         let (planned, mut written) = self.prepare(&kernel, outputs).map_err(one)?;
         let total = planned
             .iter()
             .fold(0u64, |sum, file| sum.saturating_add(file.bytes));
 
-        let card = self.open_card(&kernel.manifest, &written).map_err(one)?;
-        let space = card.create_space().map_err(|error| one(error.into()))?;
+        let (card, preset) = self
+            .open_card(&kernel.manifest, &written, total)
+            .map_err(one)?;
+        let space = match &preset {
+            Some(preset) => preset.create_space(&card, 0),
+            None => card.create_space(),
+        };
+        let space = space.map_err(|error| one(error.into()))?;
         let mappings = map_files(&space, planned).map_err(one)?;
         let names = page::Names::of(self, &kernel.manifest, &space, &mappings);
         let mut failures = Vec::new();
@@ -498,51 +526,78 @@ impl Run {
         Ok(Some(self.waves(&base)))
     }
 
-    fn open_card(&self, manifest: &Manifest, written: &Written) -> Result<Card, Failure> {
+    /// The system that was asked for; `fsrf` depends on the bytes of data.
+    fn find_preset(&self, bytes: u64) -> Result<Option<Preset>, Failure> {
+        let preset = match (&self.preset, &self.shell) {
+            (Some(name), _) => Preset::named(name, bytes)?,
+            (None, Some(path)) => Preset::load(path)?,
+            (None, None) => return Ok(None),
+        };
+        preset.check_virtual_memory()?;
+        Ok(Some(preset))
+    }
+
+    /// What a simulated card is made of. Opens and builds nothing.
+    fn open_options(
+        &self,
+        manifest: &Manifest,
+        bytes: u64,
+    ) -> Result<(SimOptions, OwnerOptions, Option<Preset>), Failure> {
+        let mut options = SimOptions::named(&self.platform)?;
+        let mut owner = OwnerOptions::default();
+        let preset = self.find_preset(bytes)?;
+        let channels = preset
+            .as_ref()
+            .map_or(options.shell.channels, |p| p.shell.channels);
+        if let Some(bytes) = self.card_memory {
+            let there = options.platform.memory().channel_bytes;
+            options.channel_bytes = Some(memory_of_a_channel(bytes, channels, there)?);
+        }
+        if let Some(preset) = &preset {
+            preset.apply(&mut options, &mut owner)?;
+        }
         let pairs = manifest.stream_pairs();
-        let ports = pairs + manifest.ports.len().max(1) as u8;
+        if pairs > 0 {
+            options.shell.ports_per_slot = ports_of(manifest);
+            options.shell.streams_per_slot = pairs;
+        }
+        Ok((options, owner, preset))
+    }
+
+    fn open_card(
+        &self,
+        manifest: &Manifest,
+        written: &Written,
+        bytes: u64,
+    ) -> Result<(Card, Option<Preset>), Failure> {
         if self.functional {
+            let pairs = manifest.stream_pairs();
             let mut config = FunctionalConfig::default();
             if pairs > 0 {
-                config.ports_per_slot = ports;
+                config.ports_per_slot = ports_of(manifest);
                 config.streams_per_slot = pairs;
             }
             if let Some(bytes) = self.card_memory {
                 config.channel_bytes =
                     memory_of_a_channel(bytes, config.channels, config.channel_bytes)?;
             }
-            return Ok(Card::functional(FunctionalCard::new(config))?);
+            return Ok((Card::functional(FunctionalCard::new(config))?, None));
         }
-        let mut options = SimOptions::named(&self.platform)?;
-        if pairs > 0 {
-            options.shell.ports_per_slot = ports;
-            options.shell.streams_per_slot = pairs;
-        }
-        if let Some(bytes) = self.card_memory {
-            let there = options.platform.memory().channel_bytes;
-            options.channel_bytes =
-                Some(memory_of_a_channel(bytes, options.shell.channels, there)?);
-        }
+        let (mut options, mut owner, preset) = self.open_options(manifest, bytes)?;
         options.idle_skipping = !self.no_idle_skipping;
         options.asserting |= self.asserting;
         options.timeline = written.timeline.clone();
         options.waves = written.waves.clone();
-        let file_state = if self.cold {
-            FileState::Cold
-        } else {
-            FileState::Warm
-        };
-        let owner = OwnerOptions {
-            file_state,
-            ..OwnerOptions::default()
-        };
+        if self.cold {
+            owner.file_state = FileState::Cold;
+        }
         let spinner = progress::spinner();
         let shown = spinner.clone();
         let card = Card::simulated(options, owner, move |what| {
             shown.set_message(what.to_string())
         });
         spinner.finish_and_clear();
-        Ok(card?)
+        Ok((card?, preset))
     }
 
     /// Fails if the kernel cannot start; else what came of it.
@@ -587,6 +642,11 @@ impl Run {
         bar.finish_and_clear();
         Ok(result)
     }
+}
+
+/// Ports that a slot needs.
+fn ports_of(manifest: &Manifest) -> u8 {
+    manifest.stream_pairs() + manifest.ports.len().max(1) as u8
 }
 
 fn map_files(

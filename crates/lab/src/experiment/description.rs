@@ -1,12 +1,10 @@
 //! What an experiment compares: read from `experiments/`.
 
 use super::workload::Load;
-use card::sim::ShellConfig;
-use pager::placement::SpacePlacement;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use units::{PageSize, Stripe};
+use tombolo::{PageSize, Preset, PresetError};
 
 /// An experiment that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +33,9 @@ pub enum DescriptionError {
         /// The rule.
         rule: String,
     },
+    /// A system that is no preset.
+    #[error(transparent)]
+    Preset(#[from] PresetError),
 }
 
 /// Where the data is when an application starts.
@@ -106,7 +107,11 @@ impl Data {
     /// Bytes that an application accesses on a system.
     pub(crate) fn accessed(&self, system: &System) -> u64 {
         match self.accessed_bytes_of_misses {
-            Some(bytes) if system.page == PageSize::KIB_4 || system.shell.max_walks == 0 => bytes,
+            Some(bytes)
+                if system.preset.page == PageSize::KIB_4 || system.preset.shell.max_walks == 0 =>
+            {
+                bytes
+            }
             _ => self.accessed_bytes,
         }
     }
@@ -184,67 +189,25 @@ impl Workload {
     }
 }
 
-/// A system to compare: a shell and how its host works.
+/// A system to compare: a preset for four applications, at the scale of the experiment.
 #[derive(Clone, Debug)]
 pub struct System {
     /// The preset's name.
     pub name: String,
-    /// Its name in the paper.
-    pub paper: String,
-    pub(crate) shell: ShellConfig,
-    pub(crate) page: PageSize,
-    pub(crate) read_ahead_bytes: u64,
-    stripe: Option<Stripe>,
+    /// The preset, scaled.
+    pub(crate) preset: Preset,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Preset {
-    paper: String,
-    page_bytes: u64,
-    read_ahead_bytes: u64,
-    stripe_granule_bytes: Option<u64>,
-    shell: ShellConfig,
-}
+/// Applications that run beside each other.
+const APPLICATIONS: u8 = 4;
 
 impl System {
-    fn read(folder: &Path, name: &str) -> Result<Self, DescriptionError> {
-        let path = folder.join("presets").join(name).with_extension("toml");
-        let preset: Preset = read(&path)?;
-        let rule = |rule: String| DescriptionError::Rule {
-            path: path.clone(),
-            rule,
-        };
-        if let Some(broken) = preset.shell.broken_rule() {
-            return Err(rule(broken));
-        }
-        let page = PageSize::from_bytes(preset.page_bytes)
-            .ok_or_else(|| rule(format!("{} bytes is no size of a page", preset.page_bytes)))?;
-        let channels = u64::from(preset.shell.channels);
-        let stripe = match preset.stripe_granule_bytes {
-            Some(granule) => Some(Stripe::new(granule, channels).ok_or_else(|| {
-                rule(format!(
-                    "{granule} bytes over {channels} channels is no stripe"
-                ))
-            })?),
-            None => None,
-        };
+    fn named(name: &str, scale_log2: u8) -> Result<Self, PresetError> {
+        let preset = Preset::named(name, 0)?.scaled(APPLICATIONS, scale_log2);
         Ok(Self {
             name: name.to_owned(),
-            paper: preset.paper,
-            shell: preset.shell,
-            page,
-            read_ahead_bytes: preset.read_ahead_bytes,
-            stripe,
+            preset,
         })
-    }
-
-    /// Where the frames of an application lie: on a channel of its own, or striped over all.
-    pub(crate) fn placement(&self, application: u8) -> SpacePlacement {
-        match self.stripe {
-            Some(stripe) => SpacePlacement::Interleaved { first: 0, stripe },
-            None => SpacePlacement::Channel(usize::from(application % self.shell.channels)),
-        }
     }
 }
 
@@ -253,7 +216,7 @@ impl System {
 struct File {
     title: String,
     platform: String,
-    scale_log2: u32,
+    scale_log2: u8,
     systems: Vec<String>,
     known_differences: Vec<String>,
     workload: Vec<Workload>,
@@ -267,7 +230,7 @@ pub struct Experiment {
     /// The platform of all cells.
     pub platform: String,
     /// log2 of how much smaller than the paper's every capacity is.
-    pub scale_log2: u32,
+    pub scale_log2: u8,
     /// What is known to differ from the paper's set-up.
     pub known_differences: Vec<String>,
     /// Its systems.
@@ -287,7 +250,7 @@ impl Experiment {
         let systems = file
             .systems
             .iter()
-            .map(|name| System::read(folder, name))
+            .map(|name| System::named(name, file.scale_log2))
             .collect::<Result<Vec<_>, _>>()?;
         let unknown = file
             .workload
@@ -352,22 +315,20 @@ mod tests {
     #[test]
     fn files_that_break_a_rule_are_named() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("presets")).unwrap();
-        let preset = folder.path().join("presets/odd.toml");
+        let file = folder.path().join("odd.toml");
         let error = |text: &str| {
-            std::fs::write(&preset, text).unwrap();
-            System::read(folder.path(), "odd").unwrap_err().to_string()
+            std::fs::write(&file, text).unwrap();
+            let error = Experiment::read(folder.path(), "odd").unwrap_err();
+            error.to_string()
         };
-        let rest = "paper = \"\"\nread_ahead_bytes = 0\n";
-        let no_page = error(&format!("{rest}page_bytes = 5000\n[shell]\n"));
+        let rest = "title = \"\"\nplatform = \"f1\"\nscale_log2 = 6\nknown_differences = []\nworkload = []\n";
+        let unknown = error(&format!("{rest}systems = [\"coyote\"]\n"));
+        assert!(unknown.contains("`coyote`"), "{unknown}");
+        let syntax = error(&format!("{rest}systems = []\npages = 1\n"));
         assert!(
-            no_page.contains("odd.toml") && no_page.contains("5000"),
-            "{no_page}"
+            syntax.contains("odd.toml") && syntax.contains("pages"),
+            "{syntax}"
         );
-        let unknown = error(&format!("{rest}page_bytes = 4096\npages = 1\n[shell]\n"));
-        assert!(unknown.contains("pages"), "{unknown}");
-        let shell = error(&format!("{rest}page_bytes = 4096\n[shell]\nslots = 40\n"));
-        assert!(shell.contains("slots = 40"), "{shell}");
         assert!(matches!(
             Experiment::read(folder.path(), "none"),
             Err(DescriptionError::File { .. })

@@ -53,7 +53,7 @@ impl Hot {
         let mut hot = Self {
             driver: Driver::new(SimCard::open(options, |_| {})?),
             slots,
-            page: system.page,
+            page: system.preset.page,
             bytes: data.accessed(system),
             waiting: Vec::new(),
             serving: None,
@@ -63,7 +63,7 @@ impl Hot {
             let asid = Asid::new(number).ok_or("no such space")?;
             let base = u64::from(number) << channel_log2;
             if hot.driver.card.description().translated {
-                let stripe = system.placement(number).stripe();
+                let stripe = system.preset.placement(number).stripe();
                 hot.driver.card.stripe_space(asid, stripe)?;
                 hot.open_space(asid, base)?;
                 if walks {

@@ -48,7 +48,7 @@ impl Cell<'_> {
     /// A card of this cell's system.
     fn options(&self, platform: &str) -> Result<SimOptions, Failure> {
         let mut options = SimOptions::named(platform)?;
-        options.shell = self.system.shell.clone();
+        options.shell = self.system.preset.shell.clone();
         Ok(options)
     }
 

@@ -13,8 +13,8 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>,
     let buffers = load.buffers(data, accessed);
     let slots = options.shell.slots;
     let owner = OwnerOptions {
-        page_size: cell.system.page,
-        read_ahead_bytes: cell.system.read_ahead_bytes,
+        page_size: cell.system.preset.page,
+        read_ahead_bytes: cell.system.preset.read_ahead_bytes,
         ..OwnerOptions::default()
     };
     let card = Card::simulated(options, owner, |_| {})?;
@@ -24,7 +24,7 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>,
         .join(&cell.workload.kernel);
     let mut applications = Vec::new();
     for number in 0..slots {
-        let space = card.create_space_on(cell.system.placement(number))?;
+        let space = card.create_space_on(cell.system.preset.placement(number))?;
         let map = |name: &str, bytes, options| -> Result<_, Failure> {
             let path = files.path().join(format!("{name}{number}"));
             write_input(&path, bytes)?;

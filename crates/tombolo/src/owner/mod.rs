@@ -111,6 +111,8 @@ pub struct OwnerOptions {
     pub platform: String,
     /// Hash of the platform's file, for reports.
     pub platform_hash: String,
+    /// Name of the preset that the card was opened with, for reports; empty without one.
+    pub preset: String,
     /// What traps of programs cost in virtual time; nothing if there is no host file.
     pub host: Option<HostFile>,
     /// Where to write what happens; a simulated card's own, if it has one.
@@ -134,6 +136,7 @@ impl Default for OwnerOptions {
             file_state: FileState::Warm,
             platform: String::new(),
             platform_hash: String::new(),
+            preset: String::new(),
             host: None,
             timeline: None,
             planted: None,
@@ -354,6 +357,7 @@ impl Owner {
             card: self.card.description().clone(),
             platform: self.options.platform.clone(),
             platform_hash: self.options.platform_hash.clone(),
+            preset: self.options.preset.clone(),
             host: self.host(HostFile::name),
             host_hash: self.host(HostFile::hash),
             file_io: self.io.name().to_owned(),

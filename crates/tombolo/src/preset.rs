@@ -1,0 +1,446 @@
+//! Systems of the literature, and ours, as one thing to choose: a shell, and how its host works.
+//!
+//! A preset is a file in `presets/`; one of your own has the same form ([`Preset::load`]). [`Preset::named`] has
+//! those of the repository built in.
+
+use crate::{AddressSpace, Card, Error, OwnerOptions, ShellConfig, SimOptions, SpacePlacement};
+use card::sim::{L1Config, Translator};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use units::{PageSize, Stripe};
+
+/// The presets of the repository.
+const TEXTS: [(&str, &str); 6] = [
+    ("tombolo", include_str!("../../../presets/tombolo.toml")),
+    ("fsrf-sram", include_str!("../../../presets/fsrf-sram.toml")),
+    ("fsrf-dram", include_str!("../../../presets/fsrf-dram.toml")),
+    ("coyote-4k", include_str!("../../../presets/coyote-4k.toml")),
+    ("coyote-2m", include_str!("../../../presets/coyote-2m.toml")),
+    ("physical", include_str!("../../../presets/physical.toml")),
+];
+
+/// The name that stands for FSRF with whichever of its TLBs suits the data.
+const FSRF: &str = "fsrf";
+
+/// Why a preset cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PresetError {
+    /// None of that name.
+    #[error("no preset `{name}`; there are {known}")]
+    NoSuch {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// Its file cannot be read.
+    #[error("{path}: {source}", path = .path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Its text is no preset.
+    #[error("{preset}: {source}")]
+    Syntax {
+        /// The preset's name or file.
+        preset: String,
+        /// What is wrong.
+        source: Box<toml::de::Error>,
+    },
+    /// A value breaks a rule.
+    #[error("{preset}: {rule}")]
+    Rule {
+        /// The preset's name or file.
+        preset: String,
+        /// The rule, and the value.
+        rule: String,
+    },
+    /// The card is too small for it.
+    #[error("preset {preset} does not fit platform {platform}: {rule}")]
+    DoesNotFit {
+        /// The preset's name.
+        preset: String,
+        /// The platform's name.
+        platform: String,
+        /// What is missing.
+        rule: String,
+    },
+    /// It has no virtual memory.
+    #[error(
+        "preset {preset} has no virtual memory, so no file can be mapped: `tombolo lab fsrf --system {preset}` \
+         runs it, with data that is on the card before a kernel starts"
+    )]
+    NoVirtualMemory {
+        /// The preset's name.
+        preset: String,
+    },
+}
+
+/// A shell, and how its host works.
+#[derive(Clone, Debug)]
+pub struct Preset {
+    /// Its name: the file's, without the extension.
+    pub name: String,
+    /// What it is, in a line.
+    pub description: String,
+    /// Its name in FSRF's tables; empty for one that is not there.
+    pub paper: String,
+    /// The shell.
+    pub shell: ShellConfig,
+    /// Pages of files whose mapping asks for no other.
+    pub page: PageSize,
+    /// See [`OwnerOptions::read_ahead_bytes`].
+    pub read_ahead_bytes: u64,
+    stripe: Option<Stripe>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    paper: String,
+    #[serde(default = "default_page")]
+    page_bytes: u64,
+    #[serde(default)]
+    read_ahead_bytes: u64,
+    stripe_granule_bytes: Option<u64>,
+    #[serde(default)]
+    shell: ShellConfig,
+    figure2: Option<Figure2>,
+}
+
+fn default_page() -> u64 {
+    PageSize::MIB_2.bytes()
+}
+
+/// The parameters of FSRF's figure 2, as it prints them. Sizes are log2.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "SCREAMING_SNAKE_CASE")]
+struct Figure2 {
+    num_tlb: usize,
+    page_bits: Vec<u8>,
+    log_depth: Vec<u8>,
+    assoc: Vec<u8>,
+}
+
+impl Figure2 {
+    fn l1(&self) -> Result<Vec<L1Config>, String> {
+        for (name, list) in [
+            ("PAGE_BITS", &self.page_bits),
+            ("LOG_DEPTH", &self.log_depth),
+            ("ASSOC", &self.assoc),
+        ] {
+            if list.len() != self.num_tlb {
+                return Err(format!(
+                    "NUM_TLB = {}, but {name} has {} values",
+                    self.num_tlb,
+                    list.len()
+                ));
+            }
+        }
+        let rest = self.log_depth.iter().zip(&self.assoc);
+        let all = self.page_bits.iter().zip(rest);
+        all.map(|(&page_bits, (&sets_log2, &ways_log2))| {
+            if ways_log2 > 4 {
+                return Err(format!("ASSOC = {ways_log2}: 2^4 ways are the most"));
+            }
+            Ok(L1Config {
+                page_bits,
+                sets_log2,
+                ways: 1 << ways_log2,
+            })
+        })
+        .collect()
+    }
+}
+
+impl Preset {
+    /// Names of the repository's presets, `fsrf` among them.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        TEXTS.iter().map(|(name, _)| *name).chain([FSRF])
+    }
+
+    /// One of the repository's. `fsrf` is FSRF with the TLB that suits `bytes` of data: the SRAM TLB as far as
+    /// its 2 MiB pages reach, the DRAM TLB beyond.
+    ///
+    /// # Errors
+    /// [`PresetError::NoSuch`].
+    pub fn named(name: &str, bytes: u64) -> Result<Self, PresetError> {
+        if name == FSRF {
+            let sram = Self::named("fsrf-sram", bytes)?;
+            return match bytes <= sram.reach_bytes() {
+                true => Ok(sram),
+                false => Self::named("fsrf-dram", bytes),
+            };
+        }
+        let Some((_, text)) = TEXTS.iter().find(|(known, _)| *known == name) else {
+            let known: Vec<&str> = Self::names().collect();
+            return Err(PresetError::NoSuch {
+                name: name.to_owned(),
+                known: known.join(", "),
+            });
+        };
+        Self::parse(name, name, text)
+    }
+
+    /// One in a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is no preset, or breaks a rule.
+    pub fn load(path: &Path) -> Result<Self, PresetError> {
+        let text = std::fs::read_to_string(path).map_err(|source| PresetError::File {
+            path: path.to_owned(),
+            source,
+        })?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        Self::parse(&name, &path.display().to_string(), &text)
+    }
+
+    /// `place`: for messages.
+    fn parse(name: &str, place: &str, text: &str) -> Result<Self, PresetError> {
+        let text: Text = toml::from_str(text).map_err(|source| PresetError::Syntax {
+            preset: place.to_owned(),
+            source: Box::new(source),
+        })?;
+        Self::of(name, text).map_err(|rule| PresetError::Rule {
+            preset: place.to_owned(),
+            rule,
+        })
+    }
+
+    fn of(name: &str, text: Text) -> Result<Self, String> {
+        let mut shell = text.shell;
+        if let Some(figure2) = text.figure2 {
+            if shell.l1 != ShellConfig::default().l1 {
+                return Err("`figure2` and `shell.l1` say the same thing: leave one out".to_owned());
+            }
+            shell.l1 = figure2.l1()?;
+        }
+        if let Some(rule) = shell.broken_rule() {
+            return Err(rule);
+        }
+        let page = PageSize::from_bytes(text.page_bytes)
+            .ok_or_else(|| format!("page_bytes = {}: no size of a page", text.page_bytes))?;
+        if shell.translator == Translator::Paged && !shell.page_sizes().contains(page) {
+            return Err(format!(
+                "page_bytes = {}: this shell's TLBs serve pages of {}",
+                text.page_bytes,
+                shell.page_sizes()
+            ));
+        }
+        let channels = u64::from(shell.channels);
+        let stripe = match text.stripe_granule_bytes {
+            None => None,
+            Some(granule) => Some(Stripe::new(granule, channels).ok_or_else(|| {
+                format!("stripe_granule_bytes = {granule}: no stripe over {channels} channels")
+            })?),
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            description: text.description,
+            paper: text.paper,
+            shell,
+            page,
+            read_ahead_bytes: text.read_ahead_bytes,
+            stripe,
+        })
+    }
+
+    /// Bytes that the L1 TLB of the preset's pages can translate.
+    pub fn reach_bytes(&self) -> u64 {
+        let serves = |l1: &&L1Config| 1 << l1.page_bits <= self.page.bytes();
+        let l1 = self.shell.l1.iter().filter(serves).next_back();
+        l1.map_or(0, |l1| {
+            (u64::from(l1.ways) << l1.sets_log2).saturating_mul(1 << l1.page_bits)
+        })
+    }
+
+    /// The same system for `applications` beside each other, each with address lanes of its own, and with
+    /// capacities 1 / 2^`scale_log2` as large. Page sizes stay.
+    pub fn scaled(mut self, applications: u8, scale_log2: u8) -> Self {
+        let shell = &mut self.shell;
+        shell.slots = applications;
+        shell.queues = applications.saturating_add(1);
+        shell.spaces = shell.spaces.max(applications);
+        if shell.translator == Translator::Paged {
+            shell.lanes = applications;
+        }
+        for l1 in &mut shell.l1 {
+            l1.sets_log2 = l1.sets_log2.saturating_sub(scale_log2);
+        }
+        self
+    }
+
+    /// Sets up a card and its owner.
+    ///
+    /// # Errors
+    /// [`PresetError::DoesNotFit`]: the platform has fewer channels, or less memory than a page on each.
+    pub fn apply(
+        &self,
+        options: &mut SimOptions,
+        owner: &mut OwnerOptions,
+    ) -> Result<(), PresetError> {
+        let platform = &options.platform;
+        let memory = platform.memory();
+        let does_not_fit = |rule| PresetError::DoesNotFit {
+            preset: self.name.clone(),
+            platform: platform.name().to_owned(),
+            rule,
+        };
+        let (asked, there) = (u32::from(self.shell.channels), memory.channels);
+        if asked > there {
+            return Err(does_not_fit(format!(
+                "it uses {asked} memory channels, the platform has {there}"
+            )));
+        }
+        let room = options.channel_bytes.unwrap_or(memory.channel_bytes);
+        // A page table and a page of input and of output, at the least.
+        if room < 4 * self.page.bytes() {
+            return Err(does_not_fit(format!(
+                "a channel of {room} bytes has no room for four pages of {}",
+                self.page
+            )));
+        }
+        if let Some(stripe) = self.stripe {
+            if room % (1 << stripe.granule_log2()) != 0 {
+                return Err(does_not_fit(format!(
+                    "a channel of {room} bytes is no multiple of what is striped, {} bytes",
+                    1u64 << stripe.granule_log2()
+                )));
+            }
+        }
+        options.shell = self.shell.clone();
+        owner.preset = self.name.clone();
+        owner.page_size = self.page;
+        owner.read_ahead_bytes = self.read_ahead_bytes;
+        Ok(())
+    }
+
+    /// Whether files can be mapped.
+    ///
+    /// # Errors
+    /// [`PresetError::NoVirtualMemory`].
+    pub fn check_virtual_memory(&self) -> Result<(), PresetError> {
+        match self.shell.translator {
+            Translator::Paged => Ok(()),
+            Translator::Identity => Err(PresetError::NoVirtualMemory {
+                preset: self.name.clone(),
+            }),
+        }
+    }
+
+    /// Where the frames of an application lie: striped over all channels if the system does that, else on a
+    /// channel of its own, or, alone on the card, on all of them.
+    pub fn placement(&self, application: u8) -> SpacePlacement {
+        match self.stripe {
+            Some(stripe) => SpacePlacement::Interleaved { first: 0, stripe },
+            None if self.shell.slots == 1 => SpacePlacement::Anywhere,
+            None => SpacePlacement::Channel(usize::from(application % self.shell.channels.max(1))),
+        }
+    }
+
+    /// A space for an application, on a card that was opened with this preset.
+    ///
+    /// # Errors
+    /// As [`Card::create_space_on`].
+    pub fn create_space(&self, card: &Card, application: u8) -> Result<AddressSpace, Error> {
+        card.create_space_on(self.placement(application))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(platform: &str) -> SimOptions {
+        SimOptions::named(platform).unwrap()
+    }
+
+    #[test]
+    fn coyote_has_the_geometry_that_fsrf_prints() {
+        for name in ["coyote-4k", "coyote-2m", "fsrf-sram"] {
+            let l1 = Preset::named(name, 0).unwrap().shell.l1;
+            let entries: Vec<_> = l1
+                .iter()
+                .map(|l1| (l1.page_bits, l1.ways, 1 << l1.sets_log2))
+                .collect();
+            assert_eq!(entries, [(12, 4, 1024), (21, 2, 64)], "{name}");
+        }
+        let coyote = Preset::named("coyote-2m", 0).unwrap();
+        assert_eq!(coyote.reach_bytes(), 256 << 20);
+        assert_eq!(
+            Preset::named("coyote-4k", 0).unwrap().reach_bytes(),
+            16 << 20
+        );
+        let scaled = coyote.scaled(4, 6);
+        assert_eq!(scaled.reach_bytes(), 4 << 20);
+        assert_eq!((scaled.shell.slots, scaled.shell.lanes), (4, 4));
+        assert_eq!(scaled.shell.broken_rule(), None);
+    }
+
+    #[test]
+    fn all_presets_can_be_used() {
+        for name in Preset::names() {
+            let preset = Preset::named(name, 1 << 20).unwrap();
+            assert!(!preset.description.is_empty(), "{name}");
+            let mut options = options("f1");
+            preset
+                .apply(&mut options, &mut OwnerOptions::default())
+                .unwrap();
+            assert_eq!(options.shell, preset.shell, "{name}");
+            assert_eq!(preset.scaled(4, 6).shell.broken_rule(), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn fsrf_takes_the_tlb_that_suits_the_data() {
+        let name = |bytes| Preset::named("fsrf", bytes).unwrap().name;
+        assert_eq!(name(256 << 20), "fsrf-sram");
+        assert_eq!(name((256 << 20) + 1), "fsrf-dram");
+    }
+
+    #[test]
+    fn what_does_not_fit_says_why() {
+        let error = Preset::named("coyote", 0).unwrap_err().to_string();
+        assert!(
+            error.contains("`coyote`") && error.contains("coyote-4k"),
+            "{error}"
+        );
+        let mut small = options("f1");
+        small.channel_bytes = Some(4 << 20);
+        let preset = Preset::named("tombolo", 0).unwrap();
+        let error = preset.apply(&mut small, &mut OwnerOptions::default());
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("f1") && error.contains("4194304"), "{error}");
+        let error = Preset::named("physical", 0).unwrap().check_virtual_memory();
+        assert!(error.unwrap_err().to_string().contains("--system physical"));
+    }
+
+    #[test]
+    fn a_file_may_use_the_parameters_of_figure_2() {
+        let parse = |text: &str| Preset::parse("own", "own.toml", text);
+        let figure =
+            "[figure2]\nNUM_TLB = 2\nPAGE_BITS = [12, 21]\nLOG_DEPTH = [10, 6]\nASSOC = [2, 1]\n";
+        let own = parse(&format!("[shell]\nchannels = 4\nmax_walks = 0\n{figure}")).unwrap();
+        assert_eq!(
+            own.shell.l1,
+            Preset::named("coyote-2m", 0).unwrap().shell.l1
+        );
+        let error = |text: &str| parse(text).unwrap_err().to_string();
+        let short = error(&figure.replace("[10, 6]", "[10]"));
+        assert!(
+            short.contains("own.toml") && short.contains("LOG_DEPTH"),
+            "{short}"
+        );
+        let large = error(&figure.replace("21", "32"));
+        assert!(large.contains("page_bits = 32"), "{large}");
+        let page = error("page_bytes = 5000\n");
+        assert!(page.contains("5000"), "{page}");
+        let unknown = error("pages = 1\n");
+        assert!(unknown.contains("pages"), "{unknown}");
+    }
+}
