@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tombolo::MapOptions;
+use tombolo::{Advice, MapOptions};
 
 /// A file that `fsrf_open` opened.
 struct OpenFile {
@@ -322,6 +322,27 @@ pub extern "C" fn fsrf_madvise(addr: *mut c_void, len: usize, advice: c_int) -> 
                 "advice is {advice:#x}: STREAM and RANDOM, and REUSE and LOWUSE, exclude each other"
             )));
         }
-        state().attached()?.around(addr as u64, len).map(drop)
+        let named = [
+            (1, Advice::STREAM),
+            (2, Advice::RANDOM),
+            (4, Advice::REUSE),
+            (8, Advice::LOW_USE),
+        ];
+        let said = named.into_iter().filter(|(bit, _)| advice & bit != 0);
+        let advice = said.fold(Advice::default(), |all, (_, next)| all.then(next));
+        let (start, end) = (addr as u64, (addr as u64).saturating_add(len as u64));
+        let found = state().attached()?.around(start, len)?;
+        for handle in found {
+            handles::with_mapping(handle, |mapping| {
+                let first = mapping.address().get();
+                let from = start.max(first) - first;
+                let to = end.min(first + mapping.bytes()) - first;
+                match to > from {
+                    true => Ok(mapping.advise_range(from, to - from, advice)?),
+                    false => Ok(()),
+                }
+            })?;
+        }
+        Ok(())
     })
 }

@@ -4,6 +4,7 @@ use card::schedule::{Priority, SlotSchedule};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use tombolo::{Advice, AdviceError};
 use units::PageSize;
 
 /// A number of bytes, or the size of another argument's mapping.
@@ -28,7 +29,7 @@ pub enum Mode {
     New(Option<Size>),
 }
 
-/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE]`
+/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE][:advice=WORDS]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapArgument {
     /// The kernel's pointer argument.
@@ -43,6 +44,8 @@ pub struct MapArgument {
     pub mode: Mode,
     /// Size of the file's pages, or the owner's.
     pub page_size: Option<PageSize>,
+    /// How the kernel is going to use it.
+    pub advice: Advice,
 }
 
 /// `PORT=DEVICE:…`, where the only device yet is a file, mapped as by `--map`.
@@ -131,6 +134,9 @@ pub enum SyntaxError {
         /// What was given.
         text: String,
     },
+    /// No advice.
+    #[error("{0}")]
+    Advice(AdviceError),
     /// Not a schedule.
     #[error("`{text}`: {part} is not understood; write {SCHEDULE_FORM}")]
     Schedule {
@@ -147,8 +153,10 @@ pub enum SyntaxError {
     },
 }
 
-const MAP_FORM: &str = "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE]";
-const CONNECT_FORM: &str = "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE]";
+const MAP_FORM: &str =
+    "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS]";
+const CONNECT_FORM: &str =
+    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS]";
 const SET_FORM: &str = "ARGUMENT=VALUE";
 const SCHEDULE_FORM: &str = "SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES]";
 
@@ -237,7 +245,7 @@ impl MapArgument {
     pub fn parse(text: &OsStr) -> Result<Self, SyntaxError> {
         let text = text.as_bytes();
         let (argument, rest) = split(text, MAP_FORM)?;
-        let (rest, mode, page_size) = split_options(rest)?;
+        let (rest, options) = split_options(rest)?;
         let (file, offset, bytes) = split_range(rest)?;
         if file.is_empty() {
             return Err(SyntaxError::Missing {
@@ -251,8 +259,9 @@ impl MapArgument {
             file: OsStr::from_bytes(file).into(),
             offset,
             bytes,
-            mode,
-            page_size,
+            mode: options.mode.unwrap_or(Mode::AsNeeded),
+            page_size: options.page_size,
+            advice: options.advice.unwrap_or_default(),
         })
     }
 }
@@ -275,31 +284,44 @@ impl ConnectArgument {
     }
 }
 
-/// Mode and page size at the end, in any order; file names may contain colons.
-fn split_options(mut text: &[u8]) -> Result<(&[u8], Mode, Option<PageSize>), SyntaxError> {
-    let (mut mode, mut page_size) = (None, None);
+/// What stands behind a file's name.
+#[derive(Default)]
+struct Options {
+    mode: Option<Mode>,
+    page_size: Option<PageSize>,
+    advice: Option<Advice>,
+}
+
+/// Mode, page size and advice at the end, in any order; file names may contain colons.
+fn split_options(mut text: &[u8]) -> Result<(&[u8], Options), SyntaxError> {
+    let mut options = Options::default();
     while let Some((rest, word)) = split_at_last(text, b':') {
         // Options are text; what is none belongs to the name.
         let Ok(word) = std::str::from_utf8(word) else {
             break;
         };
-        match word.strip_prefix("page=") {
-            Some(size) if page_size.is_none() => {
+        let page = word.strip_prefix("page=");
+        let advice = word.strip_prefix("advice=");
+        match (page, advice) {
+            (Some(size), _) if options.page_size.is_none() => {
                 let wrong = || SyntaxError::PageSize {
                     text: size.to_owned(),
                 };
                 let bytes = parse_bytes(size).map_err(|_| wrong())?;
-                page_size = Some(PageSize::from_bytes(bytes).ok_or_else(wrong)?);
+                options.page_size = Some(PageSize::from_bytes(bytes).ok_or_else(wrong)?);
             }
-            _ if mode.is_some() => break,
+            (_, Some(words)) if options.advice.is_none() => {
+                options.advice = Some(words.parse().map_err(SyntaxError::Advice)?);
+            }
+            _ if options.mode.is_some() => break,
             _ => match parse_mode(word)? {
-                Some(found) => mode = Some(found),
+                Some(found) => options.mode = Some(found),
                 None => break,
             },
         }
         text = rest;
     }
-    Ok((text, mode.unwrap_or(Mode::AsNeeded), page_size))
+    Ok((text, options))
 }
 
 fn parse_mode(word: &str) -> Result<Option<Mode>, SyntaxError> {
@@ -435,6 +457,11 @@ mod tests {
         );
         let new = map("a=b:page=1GiB:new=5");
         assert_eq!(new.page_size, Some(PageSize::GIB_1));
+        let advised = map("in=data.bin:advice=stream+lowuse:ro");
+        assert_eq!(advised.advice.to_string(), "stream+lowuse");
+        assert_eq!(advised.mode, Mode::ReadOnly);
+        let both = MapArgument::parse(OsStr::new("in=data.bin:advice=stream+random")).unwrap_err();
+        assert!(both.to_string().contains("exclude each other"), "{both}");
         assert_eq!(new.mode, Mode::New(Some(Size::Bytes(5))));
         for wrong in [
             "a=b:page=3KiB",

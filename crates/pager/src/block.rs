@@ -3,6 +3,7 @@
 //! A frame needs an aligned block. A page that is as large or larger leaves one behind; of smaller
 //! pages all in a block have to leave, and they do if each of them may.
 
+use crate::advice::Keep;
 use crate::frame::FrameMemory;
 use crate::page::{ObjectPage, Page, State};
 use std::cell::RefCell;
@@ -81,6 +82,8 @@ pub(crate) fn all_of(
 /// The pages of a scope that can leave now.
 pub(crate) struct Candidates<'a> {
     pub(crate) scope: Scope,
+    /// Pages of which more is advised stay.
+    pub(crate) keep: Keep,
     pub(crate) pages: &'a Pages,
     pub(crate) examined: &'a BTreeSet<ObjectPage>,
     pub(crate) releasing: &'a BTreeSet<ObjectPage>,
@@ -120,6 +123,7 @@ impl Candidates<'_> {
     fn is_free_to_go(&self, key: ObjectPage) -> bool {
         self.pages.get(&key).is_some_and(|page| {
             page.state == State::Resident
+                && page.keep <= self.keep
                 && !page.unsaved
                 && page.waiters.is_empty()
                 && page.leaving.is_empty()

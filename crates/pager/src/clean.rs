@@ -26,7 +26,10 @@ impl Pager {
             left = left.saturating_sub(self.page_size_of(key.object).bytes());
             more
         };
-        let upcoming = self.policies.eviction.upcoming(LOOK);
+        let mut upcoming = self.policies.eviction.upcoming(LOOK);
+        if self.advised {
+            upcoming.sort_by_key(|key| self.pages.get(key).map(|page| page.keep));
+        }
         let next: Vec<ObjectPage> = upcoming.into_iter().take_while(enough).collect();
         let mut changed = false;
         for key in next {

@@ -1,5 +1,6 @@
 //! What the pager is told.
 
+use crate::advice::Advice;
 use crate::error::IoError;
 use crate::ids::{FaultToken, IoId, ObjectId, OperationId, RequestId};
 use crate::placement::SpacePlacement;
@@ -186,6 +187,20 @@ pub enum Event {
         address: VirtAddr,
         /// Bytes.
         bytes: u64,
+    },
+    /// Says how a range is going to be used, rounded out to pages. What the advice leaves open stays as it was
+    /// advised before; empty advice takes everything back. Complete at once.
+    Advise {
+        /// Who asks.
+        request: RequestId,
+        /// Which space.
+        asid: Asid,
+        /// First byte.
+        address: VirtAddr,
+        /// Bytes.
+        bytes: u64,
+        /// What is known.
+        advice: Advice,
     },
     /// A program's access to a page of host memory was trapped. Complete when the program may have another
     /// try.

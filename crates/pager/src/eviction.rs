@@ -32,6 +32,37 @@ pub trait EvictionPolicy: Debug + Send {
     fn upcoming(&self, pages: usize) -> Vec<ObjectPage>;
 }
 
+/// Which page leaves, for those who choose among what there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Eviction {
+    /// The one that came first: [`Fifo`].
+    #[default]
+    Fifo,
+    /// The one that came first, unless it was touched lately: [`SecondChance`].
+    SecondChance,
+}
+
+impl Eviction {
+    /// Each.
+    pub const ALL: [Self; 2] = [Self::Fifo, Self::SecondChance];
+
+    /// Its name in options.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::SecondChance => "secondchance",
+        }
+    }
+
+    /// The policy.
+    pub fn policy(self) -> Box<dyn EvictionPolicy> {
+        match self {
+            Self::Fifo => Box::<Fifo>::default(),
+            Self::SecondChance => Box::<SecondChance>::default(),
+        }
+    }
+}
+
 /// Pages in the order of an ever growing ticket.
 #[derive(Clone, Debug, Default)]
 struct Line {

@@ -109,6 +109,7 @@ impl Pager {
             page_size: mapping.page_size,
             mapped: mapped.clone(),
             frames: self.frames_for(asid, mapping.page_size),
+            advice: mapping.advice,
         });
         let urgency = if plan.pushes {
             Urgency::Soon

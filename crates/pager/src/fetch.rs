@@ -1,8 +1,9 @@
 //! What is brought to the card when it is missing, and what before it is.
 
+use crate::advice::{Advice, Pattern};
 use crate::ids::ObjectId;
 use crate::page::ObjectPage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::ops::Range;
 use units::PageSize;
@@ -20,6 +21,8 @@ pub struct Touch {
     pub mapped: Range<u64>,
     /// Frames of that size that the space can have at once.
     pub frames: u64,
+    /// What was advised of the mapping.
+    pub advice: Advice,
 }
 
 /// What to bring to the card besides the page itself.
@@ -31,12 +34,118 @@ pub struct Plan {
     pub marker: Option<u64>,
     /// They may push out other pages. Otherwise they take free frames only.
     pub pushes: bool,
+    /// The access follows none before it.
+    pub jump: bool,
 }
 
 /// Decides what is fetched. It sees the accesses that wait for the host, and nothing else.
 pub trait FetchPolicy: Debug + Send {
     /// An access waits, for a page that is missing, on its way, or just not installed.
     fn touched(&mut self, touch: &Touch) -> Plan;
+    /// An object is gone, and its name is never used again.
+    fn forgotten(&mut self, _object: ObjectId) {}
+}
+
+/// What is fetched when a page is missing, for those who choose among what there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fetch {
+    /// The page, and its block as far as frames are free: [`OnDemand`].
+    OnDemand,
+    /// What follows, where accesses are sequential: [`ReadAhead`].
+    #[default]
+    ReadAhead,
+    /// All of the mapping at its first access, as far as frames are free: AmorphOS's way.
+    Preload,
+}
+
+impl Fetch {
+    /// Each.
+    pub const ALL: [Self; 3] = [Self::OnDemand, Self::ReadAhead, Self::Preload];
+
+    /// Its name in options and advice.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::OnDemand => "ondemand",
+            Self::ReadAhead => "readahead",
+            Self::Preload => "preload",
+        }
+    }
+}
+
+/// The way of fetching that a mapping's advice asks for, or else the usual one.
+///
+/// A choice of a [`Fetch`] counts before a [`Pattern`], and a pattern before what is usual.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    usual: Fetch,
+    read_ahead: ReadAhead,
+    on_demand: OnDemand,
+    /// Mappings that were fetched whole: object and first page.
+    preloaded: BTreeSet<(ObjectId, u64)>,
+}
+
+/// Windows that advice asks for where the owner reads nothing ahead.
+const ADVISED_AHEAD: u64 = 16 << 20;
+
+impl Chosen {
+    /// Windows up to `ahead_bytes`, blocks of `batch_bytes`.
+    pub fn new(usual: Fetch, ahead_bytes: u64, batch_bytes: u64) -> Self {
+        let ahead = if ahead_bytes > 0 {
+            ahead_bytes
+        } else {
+            ADVISED_AHEAD
+        };
+        Self {
+            usual: match (usual, ahead_bytes) {
+                (Fetch::ReadAhead, 0) => Fetch::OnDemand,
+                (usual, _) => usual,
+            },
+            read_ahead: ReadAhead::new(ahead),
+            on_demand: OnDemand {
+                block_bytes: batch_bytes,
+            },
+            preloaded: BTreeSet::new(),
+        }
+    }
+
+    /// What advice comes to.
+    pub fn of(&self, advice: Advice) -> Fetch {
+        match (advice.fetch, advice.pattern) {
+            (Some(fetch), _) => fetch,
+            (None, Some(Pattern::Stream)) => Fetch::ReadAhead,
+            (None, Some(Pattern::Random)) if self.usual == Fetch::ReadAhead => Fetch::OnDemand,
+            (None, _) => self.usual,
+        }
+    }
+}
+
+impl FetchPolicy for Chosen {
+    fn touched(&mut self, touch: &Touch) -> Plan {
+        match self.of(touch.advice) {
+            Fetch::OnDemand => self.on_demand.touched(touch),
+            Fetch::ReadAhead => {
+                let plan = self.read_ahead.touched(touch);
+                match plan.ahead.is_empty() && plan.jump {
+                    true => self.on_demand.touched(touch),
+                    false => plan,
+                }
+            }
+            Fetch::Preload => {
+                let mapping = (touch.page.object, touch.mapped.start);
+                match self.preloaded.insert(mapping) {
+                    true => Plan {
+                        ahead: touch.mapped.clone(),
+                        ..Plan::default()
+                    },
+                    false => self.on_demand.touched(touch),
+                }
+            }
+        }
+    }
+
+    fn forgotten(&mut self, object: ObjectId) {
+        self.preloaded.retain(|(preloaded, _)| *preloaded != object);
+    }
 }
 
 /// The missing page, and its neighbours in an aligned block as far as frames are free.
@@ -118,7 +227,10 @@ impl FetchPolicy for ReadAhead {
         };
         let Some(place) = sequences.iter().position(follows) else {
             sequences.truncate(SEQUENCES - 1);
-            let window = u64::from(page == touch.mapped.start).min(limit);
+            let window = match touch.advice.pattern {
+                Some(Pattern::Stream) => limit,
+                _ => u64::from(page == touch.mapped.start).min(limit),
+            };
             let next = page + 1 + window;
             sequences.insert(
                 0,
@@ -134,6 +246,7 @@ impl FetchPolicy for ReadAhead {
                 ahead: page + 1..next,
                 marker: None,
                 pushes: true,
+                jump: true,
             };
         };
         sequences[..=place].rotate_right(1);
@@ -152,6 +265,7 @@ impl FetchPolicy for ReadAhead {
             ahead: start..end,
             marker: Some(start),
             pushes: true,
+            jump: false,
         }
     }
 }
@@ -172,6 +286,7 @@ mod tests {
             page_size: PAGE,
             mapped: 0..1000,
             frames: 256,
+            advice: Advice::default(),
         }
     }
 
@@ -211,6 +326,39 @@ mod tests {
         for (requester, object) in [(0, 1), (0, 2), (1, 1)] {
             assert_eq!(policy.touched(&touch(requester, object, 1)).ahead, 2..4);
         }
+    }
+
+    #[test]
+    fn advice_chooses() {
+        let mut policy = Chosen::new(Fetch::ReadAhead, 8 * PAGE.bytes(), 2 * PAGE.bytes());
+        let mut plan = |page, advice: &str| {
+            let advice = advice.parse().unwrap();
+            let touch = Touch {
+                advice,
+                ..touch(0, 1, page)
+            };
+            policy.touched(&touch).ahead
+        };
+        assert_eq!(plan(0, "random"), 0..2, "its block and nothing else");
+        assert_eq!(plan(0, "none"), 1..2);
+        assert_eq!(plan(100, "stream"), 101..109, "at once");
+        assert_eq!(plan(501, "none"), 500..502, "a jump is for a block");
+        assert_eq!(plan(101, "stream"), 109..117);
+        assert_eq!(plan(300, "preload"), 0..1000);
+        assert_eq!(plan(301, "preload"), 300..302, "once");
+        policy.forgotten(ObjectId(1));
+        assert!(policy.preloaded.is_empty());
+    }
+
+    #[test]
+    fn an_owner_that_reads_nothing_ahead_does_when_told() {
+        let mut policy = Chosen::new(Fetch::ReadAhead, 0, 0);
+        assert_eq!(policy.touched(&touch(0, 1, 0)).ahead, 0..1);
+        let told = Touch {
+            advice: Advice::STREAM,
+            ..touch(0, 1, 0)
+        };
+        assert_eq!(policy.touched(&told).ahead, 1..9);
     }
 
     #[test]

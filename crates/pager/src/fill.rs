@@ -24,9 +24,11 @@ impl Pager {
             .objects
             .get(&key.object)
             .is_none_or(|object| object.is_zero(key.index));
+        let keep = self.keep_of(key);
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
+        page.keep = keep;
         page.frame = Some(frame);
         page.charged = page.waiters.first().map(|waiter| waiter.asid);
         let charged = page.charged;

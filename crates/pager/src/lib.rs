@@ -19,6 +19,7 @@
 //! ```
 
 pub mod action;
+pub mod advice;
 mod block;
 mod buddy;
 mod buffer;

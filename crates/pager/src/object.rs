@@ -101,6 +101,12 @@ impl Object {
         self.users.values().any(|pages| pages.contains(&index))
     }
 
+    /// The places where a page is mapped.
+    pub(crate) fn users_of(&self, index: u64) -> impl Iterator<Item = (Asid, VirtAddr)> + '_ {
+        let shows = move |(_, pages): &(_, &Range<u64>)| pages.contains(&index);
+        self.users.iter().filter(shows).map(|(&place, _)| place)
+    }
+
     /// A place where the object is mapped.
     pub(crate) fn any_user(&self) -> Option<(Asid, VirtAddr)> {
         self.users.keys().next().copied()

@@ -1,5 +1,6 @@
 //! The life of a page: from the first fault to the return of its frame.
 
+use crate::advice::Keep;
 use crate::buffer::Part;
 use crate::event::OperationStatus;
 use crate::ids::{FaultToken, ObjectId, RequestId};
@@ -259,6 +260,8 @@ pub(crate) struct Page {
     pub(crate) cleaned: bool,
     /// The last write-back failed: eviction leaves the page alone until there is no other.
     pub(crate) unsaved: bool,
+    /// What was advised of its stay.
+    pub(crate) keep: Keep,
     pub(crate) waiters: Vec<Waiter>,
     /// The most urgent of those who have waited since it was last resident.
     pub(crate) urgency: Urgency,
@@ -290,6 +293,7 @@ impl Page {
             dirty: false,
             cleaned: false,
             unsaved: false,
+            keep: Keep::default(),
             waiters: vec![waiter],
             urgency,
             joined: Vec::new(),

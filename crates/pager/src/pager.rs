@@ -99,6 +99,8 @@ pub struct Pager {
     pub(crate) cleaning: BTreeSet<ObjectPage>,
     /// Pages whose accessed bits an eviction policy has asked for.
     pub(crate) examined: BTreeSet<ObjectPage>,
+    /// Somebody has said how often pages are used again.
+    pub(crate) advised: bool,
     pub(crate) issued: Issued,
     pub(crate) requests: Requests,
     pub(crate) statistics: Statistics,
@@ -155,6 +157,7 @@ impl Pager {
             releasing: BTreeSet::new(),
             cleaning: BTreeSet::new(),
             examined: BTreeSet::new(),
+            advised: false,
             issued: Issued::default(),
             requests: Requests::default(),
             statistics: Statistics::default(),
@@ -226,6 +229,13 @@ impl Pager {
                 address,
                 bytes,
             } => self.prefetch(asid, address, bytes, out),
+            Event::Advise {
+                request,
+                asid,
+                address,
+                bytes,
+                advice,
+            } => self.advise(request, asid, (address, bytes), advice, out),
             Event::HostTrap {
                 request,
                 object,
@@ -453,6 +463,7 @@ impl Pager {
             releasing: self.releasing.clone(),
             cleaning: self.cleaning.clone(),
             examined: self.examined.clone(),
+            advised: self.advised,
             issued: self.issued.clone(),
             requests: self.requests.clone(),
             statistics: self.statistics,
@@ -471,7 +482,7 @@ impl Pager {
         let lists = (&self.spaces, &self.creating, &self.objects, &self.pages);
         let queues = (&self.frame_queue, &self.buffer_queue);
         let sets = (&self.releasing, &self.cleaning, &self.examined);
-        let rest = (&self.memory, &self.buffers, &self.requests);
+        let rest = (&self.memory, &self.buffers, &self.requests, self.advised);
         (lists, queues, sets, rest).hash(hasher);
     }
 

@@ -1,6 +1,7 @@
 //! Room: who gets frames and buffers, and which pages leave for them.
 
 use crate::action::{Action, Operation};
+use crate::advice::Keep;
 use crate::block::{self, Candidates, Scope};
 use crate::error::AccessError;
 use crate::eviction::Choice;
@@ -169,32 +170,13 @@ impl Pager {
         let free = self.memory.count(scope.size.class());
         let mut changed = false;
         while !self.enough_comes(scope, keys.len() as u64) {
-            let Self {
-                pages,
-                policies,
-                examined,
-                releasing,
-                owners,
-                memory,
-                ..
-            } = self;
-            let candidates = Candidates {
-                scope,
-                pages,
-                examined,
-                releasing,
-                owners,
-                memory,
-                blocks: RefCell::default(),
-            };
-            match policies.eviction.choose(&|key| candidates.eligible(key)) {
-                Choice::Evict(key) => {
-                    let leaving = candidates.leaving_with(key);
+            match self.choose(scope) {
+                (Choice::Evict(_), leaving) => {
                     self.evict(&leaving, (scope, keys), out);
                     changed = true;
                 }
-                Choice::Examine(key) => self.examine(key, out),
-                Choice::Nothing => break,
+                (Choice::Examine(key), _) => self.examine(key, out),
+                (Choice::Nothing, _) => break,
             }
             let granted = match scope.asid {
                 Some(asid) => self.slack(asid) >= scope.size.bytes(),
@@ -215,6 +197,42 @@ impl Pager {
             changed = true;
         }
         changed
+    }
+
+    /// What the policy chooses among the pages of a scope, and what leaves with it. Pages that are to stay
+    /// stay while others can go.
+    fn choose(&mut self, scope: Scope) -> (Choice, Vec<ObjectPage>) {
+        let Self {
+            pages,
+            policies,
+            examined,
+            releasing,
+            owners,
+            memory,
+            ..
+        } = self;
+        let turns = match self.advised {
+            true => &Keep::ALL[..],
+            false => &[Keep::Long],
+        };
+        for &keep in turns {
+            let candidates = Candidates {
+                scope,
+                keep,
+                pages,
+                examined,
+                releasing,
+                owners,
+                memory,
+                blocks: RefCell::default(),
+            };
+            match policies.eviction.choose(&|key| candidates.eligible(key)) {
+                Choice::Nothing => {}
+                Choice::Evict(key) => return (Choice::Evict(key), candidates.leaving_with(key)),
+                Choice::Examine(key) => return (Choice::Examine(key), Vec::new()),
+            }
+        }
+        (Choice::Nothing, Vec::new())
     }
 
     /// Pages leave for the pages of a scope that wait.

@@ -1,6 +1,7 @@
 //! Address spaces: mappings, and the image of the page table.
 
 use crate::action::MappingInfo;
+use crate::advice::Advice;
 use crate::ids::{ObjectId, RequestId};
 use crate::page::ObjectPage;
 use crate::placement::SpacePlacement;
@@ -23,6 +24,8 @@ pub(crate) struct Mapping {
     pub(crate) first: u64,
     pub(crate) read: bool,
     pub(crate) write: bool,
+    /// How it is going to be used.
+    pub(crate) advice: Advice,
 }
 
 impl Mapping {
@@ -243,6 +246,7 @@ mod tests {
                         first: 100,
                         read: true,
                         write: false,
+                        advice: Advice::default(),
                     };
                     (at(start), mapping)
                 })

@@ -5,7 +5,7 @@ use tombolo_pager::testing::{run, run_many, Sabotage, Scenario};
 
 #[test]
 fn random_worlds_lose_nothing() {
-    let tally = match run_many(1, 40_000, 1_000) {
+    let tally = match run_many(1, 50_000, 1_000) {
         Ok(tally) => tally,
         Err(broken) => panic!("{broken}"),
     };

@@ -1084,3 +1084,78 @@ fn a_table_that_is_full_enough_grows() {
     assert_eq!(desk.pager.free_frames(), free - 16, "the old table is free");
     assert_eq!(desk.pager.statistics().set_conflicts, 0);
 }
+
+impl Desk {
+    fn advise(&mut self, page: u64, pages: u64, advice: &str) -> Result<Success, PagerError> {
+        result(&self.ask(|request| Event::Advise {
+            request,
+            asid: space(0),
+            address: at(page),
+            bytes: pages * PAGE,
+            advice: advice.parse().unwrap(),
+        }))
+    }
+
+    /// Which of the pages that are on the card leaves for another.
+    fn leaves_for(&mut self, page: u64) -> VirtAddr {
+        match self.fault(0, page, false)[..] {
+            [Action::Command {
+                operation: Operation::Invalidate { address, .. },
+                ..
+            }] => address,
+            ref other => panic!("one page leaves, and not {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn advice_says_who_leaves_first() {
+    for (advised, leaves) in [
+        (&[][..], 16),
+        (&[(16, 1, "reuse")], 17),
+        (&[(16, 4, "reuse")], 16),
+        (&[(18, 1, "lowuse")], 18),
+        (&[(16, 2, "reuse"), (16, 1, "lowuse")], 16),
+        (&[(16, 2, "reuse"), (16, 2, "none")], 16),
+        (&[(16, 1, "reuse"), (17, 1, "reuse"), (16, 2, "stream")], 18),
+    ] {
+        let mut desk = Desk::new(3);
+        let file = desk.object(1, 4 * PAGE, FILE);
+        desk.map(0, 16, file, 4, false).unwrap();
+        (16..19).for_each(|page| desk.touch(0, page, false));
+        for &(page, pages, advice) in advised {
+            desk.advise(page, pages, advice).unwrap();
+        }
+        assert_eq!(desk.leaves_for(19), at(leaves), "{advised:?}");
+    }
+}
+
+#[test]
+fn pages_that_come_after_the_advice_follow_it() {
+    let mut desk = Desk::new(2);
+    let file = desk.object(1, 4 * PAGE, FILE);
+    desk.map(0, 16, file, 4, false).unwrap();
+    desk.advise(16, 1, "reuse").unwrap();
+    desk.touch(0, 16, false);
+    desk.touch(0, 17, false);
+    assert_eq!(desk.leaves_for(18), at(17));
+}
+
+#[test]
+fn a_mapping_in_parts_is_unmapped_whole() {
+    let mut desk = Desk::new(4);
+    let file = desk.object(1, 4 * PAGE, FILE);
+    desk.map(0, 16, file, 4, true).unwrap();
+    desk.advise(17, 2, "random+reuse").unwrap();
+    (16..20).for_each(|page| desk.touch(0, page, true));
+    assert!(matches!(
+        desk.advise(30, 1, "stream"),
+        Err(PagerError::NotMapped { .. })
+    ));
+    let leaving = desk.unmap(0, 16, 4);
+    assert_eq!(names(&leaving), ["invalidate"; 4]);
+    assert!(matches!(
+        desk.advise(16, 1, "stream"),
+        Err(PagerError::NotMapped { .. })
+    ));
+}

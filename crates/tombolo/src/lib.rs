@@ -58,6 +58,9 @@ pub use message::Progress;
 #[doc(hidden)]
 pub use owner::Planted;
 pub use owner::{ClockMode, FileState, OwnerOptions};
+pub use pager::advice::{Advice, AdviceError, Pattern, Reuse};
+pub use pager::eviction::Eviction;
+pub use pager::fetch::Fetch;
 pub use pager::placement::SpacePlacement;
 pub use participants::{Participant, Present};
 pub use preset::{Preset, PresetError};

@@ -12,6 +12,7 @@ use card::kernel::KernelPackage;
 use card::schedule::SlotSchedule;
 use card::{CardDescription, SlotId};
 use cpu::history::History;
+use pager::advice::Advice;
 use pager::placement::SpacePlacement;
 use std::fs::File;
 use std::sync::Arc;
@@ -116,6 +117,17 @@ pub(crate) enum Request {
     Sync {
         /// Which.
         mapping: MappingId,
+    },
+    /// Say how a part of a mapping is going to be used.
+    Advise {
+        /// Which.
+        mapping: MappingId,
+        /// First byte of it.
+        offset: u64,
+        /// How many.
+        bytes: u64,
+        /// What is known.
+        advice: Advice,
     },
     /// Bring pages in before they are touched.
     Prefetch {

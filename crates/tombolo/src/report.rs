@@ -154,17 +154,21 @@ pub struct Report {
     pub bytes_hash: String,
     /// What the user might want to change.
     pub notes: Vec<String>,
+    /// How each file was paged, and why so. Not part of the hash.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<String>,
     /// Slots, if one was given a schedule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<SlotShare>,
 }
 
 impl Report {
-    /// SHA-256 over what must be equal on every machine: all of it but the way of file I/O and the
-    /// number of cycles that the simulator could not skip.
+    /// SHA-256 over what must be equal on every machine: all of it but the way of file I/O, the words
+    /// on policies and the number of cycles that the simulator could not skip.
     pub fn hash(&self) -> String {
         let mut same = self.clone();
         same.file_io.clear();
+        same.policies.clear();
         same.statistics.evaluated_cycles = 0;
         // A report has only strings, numbers and lists, so it always serializes.
         let json = serde_json::to_vec(&same).unwrap_or_default();
@@ -319,6 +323,9 @@ impl fmt::Display for Report {
                 bytes(share.bytes_read),
                 bytes(share.bytes_written)
             )?;
+        }
+        for policy in &self.policies {
+            writeln!(f, "paged: {policy}")?;
         }
         for note in &self.notes {
             writeln!(f, "note: {note}")?;

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{MappingId, Reply, Request, SpaceId};
+use pager::advice::Advice;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ pub struct MapOptions {
     bytes: Option<u64>,
     address: Option<VirtAddr>,
     page_size: Option<PageSize>,
+    advice: Advice,
 }
 
 impl MapOptions {
@@ -45,6 +47,7 @@ impl MapOptions {
             bytes: None,
             address: None,
             page_size: None,
+            advice: NO_ADVICE,
         }
     }
 
@@ -88,6 +91,11 @@ impl MapOptions {
         }
     }
 
+    /// With [advice](Mapping::advise) from the first access on.
+    pub const fn advice(self, advice: Advice) -> Self {
+        Self { advice, ..self }
+    }
+
     /// At this address rather than where the pager chooses.
     pub const fn address(self, address: VirtAddr) -> Self {
         Self {
@@ -96,6 +104,12 @@ impl MapOptions {
         }
     }
 }
+
+const NO_ADVICE: Advice = Advice {
+    pattern: None,
+    reuse: None,
+    fetch: None,
+};
 
 impl AddressSpace {
     pub(crate) fn new(link: Link, id: SpaceId, asid: Asid) -> Self {
@@ -191,13 +205,17 @@ impl AddressSpace {
         match self.link.call(request)? {
             Reply::Mapped { mapping, address } => {
                 let link = self.link.clone();
-                Ok(Mapping {
+                let mapping = Mapping {
                     link,
                     id: mapping,
                     address,
                     bytes,
                     open: AtomicBool::new(true),
-                })
+                };
+                if !options.advice.is_empty() {
+                    mapping.advise(options.advice)?;
+                }
+                Ok(mapping)
             }
             other => Err(unexpected(&other)),
         }
@@ -323,6 +341,39 @@ impl Mapping {
     /// The card is broken.
     pub fn prefetch(&self) -> Result<(), Error> {
         self.link.tell(Request::Prefetch { mapping: self.id })
+    }
+
+    /// Says how the kernel is going to use the mapping. Advice makes runs fast or slow, never wrong.
+    ///
+    /// | advice | |
+    /// |---|---|
+    /// | [`Advice::STREAM`] | one byte after the other: large windows are fetched ahead from the first access on |
+    /// | [`Advice::RANDOM`] | in no order: nothing is fetched ahead |
+    /// | [`Advice::REUSE`] | used again and again: its pages stay while others can leave |
+    /// | [`Advice::LOW_USE`] | used hardly more than once: its pages leave first |
+    /// | [`Advice::fetching`] | this way of fetching, whatever the pattern |
+    ///
+    /// [`Advice::and`] joins two, and refuses those that contradict each other. What new advice does not speak
+    /// of stays as advised before; `Advice::default()` takes everything back.
+    ///
+    /// # Errors
+    /// [`Error::Gone`] if the mapping ended.
+    pub fn advise(&self, advice: Advice) -> Result<(), Error> {
+        self.advise_range(0, self.bytes, advice)
+    }
+
+    /// As [`advise`](Self::advise), of some bytes of the mapping, rounded out to pages.
+    ///
+    /// # Errors
+    /// The range is empty or not all of it is in the mapping. [`Error::Gone`] if the mapping ended.
+    pub fn advise_range(&self, offset: u64, bytes: u64, advice: Advice) -> Result<(), Error> {
+        let request = Request::Advise {
+            mapping: self.id,
+            offset,
+            bytes,
+            advice,
+        };
+        self.link.tell(request)
     }
 
     /// Writes back and ends the mapping.

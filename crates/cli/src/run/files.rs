@@ -81,6 +81,7 @@ impl<'a> Mapped<'a> {
             (Source::There(_), false) => MapOptions::read_only(),
         };
         let options = options.offset(self.map.offset).bytes(self.bytes);
+        let options = options.advice(self.map.advice);
         match self.map.page_size {
             Some(size) => options.page_size(size),
             None => options,

@@ -58,7 +58,7 @@ pub struct Run {
     kernel: PathBuf,
 
     /// Maps a file and passes its address:
-    /// ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE].
+    /// ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS].
     /// New files are as large as the largest file that is mapped and there already, or as BYTES or
     /// size(ARGUMENT) says; they appear whole, when the run has succeeded, or not at all. A name that ends
     /// like an option needs one behind it: x:new:rw is the file x:new. See docs/command.md.
@@ -67,7 +67,7 @@ pub struct Run {
     maps: Vec<MapArgument>,
 
     /// Connects a stream port to a device:
-    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE]. The file goes into the kernel as one
+    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS]. The file goes into the kernel as one
     /// packet; a packet that comes out ends the run, or a full file does.
     #[arg(long = "connect", value_name = "PORT=DEVICE:…",
           value_parser = OsStringValueParser::new().try_map(|text| ConnectArgument::parse(&text)))]

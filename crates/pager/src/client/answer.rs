@@ -54,6 +54,7 @@ impl Pager {
             }
             Last::CloseObject(object) if ended.error.is_none() => {
                 self.objects.remove(&object);
+                self.policies.fetch.forgotten(object);
             }
             Last::CloseObject(object) => {
                 if let Some(object) = self.objects.get_mut(&object) {

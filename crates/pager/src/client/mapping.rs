@@ -1,6 +1,7 @@
 //! Mappings: made and ended.
 
 use crate::action::{Action, Success};
+use crate::advice::Advice;
 use crate::error::{AccessError, PagerError};
 use crate::ids::{ObjectId, RequestId};
 use crate::page::{ObjectPage, Waiter};
@@ -95,6 +96,7 @@ impl Pager {
             first: offset >> page.bits(),
             read,
             write,
+            advice: Advice::default(),
         };
         space.mappings.insert(address, mapping);
         known.add_user(asid, address, mapping.object_pages());

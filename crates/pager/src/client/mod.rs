@@ -1,5 +1,6 @@
 //! What clients ask of the pager.
 
+mod advise;
 mod answer;
 mod mapping;
 mod object;

@@ -84,6 +84,7 @@ impl World {
                 self.close_object(object, discard)?;
             }
             (39, Some(SpacePhase::Ready)) if self.rng.percent(30) => self.destroy_space(asid)?,
+            (39, Some(_)) => self.advise(asid)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -392,6 +393,31 @@ impl World {
             asid,
             address: VirtAddr::truncated(start),
             bytes,
+        })
+    }
+
+    fn advise(&mut self, asid: Asid) -> Verdict<()> {
+        let Some((start, bytes, _)) = self.some_range(asid) else {
+            return Ok(());
+        };
+        let said = [
+            "none",
+            "stream",
+            "random",
+            "reuse",
+            "lowuse",
+            "preload",
+            "ondemand",
+            "stream+lowuse",
+            "readahead+reuse",
+        ];
+        let advice = self.rng.pick(&said).parse().unwrap_or_default();
+        self.ask(Wish::Advise, |request| Event::Advise {
+            request,
+            asid,
+            address: VirtAddr::truncated(start),
+            bytes,
+            advice,
         })
     }
 }

@@ -90,6 +90,7 @@ pub(super) enum Wish {
     },
     Unmap(Vec<Promise>),
     Sync(Vec<Promise>),
+    Advise,
 }
 
 /// The expectations.
@@ -242,7 +243,7 @@ impl Model {
                 self.spaces.remove(asid);
                 Ok(())
             }
-            (Wish::CreateObject, Ok(Success::Done)) => Ok(()),
+            (Wish::CreateObject | Wish::Advise, Ok(Success::Done)) => Ok(()),
             (Wish::CloseObject(object, discard), Ok(Success::Done)) => {
                 self.closed(*object, *discard, host)
             }

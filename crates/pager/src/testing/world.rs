@@ -10,7 +10,7 @@ use crate::config::{ChannelMemory, Config, InstallOrder};
 use crate::error::AccessError;
 use crate::event::Event;
 use crate::eviction::SecondChance;
-use crate::fetch::{OnDemand, ReadAhead};
+use crate::fetch::{Chosen, Fetch, OnDemand, ReadAhead};
 use crate::ids::{FaultToken, ObjectId};
 use crate::page::ObjectPage;
 use crate::pager::{Pager, Policies};
@@ -133,7 +133,11 @@ impl World {
             0 => Box::new(ReadAhead::new(
                 page_size.bytes() * (1 + rng.below(4) as u64),
             )),
-            1 => Box::new(ReadAhead::new(page_size.bytes() * 64)),
+            1 => Box::new(Chosen::new(
+                Fetch::ReadAhead,
+                page_size.bytes() * 64,
+                page_size.bytes() << rng.below(3),
+            )),
             doublings => Box::new(OnDemand {
                 block_bytes: page_size.bytes() << (doublings - 1),
             }),

@@ -7,12 +7,14 @@
 
 use super::handles::MappedRange;
 use super::owner_ref::OwnerRef;
+use super::policies::Paged;
 use super::stray::Stray;
 use super::Owner;
 use crate::error::Error;
 use crate::io::Direction;
 use crate::link::ClientId;
 use crate::message::{Reply, SpaceId};
+use pager::advice::Advice;
 use pager::{Event, ObjectId, ObjectKind, Success};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -45,9 +47,22 @@ struct Object {
     /// Of the whole file.
     length: u64,
     page_size: PageSize,
+    /// Whose choice the page size was.
+    size_asked: bool,
+    advice: Advice,
     mappings: u32,
     /// What it has on the card is being written back, after its last mapping.
     closing: bool,
+}
+
+impl Object {
+    fn paged(&self) -> Paged {
+        Paged {
+            page_size: self.page_size,
+            asked: self.size_asked,
+            advice: self.advice,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -98,6 +113,8 @@ pub(super) struct Files {
     mappings: Vec<Mapped>,
     /// What kernels wrote around objects, until it is told.
     strays: BTreeMap<ObjectId, Stray>,
+    /// How files that are no longer mapped were paged, by name.
+    told: BTreeMap<String, String>,
     /// Page sizes that were used.
     pub(super) page_sizes: BTreeSet<PageSize>,
     /// Those of which storage may have lost bytes. The system says so once and counts its pages as clean
@@ -154,6 +171,36 @@ impl Files {
                 doubtful: self.doubtful.contains(&identity),
             })
             .collect()
+    }
+
+    /// Advice on a range: the files in it remember it, for the report.
+    pub(super) fn advised(
+        &mut self,
+        space: Asid,
+        (address, bytes): (VirtAddr, u64),
+        advice: Advice,
+    ) {
+        let end = address.get().saturating_add(bytes);
+        let inside = |m: &&Mapped| {
+            m.space == space && m.address.get() < end && address.get() < m.address.get() + m.bytes
+        };
+        for mapped in self.mappings.iter().filter(inside) {
+            if let Some(object) = self.objects.get_mut(&mapped.view) {
+                object.advice = match advice.is_empty() {
+                    true => advice,
+                    false => object.advice.then(advice),
+                };
+            }
+        }
+    }
+
+    /// Name of each file that is or was mapped, and how it is paged in words.
+    pub(super) fn paged(&self, told: impl Fn(Paged) -> String) -> Vec<(String, String)> {
+        let now = self.objects.values();
+        let now = now.map(|object| (object.label.clone(), told(object.paged())));
+        let before = self.told.iter();
+        let before = before.map(|(label, how)| (label.clone(), how.clone()));
+        before.chain(now).collect()
     }
 
     fn shows(&self, identity: Identity) -> bool {
@@ -386,7 +433,9 @@ impl OwnerRef {
             result = self.ask(close(true)).await;
         }
         self.with(|owner| {
-            owner.files.objects.remove(&view);
+            if let Some(object) = owner.files.objects.remove(&view) {
+                owner.remember_paging(object.label.clone(), object.paged());
+            }
             owner.files.strays.remove(&object);
             if !owner.files.shows(view.identity) {
                 owner.files.doubtful.remove(&view.identity);
@@ -416,7 +465,18 @@ fn check_rights(file: &File, label: &str, range: Range) -> Result<(), Error> {
     })
 }
 
+/// Files that are no longer mapped of which the report tells.
+const TOLD: usize = 16;
+
 impl Owner {
+    /// Of the first files that were mapped, for a report that is asked for later.
+    fn remember_paging(&mut self, label: String, paged: Paged) {
+        if self.files.told.len() < TOLD {
+            let how = self.told(paged);
+            self.files.told.insert(label, how);
+        }
+    }
+
     fn map(
         &mut self,
         space: Asid,
@@ -559,9 +619,12 @@ impl Owner {
             label: label.to_owned(),
             length,
             page_size,
+            size_asked: range.page_size.is_some(),
+            advice: Advice::default(),
             mappings: 0,
             closing: false,
         };
+        self.files.told.remove(label);
         self.files.objects.insert(view, object);
         self.files.page_sizes.insert(page_size);
         Ok((id, page_size))

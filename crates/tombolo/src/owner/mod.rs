@@ -15,6 +15,7 @@ mod managed;
 mod memory;
 mod moved;
 mod owner_ref;
+mod policies;
 mod pump;
 mod requests;
 mod schedules;
@@ -44,7 +45,8 @@ use inbox::Inbox;
 use io_thread::{IoThread, Post};
 use memory::Memories;
 use moved::MovedBytes;
-use pager::fetch::ReadAhead;
+use pager::eviction::Eviction;
+use pager::fetch::{Chosen, Fetch};
 use pager::{
     ChannelMemory, Config, InstallOrder, ObjectId, Pager, PagerError, Policies, RequestId, Success,
 };
@@ -90,8 +92,15 @@ pub struct OwnerOptions {
     pub page_size: PageSize,
     /// Host buffers for DMA, of 2 MiB each. Larger pages move in pieces.
     pub dma_buffers: u32,
+    /// What is fetched when a page is missing, for mappings whose advice says nothing else.
+    pub fetch: Fetch,
     /// Up to this much is fetched ahead of a stream at a time; 0: only what an access waits for.
     pub read_ahead_bytes: u64,
+    /// An access that no other one announced brings the block of so many bytes (a power of two) in which it lies,
+    /// as far as frames are free; 0: the page.
+    pub batch_bytes: u64,
+    /// Which page leaves when card memory runs out.
+    pub eviction: Eviction,
     /// While less card memory than this is free, as much of what would leave next is written back
     /// ahead; 0: pages are written when they leave.
     pub clean_ahead_bytes: u64,
@@ -127,7 +136,10 @@ impl Default for OwnerOptions {
         Self {
             page_size: PageSize::MIB_2,
             dma_buffers: 16,
+            fetch: Fetch::ReadAhead,
             read_ahead_bytes: 16 << 20,
+            batch_bytes: 0,
+            eviction: Eviction::Fifo,
             clean_ahead_bytes: 16 << 20,
             table_sets_log2: 12,
             table_grow_percent: 25,
@@ -273,10 +285,12 @@ impl Owner {
             grow_percent: options.table_grow_percent,
             ..Config::new(channels, addresses)
         };
-        let mut policies = Policies::default();
-        if options.read_ahead_bytes > 0 {
-            policies.fetch = Box::new(ReadAhead::new(options.read_ahead_bytes));
-        }
+        let chosen = Chosen::new(options.fetch, options.read_ahead_bytes, options.batch_bytes);
+        let policies = Policies {
+            fetch: Box::new(chosen),
+            eviction: options.eviction.policy(),
+            ..Policies::default()
+        };
         let pager = Pager::with_policies(config, policies).map_err(|source| Error::CardMemory {
             channels: description.channels,
             channel_bytes: description.channel_bytes,
@@ -371,6 +385,7 @@ impl Owner {
             ),
             bytes_hash: self.moved.hex(),
             notes: self.notes(),
+            policies: self.policies(),
             ports: (0..ports).map(|port| self.name_of_port(port)).collect(),
             statistics,
         })

@@ -100,6 +100,16 @@ impl OwnerRef {
                 })?;
                 Ok(Reply::Done)
             }),
+            Request::Advise {
+                mapping,
+                offset,
+                bytes,
+                advice,
+            } => self.with(|owner| {
+                let range = owner.handles.mapping(client, mapping)?;
+                owner.advise(range, (offset, bytes), advice)?;
+                Ok(Reply::Done)
+            }),
             Request::SetArgument {
                 load,
                 offset,

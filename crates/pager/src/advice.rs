@@ -1,0 +1,285 @@
+//! What a program knows of how a kernel will use a mapping: FSRF's four words (§4.3), and a choice of what is
+//! fetched.
+//!
+//! Advice steers policies and never results: whoever advises wrongly is slow and not wrong.
+
+use crate::fetch::Fetch;
+use std::fmt;
+use std::str::FromStr;
+
+/// The order in which a kernel touches a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pattern {
+    /// One byte after the other: what follows is fetched ahead, in windows as large as there are, from the
+    /// first access on.
+    Stream,
+    /// No order: nothing is fetched ahead.
+    Random,
+}
+
+/// How often it comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reuse {
+    /// Hardly: its pages leave before all others.
+    Low,
+    /// Again and again: its pages stay while others can go.
+    High,
+}
+
+/// Advice on a range of a space. What is `None` is left to what the pager sees, or as it was advised before.
+///
+/// ```
+/// use tombolo_pager::advice::Advice;
+///
+/// let advice = Advice::STREAM.and(Advice::LOW_USE).unwrap();
+/// assert_eq!("stream+lowuse".parse(), Ok(advice));
+/// assert!(Advice::STREAM.and(Advice::RANDOM).is_err());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Advice {
+    /// The order of accesses.
+    pub pattern: Option<Pattern>,
+    /// How often they come back.
+    pub reuse: Option<Reuse>,
+    /// What is fetched when a page is missing, whatever the pattern.
+    pub fetch: Option<Fetch>,
+}
+
+/// Advice that says two things of which only one can be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AdviceError {
+    /// Two words exclude each other.
+    Contradiction {
+        /// One.
+        one: &'static str,
+        /// The other.
+        other: &'static str,
+    },
+    /// No word of advice.
+    Unknown {
+        /// What was said.
+        word: String,
+    },
+}
+
+impl fmt::Display for AdviceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Contradiction { one, other } => {
+                write!(f, "the advice {one} and {other} exclude each other: say one of them")
+            }
+            Self::Unknown { word } => write!(
+                f,
+                "{word:?} is no advice: say stream or random, reuse or lowuse, and ondemand, readahead or \
+                 preload, joined by +"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for AdviceError {}
+
+const NOTHING: Advice = Advice {
+    pattern: None,
+    reuse: None,
+    fetch: None,
+};
+
+impl Advice {
+    /// Sequential.
+    pub const STREAM: Self = Self {
+        pattern: Some(Pattern::Stream),
+        ..NOTHING
+    };
+    /// In no order.
+    pub const RANDOM: Self = Self {
+        pattern: Some(Pattern::Random),
+        ..NOTHING
+    };
+    /// Used again and again.
+    pub const REUSE: Self = Self {
+        reuse: Some(Reuse::High),
+        ..NOTHING
+    };
+    /// Used hardly more than once.
+    pub const LOW_USE: Self = Self {
+        reuse: Some(Reuse::Low),
+        ..NOTHING
+    };
+
+    /// A choice of what is fetched.
+    pub const fn fetching(fetch: Fetch) -> Self {
+        Self {
+            fetch: Some(fetch),
+            ..NOTHING
+        }
+    }
+
+    /// Both.
+    ///
+    /// # Errors
+    /// They contradict each other.
+    pub fn and(self, other: Self) -> Result<Self, AdviceError> {
+        let contradiction = |one, other| AdviceError::Contradiction { one, other };
+        Ok(Self {
+            pattern: either(self.pattern, other.pattern, |a, b| {
+                contradiction(a.word(), b.word())
+            })?,
+            reuse: either(self.reuse, other.reuse, |a, b| {
+                contradiction(a.word(), b.word())
+            })?,
+            fetch: either(self.fetch, other.fetch, |a, b| {
+                contradiction(a.word(), b.word())
+            })?,
+        })
+    }
+
+    /// What holds when this was advised, and other advice after it: the later word counts.
+    pub fn then(self, later: Self) -> Self {
+        Self {
+            pattern: later.pattern.or(self.pattern),
+            reuse: later.reuse.or(self.reuse),
+            fetch: later.fetch.or(self.fetch),
+        }
+    }
+
+    /// Nothing is advised. Given to a range, it takes back what was.
+    pub fn is_empty(self) -> bool {
+        self == NOTHING
+    }
+
+    fn words(self) -> impl Iterator<Item = &'static str> {
+        let pattern = self.pattern.map(Pattern::word);
+        let reuse = self.reuse.map(Reuse::word);
+        let fetch = self.fetch.map(Fetch::word);
+        [pattern, reuse, fetch].into_iter().flatten()
+    }
+}
+
+/// The one that is said, if they do not differ.
+fn either<T: PartialEq + Copy>(
+    one: Option<T>,
+    other: Option<T>,
+    contradiction: impl Fn(T, T) -> AdviceError,
+) -> Result<Option<T>, AdviceError> {
+    match (one, other) {
+        (Some(one), Some(other)) if one != other => Err(contradiction(one, other)),
+        (one, other) => Ok(one.or(other)),
+    }
+}
+
+impl Pattern {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::Random => "random",
+        }
+    }
+}
+
+impl Reuse {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Low => "lowuse",
+            Self::High => "reuse",
+        }
+    }
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<&str> = self.words().collect();
+        match words.is_empty() {
+            true => f.write_str("none"),
+            false => f.write_str(&words.join("+")),
+        }
+    }
+}
+
+impl FromStr for Advice {
+    type Err = AdviceError;
+
+    fn from_str(text: &str) -> Result<Self, AdviceError> {
+        let unknown = |word: &str| AdviceError::Unknown {
+            word: word.to_owned(),
+        };
+        let word = |word: &str| match word {
+            "stream" => Ok(Self::STREAM),
+            "random" => Ok(Self::RANDOM),
+            "reuse" => Ok(Self::REUSE),
+            "lowuse" => Ok(Self::LOW_USE),
+            _ => match Fetch::ALL.into_iter().find(|fetch| fetch.word() == word) {
+                Some(fetch) => Ok(Self::fetching(fetch)),
+                None => Err(unknown(word)),
+            },
+        };
+        if text == "none" {
+            return Ok(NOTHING);
+        }
+        text.split('+')
+            .try_fold(NOTHING, |all, next| all.and(word(next)?))
+    }
+}
+
+/// Whose turn it is to leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Keep {
+    /// Before all others.
+    Little,
+    /// In the order of the policy.
+    #[default]
+    Usual,
+    /// When nothing else can.
+    Long,
+}
+
+impl Keep {
+    pub(crate) const ALL: [Self; 3] = [Self::Little, Self::Usual, Self::Long];
+
+    pub(crate) const fn of(reuse: Option<Reuse>) -> Self {
+        match reuse {
+            Some(Reuse::Low) => Self::Little,
+            None => Self::Usual,
+            Some(Reuse::High) => Self::Long,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_advice_are_the_same() {
+        for text in [
+            "none",
+            "stream",
+            "random+reuse",
+            "stream+lowuse+preload",
+            "ondemand",
+        ] {
+            let advice: Advice = text.parse().unwrap();
+            assert_eq!(advice.to_string(), text);
+        }
+        for text in ["", "fast", "stream+", "stream,reuse", "Stream"] {
+            assert!(text.parse::<Advice>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn contradictions_are_named() {
+        let error = "reuse+stream+lowuse".parse::<Advice>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the advice reuse and lowuse exclude each other: say one of them"
+        );
+        assert_eq!(Advice::STREAM.and(Advice::STREAM), Ok(Advice::STREAM));
+    }
+
+    #[test]
+    fn the_later_word_counts() {
+        let both = Advice::STREAM.then(Advice::REUSE);
+        assert_eq!(both.to_string(), "stream+reuse");
+        assert_eq!(both.then(Advice::RANDOM).to_string(), "random+reuse");
+    }
+}

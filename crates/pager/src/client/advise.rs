@@ -1,0 +1,78 @@
+//! Advice: kept with mappings, which policies look at.
+
+use crate::action::{Action, Success};
+use crate::advice::{Advice, Keep};
+use crate::error::PagerError;
+use crate::ids::RequestId;
+use crate::page::ObjectPage;
+use crate::pager::Pager;
+use crate::request::answer;
+use units::{Asid, VirtAddr};
+
+impl Pager {
+    pub(crate) fn advise(
+        &mut self,
+        request: RequestId,
+        asid: Asid,
+        range: (VirtAddr, u64),
+        advice: Advice,
+        out: &mut Vec<Action>,
+    ) {
+        let result = self.try_advise(asid, range, advice);
+        out.push(answer(request, result.map(|()| Success::Done)));
+    }
+
+    /// A mapping of which only a part is meant becomes several, as by `madvise`.
+    fn try_advise(
+        &mut self,
+        asid: Asid,
+        (address, bytes): (VirtAddr, u64),
+        advice: Advice,
+    ) -> Result<(), PagerError> {
+        let range = self.checked_range(asid, address, bytes)?;
+        self.advised |= advice.reuse.is_some();
+        let Some(space) = self.spaces.get_mut(&asid) else {
+            return Ok(());
+        };
+        let mut touched = Vec::new();
+        for cut in space.cut(&range) {
+            let (start, mut mapping) = cut.gone;
+            mapping.advice = match advice.is_empty() {
+                true => advice,
+                false => mapping.advice.then(advice),
+            };
+            space.mappings.insert(start, mapping);
+            touched.push((mapping.object, mapping.object_pages()));
+            let Some(object) = self.objects.get_mut(&mapping.object) else {
+                continue;
+            };
+            object.remove_user(asid, cut.was);
+            for (address, piece) in cut.kept.iter().chain([&(start, mapping)]) {
+                object.add_user(asid, *address, piece.object_pages());
+            }
+        }
+        for (object, pages) in touched {
+            for key in self.pages_of(object, pages) {
+                let keep = self.keep_of(key);
+                if let Some(page) = self.pages.get_mut(&key) {
+                    page.keep = keep;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What was advised of a page's stay; of several mappings the one that keeps it longest counts.
+    pub(crate) fn keep_of(&self, key: ObjectPage) -> Keep {
+        if !self.advised {
+            return Keep::default();
+        }
+        let object = self.objects.get(&key.object);
+        let places = object.map(|object| object.users_of(key.index));
+        let advised = places.into_iter().flatten().filter_map(|(asid, address)| {
+            let mapping = self.spaces.get(&asid)?.mappings.get(&address)?;
+            Some(Keep::of(mapping.advice.reuse))
+        });
+        advised.max().unwrap_or_default()
+    }
+}

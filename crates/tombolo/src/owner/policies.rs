@@ -1,0 +1,115 @@
+//! Advice for mappings, and what the report says of policies.
+
+use super::handles::MappedRange;
+use super::Owner;
+use crate::error::Error;
+use crate::report::bytes;
+use pager::advice::{Advice, Pattern, Reuse};
+use pager::eviction::Eviction;
+use pager::fetch::{Chosen, Fetch};
+use pager::{Event, PagerError};
+use units::{PageSize, VirtAddr};
+
+/// How a file is paged, and who chose so.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paged {
+    pub page_size: PageSize,
+    /// The mapping asked for pages of this size.
+    pub asked: bool,
+    pub advice: Advice,
+}
+
+impl Owner {
+    /// Takes advice on some bytes of a mapping.
+    pub(super) fn advise(
+        &mut self,
+        range: MappedRange,
+        (offset, bytes): (u64, u64),
+        advice: Advice,
+    ) -> Result<(), Error> {
+        let address = VirtAddr::truncated(range.address.get().saturating_add(offset));
+        let inside = offset.checked_add(bytes);
+        if bytes == 0 || inside.is_none_or(|end| end > range.bytes) {
+            return Err(Error::Pager(PagerError::NotMapped {
+                asid: range.asid,
+                address,
+                bytes,
+            }));
+        }
+        self.ask_now(|request| Event::Advise {
+            request,
+            asid: range.asid,
+            address,
+            bytes,
+            advice,
+        })?;
+        self.files.advised(range.asid, (address, bytes), advice);
+        Ok(())
+    }
+
+    /// How each file is paged, and why so: a line a file, or a line for all that are alike.
+    pub(super) fn policies(&self) -> Vec<String> {
+        let told = |paged: Paged| self.told(paged);
+        let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+        for (label, how) in self.files.paged(told) {
+            match lines.iter_mut().find(|(known, _)| *known == how) {
+                Some((_, labels)) => labels.push(label),
+                None => lines.push((how, vec![label])),
+            }
+        }
+        let line = |(how, labels): (String, Vec<String>)| format!("{}: {how}", named(&labels));
+        lines.into_iter().map(line).collect()
+    }
+
+    /// How a file is paged, in words.
+    pub(super) fn told(&self, paged: Paged) -> String {
+        let Paged {
+            page_size,
+            asked,
+            advice,
+        } = paged;
+        let options = &self.options;
+        let chosen = Chosen::new(options.fetch, options.read_ahead_bytes, options.batch_bytes);
+        let fetch = chosen.of(advice);
+        let how = match (fetch, advice.pattern) {
+            (Fetch::OnDemand, _) if options.batch_bytes > page_size.bytes() => {
+                format!("fetched in blocks of {}", bytes(options.batch_bytes))
+            }
+            (Fetch::OnDemand, _) => "fetched when touched".to_owned(),
+            (Fetch::ReadAhead, Some(Pattern::Stream)) => "fetched ahead at once".to_owned(),
+            (Fetch::ReadAhead, _) => "fetched ahead of sequences".to_owned(),
+            (Fetch::Preload, _) => "fetched whole at the first access".to_owned(),
+        };
+        let why = match (advice.fetch, advice.pattern) {
+            (Some(_), _) => "advice",
+            (None, Some(Pattern::Stream)) => "advice stream",
+            (None, Some(Pattern::Random)) => "advice random",
+            (None, None) => "the owner's way",
+        };
+        let size = if asked {
+            "the mapping asks"
+        } else if page_size == options.page_size {
+            "the owner's size"
+        } else {
+            "the range holds no more"
+        };
+        let leaves = match (advice.reuse, options.eviction) {
+            (Some(Reuse::Low), _) => "leaves first (advice lowuse)",
+            (Some(Reuse::High), _) => "leaves last (advice reuse)",
+            (None, Eviction::Fifo) => "leaves first in, first out (the owner's way)",
+            (None, Eviction::SecondChance) => {
+                "leaves in order, with a second chance if used (the owner's way)"
+            }
+        };
+        format!("pages of {page_size} ({size}), {how} ({why}), {leaves}")
+    }
+}
+
+/// A few names.
+fn named(labels: &[String]) -> String {
+    const SHOWN: usize = 3;
+    match labels.len() {
+        ..=SHOWN => labels.join(", "),
+        count => format!("{} and {} more", labels[..SHOWN].join(", "), count - SHOWN),
+    }
+}

@@ -1,0 +1,176 @@
+//! Do policies and advice change what is fetched and what leaves, and never a byte? On the functional card.
+
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+use tombolo::{
+    Advice, Card, Continue, Error, Eviction, Fetch, FunctionalCard, FunctionalConfig, MapOptions,
+    OwnerOptions, PageSize, Report, SlotId,
+};
+
+const KIB_64: PageSize = match PageSize::from_class(4) {
+    Some(size) => size,
+    None => PageSize::KIB_4,
+};
+/// Numbers in each file: 2 MiB and a bit, beside 4 MiB of card memory.
+const COUNT: usize = (2 << 20) / 4 + 37;
+
+fn card(options: OwnerOptions) -> Card {
+    let small = FunctionalConfig {
+        channel_bytes: 2 << 20,
+        ..FunctionalConfig::default()
+    };
+    Card::new(Box::new(FunctionalCard::new(small)), options).unwrap()
+}
+
+fn numbers(seed: u32) -> Vec<u8> {
+    let number = |n: u32| n.wrapping_mul(2_654_435_761).wrapping_add(seed);
+    (0..COUNT as u32)
+        .flat_map(|n| number(n).to_le_bytes())
+        .collect()
+}
+
+/// Adds two files, with advice for both and for the sum, and checks the sum.
+fn add(options: OwnerOptions, folder: &Path, advice: [&str; 3]) -> Report {
+    let path = |name: &str| folder.join(name);
+    let (a, b) = (numbers(1), numbers(2));
+    fs::write(path("a"), &a).unwrap();
+    fs::write(path("b"), &b).unwrap();
+    let card = card(options);
+    let space = card.create_space().unwrap();
+    let [a_is, b_is, sum_is] = advice.map(|words| words.parse::<Advice>().unwrap());
+    let map = |name: &str, options: MapOptions, advice: Advice| {
+        let options = options.page_size(KIB_64).advice(advice);
+        space.map_file(&path(name), options).unwrap()
+    };
+    let maps = [
+        ("a", map("a", MapOptions::read_only(), a_is)),
+        ("b", map("b", MapOptions::read_only(), b_is)),
+        ("c", map("sum", MapOptions::create(a.len() as u64), sum_is)),
+    ];
+    let kernel = card::sim::home().join("kernels/vadd");
+    let slot = card.load(SlotId(0), &kernel, &space).unwrap();
+    for (argument, mapping) in &maps {
+        slot.set_pointer(argument, mapping.address()).unwrap();
+    }
+    slot.set("length", COUNT as u64).unwrap();
+    slot.start().unwrap();
+    slot.wait(None, |_| Continue::Yes).unwrap();
+    maps.iter()
+        .for_each(|(_, mapping)| mapping.unmap().unwrap());
+    let sum = fs::read(path("sum")).unwrap();
+    let right = |n: usize| {
+        let at = |bytes: &[u8]| u32::from_le_bytes(bytes[4 * n..4 * n + 4].try_into().unwrap());
+        at(&sum) == at(&a).wrapping_add(at(&b))
+    };
+    assert!((0..COUNT).all(right), "{advice:?}");
+    card.report().unwrap()
+}
+
+#[test]
+fn no_policy_changes_a_byte() {
+    let folder = TempDir::new().unwrap();
+    for eviction in Eviction::ALL {
+        for fetch in Fetch::ALL {
+            let options = OwnerOptions {
+                fetch,
+                eviction,
+                batch_bytes: 256 << 10,
+                ..OwnerOptions::default()
+            };
+            let report = add(options, folder.path(), ["reuse", "stream", "lowuse"]);
+            assert!(report.paging.evictions > 0);
+        }
+    }
+}
+
+#[test]
+fn advice_steers_what_is_fetched() {
+    let folder = TempDir::new().unwrap();
+    let faults = |advice: [&str; 3]| {
+        let report = add(OwnerOptions::default(), folder.path(), advice);
+        report.paging.faults
+    };
+    let random = faults(["random"; 3]);
+    let stream = faults(["stream"; 3]);
+    assert!(
+        stream * 2 < random,
+        "{stream} with, {random} without read-ahead"
+    );
+}
+
+#[test]
+fn the_report_says_what_was_chosen_and_why() {
+    let folder = TempDir::new().unwrap();
+    let report = add(
+        OwnerOptions::default(),
+        folder.path(),
+        ["stream+lowuse", "preload+reuse", "none"],
+    );
+    let text = report.to_string();
+    let line = |name: &str| {
+        let mut lines = text.lines().filter(|line| line.starts_with("paged: "));
+        let found = lines.find(|line| line.contains(name));
+        found.unwrap_or_else(|| panic!("{name} is not in\n{text}"))
+    };
+    for (name, words) in [
+        (
+            "/a:",
+            &[
+                "64 KiB (the mapping asks)",
+                "at once (advice stream)",
+                "leaves first",
+            ][..],
+        ),
+        (
+            "/b:",
+            &["whole at the first access (advice)", "leaves last"],
+        ),
+        (
+            "/sum:",
+            &[
+                "ahead of sequences (the owner's way)",
+                "first in, first out",
+            ],
+        ),
+    ] {
+        let line = line(name);
+        words
+            .iter()
+            .for_each(|word| assert!(line.contains(word), "{word:?} is not in {line:?}"));
+    }
+    let mut without = report.clone();
+    without.policies.clear();
+    assert_eq!(without.hash(), report.hash(), "words are no figures");
+}
+
+#[test]
+fn advice_for_what_is_not_mapped_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a");
+    fs::write(&path, vec![1; 100_000]).unwrap();
+    let card = card(OwnerOptions::default());
+    let space = card.create_space().unwrap();
+    let mapping = space.map_file(&path, MapOptions::read_only()).unwrap();
+    mapping.advise_range(99_999, 1, Advice::REUSE).unwrap();
+    for (offset, bytes) in [
+        (0, 0),
+        (0, 100_001),
+        (100_000, 1),
+        (u64::MAX, 1),
+        (1, u64::MAX),
+    ] {
+        let refused = mapping
+            .advise_range(offset, bytes, Advice::REUSE)
+            .unwrap_err();
+        assert!(
+            matches!(refused, Error::Pager(_)),
+            "{offset} {bytes}: {refused}"
+        );
+    }
+    mapping.unmap().unwrap();
+    assert!(matches!(
+        mapping.advise(Advice::STREAM),
+        Err(Error::Gone { .. })
+    ));
+}
