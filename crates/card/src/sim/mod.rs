@@ -12,6 +12,7 @@ mod card;
 mod clocked;
 mod config;
 mod engine;
+mod export;
 mod host_port;
 mod interface;
 mod kernel_model;
@@ -31,6 +32,7 @@ mod wrapper;
 
 pub use card::{ProgressCallback, SimCard};
 pub use config::{ChannelPolicy, DirectoryConfig, L1Config, ShellConfig, Translator};
+pub use export::{exported_files, ExportedFile};
 pub use kernel_model::{build_kernel, check_kernel, kernel_ports};
 pub use model::{Instance, Model, ModelFailure};
 pub use options::{home, platform_directories, SimOptions, WaveStart, Waves};

@@ -14,17 +14,17 @@ use verilated::Direction;
 pub(crate) const CARD_TOP: &str = "tmb_card_top";
 
 /// A port of `tmb_shell`.
-struct ShellPort {
-    name: String,
-    width: u32,
-    input: bool,
+pub(super) struct ShellPort {
+    pub(super) name: String,
+    pub(super) width: u32,
+    pub(super) input: bool,
     /// Elements of an unpacked array; `None` for a plain port.
-    elements: Option<u32>,
+    pub(super) elements: Option<u32>,
 }
 
 impl ShellPort {
     /// Declared type and name, without direction.
-    fn variable(&self) -> String {
+    pub(super) fn variable(&self) -> String {
         let range = match self.width {
             1 => String::new(),
             width => format!(" [{}:0]", width - 1),
@@ -69,7 +69,8 @@ const HOST_IDS: [(&str, u32, bool); 4] = [
 
 const BOTH: [StreamDirection; 2] = [StreamDirection::In, StreamDirection::Out];
 
-fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
+/// Every port of `tmb_shell`.
+pub(super) fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
     let mut ports = Vec::new();
     let mut add = |prefix: &str, name: &str, width: u32, input: bool, elements: Option<u32>| {
         let direction = if input { "i" } else { "o" };
@@ -173,7 +174,8 @@ fn header(declarations: impl Iterator<Item = String>) -> String {
     )
 }
 
-fn instantiate_shell(
+/// Appends the configuration and the instance of the shell; `net` names what goes to each port.
+pub(super) fn instantiate_shell(
     text: &mut String,
     config: &ShellConfig,
     ports: &[ShellPort],

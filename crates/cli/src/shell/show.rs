@@ -1,49 +1,31 @@
-//! `tombolo shell`: what the shell of a card is made of.
+//! `tombolo shell show`: what the shell of a card is made of.
 
+use super::{Failure, Which};
 use card::sim::{ChannelPolicy, L1Config};
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde::Serialize;
 use std::fmt::{self, Write as _};
 use std::io::{ErrorKind, Write as _};
 use tombolo::{ShellConfig, SimOptions};
-
-/// Shows what the shell is made of.
-#[derive(Args)]
-pub struct Shell {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    Show(Show),
-}
 
 /// Shows configuration, address map, registers, ports, channels, and the platform's figures.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo shell show
   tombolo shell show --platform u280
-  tombolo shell show --json | python3 -m json.tool")]
-struct Show {
-    /// The platform: a name in platforms/, or a file.
-    #[arg(long, default_value = "f1")]
-    platform: String,
+  tombolo shell show --json | python3 -m json.tool
+  tombolo shell show --config shell.toml --graph | dot -Tsvg > shell.svg")]
+pub struct Show {
+    #[command(flatten)]
+    which: Which,
 
     /// Prints JSON.
     #[arg(long)]
     json: bool,
-}
 
-/// Why nothing is shown.
-#[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    /// The platform.
-    #[error(transparent)]
-    Card(#[from] card::CardError),
-    /// The output, or the platform's file.
-    #[error("{0}: {1}")]
-    Io(String, std::io::Error),
+    /// Prints a picture of ports, lanes, fabric and channels, as Graphviz text.
+    #[arg(long, conflicts_with = "json")]
+    graph: bool,
 }
 
 /// Everything that is shown.
@@ -119,15 +101,17 @@ struct Figure {
     source: String,
 }
 
-impl Shell {
-    /// Does it.
-    pub fn run(self) -> Result<(), Failure> {
-        let Command::Show(show) = self.command;
-        let shown = Shown::of(&SimOptions::named(&show.platform)?)?;
-        let text = match show.json {
+impl Show {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let options = self.which.options()?;
+        let text = match (self.graph, self.json) {
+            (true, _) => super::graph::graph(&options.shell),
             // Numbers, strings and lists always serialize.
-            true => serde_json::to_string_pretty(&shown).unwrap_or_default() + "\n",
-            false => shown.to_string(),
+            (_, true) => {
+                let shown = Shown::of(&options)?;
+                serde_json::to_string_pretty(&shown).unwrap_or_default() + "\n"
+            }
+            _ => Shown::of(&options)?.to_string(),
         };
         match std::io::stdout().write_all(text.as_bytes()) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -169,7 +153,7 @@ impl Shown {
                     shell_bytes_per_second: units::ROW_BYTES as f64 / period.as_seconds(),
                 })
                 .collect(),
-            registers: registers(include_str!("../../../docs/registers.md")),
+            registers: registers(include_str!("../../../../docs/registers.md")),
             platform: Platform {
                 name: platform.name().to_owned(),
                 description: platform.description().to_owned(),

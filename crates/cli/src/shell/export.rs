@@ -1,0 +1,69 @@
+//! `tombolo shell export`: the configured shell as a folder of plain files.
+
+use super::{Failure, Which};
+use crate::interrupt;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tombolo::ShellConfig;
+
+/// Writes the configured shell as plain RTL, for your own FPGA project.
+///
+/// The folder has every file of the shell, a top with the names that AXI gives its signals, a file list, a
+/// FuseSoC core file, the registers' documentation and a page that says how to go on. It needs nothing of
+/// Tombolo: Verilator and Yosys take it wherever it lies.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tombolo shell export shell
+  tombolo shell export --platform u55c --config shell.toml shell
+  verilator --lint-only --top-module tombolo_shell -F shell/tombolo_shell.f")]
+pub struct Export {
+    #[command(flatten)]
+    which: Which,
+
+    /// The folder to make.
+    folder: PathBuf,
+}
+
+impl Export {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let options = self.which.options()?;
+        let folder = self.folder;
+        let settings = settings(&options.shell);
+        let files = card::sim::exported_files(&options.home, &options.shell, &settings)?;
+        if folder.exists() {
+            return Err(Failure::Exists(folder.display().to_string()));
+        }
+        let parent = crate::outputs::folder_of(&folder);
+        std::fs::create_dir_all(parent).map_err(at(parent))?;
+        interrupt::make_folder(&folder).map_err(at(&folder))?;
+        let written = files.iter().try_for_each(|file| {
+            let path = folder.join(&file.path);
+            let inner = path.parent().unwrap_or(&folder);
+            std::fs::create_dir_all(inner).map_err(at(inner))?;
+            std::fs::write(&path, &file.text).map_err(at(&path))
+        });
+        match written.is_ok() {
+            true => interrupt::keep_folder(&folder),
+            // It is ours, and new: nothing of the user's can be in it.
+            false => interrupt::remove_folder(&folder),
+        }
+        written?;
+        println!(
+            "{}: {} files, top module tombolo_shell; README.md says how to go on",
+            folder.display(),
+            files.len()
+        );
+        Ok(())
+    }
+}
+
+/// The configuration as a file that `--config` takes.
+fn settings(shell: &ShellConfig) -> String {
+    // Numbers, strings and lists always serialize.
+    let text = toml::to_string(shell).unwrap_or_default();
+    format!("# The configuration of this shell: `tombolo shell export --config shell.toml FOLDER`.\n{text}")
+}
+
+fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Failure + '_ {
+    |error| Failure::Io(path.display().to_string(), error)
+}

@@ -1,0 +1,86 @@
+//! `tombolo shell`: what the shell of a card is made of, and the shell for other projects.
+
+mod export;
+mod graph;
+mod show;
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use tombolo::SimOptions;
+
+/// Shows what the shell is made of, or writes it out as plain RTL.
+#[derive(Args)]
+pub struct Shell {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Show(show::Show),
+    Export(export::Export),
+}
+
+/// Which shell.
+#[derive(Args)]
+struct Which {
+    /// The platform: a name in platforms/, or a file.
+    #[arg(long, default_value = "f1")]
+    platform: String,
+
+    /// The shell's configuration: a TOML file with the fields that `show --json` lists under
+    /// `configuration`. What it leaves out is as it is without it.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Why nothing is shown or written.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The platform, or the configuration.
+    #[error(transparent)]
+    Card(#[from] card::CardError),
+    /// The output, or a file.
+    #[error("{0}: {1}")]
+    Io(String, std::io::Error),
+    /// The configuration's file.
+    #[error("{0}: {1}")]
+    Config(String, String),
+    /// Something is there already.
+    #[error("{0} exists already; name a folder that is not there yet")]
+    Exists(String),
+}
+
+impl Shell {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        match self.command {
+            Command::Show(show) => show.run(),
+            Command::Export(export) => export.run(),
+        }
+    }
+}
+
+impl Which {
+    /// The platform with the configuration.
+    fn options(&self) -> Result<SimOptions, Failure> {
+        let mut options = SimOptions::named(&self.platform)?;
+        if let Some(path) = &self.config {
+            let name = path.display().to_string();
+            let text =
+                std::fs::read_to_string(path).map_err(|error| Failure::Io(name.clone(), error))?;
+            // The parser's message draws the line with a caret; one line is enough for a command.
+            options.shell = toml::from_str(&text).map_err(|error| {
+                let line = error.span().map_or(0, |span| {
+                    text[..span.start.min(text.len())].matches('\n').count() + 1
+                });
+                let said = error.message().replace('\n', ", ");
+                Failure::Config(name.clone(), format!("line {line}: {said}"))
+            })?;
+            if let Some(rule) = options.shell.broken_rule() {
+                return Err(Failure::Config(name, rule));
+            }
+        }
+        Ok(options)
+    }
+}
