@@ -58,7 +58,10 @@ fn a_timeline_has_every_transaction_and_changes_nothing() {
     let events = events(&read("t.pftrace")).unwrap();
     let report: serde_json::Value = serde_json::from_slice(&read("b.json")).unwrap();
     let statistics = &report["statistics"];
-    for (port, requester) in [("port 0 reads", 0), ("port 1 writes", 3)] {
+    for (port, requester) in [
+        ("port 0 reads (copy.m_axi_gmem0)", 0),
+        ("port 1 writes (copy.m_axi_gmem1)", 3),
+    ] {
         let track = format!("slot 0/{port}");
         let requester = &statistics["requesters"][requester];
         assert_eq!(

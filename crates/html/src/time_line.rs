@@ -18,7 +18,11 @@ struct Group {
 pub(crate) fn port_of(track: &str) -> Option<(u8, usize, bool)> {
     let (slot, port) = track.strip_prefix("slot ")?.split_once("/port ")?;
     let (port, way) = port.split_once(' ')?;
-    Some((slot.parse().ok()?, port.parse().ok()?, way == "writes"))
+    Some((
+        slot.parse().ok()?,
+        port.parse().ok()?,
+        way.starts_with("writes"),
+    ))
 }
 
 /// A slot's track of runs.
@@ -195,6 +199,8 @@ mod tests {
     fn names_of_tracks_are_understood() {
         assert_eq!(port_of("slot 2/port 11 writes"), Some((2, 11, true)));
         assert_eq!(port_of("slot 2/port 0 reads"), Some((2, 0, false)));
+        let named = "slot 2/port 1 writes (copy.writes)";
+        assert_eq!(port_of(named), Some((2, 1, true)));
         assert_eq!(port_of("slot 2/runs"), None);
         assert_eq!(runs_of("slot 2/runs"), Some(2));
         assert_eq!(runs_of("card memory/channel 0 reads"), None);

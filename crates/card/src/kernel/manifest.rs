@@ -189,6 +189,21 @@ impl Manifest {
         self.streams.iter().filter(alike).nth(stream.pair.into())
     }
 
+    /// The name of what carries data at a slot's port: memory ports come first, then a port for each stream
+    /// pair, whose reads feed the stream into the kernel and whose writes take the one out of it.
+    pub fn port_name(&self, memory_ports: usize, port: usize, write: bool) -> Option<&str> {
+        let Some(pair) = port.checked_sub(memory_ports) else {
+            return self.ports.get(port).map(|port| port.name.as_str());
+        };
+        let pair = u8::try_from(pair).ok()?;
+        let direction = match write {
+            false => StreamDirection::In,
+            true => StreamDirection::Out,
+        };
+        let stream = self.stream_at(StreamId { pair, direction });
+        stream.map(|port| port.name.as_str())
+    }
+
     /// Stream pairs that a slot needs for the kernel.
     pub fn stream_pairs(&self) -> u8 {
         let count = |direction| {

@@ -17,6 +17,7 @@ use super::observer::{PortObserver, StreamObserver};
 use super::slot::{quieten, KernelSlot, SlotPlace};
 use super::surrounding::{Surroundings, Way};
 use super::trace::Probe;
+use crate::kernel::Manifest;
 use crate::{CardError, SlotId};
 use cpu::history::History;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -290,6 +291,14 @@ impl Engine {
         }
         for probe in &mut self.probes {
             probe.forget(slot);
+        }
+    }
+
+    /// A kernel is in the slot: its ports have names on the timeline.
+    pub(crate) fn name_ports(&mut self, slot: SlotId, manifest: &Manifest) {
+        let memory_ports = (self.ports_per_slot - self.pairs_per_slot) as usize;
+        for probe in &mut self.probes {
+            probe.name(slot, manifest, memory_ports);
         }
     }
 

@@ -6,6 +6,7 @@ use super::config::ShellConfig;
 use super::model::{Instance, Pin};
 use crate::command::{Command, CommandId, FaultToken, Operation};
 use crate::event::{CommandStatus, Event, Fault};
+use crate::kernel::Manifest;
 use crate::{HostWork, SlotId};
 use std::collections::{BTreeMap, VecDeque};
 use timeline::{Timeline, Track, Value};
@@ -74,8 +75,25 @@ pub(crate) struct Probe {
     timeline: Timeline,
     reads: Direction,
     writes: Direction,
-    /// The slot, of a slot's port.
-    slot: Option<SlotId>,
+    /// The slot and the port of it, of a slot's port.
+    port: Option<SlotPort>,
+}
+
+/// A port of a slot.
+#[derive(Clone, Copy)]
+struct SlotPort {
+    slot: SlotId,
+    number: u32,
+}
+
+impl SlotPort {
+    /// The track of a direction; `name` is what the kernel there calls the port.
+    fn track(self, timeline: &Timeline, write: bool, name: Option<&str>) -> Track {
+        let direction = if write { "writes" } else { "reads" };
+        let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
+        let track = format!("port {} {direction}{name}", self.number);
+        timeline.lanes(&track, Some(slot_group(timeline, self.slot)))
+    }
 }
 
 /// Which bus, and what it is called.
@@ -83,9 +101,9 @@ struct Place<'a> {
     find: Finder<'a>,
     /// The shell is the manager.
     shell_drives: bool,
-    group: Track,
-    names: (String, String),
-    slot: Option<SlotId>,
+    /// Of reads and of writes.
+    tracks: (Track, Track),
+    port: Option<SlotPort>,
 }
 
 impl Probe {
@@ -104,7 +122,7 @@ impl Probe {
         Ok(Self {
             reads: Direction {
                 name: "read",
-                track: timeline.lanes(&place.names.0, Some(place.group)),
+                track: place.tracks.0,
                 address: address("araddr")?,
                 len: driven("arlen")?,
                 size: size("arsize")?,
@@ -116,7 +134,7 @@ impl Probe {
             },
             writes: Direction {
                 name: "write",
-                track: timeline.lanes(&place.names.1, Some(place.group)),
+                track: place.tracks.1,
                 address: address("awaddr")?,
                 len: driven("awlen")?,
                 size: size("awsize")?,
@@ -127,7 +145,7 @@ impl Probe {
                 open: VecDeque::new(),
             },
             timeline: timeline.clone(),
-            slot: place.slot,
+            port: place.port,
         })
     }
 
@@ -143,31 +161,36 @@ impl Probe {
             prefix,
             element,
         };
-        let names = |what: &str| (format!("{what} reads"), format!("{what} writes"));
+        let tracks = |group: &str, what: &str| {
+            let group = Some(timeline.group(group, None));
+            let track = |direction| timeline.lanes(&format!("{what} {direction}"), group);
+            (track("reads"), track("writes"))
+        };
         for port in 0..config.ports() {
             let ports = u32::from(config.ports_per_slot);
-            let slot = SlotId((port / ports) as u8);
+            let place = SlotPort {
+                slot: SlotId((port / ports) as u8),
+                number: port % ports,
+            };
+            let track = |write| place.track(timeline, write, None);
             probes.push(Self::new(
                 timeline,
                 &Place {
                     find: find("port", port),
                     shell_drives: false,
-                    group: slot_group(timeline, slot),
-                    names: names(&format!("port {}", port % ports)),
-                    slot: Some(slot),
+                    tracks: (track(false), track(true)),
+                    port: Some(place),
                 },
             )?);
         }
-        let group = timeline.group("card memory", None);
         for channel in 0..u32::from(config.channels) {
             probes.push(Self::new(
                 timeline,
                 &Place {
                     find: find("mem", channel),
                     shell_drives: true,
-                    group,
-                    names: names(&format!("channel {channel}")),
-                    slot: None,
+                    tracks: tracks("card memory", &format!("channel {channel}")),
+                    port: None,
                 },
             )?);
         }
@@ -176,9 +199,8 @@ impl Probe {
             &Place {
                 find: find("host", 0),
                 shell_drives: true,
-                group: timeline.group("PCIe", None),
-                names: names("host memory"),
-                slot: None,
+                tracks: tracks("PCIe", "host memory"),
+                port: None,
             },
         )?);
         Ok(probes)
@@ -191,9 +213,22 @@ impl Probe {
         self.writes.sample(now, &self.timeline);
     }
 
+    /// A kernel is in the slot from now on: what its ports carry is on tracks that bear its names.
+    pub(crate) fn name(&mut self, slot: SlotId, manifest: &Manifest, memory_ports: usize) {
+        let Some(port) = self.port.filter(|port| port.slot == slot) else {
+            return;
+        };
+        let track = |write| {
+            let name = manifest.port_name(memory_ports, port.number as usize, write);
+            let name = name.map(|name| format!("{}.{name}", manifest.name));
+            port.track(&self.timeline, write, name.as_deref())
+        };
+        (self.reads.track, self.writes.track) = (track(false), track(true));
+    }
+
     /// The slot was reset: what was open is forgotten.
     pub(crate) fn forget(&mut self, slot: SlotId) {
-        if self.slot == Some(slot) {
+        if self.port.is_some_and(|port| port.slot == slot) {
             self.reads.open.clear();
             self.writes.open.clear();
         }
@@ -216,10 +251,11 @@ pub(crate) struct HostTrace {
     interrupts: Track,
     open: BTreeMap<CommandId, (Picoseconds, &'static str, &'static str, Values)>,
     faults: BTreeMap<FaultToken, (Picoseconds, Fault)>,
+    ports_per_slot: u32,
 }
 
 impl HostTrace {
-    pub(crate) fn new(timeline: Timeline) -> Self {
+    pub(crate) fn new(timeline: Timeline, ports_per_slot: u32) -> Self {
         let host = timeline.group("host", None);
         Self {
             commands: timeline.group("commands", None),
@@ -228,6 +264,7 @@ impl HostTrace {
             timeline,
             open: BTreeMap::new(),
             faults: BTreeMap::new(),
+            ports_per_slot,
         }
     }
 
@@ -258,9 +295,13 @@ impl HostTrace {
             (false, true) => "read fault, ahead",
             (true, true) => "write fault, ahead",
         };
+        // A port has two requesters: its reads and its writes.
+        let port = u32::from(token.requester / 2);
+        let (slot, port) = (port / self.ports_per_slot, port % self.ports_per_slot);
         let mut values = vec![
             ("address", Value::Address(fault.address.get())),
-            ("requester", u64::from(token.requester).into()),
+            ("slot", u64::from(slot).into()),
+            ("port", u64::from(port).into()),
             ("cause", format!("{:?}", fault.cause).as_str().into()),
         ];
         if !granted {

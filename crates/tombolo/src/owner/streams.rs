@@ -443,19 +443,13 @@ impl Owner {
 
     /// Name of a port of a slot, given the number that the card has for it.
     pub(super) fn port_name(&self, manifest: &Manifest, number: usize) -> String {
-        let description = self.card.description();
-        let memory_ports = usize::from(description.memory_ports_per_slot());
-        let Some(pair) = number.checked_sub(memory_ports) else {
-            let port = manifest.ports.get(number);
-            return port.map_or_else(|| number.to_string(), |port| port.name.clone());
-        };
-        let both = [StreamDirection::In, StreamDirection::Out].map(|direction| StreamId {
-            pair: pair as u8,
-            direction,
-        });
-        let names = both.iter().filter_map(|stream| manifest.stream_at(*stream));
-        let names: Vec<&str> = names.map(|port| port.name.as_str()).collect();
-        names.join("/")
+        let memory_ports = usize::from(self.card.description().memory_ports_per_slot());
+        let name = |write| manifest.port_name(memory_ports, number, write);
+        match (name(false), name(true)) {
+            (Some(into), Some(out)) if into != out => format!("{into}/{out}"),
+            (Some(name), _) | (None, Some(name)) => name.to_owned(),
+            (None, None) => number.to_string(),
+        }
     }
 }
 

@@ -222,7 +222,9 @@ impl SimCard {
             stripes: vec![Stripe::NONE; config.spaces.into()],
             monolithic: options.monolithic,
             counters: Counters::default(),
-            trace: options.timeline.map(HostTrace::new),
+            trace: options
+                .timeline
+                .map(|timeline| HostTrace::new(timeline, config.ports_per_slot.into())),
             register_reads: 0,
             register_writes: 0,
             broken: None,
@@ -294,7 +296,10 @@ impl Card for SimCard {
         }
         if let Some(built_in) = &self.monolithic {
             return match built_in == kernel {
-                true => Ok(()),
+                true => {
+                    self.engine.name_ports(slot, &kernel.manifest);
+                    Ok(())
+                }
                 false => Err(CardError::Configuration(format!(
                     "kernel {}: this card was built as one model with kernel {}",
                     kernel.manifest.name, built_in.manifest.name
@@ -315,6 +320,7 @@ impl Card for SimCard {
         }
         let place = self.engine.place(slot);
         let joined = KernelSlot::new(self.engine.shell(), place, instance, &interface)?;
+        self.engine.name_ports(slot, &kernel.manifest);
         let result = self.engine.set_kernel(slot, Some(joined));
         self.note(result)
     }
