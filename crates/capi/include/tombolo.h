@@ -80,6 +80,8 @@ enum {
     TMB_ERROR_STALLED = 71,            /* virtual time waits for a registered thread that sleeps elsewhere */
     TMB_ERROR_STREAM = 80,             /* a stream was used against its rules */
     TMB_ERROR_STREAM_RESET = 81,       /* a slot was reset before a transfer of its streams was over */
+    TMB_ERROR_DEVICE = 82,             /* a device cannot be opened, or not as asked */
+    TMB_ERROR_DEVICE_PEER = 83,        /* the other end of a device failed, went away, or was late */
     TMB_ERROR_INTERNAL = 90,           /* a bug of ours; please report it */
     /* Of this interface. */
     TMB_ERROR_ARGUMENT = 100,          /* a null pointer, or a value that makes no sense */

@@ -4,7 +4,7 @@ use card::schedule::{Priority, SlotSchedule};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use tombolo::{Advice, AdviceError};
+use tombolo::{Advice, AdviceError, Device};
 use units::PageSize;
 
 /// A number of bytes, or the size of another argument's mapping.
@@ -48,11 +48,13 @@ pub struct MapArgument {
     pub advice: Advice,
 }
 
-/// `PORT=DEVICE:…`, where the only device yet is a file, mapped as by `--map`.
+/// `PORT=DEVICE:…`: a stream port of the kernel, and what it is plugged into.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConnectArgument {
-    /// The kernel's stream port, and the file.
-    pub file: MapArgument,
+pub enum ConnectArgument {
+    /// A file, mapped as by `--map`.
+    File(MapArgument),
+    /// A port, and something whose bytes come and go in an order.
+    Device(String, Device),
 }
 
 /// What a scalar argument is set to.
@@ -114,14 +116,9 @@ pub enum SyntaxError {
         /// Which part.
         part: &'static str,
     },
-    /// A device that does not exist.
-    #[error("`{text}`: there is no device `{device}`; write {CONNECT_FORM}")]
-    Device {
-        /// What was given.
-        text: String,
-        /// Its device.
-        device: String,
-    },
+    /// Not a device.
+    #[error("{0}")]
+    Device(String),
     /// Not a number of bytes.
     #[error("`{text}` is no number of bytes; write 4096, 0x1000, 64KiB, 2MiB or 1GiB")]
     Bytes {
@@ -156,7 +153,8 @@ pub enum SyntaxError {
 const MAP_FORM: &str =
     "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS]";
 const CONNECT_FORM: &str =
-    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS]";
+    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS], or another device, \
+     PORT=KIND:WHERE";
 const SET_FORM: &str = "ARGUMENT=VALUE";
 const SCHEDULE_FORM: &str = "SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES]";
 
@@ -272,15 +270,36 @@ impl ConnectArgument {
         let text = text.as_bytes();
         let (port, rest) = split(text, CONNECT_FORM)?;
         let Some(file) = rest.strip_prefix(b"file:") else {
-            let device = rest.split(|byte| *byte == b':').next().unwrap_or(rest);
-            return Err(SyntaxError::Device {
-                text: shown(text),
-                device: shown(device),
-            });
+            let device = Device::parse(OsStr::from_bytes(rest));
+            let device = device.map_err(|error| SyntaxError::Device(error.to_string()))?;
+            return Ok(Self::Device(port.to_owned(), device));
         };
         let map = [port.as_bytes(), b"=", file].concat();
-        let file = MapArgument::parse(OsStr::from_bytes(&map))?;
-        Ok(Self { file })
+        MapArgument::parse(OsStr::from_bytes(&map)).map(Self::File)
+    }
+
+    /// The kernel's port.
+    pub fn port(&self) -> &str {
+        match self {
+            Self::File(map) => &map.argument,
+            Self::Device(port, _) => port,
+        }
+    }
+
+    /// The file, if it is one.
+    pub fn file(&self) -> Option<&MapArgument> {
+        match self {
+            Self::File(map) => Some(map),
+            Self::Device(..) => None,
+        }
+    }
+
+    /// The device, if it is none.
+    pub fn device(&self) -> Option<&Device> {
+        match self {
+            Self::File(_) => None,
+            Self::Device(_, device) => Some(device),
+        }
     }
 }
 
@@ -504,10 +523,14 @@ mod tests {
     #[test]
     fn connections() {
         let connect = |text: &str| ConnectArgument::parse(OsStr::new(text));
-        let file = connect("out=file:b@2+3:new=5").unwrap().file;
+        let file = |text: &str| connect(text).unwrap().file().cloned().unwrap();
+        let device = connect("in=-:live").unwrap();
+        assert_eq!((device.port(), device.file()), ("in", None));
+        assert!(device.device().is_some_and(Device::is_live));
+        let named = file("in=file:file:x").file;
+        let file = file("out=file:b@2+3:new=5");
         assert_eq!((file.argument.as_str(), file.offset), ("out", 2));
         assert_eq!(file.mode, Mode::New(Some(Size::Bytes(5))));
-        let named = connect("in=file:file:x").unwrap().file.file;
         assert_eq!(named, PathBuf::from("file:x"));
         let tape = connect("in=tape:a").unwrap_err().to_string();
         assert!(tape.contains("no device `tape`"), "{tape}");

@@ -1,10 +1,10 @@
-//! `tombolo run --connect`: the streams of a kernel, connected to files.
+//! `tombolo run --connect`: the streams of a kernel, connected to files, pipes and sockets.
 
 use crate::arguments::{ConnectArgument, Mode};
-use card::kernel::Manifest;
+use card::kernel::{Manifest, StreamPort};
 use card::stream::StreamDirection;
 use std::collections::BTreeMap;
-use tombolo::{Continue, Error, Mapping, Picoseconds, Progress, Slot};
+use tombolo::{AddressSpace, Continue, Device, Error, Flow, Mapping, Picoseconds, Progress, Slot};
 
 /// Says what is wrong with the connections, if anything is.
 pub fn wrong(connections: &[ConnectArgument], manifest: &Manifest) -> Option<String> {
@@ -15,14 +15,14 @@ pub fn wrong(connections: &[ConnectArgument], manifest: &Manifest) -> Option<Str
         false => names.join(", "),
     };
     for (number, connection) in connections.iter().enumerate() {
-        let port = connection.file.argument.as_str();
+        let port = connection.port();
         let Some((stream, _)) = manifest.stream(port) else {
             return Some(format!(
                 "kernel {kernel} has no stream port `{port}`; it has {known}"
             ));
         };
         let before = &connections[..number];
-        if before.iter().any(|other| other.file.argument == port) {
+        if before.iter().any(|other| other.port() == port) {
             return Some(format!("port `{port}` is connected twice"));
         }
         if manifest.argument(port).is_some() {
@@ -31,15 +31,18 @@ pub fn wrong(connections: &[ConnectArgument], manifest: &Manifest) -> Option<Str
                  apart"
             ));
         }
-        let writes = !matches!(connection.file.mode, Mode::ReadOnly | Mode::AsNeeded);
-        let made = matches!(connection.file.mode, Mode::New(_));
+        let Some(file) = connection.file() else {
+            continue;
+        };
+        let writes = !matches!(file.mode, Mode::ReadOnly | Mode::AsNeeded);
+        let made = matches!(file.mode, Mode::New(_));
         match stream.direction {
             StreamDirection::In if made => {
                 return Some(format!(
                     "port `{port}` reads its file, so it cannot be :new; leave that away"
                 ));
             }
-            StreamDirection::Out if connection.file.mode == Mode::ReadOnly => {
+            StreamDirection::Out if file.mode == Mode::ReadOnly => {
                 return Some(format!(
                     "port `{port}` writes its file, so it cannot be :ro; write :new or :rw"
                 ));
@@ -55,38 +58,49 @@ pub fn wrong(connections: &[ConnectArgument], manifest: &Manifest) -> Option<Str
     }
     let open = names
         .iter()
-        .find(|name| !connections.iter().any(|c| c.file.argument == **name));
+        .find(|name| !connections.iter().any(|c| c.port() == **name));
     open.map(|port| {
-        format!("port `{port}` of kernel {kernel} is not connected; use --connect {port}=file:…")
+        format!("port `{port}` of kernel {kernel} is not connected; use --connect {port}=file:… or another of `tombolo devices`")
     })
+}
+
+/// Whether the standard output is for what comes out of a kernel.
+pub fn fills_standard_output(connections: &[ConnectArgument], manifest: &Manifest) -> bool {
+    connections.iter().any(|connection| {
+        let goes_out = |(port, _): (&StreamPort, _)| port.direction == StreamDirection::Out;
+        let out = manifest.stream(connection.port()).is_some_and(goes_out);
+        out && connection.device().is_some_and(Device::is_standard)
+    })
+}
+
+/// Plugs everything in.
+pub fn plug<'a>(
+    space: &'a AddressSpace,
+    slot: &Slot,
+    connections: &[ConnectArgument],
+    mappings: &BTreeMap<String, Mapping>,
+) -> Result<Flow<'a>, Error> {
+    let mut flow = Flow::new(space);
+    for connection in connections {
+        let port = connection.port();
+        match (connection, mappings.get(port)) {
+            (ConnectArgument::Device(_, device), _) => {
+                flow.plug(slot, port, device.clone())?;
+            }
+            (ConnectArgument::File(_), Some(mapping)) => {
+                flow.plug_memory(slot, port, mapping.all())?;
+            }
+            (ConnectArgument::File(_), None) => {}
+        }
+    }
+    Ok(flow)
 }
 
 /// Moves everything through the kernel: each file in as one packet, and what comes out into each file.
 pub fn transfer(
-    slot: &Slot,
-    connections: &[ConnectArgument],
-    mappings: &BTreeMap<String, Mapping>,
+    flow: Flow<'_>,
     deadline: Option<Picoseconds>,
-    mut progress: impl FnMut(Progress) -> Continue,
+    progress: impl FnMut(Progress) -> Continue,
 ) -> Result<(), Error> {
-    let mut streams = Vec::new();
-    for connection in connections {
-        let port = connection.file.argument.as_str();
-        let found = slot.manifest().stream(port);
-        let (Some((described, _)), Some(mapping)) = (found, mappings.get(port)) else {
-            continue;
-        };
-        let stream = slot.open_stream(port)?;
-        match described.direction {
-            StreamDirection::In => stream.read(mapping.all())?,
-            StreamDirection::Out => stream.write(mapping.all())?,
-        }
-        streams.push((stream, described.direction));
-    }
-    // What comes out first: a kernel that takes nothing is found by its input all the same.
-    streams.sort_by_key(|(_, direction)| *direction == StreamDirection::In);
-    for (stream, _) in &streams {
-        stream.wait(deadline, &mut progress)?;
-    }
-    Ok(())
+    flow.run(deadline, progress).map(drop)
 }

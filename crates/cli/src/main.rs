@@ -2,6 +2,7 @@
 
 mod arguments;
 mod connect;
+mod devices;
 mod host;
 mod interrupt;
 mod kernel;
@@ -32,6 +33,7 @@ enum Command {
     Protocol(protocol::Protocol),
     Lab(lab::Lab),
     Host(host::Host),
+    Devices(devices::Devices),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Command::Kernel(kernel) => failure_of(kernel.run()),
         Command::Shell(shell) => failure_of(shell.run()),
         Command::Protocol(protocol) => failure_of(protocol.run()),
+        Command::Devices(devices) => failure_of(devices.run()),
         Command::Host(host) => failure_of(host.run()),
         Command::Lab(lab) => lab
             .run()

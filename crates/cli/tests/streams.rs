@@ -108,3 +108,39 @@ fn a_file_that_is_too_small_is_told() {
         "{told}"
     );
 }
+
+#[test]
+fn a_kernel_is_a_part_of_a_pipeline_of_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let wanted = data(700_001);
+    fs::write(folder.path().join("a"), &wanted).unwrap();
+    let script =
+        "cat a | tombolo run loopback --functional --connect in=- --connect out=- >b 2>report";
+    let command = Path::new(env!("CARGO_BIN_EXE_tombolo"));
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", command.parent().unwrap().display());
+    let status = Command::new("bash")
+        .args(["-eu", "-o", "pipefail", "-c", script])
+        .current_dir(folder.path())
+        .env("PATH", path)
+        .status();
+    assert!(status.unwrap().success());
+    assert!(fs::read(folder.path().join("b")).unwrap() == wanted);
+    let report = fs::read_to_string(folder.path().join("report")).unwrap();
+    assert!(report.contains("where the time went"), "{report}");
+    // From a file to the standard output, and what cannot be.
+    let output = run(
+        folder.path(),
+        &["--connect", "in=file:a@1+9", "--connect", "out=-"],
+    );
+    assert_eq!(output.stdout, wanted[1..10]);
+    for (to, told) in [
+        ("out=tape:x", "there is no device `tape`"),
+        ("out=pipe:nowhere", "mkfifo makes one"),
+        ("out=tcp:x", "write tcp:HOST:PORT"),
+    ] {
+        let output = run(folder.path(), &["--connect", "in=file:a", "--connect", to]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(told), "{said}");
+    }
+}

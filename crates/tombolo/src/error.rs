@@ -356,6 +356,9 @@ pub enum Error {
     /// A stream failed, or was used against its rules.
     #[error(transparent)]
     Stream(#[from] StreamError),
+    /// A device that a port is plugged into.
+    #[error(transparent)]
+    Device(#[from] crate::device::DeviceError),
     /// Memory cannot be shared.
     #[error("{bytes} bytes of shared memory cannot be had: {source}")]
     Unshareable {

@@ -1,6 +1,7 @@
 //! Codes of errors, for programs in any language. A code that was given once keeps its number and its
 //! name; `tests/error_codes.rs` holds the list.
 
+use crate::device::DeviceError;
 use crate::error::Error;
 use crate::stream_error::StreamError;
 use card::CardError;
@@ -112,6 +113,10 @@ codes! {
     Stream = 80, "stream";
     /// A slot was reset before a transfer of its streams was over.
     StreamReset = 81, "stream-reset";
+    /// A device that a port is to be plugged into cannot be opened, or not as asked.
+    Device = 82, "device";
+    /// The other end of a device failed, went away, or did nothing in time.
+    DevicePeer = 83, "device-peer";
     /// Must not happen.
     Internal = 90, "internal";
 }
@@ -151,6 +156,7 @@ impl Error {
             Self::Deadline { .. } | Self::NoneDone { .. } => ErrorCode::Deadline,
             Self::SlotState { .. } => ErrorCode::SlotState,
             Self::Stream(error) => of_stream(error),
+            Self::Device(error) => of_device(error),
             Self::Unshareable { .. } => ErrorCode::Unshareable,
             Self::Unregistrable { .. } => ErrorCode::Unregistrable,
             Self::NotShared { .. } => ErrorCode::NotShared,
@@ -173,6 +179,13 @@ fn of_stream(error: &StreamError) -> ErrorCode {
         StreamError::MalformedBeat { .. } => ErrorCode::Violation,
         StreamError::Reset { .. } => ErrorCode::StreamReset,
         _ => ErrorCode::Stream,
+    }
+}
+
+fn of_device(error: &DeviceError) -> ErrorCode {
+    match error.is_of_peer() {
+        true => ErrorCode::DevicePeer,
+        false => ErrorCode::Device,
     }
 }
 

@@ -26,6 +26,7 @@
 mod card_handle;
 mod coherent;
 mod connection;
+pub mod device;
 mod error;
 mod error_code;
 pub mod io;
@@ -52,6 +53,7 @@ pub use card_handle::Card;
 pub use coherent::{CoherentMemory, PendingLine, Rpc};
 pub use connection::{Connection, ConnectionState};
 pub use cpu::history::History;
+pub use device::{Device, DeviceError, Flow, Flowed};
 pub use error::{AccessError, Error, ViolationError};
 pub use error_code::ErrorCode;
 pub use message::Progress;

@@ -232,7 +232,8 @@ impl Link {
         Arc::ptr_eq(&self.client.owner, &other.client.owner)
     }
 
-    fn is_to_end(&self) -> bool {
+    /// Whether somebody asks for this client's calls to end.
+    pub(crate) fn is_to_end(&self) -> bool {
         let watch = self.client.watch.lock();
         let watch = watch.unwrap_or_else(PoisonError::into_inner).clone();
         watch.is_some_and(|watch| watch())

@@ -26,6 +26,16 @@ pub(crate) struct StreamHandle {
     pub(crate) serial: u64,
 }
 
+/// The place of a transfer in a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Into a kernel: the packet ends with it. Out of a kernel: it is begun whatever the one before was.
+    Whole,
+    /// Into a kernel: more of the packet follows. Out of a kernel: it is begun only if the packet of the one
+    /// before goes on, and else over at once, with no byte.
+    More,
+}
+
 /// What a client asks of a stream.
 #[derive(Clone, Debug)]
 pub(crate) enum StreamRequest {
@@ -48,6 +58,15 @@ pub(crate) enum StreamRequest {
         offset: u64,
         /// Bytes.
         bytes: u64,
+        /// Its place in a packet.
+        part: Part,
+    },
+    /// Let virtual time pass until the oldest transfer of one of several streams is over, at most for `slice`.
+    PollAny {
+        /// Which streams; each has a transfer that nobody has asked for yet.
+        streams: Vec<StreamHandle>,
+        /// How long.
+        slice: Picoseconds,
     },
     /// Let virtual time pass until the oldest transfer is over, at most for `slice`.
     Poll {
@@ -100,6 +119,10 @@ pub(crate) enum StreamReply {
     Moved(Moved),
     /// To `Poll`: it is not.
     Moving(Progress),
+    /// To `PollAny`: the oldest transfer of the stream with this number is over.
+    MovedOne(usize, Moved, Progress),
+    /// To `PollAny`: none is, and nothing will happen by itself.
+    Quiet(Progress),
     /// To `Connect`.
     Connected(ConnectionId),
     /// To `Inspect`.
@@ -223,7 +246,7 @@ impl Stream {
     /// [`StreamError::WrongDirection`], [`StreamError::OtherSpace`], [`Error::OtherCard`], a mapping that has
     /// ended; or the kernel has failed.
     pub fn read(&self, range: MappedRange) -> Result<(), Error> {
-        self.begin(StreamDirection::In, range)
+        self.begin(StreamDirection::In, range, Part::Whole)
     }
 
     /// Begins a transfer from the kernel to memory. It ends with the packet (TLAST), or when the range is
@@ -232,10 +255,19 @@ impl Stream {
     /// # Errors
     /// As [`read`](Stream::read).
     pub fn write(&self, range: MappedRange) -> Result<(), Error> {
-        self.begin(StreamDirection::Out, range)
+        self.begin(StreamDirection::Out, range, Part::Whole)
     }
 
-    fn begin(&self, direction: StreamDirection, range: MappedRange) -> Result<(), Error> {
+    pub(crate) fn handle(&self) -> StreamHandle {
+        self.handle
+    }
+
+    pub(crate) fn begin(
+        &self,
+        direction: StreamDirection,
+        range: MappedRange,
+        part: Part,
+    ) -> Result<(), Error> {
         if !self.link.is(&range.link) {
             return Err(Error::OtherCard);
         }
@@ -245,6 +277,7 @@ impl Stream {
             mapping: range.mapping,
             offset: range.offset,
             bytes: range.bytes,
+            part,
         }))
     }
 

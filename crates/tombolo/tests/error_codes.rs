@@ -42,6 +42,8 @@ const LIST: &[(u32, &str)] = &[
     (71, "stalled"),
     (80, "stream"),
     (81, "stream-reset"),
+    (82, "device"),
+    (83, "device-peer"),
     (90, "internal"),
 ];
 

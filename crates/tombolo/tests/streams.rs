@@ -9,9 +9,9 @@ use card::sim::SimCard;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tombolo::{
-    AddressSpace, Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
-    Moved, OwnerOptions, PageSize, Picoseconds, ShellConfig, SimOptions, Slot, SlotId, Stream,
-    StreamError,
+    AddressSpace, Card, Continue, Device, DeviceError, Error, ErrorCode, Flow, FunctionalCard,
+    FunctionalConfig, MapOptions, Mapping, Moved, OwnerOptions, PageSize, Picoseconds, ShellConfig,
+    SimOptions, Slot, SlotId, Stream, StreamError,
 };
 
 const CARD_MEMORY: u64 = 4 << 20;
@@ -538,4 +538,122 @@ fn the_example_sends_a_file_through_two_kernels() {
         let (block, _) = rest.split_once("```").unwrap();
         assert!(read(program).contains(block), "{program} has no {block}");
     }
+}
+
+fn fifo(folder: &Path, name: &str) -> PathBuf {
+    let path = folder.join(name);
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    path
+}
+
+fn device(kind: &str, path: &Path, options: &str) -> Device {
+    Device::parse(format!("{kind}:{}{options}", path.display()).as_ref()).unwrap()
+}
+
+#[test]
+fn bytes_of_unknown_number_flow_between_pipes_and_sockets() {
+    on_each_card(|card, folder| {
+        let space = card.create_space().unwrap();
+        let slot = card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+        let (p, q) = (fifo(folder, "p"), fifo(folder, "q"));
+        // More than the four buffers, of no round number; and exactly full ones.
+        for bytes in [300_001usize, 131_072, 1] {
+            let data: Vec<u8> = (0..bytes).map(|i| (i * 31 + i / 253) as u8).collect();
+            let options = ":buffer=64KiB:timeout=60s";
+            let mut flow = Flow::new(&space);
+            flow.plug(&slot, "in", device("pipe", &p, options)).unwrap();
+            flow.plug(&slot, "out", device("pipe", &q, options))
+                .unwrap();
+            let (flowed, got) = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut to = fs::OpenOptions::new().write(true).open(&p).unwrap();
+                    for piece in data.chunks(7919) {
+                        std::io::Write::write_all(&mut to, piece).unwrap();
+                    }
+                });
+                let got = scope.spawn(|| fs::read(&q).unwrap());
+                let flowed = flow.run(None, |_| Continue::Yes).unwrap();
+                (flowed, got.join().unwrap())
+            });
+            assert!(got == data, "{bytes}");
+            for one in flowed {
+                assert_eq!((one.bytes, one.packets), (bytes as u64, 1), "{}", one.port);
+            }
+        }
+        // The ports are free again: now a socket, both ways, of a peer that waits for each answer.
+        let path = folder.join("s");
+        let mut flow = Flow::new(&space);
+        let both = device("unix-listen", &path, ":live:timeout=60s");
+        flow.plug(&slot, "in", both.clone()).unwrap();
+        flow.plug(&slot, "out", both).unwrap();
+        std::thread::scope(|scope| {
+            let peer = scope.spawn(|| {
+                let mut socket = std::os::unix::net::UnixStream::connect(&path).unwrap();
+                for bytes in [1usize, 100, 2000] {
+                    let said = vec![bytes as u8; bytes];
+                    std::io::Write::write_all(&mut socket, &said).unwrap();
+                    let mut heard = vec![0; bytes];
+                    std::io::Read::read_exact(&mut socket, &mut heard).unwrap();
+                    assert!(heard == said);
+                }
+            });
+            let flowed = flow.run(None, |_| Continue::Yes).unwrap();
+            assert!(flowed.iter().all(|one| one.bytes == 2101), "{flowed:?}");
+            peer.join().unwrap();
+        });
+        assert!(!path.exists());
+    });
+}
+
+#[test]
+fn the_other_end_of_a_device_that_fails_is_named() {
+    let card = Card::functional(FunctionalCard::new(FunctionalConfig {
+        streams_per_slot: 1,
+        ..FunctionalConfig::default()
+    }))
+    .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let space = card.create_space().unwrap();
+    let (p, q) = (fifo(folder.path(), "p"), fifo(folder.path(), "q"));
+    let run = |from: Device, to: Device| {
+        let slot = card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+        let mut flow = Flow::new(&space);
+        flow.plug(&slot, "in", from)?;
+        flow.plug(&slot, "out", to)?;
+        flow.run(None, |_| Continue::Yes)
+    };
+    let (short, zero) = (":timeout=200ms", device("pipe", "/dev/zero".as_ref(), ""));
+    let null = || device("pipe", "/dev/null".as_ref(), "");
+    let late = run(device("pipe", &p, short), null()).unwrap_err();
+    assert!(
+        late.to_string().contains("nothing came within 200ms"),
+        "{late}"
+    );
+    assert_eq!(late.code(), ErrorCode::DevicePeer);
+    let late = run(zero.clone(), device("pipe", &q, short)).unwrap_err();
+    assert!(late
+        .to_string()
+        .contains("nobody has opened it for reading"));
+    let empty = run(null(), null()).unwrap_err();
+    assert!(
+        empty.to_string().contains("before its first byte"),
+        "{empty}"
+    );
+    let closed = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut some = [0; 1000];
+            let mut from = fs::File::open(&q).unwrap();
+            std::io::Read::read_exact(&mut from, &mut some).unwrap();
+        });
+        run(zero, device("pipe", &q, "")).unwrap_err()
+    });
+    let Error::Device(DeviceError::Closed { bytes, .. }) = closed else {
+        panic!("{closed}");
+    };
+    assert!(bytes >= 1000);
+    fs::write(folder.path().join("file"), b"x").unwrap();
+    let file = run(device("pipe", &folder.path().join("file"), ""), null()).unwrap_err();
+    assert!(file.to_string().contains("write file:PATH"), "{file}");
+    assert_eq!(file.code(), ErrorCode::Device);
 }

@@ -248,6 +248,18 @@ class StreamResetError(Error):
     code = 81
 
 
+class DeviceError(Error):
+    """A device that a port is to be plugged into cannot be opened, or not as asked."""
+
+    code = 82
+
+
+class DevicePeerError(DeviceError):
+    """The other end of a device failed, went away, or did nothing in time."""
+
+    code = 83
+
+
 class InternalError(Error):
     """Something that must not happen did. Please report it."""
 

@@ -48,6 +48,8 @@ use tombolo::{
     tombolo run copy --preset coyote-2m --map input=a --map output=b:new --set 'bytes=size(input)'
   A file through a kernel with streams, into another:
     tombolo run loopback --connect in=file:a --connect out=file:b:new
+  A part of a pipeline of commands:
+    cat a | tombolo run loopback --connect in=- --connect out=- >b
   See where the time went, in a browser:
     tombolo run copy --map input=a --map output=b:new --set 'bytes=size(input)' --html run.html
   See what happened, on a timeline and cycle for cycle:
@@ -67,8 +69,9 @@ pub struct Run {
     maps: Vec<MapArgument>,
 
     /// Connects a stream port to a device:
-    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS]. The file goes into the kernel as one
-    /// packet; a packet that comes out ends the run, or a full file does.
+    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS]. The file goes into the
+    /// kernel as one packet; a packet that comes out ends the run, or a full file does. Other devices are pipes,
+    /// sockets, the standard input and output (-): `tombolo devices` lists them.
     #[arg(long = "connect", value_name = "PORT=DEVICE:…",
           value_parser = OsStringValueParser::new().try_map(|text| ConnectArgument::parse(&text)))]
     connections: Vec<ConnectArgument>,
@@ -237,7 +240,7 @@ impl Run {
     /// Everything that can be refused without the card comes first, and nothing that is there is changed
     /// before the end: outputs are made beside their places.
     pub fn run(mut self) -> Result<(), Vec<Failure>> {
-        let connected = self.connections.iter().map(|connection| &connection.file);
+        let connected = self.connections.iter().filter_map(ConnectArgument::file);
         self.files = self.maps.iter().chain(connected).cloned().collect();
         let mut outputs = Outputs::default();
         let result = self.run_with(&mut outputs);
@@ -316,8 +319,13 @@ impl Run {
         if let Some(waves) = &written.waves {
             self.warn_if_flat(&card, waves);
         }
+        let place = match connect::fills_standard_output(&self.connections, &kernel.manifest) {
+            _ if self.quiet => report::To::Nobody,
+            true => report::To::StandardError,
+            false => report::To::StandardOutput,
+        };
         if let Some(report) = report.filter(|_| failures.is_empty()) {
-            let result = report::write(&report, self.quiet, written.report);
+            let result = report::write(&report, place, written.report);
             failures.extend(result.err());
         }
         match failures.is_empty() {
@@ -350,6 +358,11 @@ impl Run {
             .iter()
             .map(find)
             .collect::<Result<Vec<_>, _>>()?;
+        let fills = connect::fills_standard_output(&self.connections, &kernel.manifest);
+        if fills && report.as_ref().is_some_and(Place::is_standard_output) {
+            let text = "--json: a port writes the standard output; name another file";
+            return Err(Failure::Arguments(text.to_owned()));
+        }
         let mut others: Vec<(&str, &Place)> = Vec::new();
         others.extend(report.iter().map(|place| (files::REPORT, place)));
         others.extend(page.iter().map(|place| ("--html", place)));
@@ -625,6 +638,7 @@ impl Run {
         for priority in &self.priorities {
             slot.set_schedule(priority.schedule)?;
         }
+        let flow = connect::plug(space, &slot, &self.connections, mappings)?;
         let data_driven = slot.manifest().control == ControlProtocol::ApCtrlNone;
         if !data_driven {
             slot.start()?;
@@ -634,8 +648,7 @@ impl Run {
             progress::show(&bar, now);
             Continue::Yes
         };
-        let connections = &self.connections;
-        let mut result = connect::transfer(&slot, connections, mappings, self.deadline, &mut watch);
+        let mut result = connect::transfer(flow, self.deadline, &mut watch);
         if result.is_ok() && !data_driven {
             result = slot.wait(self.deadline, watch);
         }

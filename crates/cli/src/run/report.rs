@@ -7,6 +7,17 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use tombolo::Report;
 
+/// Where the text goes.
+#[derive(Clone, Copy)]
+pub(super) enum To {
+    /// Nowhere.
+    Nobody,
+    /// Where it is expected.
+    StandardOutput,
+    /// Beside the output that comes out of the kernel.
+    StandardError,
+}
+
 /// Where the JSON goes, or the page.
 pub(super) struct ReportFile {
     named: PathBuf,
@@ -58,10 +69,8 @@ impl ReportFile {
 }
 
 /// Writes the report of everything that the card did.
-pub(super) fn write(report: &Report, quiet: bool, file: Option<ReportFile>) -> Result<(), Failure> {
-    if !quiet {
-        print(report)?;
-    }
+pub(super) fn write(report: &Report, to: To, file: Option<ReportFile>) -> Result<(), Failure> {
+    print(report, to)?;
     if let Some(file) = file {
         let named = file.named.clone();
         let json = with_units(report).map_err(io::Error::other);
@@ -101,10 +110,15 @@ fn with_units(report: &Report) -> serde_json::Result<String> {
 }
 
 /// A reader that has seen enough is no failure.
-fn print(report: &Report) -> Result<(), Failure> {
-    match writeln!(io::stdout(), "{report}") {
+fn print(report: &Report, to: To) -> Result<(), Failure> {
+    let (written, name) = match to {
+        To::Nobody => return Ok(()),
+        To::StandardOutput => (writeln!(io::stdout(), "{report}"), "standard output"),
+        To::StandardError => (writeln!(io::stderr(), "{report}"), "standard error"),
+    };
+    match written {
         Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(Failure::Report {
-            path: "standard output".into(),
+            path: name.into(),
             source,
         }),
         _ => Ok(()),

@@ -8,7 +8,7 @@ use super::Owner;
 use crate::error::Error;
 use crate::link::ClientId;
 use crate::message::{LoadId, MappingId, Reply};
-use crate::stream::{Moved, StreamHandle, StreamReply, StreamRequest};
+use crate::stream::{Moved, Part, StreamHandle, StreamReply, StreamRequest};
 use crate::stream_error::{PortName, StreamError};
 use card::kernel::Manifest;
 use card::stream::{StreamDirection, StreamId, Transfer, TransferEnd, TransferStatus};
@@ -21,7 +21,14 @@ use units::{Picoseconds, VirtAddr};
 struct Range {
     address: VirtAddr,
     bytes: u64,
+    part: Part,
 }
+
+/// A transfer that would have gone on with a packet that was over.
+const NOT_BEGUN: Moved = Moved {
+    bytes: 0,
+    last: false,
+};
 
 /// An open stream port.
 #[derive(Debug)]
@@ -32,6 +39,8 @@ struct Connection {
     unfinished: VecDeque<Range>,
     /// Those that nobody has asked for.
     over: VecDeque<Result<Moved, StreamError>>,
+    /// The last transfer ended with a packet.
+    packet_over: bool,
     /// The client has gone; the port is free when nothing is unfinished.
     left: bool,
 }
@@ -88,13 +97,18 @@ impl OwnerRef {
                 mapping,
                 offset,
                 bytes,
+                part,
             } => {
                 let place = (offset, bytes);
                 let range = self.with(|owner| {
                     owner.range_of_transfer(client, stream, direction, mapping, place)
                 })?;
+                let range = Range { part, ..range };
                 self.fail_if_failed(stream.slot).await?;
                 self.with(|owner| owner.begin_transfer(client, stream, range))
+            }
+            StreamRequest::PollAny { streams, slice } => {
+                self.poll_streams(client, &streams, slice).await
             }
             StreamRequest::Poll { stream, slice } => self.poll_stream(client, stream, slice).await,
             StreamRequest::Expire { stream, elapsed } => {
@@ -158,6 +172,52 @@ impl OwnerRef {
     }
 }
 
+impl OwnerRef {
+    /// The first of several streams whose oldest transfer is over.
+    async fn poll_streams(
+        &self,
+        client: ClientId,
+        handles: &[StreamHandle],
+        slice: Picoseconds,
+    ) -> Result<Reply, Error> {
+        let until = self.with(|owner| owner.card.now() + slice);
+        loop {
+            let alarm = self.alarm(until);
+            let look = |owner: &mut Owner| {
+                for (number, handle) in handles.iter().enumerate() {
+                    match owner.look_at_stream(client, *handle, until)? {
+                        None | Some(Look::SliceOver) => {}
+                        Some(look) => return Ok(Some((number, look))),
+                    }
+                }
+                let over = owner.card.now() >= until;
+                Ok(over.then_some((0, Look::SliceOver)))
+            };
+            let (number, seen) = self.card(look).await?;
+            drop(alarm);
+            let reply = match seen {
+                Look::Moved(moved) => {
+                    StreamReply::MovedOne(number, moved, self.with(|owner| owner.progress()))
+                }
+                Look::Failed(error) => {
+                    if let Some(handle) = handles.get(number) {
+                        self.fail_if_failed(handle.slot).await?;
+                    }
+                    match error {
+                        Some(error) => return Err(error.into()),
+                        None => continue,
+                    }
+                }
+                Look::SliceOver => self.with(|owner| match owner.is_quiet() {
+                    true => StreamReply::Quiet(owner.progress()),
+                    false => StreamReply::Moving(owner.progress()),
+                }),
+            };
+            return Ok(Reply::Stream(reply));
+        }
+    }
+}
+
 impl Owner {
     /// The stream port of a kernel that has this name.
     pub(super) fn stream_place(
@@ -191,6 +251,7 @@ impl Owner {
             serial,
             unfinished: VecDeque::new(),
             over: VecDeque::new(),
+            packet_over: false,
             left: false,
         };
         self.streams.open.insert((slot, stream), connection);
@@ -231,7 +292,12 @@ impl Owner {
                 mapped,
             }));
         };
-        Ok(Range { address, bytes })
+        let part = Part::Whole;
+        Ok(Range {
+            address,
+            bytes,
+            part,
+        })
     }
 
     fn begin_transfer(
@@ -247,6 +313,11 @@ impl Owner {
             self.release_for_streams(slot)?;
         }
         let connection = self.streams.find(client, handle)?;
+        let goes_on = range.part == Part::More && handle.stream.direction == StreamDirection::Out;
+        if goes_on && connection.packet_over && connection.unfinished.is_empty() {
+            connection.over.push_back(Ok(NOT_BEGUN));
+            return Ok(Reply::Done);
+        }
         connection.unfinished.push_back(range);
         if connection.unfinished.len() == 1 {
             self.start_mover(slot, handle.stream, range)?;
@@ -258,7 +329,7 @@ impl Owner {
         let transfer = Transfer {
             address: range.address,
             bytes: range.bytes,
-            last: true,
+            last: range.part == Part::Whole,
         };
         Ok(self.card.start_transfer(slot, stream, transfer)?)
     }
@@ -285,6 +356,13 @@ impl Owner {
             TransferStatus::AccessFailed => Err(StreamError::AccessFailed { name, moved, bytes }),
             TransferStatus::MalformedBeat => Err(StreamError::MalformedBeat { name, moved }),
         });
+        connection.packet_over = end.last;
+        if end.last && stream.direction == StreamDirection::Out {
+            while let Some(Part::More) = connection.unfinished.front().map(|next| next.part) {
+                connection.unfinished.pop_front();
+                connection.over.push_back(Ok(NOT_BEGUN));
+            }
+        }
         match connection.unfinished.front().copied() {
             Some(next) => self.start_mover(slot, stream, next)?,
             None if connection.left => {

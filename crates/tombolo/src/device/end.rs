@@ -1,0 +1,478 @@
+//! The host's end of a device: opened, read and written by a thread of its own, which waits in `poll(2)`, so
+//! that it can be told to stop and knows how late the other end is.
+
+use super::name::Kind;
+use super::{Device, DeviceError};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Which way a port's bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// From the device into a kernel.
+    In,
+    /// Out of a kernel to the device.
+    Out,
+}
+
+/// What is known of a device before its other end is there.
+#[derive(Debug)]
+enum Prepared {
+    /// Nothing is to be done before.
+    Nothing,
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+/// A connection that the two ports of one device share; or of one port, alone.
+#[derive(Debug)]
+pub(super) struct Socket {
+    pub(super) device: Device,
+    prepared: Prepared,
+    connected: Mutex<Option<OwnedFd>>,
+}
+
+/// Why a thread ends.
+#[derive(Debug)]
+pub(super) enum Ending {
+    /// It was told to.
+    Stopped,
+    /// The device failed.
+    Failed(DeviceError),
+}
+
+/// An open end.
+#[derive(Debug)]
+pub(super) struct End {
+    file: File,
+    is_socket: bool,
+    name: String,
+    timeout: Option<Duration>,
+    stop: UnixStream,
+    /// Bytes so far.
+    bytes: u64,
+}
+
+/// At most so many bytes are written at once where writing could block: what a pipe that is ready takes.
+const PIECE: usize = 4096;
+/// How often it is tried again to open a FIFO that nobody reads, or to reach a server that is not there yet.
+const AGAIN: Duration = Duration::from_millis(10);
+/// How long a peer may take to read what is left when we have said that this was all.
+const LINGER: Duration = Duration::from_secs(2);
+
+impl Socket {
+    /// Everything that can be refused without the other end.
+    pub(super) fn prepare(device: Device) -> Result<Arc<Self>, DeviceError> {
+        let failed = |what: &'static str| {
+            let device = device.name().to_string_lossy().into_owned();
+            move |source| DeviceError::Open {
+                device,
+                what,
+                source,
+            }
+        };
+        let prepared = match &device.kind {
+            Kind::TcpListen(address) => {
+                let listener = TcpListener::bind(address.as_str());
+                Prepared::Tcp(listener.map_err(failed("listening there"))?)
+            }
+            Kind::UnixListen(path) => {
+                let listener = UnixListener::bind(path);
+                Prepared::Unix(listener.map_err(failed("making the socket"))?)
+            }
+            Kind::Pipe(path) => {
+                check_pipe(&device, path)?;
+                Prepared::Nothing
+            }
+            _ => Prepared::Nothing,
+        };
+        Ok(Arc::new(Self {
+            device,
+            prepared,
+            connected: Mutex::new(None),
+        }))
+    }
+
+    /// Where it listens.
+    pub(super) fn local_address(&self) -> Option<SocketAddr> {
+        match &self.prepared {
+            Prepared::Tcp(listener) => listener.local_addr().ok(),
+            _ => None,
+        }
+    }
+
+    /// Opens it: waits for the other end.
+    pub(super) fn open(&self, way: Way, stop: UnixStream) -> Result<End, Ending> {
+        let name = self.device.name().to_string_lossy().into_owned();
+        let mut waiting = Waiting {
+            name: &name,
+            stop: &stop,
+            timeout: self.device.timeout,
+            since: Instant::now(),
+        };
+        let is_socket = self.device.is_two_way();
+        let file = if is_socket {
+            let mut connected = self
+                .connected
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if connected.is_none() {
+                *connected = Some(self.connect(&mut waiting)?);
+            }
+            let fd = connected.as_ref().map(OwnedFd::try_clone);
+            File::from(match fd {
+                Some(Ok(fd)) => fd,
+                Some(Err(source)) => return Err(waiting.failed("sharing the connection", source)),
+                None => return Err(Ending::Stopped),
+            })
+        } else {
+            match &self.device.kind {
+                Kind::Pipe(path) => waiting.open_pipe(path, way)?,
+                _ => {
+                    let fd = match way {
+                        Way::In => io::stdin().as_fd().try_clone_to_owned(),
+                        Way::Out => io::stdout().as_fd().try_clone_to_owned(),
+                    };
+                    File::from(fd.map_err(|error| waiting.failed("opening it", error))?)
+                }
+            }
+        };
+        Ok(End {
+            file,
+            is_socket,
+            name,
+            timeout: self.device.timeout,
+            stop,
+            bytes: 0,
+        })
+    }
+
+    fn connect(&self, waiting: &mut Waiting<'_>) -> Result<OwnedFd, Ending> {
+        match (&self.prepared, &self.device.kind) {
+            (Prepared::Tcp(listener), _) => {
+                waiting.wait(listener.as_fd(), libc::POLLIN, "nobody has connected")?;
+                let accepted = listener.accept().map(|(socket, _)| OwnedFd::from(socket));
+                accepted.map_err(|error| waiting.failed("accepting a client", error))
+            }
+            (Prepared::Unix(listener), _) => {
+                waiting.wait(listener.as_fd(), libc::POLLIN, "nobody has connected")?;
+                let accepted = listener.accept().map(|(socket, _)| OwnedFd::from(socket));
+                accepted.map_err(|error| waiting.failed("accepting a client", error))
+            }
+            (_, Kind::Unix(path)) => {
+                let socket = UnixStream::connect(path).map(OwnedFd::from);
+                socket.map_err(|error| waiting.failed("connecting to it", error))
+            }
+            (_, Kind::Tcp(address)) => waiting.connect_tcp(address),
+            _ => Err(Ending::Stopped),
+        }
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        if let (Prepared::Unix(_), Kind::UnixListen(path)) = (&self.prepared, &self.device.kind) {
+            // Ours: it was not there before.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn check_pipe(device: &Device, path: &Path) -> Result<(), DeviceError> {
+    let name = device.name().to_string_lossy().into_owned();
+    let kind = match path.metadata() {
+        Ok(found) => found.file_type(),
+        Err(source) => {
+            let what = "looking at it (mkfifo makes one)";
+            return Err(DeviceError::Open {
+                device: name,
+                what,
+                source,
+            });
+        }
+    };
+    if kind.is_fifo() || kind.is_char_device() {
+        return Ok(());
+    }
+    let rule = if kind.is_socket() {
+        "this is a socket; write unix:PATH"
+    } else if kind.is_file() {
+        "this is a regular file; write file:PATH, which is mapped and paged"
+    } else {
+        "this is neither a FIFO nor a character device"
+    };
+    Err(DeviceError::Unfit {
+        device: name,
+        rule: rule.to_owned(),
+    })
+}
+
+/// Who waits for what, since when.
+struct Waiting<'a> {
+    name: &'a str,
+    stop: &'a UnixStream,
+    timeout: Option<Duration>,
+    since: Instant,
+}
+
+impl Waiting<'_> {
+    fn failed(&self, what: &'static str, source: io::Error) -> Ending {
+        Ending::Failed(DeviceError::Open {
+            device: self.name.to_owned(),
+            what,
+            source,
+        })
+    }
+
+    fn late(&self, what: &'static str, timeout: Duration) -> Ending {
+        Ending::Failed(DeviceError::Late {
+            device: self.name.to_owned(),
+            what,
+            timeout,
+            bytes: 0,
+        })
+    }
+
+    fn wait(&self, fd: BorrowedFd<'_>, events: i16, what: &'static str) -> Result<(), Ending> {
+        match ready(fd.as_raw_fd(), events, self.stop, self.timeout) {
+            Ok(Ready::Yes) => Ok(()),
+            Ok(Ready::Stopped) => Err(Ending::Stopped),
+            Ok(Ready::Late) => Err(self.late(what, self.timeout.unwrap_or_default())),
+            Err(error) => Err(self.failed("waiting for the other end", error)),
+        }
+    }
+
+    /// A short rest before something is tried again.
+    fn rest(&self, what: &'static str) -> Result<(), Ending> {
+        if let Some(timeout) = self.timeout.filter(|limit| self.since.elapsed() >= *limit) {
+            return Err(self.late(what, timeout));
+        }
+        match ready(-1, 0, self.stop, Some(AGAIN)) {
+            Ok(Ready::Stopped) => Err(Ending::Stopped),
+            _ => Ok(()),
+        }
+    }
+
+    /// A FIFO is opened without waiting, so that the wait can end.
+    fn open_pipe(&self, path: &Path, way: Way) -> Result<File, Ending> {
+        loop {
+            let mut how = OpenOptions::new();
+            how.read(way == Way::In).write(way == Way::Out);
+            match how.custom_flags(libc::O_NONBLOCK).open(path) {
+                Ok(file) => return Ok(file),
+                Err(error) if way == Way::Out && error.raw_os_error() == Some(libc::ENXIO) => {
+                    self.rest("nobody has opened it for reading")?;
+                }
+                Err(error) => return Err(self.failed("opening it", error)),
+            }
+        }
+    }
+
+    /// A server that is not there yet may come, as long as there is a time-out.
+    fn connect_tcp(&self, address: &str) -> Result<OwnedFd, Ending> {
+        loop {
+            let found = address.to_socket_addrs();
+            let found = found.map_err(|error| self.failed("finding its address", error))?;
+            let mut refused = io::Error::from(io::ErrorKind::AddrNotAvailable);
+            for one in found {
+                let limit = self.timeout.unwrap_or(Duration::from_secs(30));
+                match TcpStream::connect_timeout(&one, limit) {
+                    Ok(socket) => {
+                        let _ = socket.set_nodelay(true);
+                        return Ok(socket.into());
+                    }
+                    Err(error) => refused = error,
+                }
+            }
+            let again = refused.kind() == io::ErrorKind::ConnectionRefused;
+            if !again || self.timeout.is_none() {
+                return Err(self.failed("connecting to it", refused));
+            }
+            self.rest("nobody listens there")?;
+        }
+    }
+}
+
+impl End {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads what is there, at least a byte; none at the end.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ending> {
+        loop {
+            self.wait(libc::POLLIN, "nothing came")?;
+            match self.file.read(buffer) {
+                Ok(read) => {
+                    self.bytes += read as u64;
+                    return Ok(read);
+                }
+                Err(error) if again(&error) => {}
+                Err(error) => return Err(self.failed("reading", error)),
+            }
+        }
+    }
+
+    /// Writes all of it.
+    pub(super) fn write(&mut self, mut bytes: &[u8]) -> Result<(), Ending> {
+        while !bytes.is_empty() {
+            self.wait(libc::POLLOUT, "the other end took nothing")?;
+            let piece = &bytes[..bytes.len().min(PIECE)];
+            let written = match self.is_socket {
+                true => send(self.file.as_raw_fd(), bytes),
+                false => self.file.write(piece),
+            };
+            match written {
+                Ok(written) => {
+                    self.bytes += written as u64;
+                    bytes = &bytes[written..];
+                }
+                Err(error) if again(&error) => {}
+                Err(error) if gone(&error) => {
+                    return Err(Ending::Failed(DeviceError::Closed {
+                        device: self.name.clone(),
+                        bytes: self.bytes,
+                    }));
+                }
+                Err(error) => return Err(self.failed("writing", error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// This was all. A socket says so, and stays until the other end has read it.
+    pub(super) fn finish(mut self, alone: bool) -> Result<(), Ending> {
+        if !self.is_socket {
+            return Ok(());
+        }
+        // SAFETY: a descriptor of ours.
+        if unsafe { libc::shutdown(self.file.as_raw_fd(), libc::SHUT_WR) } != 0 {
+            return Err(self.failed("ending", io::Error::last_os_error()));
+        }
+        if !alone {
+            return Ok(());
+        }
+        // Who closes with unread bytes resets the connection, and what is under way would be lost.
+        let until = Instant::now() + self.timeout.unwrap_or(LINGER).min(LINGER);
+        let mut rest = [0; PIECE];
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match ready(self.file.as_raw_fd(), libc::POLLIN, &self.stop, Some(left)) {
+                Ok(Ready::Yes) => {}
+                _ => return Ok(()),
+            }
+            match self.file.read(&mut rest) {
+                Ok(0) | Err(_) => return Ok(()),
+                Ok(_) => {}
+            }
+        }
+    }
+
+    fn wait(&self, events: i16, what: &'static str) -> Result<(), Ending> {
+        match ready(self.file.as_raw_fd(), events, &self.stop, self.timeout) {
+            Ok(Ready::Yes) => Ok(()),
+            Ok(Ready::Stopped) => Err(Ending::Stopped),
+            Ok(Ready::Late) => Err(Ending::Failed(DeviceError::Late {
+                device: self.name.clone(),
+                what,
+                timeout: self.timeout.unwrap_or_default(),
+                bytes: self.bytes,
+            })),
+            Err(error) => Err(self.failed("waiting for", error)),
+        }
+    }
+
+    fn failed(&self, what: &'static str, source: io::Error) -> Ending {
+        Ending::Failed(DeviceError::Failed {
+            device: self.name.clone(),
+            what,
+            bytes: self.bytes,
+            source,
+        })
+    }
+}
+
+fn again(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+    )
+}
+
+fn gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    )
+}
+
+/// As `write(2)`, but never blocks and sends no signal.
+fn send(socket: RawFd, bytes: &[u8]) -> io::Result<usize> {
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    // SAFETY: the bytes are there for the length of the call.
+    let sent = unsafe { libc::send(socket, bytes.as_ptr().cast(), bytes.len(), flags) };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+/// Who writes into a pipe that nobody reads gets an error, and the process no signal, whatever it did about
+/// that signal: a signal of a thread that blocks it waits for ever.
+pub(super) fn ignore_broken_pipes() {
+    // SAFETY: a set of signals on the stack, and this thread's own mask.
+    unsafe {
+        let mut signals: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut signals);
+        libc::sigaddset(&mut signals, libc::SIGPIPE);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &signals, std::ptr::null_mut());
+    }
+}
+
+/// What a wait ended with.
+enum Ready {
+    Yes,
+    Stopped,
+    Late,
+}
+
+/// Waits until a descriptor is ready, or the other end of `stop` is gone.
+fn ready(
+    fd: RawFd,
+    events: i16,
+    stop: &UnixStream,
+    timeout: Option<Duration>,
+) -> io::Result<Ready> {
+    let until = timeout.map(|timeout| Instant::now() + timeout);
+    let entry = |fd, events| libc::pollfd {
+        fd,
+        events,
+        revents: 0,
+    };
+    loop {
+        let left = until.map_or(-1, |until| {
+            let left = until.saturating_duration_since(Instant::now());
+            // Rounded up, so that the last fraction is no busy loop.
+            i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
+        });
+        let mut watched = [entry(fd, events), entry(stop.as_raw_fd(), libc::POLLIN)];
+        // SAFETY: two entries on the stack.
+        let found = unsafe { libc::poll(watched.as_mut_ptr(), 2, left) };
+        if found < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        } else if watched[1].revents != 0 {
+            return Ok(Ready::Stopped);
+        } else if watched[0].revents != 0 {
+            return Ok(Ready::Yes);
+        } else if left == 0 {
+            return Ok(Ready::Late);
+        }
+    }
+}

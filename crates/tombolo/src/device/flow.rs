@@ -1,0 +1,630 @@
+//! Ports and devices, and the loop that keeps bytes moving between them.
+
+use super::end::{Socket, Way};
+use super::hose::{Event, Hose, Order};
+use super::name::PAGE;
+use super::{Device, DeviceError};
+use crate::error::Error;
+use crate::link::unexpected;
+use crate::message::{Progress, Reply, Request};
+use crate::shared::SharedMemory;
+use crate::slot::{Continue, Slot, SLICE};
+use crate::space::AddressSpace;
+use crate::stream::{MappedRange, Moved, Part, Stream, StreamHandle, StreamReply, StreamRequest};
+use crate::stream_error::StreamError;
+use card::stream::StreamDirection;
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
+use std::sync::Arc;
+use std::time::Duration;
+use units::{PageSize, Picoseconds};
+
+/// Buffers in memory that the card reaches, a port.
+const BUFFERS: usize = 2;
+/// Buffers of the program, a port: one is being filled, one is full, one waits behind it.
+const SPARES: usize = 3;
+/// How often somebody who waits for a device is asked whether to go on.
+const PATIENCE: Duration = Duration::from_millis(40);
+
+/// Ports of kernels of an address space, each plugged into a device or into memory. What was plugged is unplugged
+/// when it is over, or dropped.
+#[derive(Debug)]
+pub struct Flow<'a> {
+    space: &'a AddressSpace,
+    ports: Vec<Port>,
+    sockets: Vec<(OsString, Arc<Socket>)>,
+    sender: Sender<(usize, Event)>,
+    events: Receiver<(usize, Event)>,
+    now: Progress,
+}
+
+/// What went through a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flowed {
+    /// The port's name.
+    pub port: String,
+    /// Bytes.
+    pub bytes: u64,
+    /// Packets that ended.
+    pub packets: u64,
+}
+
+/// A port and what it is plugged into.
+#[derive(Debug)]
+struct Port {
+    stream: Stream,
+    way: Way,
+    plug: Plug,
+    /// The buffers of the transfers under way; of memory, one.
+    under_way: VecDeque<usize>,
+    /// The next transfer begins a packet.
+    fresh: bool,
+    /// Some of a packet has gone through, and not its end.
+    in_packet: bool,
+    over: bool,
+    flowed: Flowed,
+}
+
+#[derive(Debug)]
+enum Plug {
+    /// A range, until its transfer is begun.
+    Memory(Option<MappedRange>),
+    Device(Box<Plugged>),
+}
+
+/// A device at a port.
+#[derive(Debug)]
+struct Plugged {
+    socket: Arc<Socket>,
+    hose: Option<Hose>,
+    memory: SharedMemory,
+    /// Buffers of the card that are free.
+    free: VecDeque<usize>,
+    /// Into a kernel: what has come.
+    arrived: VecDeque<(Vec<u8>, bool)>,
+    /// Into a kernel: no more comes. Out of one: all was written.
+    ended: bool,
+    /// Out of a kernel: empty buffers.
+    spares: Vec<Vec<u8>>,
+}
+
+impl<'a> Flow<'a> {
+    /// Nothing is plugged in yet. Buffers are made in this space.
+    pub fn new(space: &'a AddressSpace) -> Self {
+        let (sender, events) = channel();
+        let now = Progress {
+            now: Picoseconds::ZERO,
+            bytes_in: 0,
+            bytes_out: 0,
+            faults: 0,
+        };
+        Self {
+            space,
+            ports: Vec::new(),
+            sockets: Vec::new(),
+            sender,
+            events,
+            now,
+        }
+    }
+
+    /// Plugs a port into a device. A connection goes both ways, so one socket can be at a port in and at a port
+    /// out. Where a device listens for TCP, the answer is its address. Nothing is read or waited for before
+    /// [`run`](Self::run).
+    ///
+    /// # Errors
+    /// [`DeviceError`]; as [`Slot::open_stream`]; no memory for buffers.
+    pub fn plug(
+        &mut self,
+        slot: &Slot,
+        port: &str,
+        device: Device,
+    ) -> Result<Option<SocketAddr>, Error> {
+        let (stream, way) = open(slot, port)?;
+        let name = device.name();
+        let known = self.sockets.iter().find(|(known, _)| *known == name);
+        let taken = |port: &Port| match &port.plug {
+            Plug::Device(plugged) => port.way == way && plugged.socket.device.name() == name,
+            Plug::Memory(_) => false,
+        };
+        let twice = self.ports.iter().any(taken);
+        let socket = match known {
+            Some((_, socket)) if device.is_two_way() && !twice => {
+                if socket.device.buffer != device.buffer || socket.device.live != device.live {
+                    return Err(unfit(&device, "give it the same options at both ports").into());
+                }
+                socket.clone()
+            }
+            _ if twice
+                && !matches!(device.name().to_str(), Some(name) if name.starts_with("tcp:")) =>
+            {
+                return Err(unfit(&device, "another port is plugged into it already").into());
+            }
+            _ => Socket::prepare(device)?,
+        };
+        let address = socket.local_address();
+        let buffer = socket.device.buffer;
+        let page = page_size(self.space)?;
+        let bytes = buffer as usize * BUFFERS;
+        let memory = self.space.alloc_untrapped(bytes, page)?;
+        self.sockets.push((name, socket.clone()));
+        self.push(
+            stream,
+            way,
+            port,
+            Plug::Device(Box::new(Plugged {
+                socket,
+                hose: None,
+                memory,
+                free: (0..BUFFERS).collect(),
+                arrived: VecDeque::new(),
+                ended: false,
+                spares: Vec::new(),
+            })),
+        );
+        Ok(address)
+    }
+
+    /// Plugs a port into memory, of a mapping or shared: it goes into the kernel as one packet, or takes one
+    /// packet from it.
+    ///
+    /// # Errors
+    /// As [`Slot::open_stream`].
+    pub fn plug_memory(
+        &mut self,
+        slot: &Slot,
+        port: &str,
+        range: MappedRange,
+    ) -> Result<(), Error> {
+        let (stream, way) = open(slot, port)?;
+        self.push(stream, way, port, Plug::Memory(Some(range)));
+        Ok(())
+    }
+
+    fn push(&mut self, stream: Stream, way: Way, port: &str, plug: Plug) {
+        self.ports.push(Port {
+            stream,
+            way,
+            plug,
+            under_way: VecDeque::new(),
+            fresh: true,
+            in_packet: false,
+            over: false,
+            flowed: Flowed {
+                port: port.to_owned(),
+                bytes: 0,
+                packets: 0,
+            },
+        });
+    }
+
+    /// Keeps bytes moving until every stream has ended, at most for so much virtual time. `progress` is asked
+    /// every now and then whether to go on, also while a device keeps the host waiting.
+    ///
+    /// # Errors
+    /// [`DeviceError`]; as [`Stream::wait`](crate::Stream::wait). What has come out of kernels before may have
+    /// reached its device or not.
+    pub fn run(
+        mut self,
+        deadline: Option<Picoseconds>,
+        mut progress: impl FnMut(Progress) -> Continue,
+    ) -> Result<Vec<Flowed>, Error> {
+        self.start()?;
+        let since = self.time()?;
+        loop {
+            while let Ok(event) = self.events.try_recv() {
+                self.hear(event)?;
+            }
+            for number in 0..self.ports.len() {
+                self.feed(number, &mut progress)?;
+            }
+            let waiting: Vec<usize> = (0..self.ports.len())
+                .filter(|number| !self.ports[*number].under_way.is_empty())
+                .collect();
+            if self.ports.iter().all(|port| port.over) {
+                return self.finish(&mut progress);
+            }
+            if waiting.is_empty() {
+                self.listen(&mut progress)?;
+                continue;
+            }
+            let streams: Vec<StreamHandle> = waiting
+                .iter()
+                .map(|number| self.ports[*number].stream.handle())
+                .collect();
+            let elapsed = self.now.now.max(since) - since;
+            let slice = deadline.map_or(SLICE, |deadline| {
+                SLICE.min(Picoseconds::new(
+                    deadline.get().saturating_sub(elapsed.get()),
+                ))
+            });
+            let poll = StreamRequest::PollAny { streams, slice };
+            match self.space.link().call(Request::Stream(poll))? {
+                Reply::Stream(StreamReply::MovedOne(number, moved, now)) => {
+                    self.now = now;
+                    self.moved(waiting[number], moved, &mut progress)?;
+                }
+                Reply::Stream(StreamReply::Moving(now)) => {
+                    self.now = now;
+                    ask(&mut progress, now)?;
+                }
+                Reply::Stream(StreamReply::Quiet(now)) => {
+                    self.now = now;
+                    ask(&mut progress, now)?;
+                    self.quiet(elapsed, &mut progress)?;
+                    continue;
+                }
+                other => return Err(unexpected(&other)),
+            }
+            if deadline.is_some_and(|deadline| self.now.now - since >= deadline) {
+                self.expire(&waiting, self.now.now - since)?;
+            }
+        }
+    }
+
+    /// Starts the threads: not before everything is plugged, so that nothing is read if that fails.
+    fn start(&mut self) -> Result<(), Error> {
+        for number in 0..self.ports.len() {
+            let Plug::Device(plugged) = &self.ports[number].plug else {
+                continue;
+            };
+            let way = self.ports[number].way;
+            let users = self.ports.iter().filter(|port| match &port.plug {
+                Plug::Device(other) => Arc::ptr_eq(&other.socket, &plugged.socket),
+                Plug::Memory(_) => false,
+            });
+            let alone = users.count() == 1;
+            let events = (number, self.sender.clone());
+            let hose = Hose::start(plugged.socket.clone(), way, alone, events);
+            let device = &plugged.socket.device;
+            let hose = hose.map_err(|source| DeviceError::Open {
+                device: device.name().to_string_lossy().into_owned(),
+                what: "starting a thread for it",
+                source,
+            })?;
+            let Plug::Device(plugged) = &mut self.ports[number].plug else {
+                continue;
+            };
+            for _ in 0..SPARES {
+                match way {
+                    Way::In => hose.tell(Order::Buffer(Vec::new())),
+                    Way::Out => plugged.spares.push(Vec::new()),
+                }
+            }
+            plugged.hose = Some(hose);
+        }
+        Ok(())
+    }
+
+    fn time(&mut self) -> Result<Picoseconds, Error> {
+        match self.space.link().call(Request::Describe)? {
+            Reply::Description { now, .. } => {
+                self.now.now = now;
+                Ok(now)
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Begins what can be begun at a port.
+    fn feed(
+        &mut self,
+        number: usize,
+        progress: &mut impl FnMut(Progress) -> Continue,
+    ) -> Result<(), Error> {
+        loop {
+            let port = &mut self.ports[number];
+            if port.over {
+                return Ok(());
+            }
+            let direction = match port.way {
+                Way::In => StreamDirection::In,
+                Way::Out => StreamDirection::Out,
+            };
+            let plugged = match &mut port.plug {
+                Plug::Memory(range) => {
+                    if let Some(range) = range.take() {
+                        port.stream.begin(direction, range, Part::Whole)?;
+                        port.under_way.push_back(0);
+                    }
+                    return Ok(());
+                }
+                Plug::Device(plugged) => plugged,
+            };
+            let buffer = plugged.socket.device.buffer;
+            let Some(index) = plugged.free.front().copied() else {
+                return Ok(());
+            };
+            let at = index as u64 * buffer;
+            match port.way {
+                Way::Out => {
+                    let range = plugged.memory.part(at, buffer)?;
+                    // Those that are not begun, because the packet before was over, come back first.
+                    if port.fresh && !port.under_way.is_empty() {
+                        return Ok(());
+                    }
+                    let part = match std::mem::take(&mut port.fresh) {
+                        true => Part::Whole,
+                        false => Part::More,
+                    };
+                    port.stream.begin(direction, range, part)?;
+                    plugged.free.pop_front();
+                    port.under_way.push_back(index);
+                }
+                Way::In => {
+                    let Some((bytes, last)) = plugged.arrived.pop_front() else {
+                        if plugged.ended {
+                            port.over = port.under_way.is_empty();
+                            return Ok(());
+                        }
+                        if plugged.socket.device.live {
+                            return Ok(());
+                        }
+                        // The same order of things however late the bytes are.
+                        self.listen(progress)?;
+                        continue;
+                    };
+                    fill(&plugged.memory, at, &bytes)?;
+                    let range = plugged.memory.part(at, bytes.len() as u64)?;
+                    let part = match last {
+                        true => Part::Whole,
+                        false => Part::More,
+                    };
+                    port.stream.begin(direction, range, part)?;
+                    port.flowed.packets += u64::from(last);
+                    plugged.free.pop_front();
+                    port.under_way.push_back(index);
+                    if let Some(hose) = &plugged.hose {
+                        hose.tell(Order::Buffer(bytes));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The oldest transfer of a port is over.
+    fn moved(
+        &mut self,
+        number: usize,
+        moved: Moved,
+        progress: &mut impl FnMut(Progress) -> Continue,
+    ) -> Result<(), Error> {
+        let port = &mut self.ports[number];
+        let Some(index) = port.under_way.pop_front() else {
+            return Ok(());
+        };
+        port.flowed.bytes += moved.bytes;
+        let way = port.way;
+        let Plug::Device(plugged) = &mut port.plug else {
+            port.flowed.packets += u64::from(moved.last);
+            port.over = true;
+            return Ok(());
+        };
+        plugged.free.push_back(index);
+        if way == Way::In {
+            return Ok(());
+        }
+        let live = plugged.socket.device.live;
+        if moved.bytes > 0 {
+            while self.spares(number)?.is_empty() {
+                self.listen(progress)?;
+            }
+            let port = &mut self.ports[number];
+            if let Plug::Device(plugged) = &mut port.plug {
+                let mut bytes = plugged.spares.pop().unwrap_or_default();
+                let at = index as u64 * plugged.socket.device.buffer;
+                empty(&plugged.memory, at, moved.bytes, &mut bytes)?;
+                if let Some(hose) = &plugged.hose {
+                    hose.tell(Order::Buffer(bytes));
+                }
+            }
+        }
+        let port = &mut self.ports[number];
+        // A transfer that was not begun, because the packet was over, changes nothing.
+        if moved.bytes > 0 || moved.last {
+            port.fresh = moved.last;
+            port.in_packet = !moved.last;
+            port.flowed.packets += u64::from(moved.last);
+            port.over |= moved.last && !live;
+        }
+        if port.over {
+            port.under_way.clear();
+        }
+        Ok(())
+    }
+
+    fn spares(&self, number: usize) -> Result<&[Vec<u8>], Error> {
+        match &self.ports[number].plug {
+            Plug::Device(plugged) => Ok(&plugged.spares),
+            Plug::Memory(_) => Err(Error::Internal("memory has no spare buffers".to_owned())),
+        }
+    }
+
+    /// Nothing happens on the card by itself: something comes, or all is over, or never will be.
+    fn quiet(
+        &mut self,
+        elapsed: Picoseconds,
+        progress: &mut impl FnMut(Progress) -> Continue,
+    ) -> Result<(), Error> {
+        let may_come = self.ports.iter().any(|port| match &port.plug {
+            Plug::Device(plugged) => {
+                port.way == Way::In && !plugged.ended && !plugged.free.is_empty()
+            }
+            Plug::Memory(_) => false,
+        });
+        if may_come {
+            return self.listen(progress);
+        }
+        let under_way = |port: &Port| !port.under_way.is_empty();
+        let in_over = |port: &Port| port.way == Way::Out || port.over || !under_way(port);
+        let all_in = self.ports.iter().all(in_over);
+        for number in 0..self.ports.len() {
+            let port = &self.ports[number];
+            if port.over || !under_way(port) {
+                continue;
+            }
+            let live = match &port.plug {
+                Plug::Device(plugged) => plugged.socket.device.live,
+                Plug::Memory(_) => false,
+            };
+            if port.way == Way::In
+                && self
+                    .ports
+                    .iter()
+                    .any(|port| port.way == Way::Out && !port.over)
+            {
+                // What comes out is told first: a kernel that takes nothing is named by it all the same.
+                continue;
+            }
+            let untouched = !port.in_packet && port.way == Way::Out;
+            match self.expire(&[number], elapsed.max(Picoseconds::new(1))) {
+                Err(Error::Stream(StreamError::Stuck { moved: 0, .. }))
+                    if live && all_in && untouched =>
+                {
+                    self.ports[number].over = true;
+                    self.ports[number].under_way.clear();
+                }
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    /// An error that says what the first of these transfers waits for; none if it is over meanwhile.
+    fn expire(&mut self, waiting: &[usize], elapsed: Picoseconds) -> Result<(), Error> {
+        let first_out = waiting
+            .iter()
+            .find(|number| self.ports[**number].way == Way::Out);
+        let Some(number) = first_out.or(waiting.first()).copied() else {
+            return Ok(());
+        };
+        if self.ports[number].under_way.is_empty() {
+            return Ok(());
+        }
+        let stream = self.ports[number].stream.handle();
+        let request = StreamRequest::Expire { stream, elapsed };
+        match self.space.link().call(Request::Stream(request))? {
+            Reply::Stream(StreamReply::Moved(moved)) => {
+                self.moved(number, moved, &mut |_| Continue::Yes)
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Lets the devices have what is left, and tells them that it was all.
+    fn finish(
+        &mut self,
+        progress: &mut impl FnMut(Progress) -> Continue,
+    ) -> Result<Vec<Flowed>, Error> {
+        for port in &self.ports {
+            if let (Way::Out, Plug::Device(plugged)) = (port.way, &port.plug) {
+                if let Some(hose) = &plugged.hose {
+                    hose.tell(Order::Finish);
+                }
+            }
+        }
+        let open = |port: &Port| match &port.plug {
+            Plug::Device(plugged) => port.way == Way::Out && !plugged.ended,
+            Plug::Memory(_) => false,
+        };
+        while self.ports.iter().any(open) {
+            self.listen(progress)?;
+        }
+        let flowed = self.ports.iter().map(|port| port.flowed.clone());
+        Ok(flowed.collect())
+    }
+
+    /// Waits for a device.
+    fn listen(&mut self, progress: &mut impl FnMut(Progress) -> Continue) -> Result<(), Error> {
+        loop {
+            match self.events.recv_timeout(PATIENCE) {
+                Ok(event) => return self.hear(event),
+                Err(RecvTimeoutError::Timeout) => {
+                    ask(progress, self.now)?;
+                    if self.space.link().is_to_end() {
+                        return Err(Error::Interrupted);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::Internal("no device is left to wait for".to_owned()));
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, (number, event): (usize, Event)) -> Result<(), Error> {
+        let Some(Plug::Device(plugged)) = self.ports.get_mut(number).map(|port| &mut port.plug)
+        else {
+            return Ok(());
+        };
+        match event {
+            Event::Arrived { bytes, last } => plugged.arrived.push_back((bytes, last)),
+            Event::Ended | Event::Finished => plugged.ended = true,
+            Event::Written(bytes) => plugged.spares.push(bytes),
+            Event::Failed(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+}
+
+fn open(slot: &Slot, port: &str) -> Result<(Stream, Way), Error> {
+    let stream = slot.open_stream(port)?;
+    let way = match slot.manifest().stream(port) {
+        Some((_, id)) if id.direction == StreamDirection::In => Way::In,
+        _ => Way::Out,
+    };
+    Ok((stream, way))
+}
+
+fn unfit(device: &Device, rule: &str) -> DeviceError {
+    DeviceError::Unfit {
+        device: device.name().to_string_lossy().into_owned(),
+        rule: rule.to_owned(),
+    }
+}
+
+fn ask(progress: &mut impl FnMut(Progress) -> Continue, now: Progress) -> Result<(), Error> {
+    match progress(now) {
+        Continue::Yes => Ok(()),
+        Continue::Stop => Err(Error::Interrupted),
+    }
+}
+
+/// Pages that buffers are made of.
+fn page_size(space: &AddressSpace) -> Result<PageSize, Error> {
+    let sizes = match space.link().call(Request::Describe)? {
+        Reply::Description { card, .. } => card.page_sizes,
+        other => return Err(unexpected(&other)),
+    };
+    let fits = PageSize::from_bytes(PAGE).filter(|size| sizes.contains(*size));
+    Ok(fits.unwrap_or(PageSize::KIB_4))
+}
+
+/// Puts bytes into a buffer that no transfer uses.
+fn fill(memory: &SharedMemory, at: u64, bytes: &[u8]) -> Result<(), Error> {
+    memory.take(at, bytes.len() as u64, true)?;
+    // SAFETY: `take` has checked the range, the memory is mapped as long as `memory`, and the pages are the
+    // program's until a transfer begins.
+    unsafe {
+        let to = memory.as_ptr().add(at as usize);
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+    }
+    Ok(())
+}
+
+/// Takes bytes out of a buffer whose transfer is over.
+fn empty(memory: &SharedMemory, at: u64, count: u64, bytes: &mut Vec<u8>) -> Result<(), Error> {
+    memory.take(at, count, false)?;
+    let count = count as usize;
+    bytes.clear();
+    bytes.reserve(count);
+    // SAFETY: as above, and `count` bytes are reserved.
+    unsafe {
+        let from = memory.as_ptr().add(at as usize).cast_const();
+        std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), count);
+        bytes.set_len(count);
+    }
+    Ok(())
+}

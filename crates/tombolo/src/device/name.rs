@@ -1,0 +1,263 @@
+//! How a device is written: `KIND:WHERE[:live][:timeout=TIME][:buffer=BYTES]`.
+
+use super::DeviceError;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Something that a stream port can be plugged into, and whose bytes come and go in an order and an amount
+/// that nobody knows before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    pub(super) kind: Kind,
+    pub(super) live: bool,
+    pub(super) timeout: Option<Duration>,
+    pub(super) buffer: u64,
+}
+
+/// What it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Standard input, or standard output.
+    Standard,
+    /// A FIFO, or a device file of the system.
+    Pipe(PathBuf),
+    /// A TCP connection, made.
+    Tcp(String),
+    /// A TCP connection, waited for.
+    TcpListen(String),
+    /// A connection to a Unix socket, made.
+    Unix(PathBuf),
+    /// The same, waited for.
+    UnixListen(PathBuf),
+}
+
+/// A kind of device, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceKind {
+    /// How it is written.
+    pub form: &'static str,
+    /// What it is.
+    pub what: &'static str,
+}
+
+/// Bytes of a buffer, if nothing else is said.
+const BUFFER: u64 = 256 << 10;
+/// A buffer is whole pages of this size.
+pub(super) const PAGE: u64 = 64 << 10;
+const LARGEST_BUFFER: u64 = 64 << 20;
+
+impl Device {
+    /// Every kind that there is.
+    pub const KINDS: &'static [DeviceKind] = &[
+        kind("-", "the standard input, or the standard output"),
+        kind(
+            "pipe:PATH",
+            "a FIFO (mkfifo), or a device file such as /dev/zero",
+        ),
+        kind("tcp:HOST:PORT", "a TCP connection to a server"),
+        kind(
+            "tcp-listen:[HOST:]PORT",
+            "the first TCP client that connects; of this machine only, unless HOST says otherwise",
+        ),
+        kind("unix:PATH", "a connection to a Unix socket"),
+        kind("unix-listen:PATH", "the first client of a new Unix socket"),
+    ];
+
+    /// Options, which follow a device in any order.
+    pub const OPTIONS: &'static [DeviceKind] = &[
+        kind(
+            ":live",
+            "each piece that arrives is a packet of its own, passed on at once; otherwise all that comes is one \
+             packet, in full buffers",
+        ),
+        kind(
+            ":timeout=TIME",
+            "an error if the other end does nothing for so long, for example 500ms or 5s; otherwise for ever",
+        ),
+        kind(
+            ":buffer=BYTES",
+            "each of the two buffers in memory that the card reaches: 64KiB to 64MiB, 256KiB if not said",
+        ),
+    ];
+
+    /// Reads a device's name. Paths may be any bytes.
+    ///
+    /// # Errors
+    /// [`DeviceError::Syntax`].
+    pub fn parse(text: &OsStr) -> Result<Self, DeviceError> {
+        let whole = text.as_bytes();
+        let wrong = |rule: String| DeviceError::Syntax {
+            text: String::from_utf8_lossy(whole).into_owned(),
+            rule,
+        };
+        let mut device = Self {
+            kind: Kind::Standard,
+            live: false,
+            timeout: None,
+            buffer: BUFFER,
+        };
+        let mut text = whole;
+        while let Some(at) = text.iter().rposition(|byte| *byte == b':') {
+            let word = &text[at + 1..];
+            if word == b"live" {
+                device.live = true;
+            } else if let Some(time) = word.strip_prefix(b"timeout=") {
+                let time = std::str::from_utf8(time).ok().and_then(time_of);
+                let rule = "a time-out is a number and a unit: 500ms, 5s";
+                device.timeout = Some(time.ok_or_else(|| wrong(rule.to_owned()))?);
+            } else if let Some(bytes) = word.strip_prefix(b"buffer=") {
+                let bytes = std::str::from_utf8(bytes).ok().and_then(bytes_of);
+                let fits = bytes
+                    .filter(|bytes| (PAGE..=LARGEST_BUFFER).contains(bytes) && bytes % PAGE == 0);
+                let rule = "a buffer has 64KiB to 64MiB, in steps of 64KiB";
+                device.buffer = fits.ok_or_else(|| wrong(rule.to_owned()))?;
+            } else {
+                break;
+            }
+            text = &text[..at];
+        }
+        if text == b"-" {
+            return Ok(device);
+        }
+        let colon = text.iter().position(|byte| *byte == b':');
+        let (kind, place) = match colon {
+            Some(at) => (&text[..at], &text[at + 1..]),
+            None => (text, &b""[..]),
+        };
+        let path = || PathBuf::from(OsStr::from_bytes(place));
+        let address = || match std::str::from_utf8(place) {
+            Ok(place) => Ok(place.to_owned()),
+            Err(_) => Err(wrong("the address is not UTF-8".to_owned())),
+        };
+        device.kind = match kind {
+            b"pipe" => Kind::Pipe(path()),
+            b"unix" => Kind::Unix(path()),
+            b"unix-listen" => Kind::UnixListen(path()),
+            b"tcp" => Kind::Tcp(address()?),
+            b"tcp-listen" => Kind::TcpListen(address()?),
+            other => {
+                let other = String::from_utf8_lossy(other);
+                return Err(wrong(format!("there is no device `{other}`")));
+            }
+        };
+        if place.is_empty() {
+            return Err(wrong("it does not say where".to_owned()));
+        }
+        match &mut device.kind {
+            Kind::Tcp(address) if !has_port(address) => {
+                return Err(wrong("write tcp:HOST:PORT".to_owned()));
+            }
+            Kind::TcpListen(address) => {
+                if address.parse::<u16>().is_ok() {
+                    *address = format!("127.0.0.1:{address}");
+                }
+                if !has_port(address) {
+                    return Err(wrong(
+                        "write tcp-listen:PORT or tcp-listen:HOST:PORT".to_owned(),
+                    ));
+                }
+            }
+            _ => {}
+        }
+        Ok(device)
+    }
+
+    /// The standard input, or the standard output.
+    pub fn is_standard(&self) -> bool {
+        self.kind == Kind::Standard
+    }
+
+    /// Packets are passed on as they come, and the end of one does not end the stream.
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// It goes both ways, so that one may be at a port in and at a port out.
+    pub fn is_two_way(&self) -> bool {
+        !matches!(self.kind, Kind::Standard | Kind::Pipe(_))
+    }
+
+    /// Without its options, as it was written.
+    pub fn name(&self) -> OsString {
+        let (kind, place): (&str, &OsStr) = match &self.kind {
+            Kind::Standard => return "-".into(),
+            Kind::Pipe(path) => ("pipe:", path.as_os_str()),
+            Kind::Tcp(address) => ("tcp:", address.as_ref()),
+            Kind::TcpListen(address) => ("tcp-listen:", address.as_ref()),
+            Kind::Unix(path) => ("unix:", path.as_os_str()),
+            Kind::UnixListen(path) => ("unix-listen:", path.as_os_str()),
+        };
+        let mut name = OsString::from(kind);
+        name.push(place);
+        name
+    }
+}
+
+const fn kind(form: &'static str, what: &'static str) -> DeviceKind {
+    DeviceKind { form, what }
+}
+
+fn has_port(address: &str) -> bool {
+    address
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
+}
+
+fn time_of(text: &str) -> Option<Duration> {
+    let (digits, unit) = match text.strip_suffix("ms") {
+        Some(digits) => (digits, Duration::from_millis(1)),
+        None => (text.strip_suffix('s')?, Duration::from_secs(1)),
+    };
+    let number: u32 = digits.parse().ok()?;
+    unit.checked_mul(number).filter(|time| !time.is_zero())
+}
+
+fn bytes_of(text: &str) -> Option<u64> {
+    let (digits, shift) = [("KiB", 10), ("MiB", 20)]
+        .iter()
+        .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)))
+        .unwrap_or((text, 0));
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Device, DeviceError> {
+        Device::parse(OsStr::new(text))
+    }
+
+    #[test]
+    fn names() {
+        let device = parse("tcp:localhost:80:timeout=5s:live:buffer=1MiB").unwrap();
+        assert_eq!(device.kind, Kind::Tcp("localhost:80".into()));
+        assert_eq!(device.timeout, Some(Duration::from_secs(5)));
+        assert_eq!((device.live, device.buffer), (true, 1 << 20));
+        assert_eq!(parse("-:live").unwrap().name(), "-");
+        let path = Kind::Pipe("/odd:name".into());
+        assert_eq!(parse("pipe:/odd:name").unwrap().kind, path);
+        let listen = parse("tcp-listen:70").unwrap();
+        assert_eq!(listen.name(), "tcp-listen:127.0.0.1:70");
+        for wrong in [
+            "",
+            "tape:x",
+            "pipe",
+            "pipe:",
+            "tcp:host",
+            "tcp::80",
+            "tcp:a:99999",
+            "tcp-listen:x",
+            "-:timeout=0s",
+            "-:timeout=5",
+            "-:buffer=1",
+            "-:buffer=1GiB",
+            "-x",
+            "-:x",
+        ] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
