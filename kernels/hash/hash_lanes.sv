@@ -13,6 +13,7 @@
 // StateWords     words of 32 bits of a chaining value and of a digest
 // InitialState   word 0 in the low bits
 // BigEndian      words of digests, and the length, have their first byte high
+// Packets        the input is a packet of any length, whose last row says so; else bytes_i says how many
 // MaxLanes       a power of two; more lanes than the rounds have stages, plus two, fill the pipeline
 //
 // Throughput: a block a cycle, or lanes / (stages + 2) where that is less; after the rows, one or two blocks of
@@ -23,13 +24,14 @@ module hash_lanes #(
   parameter int unsigned StateWords = 8,
   parameter logic [32*StateWords-1:0] InitialState = '0,
   parameter bit BigEndian = 1'b1,
+  parameter bit Packets = 1'b0,
   parameter int unsigned MaxLanes = 128,
   localparam int unsigned StateWidth = 32 * StateWords
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
 
-  // A pulse; size and lanes are taken with it. The size is any; 0 lanes are taken as 1, too many as MaxLanes.
+  // A pulse; lanes are taken with it, and the size, if not Packets. The size is any; 0 lanes are taken as 1, too many as MaxLanes.
   input  logic                  start_i,
   input  logic [63:0]           bytes_i,
   input  logic [63:0]           lanes_i,
@@ -40,6 +42,9 @@ module hash_lanes #(
   input  logic                  row_valid_i,
   output logic                  row_ready_o,
   input  logic [511:0]          row_i,
+  // With Packets: it is the last one, and how many bytes it has, maybe none. Others have 64.
+  input  logic                  row_last_i,
+  input  logic [6:0]            row_bytes_i,
 
   // To the rounds, which take a block in every cycle that has one: bytes as in memory, with the chaining value
   // before it. They move only while advance_o is high.
@@ -96,18 +101,21 @@ module hash_lanes #(
   count_t lanes_q, close_q;   // close_q: lanes without an end
   lane_t lane_q, last_lane_q;
   logic [57:0] before_q;      // blocks of this lane before the next one
-  logic [57:0] rows_q;        // rows that are still to come
+  logic [57:0] rows_q;        // rows that are still to come; of a packet 1 until its last one was here
   logic [5:0] tail_q;         // bytes of a last row that is not whole, or 0
   count_t in_flight_q;        // blocks in the rounds
   logic moving_q;
 
-  logic in_flight_room, tail_row, tail_fits, takes_row, closes, skips, issues, lane_wraps;
+  logic [5:0] tail;
+  logic accepts, in_flight_room, tail_row, tail_fits, takes_row, closes, skips, issues, lane_wraps;
   assign in_flight_room = in_flight_q != lanes_q;
   assign lane_wraps = lane_q == last_lane_q;
-  assign tail_row = rows_q == 58'd1 && tail_q != '0;
-  assign tail_fits = tail_q < Room;
+  assign tail = Packets && phase_q == StRows ? row_bytes_i[5:0] : tail_q;
+  assign tail_row = (Packets ? row_last_i : rows_q == 58'd1) && tail != '0;
+  assign tail_fits = tail < Room;
   assign row_ready_o = phase_q == StRows && rows_q != '0 && in_flight_room;
-  assign takes_row = row_valid_i && row_ready_o;
+  assign accepts = row_valid_i && row_ready_o;
+  assign takes_row = accepts && !(Packets && row_bytes_i == '0);
   // The lane that the last row belongs to is the last one to end; it may have ended with that row.
   assign skips = close_q == count_t'(1) && tail_q != '0 && tail_fits;
   assign closes = phase_q == StClose && close_q != '0 && (in_flight_room || skips);
@@ -119,7 +127,7 @@ module hash_lanes #(
   assign tail_closes = close_q == count_t'(1) && tail_q != '0;
   always_comb begin
     message_bits = {before_q[54:0], 9'd0};
-    if (phase_q == StRows) message_bits = {before_q[54:0], tail_q, 3'd0};
+    if (phase_q == StRows) message_bits = {before_q[54:0], tail, 3'd0};
     else if (tail_closes) message_bits = {before_q[54:0] - 55'd1, tail_q, 3'd0};
   end
 
@@ -133,8 +141,8 @@ module hash_lanes #(
     if (phase_q == StRows) begin
       block_d = row_i;
       if (tail_row) begin
-        block_d = row_i & ~(~512'd0 << {tail_q, 3'd0});
-        block_d[{tail_q, 3'd0}+:8] = 8'h80;
+        block_d = row_i & ~(~512'd0 << {tail, 3'd0});
+        block_d[{tail, 3'd0}+:8] = 8'h80;
         if (tail_fits) block_d[511:448] = length_field;
       end
     end else begin
@@ -171,7 +179,7 @@ module hash_lanes #(
       last_lane_q <= lane_t'(lanes - 1'b1);
       lane_q <= '0;
       before_q <= '0;
-      rows_q <= bytes_i[63:6] + 58'(bytes_i[5:0] != '0);
+      rows_q <= Packets ? 58'd1 : bytes_i[63:6] + 58'(bytes_i[5:0] != '0);
       tail_q <= bytes_i[5:0];
       close_q <= lanes;
     end else begin
@@ -179,7 +187,8 @@ module hash_lanes #(
         lane_q <= lane_wraps ? '0 : lane_q + 1'b1;
         if (lane_wraps) before_q <= before_q + 58'd1;
       end
-      if (takes_row) rows_q <= rows_q - 58'd1;
+      if (accepts && (!Packets || row_last_i)) rows_q <= rows_q - 58'd1;
+      if (Packets && accepts) tail_q <= row_bytes_i[5:0];
       if (closes) close_q <= close_q - 1'b1;
     end
   end

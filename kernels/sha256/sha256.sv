@@ -144,6 +144,8 @@ module sha256 (
     .row_valid_i(row_valid),
     .row_ready_o(row_ready),
     .row_i(row),
+    .row_last_i(1'b0),
+    .row_bytes_i('0),
     .advance_o(advance),
     .block_valid_o(block_valid),
     .block_o(block),

@@ -4,30 +4,42 @@ mod aes256ctr;
 mod conv;
 mod copy;
 mod gups;
+mod gzip;
 mod hash;
 mod hash_probe;
 mod hll;
 mod list_sum;
 mod loopback;
+mod packet;
 mod reduce;
 mod sequential;
+mod sha3;
 mod transform;
 mod vadd;
 
 use super::kernel::{KernelModel, Step};
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 12] = [
+pub(super) const ALL: [KernelModel; 21] = [
     aes256ctr::MODEL,
     conv::MODEL,
     copy::MODEL,
     gups::MODEL,
+    gzip::MODEL,
     hash::MD5,
     hash::SHA256,
     hash_probe::MODEL,
     hll::MODEL,
     list_sum::MODEL,
     loopback::MODEL,
+    packet::AES256CTR,
+    packet::MATMUL,
+    packet::MD5,
+    packet::NW,
+    packet::PERF,
+    packet::RNG,
+    packet::SHA256,
+    sha3::MODEL,
     transform::MODEL,
     vadd::MODEL,
 ];

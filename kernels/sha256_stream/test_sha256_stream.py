@@ -1,0 +1,15 @@
+"""Does sha256_stream give what hashlib gives? The checks are in kernels/hash."""
+
+import os
+import sys
+from pathlib import Path
+
+KERNELS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(KERNELS / "testing"))
+
+
+def test_sha256_stream():
+    from run import run_cocotb
+
+    os.environ["HASH"] = "sha256"
+    run_cocotb("sha256_stream", "stream_checks", KERNELS / "hash", bare=True)
