@@ -409,6 +409,26 @@ pub struct Statistics {
     pub link: LinkStatistics,
     /// The host's models.
     pub host: HostStatistics,
+    /// How often the next row over the slot boundary was another slot's: context switches.
+    #[serde(default, skip_serializing_if = "OwnerChanges::is_none")]
+    pub owner_changes: OwnerChanges,
+}
+
+/// How often the next row over the slot boundary is another slot's than the row before: what a scheduler that
+/// keeps to one slot has few of. Rows of memory ports; those of movers do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerChanges {
+    /// Of rows that are read.
+    pub reads: u64,
+    /// Of rows that are written.
+    pub writes: u64,
+}
+
+impl OwnerChanges {
+    /// Only one slot had rows.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What one requester (a port in one direction) did.

@@ -299,6 +299,14 @@ impl fmt::Display for Report {
                 100.0 * channel.busy_cycles as f64 / cycles.max(1) as f64
             )?;
         }
+        let changes = self.statistics.owner_changes;
+        if !changes.is_none() {
+            writeln!(
+                f,
+                "slots: the next row was another slot's {} times in reads, {} in writes",
+                changes.reads, changes.writes
+            )?;
+        }
         for (number, requester) in self.statistics.requesters.iter().enumerate() {
             if requester.bursts == 0 {
                 continue;

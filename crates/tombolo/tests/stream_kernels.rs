@@ -139,11 +139,12 @@ fn run(card: &Card, case: &Case) -> Vec<u8> {
         .map_file(&result, MapOptions::create(case.room))
         .unwrap();
     output.write(to.all()).unwrap();
-    if let Some(input) = &input {
+    let _from = input.as_ref().map(|input| {
         fs::write(&source, &given).unwrap();
         let from = space.map_file(&source, MapOptions::read_only()).unwrap();
         input.read(from.all()).unwrap();
-    }
+        from
+    });
     let count = go();
     to.unmap().unwrap();
     let mut of_files = fs::read(&result).unwrap();
@@ -202,4 +203,96 @@ fn kernels_of_other_widths_give_the_same_as_rtl() {
             assert!(run(&models, &case) == run(&rtl, &case), "{}", case.kernel);
         }
     }
+}
+
+/// Three ports of 64 bits into the kernel share a stream, three out of it another: the second adds 1 to each word.
+/// In turn, packets come back in their order.
+const SHARED: &str = r#"
+module shared (
+  input  logic             ap_clk,
+  input  logic             ap_rst_n,
+  INS,
+  OUTS
+);
+  assign {y0_tdata, y0_tkeep, y0_tlast, y0_tvalid} = {x0_tdata, x0_tkeep, x0_tlast, x0_tvalid};
+  assign x0_tready = y0_tready;
+  assign {y1_tdata, y1_tkeep, y1_tlast} = {x1_tdata + 64'd1, x1_tkeep, x1_tlast};
+  assign y1_tvalid = x1_tvalid;
+  assign x1_tready = y1_tready;
+  assign {y2_tdata, y2_tkeep, y2_tlast, y2_tvalid} = {x2_tdata, x2_tkeep, x2_tlast, x2_tvalid};
+  assign x2_tready = y2_tready;
+endmodule
+"#;
+
+#[test]
+fn ports_that_share_a_stream_take_packets_in_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let ports = |name: &str, data: &str, ready: &str| {
+        let one = |n| {
+            format!(
+                "{data} logic [63:0] {name}{n}_tdata, {data} logic [7:0] {name}{n}_tkeep, {data} logic \
+                 {name}{n}_tlast, {data} logic {name}{n}_tvalid, {ready} logic {name}{n}_tready"
+            )
+        };
+        (0..3).map(one).collect::<Vec<_>>().join(", ")
+    };
+    let text = SHARED
+        .replace("INS", &ports("x", "input", "output"))
+        .replace("OUTS", &ports("y", "output", "input"));
+    fs::write(folder.path().join("shared.sv"), text).unwrap();
+    let manifest = |packets: &str| {
+        let port = |name: &str, direction: &str, letter: &str| {
+            format!(
+                "[[port]]\nname = \"{name}\"\nkind = \"axi4_stream\"\ndirection = \"{direction}\"\n\
+                 data_width = 64\nmembers = [\"{letter}0\", \"{letter}1\", \"{letter}2\"]\n{packets}\n"
+            )
+        };
+        format!(
+            "[kernel]\nname = \"shared\"\ntop = \"shared\"\nsources = [\"shared.sv\"]\n\
+             control = \"ap_ctrl_none\"\n{}{}",
+            port("in", "in", "x"),
+            port("out", "out", "y")
+        )
+    };
+    fs::write(folder.path().join("kernel.toml"), manifest("")).unwrap();
+    let card = simulated();
+    let space = card.create_space().unwrap();
+    let slot = card.load(SlotId(0), folder.path(), &space).unwrap();
+    let (input, output) = (
+        slot.open_stream("in").unwrap(),
+        slot.open_stream("out").unwrap(),
+    );
+    let (source, result) = (folder.path().join("a"), folder.path().join("b"));
+    let given = data(30_000);
+    fs::write(&source, &given).unwrap();
+    let from = space.map_file(&source, MapOptions::read_only()).unwrap();
+    let to = space.map_file(&result, MapOptions::create(30_000)).unwrap();
+    let mut wanted = vec![0; 30_000];
+    let mut at = 0;
+    for (n, bytes) in [64usize, 800, 8, 1600, 72, 2400, 640]
+        .into_iter()
+        .enumerate()
+    {
+        input
+            .read(from.slice(at as u64, bytes as u64).unwrap())
+            .unwrap();
+        output
+            .write(to.slice(at as u64, bytes as u64).unwrap())
+            .unwrap();
+        for word in 0..bytes / 8 {
+            let place = at + 8 * word;
+            let value = u64::from_le_bytes(given[place..place + 8].try_into().unwrap());
+            let value = value + u64::from(n % 3 == 1);
+            wanted[place..place + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        at += bytes;
+    }
+    let moved = output.sync(None).unwrap();
+    assert!(
+        moved.len() == 7 && moved.iter().all(|moved| moved.last),
+        "{moved:?}"
+    );
+    input.sync(None).unwrap();
+    to.unmap().unwrap();
+    assert!(fs::read(&result).unwrap() == wanted);
 }

@@ -128,6 +128,9 @@ pub enum Rule {
     /// More streams than a kernel can have.
     #[error("{0} stream ports: a kernel has at most 16")]
     TooManyStreams(usize),
+    /// Ports that share a stream, or the order of their packets, where there are none.
+    #[error("{0} members: 2 to 16 ports of the kernel share a port of kind `axi4_stream`, and then `packets` is possible")]
+    Members(usize),
     /// A memory port without what it needs, or with what only streams have.
     #[error("a port of kind `axi4` has `access`, and no `direction`")]
     PortAccess,

@@ -88,6 +88,21 @@ pub struct StreamPort {
     pub direction: StreamDirection,
     /// Data width in bits, a multiple of 8.
     pub data_width: u32,
+    /// The kernel's own ports that share this one, by name; none: it is one itself.
+    pub members: Vec<String>,
+    /// Which packet is whose, where there are members.
+    pub packets: PacketOrder,
+}
+
+/// How the packets of a stream belong to the ports that share it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PacketOrder {
+    /// One after the other: packet n is of port n modulo their number.
+    #[default]
+    InTurn,
+    /// Of the next port in the round that is ready for one, or has one.
+    AsReady,
 }
 
 /// One memory port.

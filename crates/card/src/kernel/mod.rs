@@ -6,7 +6,8 @@ mod read;
 
 pub use error::{KernelError, Rule};
 pub use manifest::{
-    AccessMode, Argument, ControlProtocol, Manifest, Port, PortKind, ResetPolarity, StreamPort,
+    AccessMode, Argument, ControlProtocol, Manifest, PacketOrder, Port, PortKind, ResetPolarity,
+    StreamPort,
 };
 
 use std::path::{Path, PathBuf};

@@ -2,7 +2,8 @@
 
 use super::error::{KernelError, Rule};
 use super::manifest::{
-    AccessMode, Argument, ControlProtocol, Manifest, Port, PortKind, ResetPolarity, StreamPort,
+    AccessMode, Argument, ControlProtocol, Manifest, PacketOrder, Port, PortKind, ResetPolarity,
+    StreamPort,
 };
 use crate::stream::StreamDirection;
 use serde::Deserialize;
@@ -59,6 +60,10 @@ struct RawPort {
     access: Option<Spanned<AccessMode>>,
     #[serde(default)]
     direction: Option<Spanned<StreamDirection>>,
+    #[serde(default)]
+    members: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default)]
+    packets: Option<Spanned<PacketOrder>>,
 }
 
 #[derive(Deserialize)]
@@ -302,7 +307,14 @@ impl Reader<'_> {
         for port in raw {
             last = port.span();
             let port = port.into_inner();
-            if port.data_width.is_some() || port.access.is_some() || port.direction.is_some() {
+            let of_others = [
+                port.data_width.is_some(),
+                port.access.is_some(),
+                port.direction.is_some(),
+                port.members.is_some(),
+                port.packets.is_some(),
+            ];
+            if of_others.contains(&true) {
                 return Err(self.broken("port", last, Rule::CoherentPort));
             }
             let name = self.unique("port.name", port.name, seen)?;
@@ -338,6 +350,7 @@ impl Reader<'_> {
             let span = port.span();
             let port = port.into_inner();
             let name = self.unique("port.name", port.name, seen)?;
+            let members = self.members(port.kind, port.members, &port.packets, seen)?;
             let Some(data_width) = port.data_width else {
                 return Err(self.broken("port", span, Rule::NoDataWidth));
             };
@@ -374,6 +387,8 @@ impl Reader<'_> {
                         name,
                         direction: direction.into_inner(),
                         data_width: width,
+                        members,
+                        packets: port.packets.map(Spanned::into_inner).unwrap_or_default(),
                     });
                 }
                 (PortKind::Axi4, _, _) => {
@@ -385,6 +400,31 @@ impl Reader<'_> {
             }
         }
         Ok((ports, streams))
+    }
+
+    /// The kernel's ports that share a stream, by name; none if the stream is a port itself.
+    fn members(
+        &self,
+        kind: PortKind,
+        raw: Option<Spanned<Vec<Spanned<String>>>>,
+        packets: &Option<Spanned<PacketOrder>>,
+        seen: &mut HashSet<String>,
+    ) -> Result<Vec<String>, KernelError> {
+        let Some(raw) = raw else {
+            return match packets {
+                Some(packets) => Err(self.broken("port.packets", packets.span(), Rule::Members(0))),
+                None => Ok(Vec::new()),
+            };
+        };
+        let span = raw.span();
+        let count = raw.get_ref().len();
+        if kind != PortKind::Axi4Stream || !(2..=MAX_STREAMS).contains(&count) {
+            return Err(self.broken("port.members", span, Rule::Members(count)));
+        }
+        let names = raw.into_inner().into_iter();
+        names
+            .map(|name| self.unique("port.members", name, seen))
+            .collect()
     }
 
     fn arguments(

@@ -13,7 +13,7 @@ use super::host_port::HostPort;
 use super::link_port::LinkPort;
 use super::memory_port::MemoryPort;
 use super::model::{Instance, ModelFailure, Pin};
-use super::observer::{PortObserver, StreamObserver};
+use super::observer::{OwnerObserver, PortObserver, StreamObserver};
 use super::slot::{quieten, KernelSlot, SlotPlace};
 use super::surrounding::{Surroundings, Way};
 use super::trace::Probe;
@@ -84,6 +84,7 @@ pub(crate) struct Engine {
     pairs_per_slot: u32,
     slices: u32,
     observers: Vec<PortObserver>,
+    owners: OwnerObserver,
     stream_observers: Vec<StreamObserver>,
     probes: Vec<Probe>,
     /// The first time that a row crossed a port of a slot; looked for if waveforms begin with it.
@@ -173,6 +174,7 @@ impl Engine {
             pairs_per_slot,
             slices,
             observers,
+            owners: OwnerObserver::default(),
             stream_observers,
             probes: parts.probes,
             activity: None,
@@ -239,6 +241,10 @@ impl Engine {
 
     pub(crate) fn observers(&self) -> &[PortObserver] {
         &self.observers
+    }
+
+    pub(crate) fn owners(&self) -> &OwnerObserver {
+        &self.owners
     }
 
     pub(crate) fn stream_observers(&self) -> &[StreamObserver] {
@@ -402,8 +408,11 @@ impl Engine {
         {
             self.notices.push(Notice::AccessDone);
         }
-        for observer in &mut self.observers {
-            observer.observe(1);
+        for (port, observer) in (0..).zip(&mut self.observers) {
+            let moved = observer.observe(1);
+            if moved != [false; 2] {
+                self.owners.observe(port / self.ports_per_slot, moved);
+            }
         }
         for observer in &mut self.stream_observers {
             observer.observe(1);

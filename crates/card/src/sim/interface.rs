@@ -26,7 +26,8 @@ pub(crate) type Bound = (&'static Signal, Option<ModelPort>);
 pub(crate) struct KernelInterface {
     /// One list a memory port, in the manifest's order; every signal of [`AXI4`].
     pub(crate) ports: Vec<Vec<Bound>>,
-    /// The stream ports, in the manifest's order; every signal of [`AXI4_STREAM`] each.
+    /// The stream ports, in the manifest's order; every signal of [`AXI4_STREAM`] each, and of each of those that
+    /// share one, one after the other.
     pub(crate) streams: Vec<(StreamId, Vec<Bound>)>,
     /// One list a slice of the directory; every signal of [`HOME`].
     pub(crate) homes: Vec<Vec<Bound>>,
@@ -260,8 +261,19 @@ impl<'a> Matcher<'a> {
         Ok(bound)
     }
 
+    /// A stream port, or those that share it.
     fn stream_port(&mut self, described: &StreamPort) -> Result<Vec<Bound>, BuildError> {
-        let name = &described.name;
+        if described.members.is_empty() {
+            return self.one_stream(described, &described.name);
+        }
+        let mut all = Vec::with_capacity(described.members.len() * AXI4_STREAM.len());
+        for name in &described.members {
+            all.extend(self.one_stream(described, name)?);
+        }
+        Ok(all)
+    }
+
+    fn one_stream(&mut self, described: &StreamPort, name: &str) -> Result<Vec<Bound>, BuildError> {
         let mut bound = Vec::with_capacity(AXI4_STREAM.len());
         for signal in AXI4_STREAM {
             let full = format!("{name}_{}", signal.name);
@@ -270,7 +282,7 @@ impl<'a> Matcher<'a> {
                 let width = signal.width_at(described.data_width);
                 let driven = stream_driven_by_kernel(signal, described.direction);
                 self.check(port, width..=width, direction_at_kernel(driven))?;
-            } else if signal.need == Need::Bus {
+            } else if signal.need == Need::Bus || ends_packets(described, signal) {
                 return Err(self.mismatch(format!(
                     "module {} has no port `{full}`: the manifest lists stream {name}",
                     self.top
@@ -346,6 +358,12 @@ impl<'a> Matcher<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether the signal ends packets that take turns with those of other ports.
+fn ends_packets(described: &StreamPort, signal: &Signal) -> bool {
+    let shared = !described.members.is_empty();
+    shared && described.direction == StreamDirection::Out && signal.name == "tlast"
 }
 
 /// Whether the kernel drives a signal of a stream port.

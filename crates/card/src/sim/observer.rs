@@ -54,15 +54,15 @@ impl PortObserver {
     }
 
     /// Counts `edges` edges at which the pins are as they are now. More than one only while nothing
-    /// moves, that is, without any handshake.
+    /// moves, that is, without any handshake. Whether a row was read, and whether one was written.
     #[inline]
-    pub(crate) fn observe(&mut self, edges: u64) {
-        self.observe_reads(edges);
-        self.observe_writes(edges);
+    pub(crate) fn observe(&mut self, edges: u64) -> [bool; 2] {
+        [self.observe_reads(edges), self.observe_writes(edges)]
     }
 
     #[inline]
-    fn observe_reads(&mut self, edges: u64) {
+    fn observe_reads(&mut self, edges: u64) -> bool {
+        let rows = self.read.rows;
         if self.reads_open != 0 {
             match (self.rvalid.high(), self.rready.high()) {
                 (true, true) => {
@@ -83,10 +83,12 @@ impl PortObserver {
                 self.read.address_stall_cycles += edges;
             }
         }
+        self.read.rows != rows
     }
 
     #[inline]
-    fn observe_writes(&mut self, edges: u64) {
+    fn observe_writes(&mut self, edges: u64) -> bool {
+        let rows = self.write.rows;
         let (offered, taken) = (self.wvalid.high(), self.wready.high());
         if offered && taken {
             self.write.rows += 1;
@@ -106,6 +108,7 @@ impl PortObserver {
                 self.write.address_stall_cycles += edges;
             }
         }
+        self.write.rows != rows
     }
 
     /// The slot was reset: bursts that were open are forgotten.
@@ -123,6 +126,31 @@ impl PortObserver {
     /// (reads, writes) so far.
     pub(crate) fn statistics(&self) -> (&RequesterStatistics, &RequesterStatistics) {
         (&self.read, &self.write)
+    }
+}
+
+/// How often the next row over the slot boundary is another slot's, in each direction.
+#[derive(Default)]
+pub(crate) struct OwnerObserver {
+    last: [Option<u32>; 2],
+    changes: [u64; 2],
+}
+
+impl OwnerObserver {
+    /// A slot's ports have read a row, or written one.
+    #[inline]
+    pub(crate) fn observe(&mut self, slot: u32, moved: [bool; 2]) {
+        for (direction, moved) in moved.into_iter().enumerate() {
+            if moved && self.last[direction] != Some(slot) {
+                self.changes[direction] += u64::from(self.last[direction].is_some());
+                self.last[direction] = Some(slot);
+            }
+        }
+    }
+
+    /// Reads, writes.
+    pub(crate) fn changes(&self) -> [u64; 2] {
+        self.changes
     }
 }
 

@@ -1,11 +1,13 @@
-//! The module made around a kernel with ports of other widths than the slot's: the kernel, a
-//! `tmb_port_widener` for each memory port, and a `tmb_stream_width` for each stream port. It belongs to the slot boundary, and is one model with the kernel.
+//! The module made around a kernel with ports of other widths than the slot's, or with several that share a stream: the
+//! kernel, a `tmb_port_widener` for each such memory port, a `tmb_stream_width` for each such stream port, a
+//! `tmb_stream_combiner` or `tmb_stream_divider` for each stream that is shared. It belongs to the slot boundary, and is
+//! one model with the kernel.
 
-use crate::kernel::{Manifest, StreamPort};
+use crate::kernel::{Manifest, PacketOrder, StreamPort};
 use crate::sim::interface::{
     direction_at_kernel, stream_driven_by_kernel, Bound, KernelInterface, CLOCK, DATA_WIDTH, RESET,
 };
-use crate::sim::signals::Signal;
+use crate::sim::signals::{Signal, AXI4_STREAM};
 use crate::stream::StreamDirection;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -36,7 +38,8 @@ pub(crate) struct Wrapper {
 pub(crate) fn is_needed(manifest: &Manifest) -> bool {
     let ports = manifest.ports.iter().map(|port| port.data_width);
     let streams = manifest.streams.iter().map(|port| port.data_width);
-    ports.chain(streams).any(|width| width != DATA_WIDTH)
+    let shared = manifest.streams.iter().any(|port| !port.members.is_empty());
+    shared || ports.chain(streams).any(|width| width != DATA_WIDTH)
 }
 
 /// The RTL that the wrapper uses.
@@ -47,6 +50,9 @@ pub(crate) fn file_set(home: &Path) -> FileSet {
             PathBuf::from("rtl/lib/tmb_fifo.sv"),
             PathBuf::from("rtl/axi/tmb_port_widener.sv"),
             PathBuf::from("rtl/stream/tmb_stream_width.sv"),
+            PathBuf::from("rtl/lib/tmb_spill_register.sv"),
+            PathBuf::from("rtl/stream/tmb_stream_combiner.sv"),
+            PathBuf::from("rtl/stream/tmb_stream_divider.sv"),
         ],
         include: vec![PathBuf::from("rtl/lib")],
     }
@@ -94,12 +100,13 @@ impl Wrapper {
             .iter()
             .zip(&kernel.streams)
             .map(|(described, (stream, bound))| {
-                let outside = match described.data_width {
-                    DATA_WIDTH => bound
+                let outside = match (described.data_width, described.members.is_empty()) {
+                    (DATA_WIDTH, true) => bound
                         .iter()
                         .map(|bound| module.pass_bound(&described.name, bound))
                         .collect(),
-                    _ => module.convert(described, bound),
+                    (_, true) => module.convert(described, bound),
+                    _ => module.share(described, bound),
                 };
                 (*stream, outside)
             })
@@ -240,19 +247,60 @@ impl Module {
         outside
     }
 
+    /// Several stream ports that share one, behind a combiner or a divider, and a width converter if need be.
+    fn share(&mut self, described: &StreamPort, members: &[Bound]) -> Vec<Bound> {
+        let (name, width) = (&described.name, described.data_width);
+        let (block, near, far) = match described.direction {
+            StreamDirection::In => ("divider", "out", "in"),
+            StreamDirection::Out => ("combiner", "in", "out"),
+        };
+        let count = described.members.len();
+        let mut pins = vec![format!(".clk_i({CLOCK})"), format!(".rst_ni({RESET})")];
+        for signal in AXI4_STREAM {
+            let driven = stream_driven_by_kernel(signal, described.direction);
+            let (pin, net) = (&signal.name[1..], format!("shared_{name}_{}", signal.name));
+            let (into, out) = if driven { ("i", "o") } else { ("o", "i") };
+            let high = signal.width_at(width) - 1;
+            let element = match high {
+                0 => String::new(),
+                _ => format!("[{high}:0]"),
+            };
+            let _ = writeln!(self.body, "  logic [{}:0]{element} {net};", count - 1);
+            let _ = writeln!(
+                self.body,
+                "  logic [{high}:0] kernel_{name}_{};",
+                signal.name
+            );
+            let each = members.iter().filter(|bound| bound.0.name == signal.name);
+            for (place, (_, inner)) in each.enumerate() {
+                match inner {
+                    Some(inner) => self.connect(&inner.name, &format!("{net}[{place}]")),
+                    None if driven => {
+                        let value = if signal.absent == 0 { "'0" } else { "'1" };
+                        let _ = writeln!(self.body, "  assign {net}[{place}] = {value};");
+                    }
+                    None => {}
+                }
+            }
+            pins.push(format!(".{near}_{pin}_{into}({net})"));
+            pins.push(format!(".{far}_{pin}_{out}(kernel_{name}_{})", signal.name));
+        }
+        let in_turn = u8::from(described.packets == PacketOrder::InTurn);
+        let _ = writeln!(
+            self.body,
+            "  tmb_stream_{block} #(\n    .NumPorts({count}),\n    .Bytes({}),\n    .InTurn({in_turn})\n  ) \
+             u_{block}_{name} (\n    {}\n  );",
+            width / 8,
+            pins.join(",\n    ")
+        );
+        self.outside(described)
+    }
+
     /// A stream port behind a width converter.
     fn convert(&mut self, described: &StreamPort, kernel: &[Bound]) -> Vec<Bound> {
         let (name, width) = (&described.name, described.data_width);
-        let (near, far) = match described.direction {
-            StreamDirection::In => ("out", "in"),
-            StreamDirection::Out => ("in", "out"),
-        };
-        let mut pins = vec![format!(".clk_i({CLOCK})"), format!(".rst_ni({RESET})")];
-        let mut outside = Vec::with_capacity(kernel.len());
         for (signal, inner) in kernel {
             let driven = stream_driven_by_kernel(signal, described.direction);
-            let pin = &signal.name[1..];
-            let (into, out) = if driven { ("i", "o") } else { ("o", "i") };
             let net = format!("kernel_{name}_{}", signal.name);
             let high = signal.width_at(width) - 1;
             let _ = writeln!(self.body, "  logic [{high}:0] {net};");
@@ -264,12 +312,39 @@ impl Module {
                 }
                 None => {}
             }
+        }
+        self.outside(described)
+    }
+
+    /// The slot's side of a stream whose nets towards the kernel are `kernel_…`: a converter, or wires.
+    fn outside(&mut self, described: &StreamPort) -> Vec<Bound> {
+        let (name, width) = (&described.name, described.data_width);
+        let (near, far) = match described.direction {
+            StreamDirection::In => ("out", "in"),
+            StreamDirection::Out => ("in", "out"),
+        };
+        let mut pins = vec![format!(".clk_i({CLOCK})"), format!(".rst_ni({RESET})")];
+        let mut outside = Vec::with_capacity(AXI4_STREAM.len());
+        for signal in AXI4_STREAM {
+            let driven = stream_driven_by_kernel(signal, described.direction);
+            let pin = &signal.name[1..];
+            let (into, out) = if driven { ("i", "o") } else { ("o", "i") };
+            let net = format!("kernel_{name}_{}", signal.name);
             let direction = direction_at_kernel(driven);
             let outer = port(&format!("{name}_{}", signal.name), signal.width, direction);
             self.declare(&outer);
+            if width == DATA_WIDTH {
+                let _ = match driven {
+                    true => writeln!(self.body, "  assign {} = {net};", outer.name),
+                    false => writeln!(self.body, "  assign {net} = {};", outer.name),
+                };
+            }
             pins.push(format!(".{near}_{pin}_{into}({net})"));
             pins.push(format!(".{far}_{pin}_{out}({})", outer.name));
-            outside.push((*signal, Some(outer)));
+            outside.push((signal, Some(outer)));
+        }
+        if width == DATA_WIDTH {
+            return outside;
         }
         let bytes = width / 8;
         let (from, to) = match described.direction {

@@ -3,7 +3,9 @@
 use super::super::memory_port::MemoryPort;
 use super::SimCard;
 use crate::registers as reg;
-use crate::{CardError, HostStatistics, LinkStatistics, RequesterStatistics, Statistics};
+use crate::{
+    CardError, HostStatistics, LinkStatistics, OwnerChanges, RequesterStatistics, Statistics,
+};
 use std::collections::BTreeMap;
 use timing::host::Host;
 
@@ -49,7 +51,9 @@ impl SimCard {
         };
         let requesters = self.requester_statistics()?;
         link.rows_zeroed = self.counter64(reg::ROWS_ZEROED_LO, reg::ROWS_ZEROED_HI)?;
+        let [reads, writes] = self.engine.owners().changes();
         Ok(Statistics {
+            owner_changes: OwnerChanges { reads, writes },
             cycles,
             evaluated_cycles,
             requesters,

@@ -79,6 +79,8 @@ pub struct Description {
     pub control: &'static str,
     /// Memory ports.
     pub ports: Vec<MemoryPort>,
+    /// Stream ports.
+    pub streams: Vec<StreamPort>,
     /// Arguments.
     pub arguments: Vec<Argument>,
 }
@@ -90,6 +92,23 @@ pub struct MemoryPort {
     pub name: String,
     /// Data bits.
     pub data_width: u64,
+}
+
+/// A stream port.
+#[derive(Debug, PartialEq, Eq)]
+pub struct StreamPort {
+    /// Name in lower case.
+    pub name: String,
+    /// Word for `port.direction`.
+    pub direction: &'static str,
+    /// Data bits.
+    pub data_width: u64,
+}
+
+/// A port that the manifest lists.
+enum Listed {
+    Memory(MemoryPort),
+    Stream(StreamPort),
 }
 
 /// An argument.
@@ -245,46 +264,77 @@ impl Reader<'_> {
         if kernel.ports.port.len().max(kernel.args.arg.len()) > LIST_LIMIT {
             return broken(format!("more than {LIST_LIMIT} ports or arguments"));
         }
-        let mut ports = Vec::new();
+        let (mut ports, mut streams) = (Vec::new(), Vec::new());
         for port in &kernel.ports.port {
-            ports.extend(self.port(port)?);
+            match self.port(port)? {
+                Some(Listed::Memory(port)) => ports.push(port),
+                Some(Listed::Stream(port)) => streams.push(port),
+                None => {}
+            }
         }
-        let arguments = kernel
-            .args
-            .arg
-            .iter()
-            .map(|arg| self.argument(arg, &ports))
-            .collect::<Result<_, _>>()?;
+        let mut arguments = Vec::new();
+        for arg in &kernel.args.arg {
+            arguments.extend(self.argument(arg, &ports, &streams)?);
+        }
         Ok(Description {
             name: kernel.name,
             origin: kernel.vlnv,
             control,
             ports,
+            streams,
             arguments,
         })
     }
 
-    /// A memory port; `None` for the control port.
-    fn port(&self, port: &Port) -> Result<Option<MemoryPort>, ImportError> {
+    /// A memory port or a stream; `None` for the control port.
+    fn port(&self, port: &Port) -> Result<Option<Listed>, ImportError> {
         let broken = |rule: String| Err(self.broken("port", &port.name, rule));
         let name = port.name.to_ascii_lowercase();
-        let stream = port.kind == "stream" || port.mode.ends_with("_only");
+        let width = || {
+            let no_number = || format!("dataWidth=\"{}\" is no number", port.data_width);
+            number(&port.data_width).ok_or_else(no_number)
+        };
+        let stream = |direction| match width() {
+            Ok(data_width) => Ok(Some(Listed::Stream(StreamPort {
+                name: name.clone(),
+                direction,
+                data_width,
+            }))),
+            Err(rule) => broken(rule),
+        };
         match port.mode.as_str() {
-            _ if stream => {
-                broken("a stream; this version connects memory ports and registers only".to_owned())
+            "read_only" => stream("in"),
+            "write_only" => stream("out"),
+            _ if port.kind == "stream" => {
+                broken("a stream has mode=\"read_only\" or mode=\"write_only\"".to_owned())
             }
             "slave" if name == "s_axi_control" => Ok(None),
             "slave" => broken("the only slave port that a slot drives is s_axi_control".to_owned()),
-            "master" => match number(&port.data_width) {
-                Some(data_width) => Ok(Some(MemoryPort { name, data_width })),
-                None => broken(format!("dataWidth=\"{}\" is no number", port.data_width)),
+            "master" => match width() {
+                Ok(data_width) => Ok(Some(Listed::Memory(MemoryPort { name, data_width }))),
+                Err(rule) => broken(rule),
             },
-            other => broken(format!("mode=\"{other}\"; known are master and slave")),
+            other => broken(format!(
+                "mode=\"{other}\"; known are master, slave, read_only and write_only"
+            )),
         }
     }
 
-    fn argument(&self, arg: &Arg, ports: &[MemoryPort]) -> Result<Argument, ImportError> {
+    /// An argument in a register; `None` for a stream, which is a port and no argument.
+    fn argument(
+        &self,
+        arg: &Arg,
+        ports: &[MemoryPort],
+        streams: &[StreamPort],
+    ) -> Result<Option<Argument>, ImportError> {
         let broken = |rule: String| Err(self.broken("arg", &arg.name, rule));
+        if arg.qualifier == "4" {
+            let wanted = arg.port.to_ascii_lowercase();
+            return match streams.iter().any(|stream| stream.name == wanted) {
+                true => Ok(None),
+                false => broken(format!("there is no stream port `{}`", arg.port)),
+            };
+        }
         let (Some(offset), Some(size)) = (number(&arg.offset), number(&arg.size)) else {
             return broken(format!(
                 "offset=\"{}\" size=\"{}\": both must be numbers",
@@ -300,23 +350,22 @@ impl Reader<'_> {
                 };
                 Some(index)
             }
-            "4" => return broken("a stream; this version connects none".to_owned()),
             other => {
                 return broken(format!(
-                    "addressQualifier=\"{other}\"; known are 0 (value), 1 and 2 (memory)"
-                ))
+                "addressQualifier=\"{other}\"; known are 0 (value), 1 and 2 (memory), 4 (stream)"
+            ))
             }
         };
         let Some(bytes) = size.checked_next_multiple_of(4).filter(|&bytes| bytes > 0) else {
             return broken(format!("size=\"{}\": an argument has bytes", arg.size));
         };
-        Ok(Argument {
+        Ok(Some(Argument {
             name: arg.name.clone(),
             kind: arg.kind.chars().take(200).collect(),
             offset,
             bytes,
             port,
-        })
+        }))
     }
 }
 
@@ -375,8 +424,8 @@ mod tests {
             ),
             (
                 "mode=\"slave\"",
-                "mode=\"read_only\"",
-                "kernel.xml:7: port `S_AXI_CONTROL`: a stream",
+                "mode=\"both\"",
+                "kernel.xml:7: port `S_AXI_CONTROL`: mode",
             ),
             (
                 "ap_ctrl_chain",
@@ -403,6 +452,38 @@ mod tests {
             assert!(GOOD.contains(from), "{from}");
             let text = parse(&GOOD.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(text.contains(words), "{to}: {text}");
+        }
+    }
+
+    #[test]
+    fn streams_are_ports_and_no_arguments() {
+        let text = r#"<root><kernel name="scale" hwControlProtocol="ap_ctrl_none"><ports>
+            <port name="in_r" mode="read_only" dataWidth="64" portType="stream"/>
+            <port name="OUT_R" mode="write_only" dataWidth="128" portType="stream"/></ports><args>
+            <arg name="in" addressQualifier="4" port="in_r" size="0x8" offset="0x0"/>
+            <arg name="out" addressQualifier="4" port="out_r" size="0x8" offset="0x0"/></args></kernel></root>"#;
+        let description = parse(text).unwrap();
+        let streams: Vec<_> = description
+            .streams
+            .iter()
+            .map(|port| (port.name.as_str(), port.direction, port.data_width))
+            .collect();
+        assert_eq!(streams, [("in_r", "in", 64), ("out_r", "out", 128)]);
+        assert!(description.arguments.is_empty() && description.ports.is_empty());
+        for (from, to, words) in [
+            (
+                "port=\"in_r\"",
+                "port=\"x\"",
+                "arg `in`: there is no stream port `x`",
+            ),
+            (
+                "mode=\"read_only\"",
+                "mode=\"master\"",
+                "port `in_r`: a stream has mode",
+            ),
+        ] {
+            let told = parse(&text.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(told.contains(words), "{told}");
         }
     }
 

@@ -84,6 +84,15 @@ impl Draft {
                 access(*channels)
             );
         }
+        for stream in &description.streams {
+            let _ = writeln!(
+                text,
+                "\n[[port]]\nname = {}\nkind = \"axi4_stream\"\ndirection = \"{}\"\ndata_width = {}",
+                quoted(&stream.name),
+                stream.direction,
+                stream.data_width
+            );
+        }
         for argument in &description.arguments {
             let _ = writeln!(
                 text,

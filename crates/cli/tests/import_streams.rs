@@ -1,0 +1,85 @@
+//! Does `tombolo kernel import` take a kernel with `axis` ports and no registers, as an HLS tool exports it?
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const XML: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<root versionMajor="1" versionMinor="6">
+  <kernel name="scale" language="ip_c" vlnv="xilinx.com:hls:scale:1.0" hwControlProtocol="ap_ctrl_none">
+    <ports>
+      <port name="IN_R" mode="read_only" range="" dataWidth="32" portType="stream" base="0x0"/>
+      <port name="OUT_R" mode="write_only" range="" dataWidth="32" portType="stream" base="0x0"/>
+    </ports>
+    <args>
+      <arg name="in" addressQualifier="4" id="0" port="IN_R" size="0x4" offset="0x00" type="stream"/>
+      <arg name="out" addressQualifier="4" id="1" port="OUT_R" size="0x4" offset="0x00" type="stream"/>
+    </args>
+  </kernel>
+</root>
+"#;
+
+/// Signals in capitals, side-band signals that are not carried, as a tool makes them.
+const RTL: &str = "module scale (
+  input  wire        ap_clk,
+  input  wire        ap_rst_n,
+  input  wire [31:0] IN_R_TDATA,
+  input  wire [3:0]  IN_R_TKEEP,
+  input  wire [3:0]  IN_R_TSTRB,
+  input  wire [0:0]  IN_R_TLAST,
+  input  wire        IN_R_TVALID,
+  output wire        IN_R_TREADY,
+  output wire [31:0] OUT_R_TDATA,
+  output wire [3:0]  OUT_R_TKEEP,
+  output wire [3:0]  OUT_R_TSTRB,
+  output wire [0:0]  OUT_R_TLAST,
+  output wire        OUT_R_TVALID,
+  input  wire        OUT_R_TREADY
+);
+  assign OUT_R_TDATA = IN_R_TDATA << 1;
+  assign OUT_R_TKEEP = IN_R_TKEEP;
+  assign OUT_R_TSTRB = IN_R_TSTRB;
+  assign OUT_R_TLAST = IN_R_TLAST;
+  assign OUT_R_TVALID = IN_R_TVALID;
+  assign IN_R_TREADY = OUT_R_TREADY;
+endmodule
+";
+
+fn import(folder: &Path, xml: &str, into: &str) -> Output {
+    fs::create_dir_all(folder.join("hdl")).unwrap();
+    fs::write(folder.join("kernel.xml"), xml).unwrap();
+    fs::write(folder.join("hdl/scale.v"), RTL).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+    let words = [
+        "kernel",
+        "import",
+        "kernel.xml",
+        "--rtl",
+        "hdl",
+        "--into",
+        into,
+    ];
+    command.current_dir(folder).args(words).output().unwrap()
+}
+
+#[test]
+fn a_kernel_with_streams_alone_is_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = import(folder.path(), XML, "scale");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}");
+    let manifest = fs::read_to_string(folder.path().join("scale/kernel.toml")).unwrap();
+    let ports = "[[port]]\nname = \"in_r\"\nkind = \"axi4_stream\"\ndirection = \"in\"\ndata_width = 32\n\n\
+                 [[port]]\nname = \"out_r\"\nkind = \"axi4_stream\"\ndirection = \"out\"\ndata_width = 32\n";
+    assert!(manifest.contains(ports), "{manifest}");
+    assert!(manifest.contains("control = \"ap_ctrl_none\"") && !manifest.contains("[[argument]]"));
+
+    // What the RTL does not have is named.
+    let wider = XML.replace("dataWidth=\"32\"", "dataWidth=\"64\"");
+    let output = import(folder.path(), &wider, "wide");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && told.contains("has 32 bits, not 64"),
+        "{told}"
+    );
+}
