@@ -51,7 +51,8 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
   parameter logic [NumWriters-1:0] StripedWriters = '1,
   parameter int unsigned NumSlots = 0,
   parameter int unsigned PortsPerSlot = 1,
-  localparam int unsigned SlotElements = NumSlots == 0 ? 1 : NumSlots
+  localparam int unsigned SlotElements = NumSlots == 0 ? 1 : NumSlots,
+  localparam bit RowPieces = Cfg.Translator == TranslatorSegment
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -178,7 +179,8 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
     if (NumChannels > 1 && StripedReaders[r]) begin : gen_striped
       tmb_fabric_stripe #(
         .NumChannels(NumChannels),
-        .ChannelBytesLog2(Cfg.ChannelBytesLog2)
+        .ChannelBytesLog2(Cfg.ChannelBytesLog2),
+        .RowPieces(RowPieces && r < NumSlots * PortsPerSlot)
       ) u_stripe (
         .clk_i,
         .rst_ni,
@@ -231,7 +233,8 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
 
       tmb_fabric_stripe #(
         .NumChannels(NumChannels),
-        .ChannelBytesLog2(Cfg.ChannelBytesLog2)
+        .ChannelBytesLog2(Cfg.ChannelBytesLog2),
+        .RowPieces(RowPieces && w < NumSlots * PortsPerSlot)
       ) u_stripe (
         .clk_i,
         .rst_ni,

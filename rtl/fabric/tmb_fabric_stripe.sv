@@ -5,6 +5,8 @@
 // Striping of one requester: its bursts become pieces that each lie on one channel.
 //
 // NumChannels, ChannelBytesLog2   geometry
+// RowPieces                       every row is a piece: AmorphOS's memory interface has requests of 64
+//                                 bytes only (FSRF section 6.2)
 //
 // With k = stripe.channels_log2 and g = stripe.granule_log2, bits [ChannelBytesLog2+k-1 : g] of the
 // address are rotated right by k, so that the k bits above the granule name the channel. That is a
@@ -24,7 +26,8 @@
 
 module tmb_fabric_stripe import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   parameter int unsigned NumChannels = 2,
-  parameter int unsigned ChannelBytesLog2 = 34
+  parameter int unsigned ChannelBytesLog2 = 34,
+  parameter bit RowPieces = 1'b0
 ) (
   input  logic     clk_i,
   input  logic     rst_ni,
@@ -58,8 +61,8 @@ module tmb_fabric_stripe import tmb_pkg::*; import tmb_fabric_pkg::*; #(
 
   // Rows of a granule minus one, where a granule is smaller than 4 KiB. Bit by bit: few levels.
   for (genvar b = 0; b < BurstLenWidth; b++) begin : gen_in_granule
-    assign in_granule[b] = stripe_i.channels_log2 == '0
-        || stripe_i.granule_log2 > 5'(RowOffsetWidth + b);
+    assign in_granule[b] = !RowPieces && (stripe_i.channels_log2 == '0
+        || stripe_i.granule_log2 > 5'(RowOffsetWidth + b));
   end
 
   assign row = req_i.addr[MinPageBits-1:RowOffsetWidth] + index_q;

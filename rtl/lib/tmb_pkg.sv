@@ -232,7 +232,9 @@ package tmb_pkg;
 
   typedef enum logic [1:0] {
     TranslatorPaged = 2'd0,    // L1 TLB, walker, faults
-    TranslatorIdentity = 2'd1  // virtual address = card address (the physical baseline)
+    TranslatorIdentity = 2'd1, // virtual address = card address (the physical baseline)
+    // AmorphOS: L1[0].Ways segments a lane, MaxWalks 0, and a slot's bursts leave row by row
+    TranslatorSegment = 2'd2
   } translator_e;
 
   // One L1 TLB of an address lane.

@@ -23,6 +23,7 @@ rtl/translate/tmb_walker.sv
 rtl/translate/tmb_table_mover.sv
 rtl/translate/tmb_table_marks.sv
 rtl/translate/tmb_table_engine.sv
+rtl/translate/tmb_translate_segment.sv
 rtl/translate/tmb_translate_lane.sv
 rtl/translate/tmb_translate_paged.sv
 rtl/translate/tmb_translate_identity.sv

@@ -36,7 +36,8 @@ module tmb_translate_lane
   parameter int unsigned NumRequesters = 2,  // of this lane
   parameter int unsigned First = 0,       // number of its first requester on the card
   parameter int unsigned MaxWalks = 64,   // of this lane, in all queues
-  parameter l1_cfgs_t L1 = DefaultShellCfg.L1
+  parameter l1_cfgs_t L1 = DefaultShellCfg.L1,
+  parameter bit Segments = 1'b0           // L1[0].Ways segments in place of the first L1 TLB
 ) (
   input  logic    clk_i,
   input  logic    rst_ni,
@@ -107,6 +108,7 @@ module tmb_translate_lane
     fault_cause_e cause;
     frame_t       frame;
     l1_set_t      fill;  // the L1 TLB that takes it
+    size_class_t  size_class;
     logic         page_read;
     logic         page_write;
     logic         page_dirty;
@@ -174,6 +176,7 @@ module tmb_translate_lane
         cause: FaultAbsent,
         frame: frame_of_block(lookup.frame, frame_t'(lookup.block), lookup.size_class),
         fill: walker_off_i[lookup.asid] ? l1_of_class(L1, lookup.size_class) : '0,
+        size_class: lookup.size_class,
         page_read: lookup.page_read,
         page_write: lookup.page_write,
         page_dirty: lookup.page_dirty
@@ -196,6 +199,7 @@ module tmb_translate_lane
           cause: walk_i.cause,
           frame: walk_i.frame,
           fill: l1_of_class(L1, walk_i.size_class),
+          size_class: walk_i.size_class,
           page_read: walk_i.page_read,
           page_write: walk_i.page_write,
           page_dirty: walk_i.page_dirty
@@ -294,7 +298,31 @@ module tmb_translate_lane
   l1_set_t found_granted, found_allowed;
 
   for (genvar i = 0; i < MaxL1s; i++) begin : gen_l1
-    if (L1[i].Ways != 0) begin : gen_present
+    if (Segments && i == 0) begin : gen_segments
+      tmb_translate_segment #(
+        .NumSegments(L1[i].Ways)
+      ) i_segments (
+        .clk_i         (clk_i),
+        .rst_ni        (rst_ni),
+        .look_asid_i   (look_q.asid),
+        .look_block_i  (look_q.block),
+        .look_write_i  (look_q.write),
+        .hit_o         (hits[i]),
+        .frame_o       (found_frame[i]),
+        .granted_o     (found_granted[i]),
+        .allowed_o     (found_allowed[i]),
+        .update_asid_i (update_q.asid),
+        .update_block_i(update_q.block),
+        .fill_i        (fill[i]),
+        .fill_frame_i  (update_q.frame),
+        .fill_class_i  (update_q.size_class),
+        .fill_read_i   (update_q.page_read),
+        .fill_write_i  (update_q.page_write),
+        .fill_dirty_i  (update_q.page_dirty),
+        .kill_i        (is_kill),
+        .kill_mask_i   (update_q.mask)
+      );
+    end else if (L1[i].Ways != 0) begin : gen_present
       tmb_l1_tlb #(
         .PageBits(L1[i].PageBits),
         .SetsLog2(L1[i].SetsLog2),
@@ -334,6 +362,11 @@ module tmb_translate_lane
       logic unused_ok;
       assign unused_ok = &{1'b0, fill[i]};
     end
+  end
+
+  if (!Segments) begin : gen_no_segments
+    logic unused_ok;
+    assign unused_ok = &{1'b0, update_q.size_class};
   end
 
   always_comb begin

@@ -21,7 +21,8 @@ module tmb_translate_paged
   parameter int unsigned NumSpaces = 4,
   parameter int unsigned MaxWalks = 64,  // 0: no walker; what misses in the L1 TLBs is a fault
   parameter int unsigned FilterLog2 = 12,  // 0: no size-class filter
-  parameter l1_cfgs_t L1 = DefaultShellCfg.L1
+  parameter l1_cfgs_t L1 = DefaultShellCfg.L1,
+  parameter bit Segments = 1'b0  // a lane's first L1 TLB is L1[0].Ways segments
 ) (
   input  logic       clk_i,
   input  logic       rst_ni,
@@ -127,7 +128,8 @@ module tmb_translate_paged
       .NumRequesters(RequestersPerLane),
       .First     (l * RequestersPerLane),
       .MaxWalks  (MaxWalks),
-      .L1        (L1)
+      .L1        (L1),
+      .Segments  (Segments)
     ) i_lane (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),

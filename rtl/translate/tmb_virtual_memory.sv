@@ -243,7 +243,7 @@ module tmb_virtual_memory
   // Translator
   // ---------------------------------------------------------------------------------------------
 
-  if (Cfg.Translator == TranslatorPaged) begin : gen_paged
+  if (Cfg.Translator != TranslatorIdentity) begin : gen_paged
     logic table_read_req_valid [2];
     logic table_read_req_ready [2];
     mem_req_t table_read_req [2];
@@ -267,7 +267,8 @@ module tmb_virtual_memory
       .NumSpaces (Cfg.NumSpaces),
       .MaxWalks  (Cfg.MaxWalks),
       .FilterLog2(Cfg.FilterLog2),
-      .L1        (Cfg.L1)
+      .L1        (Cfg.L1),
+      .Segments  (Cfg.Translator == TranslatorSegment)
     ) i_translator (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),

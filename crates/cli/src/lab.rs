@@ -13,10 +13,12 @@ Examples:
   tombolo lab fsrf                          the whole table
   tombolo lab fsrf --quick                  data on the card, small sets: a few minutes the first time
   tombolo lab fsrf --workload rng_read --temperature hot --csv cells.csv
+  tombolo lab fsrf --experiment fsrf-figure8   random reads by size, on the DRAM TLB
   tombolo lab fleximem                      shared pointers, by page size
 
-The first run builds the shells' models, some minutes each. Cells run beside each other, one a core, and
-each is deterministic. Experiments and presets are files in the folder `experiments`.")]
+Results are kept by the hash of everything that they depend on (in the folder `cells` of the cache), so a run
+that was interrupted goes on where it was. The first run builds the shells' models, some minutes each. Cells run beside each other, one a core, and
+each is deterministic. Experiments are files in the folder `experiments`, systems are presets.")]
 pub struct Lab {
     #[command(subcommand)]
     paper: Paper,
@@ -78,6 +80,10 @@ struct Choice {
     #[arg(long)]
     quick: bool,
 
+    /// Which experiment: a file of the folder `experiments` (fsrf-table2, fsrf-figure8, fsrf-random).
+    #[arg(long, default_value = "fsrf-table2", value_name = "NAME")]
+    experiment: String,
+
     /// Only these workloads (names as in the table).
     #[arg(long)]
     workload: Vec<String>,
@@ -101,6 +107,8 @@ struct Choice {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Warmth {
+    /// On the host's storage.
+    Cold,
     /// In the host's page cache.
     Warm,
     /// On the card.
@@ -117,6 +125,7 @@ impl Choice {
     fn takes(&self, cell: &Cell<'_>) -> bool {
         let named = |list: &[String], name: &str| list.is_empty() || list.iter().any(|n| n == name);
         let warmth = match cell.temperature {
+            Temperature::Cold => Warmth::Cold,
             Temperature::Warm => Warmth::Warm,
             Temperature::Hot => Warmth::Hot,
         };
@@ -163,7 +172,7 @@ impl Lab {
             Paper::Fleximem(shared) => return shared.run(),
         };
         let folder = card::sim::home().join("experiments");
-        let experiment = Experiment::read(&folder, "fsrf-table2")?;
+        let experiment = Experiment::read(&folder, &choice.experiment)?;
         choice.check(&experiment)?;
         let cells: Vec<Cell<'_>> = experiment
             .cells()
@@ -195,7 +204,11 @@ impl Lab {
             .copied()
             .zip(outcomes.into_iter().map(Result::ok))
             .collect();
-        print!("{}", experiment.table(&outcomes));
+        print!(
+            "{}{}",
+            experiment.table(&outcomes),
+            experiment.verdict(&outcomes)
+        );
         if let Some(path) = &choice.csv {
             std::fs::write(path, experiment.comma_separated(&outcomes))
                 .map_err(|error| format!("{}: {error}", path.display()))?;

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use units::{PageSize, Stripe};
 
 /// The presets of the repository.
-const TEXTS: [(&str, &str); 6] = [
+const TEXTS: [(&str, &str); 7] = [
     ("tombolo", include_str!("../../../presets/tombolo.toml")),
     ("fsrf-sram", include_str!("../../../presets/fsrf-sram.toml")),
     ("fsrf-dram", include_str!("../../../presets/fsrf-dram.toml")),
     ("coyote-4k", include_str!("../../../presets/coyote-4k.toml")),
     ("coyote-2m", include_str!("../../../presets/coyote-2m.toml")),
+    ("amorphos", include_str!("../../../presets/amorphos.toml")),
     ("physical", include_str!("../../../presets/physical.toml")),
 ];
 
@@ -225,7 +226,7 @@ impl Preset {
         }
         let page = PageSize::from_bytes(text.page_bytes)
             .ok_or_else(|| format!("page_bytes = {}: no size of a page", text.page_bytes))?;
-        if shell.translator == Translator::Paged && !shell.page_sizes().contains(page) {
+        if shell.translator != Translator::Identity && !shell.page_sizes().contains(page) {
             return Err(format!(
                 "page_bytes = {}: this shell's TLBs serve pages of {}",
                 text.page_bytes,
@@ -266,7 +267,7 @@ impl Preset {
         shell.slots = applications;
         shell.queues = applications.saturating_add(1);
         shell.spaces = shell.spaces.max(applications);
-        if shell.translator == Translator::Paged {
+        if shell.translator != Translator::Identity {
             shell.lanes = applications;
         }
         for l1 in &mut shell.l1 {
@@ -326,7 +327,7 @@ impl Preset {
     /// [`PresetError::NoVirtualMemory`].
     pub fn check_virtual_memory(&self) -> Result<(), PresetError> {
         match self.shell.translator {
-            Translator::Paged => Ok(()),
+            Translator::Paged | Translator::Segment => Ok(()),
             Translator::Identity => Err(PresetError::NoVirtualMemory {
                 preset: self.name.clone(),
             }),

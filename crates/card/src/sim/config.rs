@@ -12,6 +12,10 @@ pub enum Translator {
     Paged,
     /// Virtual address = card address (the physical baseline).
     Identity,
+    /// AmorphOS's: the first L1 TLB of a lane is as many segments as it has ways, each for a page of any size;
+    /// what misses is a fault, and bursts of slots leave row by row. Needs `max_walks = 0`, and one L1 TLB with
+    /// `page_bits = 12` and `sets_log2 = 0`.
+    Segment,
 }
 
 /// One L1 TLB of each address lane.
@@ -218,7 +222,7 @@ impl ShellConfig {
         let smallest = self
             .l1
             .first()
-            .filter(|_| self.translator == Translator::Paged);
+            .filter(|_| self.translator != Translator::Identity);
         let class = smallest.map_or(0, |l1| l1.page_bits.saturating_sub(12));
         PageSize::from_class(class).map_or_else(PageSizes::default, PageSizes::from)
     }
@@ -303,6 +307,23 @@ impl ShellConfig {
                 ));
             }
         }
+        if self.translator == Translator::Segment {
+            let registers = matches!(
+                self.l1[..],
+                [L1Config {
+                    page_bits: 12,
+                    sets_log2: 0,
+                    ..
+                }]
+            );
+            if self.max_walks != 0 || !registers {
+                return Some(
+                    "translator = \"segment\": needs max_walks = 0, and one L1 TLB with page_bits = 12 and \
+                     sets_log2 = 0, whose ways are the segments"
+                        .to_owned(),
+                );
+            }
+        }
         let ordered = self
             .l1
             .windows(2)
@@ -343,6 +364,7 @@ impl ShellConfig {
         let translator = match self.translator {
             Translator::Paged => "tmb_pkg::TranslatorPaged",
             Translator::Identity => "tmb_pkg::TranslatorIdentity",
+            Translator::Segment => "tmb_pkg::TranslatorSegment",
         };
         let policy = match self.channel_policy {
             ChannelPolicy::Preferred => "tmb_pkg::ArbiterPreferred",

@@ -235,6 +235,10 @@ impl Engine {
         link.map_or_else(History::default, LinkPort::history)
     }
 
+    pub(crate) fn memories_mut(&mut self) -> &mut [MemoryPort] {
+        &mut self.around.memories
+    }
+
     pub(crate) fn memories(&self) -> &[MemoryPort] {
         &self.around.memories
     }

@@ -91,6 +91,11 @@ impl MemoryPort {
         })
     }
 
+    /// Puts bytes into the memory at no time. False: there is no such memory.
+    pub(crate) fn preload(&mut self, offset: u64, bytes: &[u8]) -> bool {
+        self.store.put(offset, bytes)
+    }
+
     fn burst(&self, offset: u64, len: u8) -> Burst {
         let rows = u16::from(len) + 1;
         Burst {

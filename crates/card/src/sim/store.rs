@@ -60,6 +60,20 @@ impl Store {
         to.set(row);
     }
 
+    /// Puts bytes there, past the timing. False: they do not all exist.
+    pub(crate) fn put(&mut self, offset: u64, bytes: &[u8]) -> bool {
+        let end = offset.checked_add(bytes.len() as u64);
+        if !end.is_some_and(|end| end <= self.bytes) {
+            return false;
+        }
+        // SAFETY: inside the mapping (checked), which `&mut self` owns; `bytes` is none of it.
+        unsafe {
+            let to = self.start.as_ptr().add(offset as usize);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+        }
+        true
+    }
+
     /// Takes a row from a pin; bit k of `strobe`: byte k is written.
     #[inline]
     pub(crate) fn write_row(&mut self, offset: u64, from: &Pin<Row>, strobe: u64) {

@@ -90,8 +90,20 @@ pub const ALL: &[Bar] = &[
         measure: sched::measure,
     },
     Bar {
-        names: fsrf::NAMES,
-        measure: fsrf::measure,
+        names: fsrf::REPRODUCED,
+        measure: fsrf::reproduced,
+    },
+    Bar {
+        names: fsrf::FAIRNESS,
+        measure: fsrf::fairness,
+    },
+    Bar {
+        names: fsrf::HOT_STREAM,
+        measure: fsrf::hot_stream,
+    },
+    Bar {
+        names: fsrf::HOT_RANDOM,
+        measure: fsrf::hot_random,
     },
     Bar {
         names: &["determinism.golden"],

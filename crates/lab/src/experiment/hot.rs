@@ -7,7 +7,7 @@ use card::command::{Command, CommandId, Operation, QueueId};
 use card::event::{Event, Fault};
 use card::kernel::KernelPackage;
 use card::sim::{SimCard, SimOptions};
-use card::{Card, HostWork, SlotId};
+use card::{Card, HostWork, SlotId, WorkId};
 use units::{
     Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Picoseconds, TableGeometry,
     Target, VirtAddr,
@@ -29,52 +29,61 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>,
     Ok(measured)
 }
 
+/// The page that a preset has for data: no larger than the data, as in the library.
+fn page_of(page: PageSize, bytes: u64) -> PageSize {
+    let fits = |size: &PageSize| size.bytes() <= bytes.max(PageSize::MIB_2.bytes());
+    let mut sizes = (0..=page.class()).rev().filter_map(PageSize::from_class);
+    sizes.find(fits).unwrap_or(page)
+}
+
 struct Hot {
     driver: Driver<SimCard>,
     slots: u8,
     page: PageSize,
     bytes: u64,
-    /// Faults that wait for the host, and those that it is serving.
-    waiting: Vec<Fault>,
-    serving: Option<Vec<Fault>>,
+    /// Faults of each application that wait for its service thread, and those that it is serving.
+    waiting: Vec<Vec<Fault>>,
+    serving: Vec<Option<(WorkId, Vec<Fault>)>>,
     replies: u32,
 }
 
 impl Hot {
     fn open(cell: &Cell<'_>, options: SimOptions) -> Result<Self, Failure> {
         let data = cell.workload.data(cell.size);
-        let system = cell.system;
+        let preset = cell.preset();
         let folder = card::sim::home()
             .join("kernels")
             .join(&cell.workload.kernel);
         let kernel = KernelPackage::open(&folder)?;
-        let (slots, channel_log2) = (options.shell.slots, options.shell.channel_bytes_log2);
+        let (slots, channel_log2) = (cell.applications, options.shell.channel_bytes_log2);
         let walks = options.shell.max_walks > 0;
         let mut hot = Self {
             driver: Driver::new(SimCard::open(options, |_| {})?),
             slots,
-            page: system.preset.page,
-            bytes: data.accessed(system),
-            waiting: Vec::new(),
-            serving: None,
+            page: page_of(preset.page, data.set_bytes),
+            bytes: data.accessed(preset, true),
+            waiting: vec![Vec::new(); usize::from(slots)],
+            serving: vec![None; usize::from(slots)],
             replies: 0,
         };
         for number in 0..slots {
             let asid = Asid::new(number).ok_or("no such space")?;
             let base = u64::from(number) << channel_log2;
             if hot.driver.card.description().translated {
-                let stripe = system.preset.placement(number).stripe();
+                let stripe = preset.placement(number).stripe();
                 hot.driver.card.stripe_space(asid, stripe)?;
-                hot.open_space(asid, base)?;
-                if walks {
-                    hot.install(asid, base + DATA, data.set_bytes)?;
-                    hot.install(asid, base + 2 * DATA, data.set_bytes)?;
-                }
+                let mapped: &[u64] = if walks {
+                    &[base + DATA, base + 2 * DATA]
+                } else {
+                    &[]
+                };
+                hot.open_space(asid, base, mapped, data.set_bytes + 64 * cell.shift_rows)?;
             }
             let slot = SlotId(number);
             hot.driver.card.load(slot, &kernel)?;
             hot.driver.card.control_slot(slot, asid, true)?;
-            let (input, output) = (base + DATA, base + 2 * DATA);
+            let output = base + 2 * DATA + 64 * cell.shift_rows;
+            let input = base + DATA;
             let load = cell.workload.load;
             for (name, value) in load.arguments(data, hot.bytes, input, output) {
                 hot.driver.set(slot, &kernel, name, &value)?;
@@ -84,32 +93,37 @@ impl Hot {
         Ok(hot)
     }
 
-    fn open_space(&mut self, asid: Asid, base: u64) -> Result<(), Failure> {
+    /// A space with these ranges in its page table, which is put there without simulating it: the space has one
+    /// size of pages.
+    fn open_space(
+        &mut self,
+        asid: Asid,
+        base: u64,
+        mapped: &[u64],
+        bytes: u64,
+    ) -> Result<(), Failure> {
         let table = CardAddr::new(base).and_then(|base| TableGeometry::new(base, SETS_LOG2));
         let table = table.ok_or("no room for a page table")?;
-        let (to, bytes) = (table.base(), table.bytes());
-        self.driver.command(Operation::Zero { to, bytes })?;
+        let mut image = vec![0; table.bytes() as usize];
+        for start in mapped {
+            for page in 0..bytes.div_ceil(self.page.bytes()) {
+                let address = VirtAddr::new(start + page * self.page.bytes());
+                let address = address.ok_or("an address beyond the space")?;
+                let number = PageNumber::containing(address, self.page);
+                let word = self.entry(address)?.encode(table.tag(number));
+                let set = table.set(number) as usize * 64;
+                let mut ways = image[set..set + 64].chunks_exact_mut(8);
+                let free = ways.find(|way| way.iter().all(|&byte| byte == 0));
+                free.ok_or("a set of the page table is full")?
+                    .copy_from_slice(&word.to_le_bytes());
+            }
+        }
+        self.driver.card.preload(table.base(), &image)?;
         let classes = 1 << self.page.class();
         Ok(self
             .driver
             .card
             .control_space(asid, Some((table, classes)))?)
-    }
-
-    /// Puts the pages of a range into the page table.
-    fn install(&mut self, asid: Asid, base: u64, bytes: u64) -> Result<(), Failure> {
-        for page in 0..bytes.div_ceil(self.page.bytes()) {
-            let address = base + page * self.page.bytes();
-            let address = VirtAddr::new(address).ok_or("an address beyond the space")?;
-            let entry = self.entry(address)?;
-            let operation = Operation::Install {
-                asid,
-                address,
-                entry,
-            };
-            self.driver.command(operation)?;
-        }
-        Ok(())
     }
 
     /// The page of an address: virtual and card addresses are equal.
@@ -141,16 +155,19 @@ impl Hot {
                     Event::Interrupt(slot) => {
                         ended[usize::from(slot.0)] = Some(self.driver.card.now());
                     }
-                    Event::Fault(fault) => self.waiting.push(fault),
-                    Event::HostWorkDone(_) => self.reply()?,
+                    Event::Fault(fault) => {
+                        self.waiting[usize::from(fault.asid.get())].push(fault);
+                    }
+                    Event::HostWorkDone(work) => self.reply(work)?,
                     other => return Err(format!("unexpected event {other:?}").into()),
                 }
             }
-            if self.serving.is_none() && !self.waiting.is_empty() {
-                let batch = std::mem::take(&mut self.waiting);
-                let work = HostWork::ServeEvents(batch.len() as u32);
-                self.driver.card.host_work(work);
-                self.serving = Some(batch);
+            for (waiting, serving) in self.waiting.iter_mut().zip(&mut self.serving) {
+                if serving.is_none() && !waiting.is_empty() {
+                    let batch = std::mem::take(waiting);
+                    let work = HostWork::ServeEvents(batch.len() as u32);
+                    *serving = Some((self.driver.card.host_work(work), batch));
+                }
             }
         }
         for slot in (0..self.slots).map(SlotId) {
@@ -164,10 +181,10 @@ impl Hot {
     }
 
     /// The host has looked at a batch of faults: their pages are on the card.
-    fn reply(&mut self) -> Result<(), Failure> {
-        let Some(batch) = self.serving.take() else {
-            return Ok(());
-        };
+    fn reply(&mut self, work: WorkId) -> Result<(), Failure> {
+        let is_done = |serving: &&mut Option<(WorkId, Vec<Fault>)>| matches!(serving, Some((id, _)) if *id == work);
+        let done = self.serving.iter_mut().find(is_done).and_then(Option::take);
+        let batch = done.map_or_else(Vec::new, |(_, batch)| batch);
         for fault in batch {
             self.replies = self.replies.wrapping_add(1);
             let entry = Some(self.entry(fault.address)?);

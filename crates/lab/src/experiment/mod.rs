@@ -1,9 +1,10 @@
 //! Experiments of the papers: cells of system, workload, size and temperature, with the published value beside
 //! ours.
 //!
-//! An experiment is a file in `experiments/`; the systems it compares are presets in `experiments/presets/`.
+//! An experiment is a file in `experiments/`; the systems it compares are presets, scaled (`presets/`).
 //! A cell runs on a simulated card of its own, so cells run beside each other and each is deterministic.
 
+mod cache;
 mod description;
 pub mod fleximem;
 mod hot;

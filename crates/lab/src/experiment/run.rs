@@ -1,9 +1,13 @@
 //! A cell of an experiment, and how it is run.
 
+use super::cache::Cached;
+use super::description::APPLICATIONS;
 use super::{hot, warm, Experiment, Failure, Measured, Size, System, Temperature, Workload};
 use card::sim::SimOptions;
+use serde::{Deserialize, Serialize};
 use std::sync::mpsc;
 use std::sync::Mutex;
+use tombolo::Preset;
 
 /// One system, workload, size and temperature.
 #[derive(Clone, Copy, Debug)]
@@ -16,10 +20,14 @@ pub struct Cell<'a> {
     pub temperature: Temperature,
     /// How much data.
     pub size: Size,
+    /// How many run beside each other.
+    pub applications: u8,
+    /// Hot data: the output lies so many rows further than it would.
+    pub shift_rows: u64,
 }
 
 /// What a cell gave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// System throughput: bytes of all applications over their mean runtime, in MiB/s.
     pub mib_per_s: f64,
@@ -45,18 +53,37 @@ impl Cell<'_> {
             .published(&self.system.name, self.temperature, self.size)
     }
 
+    /// The preset that it runs on.
+    pub(crate) fn preset(&self) -> &Preset {
+        self.system.preset(self.workload, self.size)
+    }
+
     /// A card of this cell's system.
     fn options(&self, platform: &str) -> Result<SimOptions, Failure> {
         let mut options = SimOptions::named(platform)?;
-        options.shell = self.system.preset.shell.clone();
+        options.shell = self.preset().shell.clone();
         Ok(options)
     }
 
-    fn run(&self, platform: &str) -> Result<Outcome, Failure> {
+    /// Runs it, or takes what an earlier run of the same thing gave.
+    ///
+    /// # Errors
+    /// Whatever keeps it from running.
+    pub fn run(&self, platform: &str) -> Result<Outcome, Failure> {
         let options = self.options(platform)?;
+        let cached = Cached::of(self, &options)?;
+        if let Some(outcome) = cached.read() {
+            return Ok(outcome);
+        }
+        let outcome = self.simulate(options)?;
+        cached.write(&outcome)?;
+        Ok(outcome)
+    }
+
+    fn simulate(&self, options: SimOptions) -> Result<Outcome, Failure> {
         let measured = match self.temperature {
             Temperature::Hot => hot::run(self, options)?,
-            Temperature::Warm => warm::run(self, options)?,
+            Temperature::Warm | Temperature::Cold => warm::run(self, options)?,
         };
         Ok(Outcome::of(&measured))
     }
@@ -89,8 +116,12 @@ impl Experiment {
                             workload,
                             temperature,
                             size,
+                            applications: APPLICATIONS,
+                            shift_rows: 0,
                         };
-                        cells.extend(cell.published().map(|_| cell));
+                        if self.has(workload, &system.name, (temperature, size)) {
+                            cells.push(cell);
+                        }
                     }
                 }
             }

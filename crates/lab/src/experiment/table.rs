@@ -55,6 +55,89 @@ impl Experiment {
         text
     }
 
+    /// How much of it is as the paper has it: claimed cells within a quarter, and table 2 normalised to the better
+    /// Coyote, as figure 5 is. Empty where nothing is published.
+    pub fn verdict(&self, outcomes: &[(Cell<'_>, Option<Outcome>)]) -> String {
+        let mut text = String::new();
+        let judged: Vec<f64> = outcomes
+            .iter()
+            .filter(|(cell, _)| self.claims(cell))
+            .filter_map(|(cell, outcome)| Some(outcome.as_ref()?.mib_per_s / cell.published()?))
+            .collect();
+        if judged.is_empty() {
+            return text;
+        }
+        let within = judged.iter().filter(|&&ratio| (ratio - 1.0).abs() <= 0.25);
+        let _ = writeln!(
+            text,
+            "\nclaimed cells that were run: {}; within 25 % of the paper's: {}",
+            judged.len(),
+            within.count()
+        );
+        let _ = writeln!(
+            text,
+            "\nfigure 5: the better Coyote = 1, ours (the paper's), geometric means"
+        );
+        for system in &self.systems {
+            if system.name.starts_with("coyote") {
+                continue;
+            }
+            let _ = write!(text, "{:<11}", system.name);
+            for temperature in Temperature::ALL {
+                for size in Size::ALL {
+                    let at = (temperature, size);
+                    let means = self.normalised(outcomes, &system.name, at);
+                    let value = means.map_or(String::new(), |(ours, paper)| {
+                        let paper = paper.map_or("-".to_owned(), |paper| format!("{paper:.2}"));
+                        format!(
+                            "{} {}: {ours:.2} ({paper})",
+                            temperature.name(),
+                            size.name()
+                        )
+                    });
+                    let _ = write!(text, "{value:>28}");
+                }
+            }
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Geometric means of a system's throughput over the better Coyote's, ours and the paper's, over the
+    /// workloads that were run on both.
+    fn normalised(
+        &self,
+        outcomes: &[(Cell<'_>, Option<Outcome>)],
+        system: &str,
+        at: (Temperature, Size),
+    ) -> Option<(f64, Option<f64>)> {
+        let (mut ours, mut paper, mut count) = (0.0, Some(0.0), 0);
+        for workload in &self.workloads {
+            let of = |system: &str| {
+                let found = outcomes.iter().find(|(cell, _)| {
+                    cell.workload.name == workload.name
+                        && cell.system.name == system
+                        && (cell.temperature, cell.size) == at
+                });
+                found?.1.as_ref().map(|outcome| outcome.mib_per_s)
+            };
+            let (Some(own), Some(large), Some(small)) =
+                (of(system), of("coyote-2m"), of("coyote-4k"))
+            else {
+                continue;
+            };
+            ours += (own / large.max(small)).ln();
+            let printed = |system: &str| workload.published(system, at.0, at.1);
+            let ratio =
+                || Some(printed(system)? / printed("coyote-2m")?.max(printed("coyote-4k")?));
+            paper = paper.and_then(|sum: f64| Some(sum + ratio()?.ln()));
+            count += 1;
+        }
+        let mean = |sum: f64| (sum / f64::from(count)).exp();
+        (count > 0).then(|| (mean(ours), paper.map(mean)))
+    }
+
     /// A line a cell.
     pub fn comma_separated(&self, outcomes: &[(Cell<'_>, Option<Outcome>)]) -> String {
         let mut text =
@@ -99,7 +182,9 @@ mod tests {
             })
             .collect();
         let table = experiment.table(&outcomes);
-        assert!(table.contains("failed (8300)"), "{table}");
+        let first = outcomes[0].0.name();
+        assert!(first.starts_with("aes.tombolo.cold"), "{first}");
+        assert!(table.contains("failed (-)"), "{table}");
         let physical = table
             .lines()
             .find(|line| line.contains("physical"))
@@ -107,13 +192,42 @@ mod tests {
         assert_eq!(physical.matches('(').count(), 2, "{physical}");
         let values = experiment.comma_separated(&outcomes);
         assert_eq!(values.lines().count(), 1 + outcomes.len());
+        assert!(values.contains("aes,tombolo,cold,small,,,\n"), "{values}");
         assert!(
-            values.contains("aes,tombolo,warm,small,,8300,\n"),
+            values.contains("aes,tombolo,cold,large,1,,0.25\n"),
             "{values}"
         );
-        assert!(
-            values.contains("aes,tombolo,warm,large,1,9000,0.25\n"),
-            "{values}"
-        );
+    }
+
+    /// The paper's own figures in place of ours are within a quarter of themselves, and one that is off is not.
+    #[test]
+    fn the_verdict_is_of_claimed_cells() {
+        let folder = card::sim::home().join("experiments");
+        let experiment = Experiment::read(&folder, "fsrf-table2").unwrap();
+        let mut outcomes: Vec<_> = experiment
+            .cells()
+            .into_iter()
+            .map(|cell| {
+                let outcome = cell.published().map(|mib_per_s| Outcome {
+                    mib_per_s,
+                    deviation: 0.0,
+                });
+                (cell, outcome)
+            })
+            .collect();
+        let claimed = |within: u32| {
+            format!("claimed cells that were run: 176; within 25 % of the paper's: {within}")
+        };
+        let verdict = experiment.verdict(&outcomes);
+        assert!(verdict.contains(&claimed(176)), "{verdict}");
+        let fsrf = verdict.lines().find(|line| line.starts_with("fsrf"));
+        let fsrf = fsrf.unwrap();
+        assert!(fsrf.contains("hot large: 4.16 (4.16)"), "{fsrf}");
+        let off = outcomes
+            .iter_mut()
+            .find(|(cell, _)| experiment.claims(cell));
+        off.unwrap().1.as_mut().unwrap().mib_per_s *= 1.3;
+        let verdict = experiment.verdict(&outcomes);
+        assert!(verdict.contains(&claimed(175)), "{verdict}");
     }
 }

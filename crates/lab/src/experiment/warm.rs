@@ -1,30 +1,31 @@
-//! A cell whose data is in files in the host's page cache: through the library, as users run kernels.
+//! A cell whose data is in files, in the host's page cache or on its storage: through the library, as users run kernels.
 
-use super::{Cell, Failure, Measured};
+use super::{Cell, Failure, Measured, Temperature};
 use crate::bars::aes::write_input;
 use card::sim::SimOptions;
-use tombolo::{Card, Continue, MapOptions, OwnerOptions, SlotId};
+use tombolo::{Card, Continue, FileState, MapOptions, OwnerOptions, SlotId};
 
 /// Runs the applications beside each other.
 pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>, Failure> {
     let data = cell.workload.data(cell.size);
-    let accessed = data.accessed(cell.system);
+    let preset = cell.preset();
+    let accessed = data.accessed(preset, false);
     let load = cell.workload.load;
     let buffers = load.buffers(data, accessed);
-    let slots = options.shell.slots;
-    let owner = OwnerOptions {
-        page_size: cell.system.preset.page,
-        read_ahead_bytes: cell.system.preset.read_ahead_bytes,
-        ..OwnerOptions::default()
-    };
+    let mut options = options;
+    let mut owner = OwnerOptions::default();
+    preset.apply(&mut options, &mut owner)?;
+    if cell.temperature == Temperature::Cold {
+        owner.file_state = FileState::Cold;
+    }
     let card = Card::simulated(options, owner, |_| {})?;
     let files = tempfile::tempdir()?;
     let folder = card::sim::home()
         .join("kernels")
         .join(&cell.workload.kernel);
     let mut applications = Vec::new();
-    for number in 0..slots {
-        let space = card.create_space_on(cell.system.preset.placement(number))?;
+    for number in 0..cell.applications {
+        let space = preset.create_space(&card, number)?;
         let map = |name: &str, bytes, options| -> Result<_, Failure> {
             let path = files.path().join(format!("{name}{number}"));
             write_input(&path, bytes)?;

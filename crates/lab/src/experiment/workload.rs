@@ -11,6 +11,8 @@ pub(crate) enum Load {
     Picture,
     /// Reads at random: `rng`.
     Random,
+    /// Writes at random: `rng`.
+    RandomWrites,
     /// Changes words at random: `gups`.
     Updates,
     /// Reads a stream, and writes digests: `md5`, `sha256`.
@@ -56,15 +58,17 @@ impl Load {
     /// Why the kernel cannot access this data in this way.
     pub(super) fn broken_rule(self, data: &Data, accessed: u64) -> Option<String> {
         let unit = match (self, data.access_bytes) {
-            (Self::Random, None) => return Some("`access_bytes` is missing".to_owned()),
-            (Self::Random, Some(access)) => access,
+            (Self::Random | Self::RandomWrites, None) => {
+                return Some("`access_bytes` is missing".to_owned())
+            }
+            (Self::Random | Self::RandomWrites, Some(access)) => access,
             (_, Some(_)) => return Some("`access_bytes` is for random reads only".to_owned()),
             (Self::Picture, None) => 2 * 64 * BLOCKS,
             (Self::Cipher, None) => 2 * 64,
             (Self::Updates, None) => UPDATE,
             (Self::Hash | Self::Sketch, None) => 64,
         };
-        let random = matches!(self, Self::Random | Self::Updates);
+        let random = matches!(self, Self::Random | Self::RandomWrites | Self::Updates);
         if unit == 0 || accessed == 0 || accessed % unit != 0 {
             return Some(format!(
                 "{accessed} accessed bytes are no multiple of {unit}"
@@ -81,7 +85,7 @@ impl Load {
         let (input, output) = match self {
             Self::Cipher | Self::Picture => (accessed / 2, accessed / 2),
             Self::Random => (data.set_bytes, 64),
-            Self::Updates => (0, data.set_bytes),
+            Self::Updates | Self::RandomWrites => (0, data.set_bytes),
             Self::Hash => (accessed, 32 * LANES),
             Self::Sketch => (accessed, SKETCH),
         };
@@ -111,14 +115,14 @@ impl Load {
                 ("weights", WEIGHTS.to_vec()),
                 ("shift", 4u32.to_le_bytes().to_vec()),
             ],
-            Self::Random => {
+            Self::Random | Self::RandomWrites => {
                 let access = data.access_bytes.unwrap_or(64).max(1);
                 vec![
                     ("accesses", number(accessed / access)),
                     ("access_log2", log2(access)),
                     ("period_log2", log2(data.set_bytes / access)),
                     ("seed", number(1)),
-                    ("write", number(0)),
+                    ("write", number(u64::from(self == Self::RandomWrites))),
                 ]
             }
             Self::Updates => {

@@ -23,26 +23,39 @@ pub(super) struct Cutter {
     group_bits: u32,
     column_bits: u32,
     bank_bits: u32,
+    /// Column bits below the bank's.
+    low_bits: u32,
+    plain: bool,
 }
 
 impl Cutter {
     pub fn new(map: &AddressMap) -> Self {
+        let column_bits = (map.page_bytes / ROW_BYTES as u32).trailing_zeros();
         Self {
             group_bits: map.bank_groups.trailing_zeros(),
-            column_bits: (map.page_bytes / ROW_BYTES as u32).trailing_zeros(),
+            column_bits,
+            low_bits: map.bank_interleave_log2.unwrap_or(column_bits),
+            plain: map.plain_banks,
             bank_bits: map.banks_per_group.trailing_zeros(),
         }
     }
 
     pub fn place(&self, address: u32) -> Place {
         let group = address & ((1 << self.group_bits) - 1);
-        let above_column = address >> (self.group_bits + self.column_bits);
-        let row = above_column >> self.bank_bits;
-        let bank = (above_column ^ self.fold(row)) & ((1 << self.bank_bits) - 1);
+        let row = address >> (self.group_bits + self.column_bits + self.bank_bits);
+        let fold = if self.plain { 0 } else { self.fold(row) };
+        let bits = address >> (self.group_bits + self.low_bits);
+        let bank = (bits ^ fold) & ((1 << self.bank_bits) - 1);
         Place {
             bank: (bank << self.group_bits | group) as u8,
             row,
         }
+    }
+
+    /// Whether a row is the last of those that lie together in a bank.
+    pub fn ends_bank(&self, address: u32) -> bool {
+        let last = (1 << self.low_bits) - 1;
+        (address >> self.group_bits) & last == last
     }
 
     /// XOR of the pieces of `row` that are as wide as a bank number (higher bits: garbage).
@@ -68,6 +81,8 @@ mod tests {
         bank_groups: 4,
         banks_per_group: 4,
         page_bytes: 8192,
+        bank_interleave_log2: None,
+        plain_banks: false,
     };
 
     #[test]
@@ -83,6 +98,33 @@ mod tests {
             assert!(places
                 .iter()
                 .all(|place| place.bank >> 2 == places[0].bank >> 2));
+        }
+    }
+
+    /// ROW_COLUMN_BANK_INTLV of AMD's controller: group at bits 7:6 of a byte address, bank at 10:9.
+    #[test]
+    fn banks_may_be_interleaved_in_pieces_of_a_page() {
+        let map = AddressMap {
+            bank_interleave_log2: Some(1),
+            plain_banks: true,
+            ..MAP
+        };
+        let cutter = Cutter::new(&map);
+        for byte in [
+            0u32,
+            1 << 6,
+            1 << 8,
+            1 << 9,
+            3 << 9,
+            1 << 11,
+            1 << 16,
+            1 << 17,
+        ] {
+            let place = cutter.place(byte >> 6);
+            let bank = (byte >> 9 & 3) << 2 | (byte >> 6 & 3);
+            assert_eq!(u32::from(place.bank), bank, "{byte:#x}");
+            assert_eq!(place.row, byte >> 17, "{byte:#x}");
+            assert_eq!(cutter.ends_bank(byte >> 6), byte >> 8 & 1 == 1);
         }
     }
 

@@ -43,6 +43,8 @@ pub struct Controller {
     figures: Figures,
     cutter: Cutter,
     devices: Devices,
+    /// A bank's group is in these bits of its number.
+    group_mask: usize,
     reads: Queue,
     writes: Queue,
     /// Rows of reads that have entered the window, in the order of the user side.
@@ -117,7 +119,12 @@ impl Controller {
                 controller: c,
             },
             cutter: Cutter::new(&memory.address),
-            devices: Devices::new(memory.timing, &memory.address),
+            devices: {
+                let mut devices = Devices::new(memory.timing, &memory.address);
+                devices.set_group_gap(c.group_gap.unwrap_or(0));
+                devices
+            },
+            group_mask: memory.address.bank_groups as usize - 1,
             reads: Queue::new(c.read_accesses, c.read_queue, c.bypass_limit),
             writes: Queue::new(c.write_accesses, c.write_queue, c.bypass_limit),
             returning: VecDeque::with_capacity(reads * BURST_ROWS),
@@ -345,6 +352,9 @@ impl Controller {
             Direction::Read => (&self.reads.window, &self.writes.window),
             Direction::Write => (&self.writes.window, &self.reads.window),
         };
+        if self.figures.controller.group_gap.is_some() {
+            return self.choose_in_order();
+        }
         let mut best = Best::NONE;
         let mut busy = 0;
         for bank in banks(own.banks()) {
@@ -377,6 +387,47 @@ impl Controller {
             best.offer(ready.max(self.clock), step, waiting, bank);
         }
         best.choice()
+    }
+
+    /// The same where each bank group serves its rows in their order.
+    fn choose_in_order(&self) -> Option<Choice> {
+        let own = match self.direction {
+            Direction::Read => &self.reads.window,
+            Direction::Write => &self.writes.window,
+        };
+        let mut first = [0u64; crate::dram::MAX_BANKS];
+        for bank in banks(own.banks()) {
+            first[bank & self.group_mask] |= own.eligible_of_bank(bank);
+        }
+        for group in &mut first {
+            *group &= group.wrapping_neg();
+        }
+        let mut best = Best::NONE;
+        for bank in banks(own.banks()) {
+            let candidate = own.eligible_of_bank(bank) & first[bank & self.group_mask];
+            if candidate == 0 {
+                continue;
+            }
+            let hits = own.hits_of_bank(bank) & candidate;
+            let (ready, need) = if hits != 0 {
+                (self.devices.column_ready(bank, self.direction), 0)
+            } else if self.devices.is_closed(bank) {
+                (self.devices.act_ready(bank), 1)
+            } else {
+                (self.devices.pre_ready(bank), 2)
+            };
+            best.offer(ready.max(self.clock), need, candidate, bank);
+        }
+        best.choice()
+    }
+
+    /// Closes the bank behind a row, where the controller does that.
+    fn close_behind(&mut self, address: u32, bank: usize) {
+        if self.figures.controller.auto_precharge && self.cutter.ends_bank(address) {
+            self.devices.close_itself(bank);
+            self.reads.window.closed(bank);
+            self.writes.window.closed(bank);
+        }
     }
 
     fn give(&mut self, choice: Choice) {
@@ -418,6 +469,7 @@ impl Controller {
             self.returning[place].at = Some(done);
             self.served += 1;
             self.writes.window.release(entry.id);
+            self.close_behind(address, bank);
         }
     }
 
@@ -427,6 +479,7 @@ impl Controller {
         if let Some(entry) = self.writes.window.column_given(index, bank) {
             self.served += 1;
             self.reads.window.release(entry.id);
+            self.close_behind(address, bank);
         }
     }
 

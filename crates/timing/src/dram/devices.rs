@@ -32,6 +32,9 @@ pub(super) struct Devices {
     group_act: [u64; MAX_GROUPS],
     group_read: [u64; MAX_GROUPS],
     group_write: [u64; MAX_GROUPS],
+    /// When a group that serves its rows one after another takes the next ACT or PRE.
+    group_turn: [u64; MAX_GROUPS],
+    group_gap: u64,
     any_act: u64,
     any_read: u64,
     any_write: u64,
@@ -57,6 +60,8 @@ impl Devices {
             group_act: [0; MAX_GROUPS],
             group_read: [0; MAX_GROUPS],
             group_write: [0; MAX_GROUPS],
+            group_turn: [0; MAX_GROUPS],
+            group_gap: 0,
             any_act: 0,
             any_read: 0,
             any_write: 0,
@@ -66,6 +71,11 @@ impl Devices {
             activations: 0,
             trace: None,
         }
+    }
+
+    /// Clocks from a column command to the next ACT or PRE of its group.
+    pub fn set_group_gap(&mut self, clocks: u64) {
+        self.group_gap = clocks;
     }
 
     pub fn activations(&self) -> u64 {
@@ -99,12 +109,13 @@ impl Devices {
         self.next_act[bank]
             .max(self.group_act[group])
             .max(self.any_act)
+            .max(self.group_turn[group])
             .max(self.faw[self.faw_oldest])
     }
 
     /// First clock at which the bank takes a PRE.
     pub fn pre_ready(&self, bank: usize) -> u64 {
-        self.next_pre[bank]
+        self.next_pre[bank].max(self.group_turn[bank & self.group_mask])
     }
 
     /// First clock at which the bank takes a RD or WR of its open row.
@@ -140,12 +151,20 @@ impl Devices {
         self.record(at, bank, CommandKind::Precharge);
     }
 
+    /// The column command just given was one with auto-precharge.
+    pub fn close_itself(&mut self, bank: usize) {
+        self.open[bank] = CLOSED;
+        let closed = self.next_pre[bank] + self.timing.rp;
+        raise(&mut self.next_act[bank], closed);
+    }
+
     /// RD or WR; returns the clock at which its data have passed over the pins.
     pub fn column(&mut self, at: u64, bank: usize, address: u32, direction: Direction) -> u64 {
         debug_assert!(at >= self.column_ready(bank, direction));
         let t = &self.timing;
         let group = bank & self.group_mask;
         let end;
+        self.group_turn[group] = at + self.group_gap;
         match direction {
             Direction::Read => {
                 end = at + t.cl + t.burst;

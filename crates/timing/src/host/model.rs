@@ -4,7 +4,7 @@ use super::Host;
 use crate::platform::HostFigures;
 use units::Picoseconds;
 
-/// One service thread, some copying threads, one storage device.
+/// Service threads (one, on most platforms), some copying threads, one storage device.
 ///
 /// Storage moves one piece of data after another at its bandwidth; latencies of up to
 /// `storage_queue` requests overlap.
@@ -24,7 +24,8 @@ use units::Picoseconds;
 #[derive(Clone, Debug)]
 pub struct HostModel {
     figures: HostFigures,
-    service_free: Picoseconds,
+    /// When each service thread is free.
+    service_free: Vec<Picoseconds>,
     /// When each copying thread is free.
     copy_free: Vec<Picoseconds>,
     /// When each place of the storage queue is free.
@@ -42,7 +43,7 @@ impl HostModel {
     pub fn new(figures: &HostFigures) -> Self {
         Self {
             figures: *figures,
-            service_free: Picoseconds::ZERO,
+            service_free: vec![Picoseconds::ZERO; figures.service_threads as usize],
             copy_free: vec![Picoseconds::ZERO; figures.copy_threads as usize],
             storage_slots: vec![Picoseconds::ZERO; figures.storage_queue as usize],
             storage_free: Picoseconds::ZERO,
@@ -75,9 +76,10 @@ impl Host for HostModel {
     }
 
     fn serve(&mut self, now: Picoseconds, span: Picoseconds) -> Picoseconds {
-        self.service_free = now.max(self.service_free) + span;
+        let thread = earliest(&mut self.service_free);
+        *thread = now.max(*thread) + span;
         self.service_busy += span;
-        self.service_free
+        *thread
     }
 
     fn page_cache_copy(&mut self, now: Picoseconds, bytes: u64) -> Picoseconds {

@@ -43,7 +43,7 @@ pub struct Memory {
 }
 
 /// How a channel's address is cut. From the lowest bit: 64-byte row offset, bank group, column, bank,
-/// DRAM row; the bank is then XORed with the folded DRAM row.
+/// DRAM row; the bank is then XORed with the folded DRAM row. Controllers that do otherwise say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AddressMap {
@@ -53,6 +53,12 @@ pub struct AddressMap {
     pub banks_per_group: u32,
     /// Bytes of a DRAM row (page) over the channel's width.
     pub page_bytes: u32,
+    /// log2 of the rows of 64 bytes of a bank that come before the next bank; without it, the whole page.
+    #[serde(default)]
+    pub bank_interleave_log2: Option<u32>,
+    /// The bank is what its address bits say, without the XOR.
+    #[serde(default)]
+    pub plain_banks: bool,
 }
 
 /// Constraints of the devices, in their clocks, named as in the JEDEC standards.
@@ -127,6 +133,13 @@ pub struct Controller {
     pub response_ps: Picoseconds,
     /// From a write's entry into the queue to its response.
     pub write_response_ps: Picoseconds,
+    /// A bank closes with the last of the rows that lie together in it (`bank_interleave_log2`).
+    #[serde(default)]
+    pub auto_precharge: bool,
+    /// Each bank group serves its rows in their order, one after another: so many clocks from the column command of a
+    /// row to the next ACT or PRE of its group. Without it, rows are chosen over all banks.
+    #[serde(default)]
+    pub group_gap: Option<u64>,
 }
 
 /// The link.
@@ -171,6 +184,9 @@ pub struct HostFigures {
     pub service_batch_ps: Picoseconds,
     /// The service thread: each event of a batch.
     pub service_event_ps: Picoseconds,
+    /// Service threads.
+    #[serde(default = "one_thread")]
+    pub service_threads: u32,
     /// From a record in host memory to user code that polls for it.
     pub wake_ps: Picoseconds,
     /// Threads that copy between page cache and buffers.
@@ -232,6 +248,10 @@ pub struct CpuFigures {
     pub l1_bytes: u64,
     /// A core's access that hits it.
     pub l1_hit_ps: Picoseconds,
+}
+
+fn one_thread() -> u32 {
+    1
 }
 
 /// Longest time that a figure may name: one second. Keeps every sum far from overflow.
@@ -404,7 +424,15 @@ impl AddressMap {
                 "must be a power of two from 512 to 65536",
             ));
         }
-        Ok(())
+        let columns = self.page_bytes.trailing_zeros() - 6;
+        match self.bank_interleave_log2 {
+            Some(rows) if rows > columns => Err(broken(
+                format!("{key}.bank_interleave_log2"),
+                rows,
+                "must be at most log2 of the rows of 64 bytes of a page",
+            )),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -552,6 +580,9 @@ impl Controller {
             1 << 20,
             "must be from 1 to 1048576",
         )?;
+        if let Some(gap) = self.group_gap {
+            range(at("group_gap"), gap, 0, 1000, "must be at most 1000 clocks")?;
+        }
         time(at("request_ps"), self.request_ps)?;
         time(at("response_ps"), self.response_ps)?;
         time(at("write_response_ps"), self.write_response_ps)
@@ -615,6 +646,13 @@ impl HostFigures {
         time("host.service_batch_ps", self.service_batch_ps)?;
         time("host.service_event_ps", self.service_event_ps)?;
         time("host.wake_ps", self.wake_ps)?;
+        range(
+            "host.service_threads",
+            u64::from(self.service_threads),
+            1,
+            1024,
+            "must be from 1 to 1024",
+        )?;
         range(
             "host.copy_threads",
             u64::from(self.copy_threads),

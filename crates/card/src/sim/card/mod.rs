@@ -95,6 +95,26 @@ pub struct SimCard {
 unsafe impl Send for SimCard {}
 
 impl SimCard {
+    /// Puts bytes into card memory at no virtual time, past the shell: data that is *hot*, for experiments that
+    /// do not ask what loading costs. No stripe is applied. A real card has nothing like it, so it is not in
+    /// [`Card`]; whoever reports such a run says so. A page table may be put there like this if its space uses one
+    /// page size only: the shell's filter of page sizes counts installs.
+    ///
+    /// # Errors
+    /// [`CardError::Configuration`]: the range is not in one channel's memory.
+    pub fn preload(&mut self, to: units::CardAddr, bytes: &[u8]) -> Result<(), CardError> {
+        let log2 = self.description.channel_bytes_log2;
+        let (channel, offset) = (to.get() >> log2, to.get() & ((1 << log2) - 1));
+        let memory = self.engine.memories_mut().get_mut(channel as usize);
+        match memory.is_some_and(|memory| memory.preload(offset, bytes)) {
+            true => Ok(()),
+            false => Err(CardError::Configuration(format!(
+                "{} bytes at {to}: not in the memory of one channel",
+                bytes.len()
+            ))),
+        }
+    }
+
     /// Builds the models that are not in the cache, and switches the card on.
     ///
     /// # Errors
@@ -191,7 +211,7 @@ impl SimCard {
             channel_bytes,
             spaces: config.spaces,
             queues: config.queues,
-            translated: config.translator == Translator::Paged,
+            translated: config.translator != Translator::Identity,
             page_sizes: config.page_sizes(),
             l1_sizes: config.l1_sizes(),
             clock_period: clock.period_ps,
