@@ -150,7 +150,7 @@ fn four_slots_of_two_ports_on_four_channels() {
     });
 }
 
-/// Reads in one address lane, writes in the other; faults and replies find their way back to theirs.
+/// A slot in each address lane; faults and replies find their way back to theirs.
 #[test]
 fn two_address_lanes() {
     let folder = TempDir::new().unwrap();

@@ -34,10 +34,10 @@ def bench():
 
 @pytest.fixture(scope="module")
 def two_lanes():
-    """The same with two address lanes, reads in one, writes in the other, and no look-ahead of faults."""
+    """The same with two address lanes, one for each port, segments in place of L1 TLBs, and no look-ahead."""
     return build_cpp("virtual_memory_two_lanes", "virtual_memory_bench_top",
                      [*sources(), HERE / "virtual_memory_bench_top.sv"],
-                     HERE / "virtual_memory_bench.cpp", {"NumLanes": 2, "LookAhead": 0})
+                     HERE / "virtual_memory_bench.cpp", {"NumLanes": 2, "L1Kind": 4, "LookAhead": 0})
 
 
 @pytest.mark.parametrize("seed", range(1, 5))
@@ -53,7 +53,7 @@ def test_random_traffic(bench, scenario, seed):
 @pytest.mark.parametrize("seed", range(1, 4))
 @pytest.mark.parametrize("scenario", [
     "random", "random_resets", "random_shared_space", "random_busy_pager", "random_slow_memory",
-    "random_grow", "random_walker_off", "random_modes"])
+    "random_grow", "random_walker_off", "random_modes", "random_tableless"])
 def test_random_traffic_in_two_lanes(two_lanes, scenario, seed):
     run_cpp(two_lanes, scenario, seed)
 

@@ -11,6 +11,7 @@ module virtual_memory_bench_top
   parameter bit Identity = 1'b0,
   parameter int unsigned ChannelBytesLog2 = 26,
   // 0: two L1 TLBs, of 4 and 16 KiB pages. 1: one, of 16 KiB pages. 2: none. 3: three.
+  // 4: segments.
   parameter int unsigned L1Kind = 0,
   parameter int unsigned NumLanes = 1,
   parameter int unsigned ParkDepth = 16,
@@ -139,6 +140,7 @@ module virtual_memory_bench_top
                   default: NoL1};
       1: return '{0: '{PageBits: 14, SetsLog2: 2, Ways: 2}, default: NoL1};
       2: return '{default: NoL1};
+      4: return '{0: '{PageBits: 12, SetsLog2: 0, Ways: 8}, default: NoL1};
       default: return '{0: '{PageBits: 12, SetsLog2: 3, Ways: 1},
                         1: '{PageBits: 13, SetsLog2: 0, Ways: 4},
                         2: '{PageBits: 15, SetsLog2: 1, Ways: 2}, default: NoL1};
@@ -155,7 +157,8 @@ module virtual_memory_bench_top
       NumQueues: 1,
       ChannelPolicy: ArbiterPreferred,
       DmaShare: 4,
-      Translator: Identity ? TranslatorIdentity : TranslatorPaged,
+      Translator: Identity ? TranslatorIdentity :
+          ((L1Kind == 4) ? TranslatorSegment : TranslatorPaged),
       NumLanes: NumLanes,
       L1: l1_cfgs(),
       ParkDepth: ParkDepth,

@@ -13,6 +13,7 @@ mod fault;
 mod formal;
 mod fresh_machine;
 mod fsrf;
+mod fsrf_transfer;
 mod house;
 mod html;
 mod isolation;
@@ -104,6 +105,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: fsrf::HOT_RANDOM,
         measure: fsrf::hot_random,
+    },
+    Bar {
+        names: fsrf_transfer::NAMES,
+        measure: fsrf_transfer::measure,
     },
     Bar {
         names: &["determinism.golden"],
