@@ -6,10 +6,15 @@
 #ifndef TOMBOLO_HPP
 #define TOMBOLO_HPP
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tombolo.h"
 
@@ -63,6 +68,11 @@ public:
         T *handle = std::exchange(handle_, nullptr);
         if (handle != nullptr) check(Close(handle));
     }
+    /// Closes it now; if that is refused, it stays open.
+    void close_or_keep() {
+        if (handle_ != nullptr) check(Close(handle_));
+        handle_ = nullptr;
+    }
 
 private:
     void drop() noexcept {
@@ -100,6 +110,99 @@ private:
     detail::Handle<tmb_mapping, tmb_mapping_unmap> handle_;
 };
 
+/// Memory that the program and the kernels of a space read and write at the same addresses; see tmb_memory_alloc.
+class Memory {
+public:
+    Memory(tmb_memory *handle, std::size_t bytes) : handle_(handle), bytes_(bytes) {
+        check(tmb_memory_pointer(handle_.get(), &start_));
+    }
+    /// Its first byte.
+    void *data() const noexcept { return start_; }
+    /// Bytes asked for.
+    std::size_t bytes() const noexcept { return bytes_; }
+    /// Ends the sharing. TMB_ERROR_MEMORY_IN_USE while a kernel of the space runs: it is still shared then.
+    void free() { handle_.close_or_keep(); }
+
+private:
+    detail::Handle<tmb_memory, tmb_memory_free> handle_;
+    void *start_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+/// Shared memory in pieces: what tombolo::Allocator takes its memory from. Pieces are multiples of 64 bytes, and
+/// aligned to 64, so no two of them are in one row. Its own books are in ordinary memory, so that it is never trapped
+/// itself. Threads may use it at once. It must outlive what was allocated from it.
+class Pool {
+public:
+    explicit Pool(const Memory &memory) noexcept
+        : next_(static_cast<char *>(memory.data())), end_(next_ + memory.bytes()) {}
+    Pool(const Pool &) = delete;
+    Pool &operator=(const Pool &) = delete;
+
+    /// Throws std::bad_alloc when it is full.
+    void *allocate(std::size_t bytes) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        bytes = rounded(bytes);
+        auto free = free_.find(bytes);
+        if (free != free_.end() && !free->second.empty()) {
+            void *piece = free->second.back();
+            free->second.pop_back();
+            return piece;
+        }
+        if (bytes > static_cast<std::size_t>(end_ - next_)) throw std::bad_alloc();
+        return std::exchange(next_, next_ + bytes);
+    }
+    /// The piece is given out again to who asks for as many bytes.
+    void deallocate(void *piece, std::size_t bytes) noexcept {
+        std::lock_guard<std::mutex> lock(mutex_);
+        try {
+            free_[rounded(bytes)].push_back(piece);
+        } catch (...) {
+            // No memory to note it in: the piece is not used again.
+        }
+    }
+
+private:
+    static std::size_t rounded(std::size_t bytes) {
+        if (bytes > static_cast<std::size_t>(-1) - 63) throw std::bad_alloc();
+        return bytes == 0 ? 64 : (bytes + 63) / 64 * 64;
+    }
+    std::mutex mutex_;
+    char *next_;
+    char *end_;
+    std::map<std::size_t, std::vector<void *>> free_;
+};
+
+/// An allocator for containers: std::map<K, V, std::less<K>, tombolo::Allocator<std::pair<const K, V>>> lives in
+/// shared memory, and its nodes are where kernels see them.
+template <typename T>
+class Allocator {
+public:
+    using value_type = T;
+    static_assert(alignof(T) <= 64, "pieces of a Pool are aligned to 64");
+
+    explicit Allocator(Pool &pool) noexcept : pool_(&pool) {}
+    template <typename U>
+    Allocator(const Allocator<U> &other) noexcept : pool_(other.pool()) {}
+    T *allocate(std::size_t count) {
+        if (count > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_alloc();
+        return static_cast<T *>(pool_->allocate(count * sizeof(T)));
+    }
+    void deallocate(T *piece, std::size_t count) noexcept { pool_->deallocate(piece, count * sizeof(T)); }
+    Pool *pool() const noexcept { return pool_; }
+    template <typename U>
+    bool operator==(const Allocator<U> &other) const noexcept {
+        return pool_ == other.pool();
+    }
+    template <typename U>
+    bool operator!=(const Allocator<U> &other) const noexcept {
+        return pool_ != other.pool();
+    }
+
+private:
+    Pool *pool_;
+};
+
 /// What the ports of one application see.
 class AddressSpace {
 public:
@@ -122,6 +225,18 @@ public:
         options.create_bytes = bytes;
         return map(path, options);
     }
+    /// Zeroed memory for the program and the kernels of the space; page_size as for tmb_memory_alloc.
+    Memory alloc(std::size_t bytes, std::uint64_t page_size = 0) {
+        tmb_memory *memory = nullptr;
+        check(tmb_memory_alloc(handle_.get(), bytes, page_size, &memory));
+        return Memory(memory, bytes);
+    }
+    /// Shares memory that the program has; see tmb_memory_register.
+    Memory share(void *start, std::size_t bytes, std::uint64_t page_size = 0) {
+        tmb_memory *memory = nullptr;
+        check(tmb_memory_register(handle_.get(), start, bytes, page_size, &memory));
+        return Memory(memory, bytes);
+    }
     tmb_space *get() const noexcept { return handle_.get(); }
     /// Writes back and ends it with its mappings.
     void close() { handle_.close(); }
@@ -140,6 +255,10 @@ public:
     }
     /// Sets a pointer argument to a mapping.
     void set(const std::string &argument, const Mapping &mapping) { set(argument, mapping.address()); }
+    /// Sets a pointer argument to an address of shared memory.
+    void set_pointer(const std::string &argument, const void *address) {
+        set(argument, reinterpret_cast<std::uintptr_t>(address));
+    }
     /// Sets an argument to exactly its bytes.
     void set(const std::string &argument, const void *value, std::size_t count) {
         check(tmb_slot_set_bytes(handle_.get(), argument.c_str(), value, count));

@@ -49,7 +49,7 @@ fn only_fitting_kernels_are_loaded() {
     );
     assert!(
         unknown.contains(
-            "`aes256ctr`, `conv`, `copy`, `gups`, `hash_probe`, `hll`, `list_sum`, `loopback`, `md5`, `sha256`, `transform`, `vadd`"
+            "`aes256ctr`, `bfs`, `conv`, `copy`, `gups`, `hash_probe`, `hll`, `list_sum`, `loopback`, `md5`, `sha256`, `transform`, `vadd`"
         ),
         "{unknown}"
     );

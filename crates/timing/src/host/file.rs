@@ -14,6 +14,8 @@ use units::Picoseconds;
 const FORMAT: u32 = 1;
 /// What the system protects, and the unit of the figures for a page.
 const SYSTEM_PAGE: u64 = 4096;
+/// What it protects in one step where it has such pages.
+const HUGE_PAGE: u64 = 2 << 20;
 /// No figure is larger.
 const LONGEST: Picoseconds = Picoseconds::from_millis(1000);
 
@@ -31,6 +33,13 @@ pub struct TrapFigures {
     pub open_ps: Picoseconds,
     /// The same, for each 4096 bytes.
     pub open_page_ps: Picoseconds,
+    /// Takes a right away from a piece of 2 MiB that the system maps as one page, beside the call. Without it there
+    /// are no such pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protect_huge_ps: Option<Picoseconds>,
+    /// Gives it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_huge_ps: Option<Picoseconds>,
     /// What the service thread does for a page that changes hands, with or without traps: system calls and
     /// interrupts of a driver, for example.
     #[serde(default)]
@@ -38,15 +47,44 @@ pub struct TrapFigures {
 }
 
 impl TrapFigures {
-    /// Taking a right away, of a range.
+    /// Taking a right away, of a range in small pages.
     pub fn protect(&self, bytes: u64) -> Picoseconds {
-        self.protect_ps + self.protect_page_ps * bytes.div_ceil(SYSTEM_PAGE)
+        self.protect_with(bytes, 0)
     }
 
-    /// Giving a right back, of a range.
+    /// Giving a right back, of a range in small pages.
     pub fn open(&self, bytes: u64) -> Picoseconds {
-        self.open_ps + self.open_page_ps * bytes.div_ceil(SYSTEM_PAGE)
+        self.open_with(bytes, 0)
     }
+
+    /// Taking a right away, of a range of which so many bytes are pieces of 2 MiB.
+    pub fn protect_with(&self, bytes: u64, huge: u64) -> Picoseconds {
+        self.protect_ps + pages(bytes, huge, self.protect_page_ps, self.protect_huge_ps)
+    }
+
+    /// Giving it back.
+    pub fn open_with(&self, bytes: u64, huge: u64) -> Picoseconds {
+        self.open_ps + pages(bytes, huge, self.open_page_ps, self.open_huge_ps)
+    }
+
+    /// Whether there are figures for pieces of 2 MiB.
+    pub fn has_huge_pages(&self) -> bool {
+        self.protect_huge_ps.is_some() || self.open_huge_ps.is_some()
+    }
+}
+
+/// The pages of a range.
+fn pages(
+    bytes: u64,
+    huge: u64,
+    small_ps: Picoseconds,
+    huge_ps: Option<Picoseconds>,
+) -> Picoseconds {
+    let (huge, huge_ps) = match huge_ps {
+        Some(huge_ps) => (huge.min(bytes), huge_ps),
+        None => (0, Picoseconds::ZERO),
+    };
+    small_ps * (bytes - huge).div_ceil(SYSTEM_PAGE) + huge_ps * (huge / HUGE_PAGE)
 }
 
 /// A host file.
@@ -123,6 +161,8 @@ impl HostFile {
             ("open_ps", traps.open_ps),
             ("open_page_ps", traps.open_page_ps),
             ("service_ps", traps.service_ps),
+            ("protect_huge_ps", traps.protect_huge_ps.unwrap_or_default()),
+            ("open_huge_ps", traps.open_huge_ps.unwrap_or_default()),
         ];
         if let Some((name, figure)) = all.iter().find(|(_, figure)| *figure > LONGEST) {
             let what =
@@ -195,6 +235,27 @@ mod tests {
         assert_eq!(traps.protect(4097), Picoseconds::new(718_000));
         assert_eq!(traps.open(1 << 21), Picoseconds::ZERO);
         assert_ne!(parse(&format!("{text}\n")).unwrap().hash(), read.hash());
+    }
+
+    #[test]
+    fn pieces_of_2_mib_cost_what_the_file_says_or_what_their_small_pages_cost() {
+        let small = TrapFigures {
+            protect_ps: Picoseconds::new(1000),
+            protect_page_ps: Picoseconds::new(10),
+            ..TrapFigures::default()
+        };
+        let huge = TrapFigures {
+            protect_huge_ps: Some(Picoseconds::new(77)),
+            ..small
+        };
+        let bytes = (4 << 20) + 4096;
+        assert_eq!(small.protect_with(bytes, 4 << 20), small.protect(bytes));
+        assert_eq!(huge.protect_with(bytes, 4 << 20), Picoseconds::new(1164));
+        assert_eq!(huge.protect(bytes), small.protect(bytes));
+        assert!(huge.has_huge_pages() && !small.has_huge_pages());
+        let text = HostFile::text_of("here", "both", huge).unwrap();
+        assert_eq!(parse(&text).unwrap().traps(), huge);
+        assert!(!HostFile::text_of("a", "b", small).unwrap().contains("huge"));
     }
 
     #[test]

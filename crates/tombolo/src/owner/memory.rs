@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::link::ClientId;
 use crate::message::{MappingId, Reply, SpaceId};
 use crate::participants::Guest;
-use crate::trap::{Part, Ticket, View, Wake};
+use crate::trap::{Part, Ticket, View, Wake, PIECE};
 use card::{HostWork, SlotId, WorkId};
 use pager::{Event, HostAccess, IoError, IoId, ObjectId, ObjectKind, RequestId, Success};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -79,6 +79,42 @@ impl Asked {
     }
 }
 
+/// Pages side by side together: those of a piece of 2 MiB, if all of them are there and it changes in one step; of
+/// others, as many as take no longer than one may wait.
+fn together(asked: Vec<Asked>, is_whole: impl Fn(ObjectId, &Range<u64>) -> bool) -> Vec<Asked> {
+    let mut together: Vec<Asked> = Vec::new();
+    let mut rest = asked.into_iter().peekable();
+    while let Some(mut first) = rest.next() {
+        let piece = first.range.start..first.range.start + PIECE as u64;
+        let mut taken: Vec<Asked> = Vec::new();
+        if first.range.end < piece.end && is_whole(first.object, &piece) {
+            let mut end = first.range.end;
+            while let Some(next) = rest.next_if(|next| {
+                next.object == first.object
+                    && next.access == first.access
+                    && next.range.start == end
+                    && next.range.end <= piece.end
+            }) {
+                end = next.range.end;
+                taken.push(next);
+            }
+            if end == piece.end {
+                first.range = piece;
+                first.ios.extend(taken.drain(..).flat_map(|one| one.ios));
+                together.push(first);
+                continue;
+            }
+        }
+        for asked in std::iter::once(first).chain(taken) {
+            let last = together.last_mut();
+            if !last.is_some_and(|last| last.goes_on(&asked)) {
+                together.push(asked);
+            }
+        }
+    }
+    together
+}
+
 /// All blocks, and the traps that wait.
 #[derive(Debug, Default)]
 pub(super) struct Memories {
@@ -126,6 +162,18 @@ impl Memories {
         self.blocks.contains_key(&object)
     }
 
+    /// Whether a range of an object is a piece of its block that changes hands in one step.
+    fn is_whole(&self, object: ObjectId, range: &Range<u64>) -> bool {
+        self.blocks.get(&object).is_some_and(|memory| {
+            let start = memory.part.range.start as u64;
+            let inside = range.end <= memory.part.range.len() as u64;
+            inside
+                && memory
+                    .view
+                    .is_whole(&(start + range.start..start + range.end))
+        })
+    }
+
     fn find(&self, address: usize) -> Option<(ObjectId, u64)> {
         self.blocks.iter().find_map(|(object, memory)| {
             let offset = address.checked_sub(memory.view.start() as usize)?;
@@ -134,15 +182,16 @@ impl Memories {
         })
     }
 
+    /// Changes what programs may do with a range; and how many of its bytes are pieces that change in one step.
     pub(super) fn protect(
         &mut self,
         inbox: &mut Inbox,
         object: ObjectId,
         (offset, bytes): (u64, u64),
         access: HostAccess,
-    ) -> Result<u64, IoError> {
+    ) -> (Result<u64, IoError>, u64) {
         match self.blocks.get_mut(&object) {
-            None => Err(IoError::Os(libc::EINVAL)),
+            None => (Err(IoError::Os(libc::EINVAL)), 0),
             Some(memory) => {
                 if access != HostAccess::ReadWrite {
                     // A thread that was let in gets the time to go in.
@@ -159,9 +208,11 @@ impl Memories {
                 let from = memory.part.range.start as u64 + offset;
                 let result = memory.view.protect(from, bytes, access);
                 memory.stuck |= result.is_err() && access == HostAccess::ReadWrite;
-                result
-                    .map(|()| 0)
-                    .map_err(|error| IoError::Os(error.raw_os_error().unwrap_or(libc::EINVAL)))
+                let huge = *result.as_ref().unwrap_or(&0);
+                let result = result
+                    .map(|_| 0)
+                    .map_err(|error| IoError::Os(error.raw_os_error().unwrap_or(libc::EINVAL)));
+                (result, huge)
             }
         }
     }
@@ -199,13 +250,13 @@ impl Memories {
 impl Owner {
     /// Changes what programs may do as the pager has asked: pages that lie side by side in one system call.
     pub(super) fn protect_asked(&mut self) {
-        let mut together: Vec<Asked> = Vec::new();
-        for asked in std::mem::take(&mut self.memories.asked) {
-            let last = together.last_mut();
-            if !last.is_some_and(|last| last.goes_on(&asked)) {
-                together.push(asked);
-            }
-        }
+        let asked = std::mem::take(&mut self.memories.asked);
+        let huge = match &self.options.host {
+            Some(host) => host.traps().has_huge_pages(),
+            None => true,
+        };
+        let is_whole = |object, range: &Range<u64>| huge && self.memories.is_whole(object, range);
+        let together = together(asked, is_whole);
         for Asked {
             ios,
             object,
@@ -215,10 +266,10 @@ impl Owner {
         {
             let bytes = range.end - range.start;
             let inbox = &mut self.inbox;
-            let result = self
+            let (result, huge) = self
                 .memories
                 .protect(inbox, object, (range.start, bytes), access);
-            match self.protection_cost(object, bytes, ios.len() as u64, access) {
+            match self.protection_cost(object, (bytes, huge), ios.len() as u64, access) {
                 Picoseconds::ZERO => {
                     let all = ios.into_iter().map(|io| (io, result));
                     self.memories.protected.extend(all);
@@ -228,11 +279,12 @@ impl Owner {
         }
     }
 
-    /// What it costs in virtual time to change what programs may do with a range.
+    /// What it costs in virtual time to change what programs may do with a range, of which so many bytes are pieces
+    /// that change in one step.
     pub(super) fn protection_cost(
         &self,
         object: ObjectId,
-        bytes: u64,
+        (bytes, huge): (u64, u64),
         pages: u64,
         access: HostAccess,
     ) -> Picoseconds {
@@ -243,8 +295,8 @@ impl Owner {
         let memory = self.memories.blocks.get(&object);
         let call = match access {
             _ if !memory.is_some_and(|memory| memory.view.is_trapped()) => Picoseconds::ZERO,
-            HostAccess::ReadWrite => traps.open(bytes),
-            HostAccess::Read | HostAccess::None => traps.protect(bytes),
+            HostAccess::ReadWrite => traps.open_with(bytes, huge),
+            HostAccess::Read | HostAccess::None => traps.protect_with(bytes, huge),
         };
         traps.service_ps * pages + call
     }
@@ -533,5 +585,36 @@ mod tests {
         assert!(!first.goes_on(&asked(4, 12288..16384, HostAccess::Read)));
         assert!(!first.goes_on(&asked(5, 8192..TOGETHER + 1, HostAccess::Read)));
         assert_eq!((first.ios, first.range), (vec![IoId(1), IoId(2)], 0..8192));
+    }
+
+    #[test]
+    fn a_piece_of_which_all_pages_change_is_protected_in_one_step() {
+        let pages = |from: u64, to: u64| -> Vec<Asked> {
+            let one = |n: u64| Asked {
+                ios: vec![IoId(n)],
+                object: ObjectId(3),
+                range: n << 15..(n + 1) << 15,
+                access: HostAccess::Read,
+            };
+            (from..to).map(one).collect()
+        };
+        let aligned = |_, range: &Range<u64>| range.start % PIECE as u64 == 0;
+        let sizes = |asked, is_whole: fn(ObjectId, &Range<u64>) -> bool| -> Vec<usize> {
+            let made = together(asked, is_whole);
+            let ios = made.iter().flat_map(|one| &one.ios);
+            assert!(ios.is_sorted_by_key(|io| io.0));
+            made.iter().map(|one| one.ios.len()).collect()
+        };
+        // A part of a piece, two whole ones, a part of a fourth.
+        let all = || pages(60, 200);
+        assert_eq!(sizes(all(), aligned), [4, 64, 64, 8]);
+        assert_eq!(
+            sizes(all(), |_, _| false),
+            [8; 17].into_iter().chain([4]).collect::<Vec<_>>()
+        );
+        // One page is missing.
+        let mut missing = pages(0, 64);
+        missing.remove(40);
+        assert_eq!(sizes(missing, aligned), [8, 8, 8, 8, 8, 8, 8, 7]);
     }
 }

@@ -28,9 +28,11 @@ struct Measured {
 /// # Errors
 /// Shared memory cannot be had here.
 pub fn measure_traps() -> io::Result<TrapFigures> {
-    let small = measure(SMALL)?;
-    let large = measure(LARGE)?;
-    let pages = ((LARGE - SMALL) / SYSTEM_PAGE) as u32;
+    let (small, _) = measure(SMALL, PageSize::KIB_4)?;
+    // Too short for a piece that changes in one step.
+    let (large, _) = measure(LARGE - SYSTEM_PAGE, PageSize::KIB_4)?;
+    let (huge, has_huge) = measure(LARGE, PageSize::MIB_2)?;
+    let pages = ((LARGE - SYSTEM_PAGE - SMALL) / SYSTEM_PAGE) as u32;
     // Through both points; never less than nothing.
     let line = |small: Duration, large: Duration| {
         let page = large.saturating_sub(small) / pages;
@@ -45,6 +47,8 @@ pub fn measure_traps() -> io::Result<TrapFigures> {
         protect_page_ps,
         open_ps,
         open_page_ps,
+        protect_huge_ps: has_huge.then(|| picoseconds(huge.protect).saturating_sub(protect_ps)),
+        open_huge_ps: has_huge.then(|| picoseconds(huge.open).saturating_sub(open_ps)),
         service_ps: Picoseconds::ZERO,
     })
 }
@@ -54,7 +58,8 @@ fn picoseconds(time: Duration) -> Picoseconds {
     Picoseconds::new(nanoseconds.saturating_mul(1000))
 }
 
-fn measure(bytes: usize) -> io::Result<Measured> {
+/// One size, in a block with such pages; and whether the system mapped it as one page.
+fn measure(bytes: usize, page: PageSize) -> io::Result<(Measured, bool)> {
     let view: Arc<OnceLock<Weak<View>>> = Arc::default();
     let (opened, told) = channel();
     let opened = Mutex::new(opened);
@@ -76,7 +81,7 @@ fn measure(bytes: usize) -> io::Result<Measured> {
             }
         })?
     };
-    let memory = Arc::new(View::new(bytes, PageSize::KIB_4, true, Arc::new(desk))?);
+    let memory = Arc::new(View::new(bytes, page, true, Arc::new(desk))?);
     let _ = view.set(Arc::downgrade(&memory));
     let (mut protect, mut open, mut trap) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -96,11 +101,12 @@ fn measure(bytes: usize) -> io::Result<Measured> {
         open.push(opening);
         trap.push(back.saturating_sub(opening));
     }
-    Ok(Measured {
+    let measured = Measured {
         protect: median(protect),
         open: median(open),
         trap: median(trap),
-    })
+    };
+    Ok((measured, memory.has_huge_pages()))
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

@@ -7,7 +7,8 @@
 //! thread try again.
 //!
 //! Memory that the program had before (`taken`) is one too: its pages are copied into the file, which is mapped
-//! over them. `range` says which memory that can be.
+//! over them. `range` says which memory that can be. Pieces of 2 MiB that change hands as a whole are one page
+//! for the system where it can be had (`huge`).
 //!
 //! Rules of this room, one of those with `unsafe`:
 //! - The handler calls nothing but `futex`, `getpid`, `gettid` and `sched_yield`: no lock, no allocation, no log.
@@ -18,6 +19,7 @@
 mod calibrate;
 mod desk;
 mod handler;
+mod huge;
 mod places;
 mod range;
 mod records;
@@ -26,6 +28,7 @@ mod view;
 
 pub use calibrate::measure_traps;
 pub(crate) use desk::Desk;
+pub(crate) use huge::PIECE;
 pub use range::RangeError;
 pub use records::Ticket;
 pub(crate) use records::{Trapped, Wake};

@@ -1,6 +1,7 @@
 //! Shared memory: a memory file, the program's view of it, and our alias.
 
 use super::handler::Watched;
+use super::huge::Pieces;
 use super::places::Reserved;
 use super::range::RangeError;
 use super::taken::{Claim, Taken};
@@ -26,6 +27,7 @@ pub struct View {
     start: usize,
     bytes: usize,
     parts: Vec<Part>,
+    pieces: Pieces,
     alias: Arc<HostMemory>,
     place: Mutex<Place>,
     /// Programs are trapped; otherwise they ask for what they access.
@@ -105,6 +107,7 @@ impl View {
                 range: 0..bytes,
                 page,
             }],
+            pieces: Pieces::new(place.start().as_ptr() as usize, bytes),
             alias: Arc::new(alias),
             place: Mutex::new(Place::Ours {
                 _watched: watched,
@@ -145,6 +148,7 @@ impl View {
             start,
             bytes,
             parts,
+            pieces: Pieces::new(start, bytes),
             alias: Arc::new(alias),
             place: Mutex::new(Place::Taken(taken)),
             trapped: true,
@@ -203,15 +207,29 @@ impl View {
         &self.alias
     }
 
-    /// Changes what programs may do with a range. When it returns, no thread can do more.
-    pub(crate) fn protect(&self, offset: u64, bytes: u64, access: HostAccess) -> io::Result<()> {
+    /// Whether a range is a piece of 2 MiB that changes hands in one step.
+    pub(crate) fn is_whole(&self, range: &Range<u64>) -> bool {
+        let piece = range.start as usize..range.end as usize;
+        self.trapped && self.pieces.is_whole(&piece)
+    }
+
+    /// The system has given it pages of 2 MiB wherever it was asked to.
+    pub(super) fn has_huge_pages(&self) -> bool {
+        self.pieces.are_possible()
+    }
+
+    /// Changes what programs may do with a range. When it returns, no thread can do more. Says how many of the
+    /// bytes are pieces that change in one step.
+    pub(crate) fn protect(&self, offset: u64, bytes: u64, access: HostAccess) -> io::Result<u64> {
         let end = offset.checked_add(bytes);
         if end.is_none_or(|end| end > self.bytes as u64) {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
         if !self.trapped {
-            return Ok(());
+            return Ok(0);
         }
+        let range = offset as usize..(offset + bytes) as usize;
+        let whole = self.pieces.change(range) as u64;
         let rights = match access {
             HostAccess::None => libc::PROT_NONE,
             HostAccess::Read => libc::PROT_READ,
@@ -224,7 +242,7 @@ impl View {
             libc::mprotect(at.cast(), bytes as usize, rights)
         };
         match result {
-            0 => Ok(()),
+            0 => Ok(whole),
             _ => Err(io::Error::last_os_error()),
         }
     }

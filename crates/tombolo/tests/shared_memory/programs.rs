@@ -87,3 +87,50 @@ fn keys_are_looked_up_in_a_programs_table() {
     }
     assert_eq!(found.words()[400].load(Relaxed), 0);
 }
+
+#[test]
+fn a_programs_graph_is_searched() {
+    let card = functional(4, Some(6));
+    let space = card.create_space().unwrap();
+    let graph = [
+        vec![1u32, 2],
+        vec![3, 3],
+        vec![0, 3, 9],
+        vec![5],
+        vec![0],
+        vec![],
+    ];
+    // Words of 8 bytes hold two numbers each.
+    let fill = |numbers: &[u32]| {
+        let block = Block::new(1);
+        for (word, pair) in block.words().iter().zip(numbers.chunks(2)) {
+            let high = pair.get(1).copied().unwrap_or(u32::MAX);
+            word.store(u64::from(pair[0]) | u64::from(high) << 32, Relaxed);
+        }
+        block
+    };
+    let read =
+        |block: &Block, n: usize| (block.words()[n / 2].load(Relaxed) >> (32 * (n % 2))) as u32;
+    let mut offsets = vec![0];
+    for targets in &graph {
+        offsets.push(offsets.last().unwrap() + targets.len() as u32);
+    }
+    let edges = fill(&graph.concat());
+    let (offsets, levels) = (fill(&offsets), fill(&[u32::MAX; 6]));
+    let (queue, output) = (fill(&[]), Block::new(1));
+    let shared = [&offsets, &edges, &levels, &queue, &output].map(|block| block.register(&space));
+    let slot = card.load(SlotId(0), &kernel("bfs"), &space).unwrap();
+    let names = ["offsets", "edges", "levels", "queue", "output"];
+    let pointers = names.iter().zip(&shared);
+    let mut arguments: Vec<_> = pointers
+        .map(|(name, memory)| (*name, memory.address().get()))
+        .collect();
+    arguments.extend([("vertices", 6), ("source", 0)]);
+    run(&slot, &arguments);
+    drop(shared);
+    // Vertex 4 leads into the rest, and nothing to it; 9 is no vertex.
+    let expected = [0, 1, 1, 2, u32::MAX, 3];
+    assert_eq!([0, 1, 2, 3, 4, 5].map(|n| read(&levels, n)), expected);
+    assert_eq!([0, 1, 2, 3, 4].map(|n| read(&queue, n)), [0, 1, 2, 3, 5]);
+    assert_eq!([0, 1, 2, 3].map(|n| read(&output, n)), [5, 0, 3, 0]);
+}

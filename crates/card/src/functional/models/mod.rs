@@ -1,6 +1,7 @@
 //! Reference models of the kernels in `kernels/`.
 
 mod aes256ctr;
+mod bfs;
 mod conv;
 mod copy;
 mod gups;
@@ -20,8 +21,9 @@ mod vadd;
 use super::kernel::{KernelModel, Step};
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 21] = [
+pub(super) const ALL: [KernelModel; 22] = [
     aes256ctr::MODEL,
+    bfs::MODEL,
     conv::MODEL,
     copy::MODEL,
     gups::MODEL,

@@ -14,7 +14,9 @@ fn micros(time: Picoseconds) -> f64 {
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let theirs = write_protected(false)?.as_secs_f64() * 1e6;
     let figures = tombolo::measure_traps()?;
-    let ours = micros(figures.protect(BYTES) + figures.trap_ps + figures.open(BYTES));
+    let ours = micros(
+        figures.protect_with(BYTES, BYTES) + figures.trap_ps + figures.open_with(BYTES, BYTES),
+    );
     let mut rows = vec![
         Row::new(
             "shared.trap_gain.2m",
