@@ -3,7 +3,9 @@
 The RTL, kernels, platforms and protocols are those of the checkout around this folder, so that there is one of each.
 """
 
+import platform
 import shutil
+import sys
 from pathlib import Path
 
 import maturin
@@ -20,6 +22,16 @@ PARTS = ("rtl", "kernels", "platforms", "protocols")
 NOT_FOR_USERS = shutil.ignore_patterns("tests", "testing", "test_*.py", "__pycache__", "sim_build", "*.rdl")
 
 
+def refuse_other_platforms() -> None:
+    """Says by name where the package does not work, before anything is compiled."""
+    here = f"{platform.system()} on {platform.machine()}"
+    if sys.platform != "linux" or platform.machine() not in ("x86_64", "AMD64"):
+        raise SystemExit(
+            f"the Tombolo package is for Linux on x86_64, and this is {here}: shared memory and the simulated card "
+            "need Linux, and only x86_64 is tested. Use a container or virtual machine of that kind"
+        )
+
+
 def lay_out() -> None:
     """Copies the parts into the package, anew."""
     shutil.rmtree(SHARE, ignore_errors=True)
@@ -33,11 +45,13 @@ def lay_out() -> None:
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):  # type: ignore[no-untyped-def]
+    refuse_other_platforms()
     lay_out()
     return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):  # type: ignore[no-untyped-def]
+    refuse_other_platforms()
     lay_out()
     return maturin.build_editable(wheel_directory, config_settings, metadata_directory)
 

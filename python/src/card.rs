@@ -5,13 +5,16 @@ use crate::handle::Handle;
 use crate::report::{NativeReport, SharedNames};
 use crate::slot::NativeSlot;
 use crate::space::NativeSpace;
+use crate::stream::NativeConnection;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::Arc;
 use tombolo::{
     BuildProgress, Card, Error, FileState, FunctionalCard, FunctionalConfig, OwnerOptions,
-    PageSize, Picoseconds, SimOptions, SlotId, SpacePlacement, Timeline, WaveStart, Waves,
+    PageSize, Picoseconds, Preset, PresetError, SimOptions, Slot, SlotId, SpacePlacement, Stripe,
+    Timeline, WaveStart, Waves,
 };
 
 /// A card.
@@ -24,7 +27,13 @@ pub struct NativeCard {
     timeline: Option<Timeline>,
     /// Its file, if it has one.
     timeline_file: Option<PathBuf>,
+    preset: Option<Preset>,
+    /// Spaces that were made where the preset wants them.
+    applications: AtomicU8,
 }
+
+/// Virtual time between two looks at signals while several slots are waited for.
+const SLICE: Picoseconds = Picoseconds::from_micros(100);
 
 /// JSON of something that always has one.
 pub fn json(py: Python<'_>, value: serde_json::Result<String>) -> PyResult<String> {
@@ -41,13 +50,54 @@ pub fn page_size(bytes: u64) -> PyResult<PageSize> {
     })
 }
 
+/// A preset by its name, or of a file.
+fn find_preset(py: Python<'_>, name: &str) -> PyResult<Preset> {
+    let found = match name.ends_with(".toml") {
+        true => Preset::load(name.as_ref()),
+        // Which of FSRF's TLBs: nothing is mapped yet.
+        false => Preset::named(name, 0),
+    };
+    let usable = found.and_then(|preset| preset.check_virtual_memory().map(|()| preset));
+    usable.map_err(|error| refused(py, &error))
+}
+
+fn refused(py: Python<'_>, error: &PresetError) -> PyErr {
+    match error {
+        PresetError::NoSuch { .. } => PyValueError::new_err(error.to_string()),
+        PresetError::File { path, source, .. } => {
+            errors::raise_file(py, path, "reading it", source)
+        }
+        _ => errors::configuration(py, error.to_string()),
+    }
+}
+
+fn placement(
+    channel: Option<usize>,
+    stripe: Option<(usize, u64, u64)>,
+) -> PyResult<Option<SpacePlacement>> {
+    match (channel, stripe) {
+        (None, None) => Ok(None),
+        (Some(_), Some(_)) => Err(PyValueError::new_err(
+            "a space lies on one channel (channel) or is striped over several (channels), not both",
+        )),
+        (Some(channel), None) => Ok(Some(SpacePlacement::Channel(channel))),
+        (None, Some((first, channels, granule))) => match Stripe::new(granule, channels) {
+            Some(stripe) => Ok(Some(SpacePlacement::Interleaved { first, stripe })),
+            None => Err(PyValueError::new_err(format!(
+                "{granule} bytes on each of {channels} channels: use powers of two, 64 to 2**30 bytes and 1 to \
+                 32 channels"
+            ))),
+        },
+    }
+}
+
 fn owner_options(
+    mut options: OwnerOptions,
     owner_page_size: Option<u64>,
     read_ahead_bytes: Option<u64>,
     clean_ahead_bytes: Option<u64>,
     cold: bool,
 ) -> PyResult<OwnerOptions> {
-    let mut options = OwnerOptions::default();
     if let Some(bytes) = owner_page_size {
         options.page_size = page_size(bytes)?;
     }
@@ -66,12 +116,13 @@ fn owner_options(
 #[pymethods]
 impl NativeCard {
     #[staticmethod]
-    #[pyo3(signature = (*, slots, ports_per_slot, channels, channel_bytes, seed, page_size, read_ahead_bytes, clean_ahead_bytes))]
+    #[pyo3(signature = (*, slots, ports_per_slot, streams_per_slot, channels, channel_bytes, seed, page_size, read_ahead_bytes, clean_ahead_bytes))]
     #[allow(clippy::too_many_arguments)] // Named in Python.
     fn functional(
         py: Python<'_>,
         slots: Option<u8>,
         ports_per_slot: Option<u8>,
+        streams_per_slot: Option<u8>,
         channels: Option<u8>,
         channel_bytes: Option<u64>,
         seed: Option<u64>,
@@ -82,20 +133,26 @@ impl NativeCard {
         let base = FunctionalConfig::default();
         let config = FunctionalConfig {
             slots: slots.unwrap_or(base.slots),
-            ports_per_slot: ports_per_slot.unwrap_or(base.ports_per_slot),
+            // Each stream pair takes one.
+            ports_per_slot: ports_per_slot.unwrap_or(
+                base.ports_per_slot
+                    .saturating_add(streams_per_slot.unwrap_or(0)),
+            ),
+            streams_per_slot: streams_per_slot.unwrap_or(base.streams_per_slot),
             channels: channels.unwrap_or(base.channels),
             channel_bytes: channel_bytes.unwrap_or(base.channel_bytes),
             seed,
             ..base
         };
-        let options = owner_options(page_size, read_ahead_bytes, clean_ahead_bytes, false)?;
+        let base = OwnerOptions::default();
+        let options = owner_options(base, page_size, read_ahead_bytes, clean_ahead_bytes, false)?;
         let page_size = options.page_size;
         let card = py.detach(|| Card::new(Box::new(FunctionalCard::new(config)), options));
-        Self::open(py, card, page_size, None, None)
+        Self::open(py, card, page_size, (None, None), None)
     }
 
     #[staticmethod]
-    #[pyo3(signature = (platform, home, progress, *, shell, channel_bytes, page_size, read_ahead_bytes, clean_ahead_bytes, cold, timeline, waves))]
+    #[pyo3(signature = (platform, home, progress, *, shell, preset, channel_bytes, page_size, read_ahead_bytes, clean_ahead_bytes, cold, timeline, waves))]
     #[allow(clippy::too_many_arguments)] // Named in Python.
     fn simulated(
         py: Python<'_>,
@@ -103,6 +160,7 @@ impl NativeCard {
         home: PathBuf,
         progress: Option<Py<PyAny>>,
         shell: Option<&str>,
+        preset: Option<&str>,
         channel_bytes: Option<u64>,
         page_size: Option<u64>,
         read_ahead_bytes: Option<u64>,
@@ -115,6 +173,12 @@ impl NativeCard {
             SimOptions::named(platform).map_err(|error| errors::raise(py, &error.into()))?;
         options.home = home;
         options.channel_bytes = channel_bytes;
+        let preset = preset.map(|name| find_preset(py, name)).transpose()?;
+        let mut owner = OwnerOptions::default();
+        if let Some(preset) = &preset {
+            let applied = preset.apply(&mut options, &mut owner);
+            applied.map_err(|error| refused(py, &error))?;
+        }
         if let Some(shell) = shell {
             options.shell = serde_json::from_str(shell)
                 .map_err(|error| PyValueError::new_err(format!("shell: {error}")))?;
@@ -142,7 +206,7 @@ impl NativeCard {
             kernels: true,
             changed: Arc::default(),
         });
-        let owner = owner_options(page_size, read_ahead_bytes, clean_ahead_bytes, cold)?;
+        let owner = owner_options(owner, page_size, read_ahead_bytes, clean_ahead_bytes, cold)?;
         let page_size = owner.page_size;
         let report = move |step: BuildProgress| {
             if let Some(progress) = &progress {
@@ -155,16 +219,23 @@ impl NativeCard {
             }
         };
         let card = py.detach(|| Card::simulated(options, owner, report));
-        Self::open(py, card, page_size, Some(recorder), timeline)
+        Self::open(py, card, page_size, (Some(recorder), timeline), preset)
     }
 
     fn create_space(
         &self,
         py: Python<'_>,
         channel: Option<usize>,
+        stripe: Option<(usize, u64, u64)>,
         limit: Option<u64>,
     ) -> PyResult<NativeSpace> {
-        let placement = channel.map_or(SpacePlacement::Anywhere, SpacePlacement::Channel);
+        let placement = match (placement(channel, stripe)?, &self.preset) {
+            (Some(placement), _) => placement,
+            (None, Some(preset)) => {
+                preset.placement(self.applications.fetch_add(1, Ordering::Relaxed))
+            }
+            (None, None) => SpacePlacement::Anywhere,
+        };
         let create = |card: &Card| card.create_space_with(placement, limit);
         let space = self.card.call(py, create)?;
         Ok(NativeSpace::new(space, self.names.clone(), self.page_size))
@@ -185,6 +256,53 @@ impl NativeCard {
         self.names
             .loaded(html::SlotName::of(slot, asid, loaded.manifest()));
         Ok(NativeSlot::new(loaded, self.names.clone()))
+    }
+
+    fn connect(
+        &self,
+        py: Python<'_>,
+        source: &NativeSlot,
+        output: &str,
+        target: &NativeSlot,
+        input: &str,
+    ) -> PyResult<NativeConnection> {
+        let (from, to) = (source.shared(py)?, target.shared(py)?);
+        let connect = |card: &Card| card.connect(&from, output, &to, input);
+        Ok(NativeConnection::new(self.card.call(py, connect)?))
+    }
+
+    /// The place of one that is done. Looks at signals.
+    fn wait_any(
+        &self,
+        py: Python<'_>,
+        slots: Vec<Bound<'_, NativeSlot>>,
+        deadline_ps: Option<u64>,
+    ) -> PyResult<usize> {
+        let held = slots.iter().map(|slot| slot.get().shared(py));
+        let held: Vec<Arc<Slot>> = held.collect::<PyResult<_>>()?;
+        let slots: Vec<&Slot> = held.iter().map(AsRef::as_ref).collect();
+        let mut left = deadline_ps.map(Picoseconds::new);
+        let mut elapsed = Picoseconds::ZERO;
+        loop {
+            let slice = left.map_or(SLICE, |left| SLICE.min(left));
+            let found = self
+                .card
+                .call(py, |card| match card.wait_any(&slots, Some(slice)) {
+                    Ok(place) => Ok(Some(place)),
+                    Err(Error::NoneDone { slots: 1.., .. }) => Ok(None),
+                    Err(error) => Err(error),
+                })?;
+            if let Some(place) = found {
+                return Ok(place);
+            }
+            py.check_signals()?;
+            elapsed += slice;
+            left = left.map(|left| left - slice);
+            if left == Some(Picoseconds::ZERO) {
+                let slots = slots.len();
+                return Err(errors::raise(py, &Error::NoneDone { slots, elapsed }));
+            }
+        }
     }
 
     fn report(&self, py: Python<'_>) -> PyResult<NativeReport> {
@@ -226,8 +344,8 @@ impl NativeCard {
         py: Python<'_>,
         card: Result<Card, Error>,
         page_size: PageSize,
-        timeline: Option<Timeline>,
-        timeline_file: Option<PathBuf>,
+        (timeline, timeline_file): (Option<Timeline>, Option<PathBuf>),
+        preset: Option<Preset>,
     ) -> PyResult<Self> {
         let card = card.map_err(|error| errors::raise(py, &error))?;
         Ok(Self {
@@ -236,6 +354,8 @@ impl NativeCard {
             page_size,
             timeline,
             timeline_file,
+            preset,
+            applications: AtomicU8::new(0),
         })
     }
 }

@@ -1,21 +1,20 @@
 //! Errors of the library as exceptions: the classes are in `tombolo/errors.py`, one a code.
 
-use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use std::path::Path;
 use tombolo::{Error, ErrorCode};
 
 /// The exception for an error.
 pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
     if let Error::File { path, what, source } = error {
-        return match source.raw_os_error() {
-            // Becomes FileNotFoundError, PermissionError and so on, by its number.
-            Some(number) => {
-                let text = format!("{what}: {}", reason(source));
-                PyOSError::new_err((number, text, path.display().to_string()))
-            }
-            None => PyOSError::new_err(error.to_string()),
-        };
+        return raise_file(py, path, what, source);
+    }
+    if let Error::Unshareable { source, .. } = error {
+        if source.kind() == std::io::ErrorKind::OutOfMemory {
+            return PyMemoryError::new_err(error.to_string());
+        }
     }
     let exception = named(py, error.code(), error.to_string());
     if let Error::Access(access) = error {
@@ -28,6 +27,24 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
         let _ = value.setattr("address", access.address.get());
     }
     exception
+}
+
+/// The exception for a file.
+pub fn raise_file(_: Python<'_>, path: &Path, what: &str, source: &std::io::Error) -> PyErr {
+    let path = path.display();
+    match source.raw_os_error() {
+        // Becomes FileNotFoundError, PermissionError and so on, by its number.
+        Some(number) => {
+            let text = format!("{what}: {}", reason(source));
+            PyOSError::new_err((number, text, path.to_string()))
+        }
+        None => PyOSError::new_err(format!("{path}: {what}: {source}")),
+    }
+}
+
+/// A configuration that is wrong before the library sees it.
+pub fn configuration(py: Python<'_>, message: String) -> PyErr {
+    named(py, ErrorCode::Configuration, message)
 }
 
 /// A handle that was closed.

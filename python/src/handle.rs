@@ -74,6 +74,12 @@ impl<T: Send + Sync> Handle<T> {
         }
     }
 
+    /// Whether it was closed.
+    pub fn is_closed(&self) -> bool {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.is_none()
+    }
+
     fn own(&self, py: Python<'_>) -> PyResult<()> {
         match self.process == std::process::id() {
             true => Ok(()),

@@ -11,9 +11,11 @@
 mod card;
 mod errors;
 mod handle;
+mod memory;
 mod report;
 mod slot;
 mod space;
+mod stream;
 mod wait;
 
 use pyo3::prelude::*;
@@ -23,11 +25,15 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(error_codes, module)?)?;
+    module.add_function(wrap_pyfunction!(preset_names, module)?)?;
     module.add_class::<card::NativeCard>()?;
     module.add_class::<report::NativeReport>()?;
     module.add_class::<space::NativeSpace>()?;
     module.add_class::<space::NativeMapping>()?;
+    module.add_class::<memory::NativeMemory>()?;
     module.add_class::<slot::NativeSlot>()?;
+    module.add_class::<stream::NativeStream>()?;
+    module.add_class::<stream::NativeConnection>()?;
     Ok(())
 }
 
@@ -38,4 +44,17 @@ fn error_codes() -> Vec<(u32, String)> {
     codes
         .map(|code| (code.number(), errors::class_of(*code)))
         .collect()
+}
+
+/// The presets with virtual memory, `fsrf` among them.
+#[pyfunction]
+fn preset_names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = tombolo::Preset::names().collect();
+    // Of the others the only one that maps nothing.
+    names.retain(|name| {
+        let preset = tombolo::Preset::named(name, 0);
+        preset.is_ok_and(|preset| preset.check_virtual_memory().is_ok())
+    });
+    names.sort_unstable();
+    names
 }

@@ -115,6 +115,18 @@ impl NativeReport {
         self.report.to_string()
     }
 
+    /// When each track of the run was busy: the seconds up to the end of the last thing, and by track the share
+    /// of each of so many equal parts. Nothing on a card without a clock.
+    fn busy(&self, parts: usize) -> (f64, Vec<(String, Vec<f64>)>) {
+        let Some(record) = &self.record else {
+            return (0.0, Vec::new());
+        };
+        let end = record.end();
+        let tracks = record.tracks.iter();
+        let shares = tracks.map(|track| (track.name.clone(), track.busy.shares(end, parts)));
+        (end.get() as f64 * 1e-12, shares.collect())
+    }
+
     /// As a page of HTML.
     fn html(&self) -> String {
         Page::new(&self.report)

@@ -2,11 +2,13 @@
 
 use crate::handle::Handle;
 use crate::report::SharedNames;
+use crate::stream::NativeStream;
 use crate::wait::Watch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tombolo::{Error, Picoseconds, Slot};
+use std::sync::Arc;
+use tombolo::{Error, Picoseconds, Priority, Slot, SlotSchedule};
 
 /// A slot with a kernel in it.
 #[pyclass(frozen, module = "tombolo._native")]
@@ -21,6 +23,14 @@ impl NativeSlot {
             slot: Handle::new("slot", slot),
             names,
         }
+    }
+
+    /// The slot, for as long as somebody needs it.
+    ///
+    /// # Errors
+    /// It is closed.
+    pub(crate) fn shared(&self, py: Python<'_>) -> PyResult<Arc<Slot>> {
+        self.slot.shared(py)
     }
 }
 
@@ -58,6 +68,33 @@ impl NativeSlot {
 
     fn set_bytes(&self, py: Python<'_>, argument: &str, value: &[u8]) -> PyResult<()> {
         self.slot.call(py, |slot| slot.set_bytes(argument, value))
+    }
+
+    fn set_schedule(
+        &self,
+        py: Python<'_>,
+        priority: &str,
+        weight: u8,
+        floor: u8,
+        limit: Option<u64>,
+    ) -> PyResult<()> {
+        let Some(priority) = Priority::named(priority) else {
+            let known = Priority::ALL.map(Priority::as_str).join(", ");
+            let rule = format!("priority {priority:?}: use one of {known}");
+            return Err(PyValueError::new_err(rule));
+        };
+        let schedule = SlotSchedule {
+            priority,
+            weight,
+            floor,
+            limit,
+        };
+        self.slot.call(py, |slot| slot.set_schedule(schedule))
+    }
+
+    fn open_stream(&self, py: Python<'_>, port: &str) -> PyResult<NativeStream> {
+        let stream = self.slot.call(py, |slot| slot.open_stream(port))?;
+        Ok(NativeStream::new(stream))
     }
 
     fn start(&self, py: Python<'_>) -> PyResult<()> {

@@ -2,12 +2,15 @@
 
 use crate::card::page_size;
 use crate::handle::Handle;
+use crate::memory::NativeMemory;
 use crate::report::SharedNames;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tombolo::{AddressSpace, MapOptions, Mapping, PageSize, VirtAddr};
+use tombolo::{
+    AddressSpace, Advice, AdviceError, MapOptions, MappedRange, Mapping, PageSize, VirtAddr,
+};
 
 /// An address space.
 #[pyclass(frozen, module = "tombolo._native")]
@@ -131,6 +134,37 @@ impl NativeSpace {
         Ok(self.mapped(name, mapped, page_size, mode))
     }
 
+    /// Memory for the program and kernels.
+    fn alloc(&self, py: Python<'_>, bytes: usize, pages: Option<u64>) -> PyResult<NativeMemory> {
+        let size = pages.map(page_size).transpose()?;
+        let memory = self.space.call(py, |space| match size {
+            None => space.alloc(bytes),
+            Some(size) => space.alloc_with_pages(bytes, size),
+        })?;
+        let part = (0, memory.len() as u64);
+        Ok(NativeMemory::new(memory, part, None))
+    }
+
+    /// Shares memory that the program has; `pinned` keeps it where it is. Of it, `part` (first byte and bytes) was
+    /// asked for.
+    fn register(
+        &self,
+        py: Python<'_>,
+        start: usize,
+        bytes: usize,
+        part: (u64, u64),
+        pages: Option<u64>,
+        pinned: Py<PyAny>,
+    ) -> PyResult<NativeMemory> {
+        let size = pages.map_or(Ok(PageSize::MIB_2), page_size)?;
+        let memory = self.space.call(py, |space| {
+            // SAFETY: `_space.py` passes a writable buffer of an array, which `pinned` keeps mapped. What the
+            // program sees of it, here and elsewhere in the interpreter, are plain bytes of any value.
+            unsafe { space.register_with_pages(start as *mut u8, bytes, size) }
+        })?;
+        Ok(NativeMemory::new(memory, part, Some(pinned)))
+    }
+
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.space.close(py, AddressSpace::close)
     }
@@ -154,12 +188,40 @@ impl NativeMapping {
             mapping: Handle::new("mapping", mapped),
         }
     }
+
+    /// Some bytes of it, for a transfer of a stream.
+    ///
+    /// # Errors
+    /// Beyond its end, or none.
+    pub(crate) fn part(&self, py: Python<'_>, offset: u64, bytes: u64) -> PyResult<MappedRange> {
+        self.mapping
+            .call(py, |mapping| mapping.slice(offset, bytes))
+    }
 }
 
 #[pymethods]
 impl NativeMapping {
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         self.mapping.call(py, Mapping::sync)
+    }
+
+    /// Advice in words, on some bytes; on all if there are none.
+    fn advise(
+        &self,
+        py: Python<'_>,
+        advice: &str,
+        offset: u64,
+        bytes: Option<u64>,
+    ) -> PyResult<()> {
+        let advice: Advice = match advice {
+            "" => Advice::default(),
+            words => words
+                .parse()
+                .map_err(|error: AdviceError| PyValueError::new_err(error.to_string()))?,
+        };
+        let bytes = bytes.unwrap_or(self.bytes.saturating_sub(offset));
+        let advise = |mapping: &Mapping| mapping.advise_range(offset, bytes, advice);
+        self.mapping.call(py, advise)
     }
 
     fn prefetch(&self, py: Python<'_>) -> PyResult<()> {

@@ -1,6 +1,7 @@
-"""Maps two files and runs a kernel on the functional card, so many times; prints the seconds that it took.
+"""Maps two files and runs a kernel on the functional card, so many times; prints the seconds that each part of
+them took, one after the other.
 
-    python overhead.py KERNEL INPUT OUTPUT TIMES
+    python overhead.py KERNEL INPUT OUTPUT TIMES PARTS
 
 Run by the bar `python.overhead`, beside the same loop in Rust.
 """
@@ -13,21 +14,25 @@ import tombolo
 
 def main() -> None:
     """The loop."""
-    kernel, given, made, times = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+    kernel, given, made = sys.argv[1:4]
+    times, parts = int(sys.argv[4]), int(sys.argv[5])
+    took = []
     with tombolo.Card.functional() as card, card.create_space() as space:
         slot = card.load(kernel, space)
-        began = time.perf_counter()
-        for _ in range(times):
-            source = space.map_file(given)
-            target = space.map_file(made, "rw")
-            slot.set("input", source)
-            slot.set("output", target)
-            slot.set("bytes", source.nbytes)
-            slot.start()
-            slot.wait()
-            target.unmap()
-            source.unmap()
-        print(time.perf_counter() - began)
+        for _ in range(parts):
+            began = time.perf_counter()
+            for _ in range(times // parts):
+                source = space.map_file(given)
+                target = space.map_file(made, "rw")
+                slot.set("input", source)
+                slot.set("output", target)
+                slot.set("bytes", source.nbytes)
+                slot.start()
+                slot.wait()
+                target.unmap()
+                source.unmap()
+            took.append(time.perf_counter() - began)
+        print(*took)
 
 
 if __name__ == "__main__":

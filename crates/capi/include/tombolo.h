@@ -128,11 +128,13 @@ typedef struct tmb_card_options {
     /* simulated: told each step of building a model, in whichever thread opens a card or loads a kernel */
     void (*progress)(const char *step, void *context);
     void *context;
+    /* simulated: a system of docs/presets.md ("coyote-2m"), or a .toml file, instead of shell_json */
+    const char *preset;
 } tmb_card_options;
 
-#define TMB_CARD_OPTIONS { sizeof(tmb_card_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
+#define TMB_CARD_OPTIONS { sizeof(tmb_card_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 
-/* Opens a functional card: no RTL, no time, no tools, for the kernels aes256ctr, copy and vadd. */
+/* Opens a functional card: no RTL, no time, no tools, for kernels with a model in the library. */
 tmb_status tmb_card_open_functional(const tmb_card_options *options, tmb_card **card);
 
 /* Opens a simulated card: the real shell RTL in virtual time. Needs g++ and Verilator; builds the shell's
@@ -152,9 +154,14 @@ typedef struct tmb_space_options {
     uint64_t limit;      /* at most so many bytes of card memory for its pages; 0: no limit */
     uint32_t on_channel; /* 1: its frames lie on one memory channel, the one in `channel` */
     uint32_t channel;
+    /* 2, 4, ...: they are striped over so many channels, from stripe_first on (a multiple of it), with
+     * stripe_granule bytes on one before the next follows (a power of two from 64 to 2^30; 0: 4096) */
+    uint32_t stripe_channels;
+    uint32_t stripe_first;
+    uint64_t stripe_granule;
 } tmb_space_options;
 
-#define TMB_SPACE_OPTIONS { sizeof(tmb_space_options), 0, 0, 0 }
+#define TMB_SPACE_OPTIONS { sizeof(tmb_space_options), 0, 0, 0, 0, 0, 0 }
 
 tmb_status tmb_space_create(tmb_card *card, const tmb_space_options *options, tmb_space **space);
 
@@ -233,6 +240,28 @@ tmb_status tmb_slot_set(tmb_slot *slot, const char *argument, uint64_t value);
 /* Sets an argument to exactly its bytes, in the order of memory. */
 tmb_status tmb_slot_set_bytes(tmb_slot *slot, const char *argument, const void *value, size_t count);
 
+enum {
+    TMB_PRIORITY_NORMAL = 0, /* what every slot has at first */
+    TMB_PRIORITY_LOW = 1,    /* after all others */
+    TMB_PRIORITY_HIGH = 2,   /* before normal ones */
+    TMB_PRIORITY_URGENT = 3  /* before all others */
+};
+
+typedef struct tmb_schedule_options {
+    size_t size;
+    uint32_t priority; /* who goes first; slots of one priority share by their weights */
+    uint32_t weight;   /* 1 to 15; 0: 1 */
+    uint32_t floor;    /* per cent of what all slots get, at least, whatever the priorities; 0 to 90 */
+    uint32_t reserved; /* 0 */
+    uint64_t limit;    /* bytes a second that it may read, and that it may write; 0: as many as it can */
+} tmb_schedule_options;
+
+#define TMB_SCHEDULE_OPTIONS { sizeof(tmb_schedule_options), 0, 0, 0, 0, 0 }
+
+/* Says what the slot gets of card memory while other slots want it too, from now on and as long as this kernel is
+ * in it; also while it runs. Null: what every slot has at first. TMB_ERROR_SCHEDULE: a number out of range. */
+tmb_status tmb_slot_set_schedule(tmb_slot *slot, const tmb_schedule_options *options);
+
 tmb_status tmb_slot_start(tmb_slot *slot);
 
 typedef struct tmb_progress {
@@ -255,6 +284,12 @@ typedef struct tmb_wait_options {
 
 /* Waits until the kernel is done. After an error the slot is in reset and can be started again. */
 tmb_status tmb_slot_wait(tmb_slot *slot, const tmb_wait_options *options);
+
+/* Waits until one of several kernels is done, at most for so much virtual time (in picoseconds; 0: for ever), and
+ * gives its place in `slots`, the first if several are; its tmb_slot_wait tells at once how it went. The others go
+ * on. TMB_ERROR_DEADLINE: none is done; TMB_ERROR_SLOT_STATE: one is not running. */
+tmb_status tmb_card_wait_any(tmb_card *card, tmb_slot *const *slots, size_t count, uint64_t deadline_ps,
+                             size_t *place);
 
 /* Registers of the kernel: 32 bits, offsets in bytes. */
 tmb_status tmb_slot_read_register(tmb_slot *slot, uint32_t offset, uint32_t *value);

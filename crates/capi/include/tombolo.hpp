@@ -263,6 +263,10 @@ public:
     void set(const std::string &argument, const void *value, std::size_t count) {
         check(tmb_slot_set_bytes(handle_.get(), argument.c_str(), value, count));
     }
+    /// What it gets of card memory while others want it, too.
+    void set_schedule(const tmb_schedule_options &options) {
+        check(tmb_slot_set_schedule(handle_.get(), &options));
+    }
     void start() { check(tmb_slot_start(handle_.get())); }
     /// Waits until the kernel is done, or for so much virtual time.
     void wait(std::uint64_t deadline_ps = 0) {
@@ -278,6 +282,7 @@ public:
     void write_register(std::uint32_t offset, std::uint32_t value) {
         check(tmb_slot_write_register(handle_.get(), offset, value));
     }
+    tmb_slot *get() const noexcept { return handle_.get(); }
 
 private:
     detail::Handle<tmb_slot, tmb_slot_close> handle_;
@@ -308,6 +313,14 @@ public:
         tmb_slot *slot = nullptr;
         check(tmb_slot_load(handle_.get(), number, folder.c_str(), space.get(), &slot));
         return Slot(slot);
+    }
+    /// Waits until one of several kernels is done, or for so much virtual time; its place among them.
+    std::size_t wait_any(const std::vector<const Slot *> &slots, std::uint64_t deadline_ps = 0) {
+        std::vector<tmb_slot *> handles;
+        for (const Slot *slot : slots) handles.push_back(slot->get());
+        std::size_t place = 0;
+        check(tmb_card_wait_any(handle_.get(), handles.data(), handles.size(), deadline_ps, &place));
+        return place;
     }
     /// Where the time went, for people.
     std::string report() { return text(tmb_card_report); }

@@ -1,12 +1,15 @@
 //! Cards.
 
-use crate::handles::{self, Handle, Thing};
+use crate::handles::{self, Handle, OpenCard, Thing};
 use crate::options::{self, CardOptions};
-use crate::pointers::{new_text, optional_text, Answer};
+use crate::pointers::{array, new_text, optional_text, Answer};
 use crate::status::{entry, Failure};
 use std::ffi::{c_char, c_int, c_void, CString};
 use std::path::{Path, PathBuf};
-use tombolo::{BuildProgress, Card, FunctionalCard, FunctionalConfig, SimOptions};
+use tombolo::{
+    BuildProgress, Card, FunctionalCard, FunctionalConfig, OwnerOptions, Picoseconds, Preset,
+    SimOptions, Slot,
+};
 
 /// The callback of a build with what it is called with.
 struct BuildCallback {
@@ -39,6 +42,7 @@ pub unsafe extern "C" fn tmb_card_open_functional(
             (!options.platform.is_null(), "platform"),
             (!options.home.is_null(), "home"),
             (!options.shell_json.is_null(), "shell_json"),
+            (!options.preset.is_null(), "preset"),
             (options.progress.is_some(), "progress"),
             (options.cold != 0, "cold"),
         ] {
@@ -54,9 +58,13 @@ pub unsafe extern "C" fn tmb_card_open_functional(
         if options.channel_bytes != 0 {
             config.channel_bytes = options.channel_bytes;
         }
-        let opened = Card::new(Box::new(FunctionalCard::new(config)), options.owner()?)?;
+        let opened = Card::new(
+            Box::new(FunctionalCard::new(config)),
+            options.owner(OwnerOptions::default())?,
+        )?;
+        let opened = Thing::OpenCard(OpenCard::new(opened, None));
         // SAFETY: the caller's place for a handle.
-        unsafe { answer.give(handles::insert(Thing::Card(opened))) };
+        unsafe { answer.give(handles::insert(opened)) };
         Ok(())
     })
 }
@@ -80,11 +88,12 @@ pub unsafe extern "C" fn tmb_card_open_simulated(
         // SAFETY: null or the caller's options, as the header asks.
         let given = unsafe { options::read(options) }?;
         // SAFETY: null or strings, as the header asks.
-        let (platform, home, shell) = unsafe {
+        let (platform, home, shell, preset) = unsafe {
             (
                 optional_text(given.platform, "platform")?.unwrap_or("f1"),
                 optional_text(given.home, "home")?.map(PathBuf::from),
                 optional_text(given.shell_json, "shell_json")?,
+                optional_text(given.preset, "preset")?,
             )
         };
         let platform = match &home {
@@ -99,15 +108,25 @@ pub unsafe extern "C" fn tmb_card_open_simulated(
         if let Some(home) = home {
             sim.home = home;
         }
+        if given.channel_bytes != 0 {
+            sim.channel_bytes = Some(given.channel_bytes);
+        }
+        let mut owner = OwnerOptions::default();
+        let preset = preset.map(find_preset).transpose()?;
+        if let Some(preset) = &preset {
+            let applied = preset.apply(&mut sim, &mut owner);
+            applied.map_err(|error| Failure::argument(error.to_string()))?;
+            if shell.is_some() {
+                let rule = "a preset has a shell of its own: set preset or shell_json, not both";
+                return Err(Failure::argument(rule.to_owned()));
+            }
+        }
         if let Some(shell) = shell {
             sim.shell = serde_json::from_str(shell)
                 .map_err(|error| Failure::argument(format!("shell_json: {error}")))?;
         }
         if given.slots != 0 {
             sim.shell.slots = slots(given.slots)?;
-        }
-        if given.channel_bytes != 0 {
-            sim.channel_bytes = Some(given.channel_bytes);
         }
         let callback = given.progress.map(|call| BuildCallback {
             call,
@@ -118,9 +137,47 @@ pub unsafe extern "C" fn tmb_card_open_simulated(
                 callback.tell(&step);
             }
         };
-        let opened = Card::simulated(sim, given.owner()?, progress)?;
+        let opened = Card::simulated(sim, given.owner(owner)?, progress)?;
+        let opened = Thing::OpenCard(OpenCard::new(opened, preset));
         // SAFETY: the caller's place for a handle.
-        unsafe { answer.give(handles::insert(Thing::Card(opened))) };
+        unsafe { answer.give(handles::insert(opened)) };
+        Ok(())
+    })
+}
+
+/// A preset by its name, or of a file.
+fn find_preset(name: &str) -> Result<Preset, Failure> {
+    let found = match Path::new(name).extension() {
+        Some(_) => Preset::load(Path::new(name)),
+        // Which of FSRF's TLBs: nothing is mapped yet.
+        None => Preset::named(name, 0),
+    };
+    let usable = found.and_then(|preset| preset.check_virtual_memory().map(|()| preset));
+    usable.map_err(|error| Failure::argument(error.to_string()))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_card_wait_any(
+    card: Handle,
+    slots: *const Handle,
+    count: usize,
+    deadline_ps: u64,
+    place: *mut usize,
+) -> c_int {
+    entry(|| {
+        let answer = Answer::at(place, "place")?;
+        // SAFETY: null, or so many handles, as the header asks.
+        let found = handles::slots(unsafe { array(slots, count, "slots") }?)?;
+        let found = found.iter().map(|thing| match &**thing {
+            Thing::Slot(slot) => Ok(&**slot),
+            // `slots` has looked.
+            _ => Err(Failure::argument("slots has something else".to_owned())),
+        });
+        let found: Vec<&Slot> = found.collect::<Result<_, _>>()?;
+        let deadline = (deadline_ps != 0).then(|| Picoseconds::new(deadline_ps));
+        let done = handles::with_card(card, |card| Ok(card.wait_any(&found, deadline)?))?;
+        // SAFETY: the caller's place for a number.
+        unsafe { answer.give(done) };
         Ok(())
     })
 }

@@ -2,22 +2,59 @@
 
 use crate::status::{Failure, Status};
 use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tombolo::{AddressSpace, Card, Mapping, SharedMemory, Slot};
+use tombolo::{AddressSpace, Card, Mapping, Preset, SharedMemory, Slot, SpacePlacement};
 
 /// What a handle stands for.
 pub enum Thing {
-    Card(Card),
+    OpenCard(OpenCard),
     Space(AddressSpace),
     Mapping(Mapping),
     Memory(Mutex<SharedMemory>),
     Slot(Box<Slot>),
 }
 
+/// A card, with what it was opened as.
+pub struct OpenCard {
+    card: Card,
+    preset: Option<Preset>,
+    /// Spaces that were made where the preset wants them.
+    applications: AtomicU8,
+}
+
+impl OpenCard {
+    /// Of a preset, if one was asked for.
+    pub fn new(card: Card, preset: Option<Preset>) -> Self {
+        Self {
+            card,
+            preset,
+            applications: AtomicU8::new(0),
+        }
+    }
+
+    /// Where the next space lies if its maker does not say.
+    pub fn placement(&self) -> SpacePlacement {
+        let Some(preset) = &self.preset else {
+            return SpacePlacement::Anywhere;
+        };
+        preset.placement(self.applications.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Deref for OpenCard {
+    type Target = Card;
+
+    fn deref(&self) -> &Card {
+        &self.card
+    }
+}
+
 impl Thing {
     fn kind(&self) -> &'static str {
         match self {
-            Self::Card(_) => "card",
+            Self::OpenCard(_) => "card",
             Self::Space(_) => "address space",
             Self::Mapping(_) => "mapping",
             Self::Memory(_) => "shared memory",
@@ -103,7 +140,7 @@ pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
         return find(handle, kind).map(drop);
     }
     let ended = match &*found {
-        Thing::Card(card) => card.close(),
+        Thing::OpenCard(card) => card.close(),
         Thing::Space(space) => space.close(),
         Thing::Mapping(mapping) => mapping.unmap(),
         Thing::Slot(slot) => slot.close(),
@@ -141,9 +178,14 @@ macro_rules! callers {
 }
 
 callers! {
-    with_card, Card, "card";
+    with_card, OpenCard, "card";
     with_mapping, Mapping, "mapping";
     with_slot, Slot, "slot";
+}
+
+/// The slots of several handles, as many as there are.
+pub fn slots(handles: &[Handle]) -> Result<Vec<Arc<Thing>>, Failure> {
+    handles.iter().map(|slot| find(*slot, "slot")).collect()
 }
 
 /// Calls with the shared memory of a handle.

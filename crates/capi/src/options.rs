@@ -2,7 +2,7 @@
 
 use crate::status::Failure;
 use std::ffi::{c_char, c_int, c_void};
-use tombolo::{FileState, OwnerOptions, PageSize};
+use tombolo::{FileState, OwnerOptions, PageSize, Priority, SlotSchedule, SpacePlacement, Stripe};
 
 /// A structure of options.
 ///
@@ -61,6 +61,7 @@ pub struct CardOptions {
     pub shell_json: *const c_char,
     pub progress: Option<extern "C" fn(*const c_char, *mut c_void)>,
     pub context: *mut c_void,
+    pub preset: *const c_char,
 }
 
 // SAFETY: as the trait asks.
@@ -70,8 +71,7 @@ unsafe impl Options for CardOptions {
 
 impl CardOptions {
     /// What the owner of the card needs of it.
-    pub fn owner(&self) -> Result<OwnerOptions, Failure> {
-        let mut options = OwnerOptions::default();
+    pub fn owner(&self, mut options: OwnerOptions) -> Result<OwnerOptions, Failure> {
         if self.page_size != 0 {
             options.page_size = page_size(self.page_size)?;
         }
@@ -100,11 +100,90 @@ pub struct SpaceOptions {
     pub limit: u64,
     pub on_channel: u32,
     pub channel: u32,
+    pub stripe_channels: u32,
+    pub stripe_first: u32,
+    pub stripe_granule: u64,
 }
 
 // SAFETY: as the trait asks.
 unsafe impl Options for SpaceOptions {
     const NAME: &'static str = "tmb_space_options";
+}
+
+impl SpaceOptions {
+    /// Where its frames lie; `None`: wherever the card's preset says.
+    pub fn placement(&self) -> Result<Option<SpacePlacement>, Failure> {
+        match (self.on_channel, self.stripe_channels) {
+            (0, 0) => Ok(None),
+            (0, channels) => {
+                let granule = match self.stripe_granule {
+                    0 => 4096,
+                    granule => granule,
+                };
+                let stripe = Stripe::new(granule, channels.into()).ok_or_else(|| {
+                    Failure::argument(format!(
+                        "{granule} bytes on each of {channels} channels: use powers of two, 64 to 2^30 bytes and \
+                         1 to 32 channels"
+                    ))
+                })?;
+                let first = self.stripe_first as usize;
+                Ok(Some(SpacePlacement::Interleaved { first, stripe }))
+            }
+            (_, 0) => Ok(Some(SpacePlacement::Channel(self.channel as usize))),
+            (_, _) => Err(Failure::argument(
+                "on_channel and stripe_channels are set: a space lies on one channel, or on several".to_owned(),
+            )),
+        }
+    }
+}
+
+/// `tmb_schedule_options`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ScheduleOptions {
+    pub size: usize,
+    pub priority: u32,
+    pub weight: u32,
+    pub floor: u32,
+    pub reserved: u32,
+    pub limit: u64,
+}
+
+// SAFETY: as the trait asks.
+unsafe impl Options for ScheduleOptions {
+    const NAME: &'static str = "tmb_schedule_options";
+}
+
+impl ScheduleOptions {
+    /// The library's.
+    pub fn schedule(&self) -> Result<SlotSchedule, Failure> {
+        let priority = match self.priority {
+            0 => Priority::Normal,
+            1 => Priority::Low,
+            2 => Priority::High,
+            3 => Priority::Urgent,
+            other => {
+                let rule = format!("priority is {other}: use TMB_PRIORITY_LOW and its like");
+                return Err(Failure::argument(rule));
+            }
+        };
+        if self.reserved != 0 {
+            let rule = "reserved is not 0: begin with TMB_SCHEDULE_OPTIONS";
+            return Err(Failure::argument(rule.to_owned()));
+        }
+        // What does not fit is out of range, too, and the library says of what.
+        let small = |value: u32| u8::try_from(value).unwrap_or(u8::MAX);
+        Ok(SlotSchedule {
+            priority,
+            weight: if self.weight == 0 {
+                1
+            } else {
+                small(self.weight)
+            },
+            floor: small(self.floor),
+            limit: (self.limit != 0).then_some(self.limit),
+        })
+    }
 }
 
 /// `tmb_map_options`
@@ -159,6 +238,7 @@ pub extern "C" fn tmb_layout(what: c_int) -> usize {
         2 => size_of::<MapOptions>(),
         3 => size_of::<WaitOptions>(),
         4 => size_of::<Progress>(),
+        5 => size_of::<ScheduleOptions>(),
         _ => 0,
     }
 }

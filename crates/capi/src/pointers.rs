@@ -59,6 +59,22 @@ pub unsafe fn bytes(pointer: *const c_void, count: usize, what: &str) -> Result<
     Ok(unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), count) }.to_vec())
 }
 
+/// Some things of the caller, one after the other.
+pub unsafe fn array<'a, T>(
+    pointer: *const T,
+    count: usize,
+    what: &str,
+) -> Result<&'a [T], Failure> {
+    if pointer.is_null() {
+        return Err(Failure::argument(format!("{what} is a null pointer")));
+    }
+    if count == 0 || count > 1 << 16 {
+        return Err(Failure::argument(format!("{what}: {count} of them")));
+    }
+    // SAFETY: not null, and the header asks for so many of them.
+    Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
+}
+
 /// A string for the caller, who frees it with `tmb_text_free`.
 pub fn new_text(text: String) -> Result<*mut c_char, Failure> {
     let text = CString::new(text).map_err(|error| Failure::argument(error.to_string()))?;

@@ -1,7 +1,7 @@
 //! Slots.
 
 use crate::handles::{self, Handle, Thing};
-use crate::options::{self, Progress, WaitOptions};
+use crate::options::{self, Progress, ScheduleOptions, WaitOptions};
 use crate::pointers::{bytes, text, Answer};
 use crate::status::{entry, Failure};
 use std::ffi::{c_char, c_int, c_void};
@@ -60,6 +60,18 @@ pub unsafe extern "C" fn tmb_slot_set_bytes(
         let (argument, value) =
             unsafe { (text(argument, "argument")?, bytes(value, count, "value")?) };
         handles::with_slot(slot, |slot| Ok(slot.set_bytes(argument, &value)?))
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_slot_set_schedule(
+    slot: Handle,
+    options: *const ScheduleOptions,
+) -> c_int {
+    entry(|| {
+        // SAFETY: null or the caller's options, as the header asks.
+        let schedule = unsafe { options::read(options) }?.schedule()?;
+        handles::with_slot(slot, |slot| Ok(slot.set_schedule(schedule)?))
     })
 }
 

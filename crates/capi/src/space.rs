@@ -6,7 +6,7 @@ use crate::pointers::{text, Answer};
 use crate::status::{entry, Failure};
 use std::ffi::{c_char, c_int};
 use std::path::Path;
-use tombolo::{SpacePlacement, VirtAddr};
+use tombolo::VirtAddr;
 
 #[no_mangle]
 pub unsafe extern "C" fn tmb_space_create(
@@ -18,12 +18,12 @@ pub unsafe extern "C" fn tmb_space_create(
         let answer = Answer::at(space, "space")?;
         // SAFETY: null or the caller's options, as the header asks.
         let options = unsafe { options::read(options) }?;
-        let placement = match options.on_channel {
-            0 => SpacePlacement::Anywhere,
-            _ => SpacePlacement::Channel(options.channel as usize),
-        };
+        let placement = options.placement()?;
         let limit = (options.limit != 0).then_some(options.limit);
-        let made = handles::with_card(card, |card| Ok(card.create_space_with(placement, limit)?))?;
+        let made = handles::with_card(card, |card| {
+            let placement = placement.unwrap_or_else(|| card.placement());
+            Ok(card.create_space_with(placement, limit)?)
+        })?;
         // SAFETY: the caller's place for a handle.
         unsafe { answer.give(handles::insert(Thing::Space(made))) };
         Ok(())

@@ -1,6 +1,6 @@
 //! `vfpio.h`: table 1 of vFPIO's paper, over the streams of the library.
 
-use crate::handles::{self, Handle, Thing};
+use crate::handles::{self, Handle, OpenCard, Thing};
 use crate::pointers::text;
 use crate::status::{entry, set_errno, Failure, Status};
 use std::collections::BTreeMap;
@@ -135,7 +135,7 @@ impl State {
     /// The card; opens one if there is none.
     fn place(&mut self) -> Result<&mut Place, Failure> {
         if self.place.is_none() {
-            let card = handles::insert(Thing::Card(open_card()?));
+            let card = handles::insert(Thing::OpenCard(OpenCard::new(open_card()?, None)));
             self.place = Some(Place::new(card, false)?);
         }
         let rule = "no card is open";

@@ -29,6 +29,71 @@ static void so(int line, int condition, const char *text)
 
 size_t tmb_layout(int what);
 
+/* Striped spaces, schedules, several kernels waited for. */
+static void several(const char *kernel)
+{
+    tmb_card_options options = TMB_CARD_OPTIONS;
+    tmb_card *card = NULL;
+    tmb_space *space = NULL, *none = NULL;
+    tmb_memory *memory = NULL;
+    tmb_slot *slots[2] = { NULL, NULL };
+    void *start = NULL;
+    size_t place = 7;
+    options.slots = 2;
+    EXPECT(tmb_card_open_functional(&options, &card), TMB_OK);
+    tmb_space_options striped = TMB_SPACE_OPTIONS;
+    striped.stripe_channels = 3;
+    EXPECT(tmb_space_create(card, &striped, &none), TMB_ERROR_ARGUMENT);
+    striped.stripe_channels = 8;
+    EXPECT(tmb_space_create(card, &striped, &none), TMB_ERROR_PAGER);
+    striped.stripe_channels = 2;
+    striped.on_channel = 1;
+    EXPECT(tmb_space_create(card, &striped, &none), TMB_ERROR_ARGUMENT);
+    striped.on_channel = 0;
+    striped.stripe_granule = 100;
+    EXPECT(tmb_space_create(card, &striped, &none), TMB_ERROR_ARGUMENT);
+    striped.stripe_granule = 64;
+    EXPECT(tmb_space_create(card, &striped, &space), TMB_OK);
+    EXPECT(tmb_memory_alloc(space, 1 << 24, 0, &memory), TMB_OK);
+    EXPECT(tmb_memory_pointer(memory, &start), TMB_OK);
+    for (uint32_t number = 0; number < 2; number++) {
+        EXPECT(tmb_slot_load(card, number, kernel, space, &slots[number]), TMB_OK);
+        EXPECT(tmb_slot_set(slots[number], "input", (uint64_t)(uintptr_t)start), TMB_OK);
+        EXPECT(tmb_slot_set(slots[number], "output", (uint64_t)(uintptr_t)start), TMB_OK);
+        EXPECT(tmb_slot_set(slots[number], "bytes", number == 0 ? 1 << 24 : 64), TMB_OK);
+    }
+    tmb_schedule_options schedule = TMB_SCHEDULE_OPTIONS;
+    schedule.priority = TMB_PRIORITY_HIGH;
+    schedule.weight = 3;
+    EXPECT(tmb_slot_set_schedule(slots[1], &schedule), TMB_OK);
+    EXPECT(tmb_slot_set_schedule(slots[0], NULL), TMB_OK);
+    schedule.weight = 16;
+    EXPECT(tmb_slot_set_schedule(slots[1], &schedule), TMB_ERROR_SCHEDULE);
+    schedule.weight = 256 + 1;
+    EXPECT(tmb_slot_set_schedule(slots[1], &schedule), TMB_ERROR_SCHEDULE);
+    schedule.weight = 0;
+    schedule.priority = 4;
+    EXPECT(tmb_slot_set_schedule(slots[1], &schedule), TMB_ERROR_ARGUMENT);
+    schedule.priority = 0;
+    schedule.reserved = 1;
+    EXPECT(tmb_slot_set_schedule(slots[1], &schedule), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_card_wait_any(card, (tmb_slot *const *)slots, 2, 0, &place), TMB_ERROR_SLOT_STATE);
+    EXPECT(tmb_slot_start(slots[0]), TMB_OK);
+    EXPECT(tmb_slot_start(slots[1]), TMB_OK);
+    EXPECT(tmb_card_wait_any(card, (tmb_slot *const *)slots, 2, 0, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_card_wait_any(card, NULL, 2, 0, &place), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_card_wait_any(card, (tmb_slot *const *)slots, 0, 0, &place), TMB_ERROR_ARGUMENT);
+    tmb_slot *wrong[1] = { (tmb_slot *)(void *)card };
+    EXPECT(tmb_card_wait_any(card, (tmb_slot *const *)wrong, 1, 0, &place), TMB_ERROR_HANDLE);
+    TRUE(place == 7);
+    EXPECT(tmb_card_wait_any(card, (tmb_slot *const *)slots, 2, 0, &place), TMB_OK);
+    TRUE(place == 1);
+    EXPECT(tmb_slot_wait(slots[1], NULL), TMB_OK);
+    EXPECT(tmb_slot_wait(slots[0], NULL), TMB_OK);
+    EXPECT(tmb_card_close(card), TMB_OK);
+    EXPECT(tmb_memory_free(memory), TMB_OK);
+}
+
 static void layouts(void)
 {
     TRUE(tmb_layout(0) == sizeof(tmb_card_options));
@@ -36,6 +101,7 @@ static void layouts(void)
     TRUE(tmb_layout(2) == sizeof(tmb_map_options));
     TRUE(tmb_layout(3) == sizeof(tmb_wait_options));
     TRUE(tmb_layout(4) == sizeof(tmb_progress));
+    TRUE(tmb_layout(5) == sizeof(tmb_schedule_options));
 }
 
 static void options(void)
@@ -55,6 +121,15 @@ static void options(void)
     wrong = (tmb_card_options)TMB_CARD_OPTIONS;
     wrong.platform = "f1";
     EXPECT(tmb_card_open_functional(&wrong, &card), TMB_ERROR_ARGUMENT);
+    wrong = (tmb_card_options)TMB_CARD_OPTIONS;
+    wrong.preset = "coyote-2m";
+    EXPECT(tmb_card_open_functional(&wrong, &card), TMB_ERROR_ARGUMENT);
+    wrong.preset = "coyote";
+    EXPECT(tmb_card_open_simulated(&wrong, &card), TMB_ERROR_ARGUMENT);
+    TRUE(strstr(tmb_last_error(), "coyote-2m") != NULL);
+    wrong.preset = "physical";
+    EXPECT(tmb_card_open_simulated(&wrong, &card), TMB_ERROR_ARGUMENT);
+    wrong.preset = NULL;
     wrong.platform = "/no/such/platform.toml";
     EXPECT(tmb_card_open_simulated(&wrong, &card), TMB_ERROR_CONFIGURATION);
     TRUE(card == NULL);
@@ -328,5 +403,6 @@ int main(int argc, char **argv)
     handles(argv[1], argv[2]);
     fsrf(argv[1], argv[2]);
     shared(argv[1]);
+    several(argv[1]);
     return failures != 0;
 }

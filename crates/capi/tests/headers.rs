@@ -39,6 +39,7 @@ fn c_type(rust: &str) -> String {
         "SpaceOptions" => "tmb_space_options",
         "MapOptions" => "tmb_map_options",
         "WaitOptions" => "tmb_wait_options",
+        "ScheduleOptions" => "tmb_schedule_options",
         other => panic!("no C type is known for {other}"),
     };
     format!("{base}{stars}")

@@ -9,17 +9,22 @@ Encrypt an array::
         card.run("aes256ctr", input=plain, output=cipher, bytes=plain.nbytes, key=bytes(32), iv=bytes(16))
 
 :class:`Card` opens a card, :class:`AddressSpace` is what an application's kernels see, :class:`Mapping` shows a
-file or an array in it, :class:`Slot` runs a kernel, :class:`Report` says where the time went. :func:`kernel` makes a
+file or an array in it, :class:`SharedMemory` is memory that the program and kernels share, :class:`Slot` runs a kernel,
+:class:`Stream` is a stream port of one, :class:`Report` says where the time went. :func:`kernel` makes a
 kernel a function, for tests. Errors are in :mod:`tombolo.errors`.
 """
 
-from . import errors
-from ._card import Card, Report
+from . import cache, errors
+from ._card import Card
 from ._kernel import Kernel, kernel
+from ._memory import SharedMemory, empty
 from ._native import __version__
-from ._resources import SHARE, kernels, platforms
-from ._slot import Argument, Progress, Slot
+from ._report import Report
+from ._resources import SHARE, kernels, platforms, presets
+from ._slot import Argument, Slot
 from ._space import AddressSpace, ArrayMapping, Mapping
+from ._stream import Connection, ConnectionState, Moved, Stream
+from ._times import Progress
 from .errors import Error
 
 __all__ = [
@@ -28,15 +33,23 @@ __all__ = [
     "Argument",
     "ArrayMapping",
     "Card",
+    "Connection",
+    "ConnectionState",
     "Error",
     "Kernel",
     "Mapping",
+    "Moved",
     "Progress",
     "Report",
+    "SharedMemory",
     "Slot",
+    "Stream",
     "__version__",
+    "cache",
+    "empty",
     "errors",
     "kernel",
     "kernels",
     "platforms",
+    "presets",
 ]

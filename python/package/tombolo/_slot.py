@@ -10,27 +10,14 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optiona
 from typing import Mapping as Dictionary
 
 from ._arrays import flat_bytes
+from ._memory import SharedMemory
 from ._native import NativeSlot
 from ._space import AddressSpace, Mapping
+from ._stream import Stream
+from ._times import Progress, picoseconds, reporter
 
 if TYPE_CHECKING:
     from ._card import Card
-
-_PS = 1_000_000_000_000
-
-
-class Progress(NamedTuple):
-    """How far a run is."""
-
-    #: Virtual time since the card was opened, in seconds.
-    time: float
-    #: Bytes brought to the card.
-    bytes_in: int
-    #: Bytes written back.
-    bytes_out: int
-    #: Faults served.
-    faults: int
-
 
 class Argument(NamedTuple):
     """An argument of a kernel, from its manifest."""
@@ -47,15 +34,6 @@ class Argument(NamedTuple):
     description: str
 
 
-def _picoseconds(seconds: Optional[float]) -> Optional[int]:
-    if seconds is None:
-        return None
-    if not seconds > 0:
-        raise ValueError(f"a deadline of {seconds} s: must be more than 0 (seconds of virtual time)")
-    # Beyond this no run gets (213 days of virtual time).
-    return int(min(seconds * _PS, 2.0**63))
-
-
 class Slot:
     """A slot with a kernel in it; made by :meth:`Card.load`."""
 
@@ -66,6 +44,7 @@ class Slot:
         self._space = space
         self._kernel, arguments = native.manifest()
         self._arguments: Dict[str, Argument] = {}
+        self._held: Dict[str, Union[Mapping, SharedMemory]] = {}
         for entry in arguments:
             argument = Argument(
                 name=str(entry["name"]),
@@ -95,14 +74,17 @@ class Slot:
     def set(self, argument: str, value: Union[int, Mapping, Any]) -> None:
         """Sets an argument.
 
-        :param value: an integer that fits; a :class:`Mapping`, for its address; or a buffer of exactly the
-            argument's bytes, in the order of memory (``bytes``, a numpy array).
+        :param value: an integer that fits; a :class:`Mapping` or :class:`SharedMemory`, for its address; or a
+            buffer of exactly the argument's bytes, in the order of memory (``bytes``, a numpy array).
         :raises NoSuchArgumentError: the message lists the names there are.
         :raises ArgumentSizeError: it does not fit.
         """
-        if isinstance(value, Mapping):
-            self._native.set(argument, value.address)
+        if isinstance(value, (Mapping, SharedMemory)):
+            self._native.set(argument, value._native.address)
+            # It stays mapped for as long as the kernel has its address.
+            self._held[argument] = value
             return
+        self._held.pop(argument, None)
         try:
             number = operator.index(value)
         except TypeError:
@@ -111,6 +93,35 @@ class Slot:
         if not 0 <= number < 1 << 64:
             raise ValueError(f"argument {argument}: {number} is not from 0 to 2**64-1; pass bytes")
         self._native.set(argument, number)
+
+    def set_schedule(
+        self,
+        *,
+        priority: str = "normal",
+        weight: int = 1,
+        floor: int = 0,
+        limit: Optional[int] = None,
+    ) -> None:
+        """Says what the slot gets of card memory while other slots want it too, from now on and for as long as
+        this kernel is in it; also while it runs. What is not given is the default again.
+
+        :param priority: ``"low"``, ``"normal"``, ``"high"`` or ``"urgent"``: who goes first.
+        :param weight: share among slots of the same priority, 1 to 15.
+        :param floor: of what all slots get, at least so many per cent whatever the priorities, 0 to 90.
+        :param limit: bytes a second that it may read, and that it may write; as many as it can if not given.
+        :raises ValueError: no such priority.
+        :raises OverflowError: a number that is negative or does not fit.
+        :raises ScheduleError: another number out of its range; the message says which.
+        """
+        self._native.set_schedule(priority, weight, floor, limit)
+
+    def open_stream(self, port: str) -> Stream:
+        """Opens a stream port of the kernel, for transfers from or to memory.
+
+        :param port: its name in the kernel's manifest.
+        :raises StreamError: the kernel has no such port (the message lists them), or it is taken.
+        """
+        return Stream(self, self._native.open_stream(port), port)
 
     def start(self) -> None:
         """Starts the kernel with the arguments set so far.
@@ -136,13 +147,7 @@ class Slot:
 
         After an error the slot is in reset, and can be started again.
         """
-        callback = None
-        if progress is not None:
-
-            def callback(now: int, bytes_in: int, bytes_out: int, faults: int) -> object:
-                return progress(Progress(now / _PS, bytes_in, bytes_out, faults))
-
-        self._native.wait(_picoseconds(deadline), callback)
+        self._native.wait(picoseconds(deadline), reporter(progress))
 
     def run(
         self,
@@ -157,8 +162,8 @@ class Slot:
 
         Arguments are given by keyword, or in a dictionary where a name is also one of this call's own. For
         a pointer: an array or buffer (copied in, and copied back if the kernel writes it), a path of a file
-        (a string or ``pathlib.Path``, mapped for the time of the call), a :class:`Mapping`, or an address.
-        For a value: an integer, or a buffer of exactly its bytes.
+        (a string or ``pathlib.Path``, mapped for the time of the call), a :class:`Mapping` or
+        :class:`SharedMemory`, or an address. For a value: an integer, or a buffer of exactly its bytes.
 
         When the run fails, arrays stay as they were; files keep what was written.
 
@@ -187,9 +192,11 @@ class Slot:
             self.start()
             self.wait(deadline, progress)
 
-    def _mapped(self, stack: ExitStack, argument: Argument, value: Any) -> Union[int, Mapping]:
+    def _mapped(
+        self, stack: ExitStack, argument: Argument, value: Any
+    ) -> Union[int, Mapping, SharedMemory]:
         """What a pointer points to, mapped if need be for as long as the stack."""
-        if isinstance(value, Mapping):
+        if isinstance(value, (Mapping, SharedMemory)):
             return value
         mode = "r" if argument.access == "read" else "rw"
         if isinstance(value, (str, os.PathLike)):
@@ -215,6 +222,7 @@ class Slot:
         :raises Error: what went wrong in a run that nobody waited for; the slot is empty nevertheless.
         """
         self._space._slots.discard(self)
+        self._held.clear()
         self._native.close()
 
     def __enter__(self) -> Slot:

@@ -8,7 +8,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional, Type, TypeVar, Union
 
 from ._arrays import Copy, flat_bytes
+from ._memory import Shape, SharedMemory, _bytes_of, is_numpy, registered
 from ._native import NativeMapping, NativeSpace
+
+from .errors import UnregistrableError
 
 if TYPE_CHECKING:
     from ._card import Card
@@ -28,7 +31,6 @@ class Mapping:
         self._space = space
         self._native = native
         self._path = path
-        space._mappings.add(self)
 
     @property
     def address(self) -> int:
@@ -48,6 +50,19 @@ class Mapping:
         """
         self._native.sync()
 
+    def advise(self, advice: str, offset: int = 0, nbytes: Optional[int] = None) -> None:
+        """Says how the kernel is going to use it, which makes runs fast or slow, never wrong.
+
+        :param advice: ``"stream"``: one byte after the other, so much is fetched ahead; ``"random"``: in no order,
+            nothing is. ``"reuse"``: again and again, its pages stay; ``"lowuse"``: hardly more than once, they
+            leave first. Two joined with ``+``; an empty text takes everything back.
+        :param offset: first byte of the range that is spoken of, which grows to whole pages.
+        :param nbytes: its bytes; up to the end if not given.
+        :raises ValueError: no such word, or two that contradict each other.
+        :raises GoneError: it is unmapped.
+        """
+        self._native.advise(advice, offset, nbytes)
+
     def prefetch(self) -> None:
         """Brings the pages to the card before the kernel touches them, as far as there is room."""
         self._native.prefetch()
@@ -57,7 +72,6 @@ class Mapping:
 
         :raises TransferError: as :meth:`sync`; the mapping is gone nevertheless.
         """
-        self._space._mappings.discard(self)
         self._native.unmap()
 
     def __enter__(self: _M) -> _M:
@@ -87,6 +101,8 @@ class ArrayMapping(Mapping):
         self, space: AddressSpace, native: NativeMapping, copy: Copy, writable: bool, what: str
     ) -> None:
         super().__init__(space, native, what)
+        # One of a file ends with the space by itself; of this one the bytes have to come back.
+        space._mappings.add(self)
         self._copy: Optional[Copy] = copy
         self._writable = writable
 
@@ -111,6 +127,7 @@ class ArrayMapping(Mapping):
         copy, self._copy = self._copy, None
         if copy is None:
             return
+        self._space._mappings.discard(self)
         try:
             super().unmap()
             if bring_back and self._writable:
@@ -142,7 +159,8 @@ class AddressSpace:
     def __init__(self, card: Card, native: NativeSpace) -> None:
         self._card = card
         self._native = native
-        self._mappings: weakref.WeakSet[Mapping] = weakref.WeakSet()
+        self._mappings: weakref.WeakSet[ArrayMapping] = weakref.WeakSet()
+        self._shared: weakref.WeakSet[SharedMemory] = weakref.WeakSet()
         self._slots: weakref.WeakSet[Slot] = weakref.WeakSet()
 
     @property
@@ -212,6 +230,49 @@ class AddressSpace:
             raise
         return ArrayMapping(self, native, copy, writable, what)
 
+    def alloc(
+        self, shape: Shape, dtype: Any = None, *, page_size: Optional[int] = None
+    ) -> SharedMemory:
+        """Allocates zeroed memory that the program shares with the kernels of this space, pointers and all.
+
+        :param shape: bytes; or with ``dtype`` the shape of an array, an integer or several.
+        :param dtype: of its numpy array, :attr:`SharedMemory.array`.
+        :param page_size: bytes of the pages in which it moves between program and card, a power of two from
+            4096 on; 2 MiB if not given, or one page that holds all of it. Large pages move much at once; a page
+            that both sides write moves to and fro.
+        :raises MemoryError: there is no memory for it.
+        :raises UnshareableError: so many pages that the system cannot protect each by itself.
+        :raises ImportError: with ``dtype``, numpy is not installed.
+        """
+        nbytes, shapes = _bytes_of(shape, dtype)
+        if nbytes >= 1 << 47:
+            raise MemoryError(f"{nbytes} bytes are more than any program can address")
+        native = self._native.alloc(nbytes, page_size)
+        return SharedMemory(self, native, shapes, dtype, None)
+
+    def register(self, array: Any, *, page_size: Optional[int] = None) -> SharedMemory:
+        """Shares an array where it is: kernels read and write its very bytes, at the addresses that the program
+        uses, until :meth:`SharedMemory.free`. Until then it is held, and what would move its bytes is refused
+        (``bytearray.append``, ``ndarray.resize``; not ``resize(refcheck=False)``, which asks nobody).
+
+        :param array: a C-contiguous, writable numpy array, or another buffer. Its memory must be whole pages of
+            4096 bytes, as :func:`tombolo.empty` gives; or a block that ``malloc`` has mapped by itself, from its
+            first byte on, as numpy's larger arrays are (from 128 KiB on, at times only from 32 MiB on). Those
+            begin 16 bytes behind a multiple of 4096, which kernels that want aligned addresses do not take.
+        :param page_size: bytes of its pages at most; 2 MiB if not given.
+        :raises TypeError: no buffer, or one of Python objects.
+        :raises ValueError: not contiguous, empty, or read-only.
+        :raises UnregistrableError: memory that cannot be shared page by page, with the rule that it breaks; use
+            :func:`tombolo.empty` or :meth:`alloc`.
+        """
+        try:
+            native = registered(self._native, array, page_size)
+        except UnregistrableError as error:
+            raise UnregistrableError(
+                f"{error}. An array of tombolo.empty(shape, dtype) can be registered, whatever its size"
+            ) from None
+        return SharedMemory(self, native, None, None, array if is_numpy(array) else None)
+
     def close(self) -> None:
         """Stops the kernels that work in it, writes back and ends every mapping, and ends the space.
 
@@ -223,9 +284,10 @@ class AddressSpace:
                 slot.close()
             except Exception as error:
                 failure = failure or error
-        for mapping in list(self._mappings):
+        ends = [mapping.unmap for mapping in self._mappings] + [shared.free for shared in self._shared]
+        for end in ends:
             try:
-                mapping.unmap()
+                end()
             except Exception as error:
                 failure = failure or error
         self._native.close()

@@ -1,0 +1,186 @@
+"""Stream ports: transfers from and to memory, and ports joined with each other."""
+
+from __future__ import annotations
+
+from collections import deque
+from types import TracebackType
+from typing import TYPE_CHECKING, Callable, Deque, List, NamedTuple, Optional, Tuple, Type, Union
+
+from ._memory import SharedMemory
+from ._native import NativeConnection, NativeStream
+from ._space import Mapping
+from ._times import Progress, picoseconds, reporter
+
+if TYPE_CHECKING:
+    from ._slot import Slot
+
+
+class Moved(NamedTuple):
+    """A transfer that is over."""
+
+    #: Bytes that were moved.
+    nbytes: int
+    #: They end a packet (TLAST). Out of the kernel: if not, the range was full, and more may follow.
+    last: bool
+
+
+class Stream:
+    """An open stream port of a kernel, whose other end is memory; made by :meth:`Slot.open_stream`.
+
+    The words are vFPIO's: :meth:`read` is from memory into the kernel, :meth:`write` from the kernel into memory.
+    Both only begin a transfer; :meth:`wait` waits for the oldest one. As a context manager it is closed at the
+    end of ``with``.
+    """
+
+    def __init__(self, slot: Slot, native: NativeStream, port: str) -> None:
+        self._slot = slot
+        self._native = native
+        self._port = port
+        # Memory of transfers that are under way stays mapped although nobody else holds it.
+        self._held: Deque[Union[Mapping, SharedMemory]] = deque()
+
+    @property
+    def port(self) -> str:
+        """Its name in the kernel's manifest."""
+        return self._port
+
+    def read(
+        self, memory: Union[Mapping, SharedMemory], offset: int = 0, nbytes: Optional[int] = None
+    ) -> None:
+        """Begins a transfer from memory into the kernel: one packet, after the transfers that were begun before.
+
+        :param memory: a mapping, or shared memory, of the slot's space.
+        :param offset: its first byte.
+        :param nbytes: bytes; all that follow if not given.
+        :raises StreamError: a stream out of the kernel, memory of another space, or not inside it.
+        """
+        count = self._bytes(memory, offset, nbytes)
+        self._native.read(memory._native, offset, count)
+        self._held.append(memory)
+
+    def write(
+        self, memory: Union[Mapping, SharedMemory], offset: int = 0, nbytes: Optional[int] = None
+    ) -> None:
+        """Begins a transfer from the kernel into memory. It ends with the kernel's packet, or when the range is
+        full; what the kernel sends beyond that waits for the next one.
+
+        Arguments and errors as for :meth:`read`.
+        """
+        count = self._bytes(memory, offset, nbytes)
+        self._native.write(memory._native, offset, count)
+        self._held.append(memory)
+
+    @staticmethod
+    def _bytes(memory: Union[Mapping, SharedMemory], offset: int, nbytes: Optional[int]) -> int:
+        if not isinstance(memory, (Mapping, SharedMemory)):
+            raise TypeError(
+                f"memory is {type(memory).__name__}; pass what space.map_file, space.map_array or space.alloc gave"
+            )
+        if offset < 0 or nbytes is not None and nbytes < 0:
+            raise ValueError(f"{nbytes} bytes from {offset} on: neither is negative")
+        return max(memory.nbytes - offset, 0) if nbytes is None else nbytes
+
+    def poll(self) -> Optional[Moved]:
+        """How the oldest transfer ended, if it is over; no virtual time passes.
+
+        :raises StreamError: nothing is under way, or the transfer failed.
+        """
+        found = self._native.poll()
+        return None if found is None else self._moved(found)
+
+    def wait(
+        self,
+        deadline: Optional[float] = None,
+        progress: Optional[Callable[[Progress], object]] = None,
+    ) -> Moved:
+        """Waits until the oldest transfer is over. Other threads run meanwhile, and Ctrl-C ends it.
+
+        :param deadline: seconds of virtual time from now on, after which to give up; the transfer goes on.
+        :param progress: as for :meth:`Slot.wait`.
+        :raises DeadlineError: the deadline has passed; the message says who keeps it waiting.
+        :raises StreamError: no transfer was begun, or all were waited for.
+        :raises StreamResetError: the slot was reset before it was over.
+        :raises AccessError: an access of the transfer failed.
+        """
+        moved = self._native.wait(picoseconds(deadline), reporter(progress), True)
+        assert moved is not None, "there was a transfer"
+        return self._moved(moved)
+
+    def sync(self, deadline: Optional[float] = None) -> List[Moved]:
+        """Waits until every transfer that was begun is over, in their order.
+
+        :param deadline: of each, as for :meth:`wait`.
+        :raises Error: as :meth:`wait`, for the first that fails. Those behind it may be waited for.
+        """
+        moved: List[Moved] = []
+        while True:
+            found = self._native.wait(picoseconds(deadline), None, False)
+            if found is None:
+                return moved
+            moved.append(self._moved(found))
+
+    def _moved(self, found: Tuple[int, bool]) -> Moved:
+        if self._held:
+            self._held.popleft()
+        return Moved(*found)
+
+    def close(self) -> None:
+        """Gives the port back; nothing if that was done.
+
+        :raises StreamError: a transfer is under way; the port stays open.
+        """
+        self._native.close()
+        self._held.clear()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        if kind is None:
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"<Stream {self._port} of {self._slot!r}>"
+
+
+class ConnectionState(NamedTuple):
+    """What a connection does now."""
+
+    #: It comes apart, or is made, when the packets that are under way have ended.
+    pending: bool
+    #: The reset of a slot has cut a packet since the ports were connected.
+    cut: bool
+    #: Data wait for the receiver.
+    waits_for_receiver: bool
+
+
+class Connection:
+    """Two stream ports joined, with no memory between them; made by :meth:`Card.connect`.
+
+    It holds while this object does, and comes apart at the end of the packet that is under way.
+    """
+
+    def __init__(self, native: NativeConnection) -> None:
+        self._native = native
+
+    @property
+    def state(self) -> ConnectionState:
+        """What it does now.
+
+        :raises GoneError: the ports are apart, or one of the slots has another kernel.
+        """
+        return ConnectionState(*self._native.state())
+
+    def disconnect(self) -> None:
+        """Takes the ports apart at the end of the packet that is under way: nothing is lost.
+
+        :raises StreamError: the packet has not ended within a millisecond of virtual time; call again to wait
+            on.
+        :raises GoneError: the ports are apart already, or one of the slots has another kernel.
+        """
+        self._native.disconnect()

@@ -1,0 +1,82 @@
+"""Models that were built for simulated cards and are kept: ``tombolo cache list`` and ``tombolo cache clear``."""
+
+from __future__ import annotations
+
+import datetime
+import fcntl
+import os
+import shutil
+from pathlib import Path
+from typing import List, NamedTuple, Tuple
+
+__all__ = ["Entry", "clear", "entries", "folder"]
+
+
+class Entry(NamedTuple):
+    """A model that is kept."""
+
+    #: A hash of all that it was built from, or what it is for.
+    name: str
+    #: Bytes on the disk.
+    nbytes: int
+    #: When it was made or used last, as far as the file system says.
+    used: datetime.datetime
+
+
+def folder() -> Path:
+    """Where models are: ``models`` in ``TOMBOLO_CACHE``, else in ``~/.cache/tombolo``."""
+    root = os.environ.get("TOMBOLO_CACHE")
+    return (Path(root) if root else Path(os.environ.get("HOME", "/tmp")) / ".cache" / "tombolo") / "models"
+
+
+def _folders() -> List[Path]:
+    try:
+        # One with a process in its name is being made, or taken away.
+        found = (path for path in folder().iterdir() if ".tmp" not in path.name)
+        return sorted(path for path in found if path.is_dir() and not path.is_symlink())
+    except FileNotFoundError:
+        return []
+
+
+def entries() -> List[Entry]:
+    """What is kept, by name.
+
+    :raises OSError: the folder cannot be read.
+    """
+    found = []
+    for path in _folders():
+        files = []
+        for file in path.rglob("*"):
+            try:
+                files.append(file.lstat())
+            except FileNotFoundError:
+                continue  # removed meanwhile
+        if files:
+            used = max(max(file.st_atime, file.st_mtime) for file in files)
+            nbytes = sum(file.st_blocks * 512 for file in files)
+            found.append(Entry(path.name, nbytes, datetime.datetime.fromtimestamp(used)))
+    return found
+
+
+def clear() -> Tuple[List[str], List[str]]:
+    """Removes every model; what comes next is built anew. Cards that are open are not disturbed.
+
+    :returns: names of what was removed, and of what stays because somebody builds it right now.
+    :raises OSError: one cannot be removed.
+    """
+    removed, busy = [], []
+    for path in _folders():
+        # The lock of whoever builds it. It stays, because somebody may wait for it.
+        descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Out of the way in one step, so that nobody meets half of it.
+            aside = path.with_name(f"{path.name}.tmp{os.getpid()}-clear")
+            path.rename(aside)
+            shutil.rmtree(aside)
+            removed.append(path.name)
+        except BlockingIOError:
+            busy.append(path.name)
+        finally:
+            os.close(descriptor)
+    return removed, busy

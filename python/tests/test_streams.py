@@ -1,0 +1,200 @@
+"""Stream ports, several slots at once, schedules, stripes and presets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Iterator
+
+import numpy as np
+import pytest
+import tombolo
+from tombolo import errors
+
+
+@pytest.fixture
+def card() -> Iterator[tombolo.Card]:
+    """A functional card with two slots, with a stream pair each."""
+    with tombolo.Card.functional(slots=2, streams_per_slot=1) as opened:
+        yield opened
+
+
+def noise(count: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    return np.random.default_rng(count).integers(0, 256, count, dtype=np.uint8)
+
+
+def test_memory_goes_through_a_kernel(card: tombolo.Card, tmp_path: Path) -> None:
+    source, result = noise(100_001), np.zeros(100_001, np.uint8)
+    with card.create_space() as space:
+        slot = card.load("loopback", space)
+        given, made = space.map_array(source), space.map_array(result, "rw")
+        with slot.open_stream("in") as into, slot.open_stream("out") as out:
+            assert (into.port, repr(out)) == ("in", "<Stream out of <Slot 0 with kernel loopback>>")
+            out.write(made)
+            assert out.poll() is None
+            into.read(given)
+            assert out.wait() == tombolo.Moved(100_001, True)
+            assert into.wait() == (100_001, True)
+            made.sync()
+            np.testing.assert_array_equal(result, source)
+            # In parts, into a file and shared memory.
+            file = space.map_file(tmp_path / "out", "rw", create=100)
+            shared = space.alloc(1000)
+            out.write(file, 10, 20)
+            out.write(shared, 500)
+            into.read(given, 50, 30)
+            assert out.sync() == [(20, False), (10, True)]
+            assert into.sync() == [(30, True)] and into.sync() == []
+            file.unmap()
+            assert (tmp_path / "out").read_bytes() == bytes(10) + source[50:70].tobytes() + bytes(70)
+            assert shared.array[500:510].tobytes() == source[70:80].tobytes()
+            assert not shared.array[510:].any()
+
+
+def test_kernels_are_connected(card: tombolo.Card) -> None:
+    source, result = noise(5000), np.zeros(5000, np.uint8)
+    with card.create_space() as space:
+        first, second = card.load("loopback", space), card.load("loopback", space, slot=1)
+        between = card.connect(first, "out", second, "in")
+        with pytest.raises(errors.StreamError, match="taken"):
+            card.connect(first, "out", second, "in")
+        assert between.state == tombolo.ConnectionState(False, False, False)
+        into, out = first.open_stream("in"), second.open_stream("out")
+        made = space.map_array(result, "rw")
+        out.write(made)
+        into.read(space.map_array(source))
+        assert out.wait(deadline=1.0).nbytes == 5000
+        made.unmap()
+        np.testing.assert_array_equal(result, source)
+        between.disconnect()
+        with pytest.raises(errors.GoneError, match="not connected"):
+            between.disconnect()
+
+
+def test_wrong_streams(card: tombolo.Card) -> None:
+    with card.create_space() as space, card.create_space() as other:
+        slot = card.load("loopback", space)
+        with pytest.raises(errors.StreamError, match="no such stream; it has `in`"):
+            slot.open_stream("nothing")
+        into = slot.open_stream("in")
+        with pytest.raises(errors.StreamError, match="taken"):
+            slot.open_stream("in")
+        memory = space.alloc(100)
+        with pytest.raises(errors.StreamError, match="out of the kernel|into the kernel"):
+            into.write(memory)
+        with pytest.raises(errors.StreamError):
+            into.read(memory, 100)
+        with pytest.raises(errors.StreamError):
+            into.read(memory, 50, 51)
+        with pytest.raises(ValueError, match="negative"):
+            into.read(memory, -1)
+        with pytest.raises(TypeError, match="ndarray; pass what space.map_file"):
+            into.read(np.zeros(3))  # type: ignore[arg-type]
+        with pytest.raises(errors.StreamError):
+            into.read(other.alloc(100))
+        with pytest.raises(errors.StreamError, match="no transfer was begun"):
+            into.wait()
+        into.read(memory)
+        out = slot.open_stream("out")
+        out.write(memory)
+        out.wait()
+        out.write(memory)
+        with pytest.raises(errors.StreamError):
+            out.close()
+        with pytest.raises(errors.DeadlineError, match="the kernel sends nothing"):
+            out.wait(deadline=1e-5)
+        into.sync()
+        into.close()
+        into.close()
+        with pytest.raises(errors.GoneError, match="stream is gone"):
+            into.read(memory)
+
+
+def test_several_are_waited_for(card: tombolo.Card) -> None:
+    with card.create_space() as space:
+        memory = space.alloc(1 << 24)
+        slots = [card.load("copy", space, slot=number) for number in range(2)]
+        for slot, count in zip(slots, (1 << 24, 64)):
+            slot.set("input", memory)
+            slot.set("output", memory)
+            slot.set("bytes", count)
+            slot.start()
+        assert card.wait_any(slots) is slots[1]
+        slots[1].wait()
+        assert card.wait_any(slots[:1]) is slots[0]
+        slots[0].wait()
+        with pytest.raises(errors.SlotStateError):
+            card.wait_any(slots)
+        with pytest.raises(errors.DeadlineError):
+            card.wait_any([])
+
+
+def test_schedules(card: tombolo.Card) -> None:
+    with card.create_space() as space:
+        slot = card.load("copy", space)
+        slot.set_schedule(priority="high", weight=3, floor=10, limit=1_000_000_000)
+        slot.run(input=b"abc", output=bytearray(3), bytes=3)
+        [share] = [share for share in card.report()["shares"] if share["slot"] == 0]
+        assert share["schedule"] == {"priority": "high", "weight": 3, "floor": 10, "limit": 1_000_000_000}
+        with pytest.raises(ValueError, match="use one of low, normal, high, urgent"):
+            slot.set_schedule(priority="highest")
+        for wrong in ({"weight": 16}, {"weight": 0}, {"floor": 91}):
+            with pytest.raises(errors.ScheduleError):
+                slot.set_schedule(**wrong)  # type: ignore[arg-type]
+        with pytest.raises(OverflowError):
+            slot.set_schedule(weight=-1)
+
+
+def test_advice(card: tombolo.Card) -> None:
+    with card.create_space() as space:
+        mapping = space.map_array(noise(1 << 16), page_size=4096)
+        mapping.advise("stream+lowuse")
+        mapping.advise("random", 4096, 100)
+        mapping.advise("")
+        for wrong in ("nonsense", "stream+random"):
+            with pytest.raises(ValueError, match=wrong.partition("+")[0]):
+                mapping.advise(wrong)
+        with pytest.raises(errors.Error):
+            mapping.advise("stream", 1 << 16, 1)
+        mapping.unmap()
+        with pytest.raises(errors.GoneError):
+            mapping.advise("stream")
+
+
+def test_stripes() -> None:
+    with tombolo.Card.functional(channels=4) as card:
+        source, result = noise(1 << 20), np.zeros(1 << 20, np.uint8)
+        with card.create_space(channels=range(2, 4), granule=64) as space:
+            card.load("copy", space).run(input=source, output=result, bytes=source.nbytes)
+        np.testing.assert_array_equal(result, source)
+        rows = [channel["rows_read"] for channel in card.report()["statistics"]["channels"]]
+        assert rows[2] > 1000 < rows[3] and abs(rows[2] - rows[3]) < 100
+        card.create_space(channels=4).close()
+        for wrong in ({"channels": 3}, {"channels": [0, 2]}, {"channels": []}, {"channels": 2, "granule": 100},
+                      {"channels": 2, "channel": 1}):
+            with pytest.raises(ValueError):
+                card.create_space(**wrong)
+        for wrong in ({"channels": 8}, {"channels": range(1, 3)}, {"channel": 4}):
+            with pytest.raises(errors.Error):
+                card.create_space(**wrong)
+
+
+def test_presets_are_refused_before_anything_is_built(tmp_path: Path) -> None:
+    assert {"tombolo", "fsrf", "coyote-2m"} <= set(tombolo.presets()) and "physical" not in tombolo.presets()
+    with pytest.raises(ValueError, match="no preset `coyote`; there are .*coyote-2m"):
+        tombolo.Card.simulated(preset="coyote")
+    with pytest.raises(ValueError, match="not both"):
+        tombolo.Card.simulated(preset="coyote-2m", shell={"slots": 2})
+    with pytest.raises(FileNotFoundError):
+        tombolo.Card.simulated(preset=tmp_path / "none.toml")
+    with pytest.raises(errors.ConfigurationError, match="no virtual memory"):
+        tombolo.Card.simulated(preset="physical")
+    with pytest.raises(errors.ConfigurationError, match="4 memory channels, the platform has"):
+        tombolo.Card.simulated("enzian", preset="coyote-2m")
+    (tmp_path / "own.toml").write_text("page_bytes = 5")
+    with pytest.raises(errors.ConfigurationError):
+        tombolo.Card.simulated(preset=tmp_path / "own.toml")
+
+
+def test_the_report_is_json(card: tombolo.Card) -> None:
+    assert json.loads(json.dumps(card.report()))["card"]["slots"] == 2
