@@ -44,7 +44,7 @@ impl Cached {
         add(&mut hash, &home.join("kernels").join(&cell.workload.kernel))?;
         hash.update(options.platform.hash());
         // The whole of what the cell is made of, by its names and values.
-        let data = cell.workload.data(cell.size);
+        let data = cell.data();
         let made_of = (cell.name(), cell.preset(), cell.workload.load, data);
         hash.update(format!(
             "{made_of:?} {} {}",

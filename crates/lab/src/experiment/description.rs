@@ -99,6 +99,11 @@ pub(crate) struct Data {
     accessed_bytes_of_misses: Option<u64>,
     /// Bytes of a random access.
     pub(crate) access_bytes: Option<u64>,
+    /// The set, where it is loaded in pages of 2 MiB and more while applications run: they do not shrink, so a
+    /// set of one page would show how a page is fetched, and not how many are.
+    loaded_set_bytes: Option<u64>,
+    /// What is accessed of it.
+    loaded_accessed_bytes: Option<u64>,
     /// Runs of a hot cell; the last one counts, the others fill the TLBs. 1 without.
     passes: Option<u32>,
 }
@@ -107,6 +112,18 @@ impl Data {
     /// Runs of a hot cell.
     pub(crate) fn passes(&self) -> u32 {
         self.passes.unwrap_or(1)
+    }
+
+    /// As a cell has it.
+    pub(crate) fn of(mut self, preset: &Preset, temperature: Temperature) -> Self {
+        if temperature != Temperature::Hot && preset.page >= PageSize::MIB_2 {
+            self.set_bytes = self.loaded_set_bytes.unwrap_or(self.set_bytes);
+            if let Some(bytes) = self.loaded_accessed_bytes {
+                self.accessed_bytes = bytes;
+                self.accessed_bytes_of_misses = None;
+            }
+        }
+        self
     }
 
     /// Bytes that an application accesses on a system: fewer where the host answers what misses in the TLBs, or
@@ -178,7 +195,11 @@ impl TryFrom<WorkloadText> for Workload {
             (Some(load), false) => load,
         };
         for data in [&text.small, &text.large] {
-            let samples = [Some(data.accessed_bytes), data.accessed_bytes_of_misses];
+            let samples = [
+                Some(data.accessed_bytes),
+                data.accessed_bytes_of_misses,
+                data.loaded_accessed_bytes,
+            ];
             for accessed in samples.into_iter().flatten() {
                 if let Some(rule) = load.broken_rule(data, accessed) {
                     return Err(format!("workload `{}`: {rule}", text.name));

@@ -18,12 +18,14 @@ use units::{
 const DATA: u64 = 1 << 30;
 /// log2 of the sets of a page table.
 const SETS_LOG2: u8 = 12;
+/// How far apart the applications' data begins, beside what parts them anyway: the granule of a stripe.
+const STAGGER: u64 = 2 << 20;
 
 /// Runs the applications beside each other.
 pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>, Failure> {
     let mut card = Hot::open(cell, options)?;
     let mut measured = Vec::new();
-    for _ in 0..cell.workload.data(cell.size).passes() {
+    for _ in 0..cell.data().passes() {
         measured = card.pass()?;
     }
     Ok(measured)
@@ -49,7 +51,7 @@ struct Hot {
 
 impl Hot {
     fn open(cell: &Cell<'_>, options: SimOptions) -> Result<Self, Failure> {
-        let data = cell.workload.data(cell.size);
+        let data = cell.data();
         let preset = cell.preset();
         let folder = card::sim::home()
             .join("kernels")
@@ -69,6 +71,9 @@ impl Hot {
         for number in 0..slots {
             let asid = Asid::new(number).ok_or("no such space")?;
             let base = u64::from(number) << channel_log2;
+            // Frames are given out as applications touch their first pages, one after another: on a card that
+            // stripes, they begin on channels side by side.
+            let base = base + u64::from(number) * STAGGER;
             if hot.driver.card.description().translated {
                 let stripe = preset.placement(number).stripe();
                 hot.driver.card.stripe_space(asid, stripe)?;
@@ -85,7 +90,7 @@ impl Hot {
             let output = base + 2 * DATA + 64 * cell.shift_rows;
             let input = base + DATA;
             let load = cell.workload.load;
-            for (name, value) in load.arguments(data, hot.bytes, input, output) {
+            for (name, value) in load.arguments(&data, hot.bytes, input, output) {
                 hot.driver.set(slot, &kernel, name, &value)?;
             }
             hot.driver.enable_interrupt(slot)?;

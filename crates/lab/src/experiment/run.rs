@@ -1,7 +1,7 @@
 //! A cell of an experiment, and how it is run.
 
 use super::cache::Cached;
-use super::description::APPLICATIONS;
+use super::description::{Data, APPLICATIONS};
 use super::{hot, warm, Experiment, Failure, Measured, Size, System, Temperature, Workload};
 use card::sim::SimOptions;
 use serde::{Deserialize, Serialize};
@@ -56,6 +56,12 @@ impl Cell<'_> {
     /// The preset that it runs on.
     pub(crate) fn preset(&self) -> &Preset {
         self.system.preset(self.workload, self.size)
+    }
+
+    /// Its data.
+    pub(crate) fn data(&self) -> Data {
+        let data = *self.workload.data(self.size);
+        data.of(self.preset(), self.temperature)
     }
 
     /// A card of this cell's system.

@@ -7,11 +7,11 @@ use tombolo::{Card, Continue, FileState, MapOptions, OwnerOptions, SlotId};
 
 /// Runs the applications beside each other.
 pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>, Failure> {
-    let data = cell.workload.data(cell.size);
+    let data = cell.data();
     let preset = cell.preset();
     let accessed = data.accessed(preset, false);
     let load = cell.workload.load;
-    let buffers = load.buffers(data, accessed);
+    let buffers = load.buffers(&data, accessed);
     let mut options = options;
     let mut owner = OwnerOptions::default();
     preset.apply(&mut options, &mut owner)?;
@@ -38,7 +38,7 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>,
         let output = map("out", buffers.output, MapOptions::read_write())?;
         let slot = card.load(SlotId(number), &folder, &space)?;
         let from = input.as_ref().map_or(0, |input| input.address().get());
-        for (name, value) in load.arguments(data, accessed, from, output.address().get()) {
+        for (name, value) in load.arguments(&data, accessed, from, output.address().get()) {
             slot.set_bytes(name, &value)?;
         }
         applications.push((space, input, output, slot));
