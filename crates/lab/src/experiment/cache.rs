@@ -45,7 +45,13 @@ impl Cached {
         hash.update(options.platform.hash());
         // The whole of what the cell is made of, by its names and values.
         let data = cell.data();
-        let made_of = (cell.name(), cell.preset(), cell.workload.load, data);
+        let made_of = (
+            cell.name(),
+            cell.preset(),
+            cell.workload.load,
+            data,
+            cell.host_miss,
+        );
         hash.update(format!(
             "{made_of:?} {} {}",
             cell.applications, cell.shift_rows

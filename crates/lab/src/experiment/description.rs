@@ -6,7 +6,7 @@ use card::sim::Translator;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use tombolo::{PageSize, Preset, PresetError};
+use tombolo::{PageSize, Picoseconds, Preset, PresetError};
 
 /// An experiment that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -295,6 +295,9 @@ struct File {
     #[serde(default)]
     sizes: Vec<String>,
     known_differences: Vec<String>,
+    /// What the host takes for a TLB miss that it answers with a page that is on the card; without it, what the
+    /// platform has for any event.
+    host_miss_ps: Option<u64>,
     workload: Vec<Workload>,
     /// What is not claimed to be as the paper has it, and why.
     #[serde(default)]
@@ -327,6 +330,7 @@ pub struct Experiment {
     pub scale_log2: u8,
     /// What is known to differ from the paper's set-up.
     pub known_differences: Vec<String>,
+    pub(super) host_miss: Option<Picoseconds>,
     not_claimed: Vec<NotClaimed>,
     unpublished: Vec<String>,
     temperatures: Vec<String>,
@@ -366,6 +370,7 @@ impl Experiment {
             platform: file.platform,
             scale_log2: file.scale_log2,
             known_differences: file.known_differences,
+            host_miss: file.host_miss_ps.map(Picoseconds::new),
             not_claimed: file.not_claimed,
             unpublished: file.unpublished,
             temperatures: file.temperatures,

@@ -46,6 +46,7 @@ struct Hot {
     /// Faults of each application that wait for its service thread, and those that it is serving.
     waiting: Vec<Vec<Fault>>,
     serving: Vec<Option<(WorkId, Vec<Fault>)>>,
+    host_miss: Option<Picoseconds>,
     replies: u32,
 }
 
@@ -66,6 +67,7 @@ impl Hot {
             bytes: data.accessed(preset, true),
             waiting: vec![Vec::new(); usize::from(slots)],
             serving: vec![None; usize::from(slots)],
+            host_miss: cell.host_miss,
             replies: 0,
         };
         for number in 0..slots {
@@ -170,7 +172,10 @@ impl Hot {
             for (waiting, serving) in self.waiting.iter_mut().zip(&mut self.serving) {
                 if serving.is_none() && !waiting.is_empty() {
                     let batch = std::mem::take(waiting);
-                    let work = HostWork::ServeEvents(batch.len() as u32);
+                    let work = match self.host_miss {
+                        Some(span) => HostWork::Serve(span * batch.len() as u64),
+                        None => HostWork::ServeEvents(batch.len() as u32),
+                    };
                     *serving = Some((self.driver.card.host_work(work), batch));
                 }
             }

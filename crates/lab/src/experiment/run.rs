@@ -7,7 +7,7 @@ use card::sim::SimOptions;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc;
 use std::sync::Mutex;
-use tombolo::Preset;
+use tombolo::{Picoseconds, Preset};
 
 /// One system, workload, size and temperature.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,8 @@ pub struct Cell<'a> {
     pub applications: u8,
     /// Hot data: the output lies so many rows further than it would.
     pub shift_rows: u64,
+    /// Hot data: what the host takes for a TLB miss, if not what the platform has for an event.
+    pub host_miss: Option<Picoseconds>,
 }
 
 /// What a cell gave.
@@ -124,6 +126,7 @@ impl Experiment {
                             size,
                             applications: APPLICATIONS,
                             shift_rows: 0,
+                            host_miss: self.host_miss,
                         };
                         if self.has(workload, &system.name, (temperature, size)) {
                             cells.push(cell);
@@ -174,7 +177,6 @@ impl Experiment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Picoseconds;
 
     #[test]
     fn throughput_is_all_bytes_over_the_mean_runtime() {
