@@ -218,10 +218,6 @@ impl PortMemory<'_> {
         }
         let address = start;
         if self.requesters[number].parked.is_empty() {
-            self.requesters[number].statistics.bursts += 1;
-            let rows = rows(address.get(), bytes);
-            self.requesters[number].statistics.rows += rows;
-            self.requesters[number].statistics.bytes += rows * units::ROW_BYTES;
             self.requesters[number].park(address);
         }
         let first = self.requesters[number].parked[0];
@@ -241,7 +237,13 @@ impl PortMemory<'_> {
                 Err(cause) => return Err(self.fault(number, 0, cause)),
             },
         };
-        self.requesters[number].parked.pop_front();
+        let requester = &mut self.requesters[number];
+        requester.parked.pop_front();
+        // Here and not when it is parked: bursts behind a blocked one are parked before they come.
+        let rows = rows(address.get(), bytes);
+        requester.statistics.bursts += 1;
+        requester.statistics.rows += rows;
+        requester.statistics.bytes += rows * units::ROW_BYTES;
         found
             .filter(|&at| {
                 self.memory

@@ -111,6 +111,20 @@ fn a_follower_may_be_answered_first() {
 }
 
 #[test]
+fn bursts_behind_a_blocked_one_are_counted_too() {
+    let mut bench = started(20);
+    bench.finish(|bench, fault| {
+        let frame = 100 + ((fault.address.get() >> 12) & 0x1ff) as u32;
+        bench.reply(fault.token, Some(entry(frame, SIZE)));
+    });
+    let statistics = bench.card.statistics().unwrap();
+    for requester in [0, 3] {
+        let port = &statistics.requesters[requester];
+        assert_eq!((port.bursts, port.rows, port.bytes), (20, 1280, 20 * 4096));
+    }
+}
+
+#[test]
 fn a_reply_translates_without_the_table() {
     let mut bench = started(1);
     let fault = faults(&mut bench)[0];
