@@ -207,11 +207,18 @@ tmb_status tmb_mapping_unmap(tmb_mapping *mapping);
 
 /* Memory that the program and the kernels of a space read and write at the same addresses: put its pointers into
  * arguments, and follow them on both sides. Pages move by themselves; the program's access waits for its page.
- * System calls that get such a pointer fail with EFAULT while the page is with the card: touch it first. */
+ * System calls that get such a pointer fail with EFAULT while the page is with the card: touch it first, or use
+ * tmb_memory_alloc_for_calls. */
 typedef struct tmb_memory tmb_memory;
 
 /* Zeroed memory. page_size is a power of two from 4096 on, or 0: 2 MiB, or one page that holds all of it. */
 tmb_status tmb_memory_alloc(tmb_space *space, size_t bytes, uint64_t page_size, tmb_memory **memory);
+
+/* The same for memory that system calls may be given too: read(2) and write(2) wait for its pages. It is guarded by
+ * userfaultfd. *in_calls (if it is not NULL) is 1, or 0 where the system does not let this program have that (a
+ * warning says what would change it): it is then as of tmb_memory_alloc. page_size 0: 4096, which is best here. */
+tmb_status tmb_memory_alloc_for_calls(tmb_space *space, size_t bytes, uint64_t page_size,
+                                      tmb_memory **memory, int *in_calls);
 
 /* Memory that the program has, where it is: whole pages of 4096 bytes of private memory, or a block that malloc
  * has mapped by itself (large ones are, usually from 128 KiB on), from its first byte on. It must stay allocated

@@ -231,6 +231,14 @@ public:
         check(tmb_memory_alloc(handle_.get(), bytes, page_size, &memory));
         return Memory(memory, bytes);
     }
+    /// The same for memory that system calls may be given; see tmb_memory_alloc_for_calls.
+    Memory alloc_for_calls(std::size_t bytes, bool *in_calls = nullptr) {
+        tmb_memory *memory = nullptr;
+        int works = 0;
+        check(tmb_memory_alloc_for_calls(handle_.get(), bytes, 0, &memory, &works));
+        if (in_calls != nullptr) *in_calls = works != 0;
+        return Memory(memory, bytes);
+    }
     /// Shares memory that the program has; see tmb_memory_register.
     Memory share(void *start, std::size_t bytes, std::uint64_t page_size = 0) {
         tmb_memory *memory = nullptr;

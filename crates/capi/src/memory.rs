@@ -6,7 +6,7 @@ use crate::pointers::Answer;
 use crate::status::{entry, Failure};
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, PoisonError};
-use tombolo::{AddressSpace, Error, PageSize, SharedMemory};
+use tombolo::{AddressSpace, Error, PageSize, SharedMemory, TrapWay};
 
 fn share(
     space: Handle,
@@ -38,6 +38,28 @@ pub unsafe extern "C" fn tmb_memory_alloc(
         None => space.alloc(bytes),
         Some(page) => space.alloc_with_pages(bytes, page),
     })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_memory_alloc_for_calls(
+    space: Handle,
+    bytes: usize,
+    page_size: u64,
+    memory: *mut Handle,
+    in_calls: *mut c_int,
+) -> c_int {
+    let mut way = None;
+    let status = share(space, page_size, memory, |space, page| {
+        let page = page.unwrap_or(PageSize::KIB_4);
+        let made = space.alloc_with_traps(bytes, page, TrapWay::Userfault)?;
+        way = made.trap_way();
+        Ok(made)
+    });
+    if status == 0 && !in_calls.is_null() {
+        // SAFETY: not null, and the header asks for a place for an int.
+        unsafe { in_calls.write(c_int::from(way == Some(TrapWay::Userfault))) };
+    }
+    status
 }
 
 #[no_mangle]

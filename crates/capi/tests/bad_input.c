@@ -357,6 +357,8 @@ static void shared(const char *kernel)
     EXPECT(tmb_memory_alloc(space, bytes, 0, NULL), TMB_ERROR_ARGUMENT);
     EXPECT(tmb_memory_alloc(space, bytes, 1000, &none), TMB_ERROR_ARGUMENT);
     EXPECT(tmb_memory_alloc(space, 0, 0, &none), TMB_ERROR_UNSHAREABLE);
+    EXPECT(tmb_memory_alloc_for_calls(space, bytes, 0, NULL, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_memory_alloc_for_calls(space, 0, 0, &none, NULL), TMB_ERROR_UNSHAREABLE);
     EXPECT(tmb_memory_register(space, on_the_stack, sizeof on_the_stack, page, &none),
            TMB_ERROR_UNREGISTRABLE);
     EXPECT(tmb_memory_register(space, NULL, page, page, &none), TMB_ERROR_UNREGISTRABLE);

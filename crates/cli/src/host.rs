@@ -67,6 +67,14 @@ fn say(path: &std::path::Path, figures: TrapFigures) {
         let (protect, open) = (figures.protect(bytes), figures.open(bytes));
         println!("  {name}: taken from the program {protect}, given back {open}");
     }
+    if figures.has_huge_pages() {
+        let bytes = 2 << 20;
+        let (protect, open) = (
+            figures.protect_with(bytes, bytes),
+            figures.open_with(bytes, bytes),
+        );
+        println!("  2 MiB as one page: taken from the program {protect}, given back {open}");
+    }
 }
 
 /// Words about this machine.

@@ -74,6 +74,6 @@ pub use stream::{MappedRange, Moved, Stream};
 pub use stream_error::{PortName, StreamError};
 pub use timeline::Timeline;
 pub use timing::host::{HostFile, HostFileError, TrapFigures};
-pub use trap::{measure_traps, RangeError};
+pub use trap::{measure_traps, RangeError, TrapWay};
 pub use units::{PageSize, PageSizes, Picoseconds, Stripe, VirtAddr};
 pub use verilated::Progress as BuildProgress;

@@ -27,8 +27,30 @@ pub struct SharingReport {
     pub protect_time: Picoseconds,
 }
 
+/// Blocks that go to and fro which the text names.
+const PING_PONGS: usize = 3;
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+/// A block of shared memory of which pages go to and fro: the program waited for one of them more than once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PingPong {
+    /// Its first address.
+    pub address: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Bytes of a page.
+    pub page: u64,
+    /// Times that the program waited for its pages.
+    pub traps: u64,
+    /// Pages for which the program waited more than once.
+    pub pages: u64,
+    /// Where in the block the page begins for which it waited most often.
+    pub worst_offset: u64,
+    /// How often that was.
+    pub worst_traps: u64,
 }
 
 /// What the pager did.
@@ -59,6 +81,9 @@ pub struct PagingReport {
     /// Shared memory, if there was any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sharing: SharingReport,
+    /// Shared memory that goes to and fro, the worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ping_pong: Vec<PingPong>,
 }
 
 impl PagingReport {
@@ -88,6 +113,7 @@ impl PagingReport {
                 free_threads,
                 protect_time,
             },
+            ping_pong: Vec::new(),
         }
     }
 }
@@ -259,6 +285,20 @@ impl fmt::Display for Report {
                     sharing.free_threads
                 )?;
             }
+        }
+        for block in self.paging.ping_pong.iter().take(PING_PONGS) {
+            writeln!(
+                f,
+                "  {} at 0x{:x}, pages of {}: waited for {} times, for {} pages more than once, for that at \
+                 offset 0x{:x} {} times",
+                bytes(block.bytes),
+                block.address,
+                bytes(block.page),
+                block.traps,
+                block.pages,
+                block.worst_offset,
+                block.worst_traps
+            )?;
         }
         let paging = &self.paging;
         writeln!(

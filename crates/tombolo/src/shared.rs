@@ -5,7 +5,7 @@ use crate::link::{unexpected, Link};
 use crate::message::{MappingId, Reply, Request};
 use crate::space::AddressSpace;
 use crate::stream::MappedRange;
-use crate::trap::View;
+use crate::trap::{TrapWay, View};
 use std::sync::atomic::{
     AtomicI16, AtomicI32, AtomicI64, AtomicI8, AtomicIsize, AtomicU16, AtomicU32, AtomicU64,
     AtomicU8, AtomicUsize,
@@ -52,7 +52,8 @@ unsafe impl<T: Shareable, const N: usize> Shareable for [T; N] {}
 /// block, or its space, has ended. The memory itself lives until this is dropped, unless it was registered.
 ///
 /// A system call that gets an address in it (`read(2)`, `write(2)`) fails with EFAULT while the page is with
-/// the card; touch it first, or give it a copy.
+/// the card; touch it first, give it a copy, or allocate the memory for system calls too
+/// ([`AddressSpace::alloc_with_traps`]).
 #[derive(Debug)]
 pub struct SharedMemory {
     link: Link,
@@ -94,7 +95,7 @@ impl AddressSpace {
     /// No memory; pages that the card does not have, or that do not fit into its memory; so many pages that the
     /// system cannot protect each by itself.
     pub fn alloc_with_pages(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
-        self.alloc_view(bytes, page, true)
+        self.alloc_view(bytes, page, Some(TrapWay::Protect))
     }
 
     /// As [`alloc_with_pages`](Self::alloc_with_pages), but the program is never trapped: before it reads or writes
@@ -105,18 +106,49 @@ impl AddressSpace {
     /// # Errors
     /// As [`alloc_with_pages`](Self::alloc_with_pages).
     pub fn alloc_untrapped(&self, bytes: usize, page: PageSize) -> Result<SharedMemory, Error> {
-        self.alloc_view(bytes, page, false)
+        self.alloc_view(bytes, page, None)
+    }
+
+    /// As [`alloc_with_pages`](Self::alloc_with_pages), with a way in which the program is trapped. With
+    /// [`TrapWay::Userfault`] the memory may be handed to system calls: `read(2)`, `write(2)` and others wait for its
+    /// pages like the program itself. Each page of 4096 bytes costs there, so small pages are the better ones.
+    ///
+    /// Where the system does not have userfaultfd, or not for this program, a warning says what would change that,
+    /// and pages are protected instead: [`SharedMemory::trap_way`] says which way was taken.
+    ///
+    /// # Errors
+    /// As [`alloc_with_pages`](Self::alloc_with_pages).
+    pub fn alloc_with_traps(
+        &self,
+        bytes: usize,
+        page: PageSize,
+        way: TrapWay,
+    ) -> Result<SharedMemory, Error> {
+        let failed = |source| Error::Unshareable { bytes, source };
+        let desk = self.link().desk().map_err(failed)?;
+        let way = match way {
+            TrapWay::Userfault => desk.probe_userfault().map_or_else(
+                |error| {
+                    tracing::warn!("{error}; pages are protected, and system calls get EFAULT");
+                    TrapWay::Protect
+                },
+                |()| way,
+            ),
+            TrapWay::Protect => way,
+        };
+        let view = View::new(bytes, page, Some(way), desk).map_err(failed)?;
+        self.share(Arc::new(view), 0, bytes)
     }
 
     fn alloc_view(
         &self,
         bytes: usize,
         page: PageSize,
-        trapped: bool,
+        way: Option<TrapWay>,
     ) -> Result<SharedMemory, Error> {
         let failed = |source| Error::Unshareable { bytes, source };
         let desk = self.link().desk().map_err(failed)?;
-        let view = View::new(bytes, page, trapped, desk).map_err(failed)?;
+        let view = View::new(bytes, page, way, desk).map_err(failed)?;
         self.share(Arc::new(view), 0, bytes)
     }
 
@@ -237,6 +269,11 @@ impl SharedMemory {
     /// Size of its pages; of the largest, if it was registered.
     pub fn page_size(&self) -> PageSize {
         self.view.page()
+    }
+
+    /// How the program's accesses are trapped; `None`: they are not.
+    pub fn trap_way(&self) -> Option<TrapWay> {
+        self.view.trap_way()
     }
 
     /// The memory as an array, as many elements as fit; none if registered memory is not aligned to them,

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::link::ClientId;
 use crate::message::{MappingId, Reply, SpaceId};
 use crate::participants::Guest;
+use crate::report::PingPong;
 use crate::trap::{Part, Ticket, View, Wake, PIECE};
 use card::{HostWork, SlotId, WorkId};
 use pager::{Event, HostAccess, IoError, IoId, ObjectId, ObjectKind, RequestId, Success};
@@ -126,6 +127,8 @@ pub(super) struct Memories {
     pub(super) protect_time: Picoseconds,
     /// Threads whose accesses were trapped and that are no participants.
     pub(super) free_threads: BTreeSet<u64>,
+    /// How often the program waited for each page, by block (address, bytes, bytes of a page) and offset.
+    waited: BTreeMap<(u64, u64, u64), BTreeMap<u64, u64>>,
     /// What the pager asks for just now.
     pub(super) asked: Vec<Asked>,
     /// Changes of protection that the pager is to be told of.
@@ -160,6 +163,37 @@ impl Memories {
 
     fn holds(&self, object: ObjectId) -> bool {
         self.blocks.contains_key(&object)
+    }
+
+    /// The program waits for a page.
+    fn count_trap(&mut self, object: ObjectId, offset: u64) {
+        if let Some(memory) = self.blocks.get(&object) {
+            let page = memory.part.page.bytes();
+            let block = (memory.address().get(), memory.part.range.len() as u64, page);
+            let pages = self.waited.entry(block).or_default();
+            *pages.entry(offset / page * page).or_default() += 1;
+        }
+    }
+
+    /// Blocks of which pages go to and fro, the worst first.
+    pub(super) fn ping_pong(&self) -> Vec<PingPong> {
+        let block = |(&(address, bytes, page), pages): (&(u64, u64, u64), &BTreeMap<u64, u64>)| {
+            // Of pages that are equally bad, the first.
+            let worst = pages.iter().rev().max_by_key(|(_, traps)| **traps)?;
+            let block = PingPong {
+                address,
+                bytes,
+                page,
+                traps: pages.values().sum(),
+                pages: pages.values().filter(|traps| **traps > 1).count() as u64,
+                worst_offset: *worst.0,
+                worst_traps: *worst.1,
+            };
+            (block.pages > 0).then_some(block)
+        };
+        let mut blocks: Vec<PingPong> = self.waited.iter().filter_map(block).collect();
+        blocks.sort_by_key(|block| std::cmp::Reverse(block.traps));
+        blocks
     }
 
     /// Whether a range of an object is a piece of its block that changes hands in one step.
@@ -531,6 +565,7 @@ impl OwnerRef {
                 ticket.serve();
                 return None;
             };
+            owner.memories.count_trap(object, offset);
             let request = owner.take_request();
             let trap = Waiting {
                 object,

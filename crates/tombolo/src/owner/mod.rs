@@ -377,12 +377,15 @@ impl Owner {
             file_io: self.io.name().to_owned(),
             time,
             runs: self.runs.clone(),
-            paging: PagingReport::new(
-                self.pager.statistics(),
-                self.fault_time,
-                self.memories.protect_time,
-                self.memories.free_threads.len() as u64,
-            ),
+            paging: PagingReport {
+                ping_pong: self.memories.ping_pong(),
+                ..PagingReport::new(
+                    self.pager.statistics(),
+                    self.fault_time,
+                    self.memories.protect_time,
+                    self.memories.free_threads.len() as u64,
+                )
+            },
             bytes_hash: self.moved.hex(),
             notes: self.notes(),
             policies: self.policies(),

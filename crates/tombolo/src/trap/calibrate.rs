@@ -1,7 +1,7 @@
 //! What traps cost on this machine.
 
 use super::records::Trapped;
-use super::{Desk, View};
+use super::{Desk, TrapWay, View};
 use pager::HostAccess;
 use std::io;
 use std::sync::mpsc::channel;
@@ -81,7 +81,12 @@ fn measure(bytes: usize, page: PageSize) -> io::Result<(Measured, bool)> {
             }
         })?
     };
-    let memory = Arc::new(View::new(bytes, page, true, Arc::new(desk))?);
+    let memory = Arc::new(View::new(
+        bytes,
+        page,
+        Some(TrapWay::Protect),
+        Arc::new(desk),
+    )?);
     let _ = view.set(Arc::downgrade(&memory));
     let (mut protect, mut open, mut trap) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

@@ -1,13 +1,31 @@
 //! A thread that answers traps: of all shared memory of one card.
 
 use super::records::{self, Trapped};
+use super::userfault::Userfault;
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// See the module. Its thread ends when this is dropped.
-#[derive(Debug)]
+type Serve = Arc<dyn Fn(Trapped) + Send + Sync>;
+
+/// See the module. Its threads end when this is dropped.
 pub(crate) struct Desk {
     index: usize,
+    serve: Serve,
+    /// Opened for the first memory that wants it.
+    userfault: Mutex<Option<Arc<Userfault>>>,
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Desk({})", self.index)
+    }
+}
+
+fn serve_or_refuse(serve: &Serve, trapped: Trapped) {
+    if catch_unwind(AssertUnwindSafe(|| serve(trapped))).is_err() {
+        tracing::error!("a trap could not be served; its thread gets the signal");
+    }
 }
 
 impl Desk {
@@ -15,21 +33,25 @@ impl Desk {
     ///
     /// # Errors
     /// The system has no more threads; too many desks.
-    pub(crate) fn open(serve: impl Fn(Trapped) + Send + 'static) -> io::Result<Self> {
+    pub(crate) fn open(serve: impl Fn(Trapped) + Send + Sync + 'static) -> io::Result<Self> {
         let index = records::open_desk().ok_or_else(|| {
             io::Error::other("a process can share memory with at most 64 cards at once")
         })?;
         let thread = std::thread::Builder::new().name("tombolo traps".to_owned());
+        let serve: Serve = Arc::new(serve);
+        let here = serve.clone();
         let spawned = thread.spawn(move || {
             while let Some(trapped) = records::next(index) {
-                let serve = || serve(trapped);
-                if catch_unwind(AssertUnwindSafe(serve)).is_err() {
-                    tracing::error!("a trap could not be served; its thread gets the signal");
-                }
+                serve_or_refuse(&here, trapped);
             }
         });
         // Without a thread nobody else would give the desk back.
-        spawned.map(|_| Self { index }).inspect_err(|_| {
+        let desk = |_| Self {
+            index,
+            serve,
+            userfault: Mutex::default(),
+        };
+        spawned.map(desk).inspect_err(|_| {
             records::close_desk(index);
             let _ = records::next(index);
         })
@@ -38,10 +60,39 @@ impl Desk {
     pub(super) fn index(&self) -> usize {
         self.index
     }
+
+    /// Whether [`userfault`](Self::userfault) can be had.
+    ///
+    /// # Errors
+    /// Why not, and what would change that.
+    pub(crate) fn probe_userfault(&self) -> io::Result<()> {
+        self.userfault().map(drop)
+    }
+
+    /// The way that works inside system calls too.
+    ///
+    /// # Errors
+    /// See [`Userfault::open`].
+    pub(super) fn userfault(&self) -> io::Result<Arc<Userfault>> {
+        let mut place = self
+            .userfault
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = &*place {
+            return Ok(open.clone());
+        }
+        let serve = self.serve.clone();
+        let open = Userfault::open(move |trapped| serve_or_refuse(&serve, trapped))?;
+        Ok(place.insert(open).clone())
+    }
 }
 
 impl Drop for Desk {
     fn drop(&mut self) {
         records::close_desk(self.index);
+        let place = self.userfault.get_mut();
+        if let Some(userfault) = place.unwrap_or_else(PoisonError::into_inner) {
+            userfault.close();
+        }
     }
 }

@@ -6,6 +6,9 @@
 //! thread of its [`Desk`], and sleeps; the desk tells the owner of the card, and the owner lets the program's
 //! thread try again.
 //!
+//! A view can be guarded by userfaultfd instead (`userfault`): its pages are missing, and a thread that touches one
+//! waits in the kernel, also inside a system call.
+//!
 //! Memory that the program had before (`taken`) is one too: its pages are copied into the file, which is mapped
 //! over them. `range` says which memory that can be. Pieces of 2 MiB that change hands as a whole are one page
 //! for the system where it can be had (`huge`).
@@ -24,6 +27,7 @@ mod places;
 mod range;
 mod records;
 mod taken;
+mod userfault;
 mod view;
 
 pub use calibrate::measure_traps;
@@ -33,4 +37,4 @@ pub use range::RangeError;
 pub use records::Ticket;
 pub(crate) use records::{Trapped, Wake};
 pub(crate) use view::Part;
-pub use view::View;
+pub use view::{TrapWay, View};

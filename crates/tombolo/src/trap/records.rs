@@ -1,6 +1,8 @@
 //! What trapped threads leave for their desk: a fixed number of records, and words to sleep on.
 
+use super::userfault::Userfault;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Threads that can be trapped at once; more wait for a record.
@@ -151,7 +153,11 @@ pub(super) fn next(desk: usize) -> Option<Trapped> {
                 address: record.address.load(Ordering::Relaxed),
                 write: record.write.load(Ordering::Relaxed) != 0,
                 thread: record.thread.load(Ordering::Relaxed).unsigned_abs().into(),
-                ticket: Ticket { wake, open: true },
+                ticket: Ticket {
+                    wake: Some(wake),
+                    fault: None,
+                    open: true,
+                },
             });
         }
         if DESK[desk].closed.load(Ordering::Acquire) != 0 {
@@ -173,26 +179,52 @@ pub(crate) struct Trapped {
 }
 
 /// The right to let a trapped thread go on. Dropped without [`serve`](Ticket::serve), its access fails with
-/// the signal that it raised.
+/// the signal that it raised, or would have.
 #[derive(Debug)]
 pub struct Ticket {
-    wake: Wake,
+    /// A thread that sleeps in the handler.
+    wake: Option<Wake>,
+    /// One that sleeps in the kernel, and where.
+    fault: Option<(Arc<Userfault>, usize)>,
     open: bool,
 }
 
 impl Ticket {
+    /// Of a thread that waits for a page in the kernel.
+    pub(super) fn of_fault(userfault: Arc<Userfault>, address: usize) -> Self {
+        Self {
+            wake: None,
+            fault: Some((userfault, address)),
+            open: true,
+        }
+    }
+
     /// The thread may try again.
     pub(crate) fn serve(mut self) -> Wake {
         self.open = false;
-        self.wake.end(SERVED);
-        self.wake
+        if let Some((userfault, address)) = &self.fault {
+            userfault.wake(*address);
+        }
+        match self.wake {
+            Some(wake) => {
+                wake.end(SERVED);
+                wake
+            }
+            None => Wake::IN_THE_KERNEL,
+        }
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if self.open {
-            self.wake.end(REFUSED);
+        if !self.open {
+            return;
+        }
+        if let Some(wake) = self.wake {
+            wake.end(REFUSED);
+        }
+        if let Some((userfault, address)) = &self.fault {
+            userfault.refuse(*address);
         }
     }
 }
@@ -205,6 +237,12 @@ pub(crate) struct Wake {
 }
 
 impl Wake {
+    /// Of a thread of which nobody can see whether it runs.
+    const IN_THE_KERNEL: Self = Self {
+        index: usize::MAX,
+        generation: 0,
+    };
+
     fn end(self, state: u32) {
         let word = &RECORD[self.index].state;
         word.store(state, Ordering::Release);
@@ -220,6 +258,10 @@ impl Wake {
 
     /// Waits until the thread runs, but not for ever: it may have been stopped.
     pub(crate) fn wait_until_up(self) {
+        if self.index == Self::IN_THE_KERNEL.index {
+            // It is woken before others of its age run; if not, it is trapped once more.
+            return std::thread::sleep(Duration::from_micros(50));
+        }
         for turn in 0..2000 {
             if self.is_up() {
                 return;

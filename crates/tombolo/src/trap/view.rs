@@ -5,6 +5,7 @@ use super::huge::Pieces;
 use super::places::Reserved;
 use super::range::RangeError;
 use super::taken::{Claim, Taken};
+use super::userfault::Guarded;
 use super::Desk;
 use card::memory::HostMemory;
 use pager::HostAccess;
@@ -29,6 +30,8 @@ pub struct View {
     parts: Vec<Part>,
     pieces: Pieces,
     alias: Arc<HostMemory>,
+    /// By userfaultfd, and not by protection. Before the place: nobody guards addresses that are somebody else's.
+    guarded: Option<Arc<Guarded>>,
     place: Mutex<Place>,
     /// Programs are trapped; otherwise they ask for what they access.
     trapped: bool,
@@ -42,6 +45,18 @@ pub(crate) struct Part {
     /// Offsets in the block.
     pub(crate) range: Range<usize>,
     pub(crate) page: PageSize,
+}
+
+/// How accesses of a program are trapped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TrapWay {
+    /// Pages are protected (`mprotect`), and an access raises SIGSEGV, which the library serves. It works everywhere,
+    /// and large pages cost no more than small ones. System calls that get such memory fail with EFAULT.
+    #[default]
+    Protect,
+    /// Pages are missing, and a thread that touches one waits in the kernel (userfaultfd). It works in system calls
+    /// too. It needs Linux 6.6 and the right to use userfaultfd.
+    Userfault,
 }
 
 /// Where a view lies.
@@ -59,23 +74,33 @@ enum Place {
 }
 
 impl View {
-    /// Whole pages of zeroes, aligned to pages, in which a program's accesses are trapped, or not.
+    /// Whole pages of zeroes, aligned to pages, in which a program's accesses are trapped in some way, or not.
     ///
     /// # Errors
     /// No memory, no addresses, or so many pages that the process could not protect each by itself.
     pub(crate) fn new(
         bytes: usize,
         page: PageSize,
-        trapped: bool,
+        way: Option<TrapWay>,
         desk: Arc<Desk>,
     ) -> io::Result<Self> {
+        let userfault = match way {
+            Some(TrapWay::Userfault) => Some(desk.userfault()?),
+            _ => None,
+        };
         let page_bytes = page.bytes() as usize;
         let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
         let bytes = bytes
             .checked_next_multiple_of(page_bytes)
             .filter(|&bytes| bytes > 0 && bytes < 1 << 46)
             .ok_or_else(|| invalid(format!("{bytes} bytes cannot be shared: give 1 to 2^46")))?;
-        let counted = Counted::new(bytes / page_bytes)?;
+        // Missing pages need no range of the memory map.
+        let ranges = if userfault.is_some() {
+            1
+        } else {
+            bytes / page_bytes
+        };
+        let counted = Counted::new(ranges)?;
         let file = memory_file(bytes)?;
         let alias = HostMemory::of_file(file.as_fd(), bytes)?;
         let place = Reserved::new(bytes, page_bytes)?;
@@ -98,22 +123,28 @@ impl View {
         if unsafe { libc::madvise(mapped, bytes, libc::MADV_DONTFORK) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        let watch = || Watched::new(place.start().as_ptr() as usize, bytes, desk.index());
-        let watched = trapped.then(watch).transpose()?;
+        let start = place.start().as_ptr() as usize;
+        let alias = Arc::new(alias);
+        let protects = way == Some(TrapWay::Protect);
+        let watch = || Watched::new(start, bytes, desk.index());
+        let watched = protects.then(watch).transpose()?;
+        let guard = |userfault| Guarded::new(userfault, (start, bytes), page_bytes, alias.clone());
+        let guarded = userfault.map(guard).transpose()?;
         Ok(Self {
-            start: place.start().as_ptr() as usize,
+            start,
             bytes,
             parts: vec![Part {
                 range: 0..bytes,
                 page,
             }],
-            pieces: Pieces::new(place.start().as_ptr() as usize, bytes),
-            alias: Arc::new(alias),
+            pieces: Pieces::new(start, if protects { bytes } else { 0 }),
+            alias,
             place: Mutex::new(Place::Ours {
                 _watched: watched,
                 _addresses: place,
             }),
-            trapped,
+            trapped: way.is_some(),
+            guarded,
             _counted: counted,
             _desk: desk,
         })
@@ -152,6 +183,7 @@ impl View {
             alias: Arc::new(alias),
             place: Mutex::new(Place::Taken(taken)),
             trapped: true,
+            guarded: None,
             _counted: counted,
             _desk: desk,
         })
@@ -196,6 +228,15 @@ impl View {
         self.trapped
     }
 
+    /// How, if they are.
+    pub(crate) fn trap_way(&self) -> Option<TrapWay> {
+        let way = match self.guarded {
+            Some(_) => TrapWay::Userfault,
+            None => TrapWay::Protect,
+        };
+        self.trapped.then_some(way)
+    }
+
     /// Size of its largest pages.
     pub(crate) fn page(&self) -> PageSize {
         let sizes = self.parts.iter().map(|part| part.page);
@@ -227,6 +268,11 @@ impl View {
         }
         if !self.trapped {
             return Ok(0);
+        }
+        if let Some(guarded) = &self.guarded {
+            return guarded
+                .protect(offset as usize, bytes as usize, access)
+                .map(|()| 0);
         }
         let range = offset as usize..(offset + bytes) as usize;
         let whole = self.pieces.change(range) as u64;

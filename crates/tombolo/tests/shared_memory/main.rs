@@ -1,6 +1,7 @@
 //! Do a program and kernels see one memory? Lists on both cards, random accesses of everybody at once on the
 //! functional card, and everything that a program can do wrong.
 
+mod calls;
 mod common;
 mod mistakes;
 mod programs;
@@ -127,6 +128,35 @@ fn nothing_is_lost_when_everybody_accesses_at_random() {
         assert_eq!(shaken.accesses, 5 * load.accesses);
         assert!(shaken.traps > 100, "they hardly met: {shaken:?}");
     }
+}
+
+#[test]
+fn the_report_names_pages_that_go_to_and_fro() {
+    let card = functional(8, None);
+    let space = card.create_space().unwrap();
+    let memory = space.alloc_with_pages(4 * 4096, PageSize::KIB_4).unwrap();
+    let result = space.alloc_with_pages(4096, PageSize::KIB_4).unwrap();
+    // A node in each page; the kernel changes all, and the program looks at one of them each time, at another once.
+    let nodes = build(&memory, 4, 64);
+    let output = &result.slice::<Node>()[0];
+    for round in 1..=3 {
+        wait(&start(&card, SlotId(0), &space, nodes[0], output, 1, 0)).unwrap();
+        assert_eq!(nodes[2].value.load(Relaxed), 7 + round);
+    }
+    assert_eq!(nodes[1].value.load(Relaxed), 7);
+    let report = card.report().unwrap();
+    let expected = tombolo::report::PingPong {
+        address: memory.address().get(),
+        bytes: 4 * 4096,
+        page: 4096,
+        traps: 4,
+        pages: 1,
+        worst_offset: 2 * 4096,
+        worst_traps: 3,
+    };
+    assert_eq!(report.paging.ping_pong, [expected]);
+    let text = report.to_string();
+    assert!(text.contains("for that at offset 0x2000 3 times"), "{text}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use card::functional::{Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tombolo::{Card, Continue, Error, PageSize, SlotId};
+use tombolo::{Card, Continue, Error, PageSize, SlotId, TrapWay};
 
 /// Accesses of a kernel: to rows that `me` writes, and of all others.
 pub const MODEL: KernelModel = KernelModel {
@@ -248,10 +248,18 @@ pub fn folder() -> tempfile::TempDir {
 /// # Errors
 /// What the library says.
 pub fn shake(card: &Card, folder: &Path, load: Load) -> Result<Shaken, Error> {
+    shake_in(card, folder, load, TrapWay::Protect)
+}
+
+/// The same in memory whose pages are guarded in some way.
+///
+/// # Errors
+/// What the library says.
+pub fn shake_in(card: &Card, folder: &Path, load: Load, way: TrapWay) -> Result<Shaken, Error> {
     let space = card.create_space()?;
     let bytes = load.pages * load.page.bytes();
     let rows = bytes / 64;
-    let memory = space.alloc_with_pages(bytes as usize, load.page)?;
+    let memory = space.alloc_with_traps(bytes as usize, load.page, way)?;
     let results = space.alloc_with_pages(4096, PageSize::KIB_4)?;
     let slots = (0..KERNELS).map(|me| {
         let slot = card.load(SlotId(me as u8), folder, &space)?;

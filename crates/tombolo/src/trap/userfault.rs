@@ -1,0 +1,380 @@
+//! The second way to trap a program: userfaultfd, by raw calls. Unlike a protected page, a page that is missing is
+//! waited for inside system calls too, so `read(2)` and `write(2)` on shared memory work.
+//!
+//! The view is registered for write-protection and for minor faults (Linux 6.6: write-protected pages of memory files,
+//! continued pages that are write-protected, poisoned pages). A page that the program may not touch is taken out of its
+//! page table (`MADV_DONTNEED`; its bytes are in the file, and in our alias); one that it may read is
+//! write-protected. A thread that touches it sleeps in the kernel, and a message comes to our thread.
+//!
+//! A page of the program may be missing from its page table though it is the program's: the thread puts it there by
+//! itself. It looks at the state of the page and acts under one lock, which whoever changes the state holds too, so
+//! what it puts there is never more than what is allowed at that moment.
+
+use super::records::{Ticket, Trapped};
+use card::memory::HostMemory;
+use pager::HostAccess;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+const SYSTEM_PAGE: usize = 4096;
+
+// linux/userfaultfd.h, and the version of Linux that has it.
+const API: u64 = 0xaa;
+const FEATURE_PAGEFAULT_FLAG_WP: u64 = 1 << 0; // 5.7
+const FEATURE_THREAD_ID: u64 = 1 << 8; // 4.14
+const FEATURE_MINOR_SHMEM: u64 = 1 << 10; // 5.14
+const FEATURE_WP_HUGETLBFS_SHMEM: u64 = 1 << 12; // 5.19
+const FEATURE_POISON: u64 = 1 << 14; // 6.6, which has UFFDIO_CONTINUE_MODE_WP (6.4)
+const FEATURES: u64 = FEATURE_PAGEFAULT_FLAG_WP
+    | FEATURE_THREAD_ID
+    | FEATURE_MINOR_SHMEM
+    | FEATURE_WP_HUGETLBFS_SHMEM
+    | FEATURE_POISON;
+const UFFDIO_API: libc::c_ulong = 0xc018_aa3f;
+const UFFDIO_REGISTER: libc::c_ulong = 0xc020_aa00;
+const UFFDIO_UNREGISTER: libc::c_ulong = 0x8010_aa01;
+const UFFDIO_WAKE: libc::c_ulong = 0x8010_aa02;
+const UFFDIO_WRITEPROTECT: libc::c_ulong = 0xc018_aa06;
+const UFFDIO_CONTINUE: libc::c_ulong = 0xc020_aa07;
+const UFFDIO_POISON: libc::c_ulong = 0xc020_aa08;
+const USERFAULTFD_IOC_NEW: libc::c_ulong = 0xaa00;
+const REGISTER_WP_AND_MINOR: u64 = 2 | 4;
+const WRITEPROTECT_MODE_WP: u64 = 1;
+const WRITEPROTECT_MODE_DONTWAKE: u64 = 2;
+const CONTINUE_MODE_DONTWAKE: u64 = 1;
+const CONTINUE_MODE_WP: u64 = 2;
+const EVENT_PAGEFAULT: u8 = 0x12;
+const FLAG_WRITE: u64 = 1;
+const FLAG_WP: u64 = 2;
+const MESSAGE_BYTES: usize = 32;
+
+/// What the program may do with a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Everything; parts of the file may not exist yet.
+    New,
+    Open,
+    Read,
+    None,
+}
+
+/// A descriptor of userfaultfd, with the memory that it guards.
+#[derive(Debug)]
+pub(super) struct Userfault {
+    descriptor: File,
+    /// Ends the thread.
+    bell: File,
+    blocks: Mutex<BTreeMap<usize, Weak<Guarded>>>,
+}
+
+/// Memory that is guarded until this is dropped.
+#[derive(Debug)]
+pub(super) struct Guarded {
+    userfault: Arc<Userfault>,
+    start: usize,
+    bytes: usize,
+    /// Bytes of the pages that change hands.
+    page: usize,
+    alias: Arc<HostMemory>,
+    state: Mutex<Vec<State>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn call<T>(descriptor: &File, request: libc::c_ulong, argument: &mut T) -> io::Result<()> {
+    let number = descriptor.as_raw_fd();
+    // SAFETY: the kernel reads and writes a struct of the size that the request says, which is T's.
+    match unsafe { libc::ioctl(number, request, std::ptr::from_mut(argument)) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A descriptor that also serves faults inside system calls.
+fn descriptor() -> io::Result<File> {
+    let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;
+    // SAFETY: has no pointers; a new descriptor is nobody else's.
+    let number = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
+    if number >= 0 {
+        // SAFETY: just opened.
+        return Ok(unsafe { File::from_raw_fd(number as i32) });
+    }
+    let refused = io::Error::last_os_error();
+    let device = OpenOptions::new().read(true).open("/dev/userfaultfd");
+    let device = device.map_err(|_| refused)?;
+    // SAFETY: the request takes flags and gives a new descriptor.
+    let number = unsafe { libc::ioctl(device.as_raw_fd(), USERFAULTFD_IOC_NEW, flags) };
+    match number {
+        // SAFETY: just opened.
+        0.. => Ok(unsafe { File::from_raw_fd(number) }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Says what would have to change.
+fn explained(error: io::Error) -> io::Error {
+    let remedy = match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            "the system refuses it: `sysctl vm.unprivileged_userfaultfd=1`, read and write access to \
+             /dev/userfaultfd, or CAP_SYS_PTRACE lets this program have it; containers also need a seccomp \
+             profile with userfaultfd"
+        }
+        Some(libc::ENOSYS | libc::EINVAL) => "the system has it from Linux 6.6 on, if CONFIG_USERFAULTFD is set",
+        _ => "the system refuses it",
+    };
+    io::Error::new(error.kind(), format!("userfaultfd: {error}; {remedy}"))
+}
+
+impl Userfault {
+    /// Opens it, with a thread that gives trapped accesses to `serve`.
+    ///
+    /// # Errors
+    /// The system does not have it, or not for this program; the text says what would change that.
+    pub(super) fn open(serve: impl Fn(Trapped) + Send + 'static) -> io::Result<Arc<Self>> {
+        let descriptor = descriptor().map_err(explained)?;
+        call(&descriptor, UFFDIO_API, &mut [API, FEATURES, 0]).map_err(explained)?;
+        // SAFETY: has no pointers; the new descriptor is nobody else's.
+        let bell = unsafe {
+            let number = libc::eventfd(0, libc::EFD_CLOEXEC);
+            if number < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            File::from_raw_fd(number)
+        };
+        let userfault = Arc::new(Self {
+            descriptor,
+            bell,
+            blocks: Mutex::default(),
+        });
+        let here = userfault.clone();
+        let thread = std::thread::Builder::new().name("tombolo faults".to_owned());
+        thread.spawn(move || here.listen(&serve))?;
+        Ok(userfault)
+    }
+
+    /// Ends the thread.
+    pub(super) fn close(&self) {
+        // A counter that cannot overflow by one.
+        let _ = (&self.bell).write_all(&1u64.to_ne_bytes());
+    }
+
+    fn listen(self: &Arc<Self>, serve: &dyn Fn(Trapped)) {
+        loop {
+            let wait = |file: &File| libc::pollfd {
+                fd: file.as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            };
+            let mut both = [wait(&self.descriptor), wait(&self.bell)];
+            // SAFETY: two entries; no time limit.
+            unsafe { libc::poll(both.as_mut_ptr(), 2, -1) };
+            if both[1].revents != 0 {
+                return;
+            }
+            let mut message = [0; MESSAGE_BYTES];
+            // Others may have been woken meanwhile, and their messages be gone.
+            while matches!((&self.descriptor).read(&mut message), Ok(MESSAGE_BYTES)) {
+                if message[0] == EVENT_PAGEFAULT {
+                    self.fault(&message, serve);
+                }
+            }
+        }
+    }
+
+    fn fault(self: &Arc<Self>, message: &[u8; MESSAGE_BYTES], serve: &dyn Fn(Trapped)) {
+        let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|n| message[at + n]));
+        let (flags, address) = (word(8), word(16) as usize);
+        let write = flags & (FLAG_WRITE | FLAG_WP) != 0;
+        let block = {
+            let blocks = lock(&self.blocks);
+            let before = blocks.range(..=address).next_back();
+            before.and_then(|(_, block)| block.upgrade())
+        };
+        let block = block.filter(|block| address < block.start + block.bytes);
+        if block.is_none_or(|block| block.resolve(address, write)) {
+            return self.wake(address);
+        }
+        serve(Trapped {
+            address,
+            write,
+            thread: word(24) & u64::from(u32::MAX),
+            ticket: Ticket::of_fault(self.clone(), address),
+        });
+    }
+
+    /// Threads that wait for a page try again.
+    pub(super) fn wake(&self, address: usize) {
+        let page = (address / SYSTEM_PAGE * SYSTEM_PAGE) as u64;
+        // What is not registered any more has no one waiting.
+        let _ = call(
+            &self.descriptor,
+            UFFDIO_WAKE,
+            &mut [page, SYSTEM_PAGE as u64],
+        );
+    }
+
+    /// Accesses to a page get SIGBUS from now on.
+    pub(super) fn refuse(&self, address: usize) {
+        let page = address / SYSTEM_PAGE * SYSTEM_PAGE;
+        // SAFETY: a page of a view; its bytes are in the file.
+        unsafe { libc::madvise(page as *mut libc::c_void, SYSTEM_PAGE, libc::MADV_DONTNEED) };
+        let poison = &mut [page as u64, SYSTEM_PAGE as u64, 0, 0];
+        if let Err(error) = call(&self.descriptor, UFFDIO_POISON, poison) {
+            tracing::error!(%error, "refusing an access to shared memory");
+        }
+        self.wake(address);
+    }
+
+    fn write_protect(&self, at: usize, bytes: usize, mode: u64) -> io::Result<()> {
+        let mode = mode | WRITEPROTECT_MODE_DONTWAKE * u64::from(mode & WRITEPROTECT_MODE_WP == 0);
+        loop {
+            let mut argument = [at as u64, bytes as u64, mode];
+            match call(&self.descriptor, UFFDIO_WRITEPROTECT, &mut argument) {
+                Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Puts pages of the file into the program's page table, where none are.
+    fn put(&self, at: usize, bytes: usize, mode: u64) -> io::Result<()> {
+        let (mut at, end) = (at as u64, (at + bytes) as u64);
+        while at < end {
+            let mut argument = [at, end - at, mode | CONTINUE_MODE_DONTWAKE, 0];
+            let done = call(&self.descriptor, UFFDIO_CONTINUE, &mut argument);
+            let put = argument[3] as i64;
+            at += u64::try_from(put).unwrap_or(0);
+            match done {
+                Ok(()) => {}
+                // One is there, with the right that its state gives.
+                Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {
+                    at += SYSTEM_PAGE as u64
+                }
+                Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Guarded {
+    /// Guards a mapping of a memory file, which `alias` shows too. The program may do everything at first.
+    pub(super) fn new(
+        userfault: Arc<Userfault>,
+        (start, bytes): (usize, usize),
+        page: usize,
+        alias: Arc<HostMemory>,
+    ) -> io::Result<Arc<Self>> {
+        let range = [start as u64, bytes as u64, REGISTER_WP_AND_MINOR, 0];
+        call(&userfault.descriptor, UFFDIO_REGISTER, &mut { range }).map_err(explained)?;
+        let guarded = Arc::new(Self {
+            start,
+            bytes,
+            page,
+            alias,
+            state: Mutex::new(vec![State::New; bytes / page]),
+            userfault: userfault.clone(),
+        });
+        lock(&userfault.blocks).insert(start, Arc::downgrade(&guarded));
+        Ok(guarded)
+    }
+
+    /// An access to a page that is the program's: its page comes, or its right. False: it waits for others.
+    fn resolve(&self, address: usize, write: bool) -> bool {
+        let states = lock(&self.state);
+        let page = address / SYSTEM_PAGE * SYSTEM_PAGE;
+        let mode = match states.get((address - self.start) / self.page) {
+            Some(State::New | State::Open) => 0,
+            Some(State::Read) if !write => CONTINUE_MODE_WP,
+            _ => return false,
+        };
+        let mut done = self.userfault.put(page, SYSTEM_PAGE, mode);
+        if mode == 0 {
+            // It may be there, and write-protected still.
+            done = done.and(self.userfault.write_protect(page, SYSTEM_PAGE, 0));
+        }
+        if let Err(error) = done {
+            tracing::error!(%error, "a page of shared memory could not be shown");
+        }
+        true
+    }
+
+    /// Changes what the program may do with pages.
+    pub(super) fn protect(
+        &self,
+        offset: usize,
+        bytes: usize,
+        access: HostAccess,
+    ) -> io::Result<()> {
+        let to = match access {
+            HostAccess::None => State::None,
+            HostAccess::Read => State::Read,
+            HostAccess::ReadWrite => State::Open,
+        };
+        let mut states = lock(&self.state);
+        let pages = offset / self.page..(offset + bytes).div_ceil(self.page);
+        let states = states.get_mut(pages.clone());
+        let states = states.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+        let mut first = 0;
+        while first < states.len() {
+            // Pages that are alike change in one call.
+            let from = states[first];
+            let alike = states[first..].iter().take_while(|state| **state == from);
+            let count = alike.count();
+            let at = (pages.start + first) * self.page;
+            self.change((at, count * self.page), from, to)?;
+            states[first..first + count].fill(to);
+            first += count;
+        }
+        Ok(())
+    }
+
+    fn change(&self, (at, bytes): (usize, usize), from: State, to: State) -> io::Result<()> {
+        let place = self.start + at;
+        if from == State::New && to != State::Open {
+            // A page that is not in the file is none that could be waited for.
+            let alias = self.alias.pointer(at, bytes).map_err(io::Error::other)?;
+            // SAFETY: the range of the alias; its bytes stay as they are.
+            let done = unsafe { libc::madvise(alias.cast(), bytes, libc::MADV_POPULATE_WRITE) };
+            if done != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        match (from, to) {
+            (_, State::None) => {
+                // SAFETY: the range of the view; its bytes are in the file.
+                let done = unsafe { libc::madvise(place as *mut _, bytes, libc::MADV_DONTNEED) };
+                match done {
+                    0 => Ok(()),
+                    _ => Err(io::Error::last_os_error()),
+                }
+            }
+            (State::None, State::Read) => self.userfault.put(place, bytes, CONTINUE_MODE_WP),
+            (State::None, _) => self.userfault.put(place, bytes, 0),
+            (State::New | State::Open, State::Read) => {
+                self.userfault
+                    .write_protect(place, bytes, WRITEPROTECT_MODE_WP)
+            }
+            (State::Read, State::Open | State::New) => {
+                self.userfault.write_protect(place, bytes, 0)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        lock(&self.userfault.blocks).remove(&self.start);
+        let range = &mut [self.start as u64, self.bytes as u64];
+        if let Err(error) = call(&self.userfault.descriptor, UFFDIO_UNREGISTER, range) {
+            tracing::debug!(%error, "ending the watch over shared memory");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Memory that is guarded by userfaultfd: is it one memory too, and inside system calls?
+
+use crate::{build, functional, lists_in, shaker, start, wait, Node};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::sync::atomic::Ordering::Relaxed;
+use tombolo::{AddressSpace, PageSize, SharedMemory, SlotId, TrapWay};
+
+/// Memory of such a kind, or none, because the system does not have it; that is said.
+fn memory(test: &str, space: &AddressSpace, bytes: usize, page: PageSize) -> Option<SharedMemory> {
+    let memory = space
+        .alloc_with_traps(bytes, page, TrapWay::Userfault)
+        .unwrap();
+    if memory.trap_way() == Some(TrapWay::Userfault) {
+        return Some(memory);
+    }
+    let line = format!("skipped: {test}: no userfaultfd (root, and Linux 6.6)\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+    None
+}
+
+#[test]
+fn lists_are_shared_as_with_protected_pages() {
+    for (seed, page) in [
+        (1, PageSize::KIB_4),
+        (2, PageSize::from_bytes(32 << 10).unwrap()),
+    ] {
+        let card = functional(24, Some(seed));
+        let space = card.create_space().unwrap();
+        let bytes = 64 << 10;
+        let name = "lists_are_shared_as_with_protected_pages";
+        let Some(memory) = memory(name, &space, bytes, page) else {
+            return;
+        };
+        lists_in(&card, space, &memory, bytes / 512);
+    }
+}
+
+#[test]
+fn nothing_is_lost_when_everybody_accesses_at_random() {
+    let folder = shaker::folder();
+    let small = shaker::Load {
+        page: PageSize::KIB_4,
+        pages: 6,
+        accesses: 1500,
+        near: 8,
+        ahead: 16,
+    };
+    let large = shaker::Load {
+        page: PageSize::from_class(4).unwrap(),
+        ..small
+    };
+    for (frames, seed, load) in [(8, None, small), (3, Some(2), small), (36, Some(3), large)] {
+        let card = functional(frames, seed);
+        let shaken = shaker::shake_in(&card, folder.path(), load, TrapWay::Userfault).unwrap();
+        assert_eq!(shaken.wrong, 0, "{shaken:?}");
+        assert!(shaken.traps > 100, "they hardly met: {shaken:?}");
+    }
+}
+
+/// A file with what a system call reads.
+fn file(bytes: &[u8]) -> File {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    file
+}
+
+fn bytes(memory: &SharedMemory, from: usize, count: usize) -> &mut [u8] {
+    // SAFETY: in the memory; only the system looks at it, and nobody else just then.
+    unsafe { std::slice::from_raw_parts_mut(memory.as_ptr().add(from), count) }
+}
+
+#[test]
+fn system_calls_wait_for_pages_that_the_card_has() {
+    let card = functional(8, Some(3));
+    let space = card.create_space().unwrap();
+    let name = "system_calls_wait_for_pages_that_the_card_has";
+    let Some(memory) = memory(name, &space, 4 * 4096, PageSize::KIB_4) else {
+        return;
+    };
+    // Two nodes a page; the kernel changes all of them, so it has every page but the last.
+    let nodes = build(&memory, 6, 32);
+    let output = &memory.slice::<Node>()[4 * 64 - 1];
+    let slot = start(&card, SlotId(0), &space, nodes[0], output, 1000, 0);
+    wait(&slot).unwrap();
+    let before = card.report().unwrap().paging.sharing.traps;
+    // write(2) reads three pages.
+    let mut target = file(&[]);
+    let written = target.write(bytes(&memory, 0, 3 * 4096)).unwrap();
+    assert_eq!(written, 3 * 4096);
+    let mut copy = vec![0; written];
+    target.seek(SeekFrom::Start(0)).unwrap();
+    target.read_exact(&mut copy).unwrap();
+    for n in 0..6 {
+        let value = &copy[2048 * n + 8..][..8];
+        assert_eq!(value, (n as u64 * 3 + 1001).to_le_bytes());
+    }
+    assert_eq!(card.report().unwrap().paging.sharing.traps, before + 3);
+    // read(2) writes one value of a page that the card has again, and one that both may read.
+    let slot = start(&card, SlotId(0), &space, nodes[0], output, 1, 4);
+    wait(&slot).unwrap();
+    let mut source = file(&[7; 16]);
+    assert_eq!(source.read(bytes(&memory, 8, 8)).unwrap(), 8);
+    assert_eq!(source.read(bytes(&memory, 2 * 4096 + 8, 8)).unwrap(), 8);
+    let sevens = u64::from_le_bytes([7; 8]);
+    let slot = start(&card, SlotId(0), &space, nodes[0], output, 0, 0);
+    wait(&slot).unwrap();
+    let others: u64 = [1, 2, 3].iter().map(|n| n * 3 + 1002).sum::<u64>() + 5 * 3 + 1001;
+    let sum = sevens.wrapping_mul(2).wrapping_add(others);
+    assert_eq!(output.next.load(Relaxed), sum);
+}
+
+#[test]
+fn protected_pages_are_refused_to_system_calls() {
+    let card = functional(8, Some(4));
+    let space = card.create_space().unwrap();
+    let memory = space
+        .alloc_with_traps(2 * 4096, PageSize::KIB_4, TrapWay::Protect)
+        .unwrap();
+    assert_eq!(memory.trap_way(), Some(TrapWay::Protect));
+    let nodes = build(&memory, 1, 64);
+    let output = &memory.slice::<Node>()[127];
+    let slot = start(&card, SlotId(0), &space, nodes[0], output, 5, 0);
+    wait(&slot).unwrap();
+    let refused = file(&[]).write(bytes(&memory, 0, 64)).unwrap_err();
+    assert_eq!(refused.raw_os_error(), Some(libc::EFAULT), "{refused}");
+    assert_ne!(refused.kind(), ErrorKind::Interrupted);
+    assert_eq!(nodes[0].value.load(Relaxed), 6);
+}
