@@ -254,7 +254,7 @@ impl Preset {
     /// Bytes that the L1 TLB of the preset's pages can translate.
     pub fn reach_bytes(&self) -> u64 {
         let serves = |l1: &&L1Config| 1 << l1.page_bits <= self.page.bytes();
-        let l1 = self.shell.l1.iter().filter(serves).next_back();
+        let l1 = self.shell.l1.iter().rfind(serves);
         l1.map_or(0, |l1| {
             (u64::from(l1.ways) << l1.sets_log2).saturating_mul(1 << l1.page_bits)
         })

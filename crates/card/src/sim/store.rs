@@ -63,7 +63,7 @@ impl Store {
     /// Puts bytes there, past the timing. False: they do not all exist.
     pub(crate) fn put(&mut self, offset: u64, bytes: &[u8]) -> bool {
         let end = offset.checked_add(bytes.len() as u64);
-        if !end.is_some_and(|end| end <= self.bytes) {
+        if end.is_none_or(|end| end > self.bytes) {
             return false;
         }
         // SAFETY: inside the mapping (checked), which `&mut self` owns; `bytes` is none of it.
