@@ -39,7 +39,8 @@ fsrf_rc fsrf_mmap(void **addr, size_t len, int prot, int flags, int fd, size_t o
 fsrf_rc fsrf_munmap(void *addr, size_t len);
 
 /* Writes back what kernels have written to the mappings that the range touches, and waits for it. flags: MS_SYNC
- * or MS_ASYNC, which do the same. MS_INVALIDATE (from the host to the card) is refused: unmap and map. */
+ * or MS_ASYNC, which do the same. MS_INVALIDATE (from the host to the card),
+ * alone or with one of them: what is on the card is read from the file again; what a kernel wrote there is saved first. */
 fsrf_rc fsrf_msync(void *addr, size_t len, int flags);
 
 /* Says how a range will be used. Checked, and nothing else yet: it steers no policy. */

@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tombolo::{Advice, MapOptions};
+use tombolo::{Advice, MapOptions, Unsaved};
 
 /// A file that `fsrf_open` opened.
 struct OpenFile {
@@ -289,18 +289,23 @@ pub extern "C" fn fsrf_munmap(addr: *mut c_void, len: usize) -> c_int {
 #[no_mangle]
 pub extern "C" fn fsrf_msync(addr: *mut c_void, len: usize, flags: c_int) -> c_int {
     entry(|| {
-        if flags & MS_INVALIDATE != 0 {
-            let rule = "MS_INVALIDATE: what the host writes into a mapped file is not brought to the card \
-                        again; unmap and map it";
-            return Err(Failure::new(Status::Unsupported, rule));
-        }
-        if flags != MS_SYNC && flags != MS_ASYNC {
-            let rule = format!("flags are {flags:#x}: use MS_SYNC or MS_ASYNC");
+        let to_host = flags & !MS_INVALIDATE;
+        if flags == 0 || ![0, MS_SYNC, MS_ASYNC].contains(&to_host) {
+            let rule =
+                format!("flags are {flags:#x}: use MS_SYNC or MS_ASYNC, MS_INVALIDATE, or both");
             return Err(Failure::argument(rule));
         }
         let found = state().attached()?.around(addr as u64, len)?;
         for handle in found {
-            handles::with_mapping(handle, |mapping| Ok(mapping.sync()?))?;
+            handles::with_mapping(handle, |mapping| {
+                if to_host != 0 {
+                    mapping.sync()?;
+                }
+                match flags & MS_INVALIDATE {
+                    0 => Ok(()),
+                    _ => Ok(mapping.refresh(Unsaved::Save)?),
+                }
+            })?;
         }
         Ok(())
     })

@@ -144,6 +144,13 @@ impl CardDescription {
 pub enum HostWork {
     /// One thread of the host decides about this many faults or completions.
     ServeEvents(u32),
+    /// Another thread, of an application, does.
+    ServeEventsOf {
+        /// Which thread, from 1 on.
+        thread: u8,
+        /// Faults or completions.
+        events: u32,
+    },
     /// The same thread is busy for so long.
     Serve(Picoseconds),
     /// Copies bytes from the page cache to a DMA buffer, or back.

@@ -44,6 +44,8 @@ pub struct MapArgument {
     pub mode: Mode,
     /// Size of the file's pages, or the owner's.
     pub page_size: Option<PageSize>,
+    /// The pager chooses the size of each page.
+    pub auto_pages: bool,
     /// How the kernel is going to use it.
     pub advice: Advice,
 }
@@ -126,7 +128,7 @@ pub enum SyntaxError {
         text: String,
     },
     /// Not a page size.
-    #[error("`{text}` is no page size; write a power of two from 4KiB to 1GiB")]
+    #[error("`{text}` is no page size; write a power of two from 4KiB to 1GiB, or auto")]
     PageSize {
         /// What was given.
         text: String,
@@ -259,6 +261,7 @@ impl MapArgument {
             bytes,
             mode: options.mode.unwrap_or(Mode::AsNeeded),
             page_size: options.page_size,
+            auto_pages: options.auto_pages,
             advice: options.advice.unwrap_or_default(),
         })
     }
@@ -308,6 +311,7 @@ impl ConnectArgument {
 struct Options {
     mode: Option<Mode>,
     page_size: Option<PageSize>,
+    auto_pages: bool,
     advice: Option<Advice>,
 }
 
@@ -322,7 +326,8 @@ fn split_options(mut text: &[u8]) -> Result<(&[u8], Options), SyntaxError> {
         let page = word.strip_prefix("page=");
         let advice = word.strip_prefix("advice=");
         match (page, advice) {
-            (Some(size), _) if options.page_size.is_none() => {
+            (Some("auto"), _) if options.page_size.is_none() => options.auto_pages = true,
+            (Some(size), _) if options.page_size.is_none() && !options.auto_pages => {
                 let wrong = || SyntaxError::PageSize {
                     text: size.to_owned(),
                 };
@@ -476,6 +481,7 @@ mod tests {
         );
         let new = map("a=b:page=1GiB:new=5");
         assert_eq!(new.page_size, Some(PageSize::GIB_1));
+        assert!(map("in=data.bin:page=auto").auto_pages);
         let advised = map("in=data.bin:advice=stream+lowuse:ro");
         assert_eq!(advised.advice.to_string(), "stream+lowuse");
         assert_eq!(advised.mode, Mode::ReadOnly);

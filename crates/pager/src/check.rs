@@ -71,7 +71,7 @@ impl Pager {
             )
         });
         let ends = self.owners.iter().map(|(frame, key)| {
-            let units = 1 << self.page_size_of(key.object).class();
+            let units = 1 << self.size_of(*key).class();
             (frame.get(), frame.get() + units)
         });
         let ends: Vec<_> = ends.collect();
@@ -224,7 +224,7 @@ impl Pager {
             "shared memory moves without a buffer, and nothing else does",
         );
         expect(
-            shared || (page.exclusive && page.returning.is_empty()),
+            shared || page.exclusive,
             "what programs do not share is the card's alone",
         );
         let writable = page.entries.iter().any(|entry| entry.write);
@@ -249,9 +249,19 @@ impl Pager {
         let mut expect = |holds: bool, rule: &str| {
             findings.expect(holds, || format!("{key:?} in {state:?}: {rule}"));
         };
+        let object = self.objects.get(&key.object);
+        let units = object.map_or(1, |object| page.size.bytes() >> object.unit().bits());
         expect(
-            self.page_size_of(key.object) == page.size,
-            "a page has the size of its object's pages",
+            object.is_some_and(|object| object.sizes.contains(page.size)) && key.index % units == 0,
+            "a page has one of the sizes of its object's pages, and lies so",
+        );
+        let end = ObjectPage {
+            index: key.index + units,
+            ..key
+        };
+        expect(
+            self.pages.range(key..end).count() == 1,
+            "pages of an object lie apart",
         );
         expect(
             page.moved == 0 || state.part().is_some(),

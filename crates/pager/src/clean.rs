@@ -23,7 +23,7 @@ impl Pager {
         let mut left = self.clean_ahead << self.page_size.bits();
         let enough = |key: &ObjectPage| {
             let more = left > 0;
-            left = left.saturating_sub(self.page_size_of(key.object).bytes());
+            left = left.saturating_sub(self.size_of(*key).bytes());
             more
         };
         let mut upcoming = self.policies.eviction.upcoming(LOOK);

@@ -4,7 +4,7 @@ use crate::advice::Advice;
 use crate::error::IoError;
 use crate::ids::{FaultToken, IoId, ObjectId, OperationId, RequestId};
 use crate::placement::SpacePlacement;
-use units::{Asid, HostAddr, PageSize, VirtAddr};
+use units::{Asid, HostAddr, PageSize, PageSizes, VirtAddr};
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -179,6 +179,14 @@ pub enum Event {
         /// Bytes.
         bytes: u64,
     },
+    /// Pages of an object may have these sizes besides its own, which stays the largest: the policy chooses for
+    /// each page. Of no effect if one of its pages or a mapping was there before.
+    VaryPages {
+        /// Which object.
+        object: ObjectId,
+        /// Smaller sizes; those that there are not are left out.
+        sizes: PageSizes,
+    },
     /// Asks to bring pages in before they are touched, as far as frames are free. A hint: no answer.
     Prefetch {
         /// Which space.
@@ -187,6 +195,21 @@ pub enum Event {
         address: VirtAddr,
         /// Bytes.
         bytes: u64,
+    },
+    /// Somebody has changed files behind the pager: the pages of files in a range leave the card, and are read again
+    /// when they are wanted. Complete when they have left; of memory nothing leaves.
+    Refresh {
+        /// Who asks.
+        request: RequestId,
+        /// Which space.
+        asid: Asid,
+        /// First byte.
+        address: VirtAddr,
+        /// Bytes.
+        bytes: u64,
+        /// What kernels have written to these pages is dropped. Otherwise it is written to the file first, pages
+        /// whole.
+        discard: bool,
     },
     /// Says how a range is going to be used, rounded out to pages. What the advice leaves open stays as it was
     /// advised before; empty advice takes everything back. Complete at once.

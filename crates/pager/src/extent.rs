@@ -11,11 +11,27 @@ pub(crate) struct ExtentSet {
 }
 
 impl ExtentSet {
+    #[cfg(test)]
     pub(crate) fn contains(&self, page: u64) -> bool {
         self.ranges
             .range(..=page)
             .next_back()
             .is_some_and(|(_, &end)| page < end)
+    }
+
+    /// All pages of a range are in it.
+    pub(crate) fn covers(&self, range: Range<u64>) -> bool {
+        let before = self.ranges.range(..=range.start).next_back();
+        range.is_empty() || before.is_some_and(|(_, &end)| range.end <= end)
+    }
+
+    /// Counts in pages of which 2^bits make one of those before.
+    pub(crate) fn refine(&mut self, bits: u32) {
+        let finer = |(start, end): (u64, u64)| (start << bits, end << bits);
+        self.ranges = std::mem::take(&mut self.ranges)
+            .into_iter()
+            .map(finer)
+            .collect();
     }
 
     /// Adds a range; ranges that touch become one.
@@ -35,21 +51,27 @@ impl ExtentSet {
         self.ranges.insert(start, end);
     }
 
+    /// Removes a range.
+    pub(crate) fn remove_range(&mut self, range: Range<u64>) {
+        let Range { start, end } = range;
+        let overlapping = self.ranges.range(..end).rev();
+        let overlapping = overlapping.take_while(|&(_, &right)| start < right);
+        let found: Vec<(u64, u64)> = overlapping.map(|(&left, &right)| (left, right)).collect();
+        for (left, right) in found {
+            self.ranges.remove(&left);
+            if left < start {
+                self.ranges.insert(left, start);
+            }
+            if end < right {
+                self.ranges.insert(end, right);
+            }
+        }
+    }
+
     /// Removes one page.
+    #[cfg(test)]
     pub(crate) fn remove(&mut self, page: u64) {
-        let Some((&start, &end)) = self.ranges.range(..=page).next_back() else {
-            return;
-        };
-        if page >= end {
-            return;
-        }
-        self.ranges.remove(&start);
-        if start < page {
-            self.ranges.insert(start, page);
-        }
-        if page + 1 < end {
-            self.ranges.insert(page + 1, end);
-        }
+        self.remove_range(page..page + 1);
     }
 }
 

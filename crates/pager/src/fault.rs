@@ -49,26 +49,32 @@ impl Pager {
             }
             Some((start, mapping, page)) => (start, *mapping, page),
         };
+        let place = (asid, start, &mapping);
+        let (page, size) = self.page_of_access(token.requester, place, page);
         let urgency = if ahead { Urgency::Ahead } else { Urgency::Head };
         match self.pages.get(&page).map(|page| page.state) {
             None => {}
             Some(state) if state.serves() => self.statistics.faults_resident += 1,
             Some(_) => self.statistics.faults_joined += 1,
         }
-        self.want(page, waiter, urgency, out);
-        self.fetch_ahead(token.requester, asid, (start, mapping), page, out);
+        let waiter = Waiter {
+            address: address.page_base(size),
+            ..waiter
+        };
+        self.want((page, size), waiter, urgency, out);
+        let touched = (start, mapping, page, size);
+        self.fetch_ahead(token.requester, asid, touched, out);
     }
 
     /// Somebody wants a page: now, if it is there, or as soon as it is.
     pub(crate) fn want(
         &mut self,
-        key: ObjectPage,
+        (key, size): (ObjectPage, PageSize),
         waiter: Waiter,
         urgency: Urgency,
         out: &mut Vec<Action>,
     ) {
         let Some(page) = self.pages.get_mut(&key) else {
-            let size = self.page_size_of(key.object);
             self.pages
                 .insert(key, Page::wanted_by(waiter, urgency, size));
             return self.frame_queue.push(key, urgency);
@@ -98,17 +104,24 @@ impl Pager {
         &mut self,
         requester: u8,
         asid: Asid,
-        (start, mapping): (VirtAddr, Mapping),
-        page: ObjectPage,
+        (start, mapping, page, size): (VirtAddr, Mapping, ObjectPage, PageSize),
         out: &mut Vec<Action>,
     ) {
         let mapped = mapping.object_pages();
+        // Policies count in pages of the size that was touched.
+        let bits = size.bits() - mapping.unit.bits();
+        let (at, varies) = (page.index, mapping.unit < mapping.page_size);
+        let page = ObjectPage {
+            index: page.index >> bits,
+            ..page
+        };
+        let mapped = mapped.start >> bits..mapped.end >> bits;
         let plan = self.policies.fetch.touched(&Touch {
             requester,
             page,
-            page_size: mapping.page_size,
+            page_size: size,
             mapped: mapped.clone(),
-            frames: self.frames_for(asid, mapping.page_size),
+            frames: self.frames_for(asid, size),
             advice: mapping.advice,
         });
         let urgency = if plan.pushes {
@@ -125,15 +138,20 @@ impl Pager {
             if part.is_empty() {
                 continue;
             }
-            let offset = (part.start - mapping.first) << mapping.page_size.bits();
+            let offset = (part.start - mapped.start) << size.bits();
             let address = VirtAddr::truncated(start.get() + offset);
+            let part = part.start << bits..part.end << bits;
+            if varies && plan.pushes && part.start > at {
+                self.policies.size.comes(requester, part.clone());
+            }
             let range = (address, mapping.object, part);
-            self.want_ahead(asid, range, plan.marker, urgency, out);
+            let marker = plan.marker.map(|marker| marker << bits);
+            self.want_ahead(asid, range, (size, marker), urgency, out);
         }
     }
 
     /// Frames of a size that a space can have at once.
-    fn frames_for(&self, asid: Asid, size: PageSize) -> u64 {
+    pub(crate) fn frames_for(&self, asid: Asid, size: PageSize) -> u64 {
         let Some(space) = self.spaces.get(&asid) else {
             return 0;
         };
@@ -209,6 +227,7 @@ impl Pager {
                     // A downgraded entry may have copies: remove it with the whole sequence.
                     self.remove_entry(key, asid, address, steps);
                 }
+                self.use_page_size(asid, size, out);
                 self.install(key, asid, address, entry, steps);
             }
         }

@@ -183,6 +183,8 @@ const SHARE_OF_CARD: u64 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sequence {
     object: ObjectId,
+    /// Of the pages that it counts.
+    page_size: PageSize,
     /// The page that was touched first.
     first: u64,
     /// The first page that was not asked for.
@@ -223,7 +225,9 @@ impl FetchPolicy for ReadAhead {
         let limit = most.min(touch.frames / SHARE_OF_CARD);
         let sequences = self.requesters.entry(touch.requester).or_default();
         let follows = |sequence: &Sequence| {
-            sequence.object == touch.page.object && (sequence.first..=sequence.next).contains(&page)
+            sequence.object == touch.page.object
+                && sequence.page_size == touch.page_size
+                && (sequence.first..=sequence.next).contains(&page)
         };
         let Some(place) = sequences.iter().position(follows) else {
             sequences.truncate(SEQUENCES - 1);
@@ -236,6 +240,7 @@ impl FetchPolicy for ReadAhead {
                 0,
                 Sequence {
                     object: touch.page.object,
+                    page_size: touch.page_size,
                     first: page,
                     next,
                     marker: page + 1,

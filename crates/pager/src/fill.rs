@@ -20,15 +20,17 @@ impl Pager {
         frame: FrameNumber,
         out: &mut Vec<Action>,
     ) {
+        let size = self.size_of(key);
         let zero = self
             .objects
             .get(&key.object)
-            .is_none_or(|object| object.is_zero(key.index));
+            .is_none_or(|object| object.is_zero(key.index, size));
         let keep = self.keep_of(key);
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
         page.keep = keep;
+        page.drop_dirty = false;
         page.frame = Some(frame);
         page.charged = page.waiters.first().map(|waiter| waiter.asid);
         let charged = page.charged;

@@ -29,7 +29,7 @@ impl Pager {
     }
 
     fn protect_host(&mut self, key: ObjectPage, access: HostAccess, out: &mut Vec<Action>) {
-        let size = self.page_size_of(key.object);
+        let size = self.size_of(key);
         out.push(Action::ProtectHost {
             io: self.issued.protect(key),
             object: key.object,

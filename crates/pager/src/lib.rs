@@ -47,6 +47,8 @@ mod queue;
 mod request;
 mod room;
 mod sabotage;
+pub mod size;
+mod sizes;
 mod space;
 mod statistics;
 mod table;

@@ -4,7 +4,7 @@ use crate::event::ObjectKind;
 use crate::extent::ExtentSet;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use units::{Asid, HostAddr, PageSize, VirtAddr};
+use units::{Asid, HostAddr, PageSize, PageSizes, VirtAddr};
 
 /// A file, a range of one, or memory.
 #[derive(Clone, Debug, Hash)]
@@ -16,6 +16,8 @@ pub(crate) struct Object {
     pub(crate) kind: ObjectKind,
     /// Size of its pages, in every space that maps it.
     pub(crate) page_size: PageSize,
+    /// Sizes that pages may have; the largest is `page_size`. Pages are counted in the smallest.
+    pub(crate) sizes: PageSizes,
     /// Pages whose saved content is zero.
     zero: ExtentSet,
     /// Where it is mapped, and which of its pages that mapping shows.
@@ -38,6 +40,7 @@ impl Object {
             end,
             kind,
             page_size,
+            sizes: PageSizes::only(page_size),
             zero,
             users: BTreeMap::new(),
             closing: false,
@@ -45,28 +48,44 @@ impl Object {
         }
     }
 
+    /// The smallest size of its pages, in which they are counted.
+    pub(crate) fn unit(&self) -> PageSize {
+        self.sizes.iter().next().unwrap_or(self.page_size)
+    }
+
+    /// Pages may have these sizes. Nothing is known of their content yet but what is zero from the beginning.
+    pub(crate) fn vary(&mut self, sizes: PageSizes) {
+        let before = self.unit();
+        self.sizes = sizes;
+        self.zero.refine(before.bits() - self.unit().bits());
+    }
+
     /// What of a page is the object's, from the page's first byte on; empty beyond its ends.
-    pub(crate) fn part_on(&self, index: u64) -> Range<u64> {
-        let base = index << self.page_size.bits();
-        let within = |at: u64| at.saturating_sub(base).min(self.page_size.bytes());
+    pub(crate) fn part_on(&self, index: u64, size: PageSize) -> Range<u64> {
+        let base = index << self.unit().bits();
+        let within = |at: u64| at.saturating_sub(base).min(size.bytes());
         within(self.start)..within(self.end)
     }
 
     /// Where a page of host memory begins, as the card sees it; `None` for other objects.
     pub(crate) fn host_address(&self, index: u64) -> Option<HostAddr> {
         match self.kind {
-            ObjectKind::Host { memory } => Some(memory.offset(index << self.page_size.bits())),
+            ObjectKind::Host { memory } => Some(memory.offset(index << self.unit().bits())),
             ObjectKind::File { .. } | ObjectKind::Anonymous => None,
         }
     }
 
     /// The saved content of a page is zero: nothing needs to be read.
-    pub(crate) fn is_zero(&self, index: u64) -> bool {
-        self.part_on(index).is_empty() || self.zero.contains(index)
+    pub(crate) fn is_zero(&self, index: u64, size: PageSize) -> bool {
+        let part = self.part_on(index, size);
+        let bits = self.unit().bits();
+        let first = index + (part.start >> bits);
+        let last = index + (part.end.div_ceil(1 << bits));
+        part.is_empty() || self.zero.covers(first..last)
     }
 
     pub(crate) fn add_hole(&mut self, offset: u64, bytes: u64) {
-        let page_size = self.page_size;
+        let page_size = self.unit();
         let end = offset.saturating_add(bytes);
         let last = if end >= self.end {
             self.end.div_ceil(page_size.bytes())
@@ -83,9 +102,15 @@ impl Object {
         }
     }
 
+    /// Somebody else may have written to pages: nothing is known of their content.
+    pub(crate) fn may_have_changed(&mut self, units: Range<u64>) {
+        self.zero.remove_range(units);
+    }
+
     /// A page has been saved with other content than zero.
-    pub(crate) fn saved(&mut self, index: u64) {
-        self.zero.remove(index);
+    pub(crate) fn saved(&mut self, index: u64, size: PageSize) {
+        let units = 1 << (size.bits() - self.unit().bits());
+        self.zero.remove_range(index..index + units);
     }
 
     pub(crate) fn add_user(&mut self, asid: Asid, address: VirtAddr, pages: Range<u64>) {
@@ -125,20 +150,24 @@ mod tests {
             fresh: false,
         };
         let mut object = Object::new(0..3 * 4096 + 5, kind, page);
-        assert_eq!(object.part_on(3), 0..5);
-        assert!(object.part_on(4).is_empty());
+        assert_eq!(object.part_on(3, page), 0..5);
+        assert!(object.part_on(4, page).is_empty());
         object.add_hole(1, 8191);
-        let zero = |object: &Object| (0..5).filter(|&i| object.is_zero(i)).collect::<Vec<_>>();
+        let zero = move |object: &Object| {
+            (0..5)
+                .filter(|&i| object.is_zero(i, page))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(zero(&object), [1, 4]);
         object.add_hole(3 * 4096, 5);
         assert_eq!(zero(&object), [1, 3, 4]);
-        object.saved(1);
+        object.saved(1, page);
         assert_eq!(zero(&object), [3, 4]);
 
         let mut part = Object::new(4096 + 100..2 * 4096 + 7, kind, page);
-        assert!(part.part_on(0).is_empty());
-        assert_eq!(part.part_on(1), 100..4096);
-        assert_eq!(part.part_on(2), 0..7);
+        assert!(part.part_on(0, page).is_empty());
+        assert_eq!(part.part_on(1, page), 100..4096);
+        assert_eq!(part.part_on(2, page), 0..7);
         assert_eq!(zero(&part), [0, 3, 4]);
         part.add_hole(4096 + 101, 4000);
         assert_eq!(zero(&part), [0, 3, 4]);

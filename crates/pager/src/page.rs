@@ -260,6 +260,8 @@ pub(crate) struct Page {
     pub(crate) cleaned: bool,
     /// The last write-back failed: eviction leaves the page alone until there is no other.
     pub(crate) unsaved: bool,
+    /// What was written to it is dropped when it leaves next.
+    pub(crate) drop_dirty: bool,
     /// What was advised of its stay.
     pub(crate) keep: Keep,
     pub(crate) waiters: Vec<Waiter>,
@@ -271,7 +273,7 @@ pub(crate) struct Page {
     pub(crate) wanted: Vec<RequestId>,
     /// Requests that end when the page has left, or is found to be used by others.
     pub(crate) leaving: Vec<RequestId>,
-    /// Writes of programs to host memory: they end when the card has no copy.
+    /// Writes of programs to host memory, and refreshes of files: they end when the card has no copy.
     pub(crate) returning: Vec<RequestId>,
 }
 
@@ -293,6 +295,7 @@ impl Page {
             dirty: false,
             cleaned: false,
             unsaved: false,
+            drop_dirty: false,
             keep: Keep::default(),
             waiters: vec![waiter],
             urgency,

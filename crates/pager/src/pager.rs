@@ -16,6 +16,7 @@ use crate::placement::{Placement, RoundRobin};
 use crate::queue::PageQueue;
 use crate::request::Requests;
 use crate::sabotage::Sabotage;
+use crate::size::{Doubling, PageSizePolicy};
 use crate::space::Space;
 use crate::statistics::Statistics;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,8 @@ pub struct Policies {
     pub eviction: Box<dyn EvictionPolicy>,
     /// What is fetched besides the page that is missing.
     pub fetch: Box<dyn FetchPolicy>,
+    /// How large pages are, of objects that leave it open.
+    pub size: Box<dyn PageSizePolicy>,
 }
 
 impl Default for Policies {
@@ -40,6 +43,7 @@ impl Default for Policies {
             placement: Box::<RoundRobin>::default(),
             eviction: Box::<Fifo>::default(),
             fetch: Box::<OnDemand>::default(),
+            size: Box::<Doubling>::default(),
         }
     }
 }
@@ -194,6 +198,7 @@ impl Pager {
                 offset,
                 bytes,
             } => self.object_hole(object, offset, bytes),
+            Event::VaryPages { object, sizes } => self.vary_pages(object, sizes),
             Event::CloseObject {
                 request,
                 object,
@@ -224,6 +229,13 @@ impl Pager {
                 address,
                 bytes,
             } => self.sync(request, asid, address, bytes, out),
+            Event::Refresh {
+                request,
+                asid,
+                address,
+                bytes,
+                discard,
+            } => self.refresh(request, asid, (address, bytes), discard, out),
             Event::Prefetch {
                 asid,
                 address,
@@ -396,9 +408,9 @@ impl Pager {
 
     /// What of a page is the object's.
     pub(crate) fn part_on(&self, page: ObjectPage) -> Range<u64> {
-        self.objects
-            .get(&page.object)
-            .map_or(0..0, |object| object.part_on(page.index))
+        self.objects.get(&page.object).map_or(0..0, |object| {
+            object.part_on(page.index, self.size_of(page))
+        })
     }
 
     /// How much of a page that is.
@@ -407,7 +419,13 @@ impl Pager {
         own.end - own.start
     }
 
-    /// Size of an object's pages.
+    /// Size of a page.
+    pub(crate) fn size_of(&self, key: ObjectPage) -> PageSize {
+        let page = self.pages.get(&key).map(|page| page.size);
+        page.unwrap_or_else(|| self.page_size_of(key.object))
+    }
+
+    /// Size of an object's pages, of the largest if there are several.
     pub(crate) fn page_size_of(&self, object: ObjectId) -> PageSize {
         self.objects
             .get(&object)
@@ -416,7 +434,8 @@ impl Pager {
 
     /// What of a page moves next, through one buffer. Pages that fit into a buffer move in one piece.
     pub(crate) fn piece(&self, key: ObjectPage) -> Piece {
-        let size = self.page_size_of(key.object);
+        let size = self.size_of(key);
+        let unit = self.objects.get(&key.object).map_or(size, Object::unit);
         let moved = self.pages.get(&key).map_or(0, |page| page.moved);
         let own = self.part_on(key);
         let at = (own.start + moved).min(own.end);
@@ -430,7 +449,7 @@ impl Pager {
         let place = if whole { at } else { at % ROW_BYTES };
         let room = buffer - place;
         Piece {
-            offset: (key.index << size.bits()) + at,
+            offset: (key.index << unit.bits()) + at,
             bytes: left.min(room),
             at,
             place,

@@ -89,7 +89,7 @@ impl Pager {
                 first: channels.start,
                 end: channels.end,
                 striped: placement.stripe() != Stripe::NONE,
-                size: self.page_size_of(key.object),
+                size: self.size_of(key),
             };
             scopes.push((key, scope));
         }
@@ -97,7 +97,7 @@ impl Pager {
     }
 
     fn allocate_for(&mut self, key: ObjectPage, wanted: &[bool]) -> Option<FrameNumber> {
-        let order = self.page_size_of(key.object).class();
+        let order = self.size_of(key).class();
         let placement = self.placement_of(key);
         let channels = self.memory.channels_of(placement);
         if let SpacePlacement::Interleaved { first, stripe } = placement {
@@ -256,7 +256,7 @@ impl Pager {
 
     /// There is a frame for a waiting page, although it does not get it yet.
     fn frame_is_free(&self, key: ObjectPage) -> bool {
-        let order = self.page_size_of(key.object).class();
+        let order = self.size_of(key).class();
         match self.placement_of(key) {
             SpacePlacement::Interleaved { first, stripe } => {
                 let mut memory = self.memory.clone();
@@ -339,6 +339,9 @@ impl Pager {
             unsaved,
         };
         for &key in keys {
+            if self.split_wanted(key, out) {
+                continue;
+            }
             self.fail_waiters(key, reason, out);
             self.end_all_requests(key, Ok(()), out);
             self.forget(key);

@@ -19,8 +19,10 @@ pub(crate) struct Mapping {
     pub(crate) pages: u64,
     /// That of the object.
     pub(crate) page_size: PageSize,
+    /// The smallest pages of the object, in which they are counted.
+    pub(crate) unit: PageSize,
     pub(crate) object: ObjectId,
-    /// First page of the object.
+    /// First page of the object, of `page_size`.
     pub(crate) first: u64,
     pub(crate) read: bool,
     pub(crate) write: bool,
@@ -48,7 +50,8 @@ impl Mapping {
 
     /// Pages of the object that it shows.
     pub(crate) fn object_pages(&self) -> Range<u64> {
-        self.first..self.first + self.pages
+        let bits = self.page_size.bits() - self.unit.bits();
+        self.first << bits..(self.first + self.pages) << bits
     }
 }
 
@@ -96,13 +99,13 @@ impl Space {
     /// The mapping that holds an address, and the object's page there.
     pub(crate) fn find(&self, address: VirtAddr) -> Option<(VirtAddr, &Mapping, ObjectPage)> {
         let (&start, mapping) = self.mappings.range(..=address).next_back()?;
-        let page = (address.get() - start.get()) >> mapping.page_size.bits();
-        if page >= mapping.pages {
+        let offset = address.get() - start.get();
+        if offset >= mapping.bytes() {
             return None;
         }
         let page = ObjectPage {
             object: mapping.object,
-            index: mapping.first + page,
+            index: mapping.object_pages().start + (offset >> mapping.unit.bits()),
         };
         Some((start, mapping, page))
     }
@@ -242,6 +245,7 @@ mod tests {
                     let mapping = Mapping {
                         pages,
                         page_size: PAGE,
+                        unit: PAGE,
                         object: ObjectId(start),
                         first: 100,
                         read: true,

@@ -31,6 +31,12 @@ pub struct Statistics {
     pub pages_dropped_clean: u64,
     /// Pages cleaned before they had to leave.
     pub pages_cleaned_ahead: u64,
+    /// Faults for which a page of the largest size was made, of objects whose pages have several.
+    pub pages_large: u64,
+    /// Likewise, of a smaller size.
+    pub pages_small: u64,
+    /// Pages that were wanted whole and were taken in smaller ones.
+    pub pages_split: u64,
     /// Write-backs that failed.
     pub write_backs_failed: u64,
     /// Entries removed because their set of the page table was full.

@@ -159,6 +159,9 @@ impl Pager {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
+        if purpose == Purpose::Release && page.drop_dirty {
+            page.dirty = false;
+        }
         if page.dirty && writes {
             page.enter(State::WritingBack {
                 purpose,
@@ -250,7 +253,7 @@ impl Pager {
             return;
         }
         let mut piece = self.piece(key);
-        let size = self.page_size_of(key.object).bytes();
+        let size = self.size_of(key).bytes();
         let around = match piece.edge {
             true => (piece.at, size - piece.at - piece.bytes),
             false => {
@@ -323,8 +326,9 @@ impl Pager {
             self.statistics.pages_written += u64::from(piece.last);
             self.statistics.bytes_written += wanted;
             let forget = self.sabotaged(Sabotage::ForgetSaved);
+            let size = self.size_of(key);
             if let Some(object) = self.objects.get_mut(&key.object).filter(|_| !forget) {
-                object.saved(key.index);
+                object.saved(key.index, size);
             }
             if !piece.last {
                 if let Some(page) = self.pages.get_mut(&key) {
@@ -395,9 +399,13 @@ impl Pager {
         if page.waiters.is_empty() {
             self.forget(key);
         } else {
-            page.enter(State::Waiting);
-            let urgency = page.urgency;
-            self.frame_queue.push(key, urgency);
+            // A block of several sizes comes back in small pages, unless there is room.
+            let splits = self.varies(key) && !self.fits_again(key) && self.split_wanted(key, out);
+            if let Some(page) = self.pages.get_mut(&key).filter(|_| !splits) {
+                page.enter(State::Waiting);
+                let urgency = page.urgency;
+                self.frame_queue.push(key, urgency);
+            }
         }
         self.end_requests(ended, Ok(()), out);
     }

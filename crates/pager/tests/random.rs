@@ -21,6 +21,9 @@ fn random_worlds_lose_nothing() {
     assert!(tally.pages_cleaned_ahead > 50, "{tally:?}");
     assert!(tally.tables_grown > 5, "{tally:?}");
     assert!(tally.requests_failed > 10, "{tally:?}");
+    assert!(tally.pages_large > 50, "{tally:?}");
+    assert!(tally.pages_small > 100, "{tally:?}");
+    assert!(tally.pages_split > 5, "{tally:?}");
 }
 
 #[test]

@@ -1159,3 +1159,66 @@ fn a_mapping_in_parts_is_unmapped_whole() {
         Err(PagerError::NotMapped { .. })
     ));
 }
+
+fn refresh(desk: &mut Desk, page: u64, discard: bool) -> Vec<Action> {
+    desk.ask(|request| Event::Refresh {
+        request,
+        asid: space(0),
+        address: at(page),
+        bytes: PAGE,
+        discard,
+    })
+}
+
+#[test]
+fn a_refreshed_page_leaves_and_is_read_again() {
+    let mut desk = Desk::new(2);
+    let file = desk.object(1, 2 * PAGE, FILE);
+    desk.map(0, 16, file, 2, true).unwrap();
+    desk.touch(0, 16, false);
+    let leaves = refresh(&mut desk, 16, false);
+    assert_eq!(names(&leaves), ["invalidate"]);
+    let done = desk.done(id_of(&leaves[0]), false);
+    assert_eq!(result(&done), Ok(Success::Done));
+    let again = desk.fault(0, 16, false);
+    assert!(matches!(again[..], [Action::ReadObject { offset: 0, .. }]));
+    assert!(matches!(
+        result(&refresh(&mut desk, 60, false)),
+        Err(PagerError::NotMapped { .. })
+    ));
+}
+
+#[test]
+fn what_was_written_is_saved_before_a_refresh_or_dropped() {
+    for discard in [false, true] {
+        let mut desk = Desk::new(2);
+        let file = desk.object(1, 2 * PAGE, FILE);
+        desk.map(0, 16, file, 2, true).unwrap();
+        desk.touch(0, 16, true);
+        let leaves = refresh(&mut desk, 16, discard);
+        let next = desk.done(id_of(&leaves[0]), true);
+        if discard {
+            assert_eq!(result(&next), Ok(Success::Done));
+            assert_eq!(desk.pager.statistics().pages_written, 0);
+            continue;
+        }
+        let write = desk.done(id_of(&next[0]), false);
+        let done = desk.io(io_of(&write[0]), Ok(PAGE));
+        assert_eq!(result(&done), Ok(Success::Done));
+    }
+}
+
+#[test]
+fn a_hole_that_somebody_filled_is_read() {
+    let mut desk = Desk::new(2);
+    let fresh = ObjectKind::File {
+        writable: true,
+        fresh: true,
+    };
+    let file = desk.object(1, 2 * PAGE, fresh);
+    desk.map(0, 16, file, 2, true).unwrap();
+    assert_eq!(result(&refresh(&mut desk, 16, false)), Ok(Success::Done));
+    let read = desk.fault(0, 16, false);
+    assert!(matches!(read[..], [Action::ReadObject { offset: 0, .. }]));
+    assert_eq!(names(&desk.fault(0, 17, false))[0], "zero");
+}

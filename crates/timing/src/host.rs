@@ -13,6 +13,9 @@ pub trait Host {
     /// The service thread handles `events` faults or completions, starting when it is free.
     fn serve_events(&mut self, now: Picoseconds, events: u32) -> Picoseconds;
 
+    /// Another service thread does, of those that applications have for themselves.
+    fn serve_events_of(&mut self, now: Picoseconds, thread: u8, events: u32) -> Picoseconds;
+
     /// The service thread is busy for so long, from when it is free.
     fn serve(&mut self, now: Picoseconds, span: Picoseconds) -> Picoseconds;
 

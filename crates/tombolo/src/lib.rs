@@ -59,7 +59,7 @@ pub use error_code::ErrorCode;
 pub use message::Progress;
 #[doc(hidden)]
 pub use owner::Planted;
-pub use owner::{ClockMode, FileState, OwnerOptions};
+pub use owner::{ClockMode, FileState, OwnerOptions, ServiceThreads};
 pub use pager::advice::{Advice, AdviceError, Pattern, Reuse};
 pub use pager::eviction::Eviction;
 pub use pager::fetch::Fetch;
@@ -69,7 +69,7 @@ pub use preset::{Preset, PresetError};
 pub use report::{Report, SlotShare};
 pub use shared::{Shareable, SharedMemory};
 pub use slot::{Continue, RunState, Slot};
-pub use space::{AddressSpace, MapOptions, Mapping};
+pub use space::{AddressSpace, MapOptions, Mapping, Unsaved};
 pub use stream::{MappedRange, Moved, Stream};
 pub use stream_error::{PortName, StreamError};
 pub use timeline::Timeline;

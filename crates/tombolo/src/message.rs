@@ -107,6 +107,8 @@ pub(crate) enum Request {
         fresh: Option<u64>,
         /// Size of the file's pages; the one it is mapped with already, or the owner's, if `None`.
         page_size: Option<PageSize>,
+        /// The pager chooses the size of each page; as the owner does if `None`.
+        auto_pages: Option<bool>,
     },
     /// Write back and end a mapping.
     Unmap {
@@ -117,6 +119,13 @@ pub(crate) enum Request {
     Sync {
         /// Which.
         mapping: MappingId,
+    },
+    /// Read again what somebody else wrote to the file.
+    Refresh {
+        /// Which.
+        mapping: MappingId,
+        /// Drop what kernels wrote, rather than write it first.
+        discard: bool,
     },
     /// Say how a part of a mapping is going to be used.
     Advise {

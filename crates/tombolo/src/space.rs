@@ -33,6 +33,7 @@ pub struct MapOptions {
     bytes: Option<u64>,
     address: Option<VirtAddr>,
     page_size: Option<PageSize>,
+    auto_pages: Option<bool>,
     advice: Advice,
 }
 
@@ -47,6 +48,7 @@ impl MapOptions {
             bytes: None,
             address: None,
             page_size: None,
+            auto_pages: None,
             advice: NO_ADVICE,
         }
     }
@@ -87,6 +89,17 @@ impl MapOptions {
     pub const fn page_size(self, page_size: PageSize) -> Self {
         Self {
             page_size: Some(page_size),
+            auto_pages: Some(false),
+            ..self
+        }
+    }
+
+    /// With pages of 2 MiB while card memory lasts, and small ones (from 4 KiB on) once it is short, which grow
+    /// again where accesses are sequential.
+    pub const fn auto_pages(self) -> Self {
+        Self {
+            page_size: None,
+            auto_pages: Some(true),
             ..self
         }
     }
@@ -201,6 +214,7 @@ impl AddressSpace {
             write: options.write,
             fresh: options.create,
             page_size: options.page_size,
+            auto_pages: options.auto_pages,
         };
         match self.link.call(request)? {
             Reply::Mapped { mapping, address } => {
@@ -295,6 +309,16 @@ pub(crate) fn log_lost(result: Result<(), Error>, what: &'static str) {
     }
 }
 
+/// What becomes of bytes that a kernel has written and that are not in the file yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unsaved {
+    /// They are saved first.
+    #[default]
+    Save,
+    /// They are dropped.
+    Drop,
+}
+
 /// A range of an address space that shows a range of a file.
 ///
 /// [`unmap`](Mapping::unmap) writes back what the kernel wrote, and says whether that worked; a
@@ -333,6 +357,19 @@ impl Mapping {
     /// The file takes no more bytes, or its storage fails. What failed stays on the card.
     pub fn sync(&self) -> Result<(), Error> {
         self.link.tell(Request::Sync { mapping: self.id })
+    }
+
+    /// Lets the kernel see what others have written to the file since it was mapped: every page of the mapping leaves
+    /// the card, and is read again when it is wanted. Complete when the pages have left. What the kernel has written
+    /// is either saved first, in whole pages, over what others wrote there; or dropped, with `unsaved`.
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync); what could not be saved stays on the card.
+    pub fn refresh(&self, unsaved: Unsaved) -> Result<(), Error> {
+        self.link.tell(Request::Refresh {
+            mapping: self.id,
+            discard: unsaved == Unsaved::Drop,
+        })
     }
 
     /// Brings the pages to the card before the kernel touches them, as far as there is room.

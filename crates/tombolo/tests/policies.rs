@@ -1,11 +1,12 @@
 //! Do policies and advice change what is fetched and what leaves, and never a byte? On the functional card.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use tempfile::TempDir;
 use tombolo::{
-    Advice, Card, Continue, Error, Eviction, Fetch, FunctionalCard, FunctionalConfig, MapOptions,
-    OwnerOptions, PageSize, Report, SlotId,
+    AddressSpace, Advice, Card, Continue, Error, Eviction, Fetch, FunctionalCard, FunctionalConfig,
+    MapOptions, Mapping, OwnerOptions, PageSize, Report, SlotId, Unsaved,
 };
 
 const KIB_64: PageSize = match PageSize::from_class(4) {
@@ -16,8 +17,13 @@ const KIB_64: PageSize = match PageSize::from_class(4) {
 const COUNT: usize = (2 << 20) / 4 + 37;
 
 fn card(options: OwnerOptions) -> Card {
+    card_of(2 << 20, options)
+}
+
+/// A card with so many bytes in each of its two channels.
+fn card_of(channel_bytes: u64, options: OwnerOptions) -> Card {
     let small = FunctionalConfig {
-        channel_bytes: 2 << 20,
+        channel_bytes,
         ..FunctionalConfig::default()
     };
     Card::new(Box::new(FunctionalCard::new(small)), options).unwrap()
@@ -36,11 +42,15 @@ fn add(options: OwnerOptions, folder: &Path, advice: [&str; 3]) -> Report {
     let (a, b) = (numbers(1), numbers(2));
     fs::write(path("a"), &a).unwrap();
     fs::write(path("b"), &b).unwrap();
-    let card = card(options);
+    let card = card(options.clone());
     let space = card.create_space().unwrap();
     let [a_is, b_is, sum_is] = advice.map(|words| words.parse::<Advice>().unwrap());
+    let auto = options.auto_pages;
     let map = |name: &str, options: MapOptions, advice: Advice| {
-        let options = options.page_size(KIB_64).advice(advice);
+        let options = match auto {
+            true => options.advice(advice),
+            false => options.page_size(KIB_64).advice(advice),
+        };
         space.map_file(&path(name), options).unwrap()
     };
     let maps = [
@@ -82,6 +92,44 @@ fn no_policy_changes_a_byte() {
             assert!(report.paging.evictions > 0);
         }
     }
+}
+
+#[test]
+fn automatic_pages_change_no_byte() {
+    let folder = TempDir::new().unwrap();
+    for eviction in Eviction::ALL {
+        for advice in ["none", "random", "stream+lowuse"] {
+            let options = OwnerOptions {
+                eviction,
+                auto_pages: true,
+                ..OwnerOptions::default()
+            };
+            let report = add(options, folder.path(), [advice, "none", advice]);
+            assert!(report.paging.evictions > 0);
+            assert!(report.to_string().contains("automatic"), "{report}");
+        }
+    }
+}
+
+#[test]
+fn a_file_has_fixed_or_automatic_pages() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a");
+    fs::write(&path, vec![1; 100_000]).unwrap();
+    let card = card(OwnerOptions::default());
+    let space = card.create_space().unwrap();
+    let (fixed, auto) = (
+        MapOptions::read_only(),
+        MapOptions::read_only().auto_pages(),
+    );
+    let first = space.map_file(&path, auto).unwrap();
+    let also = space.map_file(&path, fixed).unwrap();
+    let refused = space.map_file(&path, fixed.page_size(PageSize::MIB_2));
+    assert!(refused.unwrap_err().to_string().contains("automatic"));
+    first.unmap().unwrap();
+    also.unmap().unwrap();
+    let _fixed = space.map_file(&path, fixed).unwrap();
+    assert!(space.map_file(&path, auto).is_err());
 }
 
 #[test]
@@ -173,4 +221,59 @@ fn advice_for_what_is_not_mapped_is_refused() {
         mapping.advise(Advice::STREAM),
         Err(Error::Gone { .. })
     ));
+}
+
+/// Runs `vadd` once on what is mapped.
+fn vadd(card: &Card, space: &AddressSpace, maps: &[(&str, &Mapping)], count: usize) {
+    let kernel = card::sim::home().join("kernels/vadd");
+    let slot = card.load(SlotId(0), &kernel, space).unwrap();
+    for (argument, mapping) in maps {
+        slot.set_pointer(argument, mapping.address()).unwrap();
+    }
+    slot.set("length", count as u64).unwrap();
+    slot.start().unwrap();
+    slot.wait(None, |_| Continue::Yes).unwrap();
+    slot.close().unwrap();
+    maps[2].1.sync().unwrap();
+}
+
+#[test]
+fn what_others_wrote_is_seen_after_a_refresh() {
+    const SMALL: usize = 5000;
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let of = |number: u32| number.to_le_bytes().repeat(SMALL);
+    fs::write(path("a"), of(1)).unwrap();
+    fs::write(path("b"), of(10)).unwrap();
+    for (options, pages) in [
+        (OwnerOptions::default(), MapOptions::read_only()),
+        (
+            OwnerOptions::default(),
+            MapOptions::read_only().auto_pages(),
+        ),
+    ] {
+        fs::write(path("a"), of(1)).unwrap();
+        // Nothing leaves by itself.
+        let card = card_of(16 << 20, options);
+        let space = card.create_space().unwrap();
+        let a = space.map_file(&path("a"), pages).unwrap();
+        let b = space.map_file(&path("b"), pages).unwrap();
+        let new = MapOptions::create(4 * SMALL as u64);
+        let sum = space.map_file(&path("sum"), new).unwrap();
+        let run = || {
+            vadd(&card, &space, &[("a", &a), ("b", &b), ("c", &sum)], SMALL);
+            let bytes = fs::read(path("sum")).unwrap();
+            u32::from_le_bytes(bytes[400..404].try_into().unwrap())
+        };
+        assert_eq!(run(), 11);
+        // In place: the file stays the one that is mapped.
+        let mut file = fs::OpenOptions::new().write(true).open(path("a")).unwrap();
+        file.write_all(&of(2)).unwrap();
+        assert_eq!(run(), 11, "pages on the card are as they were read");
+        a.refresh(Unsaved::Save).unwrap();
+        assert_eq!(run(), 12);
+        sum.refresh(Unsaved::Drop).unwrap();
+        a.unmap().unwrap();
+        assert!(matches!(a.refresh(Unsaved::Save), Err(Error::Gone { .. })));
+    }
 }

@@ -355,6 +355,9 @@ impl HostTrace {
     pub(crate) fn host_work(&mut self, now: Picoseconds, ends: Picoseconds, work: HostWork) {
         let (track, name, key, count) = match work {
             HostWork::ServeEvents(events) => ("fault service", "serve", "events", events.into()),
+            HostWork::ServeEventsOf { events, .. } => {
+                ("fault service", "serve", "events", events.into())
+            }
             HostWork::Serve(span) => ("fault service", "protect", "ps", span.get()),
             HostWork::PageCacheCopy { bytes } => ("page-cache copies", "copy", "bytes", bytes),
             HostWork::StorageRead { bytes } => ("storage", "read", "bytes", bytes),

@@ -84,6 +84,7 @@ impl<'a> Mapped<'a> {
         let options = options.advice(self.map.advice);
         match self.map.page_size {
             Some(size) => options.page_size(size),
+            None if self.map.auto_pages => options.auto_pages(),
             None => options,
         }
     }

@@ -23,6 +23,7 @@ mod mutants;
 mod oversubscription;
 mod owner;
 mod pager;
+mod policy;
 mod prefetch;
 mod protocol;
 mod rpc;
@@ -256,6 +257,68 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["isolation.others_slowdown"],
         measure: isolation::measure_slowdown,
+    },
+    Bar {
+        names: &[
+            "policy.sequential.fits.warm.auto_us",
+            "policy.sequential.fits.warm.2mib_us",
+            "policy.sequential.fits.warm.64kib_us",
+            "policy.sequential.fits.warm.4kib_us",
+            "policy.sequential.fits.warm.share_of_best",
+            "policy.sequential.fits.cold.auto_us",
+            "policy.sequential.fits.cold.2mib_us",
+            "policy.sequential.fits.cold.64kib_us",
+            "policy.sequential.fits.cold.4kib_us",
+            "policy.sequential.fits.cold.share_of_best",
+            "policy.random.fits.warm.auto_us",
+            "policy.random.fits.warm.2mib_us",
+            "policy.random.fits.warm.64kib_us",
+            "policy.random.fits.warm.4kib_us",
+            "policy.random.fits.warm.share_of_best",
+            "policy.random.fits.cold.auto_us",
+            "policy.random.fits.cold.2mib_us",
+            "policy.random.fits.cold.64kib_us",
+            "policy.random.fits.cold.4kib_us",
+            "policy.random.fits.cold.share_of_best",
+            "policy.sequential.over.warm.auto_us",
+            "policy.sequential.over.warm.2mib_us",
+            "policy.sequential.over.warm.64kib_us",
+            "policy.sequential.over.warm.4kib_us",
+            "policy.sequential.over.warm.share_of_best",
+            "policy.sequential.over.cold.auto_us",
+            "policy.sequential.over.cold.2mib_us",
+            "policy.sequential.over.cold.64kib_us",
+            "policy.sequential.over.cold.4kib_us",
+            "policy.sequential.over.cold.share_of_best",
+            "policy.random.over.warm.auto_us",
+            "policy.random.over.warm.2mib_us",
+            "policy.random.over.warm.64kib_us",
+            "policy.random.over.warm.4kib_us",
+            "policy.random.over.warm.share_of_best",
+            "policy.random.over.cold.auto_us",
+            "policy.random.over.cold.2mib_us",
+            "policy.random.over.cold.64kib_us",
+            "policy.random.over.cold.4kib_us",
+            "policy.random.over.cold.share_of_best",
+            "policy.auto.worst_share",
+        ],
+        measure: policy::measure,
+    },
+    Bar {
+        names: &[
+            "policy.loop.fifo_us",
+            "policy.loop.adaptive_us",
+            "policy.loop.gain",
+        ],
+        measure: policy::loops,
+    },
+    Bar {
+        names: &[
+            "policy.service.one_thread",
+            "policy.service.thread_a_space",
+            "policy.service.gain",
+        ],
+        measure: policy::service,
     },
     Bar {
         names: &[

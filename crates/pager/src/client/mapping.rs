@@ -36,6 +36,7 @@ impl Pager {
         (read, write): (bool, bool),
     ) -> Result<Success, PagerError> {
         let page = self.page_size_of(object);
+        let unit = self.objects.get(&object).map_or(page, |known| known.unit());
         let placement = self.ready_space(asid)?.placement;
         let stripe = placement.stripe();
         let other = self.stripe_of(object);
@@ -92,6 +93,7 @@ impl Pager {
         let mapping = Mapping {
             pages,
             page_size: page,
+            unit,
             object,
             first: offset >> page.bits(),
             read,
@@ -104,7 +106,7 @@ impl Pager {
     }
 
     /// The shell is to look for pages of a size in a space, before one is installed.
-    fn use_page_size(&mut self, asid: Asid, size: PageSize, out: &mut Vec<Action>) {
+    pub(crate) fn use_page_size(&mut self, asid: Asid, size: PageSize, out: &mut Vec<Action>) {
         let Some(space) = self.spaces.get_mut(&asid) else {
             return;
         };
@@ -209,7 +211,7 @@ impl Pager {
         for cut in cuts {
             let (start, mapping) = cut.gone;
             for key in self.pages_of(mapping.object, mapping.object_pages()) {
-                let offset = (key.index - mapping.first) << mapping.page_size.bits();
+                let offset = (key.index - mapping.object_pages().start) << mapping.unit.bits();
                 let address = VirtAddr::truncated(start.get() + offset);
                 self.detach(key, asid, address, out);
                 self.release_for(request, key, out);

@@ -91,7 +91,7 @@ impl Pager {
     }
 
     /// Pages of an object that have a record.
-    pub(super) fn pages_of(&self, object: ObjectId, indices: Range<u64>) -> Vec<ObjectPage> {
+    pub(crate) fn pages_of(&self, object: ObjectId, indices: Range<u64>) -> Vec<ObjectPage> {
         let key = |index| ObjectPage { object, index };
         self.pages
             .range(key(indices.start)..key(indices.end))

@@ -1,6 +1,7 @@
 //! Syncs, and hints.
 
 use crate::action::Action;
+use crate::event::ObjectKind;
 use crate::ids::{ObjectId, RequestId};
 use crate::page::{ObjectPage, Purpose, Stage, State, Waiter, Wish};
 use crate::pager::Pager;
@@ -8,7 +9,7 @@ use crate::queue::Urgency;
 use crate::request::{answer, Last};
 use crate::space::Mapping;
 use std::ops::Range;
-use units::{Asid, VirtAddr};
+use units::{Asid, PageSize, VirtAddr};
 
 impl Pager {
     pub(crate) fn sync(
@@ -42,8 +43,8 @@ impl Pager {
             return Vec::new();
         };
         let show = |(start, mapping, part): (VirtAddr, Mapping, Range<u64>)| {
-            let bits = mapping.page_size.bits();
-            let index = |at: u64| mapping.first + ((at - start.get()) >> bits);
+            let bits = mapping.unit.bits();
+            let index = |at: u64| mapping.object_pages().start + ((at - start.get()) >> bits);
             let indices = index(part.start)..index(part.end);
             (VirtAddr::truncated(part.start), mapping.object, indices)
         };
@@ -81,6 +82,61 @@ impl Pager {
         self.settle(key, out);
     }
 
+    pub(crate) fn refresh(
+        &mut self,
+        request: RequestId,
+        asid: Asid,
+        (address, bytes): (VirtAddr, u64),
+        discard: bool,
+        out: &mut Vec<Action>,
+    ) {
+        let range = match self.checked_range(asid, address, bytes) {
+            Ok(range) => range,
+            Err(error) => return out.push(answer(request, Err(error))),
+        };
+        self.requests.open(request, Last::Answer);
+        for (_, object, indices) in self.mapped_in(asid, range) {
+            let Some(known) = self.objects.get_mut(&object) else {
+                continue;
+            };
+            if !matches!(known.kind, ObjectKind::File { .. }) {
+                continue;
+            }
+            known.may_have_changed(indices.clone());
+            for key in self.pages_of(object, indices) {
+                self.refresh_page(request, key, discard, out);
+            }
+        }
+        self.end_requests([request], Ok(()), out);
+    }
+
+    /// A request waits until a page has left, if its data was read before now.
+    fn refresh_page(
+        &mut self,
+        request: RequestId,
+        key: ObjectPage,
+        discard: bool,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        if matches!(page.state, State::Waiting | State::AwaitingBuffer) {
+            return;
+        }
+        page.returning.push(request);
+        page.drop_dirty |= discard;
+        let cleaned = State::WritingBack {
+            purpose: Purpose::Clean,
+            stage: Stage::AwaitingBuffer,
+        };
+        if page.state == cleaned {
+            self.buffer_queue.push(key, Urgency::Head);
+        }
+        self.requests.add_one(request);
+        self.settle(key, out);
+    }
+
     pub(crate) fn prefetch(
         &mut self,
         asid: Asid,
@@ -90,49 +146,63 @@ impl Pager {
     ) {
         if let Ok(range) = self.checked_range(asid, address, bytes) {
             for (start, object, indices) in self.mapped_in(asid, range) {
-                self.want_ahead(asid, (start, object, indices), None, Urgency::Hint, out);
+                let size = self.page_size_of(object);
+                let range = (start, object, indices);
+                self.want_ahead(asid, range, (size, None), Urgency::Hint, out);
             }
         }
     }
 
-    /// Wants pages of a mapping before they are touched. Hints end with the free frames.
+    /// Wants pages of a mapping before they are touched: those that are there already as they are, others up to a
+    /// size. Hints end with the free frames.
     pub(crate) fn want_ahead(
         &mut self,
         asid: Asid,
         (start, object, indices): (VirtAddr, ObjectId, Range<u64>),
-        marker: Option<u64>,
+        (most, marker): (PageSize, Option<u64>),
         urgency: Urgency,
         out: &mut Vec<Action>,
     ) {
-        let size = self.page_size_of(object);
+        let Some(unit) = self.objects.get(&object).map(|object| object.unit()) else {
+            return;
+        };
+        // In smallest pages.
         let mut room = match urgency {
-            Urgency::Hint => self
-                .memory
-                .count(size.class())
-                .saturating_sub(self.frame_queue.len() as u64),
+            Urgency::Hint => {
+                let free = self.memory.count(most.class());
+                let left = free.saturating_sub(self.frame_queue.len() as u64);
+                left << (most.bits() - unit.bits())
+            }
             _ => u64::MAX,
         };
-        let first = indices.start;
-        for index in indices {
-            let key = ObjectPage { object, index };
-            if !self.pages.contains_key(&key) {
-                if room == 0 {
+        let mut index = indices.start;
+        while index < indices.end {
+            let at = ObjectPage { object, index };
+            let covering = self.covering(at);
+            let (key, size) = match covering {
+                Some(key) => (key, self.size_of(key)),
+                None => self.page_for(at, most),
+            };
+            let units = 1 << (size.bits() - unit.bits());
+            if covering.is_none() {
+                if room < units {
                     return;
                 }
-                room -= 1;
+                room -= units;
             }
-            let wish = if marker == Some(index) {
-                Wish::Load
-            } else {
-                Wish::Install
+            let wish = match marker.is_some_and(|at| (key.index..key.index + units).contains(&at)) {
+                true => Wish::Load,
+                false => Wish::Install,
             };
-            let offset = (index - first) << size.bits();
+            // The page may begin before the range.
+            let offset = (key.index << unit.bits()).wrapping_sub(indices.start << unit.bits());
             let waiter = Waiter {
                 asid,
-                address: VirtAddr::truncated(start.get() + offset),
+                address: VirtAddr::truncated(start.get().wrapping_add(offset)),
                 wish,
             };
-            self.want(key, waiter, urgency, out);
+            self.want((key, size), waiter, urgency, out);
+            index = key.index + units;
         }
     }
 }

@@ -128,6 +128,8 @@ pub(super) struct Card {
     pub(super) has_failed: bool,
     /// Pages of which an access may have become dirty since the last write-back.
     pub(super) touched: std::collections::BTreeSet<ObjectPage>,
+    /// The smallest pages of objects that have several sizes.
+    pub(super) units: std::collections::BTreeMap<crate::ids::ObjectId, PageSize>,
 }
 
 const REQUESTER_DEPTH: usize = 4;
@@ -166,6 +168,7 @@ impl Card {
             bus_failures: 0,
             has_failed: false,
             touched: std::collections::BTreeSet::new(),
+            units: std::collections::BTreeMap::new(),
         }
     }
 
@@ -709,7 +712,12 @@ impl Card {
             Some(present) => {
                 present.entry.accessed = true;
                 present.entry.dirty |= write;
-                let (entry, shows) = (present.entry, present.shows);
+                let (entry, mut shows) = (present.entry, present.shows);
+                let offset = access.address.get() - present.address.get();
+                if let Some(unit) = self.units.get(&shows.object) {
+                    // Pages of several sizes are counted in the smallest.
+                    shows.index += offset >> unit.bits();
+                }
                 if write {
                     self.touched.insert(shows);
                 }

@@ -7,7 +7,7 @@ use super::{Verdict, ROW};
 use crate::event::{Event, ObjectKind};
 use crate::ids::{ObjectId, RequestId};
 use crate::placement::SpacePlacement;
-use units::{Asid, CardAddr, PageSize, Stripe, TableGeometry, VirtAddr};
+use units::{Asid, CardAddr, PageSize, PageSizes, Stripe, TableGeometry, VirtAddr};
 
 impl World {
     /// A kernel issues an access, mostly a legal one.
@@ -72,7 +72,8 @@ impl World {
             (0..=7, _) if self.model.objects.len() < 8 => self.create_object()?,
             (0..=19, _) => self.map(asid)?,
             (20..=24, Some(_)) => self.unmap(asid)?,
-            (25..=33, Some(_)) => self.sync(asid)?,
+            (25, Some(_)) => self.refresh(asid)?,
+            (26..=33, Some(_)) => self.sync(asid)?,
             (34..=36, Some(_)) => self.prefetch(asid)?,
             (37..=38, _) => {
                 let objects: Vec<ObjectId> = self.model.objects.keys().copied().collect();
@@ -179,6 +180,9 @@ impl World {
         self.next_object += 1;
         let page_size = self.rng.pick(&self.sizes);
         let page = page_size.bytes();
+        // Half of the objects leave the size to the policy, where there are several.
+        let varies = page_size > self.sizes[0] && self.rng.percent(50);
+        let unit = if varies { self.sizes[0] } else { page_size };
         let bytes = match self.rng.below(3) {
             0 => page * (1 + self.rng.below(6) as u64),
             _ => 1 + self.rng.next() % (8 * page),
@@ -222,11 +226,12 @@ impl World {
             bytes,
             kind,
             page: page_size,
+            unit,
             rows: content,
             closing: false,
         };
         self.model.objects.insert(object, model);
-        self.model.sizes.insert(object, page_size);
+        self.model.sizes.insert(object, unit);
         let default = page_size == self.sizes[0] && self.rng.percent(50);
         self.ask(Wish::CreateObject, |request| Event::CreateObject {
             request,
@@ -236,6 +241,12 @@ impl World {
             kind,
             page_size: (!default).then_some(page_size),
         })?;
+        if varies {
+            self.card.units.insert(object, unit);
+            let all = self.sizes.iter().copied();
+            let sizes = all.fold(PageSizes::default(), PageSizes::with);
+            self.tell(Event::VaryPages { object, sizes })?;
+        }
         match hole {
             Some((offset, bytes)) => self.tell(Event::ObjectHole {
                 object,
@@ -271,7 +282,7 @@ impl World {
         }
         let object = self.rng.pick(&objects);
         let model = &self.model.objects[&object];
-        let page = model.page;
+        let (page, unit) = (model.page, model.unit);
         let object_pages = model.bytes.div_ceil(page.bytes());
         let writable = model.kind.writable();
         let first = if self.rng.percent(3) {
@@ -299,6 +310,7 @@ impl World {
             start: 0,
             pages,
             page,
+            unit,
             object,
             first,
             read,
@@ -382,6 +394,22 @@ impl World {
             asid,
             address: VirtAddr::truncated(start),
             bytes,
+        })
+    }
+
+    /// A refresh that discards nothing: what was written is saved first.
+    fn refresh(&mut self, asid: Asid) -> Verdict<()> {
+        let Some((start, bytes, page)) = self.some_range(asid) else {
+            return Ok(());
+        };
+        let (from, to) = rounded(start, bytes, page);
+        let promises = self.model.promises(asid, from, to, false);
+        self.ask(Wish::Sync(promises), |request| Event::Refresh {
+            request,
+            asid,
+            address: VirtAddr::truncated(start),
+            bytes,
+            discard: false,
         })
     }
 

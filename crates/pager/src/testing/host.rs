@@ -56,6 +56,13 @@ pub(super) struct Host {
 }
 
 impl Host {
+    /// Of each buffer.
+    pub(super) fn buffer_bytes(&self) -> u64 {
+        self.buffers
+            .first()
+            .map_or(0, |rows| rows.len() as u64 * ROW)
+    }
+
     pub(super) fn new(buffers: usize, buffer_bytes: u64) -> Self {
         Self {
             buffers: vec![vec![POISON; (buffer_bytes / ROW) as usize]; buffers],

@@ -71,6 +71,12 @@ pub struct Tally {
     pub pages_cleaned_ahead: u64,
     /// Page tables that grew.
     pub tables_grown: u64,
+    /// Pages of several sizes, of the largest.
+    pub pages_large: u64,
+    /// Pages of several sizes, of a smaller one.
+    pub pages_small: u64,
+    /// Pages that were wanted whole and taken in small ones.
+    pub pages_split: u64,
 }
 
 impl Tally {
@@ -83,6 +89,9 @@ impl Tally {
         self.pages_hinted += statistics.pages_hinted;
         self.pages_cleaned_ahead += statistics.pages_cleaned_ahead;
         self.tables_grown += statistics.tables_grown;
+        self.pages_large += statistics.pages_large;
+        self.pages_small += statistics.pages_small;
+        self.pages_split += statistics.pages_split;
     }
 
     /// Adds another run.
@@ -103,6 +112,9 @@ impl Tally {
             pages_hinted,
             pages_cleaned_ahead,
             tables_grown,
+            pages_large,
+            pages_small,
+            pages_split,
         } = other;
         self.events += events;
         self.accesses += accesses;
@@ -119,6 +131,9 @@ impl Tally {
         self.pages_hinted += pages_hinted;
         self.pages_cleaned_ahead += pages_cleaned_ahead;
         self.tables_grown += tables_grown;
+        self.pages_large += pages_large;
+        self.pages_small += pages_small;
+        self.pages_split += pages_split;
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Piece {
     pub(super) pages: u64,
     /// Size of the object's pages.
     pub(super) page: PageSize,
+    /// The smallest that they may be.
+    pub(super) unit: PageSize,
     pub(super) object: ObjectId,
     pub(super) first: u64,
     pub(super) read: bool,
@@ -43,7 +45,8 @@ impl Piece {
     fn page_at(&self, address: u64) -> ObjectPage {
         ObjectPage {
             object: self.object,
-            index: self.first + ((address - self.start) >> self.page.bits()),
+            index: (self.first << (self.page.bits() - self.unit.bits()))
+                + ((address - self.start) >> self.unit.bits()),
         }
     }
 }
@@ -68,6 +71,8 @@ pub(super) struct ObjectModel {
     pub(super) bytes: u64,
     pub(super) kind: ObjectKind,
     pub(super) page: PageSize,
+    /// Pages may be as small.
+    pub(super) unit: PageSize,
     /// The latest stamp of each row, as kernels have written them.
     pub(super) rows: Vec<u64>,
     pub(super) closing: bool,
@@ -96,7 +101,7 @@ pub(super) enum Wish {
 /// The expectations.
 #[derive(Debug)]
 pub(super) struct Model {
-    /// Page sizes of all objects that there were.
+    /// Smallest page sizes of all objects that there were.
     pub(super) sizes: BTreeMap<ObjectId, PageSize>,
     pub(super) spaces: BTreeMap<Asid, SpaceModel>,
     pub(super) objects: BTreeMap<ObjectId, ObjectModel>,
@@ -109,6 +114,12 @@ impl Model {
         let size = self.sizes.get(&object).copied().unwrap_or(PageSize::KIB_4);
         let index = offset >> size.bits();
         (ObjectPage { object, index }, size)
+    }
+
+    /// Pages of an object have several sizes.
+    pub(super) fn varies(&self, object: ObjectId) -> bool {
+        let model = self.objects.get(&object);
+        model.is_some_and(|model| model.unit < model.page)
     }
 
     /// The live mapping at an address.

@@ -9,12 +9,13 @@ use crate::action::{Action, Operation};
 use crate::config::{ChannelMemory, Config, InstallOrder};
 use crate::error::AccessError;
 use crate::event::Event;
-use crate::eviction::SecondChance;
+use crate::eviction::Eviction;
 use crate::fetch::{Chosen, Fetch, OnDemand, ReadAhead};
 use crate::ids::{FaultToken, ObjectId};
 use crate::page::ObjectPage;
 use crate::pager::{Pager, Policies};
 use crate::placement::{SpacePlacement, Striped};
+use crate::size::{PageSizePolicy, SizeTouch};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use units::{Asid, CardAddr, PageSize, PageSizes, TableGeometry, VirtAddr};
 
@@ -58,6 +59,19 @@ pub(super) struct World {
     pub(super) last: BTreeMap<usize, VirtAddr>,
     pub(super) tally: Tally,
     trace: VecDeque<Happened>,
+}
+
+/// Pages of any size that may be.
+#[derive(Debug)]
+struct AnySize(Rng);
+
+impl PageSizePolicy for AnySize {
+    fn touched(&mut self, touch: &SizeTouch) -> PageSize {
+        let sizes: Vec<PageSize> = touch.sizes.iter().collect();
+        self.0.pick(&sizes)
+    }
+
+    fn comes(&mut self, _requester: u8, _range: std::ops::Range<u64>) {}
 }
 
 /// The name of a space.
@@ -123,9 +137,7 @@ impl World {
             InstallOrder::OnCompletion => 1 + rng.below(4),
         };
         let mut policies = Policies::default();
-        if rng.percent(50) {
-            policies.eviction = Box::<SecondChance>::default();
-        }
+        policies.eviction = rng.pick(&Eviction::ALL).policy();
         if rng.percent(30) {
             policies.placement = Box::new(Striped);
         }
@@ -142,6 +154,9 @@ impl World {
                 block_bytes: page_size.bytes() << (doublings - 1),
             }),
         };
+        if rng.percent(50) {
+            policies.size = Box::new(AnySize(Rng::new(rng.next())));
+        }
         let requesters = (0..2 + rng.below(5))
             .map(|requester| asid(requester % 3))
             .collect();
@@ -338,10 +353,20 @@ impl World {
                 self.tally.pieces += u64::from(later);
                 let end = (page.index + 1) << size.bits();
                 let length = self.host.bytes.get(object).copied().unwrap_or_default();
-                let touched = self.card.touched.remove(&page) | self.half_saved.remove(&page);
+                let mut touched = self.card.touched.remove(&page) | self.half_saved.remove(&page);
                 if offset + bytes < end.min(length) {
                     // A copy of a later piece may fail, and all of it begins anew.
                     self.half_saved.insert(page);
+                }
+                if self.model.varies(*object) {
+                    let last = (offset + bytes - 1) >> size.bits();
+                    for index in page.index..=last {
+                        let other = ObjectPage { index, ..page };
+                        touched |= self.card.touched.remove(&other);
+                    }
+                    // A larger page may move in pieces, some of which nobody wrote, or move again.
+                    let pieces = self.host.buffer_bytes() < self.largest().bytes();
+                    touched |= pieces || self.card.has_failed;
                 }
                 if !touched {
                     return Err(format!("{page:?} is written although nobody wrote it"));

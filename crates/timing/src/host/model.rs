@@ -2,9 +2,11 @@
 
 use super::Host;
 use crate::platform::HostFigures;
+use std::collections::BTreeMap;
 use units::Picoseconds;
 
-/// Service threads (one, on most platforms), some copying threads, one storage device.
+/// Service threads (one, on most platforms, and one for each application that has its own), some copying
+/// threads, one storage device.
 ///
 /// Storage moves one piece of data after another at its bandwidth; latencies of up to
 /// `storage_queue` requests overlap.
@@ -26,6 +28,8 @@ pub struct HostModel {
     figures: HostFigures,
     /// When each service thread is free.
     service_free: Vec<Picoseconds>,
+    /// When each thread of an application is free.
+    threads_free: BTreeMap<u8, Picoseconds>,
     /// When each copying thread is free.
     copy_free: Vec<Picoseconds>,
     /// When each place of the storage queue is free.
@@ -44,6 +48,7 @@ impl HostModel {
         Self {
             figures: *figures,
             service_free: vec![Picoseconds::ZERO; figures.service_threads as usize],
+            threads_free: BTreeMap::new(),
             copy_free: vec![Picoseconds::ZERO; figures.copy_threads as usize],
             storage_slots: vec![Picoseconds::ZERO; figures.storage_queue as usize],
             storage_free: Picoseconds::ZERO,
@@ -73,6 +78,14 @@ impl Host for HostModel {
     fn serve_events(&mut self, now: Picoseconds, events: u32) -> Picoseconds {
         let span = self.figures.service_batch_ps + self.figures.service_event_ps * events.into();
         self.serve(now, span)
+    }
+
+    fn serve_events_of(&mut self, now: Picoseconds, thread: u8, events: u32) -> Picoseconds {
+        let span = self.figures.service_batch_ps + self.figures.service_event_ps * events.into();
+        self.service_busy += span;
+        let free = self.threads_free.entry(thread).or_default();
+        *free = now.max(*free) + span;
+        *free
     }
 
     fn serve(&mut self, now: Picoseconds, span: Picoseconds) -> Picoseconds {

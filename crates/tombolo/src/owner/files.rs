@@ -34,6 +34,7 @@ pub(super) struct Range {
     /// Empty the file, and give it so many bytes.
     pub fresh: Option<u64>,
     pub page_size: Option<PageSize>,
+    pub auto_pages: Option<bool>,
 }
 
 #[derive(Debug)]
@@ -49,6 +50,8 @@ struct Object {
     page_size: PageSize,
     /// Whose choice the page size was.
     size_asked: bool,
+    /// Its pages may be smaller.
+    auto_pages: bool,
     advice: Advice,
     mappings: u32,
     /// What it has on the card is being written back, after its last mapping.
@@ -60,6 +63,7 @@ impl Object {
         Paged {
             page_size: self.page_size,
             asked: self.size_asked,
+            auto: self.auto_pages,
             advice: self.advice,
         }
     }
@@ -346,6 +350,26 @@ impl OwnerRef {
         self.make_durable(&files).await.and(stray)
     }
 
+    /// What is on the card of a range leaves it, and is read again from the files.
+    pub(super) async fn refresh(&self, range: MappedRange, discard: bool) -> Result<(), Error> {
+        let MappedRange {
+            asid,
+            address,
+            bytes,
+            ..
+        } = range;
+        let refresh = |request| Event::Refresh {
+            request,
+            asid,
+            address,
+            bytes,
+            discard,
+        };
+        let result = self.ask(refresh).await;
+        let stray = self.with(|owner| owner.files.take_stray(asid, address, bytes));
+        result.map(drop).and(stray)
+    }
+
     /// Writes back and ends the mappings in a range.
     pub(super) async fn unmap(
         &self,
@@ -573,8 +597,13 @@ impl Owner {
                 view.end().saturating_sub(1)
             )));
         }
-        let page_size = range.page_size.unwrap_or(self.options.page_size);
         let sizes = self.card.description().page_sizes;
+        let auto = range.auto_pages.unwrap_or(self.options.auto_pages) && range.page_size.is_none();
+        let usual = match auto && sizes.contains(PageSize::MIB_2) {
+            true => PageSize::MIB_2,
+            false => self.options.page_size,
+        };
+        let page_size = range.page_size.unwrap_or(usual);
         let page_size = page_for(page_size, sizes, range.bytes);
         if let Some(object) = self.files.objects.get(&view) {
             let rule = if object.length != length {
@@ -582,6 +611,17 @@ impl Owner {
                     "it is mapped already and has changed its size from {} to {length} bytes since; \
                      unmap it first",
                     object.length
+                ))
+            } else if range.page_size.is_some() && object.auto_pages
+                || range.auto_pages == Some(true) && !object.auto_pages
+            {
+                let how = if object.auto_pages {
+                    "automatic"
+                } else {
+                    "fixed"
+                };
+                Some(format!(
+                    "it is mapped already with pages of {how} size; unmap it first, or map it likewise"
                 ))
             } else if range.page_size.is_some() && page_size != object.page_size {
                 Some(format!(
@@ -612,6 +652,13 @@ impl Owner {
             page_size: Some(page_size),
         })
         .map_err(|error| named(error, id, label))?;
+        if auto {
+            let event = Event::VaryPages {
+                object: id,
+                sizes: super::policies::AUTOMATIC,
+            };
+            self.tell(event)?;
+        }
         let object = Object {
             id,
             file: file.clone(),
@@ -620,6 +667,7 @@ impl Owner {
             length,
             page_size,
             size_asked: range.page_size.is_some(),
+            auto_pages: auto,
             advice: Advice::default(),
             mappings: 0,
             closing: false,

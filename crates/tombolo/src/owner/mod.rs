@@ -32,7 +32,7 @@ use crate::error::Error;
 use crate::io::{FileIo, TransferId};
 use crate::message::Progress;
 use crate::report::{PagingReport, Report, RunReport};
-use card::command::{Command, FaultToken};
+use card::command::{Command, CommandId, FaultToken};
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;
 use card::{Card, SlotId, WorkId};
@@ -52,7 +52,8 @@ use pager::{
 };
 use pump::{Pending, Work};
 use schedules::Schedules;
-use service::ServiceQueue;
+pub use service::ServiceThreads;
+use service::{ServiceQueue, Thread};
 use slots::SlotState;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
@@ -61,7 +62,7 @@ use streams::Streams;
 pub(crate) use thread::start;
 use timeline::Timeline;
 use timing::host::HostFile;
-use units::{CardAddr, PageSize, PageSizes, Picoseconds};
+use units::{Asid, CardAddr, PageSize, PageSizes, Picoseconds};
 
 /// Whether files count as being in the host's page cache, for the cost of reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +91,8 @@ pub enum ClockMode {
 pub struct OwnerOptions {
     /// Size of the pages of files whose mapping asks for no other.
     pub page_size: PageSize,
+    /// Files whose mapping asks for no page size have [automatic](crate::MapOptions::auto_pages) ones.
+    pub auto_pages: bool,
     /// Host buffers for DMA, of 2 MiB each. Larger pages move in pieces.
     pub dma_buffers: u32,
     /// What is fetched when a page is missing, for mappings whose advice says nothing else.
@@ -104,6 +107,8 @@ pub struct OwnerOptions {
     /// While less card memory than this is free, as much of what would leave next is written back
     /// ahead; 0: pages are written when they leave.
     pub clean_ahead_bytes: u64,
+    /// Whether each application has a thread that serves its faults.
+    pub service_threads: ServiceThreads,
     /// The page table of a space begins with this many sets of eight entries (log2, 10 to 24).
     pub table_sets_log2: u8,
     /// It moves to one of twice the size when a set is full and this percentage of its entries is in
@@ -135,12 +140,14 @@ impl Default for OwnerOptions {
     fn default() -> Self {
         Self {
             page_size: PageSize::MIB_2,
+            auto_pages: false,
             dma_buffers: 16,
             fetch: Fetch::ReadAhead,
             read_ahead_bytes: 16 << 20,
             batch_bytes: 0,
             eviction: Eviction::Fifo,
             clean_ahead_bytes: 16 << 20,
+            service_threads: ServiceThreads::One,
             table_sets_log2: 12,
             table_grow_percent: 25,
             home_bytes: 0,
@@ -185,9 +192,11 @@ pub(crate) struct Owner {
     schedules: Schedules,
     spaces: Vec<bool>,
     work: BTreeMap<WorkId, Work>,
-    /// Events that wait for the service thread, and whether it is busy.
+    /// Events that wait for service threads, and which of these are busy.
     service: ServiceQueue,
-    serving: bool,
+    serving: BTreeSet<Thread>,
+    /// Commands under way, of which space they are; only if spaces have threads of their own.
+    command_spaces: BTreeMap<CommandId, Asid>,
     /// What the card has told and nobody has looked at yet.
     events: VecDeque<CardEvent>,
     /// Bytes that were moved before the model's time for it was over.
@@ -313,14 +322,15 @@ impl Owner {
             })?,
             post,
             handles: Handles::new(options.planted),
+            service: ServiceQueue::new(options.service_threads),
             options,
             buffers,
             buffer_bytes,
             files: Files::default(),
             memories: Memories::default(),
             work: BTreeMap::new(),
-            service: ServiceQueue::default(),
-            serving: false,
+            serving: BTreeSet::new(),
+            command_spaces: BTreeMap::new(),
             events: VecDeque::new(),
             arrived: BTreeMap::new(),
             late: BTreeMap::new(),

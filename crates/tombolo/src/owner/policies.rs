@@ -8,7 +8,16 @@ use pager::advice::{Advice, Pattern, Reuse};
 use pager::eviction::Eviction;
 use pager::fetch::{Chosen, Fetch};
 use pager::{Event, PagerError};
-use units::{PageSize, VirtAddr};
+use units::{PageSize, PageSizes, VirtAddr};
+
+/// Sizes of pages that are chosen automatically: those of the L1 TLBs of the default shell, and one between.
+/// Each more would cost every walk a look.
+pub(super) const AUTOMATIC: PageSizes = PageSizes::only(PageSize::KIB_4)
+    .with(match PageSize::from_class(4) {
+        Some(size) => size,
+        None => PageSize::KIB_4,
+    })
+    .with(PageSize::MIB_2);
 
 /// How a file is paged, and who chose so.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +25,8 @@ pub(super) struct Paged {
     pub page_size: PageSize,
     /// The mapping asked for pages of this size.
     pub asked: bool,
+    /// Its pages may be smaller.
+    pub auto: bool,
     pub advice: Advice,
 }
 
@@ -66,6 +77,7 @@ impl Owner {
         let Paged {
             page_size,
             asked,
+            auto,
             advice,
         } = paged;
         let options = &self.options;
@@ -100,7 +112,18 @@ impl Owner {
             (None, Eviction::SecondChance) => {
                 "leaves in order, with a second chance if used (the owner's way)"
             }
+            (None, Eviction::Adaptive) => {
+                "leaves first in, first out, or young in loops (the owner's way)"
+            }
         };
+        if auto {
+            let pager = self.pager.statistics();
+            return format!(
+                "pages of up to {page_size} while card memory lasts and smaller ones then (automatic: {} faults \
+                 brought large ones, {} small ones, {} large ones were split), {how} ({why}), {leaves}",
+                pager.pages_large, pager.pages_small, pager.pages_split
+            );
+        }
         format!("pages of {page_size} ({size}), {how} ({why}), {leaves}")
     }
 }

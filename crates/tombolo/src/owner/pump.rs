@@ -1,6 +1,7 @@
 //! The loop: events of card and I/O in, actions of the pager out.
 
 use super::memory::Asked;
+use super::service::{ServiceThreads, Thread};
 use super::{translate, Aside, ClockMode, FileState, Owner};
 use crate::error::Error;
 use crate::io::{write_stopped, Direction, Transfer, TransferId};
@@ -28,7 +29,7 @@ fn barrier_of(id: CommandId) -> Option<SlotId> {
 #[derive(Debug)]
 pub(super) enum Work {
     /// The service thread looks at events.
-    Service(Vec<CardEvent>),
+    Service(Thread, Vec<CardEvent>),
     /// The model's time of a file transfer; its bytes are waited for when the time is over.
     Transfer(Pending),
     /// A slot gets another kernel.
@@ -109,8 +110,8 @@ impl Owner {
     fn handle_event(&mut self, event: CardEvent) -> Result<(), Error> {
         match event {
             CardEvent::HostWorkDone(id) => match self.work.remove(&id) {
-                Some(Work::Service(events)) => {
-                    self.serving = false;
+                Some(Work::Service(thread, events)) => {
+                    self.serving.remove(&thread);
                     self.serve(events)?;
                 }
                 Some(Work::Transfer(pending)) => {
@@ -134,13 +135,16 @@ impl Owner {
             CardEvent::AccessDone { id, line } => self.access_done(id, line),
             CardEvent::Fault(fault) => {
                 self.fault_arrived(fault.token);
-                self.service.push(CardEvent::Fault(fault));
+                self.service.push(CardEvent::Fault(fault), None);
             }
-            event @ (CardEvent::Completed { .. }
-            | CardEvent::TransferDone { .. }
+            event @ CardEvent::Completed { id, .. } => {
+                let space = self.command_spaces.remove(&id);
+                self.service.push(event, space);
+            }
+            event @ (CardEvent::TransferDone { .. }
             | CardEvent::Interrupt(_)
             | CardEvent::SlotClosed(_)
-            | CardEvent::DirectoryTrouble) => self.service.push(event),
+            | CardEvent::DirectoryTrouble) => self.service.push(event, None),
         }
         Ok(())
     }
@@ -170,17 +174,33 @@ impl Owner {
         Ok(())
     }
 
-    /// Gives the service thread its next batch, if it is free.
+    /// Gives each service thread that is free its next batch.
     fn serve_next(&mut self) {
-        if self.serving {
-            return;
-        }
-        let batch = self.service.batch();
-        if !batch.is_empty() {
-            let work = HostWork::ServeEvents(batch.len() as u32);
+        for thread in self.service.waiting() {
+            if self.serving.contains(&thread) {
+                continue;
+            }
+            let batch = self.service.batch(thread);
+            let events = batch.len() as u32;
+            let work = match thread {
+                None => HostWork::ServeEvents(events),
+                Some(space) => HostWork::ServeEventsOf {
+                    thread: 1 + space.get(),
+                    events,
+                },
+            };
             let id = self.card.host_work(work);
-            self.work.insert(id, Work::Service(batch));
-            self.serving = true;
+            self.work.insert(id, Work::Service(thread, batch));
+            self.serving.insert(thread);
+        }
+    }
+
+    /// The completion of a command is for the thread of its space.
+    fn remember_space(&mut self, id: CommandId, space: Option<Asid>) {
+        if self.options.service_threads == ServiceThreads::EachSpace {
+            if let Some(space) = space {
+                self.command_spaces.insert(id, space);
+            }
         }
     }
 
@@ -255,6 +275,7 @@ impl Owner {
     ) -> Result<(), Error> {
         self.draining.insert(slot, requesters);
         let queue = self.queue_of(Some(space));
+        self.remember_space(barrier(slot), Some(space));
         self.outgoing[usize::from(queue.0)].push_back(Command {
             id: barrier(slot),
             queue,
@@ -298,6 +319,7 @@ impl Owner {
                     queue,
                     ..translate::command(id, operation, fence, notify)
                 };
+                self.remember_space(command.id, space.filter(|_| notify));
                 self.outgoing[usize::from(queue.0)].push_back(command);
             }
             Action::ReadObject {

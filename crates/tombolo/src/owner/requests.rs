@@ -53,6 +53,7 @@ impl OwnerRef {
                 write,
                 fresh,
                 page_size,
+                auto_pages,
             } => {
                 let range = Range {
                     offset,
@@ -62,6 +63,7 @@ impl OwnerRef {
                     write,
                     fresh,
                     page_size,
+                    auto_pages,
                 };
                 self.map(client, space, file, label, range).await
             }
@@ -89,6 +91,11 @@ impl OwnerRef {
             Request::Sync { mapping } => {
                 let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
                 self.sync(range).await?;
+                Ok(Reply::Done)
+            }
+            Request::Refresh { mapping, discard } => {
+                let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
+                self.refresh(range, discard).await?;
                 Ok(Reply::Done)
             }
             Request::Prefetch { mapping } => self.with(|owner| {

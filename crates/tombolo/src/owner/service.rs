@@ -6,32 +6,72 @@
 //! batch, and no longer.
 
 use card::event::{Event, Fault};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 use units::Asid;
 
 /// Faults of one space in a batch: all that the requesters of a port report at once, and more.
 const FAULTS_OF_A_SPACE: usize = 24;
 
+/// Who looks at the events of address spaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServiceThreads {
+    /// One thread at those of all.
+    #[default]
+    One,
+    /// Each space has a thread of its own, as in FSRF (§5.1); what belongs to none has one more.
+    EachSpace,
+}
+
+/// A service thread: the common one, or a space's.
+pub(super) type Thread = Option<Asid>;
+
 /// Events that wait for the service thread.
 #[derive(Debug, Default)]
 pub(super) struct ServiceQueue {
-    others: Vec<Event>,
+    threads: ServiceThreads,
+    others: BTreeMap<Thread, Vec<Event>>,
     faults: BTreeMap<Asid, VecDeque<Fault>>,
 }
 
 impl ServiceQueue {
-    pub(super) fn push(&mut self, event: Event) {
-        match event {
-            Event::Fault(fault) => self.faults.entry(fault.asid).or_default().push_back(fault),
-            other => self.others.push(other),
+    pub(super) fn new(threads: ServiceThreads) -> Self {
+        Self {
+            threads,
+            ..Self::default()
         }
     }
 
-    /// The next batch; empty if nothing waits.
-    pub(super) fn batch(&mut self) -> Vec<Event> {
-        let mut batch = std::mem::take(&mut self.others);
-        for faults in self.faults.values_mut() {
+    /// The thread of a space.
+    fn thread_of(&self, space: Option<Asid>) -> Thread {
+        space.filter(|_| self.threads == ServiceThreads::EachSpace)
+    }
+
+    /// An event, of a space if it is known.
+    pub(super) fn push(&mut self, event: Event, space: Option<Asid>) {
+        match event {
+            Event::Fault(fault) => self.faults.entry(fault.asid).or_default().push_back(fault),
+            other => {
+                let thread = self.thread_of(space);
+                self.others.entry(thread).or_default().push(other);
+            }
+        }
+    }
+
+    /// Threads for which something waits.
+    pub(super) fn waiting(&self) -> Vec<Thread> {
+        let others = self.others.keys().copied();
+        let faults = self.faults.keys().map(|&asid| self.thread_of(Some(asid)));
+        let threads: BTreeSet<Thread> = others.chain(faults).collect();
+        threads.into_iter().collect()
+    }
+
+    /// The next batch of a thread; empty if nothing waits.
+    pub(super) fn batch(&mut self, thread: Thread) -> Vec<Event> {
+        let mut batch = self.others.remove(&thread).unwrap_or_default();
+        let each = self.threads == ServiceThreads::EachSpace;
+        let served = |asid: &Asid| !each || thread == Some(*asid);
+        for (_, faults) in self.faults.iter_mut().filter(|(asid, _)| served(asid)) {
             let count = faults.len().min(FAULTS_OF_A_SPACE);
             batch.extend(faults.drain(..count).map(Event::Fault));
         }
@@ -74,17 +114,31 @@ mod tests {
     fn a_storm_of_faults_delays_others_by_one_batch() {
         let mut queue = ServiceQueue::default();
         for _ in 0..1000 {
-            queue.push(fault(1, 0));
+            queue.push(fault(1, 0), None);
         }
-        queue.push(fault(2, 4));
-        queue.push(Event::Interrupt(SlotId(3)));
-        let batch = queue.batch();
+        queue.push(fault(2, 4), None);
+        queue.push(Event::Interrupt(SlotId(3)), None);
+        let batch = queue.batch(None);
         assert_eq!(batch.len(), FAULTS_OF_A_SPACE + 2);
         assert!(batch.contains(&fault(2, 4)));
-        assert_eq!(queue.batch().len(), FAULTS_OF_A_SPACE);
-        queue.push(fault(1, 9));
+        assert_eq!(queue.batch(None).len(), FAULTS_OF_A_SPACE);
+        queue.push(fault(1, 9), None);
         queue.forget(&(0..=3));
-        assert_eq!(queue.batch(), [fault(1, 9)]);
-        assert!(queue.batch().is_empty());
+        assert_eq!(queue.batch(None), [fault(1, 9)]);
+        assert!(queue.batch(None).is_empty());
+    }
+
+    #[test]
+    fn each_space_has_a_thread_of_its_own() {
+        let mut queue = ServiceQueue::new(ServiceThreads::EachSpace);
+        let space = |number| Asid::new(number);
+        queue.push(fault(1, 0), None);
+        queue.push(Event::SlotClosed(SlotId(1)), space(2));
+        queue.push(Event::Interrupt(SlotId(3)), None);
+        assert_eq!(queue.waiting(), [None, space(1), space(2)]);
+        assert_eq!(queue.batch(space(1)), [fault(1, 0)]);
+        assert_eq!(queue.batch(None), [Event::Interrupt(SlotId(3))]);
+        assert_eq!(queue.batch(space(2)), [Event::SlotClosed(SlotId(1))]);
+        assert!(queue.waiting().is_empty());
     }
 }

@@ -432,6 +432,9 @@ impl Card for SimCard {
         let model = &mut self.host_model;
         let ends = match work {
             HostWork::ServeEvents(events) => model.serve_events(now, events),
+            HostWork::ServeEventsOf { thread, events } => {
+                model.serve_events_of(now, thread, events)
+            }
             HostWork::Serve(span) => model.serve(now, span),
             HostWork::PageCacheCopy { bytes } => model.page_cache_copy(now, bytes),
             HostWork::StorageRead { bytes } => model.storage_read(now, bytes),

@@ -1,0 +1,230 @@
+//! Automatic page sizes beside each fixed one: in order and at random, data that fits and twice the card, warm
+//! and cold. A cell is the time of one run of a kernel, from its start to its interrupt. And a loop over more than
+//! the card holds, by FIFO and by the adaptive eviction.
+
+use super::Failure;
+use crate::row::{Row, Target};
+use std::collections::BTreeMap;
+use std::path::Path;
+use tombolo::{
+    Advice, Card, Continue, Eviction, FileState, MapOptions, OwnerOptions, PageSize,
+    ServiceThreads, ShellConfig, SimOptions, SlotId, SpacePlacement,
+};
+
+/// Card memory.
+const CARD: u64 = 16 << 20;
+/// log2(bytes) of the data.
+const DATA: [(&str, u32); 2] = [("fits", 23), ("over", 25)];
+const SEED: u64 = 0x1234_5678_9abc_def1;
+
+/// Sizes of pages; `None` is automatic.
+const CHOICES: [(&str, Option<u8>); 4] = [
+    ("auto", None),
+    ("2mib", Some(9)),
+    ("64kib", Some(4)),
+    ("4kib", Some(0)),
+];
+
+/// Reads at random: of data that fits each page about twice, of other data few.
+const fn reads(log2: u32) -> u64 {
+    match log2 {
+        ..=23 => 4096,
+        _ => 128,
+    }
+}
+
+/// Runs a kernel once; its time in microseconds.
+fn run(
+    path: &Path,
+    log2: u32,
+    kernel: &str,
+    class: Option<u8>,
+    state: FileState,
+) -> Result<f64, Failure> {
+    let mut options = SimOptions::named("f1")?;
+    options.channel_bytes = Some(CARD / u64::from(options.shell.channels));
+    let folder = options.home.join("kernels").join(kernel);
+    let owner = OwnerOptions {
+        file_state: state,
+        ..OwnerOptions::default()
+    };
+    let card = Card::simulated(options, owner, |_| {})?;
+    let space = card.create_space()?;
+    let map = |options: MapOptions| match class.map(PageSize::from_class) {
+        Some(size) => Ok(options.page_size(size.ok_or("no such size")?)),
+        None => Ok::<_, Failure>(options.auto_pages()),
+    };
+    let data = space.map_file(path, map(MapOptions::read_only())?)?;
+    // The result is small: its page takes nothing from the data.
+    let result = path.with_extension("out");
+    let small = MapOptions::create(64).page_size(PageSize::KIB_4);
+    let result = space.map_file(&result, small)?;
+    let slot = card.load(SlotId(0), &folder, &space)?;
+    slot.set_pointer("input", data.address())?;
+    slot.set_pointer("output", result.address())?;
+    match kernel {
+        "sum" => slot.set("bytes", 1 << log2)?,
+        _ => {
+            slot.set("reads", reads(log2))?;
+            slot.set("rows_log2", u64::from(log2 - 6))?;
+            slot.set("seed", SEED)?;
+        }
+    }
+    slot.start()?;
+    slot.wait(None, |_| Continue::Yes)?;
+    let report = card.report()?;
+    let run = report.runs.first().ok_or("no run")?;
+    Ok(run.time.as_seconds() * 1e6)
+}
+
+/// The fourth run of a loop over one and a half times the card; its time in microseconds.
+fn fourth_of_a_loop(path: &Path, eviction: Eviction) -> Result<f64, Failure> {
+    const CARD: u64 = 8 << 20;
+    const DATA: u64 = 12 << 20;
+    std::fs::write(path, vec![1; DATA as usize])?;
+    let mut options = SimOptions::named("f1")?;
+    options.channel_bytes = Some(CARD / u64::from(options.shell.channels));
+    let folder = options.home.join("kernels/sum");
+    let owner = OwnerOptions {
+        eviction,
+        ..OwnerOptions::default()
+    };
+    let card = Card::simulated(options, owner, |_| {})?;
+    let space = card.create_space()?;
+    let size = PageSize::from_class(4).ok_or("no such size")?;
+    let data = space.map_file(path, MapOptions::read_only().page_size(size))?;
+    let small = MapOptions::create(64).page_size(PageSize::KIB_4);
+    let result = space.map_file(&path.with_extension("out"), small)?;
+    let slot = card.load(SlotId(0), &folder, &space)?;
+    slot.set_pointer("input", data.address())?;
+    slot.set_pointer("output", result.address())?;
+    slot.set("bytes", DATA)?;
+    for _ in 0..4 {
+        slot.start()?;
+        slot.wait(None, |_| Continue::Yes)?;
+    }
+    let report = card.report()?;
+    let run = report.runs.last().ok_or("no run")?;
+    Ok(run.time.as_seconds() * 1e6)
+}
+
+pub fn loops() -> Result<Vec<Row>, Failure> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("data");
+    let fifo = fourth_of_a_loop(&path, Eviction::Fifo)?;
+    let adaptive = fourth_of_a_loop(&path, Eviction::Adaptive)?;
+    Ok(vec![
+        Row::new("policy.loop.fifo_us", fifo, "us", Target::Shown),
+        Row::new("policy.loop.adaptive_us", adaptive, "us", Target::Shown),
+        // Half of the data can stay: the loop has at least that much less to wait for.
+        Row::new(
+            "policy.loop.gain",
+            fifo / adaptive,
+            "ratio",
+            Target::AtLeast(1.3),
+        ),
+    ])
+}
+
+/// Faults a second of four applications that read at random, each in a space and on a channel of its own.
+fn faults_of_four(folder: &Path, service_threads: ServiceThreads) -> Result<f64, Failure> {
+    const LOG2: u32 = 24;
+    const READS: u64 = 512;
+    let mut options = SimOptions::named("f1")?;
+    options.shell = ShellConfig {
+        slots: 4,
+        ports_per_slot: 2,
+        channels: 4,
+        spaces: 4,
+        queues: 5,
+        ..ShellConfig::default()
+    };
+    let kernel = options.home.join("kernels/random_read");
+    let owner = OwnerOptions {
+        service_threads,
+        ..OwnerOptions::default()
+    };
+    let card = Card::simulated(options, owner, |_| {})?;
+    let mut jobs = Vec::new();
+    for number in 0..4 {
+        let path = folder.join(format!("{number}.in"));
+        std::fs::File::create(&path)?.set_len(1 << LOG2)?;
+        let space = card.create_space_on(SpacePlacement::Channel(usize::from(number)))?;
+        let pages = MapOptions::read_only().page_size(PageSize::KIB_4);
+        let advice = Advice::RANDOM;
+        let data = space.map_file(&path, pages.advice(advice))?;
+        let small = MapOptions::create(64).page_size(PageSize::KIB_4);
+        let result = space.map_file(&path.with_extension("out"), small)?;
+        let slot = card.load(SlotId(number), &kernel, &space)?;
+        slot.set_pointer("input", data.address())?;
+        slot.set_pointer("output", result.address())?;
+        slot.set("reads", READS)?;
+        slot.set("rows_log2", u64::from(LOG2 - 6))?;
+        slot.set("seed", SEED + u64::from(number))?;
+        jobs.push((slot, data, result, space));
+    }
+    for (slot, ..) in &jobs {
+        slot.start()?;
+    }
+    for (slot, ..) in &jobs {
+        slot.wait(None, |_| Continue::Yes)?;
+    }
+    let report = card.report()?;
+    let longest = report.runs.iter().map(|run| run.time.as_seconds());
+    Ok(report.paging.pages_read as f64 / longest.fold(0.0, f64::max))
+}
+
+pub fn service() -> Result<Vec<Row>, Failure> {
+    let folder = tempfile::tempdir()?;
+    let one = faults_of_four(folder.path(), ServiceThreads::One)? * 1e-6;
+    let each = faults_of_four(folder.path(), ServiceThreads::EachSpace)? * 1e-6;
+    Ok(vec![
+        Row::new("policy.service.one_thread", one, "Mpages/s", Target::Shown),
+        Row::new(
+            "policy.service.thread_a_space",
+            each,
+            "Mpages/s",
+            Target::Beside(0.36),
+        ),
+        Row::new(
+            "policy.service.gain",
+            each / one,
+            "ratio",
+            Target::AtLeast(1.3),
+        ),
+    ])
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let folder = tempfile::tempdir()?;
+    let mut rows = Vec::new();
+    let mut worst = f64::INFINITY;
+    for (size, log2) in DATA {
+        let path = folder.path().join(size);
+        let words = (0..1u64 << (log2 - 3)).map(|word| word.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        std::fs::write(&path, words.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())?;
+        for (order, kernel) in [("sequential", "sum"), ("random", "random_read")] {
+            for (name, state) in [("warm", FileState::Warm), ("cold", FileState::Cold)] {
+                let mut times = BTreeMap::new();
+                for (choice, class) in CHOICES {
+                    let time = run(&path, log2, kernel, class, state)?;
+                    let row = format!("policy.{order}.{size}.{name}.{choice}_us");
+                    rows.push(Row::new(&row, time, "us", Target::Shown));
+                    times.insert(choice, time);
+                }
+                let auto = times.remove("auto").unwrap_or(f64::INFINITY);
+                let best = times.into_values().fold(f64::INFINITY, f64::min);
+                let row = format!("policy.{order}.{size}.{name}.share_of_best");
+                rows.push(Row::new(&row, best / auto, "ratio", Target::AtLeast(0.95)));
+                worst = worst.min(best / auto);
+            }
+        }
+    }
+    rows.push(Row::new(
+        "policy.auto.worst_share",
+        worst,
+        "ratio",
+        Target::AtLeast(0.95),
+    ));
+    Ok(rows)
+}

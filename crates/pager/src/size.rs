@@ -1,0 +1,234 @@
+//! How large a page is, of objects whose pages may have several sizes.
+
+use crate::advice::Pattern;
+use crate::ids::ObjectId;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::ops::Range;
+use units::{PageSize, PageSizes};
+
+/// An access that waits for the host, in an object whose pages have several sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SizeTouch {
+    /// The requester that it belongs to.
+    pub requester: u8,
+    /// The object.
+    pub object: ObjectId,
+    /// Which of its smallest pages is needed.
+    pub index: u64,
+    /// The sizes that pages may have.
+    pub sizes: PageSizes,
+    /// The page that is there or on its way already, in smallest pages.
+    pub covered: Option<Range<u64>>,
+    /// A frame of the largest size is free.
+    pub room: bool,
+    /// All that the space maps could be on the card at once.
+    pub fits: bool,
+    /// Bytes that the space can have on the card at once.
+    pub memory: u64,
+    /// The mapping begins here.
+    pub first: bool,
+    /// What was advised.
+    pub pattern: Option<Pattern>,
+}
+
+impl SizeTouch {
+    fn smallest(&self) -> PageSize {
+        self.sizes.iter().next().unwrap_or(PageSize::KIB_4)
+    }
+
+    fn largest(&self) -> PageSize {
+        self.sizes.iter().last().unwrap_or(PageSize::KIB_4)
+    }
+}
+
+/// Decides how large the page is that is brought to the card.
+pub trait PageSizePolicy: Debug + Send {
+    /// An access waits. The page that comes is the largest that is not above the answer and overlaps none that
+    /// is there; if one covers the access already, the answer changes nothing.
+    fn touched(&mut self, touch: &SizeTouch) -> PageSize;
+    /// These smallest pages come, or are there, because of the access that the requester was asked about last: the
+    /// page that holds it, or what follows and is fetched ahead.
+    fn comes(&mut self, requester: u8, range: Range<u64>);
+}
+
+/// Sequences that a requester may follow at once.
+const SEQUENCES: usize = 4;
+/// A page may be so many times as large as what its sequence has had before it.
+const GROWTH: u64 = 4;
+/// Where not everything fits, a page takes at most this part of the card, so that some sequences at once do not
+/// push out each other's pages before they are used.
+const SHARE: u64 = 8;
+
+/// The smallest pages that a sequence has gone through.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    object: ObjectId,
+    begin: u64,
+    end: u64,
+}
+
+/// FSRF's way (§5.1): the largest pages while memory lasts; then the smallest, and larger ones as a sequence
+/// goes on, until it ends. Memory does not last for a space that maps more than there is: there, jumps are for
+/// small pages from the beginning.
+#[derive(Clone, Debug, Default)]
+pub struct Doubling {
+    /// Of each requester, the one used last first.
+    requesters: BTreeMap<u8, Vec<Run>>,
+}
+
+impl PageSizePolicy for Doubling {
+    fn touched(&mut self, touch: &SizeTouch) -> PageSize {
+        let (smallest, largest) = (touch.smallest(), touch.largest());
+        let runs = self.requesters.entry(touch.requester).or_default();
+        let follows =
+            |run: &Run| run.object == touch.object && (run.begin..=run.end).contains(&touch.index);
+        let place = runs.iter().position(follows);
+        let place = place.unwrap_or_else(|| {
+            runs.truncate(SEQUENCES - 1);
+            let run = Run {
+                object: touch.object,
+                begin: touch.index,
+                end: touch.index,
+            };
+            runs.push(run);
+            runs.len() - 1
+        });
+        runs[..=place].rotate_right(1);
+        let run = &mut runs[0];
+        if touch.covered.is_none() && touch.index < run.end {
+            // It was there and has left: this is no sequence.
+            (run.begin, run.end) = (touch.index, touch.index);
+        }
+        let so_far = (run.end.max(touch.index + 1) - run.begin) << smallest.bits();
+        let most = match touch.pattern {
+            _ if touch.room && touch.fits => largest.bytes(),
+            Some(Pattern::Random) => smallest.bytes(),
+            pattern => {
+                let large = touch.first || pattern == Some(Pattern::Stream);
+                let wanted = if large {
+                    largest.bytes()
+                } else {
+                    GROWTH * so_far
+                };
+                wanted.min(touch.memory / SHARE)
+            }
+        };
+        let fitting = touch.sizes.iter().filter(|size| size.bytes() <= most);
+        fitting.last().unwrap_or(smallest)
+    }
+
+    fn comes(&mut self, requester: u8, range: Range<u64>) {
+        let run = self.requesters.get_mut(&requester);
+        if let Some(run) = run.and_then(|runs| runs.first_mut()) {
+            run.end = run.end.max(range.end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes() -> PageSizes {
+        let middle = PageSize::from_class(4).unwrap();
+        PageSizes::only(PageSize::KIB_4)
+            .with(middle)
+            .with(PageSize::MIB_2)
+    }
+
+    fn touch(index: u64) -> SizeTouch {
+        SizeTouch {
+            requester: 0,
+            object: ObjectId(1),
+            index,
+            sizes: sizes(),
+            covered: None,
+            room: false,
+            fits: false,
+            memory: 64 << 20,
+            first: false,
+            pattern: None,
+        }
+    }
+
+    #[test]
+    fn large_while_memory_lasts() {
+        let mut policy = Doubling::default();
+        let with_room = SizeTouch {
+            room: true,
+            fits: true,
+            ..touch(700)
+        };
+        assert_eq!(policy.touched(&with_room), PageSize::MIB_2);
+        let more_than_fits = SizeTouch {
+            room: true,
+            ..touch(9000)
+        };
+        assert_eq!(policy.touched(&more_than_fits), PageSize::KIB_4);
+        assert_eq!(policy.touched(&touch(5000)), PageSize::KIB_4);
+    }
+
+    #[test]
+    fn sequences_grow_and_jumps_do_not() {
+        let mut policy = Doubling::default();
+        let mut at = 3;
+        let mut sizes = Vec::new();
+        while at < 2048 {
+            let size = policy.touched(&touch(at));
+            sizes.push(size.bytes() >> 10);
+            let units = size.bytes() >> 12;
+            at = at / units * units + units;
+            policy.comes(0, at - units..at);
+        }
+        let of = |kib| sizes.iter().filter(|&&size| size == kib).count();
+        assert_eq!((of(4), of(64)), (3, 8), "{sizes:?}");
+        assert!(of(2048) >= 3, "{sizes:?}");
+        for jump in [90_000, 30_000, 60_001, 30_500] {
+            assert_eq!(policy.touched(&touch(jump)), PageSize::KIB_4);
+        }
+    }
+
+    #[test]
+    fn what_has_left_and_comes_back_is_no_sequence() {
+        let mut policy = Doubling::default();
+        let first = SizeTouch {
+            first: true,
+            ..touch(0)
+        };
+        assert_eq!(policy.touched(&first), PageSize::MIB_2);
+        policy.comes(0, 0..512);
+        policy.comes(0, 512..1024);
+        assert_eq!(policy.touched(&touch(1024)), PageSize::MIB_2, "it goes on");
+        policy.comes(0, 1024..1536);
+        assert_eq!(policy.touched(&touch(700)), PageSize::KIB_4);
+    }
+
+    #[test]
+    fn small_cards_have_no_large_pages_for_sequences() {
+        let small = SizeTouch {
+            first: true,
+            memory: 4 << 20,
+            ..touch(0)
+        };
+        assert_eq!(Doubling::default().touched(&small).bytes(), 64 << 10);
+    }
+
+    #[test]
+    fn advice_counts_more_than_what_is_seen() {
+        let mut policy = Doubling::default();
+        let told = |pattern, room| SizeTouch {
+            pattern: Some(pattern),
+            room,
+            ..touch(900)
+        };
+        assert_eq!(
+            policy.touched(&told(Pattern::Stream, false)),
+            PageSize::MIB_2
+        );
+        assert_eq!(
+            policy.touched(&told(Pattern::Random, true)),
+            PageSize::KIB_4
+        );
+    }
+}

@@ -1,0 +1,196 @@
+//! Objects whose pages have several sizes: which page holds a place, and how large one is that is made.
+//!
+//! Pages are named by the first of the object's smallest pages that they hold, and never overlap. Mappings,
+//! and what is unmapped or synced of them, are whole pages of the largest size.
+
+use crate::action::Action;
+use crate::error::AccessError;
+use crate::ids::ObjectId;
+use crate::page::{ObjectPage, Waiter};
+use crate::pager::Pager;
+use crate::queue::Urgency;
+use crate::size::SizeTouch;
+use crate::space::Mapping;
+use units::{Asid, PageSize, PageSizes, VirtAddr};
+
+impl Pager {
+    /// From now on pages of an object may have several sizes. The largest stays what mappings are made of.
+    pub(crate) fn vary_pages(&mut self, object: ObjectId, sizes: PageSizes) {
+        let possible = self.page_sizes;
+        let used = !self.pages_of(object, 0..u64::MAX).is_empty();
+        if let Some(known) = self.objects.get_mut(&object) {
+            if !used && known.any_user().is_none() {
+                let kept = sizes
+                    .iter()
+                    .filter(|&size| possible.contains(size) && size < known.page_size);
+                let all = kept.fold(PageSizes::only(known.page_size), PageSizes::with);
+                known.vary(all);
+            }
+        }
+    }
+
+    /// The page, wanted or there, that holds a place.
+    pub(crate) fn covering(&self, at: ObjectPage) -> Option<ObjectPage> {
+        let unit = self.objects.get(&at.object)?.unit();
+        let (&key, page) = self.pages.range(..=at).next_back()?;
+        let units = 1 << (page.size.bits() - unit.bits());
+        (key.object == at.object && at.index < key.index + units).then_some(key)
+    }
+
+    /// The largest page up to a size that can be made at a place: no other page is in its block.
+    pub(crate) fn page_for(&self, at: ObjectPage, most: PageSize) -> (ObjectPage, PageSize) {
+        let Some(object) = self.objects.get(&at.object) else {
+            return (at, most);
+        };
+        let unit = object.unit();
+        let free = |size: PageSize| {
+            let units = 1 << (size.bits() - unit.bits());
+            let key = ObjectPage {
+                index: at.index / units * units,
+                ..at
+            };
+            let end = ObjectPage {
+                index: key.index + units,
+                ..at
+            };
+            let empty = self.covering(key).is_none() && self.pages.range(key..end).next().is_none();
+            (empty || units == 1).then_some((key, size))
+        };
+        let sizes = object.sizes.iter().filter(|&size| size <= most);
+        sizes.filter_map(free).last().unwrap_or((at, unit))
+    }
+
+    /// The page that an access is going to wait for: the one that holds it, or a new one.
+    pub(crate) fn page_of_access(
+        &mut self,
+        requester: u8,
+        (asid, start, mapping): (Asid, VirtAddr, &Mapping),
+        at: ObjectPage,
+    ) -> (ObjectPage, PageSize) {
+        if mapping.unit == mapping.page_size {
+            return (at, mapping.page_size);
+        }
+        let Some(sizes) = self.objects.get(&at.object).map(|object| object.sizes) else {
+            return (at, mapping.unit);
+        };
+        let covering = self.covering(at);
+        let covered = covering.map(|key| {
+            let size = self.size_of(key);
+            (key, size, 1 << (size.bits() - mapping.unit.bits()))
+        });
+        let touch = SizeTouch {
+            requester,
+            object: at.object,
+            index: at.index,
+            sizes,
+            covered: covered.map(|(key, _, units)| key.index..key.index + units),
+            room: self.has_room(asid, mapping.page_size),
+            fits: self.mapped_fits(asid, mapping.page_size),
+            memory: self.frames_for(asid, mapping.unit) << mapping.unit.bits(),
+            first: at.index == mapping.object_pages().start,
+            pattern: mapping.advice.pattern,
+        };
+        debug_assert!(start.page_offset(mapping.page_size) == 0);
+        let most = self.policies.size.touched(&touch);
+        let (key, size) = match covered {
+            Some((key, size, _)) => (key, size),
+            None => {
+                let (key, size) = self.page_for(at, most);
+                let large = size == mapping.page_size;
+                self.statistics.pages_large += u64::from(large);
+                self.statistics.pages_small += u64::from(!large);
+                (key, size)
+            }
+        };
+        let units = 1 << (size.bits() - mapping.unit.bits());
+        self.policies
+            .size
+            .comes(requester, key.index..key.index + units);
+        (key, size)
+    }
+
+    /// All that a space maps could be on the card at once.
+    fn mapped_fits(&self, asid: Asid, size: PageSize) -> bool {
+        let mappings = self.spaces.get(&asid).map(|space| space.mappings.values());
+        let mapped: u64 = mappings.into_iter().flatten().map(Mapping::bytes).sum();
+        mapped <= self.frames_for(asid, size) << size.bits()
+    }
+
+    /// A frame of a size is free for a space, beside those that others wait for.
+    fn has_room(&self, asid: Asid, size: PageSize) -> bool {
+        let Some(space) = self.spaces.get(&asid) else {
+            return false;
+        };
+        let waiting: u64 = self
+            .frame_queue
+            .pages()
+            .into_iter()
+            .map(|key| self.size_of(key).bytes())
+            .sum();
+        let within = space
+            .limit
+            .is_none_or(|limit| space.charged + waiting + size.bytes() <= limit);
+        let channels = self.memory.channels_of(space.placement);
+        let there = self.memory.available(size.class())[channels].contains(&true);
+        within && there && self.memory.count(size.class()) > waiting.div_ceil(size.bytes())
+    }
+
+    /// A page could be several smaller ones.
+    pub(crate) fn varies(&self, key: ObjectPage) -> bool {
+        let unit = self.objects.get(&key.object).map(|object| object.unit());
+        unit.is_some_and(|unit| unit < self.size_of(key))
+    }
+
+    /// A page that has just left may come back as large as it was.
+    pub(crate) fn fits_again(&self, key: ObjectPage) -> bool {
+        let page = self.pages.get(&key);
+        let waiter = page.and_then(|page| Some((page.size, page.waiters.first()?.asid)));
+        waiter.is_none_or(|(size, asid)| self.has_room(asid, size))
+    }
+
+    /// A page that has no frame is given up for smaller ones, for those who wait for an access. False if it
+    /// cannot be.
+    pub(crate) fn split_wanted(&mut self, key: ObjectPage, out: &mut Vec<Action>) -> bool {
+        let size = self.size_of(key);
+        let unit = self.objects.get(&key.object).map(|object| object.unit());
+        let Some(unit) = unit.filter(|&unit| unit < size) else {
+            return false;
+        };
+        let Some(page) = self.pages.get_mut(&key) else {
+            return false;
+        };
+        let urgency = page.urgency;
+        let waiters = std::mem::take(&mut page.waiters);
+        self.end_all_requests(key, Ok(()), out);
+        self.forget(key);
+        self.statistics.pages_split += 1;
+        for waiter in waiters {
+            self.want_small(waiter, unit, urgency, out);
+        }
+        true
+    }
+
+    fn want_small(
+        &mut self,
+        waiter: Waiter,
+        unit: PageSize,
+        urgency: Urgency,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(access) = waiter.access() else {
+            return;
+        };
+        let space = self.spaces.get(&waiter.asid);
+        let found = space.and_then(|space| space.find(access.address));
+        let Some((_, _, at)) = found else {
+            return self.fail_access(waiter, AccessError::NotMapped, out);
+        };
+        let key = self.covering(at).unwrap_or(at);
+        let size = self.pages.get(&key).map_or(unit, |page| page.size);
+        let waiter = Waiter {
+            address: access.address.page_base(size),
+            ..waiter
+        };
+        self.want((key, size), waiter, urgency, out);
+    }
+}
