@@ -29,6 +29,7 @@ mod protocol;
 mod rpc;
 mod sched;
 mod shared;
+mod shared_table;
 pub(crate) mod sim_speed;
 mod slots;
 mod speed;
@@ -36,6 +37,7 @@ mod split;
 mod stranger;
 mod stream;
 mod synthesis;
+mod view;
 mod vio;
 mod walk;
 
@@ -334,6 +336,42 @@ pub const ALL: &[Bar] = &[
             "app.prefetch.wrong",
         ],
         measure: prefetch::measure,
+    },
+    Bar {
+        names: &[
+            "app.shared_table.mrows_s.0",
+            "app.shared_table.paper.0",
+            "app.shared_table.mrows_s.1",
+            "app.shared_table.mrows_s.2",
+            "app.shared_table.mrows_s.5",
+            "app.shared_table.mrows_s.10",
+            "app.shared_table.mrows_s.25",
+            "app.shared_table.mrows_s.50",
+            "app.shared_table.mrows_s.75",
+            "app.shared_table.mrows_s.100",
+            "app.shared_table.paper.100",
+            "app.shared_table.off_closed_form",
+            "app.shared_table.wrong",
+        ],
+        measure: shared_table::measure,
+    },
+    Bar {
+        names: &[
+            "app.view.share_of_link.100",
+            "app.view.share_of_link.1000",
+            "app.view.share_of_link.2500",
+            "app.view.share_of_link.10000",
+            "app.view.share_of_link.50000",
+            "app.view.paper",
+            "app.view.anew_ns.100",
+            "app.view.anew_cycles.100",
+            "app.view.anew_ns.1000",
+            "app.view.anew_cycles.1000",
+            "app.view.anew_ns.10000",
+            "app.view.anew_cycles.10000",
+            "app.view.wrong",
+        ],
+        measure: view::measure,
     },
     Bar {
         names: &[

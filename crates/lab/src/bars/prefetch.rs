@@ -3,7 +3,7 @@
 
 use super::Failure;
 use crate::row::{Row, Target};
-use clients::{stream, LINE};
+use clients::{settle, stream, LINE};
 use tombolo::{Card, MapOptions, ShellConfig, SimOptions, SlotId, SpacePlacement, Stripe};
 
 #[path = "../../../tombolo/examples/prefetch/clients.rs"]
@@ -41,6 +41,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     slot.start()?;
     let memory = card.coherent_memory(BASE, bytes)?;
     memory.load(0)?;
+    settle(&memory, bytes)?;
 
     let mut rows = Vec::new();
     let (mut wrong, mut first) = (0, 0);

@@ -17,6 +17,13 @@ struct Client {
     under_way: VecDeque<(u64, PendingLine)>,
 }
 
+/// Waits until a mapped file of so many bytes is on the card: its last line comes last. `Mapping::prefetch` returns at
+/// once; while pages still come, streams share the card's memory with them, and two clients get as little as
+/// 2.5 GiB/s of 6.6.
+pub fn settle(memory: &CoherentMemory, bytes: u64) -> Result<(), Error> {
+    memory.load(bytes - LINE).map(drop)
+}
+
 /// All clients load their parts of the lines `from..to`; the rate in GiB/s, and lines that are not the file's.
 pub fn stream(
     memory: &CoherentMemory,

@@ -7,7 +7,7 @@
 
 mod clients;
 
-use clients::{stream, LINE};
+use clients::{settle, stream, LINE};
 use tombolo::{Card, MapOptions, ShellConfig, SimOptions, SlotId, SpacePlacement, Stripe};
 
 const BASE: u64 = 0x1000_0000;
@@ -37,6 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     slot.start()?;
     let memory = card.coherent_memory(BASE, BYTES)?;
     memory.load(0)?;
+    settle(&memory, BYTES)?;
 
     // Each stream has lines of its own: what the caches have, they do not ask for again.
     let share = BYTES / LINE / 8;

@@ -1,0 +1,106 @@
+//! Materialised view (CCKit, section 5.6 and figure 9): a commit of n orders that the CPU has appended, the view
+//! added to or made anew. sqlite answers the same query over the same orders.
+
+use super::Failure;
+use crate::row::{Row, Target};
+use orders::{orders, Orders, LINE};
+use std::fmt::Write;
+use std::process::Command;
+
+#[path = "../../../tombolo/examples/view/orders.rs"]
+mod orders;
+
+/// Of scale factor 0.01.
+const CUSTOMERS: u64 = 1500;
+const SIZES: [usize; 5] = [100, 1000, 2500, 10_000, 50_000];
+const ANEW: [usize; 3] = [100, 1000, 10_000];
+/// Bytes a second of the coherent link.
+const LINK: f64 = 21_474_836_480.0;
+
+/// Reads `customer price` lines; prints the query's result. The sum's column alone is asked for, as in the paper;
+/// the customers beside it are the order that the query names.
+const SQLITE: &str = "
+import sqlite3, sys
+table = sqlite3.connect(':memory:')
+table.execute('CREATE TABLE ORDERS (O_CUSTKEY INTEGER, O_TOTALPRICE INTEGER)')
+table.executemany('INSERT INTO ORDERS VALUES (?, ?)', (line.split() for line in open(sys.argv[1])))
+query = 'SELECT SUM(O_TOTALPRICE) FROM ORDERS GROUP BY O_CUSTKEY ORDER BY O_CUSTKEY'
+for (total,) in table.execute(query):
+    print(total)
+";
+
+/// The query's result by sqlite.
+fn sqlite(tuples: &[orders::Order], folder: &std::path::Path) -> Result<Vec<u64>, Failure> {
+    let mut text = String::new();
+    for order in tuples {
+        writeln!(text, "{} {}", order.customer, order.price)?;
+    }
+    let path = folder.join("orders.txt");
+    std::fs::write(&path, text)?;
+    let output = Command::new("python3")
+        .arg("-c")
+        .arg(SQLITE)
+        .arg(&path)
+        .output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    let printed = String::from_utf8(output.stdout)?;
+    printed.lines().map(|line| Ok(line.parse()?)).collect()
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let folder = tempfile::tempdir()?;
+    let all_rows = SIZES.iter().sum::<usize>() + ANEW.iter().sum::<usize>();
+    let file = folder.path().join("table");
+    let mut table = Orders::new(&file, all_rows as u64, CUSTOMERS)?;
+    let mut next = orders(CUSTOMERS, 16);
+    let mut all = Vec::new();
+    let mut wrong = 0;
+    let mut rows = Vec::new();
+    for (anew, sizes) in [(false, SIZES.as_slice()), (true, ANEW.as_slice())] {
+        table.recompute(anew)?;
+        for &size in sizes {
+            let batch: Vec<_> = (0..size).map(|_| next()).collect();
+            table.append(&batch)?;
+            all.extend(batch);
+            let commit = table.commit()?;
+            let ns = commit.took.get() as f64 / 1000.0;
+            let share = (size as u64 * LINE) as f64 / (ns * 1e-9) / LINK;
+            let view: Vec<u64> = table.view()?.into_values().map(|(_, sum)| sum).collect();
+            wrong += u64::from(commit.tuples != all.len() as u64 || commit.refused != 0);
+            wrong += u64::from(view != sqlite(&all, folder.path())?);
+            if anew {
+                let name = format!("app.view.anew_ns.{size}");
+                rows.push(Row::new(&name, ns, "ns", Target::Shown));
+                let name = format!("app.view.anew_cycles.{size}");
+                rows.push(Row::new(
+                    &name,
+                    commit.cycles as f64,
+                    "cycles",
+                    Target::Shown,
+                ));
+                continue;
+            }
+            let target = match size {
+                0..2500 => Target::Shown,
+                2500..10_000 => Target::AtLeast(0.95),
+                _ => Target::AtLeast(0.98),
+            };
+            let name = format!("app.view.share_of_link.{size}");
+            rows.push(Row::new(&name, share, "of the link", target));
+            if size == 50_000 {
+                let rate = share * 20.0;
+                let name = "app.view.paper";
+                rows.push(Row::new(name, rate, "GiB/s", Target::Beside(19.5)));
+            }
+        }
+    }
+    rows.push(Row::new(
+        "app.view.wrong",
+        wrong as f64,
+        "views",
+        Target::Exactly(0.0),
+    ));
+    Ok(rows)
+}
