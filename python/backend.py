@@ -3,8 +3,10 @@
 The RTL, kernels, platforms and protocols are those of the checkout around this folder, so that there is one of each.
 """
 
+import os
 import platform
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,7 +20,9 @@ from maturin import (  # noqa: F401  (hooks that a front end may call)
 
 HERE = Path(__file__).resolve().parent
 SHARE = HERE / "package" / "tombolo" / "share"
-PARTS = ("rtl", "kernels", "platforms", "protocols")
+PARTS = ("rtl", "kernels", "platforms", "protocols", "hosts", "experiments", "presets")
+#: Of Linux, whatever glibc 2.34 or newer runs on: Debian 12, Ubuntu 22.04, RHEL 9 and later.
+PORTABLE = "manylinux_2_34"
 NOT_FOR_USERS = shutil.ignore_patterns("tests", "testing", "test_*.py", "__pycache__", "sim_build", "*.rdl")
 
 
@@ -42,12 +46,40 @@ def lay_out() -> None:
                 f"the Tombolo package is built inside a checkout of Tombolo: {source} is missing"
             )
         shutil.copytree(source, SHARE / part, ignore=NOT_FOR_USERS)
+    lay_out_command()
+
+
+def lay_out_command() -> None:
+    """Compiles the `tombolo` command and copies it into the package."""
+    if not shutil.which("cargo"):
+        return  # maturin brings a Rust of its own; the package does without the command then
+    build = ["cargo", "build", "--release", "--locked", "--bin", "tombolo"]
+    build += ["--manifest-path", str(HERE.parent / "Cargo.toml")]
+    subprocess.run(build, check=True)
+    made = Path(os.environ.get("CARGO_TARGET_DIR") or HERE.parent / "target") / "release" / "tombolo"
+    command = SHARE / "bin" / "tombolo"
+    command.parent.mkdir()
+    shutil.copy(made, command)
+    # What is left out is for debuggers. Without `strip` it only weighs more.
+    if shutil.which("strip"):
+        subprocess.run(["strip", str(command)], check=True)
+
+
+def settings(given):  # type: ignore[no-untyped-def]
+    """Those of the caller, or the portable tag."""
+    if given or os.environ.get("MATURIN_PEP517_ARGS"):
+        return given
+    return {"build-args": f"--compatibility {PORTABLE}"}
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):  # type: ignore[no-untyped-def]
     refuse_other_platforms()
     lay_out()
-    return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+    try:
+        return maturin.build_wheel(wheel_directory, settings(config_settings), metadata_directory)
+    except SystemExit:
+        # A system whose own libraries are newer than the tag allows: a wheel for this machine.
+        return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):  # type: ignore[no-untyped-def]

@@ -45,6 +45,23 @@ def test_the_cache_is_listed_and_cleared(tmp_path: Path) -> None:
     assert tombolo.cache.Entry.__doc__
 
 
+def test_the_package_carries_the_command(tmp_path: Path) -> None:
+    version = command(tmp_path, "--version")
+    assert version.returncode == 0 and tombolo.__version__ in version.stdout, version.stderr
+    (tmp_path / "a").write_bytes(b"some bytes")
+    run = ["run", "copy", "--functional", "--map", f"input={tmp_path}/a", "--map", f"output={tmp_path}/b:new"]
+    done = command(tmp_path, *run, "--set", "bytes=size(input)")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "b").read_bytes() == b"some bytes"
+
+
+def test_the_wheel_is_for_many_linuxes() -> None:
+    # Where the package comes from a wheel that was built here.
+    tag = Path(tombolo.__file__).parents[1].glob("tombolo-*.dist-info/WHEEL")
+    lines = [path.read_text() for path in tag]
+    assert all("Tag: cp39-abi3-manylinux_2_34_x86_64" in text for text in lines), lines
+
+
 @pytest.mark.parametrize("arguments", [["cache"], ["cache", "nonsense"], ["cache", "clear", "now"]])
 def test_wrong_arguments(arguments: list[str], tmp_path: Path) -> None:
     done = command(tmp_path, *arguments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import numpy as np
 import pytest
@@ -170,12 +170,19 @@ def test_stripes() -> None:
         rows = [channel["rows_read"] for channel in card.report()["statistics"]["channels"]]
         assert rows[2] > 1000 < rows[3] and abs(rows[2] - rows[3]) < 100
         card.create_space(channels=4).close()
-        for wrong in ({"channels": 3}, {"channels": [0, 2]}, {"channels": []}, {"channels": 2, "granule": 100},
-                      {"channels": 2, "channel": 1}):
+        refused: list[dict[str, Any]] = [
+            {"channels": 3},
+            {"channels": [0, 2]},
+            {"channels": []},
+            {"channels": 2, "granule": 100},
+            {"channels": 2, "channel": 1},
+        ]
+        for wrong in refused:
             with pytest.raises(ValueError):
                 card.create_space(**wrong)
-        for wrong in ({"channels": 8}, {"channels": range(1, 3)}, {"channel": 4}):
-            with pytest.raises(errors.Error):
+        impossible: list[dict[str, Any]] = [{"channels": 8}, {"channels": range(1, 3)}, {"channel": 4}]
+        for wrong in impossible:
+            with pytest.raises(errors.PagerError):
                 card.create_space(**wrong)
 
 
