@@ -10,6 +10,7 @@
 
 mod card;
 mod errors;
+mod flow;
 mod handle;
 mod memory;
 mod report;

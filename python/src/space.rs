@@ -1,6 +1,7 @@
 //! `NativeSpace` and `NativeMapping`
 
 use crate::card::page_size;
+use crate::flow::{Plan, Plugged};
 use crate::handle::Handle;
 use crate::memory::NativeMemory;
 use crate::report::SharedNames;
@@ -9,7 +10,7 @@ use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tombolo::{
-    AddressSpace, Advice, AdviceError, MapOptions, MappedRange, Mapping, PageSize, VirtAddr,
+    AddressSpace, Advice, AdviceError, Error, MapOptions, MappedRange, Mapping, PageSize, VirtAddr,
 };
 
 /// An address space.
@@ -163,6 +164,28 @@ impl NativeSpace {
             unsafe { space.register_with_pages(start as *mut u8, bytes, size) }
         })?;
         Ok(NativeMemory::new(memory, part, Some(pinned)))
+    }
+
+    /// Keeps bytes moving between ports, devices and memory: of each port its name, bytes, and packets.
+    fn flow(
+        &self,
+        py: Python<'_>,
+        plugs: Vec<Plugged<'_>>,
+        deadline_ps: Option<u64>,
+        progress: Option<Py<PyAny>>,
+        listening: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<(String, u64, u64)>> {
+        let plan = Plan::new(py, plugs, deadline_ps, progress, listening)?;
+        let (ended, raised) = self.space.call(py, |space| plan.run(space))?;
+        let flowed = match (ended, raised) {
+            (Err(Error::Interrupted) | Ok(_), Some(raised)) => return Err(raised),
+            (Err(error), _) => return Err(crate::errors::raise(py, &error)),
+            (Ok(flowed), None) => flowed,
+        };
+        let flowed = flowed.into_iter();
+        Ok(flowed
+            .map(|port| (port.port, port.bytes, port.packets))
+            .collect())
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {

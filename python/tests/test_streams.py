@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import threading
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -143,6 +146,57 @@ def test_schedules(card: tombolo.Card) -> None:
                 slot.set_schedule(**wrong)  # type: ignore[arg-type]
         with pytest.raises(OverflowError):
             slot.set_schedule(weight=-1)
+
+
+def test_devices_at_ports(card: tombolo.Card, tmp_path: Path) -> None:
+    source = noise(300_000)
+
+    def serve(port: str, host: str, number: int) -> None:
+        def client() -> None:
+            with socket.create_connection((host, number)) as peer:
+                peer.sendall(source.tobytes())
+
+        assert port == "in"
+        thread.append(threading.Thread(target=client))
+        thread[0].start()
+
+    thread: list[threading.Thread] = []
+    os.mkfifo(tmp_path / "fifo")
+    with card.create_space() as space:
+        slot = card.load("loopback", space)
+        made = space.alloc(400_000)
+        plugs: dict[tuple[tombolo.Slot, str], Any] = {
+            (slot, "in"): "tcp-listen:127.0.0.1:0",
+            (slot, "out"): made,
+        }
+        assert space.flow(plugs, listening=serve) == [("in", 300_000, 1), ("out", 300_000, 1)]
+        thread[0].join()
+        assert bytes(made.buffer[:300_000]) == source.tobytes()
+
+        heard: list[bytes] = []
+        reader = threading.Thread(target=lambda: heard.append((tmp_path / "fifo").read_bytes()))
+        reader.start()
+        flowed = space.flow({(slot, "in"): space.map_array(b"hello"), (slot, "out"): f"pipe:{tmp_path}/fifo"})
+        reader.join()
+        assert heard == [b"hello"] and flowed[1] == tombolo.Flowed("out", 5, 1)
+
+        for wrong in ("nonsense", "tcp:nowhere", f"pipe:{tmp_path}/none"):
+            with pytest.raises(errors.Error):
+                space.flow({(slot, "in"): wrong, (slot, "out"): made})
+        with pytest.raises(TypeError, match="port in is plugged into int"):
+            space.flow({(slot, "in"): 3})  # type: ignore[dict-item]
+        with pytest.raises(errors.Error, match="200ms"):
+            space.flow({(slot, "in"): f"unix-listen:{tmp_path}/socket:timeout=200ms", (slot, "out"): made})
+
+        def fail(*_: object) -> None:
+            raise RuntimeError("enough")
+
+        with pytest.raises(RuntimeError, match="enough"):
+            space.flow(plugs, listening=fail)
+        with pytest.raises(RuntimeError, match="enough"):
+            space.flow(plugs, progress=fail)
+        # The ports are free again.
+        slot.open_stream("in").close()
 
 
 def test_advice(card: tombolo.Card) -> None:

@@ -22,7 +22,7 @@ from ._native import __version__
 from ._report import Report
 from ._resources import SHARE, kernels, platforms, presets
 from ._slot import Argument, Slot
-from ._space import AddressSpace, ArrayMapping, Mapping
+from ._space import AddressSpace, ArrayMapping, Flowed, Mapping
 from ._stream import Connection, ConnectionState, Moved, Stream
 from ._times import Progress
 from .errors import Error
@@ -36,6 +36,7 @@ __all__ = [
     "Connection",
     "ConnectionState",
     "Error",
+    "Flowed",
     "Kernel",
     "Mapping",
     "Moved",

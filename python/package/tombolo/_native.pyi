@@ -24,6 +24,8 @@ def preset_names() -> List[str]: ...
 
 _WaitProgress = Callable[[int, int, int, int], object]
 
+_Plug = Union[str, Tuple[Union["NativeMapping", "NativeMemory"], int, int]]
+
 @final
 class NativeCard:
     @staticmethod
@@ -92,6 +94,13 @@ class NativeSpace:
     def map_descriptor(
         self, descriptor: int, name: str, mode: str, page_size: Optional[int]
     ) -> NativeMapping: ...
+    def flow(
+        self,
+        plugs: List[Tuple[NativeSlot, str, _Plug]],
+        deadline_ps: Optional[int],
+        progress: Optional[_WaitProgress],
+        listening: Optional[Callable[[str, str, int], object]],
+    ) -> List[Tuple[str, int, int]]: ...
     def alloc(self, bytes: int, pages: Optional[int]) -> NativeMemory: ...
     def register(
         self, start: int, bytes: int, part: Tuple[int, int], pages: Optional[int], pinned: object

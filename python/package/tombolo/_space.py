@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import weakref
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Optional, Type, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple, Optional, Tuple, Type, TypeVar, Union
+from typing import Mapping as Dictionary
 
 from ._arrays import Copy, flat_bytes
 from ._memory import Shape, SharedMemory, _bytes_of, is_numpy, registered
-from ._native import NativeMapping, NativeSpace
+from ._native import NativeMapping, NativeSlot, NativeSpace
+from ._times import Progress, picoseconds, reporter
 
 from .errors import UnregistrableError
 
@@ -19,6 +21,17 @@ if TYPE_CHECKING:
 
 PathLike = Union[str, "os.PathLike[str]"]
 _M = TypeVar("_M", bound="Mapping")
+
+
+class Flowed(NamedTuple):
+    """What went through a port."""
+
+    #: The port's name.
+    port: str
+    #: Bytes.
+    nbytes: int
+    #: Packets that ended.
+    packets: int
 
 
 class Mapping:
@@ -272,6 +285,43 @@ class AddressSpace:
                 f"{error}. An array of tombolo.empty(shape, dtype) can be registered, whatever its size"
             ) from None
         return SharedMemory(self, native, None, None, array if is_numpy(array) else None)
+
+    def flow(
+        self,
+        plugs: Dictionary[Tuple[Slot, str], Union[str, Mapping, SharedMemory]],
+        *,
+        deadline: Optional[float] = None,
+        progress: Optional[Callable[[Progress], object]] = None,
+        listening: Optional[Callable[[str, str, int], object]] = None,
+    ) -> List[Flowed]:
+        """Plugs stream ports into devices and memory, and keeps bytes moving until every stream has ended. Other
+        threads run meanwhile, and Ctrl-C ends it.
+
+        For example ``space.flow({(slot, "in"): "pipe:/tmp/fifo", (slot, "out"): mapping})``.
+
+        :param plugs: for each slot and name of a port a device, a mapping, or shared memory. Devices are ``"-"``
+            (the standard input or output), ``"pipe:PATH"``, ``"tcp:HOST:PORT"``, ``"tcp-listen:[HOST:]PORT"``,
+            ``"unix:PATH"``, ``"unix-listen:PATH"``, with ``":live"``, ``":timeout=5s"``, ``":buffer=1MiB"`` behind
+            them (docs/devices.md). Memory goes in as one packet, or takes one. A socket may be at two ports, one of
+            each way.
+        :param deadline: seconds of virtual time from now on; time stands while a device keeps the host waiting.
+        :param progress: as for :meth:`Slot.wait`.
+        :param listening: called with port, host and number of each ``tcp-listen`` before anybody is waited for.
+        :returns: what went through each port.
+        :raises DeviceError: not a device, or it cannot be opened so.
+        :raises DevicePeerError: its other end did nothing for too long, has closed, or failed.
+        :raises StreamError: no such port, or it is taken.
+        """
+        ports: List[Tuple[NativeSlot, str, Any]] = []
+        for (slot, port), what in plugs.items():
+            if isinstance(what, (Mapping, SharedMemory)):
+                ports.append((slot._native, port, (what._native, 0, what.nbytes)))
+            elif isinstance(what, str):
+                ports.append((slot._native, port, what))
+            else:
+                raise TypeError(f"port {port} is plugged into {type(what).__name__}; a device's name or memory can be")
+        found = self._native.flow(ports, picoseconds(deadline), reporter(progress), listening)
+        return [Flowed(*one) for one in found]
 
     def close(self) -> None:
         """Stops the kernels that work in it, writes back and ends every mapping, and ends the space.
