@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 /// One memory and one I/O layer for an FPGA card and its host.
 #[derive(Parser)]
-#[command(version, about, max_term_width = 100)]
+#[command(name = "tombolo", version, about, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
