@@ -11,6 +11,7 @@ mod outputs;
 mod progress;
 mod protocol;
 mod run;
+mod serve;
 mod shell;
 
 use clap::{Parser, Subcommand};
@@ -34,6 +35,7 @@ enum Command {
     Lab(lab::Lab),
     Host(host::Host),
     Devices(devices::Devices),
+    Serve(serve::Serve),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Command::Shell(shell) => failure_of(shell.run()),
         Command::Protocol(protocol) => failure_of(protocol.run()),
         Command::Devices(devices) => failure_of(devices.run()),
+        Command::Serve(serve) => failure_of(serve.run()),
         Command::Host(host) => failure_of(host.run()),
         Command::Lab(lab) => lab
             .run()

@@ -9,9 +9,10 @@ use card::sim::SimCard;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tombolo::{
-    AddressSpace, Card, Continue, Device, DeviceError, Error, ErrorCode, Flow, FunctionalCard,
-    FunctionalConfig, MapOptions, Mapping, Moved, OwnerOptions, PageSize, Picoseconds, ShellConfig,
-    SimOptions, Slot, SlotId, Stream, StreamError,
+    AddressSpace, Card, Continue, Device, DeviceError, Error, ErrorCode, Export, Flow,
+    FunctionalCard, FunctionalConfig, MapOptions, Mapping, Moved, OwnerOptions, PageSize,
+    Picoseconds, RemoteMemory, RemoteServer, ShellConfig, SimOptions, Slot, SlotId, Stream,
+    StreamError,
 };
 
 const CARD_MEMORY: u64 = 4 << 20;
@@ -656,4 +657,36 @@ fn the_other_end_of_a_device_that_fails_is_named() {
     let file = run(device("pipe", &folder.path().join("file"), ""), null()).unwrap_err();
     assert!(file.to_string().contains("write file:PATH"), "{file}");
     assert_eq!(file.code(), ErrorCode::Device);
+}
+
+#[test]
+fn remote_memory_goes_through_a_kernel_to_remote_memory() {
+    on_each_card(|card, _| {
+        let bytes = 700_003;
+        let server = RemoteServer::listen(Export::memory(bytes).unwrap(), "127.0.0.1:0").unwrap();
+        let address = server.address().to_string();
+        let patience = std::time::Duration::from_secs(20);
+        let mut memory = RemoteMemory::connect(&address, patience).unwrap();
+        let data: Vec<u8> = (0..300_001u32).map(|i| (i * 31 + i / 253) as u8).collect();
+        memory.write(1, &data).unwrap();
+        let space = card.create_space().unwrap();
+        let slot = card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+        let run = |from: &str, to: &str| {
+            let mut flow = Flow::new(&space);
+            let device = |range: &str| {
+                let name = format!("remote:{address}{range}:timeout=20s");
+                Device::parse(name.as_ref()).unwrap()
+            };
+            flow.plug(&slot, "in", device(from))?;
+            flow.plug(&slot, "out", device(to))?;
+            flow.run(None, |_| Continue::Yes)
+        };
+        run("@1+300001", "@400001").unwrap();
+        let mut got = vec![0; bytes as usize];
+        memory.read(0, &mut got).unwrap();
+        assert!(got[1..300_002] == data && got[400_001..700_002] == data);
+        assert!(got[300_002..400_001].iter().all(|byte| *byte == 0) && got[700_002] == 0);
+        let far = run("@700003", "@0").unwrap_err();
+        assert!(far.to_string().contains("it has 700003 bytes"), "{far}");
+    });
 }

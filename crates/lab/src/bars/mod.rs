@@ -26,6 +26,7 @@ mod pager;
 mod policy;
 mod prefetch;
 mod protocol;
+mod remote;
 mod rpc;
 mod sched;
 mod shared;
@@ -88,6 +89,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["vio.switch_us", "slot_to_slot.share_of_one_kernel"],
         measure: vio::program,
+    },
+    Bar {
+        names: remote::NAMES,
+        measure: remote::measure,
     },
     Bar {
         names: sched::NAMES,

@@ -3,6 +3,7 @@
 
 use super::name::Kind;
 use super::{Device, DeviceError};
+use crate::remote::{RemoteError, RemoteMemory};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -50,7 +51,123 @@ pub(super) enum Ending {
 
 /// An open end.
 #[derive(Debug)]
-pub(super) struct End {
+pub(super) enum End {
+    /// A descriptor.
+    File(FileEnd),
+    /// Remote memory.
+    Remote(RemoteEnd),
+}
+
+impl End {
+    /// For messages.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::File(end) => &end.name,
+            Self::Remote(end) => end.memory.address(),
+        }
+    }
+
+    /// Reads what is there, at least a byte; none at the end.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ending> {
+        match self {
+            Self::File(end) => end.read(buffer),
+            Self::Remote(end) => end.read(buffer),
+        }
+    }
+
+    /// Writes all of it.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Ending> {
+        match self {
+            Self::File(end) => end.write(bytes),
+            Self::Remote(end) => end.write(bytes),
+        }
+    }
+
+    /// This was all. A socket says so, and stays until the other end has read it.
+    pub(super) fn finish(self, alone: bool) -> Result<(), Ending> {
+        match self {
+            Self::File(end) => end.finish(alone),
+            // It is there when a write has returned.
+            Self::Remote(_) => Ok(()),
+        }
+    }
+}
+
+/// A range of remote memory, and how far it is.
+#[derive(Debug)]
+pub(super) struct RemoteEnd {
+    memory: RemoteMemory,
+    next: u64,
+    end: u64,
+}
+
+impl RemoteEnd {
+    fn open(device: &Device) -> Result<Self, RemoteError> {
+        let Kind::Remote {
+            address,
+            offset,
+            bytes,
+        } = &device.kind
+        else {
+            let (address, offset) = (device.name().to_string_lossy().into_owned(), 0);
+            return Err(RemoteError::OutOfRange {
+                address,
+                offset,
+                bytes: 0,
+                size: 0,
+            });
+        };
+        let patience = device.timeout.unwrap_or(RemoteMemory::PATIENCE);
+        let memory = RemoteMemory::connect(address, patience)?;
+        let rest = memory.bytes().saturating_sub(*offset);
+        let bytes = bytes.unwrap_or(rest);
+        if bytes == 0 || bytes > rest {
+            return Err(RemoteError::OutOfRange {
+                address: address.clone(),
+                offset: *offset,
+                bytes,
+                size: memory.bytes(),
+            });
+        }
+        Ok(Self {
+            memory,
+            next: *offset,
+            end: *offset + bytes,
+        })
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ending> {
+        let bytes = (self.end - self.next).min(buffer.len() as u64) as usize;
+        if let Some(to) = buffer.get_mut(..bytes).filter(|to| !to.is_empty()) {
+            self.memory.read(self.next, to).map_err(failed)?;
+            self.next += bytes as u64;
+        }
+        Ok(bytes)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Ending> {
+        let size = bytes.len() as u64;
+        if size > self.end - self.next {
+            return Err(failed(RemoteError::OutOfRange {
+                address: self.memory.address().to_owned(),
+                offset: self.next,
+                bytes: size,
+                size: self.end,
+            }));
+        }
+        self.memory.write(self.next, bytes).map_err(failed)?;
+        self.next += size;
+        Ok(())
+    }
+}
+
+fn failed(error: RemoteError) -> Ending {
+    Ending::Failed(error.into())
+}
+
+/// A descriptor that is read or written.
+#[derive(Debug)]
+pub(super) struct FileEnd {
     file: File,
     is_socket: bool,
     name: String,
@@ -110,6 +227,11 @@ impl Socket {
 
     /// Opens it: waits for the other end.
     pub(super) fn open(&self, way: Way, stop: UnixStream) -> Result<End, Ending> {
+        if matches!(self.device.kind, Kind::Remote { .. }) {
+            return RemoteEnd::open(&self.device)
+                .map(End::Remote)
+                .map_err(failed);
+        }
         let name = self.device.name().to_string_lossy().into_owned();
         let mut waiting = Waiting {
             name: &name,
@@ -144,14 +266,14 @@ impl Socket {
                 }
             }
         };
-        Ok(End {
+        Ok(End::File(FileEnd {
             file,
             is_socket,
             name,
             timeout: self.device.timeout,
             stop,
             bytes: 0,
-        })
+        }))
     }
 
     fn connect(&self, waiting: &mut Waiting<'_>) -> Result<OwnedFd, Ending> {
@@ -300,13 +422,8 @@ impl Waiting<'_> {
     }
 }
 
-impl End {
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Reads what is there, at least a byte; none at the end.
-    pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ending> {
+impl FileEnd {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ending> {
         loop {
             self.wait(libc::POLLIN, "nothing came")?;
             match self.file.read(buffer) {
@@ -320,8 +437,7 @@ impl End {
         }
     }
 
-    /// Writes all of it.
-    pub(super) fn write(&mut self, mut bytes: &[u8]) -> Result<(), Ending> {
+    fn write(&mut self, mut bytes: &[u8]) -> Result<(), Ending> {
         while !bytes.is_empty() {
             self.wait(libc::POLLOUT, "the other end took nothing")?;
             let piece = &bytes[..bytes.len().min(PIECE)];
@@ -347,8 +463,7 @@ impl End {
         Ok(())
     }
 
-    /// This was all. A socket says so, and stays until the other end has read it.
-    pub(super) fn finish(mut self, alone: bool) -> Result<(), Ending> {
+    fn finish(mut self, alone: bool) -> Result<(), Ending> {
         if !self.is_socket {
             return Ok(());
         }

@@ -1,5 +1,6 @@
 //! What can go wrong with a device, each with its name, the rule and what to do.
 
+use crate::remote::RemoteError;
 use std::io;
 use std::time::Duration;
 
@@ -65,6 +66,9 @@ pub enum DeviceError {
         /// Why.
         source: io::Error,
     },
+    /// Remote memory.
+    #[error("remote:{0}")]
+    Remote(#[from] RemoteError),
     /// It ended before its first byte.
     #[error("{device}: it ended before its first byte; a packet for a kernel has at least one")]
     Empty {
@@ -78,7 +82,10 @@ impl DeviceError {
     pub fn is_of_peer(&self) -> bool {
         !matches!(
             self,
-            Self::Syntax { .. } | Self::Open { .. } | Self::Unfit { .. }
+            Self::Syntax { .. }
+                | Self::Open { .. }
+                | Self::Unfit { .. }
+                | Self::Remote(RemoteError::OutOfRange { .. })
         )
     }
 }

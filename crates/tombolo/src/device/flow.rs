@@ -137,9 +137,7 @@ impl<'a> Flow<'a> {
                 }
                 socket.clone()
             }
-            _ if twice
-                && !matches!(device.name().to_str(), Some(name) if name.starts_with("tcp:")) =>
-            {
+            _ if twice && device.is_exclusive() => {
                 return Err(unfit(&device, "another port is plugged into it already").into());
             }
             _ => Socket::prepare(device)?,

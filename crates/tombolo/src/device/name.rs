@@ -31,6 +31,15 @@ pub(super) enum Kind {
     Unix(PathBuf),
     /// The same, waited for.
     UnixListen(PathBuf),
+    /// Memory that `tombolo serve` exports.
+    Remote {
+        /// Of the server.
+        address: String,
+        /// First byte.
+        offset: u64,
+        /// How many; all that there are behind the first if not said.
+        bytes: Option<u64>,
+    },
 }
 
 /// A kind of device, for people.
@@ -60,6 +69,10 @@ impl Device {
         kind(
             "tcp-listen:[HOST:]PORT",
             "the first TCP client that connects; of this machine only, unless HOST says otherwise",
+        ),
+        kind(
+            "remote:HOST:PORT[@OFFSET[+BYTES]]",
+            "memory that `tombolo serve` exports there, or a range of it; an error if it is silent for 2 s",
         ),
         kind("unix:PATH", "a connection to a Unix socket"),
         kind("unix-listen:PATH", "the first client of a new Unix socket"),
@@ -137,6 +150,10 @@ impl Device {
             b"unix-listen" => Kind::UnixListen(path()),
             b"tcp" => Kind::Tcp(address()?),
             b"tcp-listen" => Kind::TcpListen(address()?),
+            b"remote" => {
+                let form = "write remote:HOST:PORT[@OFFSET[+BYTES]]";
+                remote_of(&address()?).ok_or_else(|| wrong(form.to_owned()))?
+            }
             other => {
                 let other = String::from_utf8_lossy(other);
                 return Err(wrong(format!("there is no device `{other}`")));
@@ -148,6 +165,11 @@ impl Device {
         match &mut device.kind {
             Kind::Tcp(address) if !has_port(address) => {
                 return Err(wrong("write tcp:HOST:PORT".to_owned()));
+            }
+            Kind::Remote { .. } if device.live => {
+                let rule =
+                    "remote memory has a size, and all of it is one packet: leave :live away";
+                return Err(wrong(rule.to_owned()));
             }
             Kind::TcpListen(address) => {
                 if address.parse::<u16>().is_ok() {
@@ -176,13 +198,35 @@ impl Device {
 
     /// It goes both ways, so that one may be at a port in and at a port out.
     pub fn is_two_way(&self) -> bool {
-        !matches!(self.kind, Kind::Standard | Kind::Pipe(_))
+        !matches!(
+            self.kind,
+            Kind::Standard | Kind::Pipe(_) | Kind::Remote { .. }
+        )
+    }
+
+    /// Two ports of the same direction cannot both have it.
+    pub(super) fn is_exclusive(&self) -> bool {
+        !matches!(
+            self.kind,
+            Kind::Tcp(_) | Kind::Unix(_) | Kind::Remote { .. }
+        )
     }
 
     /// Without its options, as it was written.
     pub fn name(&self) -> OsString {
         let (kind, place): (&str, &OsStr) = match &self.kind {
             Kind::Standard => return "-".into(),
+            Kind::Remote {
+                address,
+                offset,
+                bytes,
+            } => {
+                let bytes = bytes.map_or_else(String::new, |bytes| format!("+{bytes}"));
+                return match (*offset, bytes.is_empty()) {
+                    (0, true) => format!("remote:{address}").into(),
+                    _ => format!("remote:{address}@{offset}{bytes}").into(),
+                };
+            }
             Kind::Pipe(path) => ("pipe:", path.as_os_str()),
             Kind::Tcp(address) => ("tcp:", address.as_ref()),
             Kind::TcpListen(address) => ("tcp-listen:", address.as_ref()),
@@ -205,6 +249,23 @@ fn has_port(address: &str) -> bool {
         .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }
 
+fn remote_of(text: &str) -> Option<Kind> {
+    let (address, range) = match text.split_once('@') {
+        Some((address, range)) => (address, Some(range)),
+        None => (text, None),
+    };
+    let (offset, bytes) = match range.map(|range| range.split_once('+').ok_or(range)) {
+        None => (0, None),
+        Some(Ok((offset, bytes))) => (bytes_of(offset)?, Some(bytes_of(bytes)?)),
+        Some(Err(offset)) => (bytes_of(offset)?, None),
+    };
+    has_port(address).then(|| Kind::Remote {
+        address: address.to_owned(),
+        offset,
+        bytes,
+    })
+}
+
 fn time_of(text: &str) -> Option<Duration> {
     let (digits, unit) = match text.strip_suffix("ms") {
         Some(digits) => (digits, Duration::from_millis(1)),
@@ -215,7 +276,7 @@ fn time_of(text: &str) -> Option<Duration> {
 }
 
 fn bytes_of(text: &str) -> Option<u64> {
-    let (digits, shift) = [("KiB", 10), ("MiB", 20)]
+    let (digits, shift) = [("KiB", 10), ("MiB", 20), ("GiB", 30)]
         .iter()
         .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)))
         .unwrap_or((text, 0));

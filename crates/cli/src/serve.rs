@@ -1,0 +1,74 @@
+//! `tombolo serve`
+
+use crate::arguments::parse_bytes;
+use clap::Args;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use tombolo::{Export, RemoteServer};
+
+/// Exports memory, or a file, to stream ports of kernels on other machines.
+///
+/// Ports are plugged in there with `tombolo run … --connect PORT=remote:HOST:PORT`. It serves until it is interrupted;
+/// memory is gone then, and what was written to a file is in it. There is no encryption, and no password: listen
+/// where only friends can connect.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  A file, to be read and written by kernels of this machine:
+    tombolo serve data.bin
+  64 MiB of zeroed memory, for other machines too:
+    tombolo serve 64MiB --listen 0.0.0.0:7010")]
+pub(crate) struct Serve {
+    /// A regular file; or a number of bytes of memory: 64MiB. A file that is called like a number: ./64
+    what: PathBuf,
+
+    /// Where to listen; port 0 is any that is free, and it is told which.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7010")]
+    listen: String,
+
+    /// Clients may not write.
+    #[arg(long)]
+    read_only: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServeError {
+    #[error("{what}: {source}")]
+    Export { what: String, source: io::Error },
+    #[error("listening at {address}: {source}")]
+    Listen { address: String, source: io::Error },
+}
+
+impl Serve {
+    pub(crate) fn run(self) -> Result<(), ServeError> {
+        let what = self.what.display().to_string();
+        let failed = |source| ServeError::Export {
+            what: what.clone(),
+            source,
+        };
+        let export = match parse_bytes(&what) {
+            Ok(bytes) => Export::memory(bytes).map_err(failed)?,
+            Err(_) => {
+                let mut how = OpenOptions::new();
+                let file = how.read(true).write(!self.read_only).open(&self.what);
+                Export::file(file.map_err(failed)?, !self.read_only).map_err(failed)?
+            }
+        };
+        let export = match self.read_only {
+            true => export.read_only(),
+            false => export,
+        };
+        let server = RemoteServer::listen(export, &self.listen);
+        let server = server.map_err(|source| ServeError::Listen {
+            address: self.listen.clone(),
+            source,
+        })?;
+        let bytes = server.bytes();
+        // Whoever started it may have closed the output.
+        let _ = writeln!(io::stdout(), "{bytes} bytes at remote:{}", server.address());
+        loop {
+            // A signal ends the process.
+            std::thread::park();
+        }
+    }
+}

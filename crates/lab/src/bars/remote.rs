@@ -1,0 +1,149 @@
+//! Remote memory: its rate beside the plainest program that moves the same bytes over the same library, and 64 MiB
+//! through a card, compared byte for byte.
+
+use super::Failure;
+use crate::row::{Row, Target};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+use tombolo::{
+    Card, Continue, Device, Export, Flow, FunctionalCard, FunctionalConfig, RemoteMemory,
+    RemoteServer, SlotId,
+};
+
+/// The figures.
+pub const NAMES: &[&str] = &[
+    "remote.share_of_baseline",
+    "remote.wrong_bytes",
+    "remote.bytes_through_card",
+];
+
+/// Bytes of an operation.
+const SIZES: [usize; 4] = [64 << 10, 256 << 10, 1 << 20, 4 << 20];
+/// Bytes moved each time.
+const TOTAL: usize = 64 << 20;
+/// Of so many rounds, taken in turns, the fastest counts: the machine is shared.
+const ROUNDS: usize = 5;
+const THROUGH: u64 = 64 << 20;
+
+/// Both.
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let share = share()?;
+    let (wrong, through) = through_a_card()?;
+    Ok(vec![
+        Row::new(NAMES[0], share, "ratio", Target::AtLeast(0.7)),
+        Row::new(NAMES[1], wrong, "bytes", Target::Exactly(0.0)),
+        Row::new(NAMES[2], through, "bytes", Target::AtLeast(THROUGH as f64)),
+    ])
+}
+
+/// The worst share of the plain program's rate, of all sizes and of both ways.
+fn share() -> Result<f64, Failure> {
+    let server = RemoteServer::listen(Export::memory(TOTAL as u64)?, "127.0.0.1:0")?;
+    let mut memory = RemoteMemory::connect(&server.address().to_string(), Duration::from_secs(60))?;
+    let mut plain = Plain::start()?;
+    let mut buffer = vec![1; 4 << 20];
+    let mut worst = f64::INFINITY;
+    for size in SIZES {
+        let bytes = &mut buffer[..size];
+        for write in [false, true] {
+            let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
+            for _ in 0..ROUNDS {
+                let since = Instant::now();
+                for at in (0..TOTAL).step_by(size) {
+                    match write {
+                        true => memory.write(at as u64, bytes)?,
+                        false => memory.read(at as u64, bytes)?,
+                    }
+                }
+                ours = ours.min(since.elapsed().as_secs_f64());
+                let since = Instant::now();
+                for _ in (0..TOTAL).step_by(size) {
+                    plain.transfer(bytes, write)?;
+                }
+                theirs = theirs.min(since.elapsed().as_secs_f64());
+            }
+            let rate = |time: f64| TOTAL as f64 / time / 1e9;
+            let way = if write { "write" } else { "read" };
+            eprintln!(
+                "{way} {size}: {:.2} GB/s, plain {:.2} GB/s",
+                rate(ours),
+                rate(theirs)
+            );
+            worst = worst.min(theirs / ours);
+        }
+    }
+    Ok(worst)
+}
+
+/// The plainest program: a word says how much and which way, then come the bytes; a write is answered by a byte.
+struct Plain(TcpStream);
+
+impl Plain {
+    fn start() -> Result<Self, Failure> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let client = TcpStream::connect(listener.local_addr()?)?;
+        let (mut socket, _) = listener.accept()?;
+        client.set_nodelay(true)?;
+        socket.set_nodelay(true)?;
+        std::thread::spawn(move || -> std::io::Result<()> {
+            let mut store = vec![0; 4 << 20];
+            loop {
+                let mut word = [0; 8];
+                socket.read_exact(&mut word)?;
+                let word = u64::from_le_bytes(word);
+                let bytes = &mut store[..(word >> 1) as usize];
+                if word & 1 == 1 {
+                    socket.read_exact(bytes)?;
+                    socket.write_all(&[0])?;
+                } else {
+                    socket.write_all(bytes)?;
+                }
+            }
+        });
+        Ok(Self(client))
+    }
+
+    fn transfer(&mut self, bytes: &mut [u8], write: bool) -> std::io::Result<()> {
+        let word = (bytes.len() as u64) << 1 | u64::from(write);
+        self.0.write_all(&word.to_le_bytes())?;
+        match write {
+            false => self.0.read_exact(bytes),
+            true => {
+                self.0.write_all(bytes)?;
+                self.0.read_exact(&mut [0])
+            }
+        }
+    }
+}
+
+/// Wrong bytes, and bytes, of remote memory that went through a kernel to remote memory.
+fn through_a_card() -> Result<(f64, f64), Failure> {
+    let server = RemoteServer::listen(Export::memory(2 * THROUGH)?, "127.0.0.1:0")?;
+    let address = server.address().to_string();
+    let mut memory = RemoteMemory::connect(&address, Duration::from_secs(60))?;
+    let data: Vec<u8> = (0..THROUGH)
+        .map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8)
+        .collect();
+    memory.write(0, &data)?;
+    let card = Card::functional(FunctionalCard::new(FunctionalConfig {
+        streams_per_slot: 1,
+        ..FunctionalConfig::default()
+    }))?;
+    let space = card.create_space()?;
+    let kernel = card::sim::home().join("kernels/loopback");
+    let slot = card.load(SlotId(0), &kernel, &space)?;
+    let device = |range: String| {
+        let name = format!("remote:{address}@{range}:timeout=60s:buffer=1MiB");
+        Device::parse(name.as_ref())
+    };
+    let mut flow = Flow::new(&space);
+    flow.plug(&slot, "in", device(format!("0+{THROUGH}"))?)?;
+    flow.plug(&slot, "out", device(THROUGH.to_string())?)?;
+    let flowed = flow.run(None, |_| Continue::Yes)?;
+    let mut got = vec![0; THROUGH as usize];
+    memory.read(THROUGH, &mut got)?;
+    let wrong = data.iter().zip(&got).filter(|(a, b)| a != b).count();
+    let least = flowed.iter().map(|one| one.bytes).min().unwrap_or(0);
+    Ok((wrong as f64, least as f64))
+}

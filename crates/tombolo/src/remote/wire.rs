@@ -1,0 +1,269 @@
+//! The messages, little-endian, of fixed sizes:
+//!
+//! | | bytes | |
+//! |---|---|---|
+//! | hello | 32 | server, first: magic 8, version 4, flags 4 (1: writable), size 8, key 8 |
+//! | request | 40 | client: magic 4, operation 4, tag 8, key 8, offset 8, length 4, zero 4; behind a write its bytes |
+//! | reply | 24 | server: magic 4, status 4, tag 8, length 4, zero 4; behind a good read its bytes |
+//!
+//! Replies come in the order of the requests. The key is new for each connection, so that what was meant for
+//! another is refused.
+
+/// At most so many bytes a request.
+pub(super) const LARGEST: u32 = 1 << 20;
+pub(super) const VERSION: u32 = 1;
+
+const HELLO: u64 = u64::from_le_bytes(*b"tombolo\x01");
+const REQUEST: u32 = u32::from_le_bytes(*b"TMRQ");
+const REPLY: u32 = u32::from_le_bytes(*b"TMRP");
+const WRITABLE: u32 = 1;
+
+/// The server's first word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hello {
+    pub(super) writable: bool,
+    pub(super) bytes: u64,
+    pub(super) key: u64,
+}
+
+/// What a request wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    Read = 1,
+    Write = 2,
+}
+
+/// A request's head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ask {
+    pub(super) operation: Operation,
+    pub(super) tag: u64,
+    pub(super) key: u64,
+    pub(super) offset: u64,
+    pub(super) bytes: u32,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    Good = 0,
+    OutOfRange = 1,
+    ReadOnly = 2,
+    WrongKey = 3,
+    Storage = 4,
+}
+
+/// A reply's head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) status: Status,
+    pub(super) tag: u64,
+    pub(super) bytes: u32,
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    let part = bytes.get(at..at + 4).and_then(|part| part.try_into().ok());
+    part.map_or(0, u32::from_le_bytes)
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
+}
+
+fn put(to: &mut [u8], parts: &[&[u8]]) {
+    let mut at = 0;
+    for part in parts {
+        to[at..at + part.len()].copy_from_slice(part);
+        at += part.len();
+    }
+}
+
+impl Hello {
+    pub(super) const BYTES: usize = 32;
+
+    pub(super) fn encode(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        let flags = if self.writable { WRITABLE } else { 0 };
+        put(
+            &mut bytes,
+            &[
+                &HELLO.to_le_bytes(),
+                &VERSION.to_le_bytes(),
+                &flags.to_le_bytes(),
+                &self.bytes.to_le_bytes(),
+                &self.key.to_le_bytes(),
+            ],
+        );
+        bytes
+    }
+
+    pub(super) fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, String> {
+        if long(bytes, 0) != HELLO {
+            return Err("this is no `tombolo serve`".to_owned());
+        }
+        let (version, flags) = (word(bytes, 8), word(bytes, 12));
+        if version != VERSION {
+            return Err(format!(
+                "it speaks version {version}, and this side {VERSION}"
+            ));
+        }
+        if flags & !WRITABLE != 0 {
+            return Err(format!("unknown flags {flags:#x}"));
+        }
+        let size = long(bytes, 16);
+        if size == 0 || size > i64::MAX as u64 {
+            return Err(format!("it says that it has {size} bytes"));
+        }
+        Ok(Self {
+            writable: flags & WRITABLE != 0,
+            bytes: size,
+            key: long(bytes, 24),
+        })
+    }
+}
+
+impl Ask {
+    pub(super) const BYTES: usize = 40;
+
+    pub(super) fn encode(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        put(
+            &mut bytes,
+            &[
+                &REQUEST.to_le_bytes(),
+                &(self.operation as u32).to_le_bytes(),
+                &self.tag.to_le_bytes(),
+                &self.key.to_le_bytes(),
+                &self.offset.to_le_bytes(),
+                &self.bytes.to_le_bytes(),
+            ],
+        );
+        bytes
+    }
+
+    /// A head that breaks a rule; the connection cannot go on behind it.
+    pub(super) fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, String> {
+        if word(bytes, 0) != REQUEST || word(bytes, 36) != 0 {
+            return Err("no head of a request".to_owned());
+        }
+        let operation = match word(bytes, 4) {
+            1 => Operation::Read,
+            2 => Operation::Write,
+            other => return Err(format!("unknown operation {other}")),
+        };
+        let length = word(bytes, 32);
+        if length == 0 || length > LARGEST {
+            return Err(format!(
+                "a request of {length} bytes; 1 to {LARGEST} are allowed"
+            ));
+        }
+        Ok(Self {
+            operation,
+            tag: long(bytes, 8),
+            key: long(bytes, 16),
+            offset: long(bytes, 24),
+            bytes: length,
+        })
+    }
+}
+
+impl Answer {
+    pub(super) const BYTES: usize = 24;
+
+    pub(super) fn encode(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        put(
+            &mut bytes,
+            &[
+                &REPLY.to_le_bytes(),
+                &(self.status as u32).to_le_bytes(),
+                &self.tag.to_le_bytes(),
+                &self.bytes.to_le_bytes(),
+            ],
+        );
+        bytes
+    }
+
+    /// The answer to a request, and to no other.
+    pub(super) fn decode(bytes: &[u8; Self::BYTES], ask: &Ask) -> Result<Self, String> {
+        if word(bytes, 0) != REPLY || word(bytes, 20) != 0 {
+            return Err("no head of a reply".to_owned());
+        }
+        let status = match word(bytes, 4) {
+            0 => Status::Good,
+            1 => Status::OutOfRange,
+            2 => Status::ReadOnly,
+            3 => Status::WrongKey,
+            4 => Status::Storage,
+            other => return Err(format!("unknown status {other}")),
+        };
+        let (tag, length) = (long(bytes, 8), word(bytes, 16));
+        if tag != ask.tag {
+            return Err(format!(
+                "the reply to request {tag} came, not to {}",
+                ask.tag
+            ));
+        }
+        let expected = match (status, ask.operation) {
+            (Status::Good, Operation::Read) => ask.bytes,
+            _ => 0,
+        };
+        if length != expected {
+            return Err(format!("a reply of {length} bytes came, not of {expected}"));
+        }
+        Ok(Self {
+            status,
+            tag,
+            bytes: length,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_what_was_sent_and_no_other_bytes_are_one() {
+        let hello = Hello {
+            writable: true,
+            bytes: 77,
+            key: u64::MAX,
+        };
+        assert_eq!(Hello::decode(&hello.encode()), Ok(hello));
+        let ask = Ask {
+            operation: Operation::Write,
+            tag: 1 << 40,
+            key: 3,
+            offset: u64::MAX,
+            bytes: LARGEST,
+        };
+        assert_eq!(Ask::decode(&ask.encode()), Ok(ask));
+        let answer = Answer {
+            status: Status::Good,
+            tag: 1 << 40,
+            bytes: 0,
+        };
+        assert_eq!(Answer::decode(&answer.encode(), &ask), Ok(answer));
+        let mut seed = 1u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 56) as u8
+        };
+        let (mut good, mut decoded) = (ask.encode(), 0);
+        for round in 0..200_000 {
+            // Noise, and good heads with a byte of noise.
+            let noise: [u8; Ask::BYTES] = std::array::from_fn(|_| random());
+            let _ = Hello::decode(noise.first_chunk().unwrap());
+            let _ = Answer::decode(noise.first_chunk().unwrap(), &ask);
+            assert!(Ask::decode(&noise).is_err());
+            good[round % Ask::BYTES] = random();
+            if let Ok(head) = Ask::decode(&good) {
+                assert!((1..=LARGEST).contains(&head.bytes));
+                decoded += 1;
+            }
+            good = ask.encode();
+        }
+        assert!(decoded > 1000);
+    }
+}
