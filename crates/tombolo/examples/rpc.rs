@@ -71,6 +71,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         nanoseconds(median) / read
     );
 
+    println!("\nCDF: share of the calls, at most (ns)");
+    for percent in [1, 10, 25, 50, 75, 90, 99, 100] {
+        let call = (CALLS * percent).div_ceil(100) - 1;
+        println!("{percent:4} % {:8.1}", nanoseconds(took[call]));
+    }
+
     let history = memory.history()?;
     println!("\nThe last two calls: sent, arrived (ns), line, from -> to, what");
     print!("{}", history.to_text());

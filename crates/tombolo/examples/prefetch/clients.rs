@@ -19,7 +19,7 @@ struct Client {
 
 /// Waits until a mapped file of so many bytes is on the card: its last line comes last. `Mapping::prefetch` returns at
 /// once; while pages still come, streams share the card's memory with them, and two clients get as little as
-/// 2.5 GiB/s of 6.6.
+/// 2.5 GiB/s of 7.6.
 pub fn settle(memory: &CoherentMemory, bytes: u64) -> Result<(), Error> {
     memory.load(bytes - LINE).map(drop)
 }
