@@ -165,6 +165,13 @@ impl Memories {
         self.blocks.contains_key(&object)
     }
 
+    /// Where a byte of an object is for the program, if it is ever trapped there.
+    fn address_of(&self, object: ObjectId, offset: u64) -> Option<u64> {
+        let memory = self.blocks.get(&object)?;
+        let trapped = memory.view.is_trapped();
+        trapped.then(|| memory.address().get() + offset)
+    }
+
     /// The program waits for a page.
     fn count_trap(&mut self, object: ObjectId, offset: u64) {
         if let Some(memory) = self.blocks.get(&object) {
@@ -299,6 +306,9 @@ impl Owner {
         } in together
         {
             let bytes = range.end - range.start;
+            if let Some(address) = self.memories.address_of(object, range.start) {
+                self.trace_owner(address, bytes, access);
+            }
             let inbox = &mut self.inbox;
             let (result, huge) = self
                 .memories
@@ -566,6 +576,7 @@ impl OwnerRef {
                 return None;
             };
             owner.memories.count_trap(object, offset);
+            owner.trace_trap(address as u64, write);
             let request = owner.take_request();
             let trap = Waiting {
                 object,

@@ -1,8 +1,9 @@
-//! What the owner adds to a timeline: runs of kernels, and evictions. The card writes the rest.
+//! What the owner adds to a timeline: runs of kernels, evictions, and whose shared memory is. The card writes the rest.
 
 use super::Owner;
 use card::SlotId;
-use timeline::Timeline;
+use pager::HostAccess;
+use timeline::{Timeline, Value};
 use units::Picoseconds;
 
 impl Owner {
@@ -32,6 +33,31 @@ impl Owner {
             let evictions = timeline.lanes("evictions", Some(host));
             let values = [("pages", pages.into())];
             timeline.instant(evictions, "evict", self.card.now(), &values);
+        }
+    }
+    /// What the program may do with shared memory has changed: who owns it now.
+    pub(super) fn trace_owner(&self, address: u64, bytes: u64, access: HostAccess) {
+        let name = match access {
+            HostAccess::ReadWrite => "the program's",
+            HostAccess::Read => "shared",
+            HostAccess::None => "the card's",
+        };
+        self.trace_memory(name, address, &[("bytes", bytes.into())]);
+    }
+
+    /// The program waits for shared memory.
+    pub(super) fn trace_trap(&self, address: u64, write: bool) {
+        let name = if write { "write waits" } else { "read waits" };
+        self.trace_memory(name, address, &[]);
+    }
+
+    fn trace_memory(&self, name: &str, address: u64, values: &[(&str, Value)]) {
+        if let Some(timeline) = self.timeline() {
+            let host = timeline.group("host", None);
+            let memory = timeline.lanes("shared memory", Some(host));
+            let mut all = vec![("address", Value::Address(address))];
+            all.extend_from_slice(values);
+            timeline.instant(memory, name, self.card.now(), &all);
         }
     }
 }

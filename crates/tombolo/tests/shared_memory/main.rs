@@ -160,6 +160,50 @@ fn the_report_names_pages_that_go_to_and_fro() {
 }
 
 #[test]
+fn the_timeline_says_whose_memory_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("it.pftrace");
+    let timeline = timeline::Timeline::create(&path).unwrap();
+    let options = OwnerOptions {
+        page_size: PageSize::KIB_4,
+        timeline: Some(timeline.clone()),
+        ..OwnerOptions::default()
+    };
+    let card = Box::new(tombolo::FunctionalCard::new(Default::default()));
+    let card = Card::new(card, options).unwrap();
+    let space = card.create_space().unwrap();
+    let memory = space.alloc_with_pages(2 * 4096, PageSize::KIB_4).unwrap();
+    let nodes = build(&memory, 1, 64);
+    let output = &memory.slice::<Node>()[64];
+    // The kernel reads the node, writes it, and writes the result; the program reads the node, then writes it.
+    wait(&start(&card, SlotId(0), &space, nodes[0], output, 5, 0)).unwrap();
+    assert_eq!(nodes[0].value.load(Relaxed), 6);
+    nodes[0].value.store(1, Relaxed);
+    let first = format!("{:#x}", memory.address().get());
+    drop(memory);
+    drop((space, card));
+    timeline.finish().unwrap();
+    let events = timeline::read::events(&std::fs::read(&path).unwrap()).unwrap();
+    let page = |address: &str| {
+        let address = u64::from_str_radix(address.trim_start_matches("0x"), 16).unwrap();
+        format!("{:#x}", address / 4096 * 4096)
+    };
+    let of_first = events.iter().filter(|event| {
+        event.track == "host/shared memory" && page(&event.values["address"]) == first
+    });
+    let names: Vec<&str> = of_first.map(|event| event.name.as_str()).collect();
+    let expected = [
+        "shared",
+        "the card's",
+        "read waits",
+        "shared",
+        "write waits",
+        "the program's",
+    ];
+    assert!(names.starts_with(&expected), "{names:?} of {events:?}");
+}
+
+#[test]
 fn memory_without_traps_is_asked_for() {
     let card = functional_on(Some(costs(5, 2)), Registry::default(), 3, None);
     let space = card.create_space().unwrap();
