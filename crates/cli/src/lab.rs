@@ -2,9 +2,11 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use lab::experiment::fleximem::FlexiMem;
+use lab::experiment::vfpio::{Device, Vfpio};
 use lab::experiment::{Cell, Experiment, Failure, Size, Temperature};
 use std::path::PathBuf;
 use std::time::Instant;
+use tombolo::{Card, OwnerOptions};
 
 /// Runs experiments of the papers on simulated cards, our figures beside the published ones.
 #[derive(Args)]
@@ -15,6 +17,8 @@ Examples:
   tombolo lab fsrf --workload rng_read --temperature hot --csv cells.csv
   tombolo lab fsrf --experiment fsrf-figure8   random reads by size, on the DRAM TLB
   tombolo lab fleximem                      shared pointers, by page size
+  tombolo lab vfpio                         kernels with streams, the same on each device
+  tombolo lab vfpio --application sha3
 
 Results are kept by the hash of everything that they depend on (in the folder `cells` of the cache), so a run
 that was interrupted goes on where it was. The first run builds the shells' models, some minutes each. Cells run beside each other, one a core, and
@@ -30,6 +34,52 @@ enum Paper {
     Fsrf(Choice),
     /// FlexiMem, figures 7 and 8: an array in the program's memory changed in place, by page size.
     Fleximem(Shared),
+    /// vFPIO, figures 5 and 7, tables 4 and 5: kernels with streams, each the same on card memory and on host
+    /// memory. Figure 6 and table 6 are bars: `make bench ONLY=sched.fig6`, `ONLY=synth.virtual_io`.
+    Vfpio(Streams),
+}
+
+#[derive(Args)]
+struct Streams {
+    /// Only these applications (names as in the table), and no figure 7.
+    #[arg(long)]
+    application: Vec<String>,
+}
+
+impl Streams {
+    fn run(&self) -> Result<(), Failure> {
+        let experiment = Vfpio::read(&card::sim::home().join("experiments"))?;
+        let names = experiment.application.iter().map(|one| one.name.as_str());
+        let known = names.collect::<Vec<_>>().join(", ");
+        for name in &self.application {
+            if experiment.application(name).is_none() {
+                return Err(format!("no application `{name}`; there are {known}").into());
+            }
+        }
+        let chosen = experiment
+            .application
+            .iter()
+            .filter(|one| self.application.is_empty() || self.application.contains(&one.name));
+        let open = || {
+            let options = experiment.options()?;
+            let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
+            Ok::<_, Failure>(card)
+        };
+        let mut outcomes = Vec::new();
+        for one in chosen {
+            eprintln!("{}", one.name);
+            outcomes.push((one, experiment.run(&open()?, one)?));
+        }
+        print!("{}", experiment.throughput(&outcomes));
+        if self.application.is_empty() {
+            eprintln!("figure 7");
+            let host = experiment.latency(&open()?, Device::Host)?;
+            let card = experiment.latency(&open()?, Device::Card)?;
+            print!("{}", experiment.latencies(&host, &card));
+        }
+        print!("{}", experiment.complexity()?);
+        Ok(())
+    }
 }
 
 #[derive(Args)]
@@ -170,6 +220,7 @@ impl Lab {
         let choice = match &self.paper {
             Paper::Fsrf(choice) => choice,
             Paper::Fleximem(shared) => return shared.run(),
+            Paper::Vfpio(streams) => return streams.run(),
         };
         let folder = card::sim::home().join("experiments");
         let experiment = Experiment::read(&folder, &choice.experiment)?;

@@ -40,6 +40,7 @@ mod stream;
 mod synthesis;
 mod view;
 mod vio;
+mod vio_kernels;
 mod walk;
 
 use crate::row::Row;
@@ -93,6 +94,14 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: remote::NAMES,
         measure: remote::measure,
+    },
+    Bar {
+        names: vio_kernels::SHARE,
+        measure: vio_kernels::share_of_wired,
+    },
+    Bar {
+        names: vio_kernels::LOST,
+        measure: vio_kernels::lost,
     },
     Bar {
         names: sched::NAMES,

@@ -10,6 +10,7 @@ pub mod fleximem;
 mod hot;
 mod run;
 mod table;
+pub mod vfpio;
 mod warm;
 mod workload;
 

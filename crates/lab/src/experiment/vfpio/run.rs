@@ -1,0 +1,343 @@
+//! Transfers through a kernel, and how long they take.
+
+use super::super::Failure;
+use super::{Application, Value, Vfpio};
+use std::path::PathBuf;
+use std::time::Instant;
+use tombolo::{
+    AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, MappedRange,
+    Mapping, OwnerOptions, Picoseconds, SharedMemory, Slot, SlotId, Stream,
+};
+use units::PageSize;
+
+/// What the ports of a kernel are connected to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// Card memory: the pages are there.
+    Card,
+    /// Memory of the program: the pages come, and go back.
+    Host,
+}
+
+/// What came of an application.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// MiB/s, card memory.
+    pub card: f64,
+    /// MiB/s, host memory.
+    pub host: f64,
+    /// MiB/s of the same through memory ports, card memory.
+    pub wired: Option<f64>,
+    /// MiB/s of the kernel's model on this machine's processor, by the clock on the wall.
+    pub processor: f64,
+    /// From one device to the other.
+    pub switch: Picoseconds,
+    /// What a partial reconfiguration takes, by the platform's figure.
+    pub reconfigure: Picoseconds,
+}
+
+impl Value {
+    /// The bytes as they are set.
+    ///
+    /// # Errors
+    /// No hexadecimal digits.
+    pub fn bytes(&self) -> Result<Vec<u8>, Failure> {
+        let digits = match self {
+            Self::Number(number) => return Ok(number.to_le_bytes().to_vec()),
+            Self::Bytes(digits) => digits,
+        };
+        let pairs = digits.as_bytes().chunks(2).map(std::str::from_utf8);
+        pairs
+            .map(|pair| Ok(u8::from_str_radix(pair?, 16)?))
+            .collect()
+    }
+}
+
+/// A kernel in slot 0 with its streams.
+pub struct Station<'a> {
+    card: &'a Card,
+    space: AddressSpace,
+    slot: Slot,
+    input: Option<Stream>,
+    output: Stream,
+    starts: bool,
+}
+
+fn folder(kernel: &str) -> PathBuf {
+    card::sim::home().join("kernels").join(kernel)
+}
+
+/// Bytes that compress as text does, more or less: words of a small set.
+pub fn data(bytes: u64) -> Vec<u8> {
+    let mut data = Vec::with_capacity(bytes as usize + 16);
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    while (data.len() as u64) < bytes {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        let word = (state >> 56).wrapping_mul(0x2545_f491_4f6c_dd1d);
+        data.extend_from_slice(&word.to_le_bytes()[..3 + (state >> 61) as usize % 5]);
+    }
+    data.truncate(bytes as usize);
+    data
+}
+
+impl<'a> Station<'a> {
+    /// Loads an application's kernel.
+    ///
+    /// # Errors
+    /// It does not build, or does not fit.
+    pub fn new(card: &'a Card, application: &Application) -> Result<Self, Failure> {
+        let space = card.create_space()?;
+        let slot = card.load(SlotId(0), &folder(&application.kernel), &space)?;
+        for (name, value) in &application.arguments {
+            slot.set_bytes(name, &value.bytes()?)?;
+        }
+        Ok(Self {
+            card,
+            space,
+            input: (!application.source)
+                .then(|| slot.open_stream("in"))
+                .transpose()?,
+            output: slot.open_stream("out")?,
+            starts: !application.arguments.is_empty(),
+            slot,
+        })
+    }
+
+    /// The space of the kernel.
+    pub fn space(&self) -> &AddressSpace {
+        &self.space
+    }
+
+    /// Sets an argument.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn set(&self, name: &str, value: u64) -> Result<(), Failure> {
+        Ok(self.slot.set(name, value)?)
+    }
+
+    fn now(&self) -> Result<Picoseconds, Failure> {
+        Ok(self.card.describe()?.1)
+    }
+
+    /// One packet in, one packet out; the bytes that came out.
+    ///
+    /// # Errors
+    /// A transfer that failed, a packet without end, or one that was not taken whole.
+    pub fn transfer(&self, from: Option<MappedRange>, to: MappedRange) -> Result<u64, Failure> {
+        self.output.write(to)?;
+        if self.starts {
+            self.slot.start()?;
+        }
+        let wanted = from.as_ref().map(MappedRange::bytes);
+        if let (Some(input), Some(from)) = (&self.input, from) {
+            input.read(from)?;
+        }
+        let moved = self.output.wait(None, |_| Continue::Yes)?;
+        if let Some(input) = &self.input {
+            let taken = input.wait(None, |_| Continue::Yes)?.bytes;
+            if Some(taken) != wanted {
+                return Err(format!("{taken} bytes were taken of {wanted:?}").into());
+            }
+        }
+        if self.starts {
+            self.slot.wait(None, |_| Continue::Yes)?;
+        }
+        match moved.last {
+            true => Ok(moved.bytes),
+            false => Err("the packet out of the kernel does not end".into()),
+        }
+    }
+
+    /// Files of so many bytes in and out, mapped: their pages are on the card from the first transfer on.
+    fn files(
+        &self,
+        folder: &tempfile::TempDir,
+        bytes: u64,
+        room: u64,
+    ) -> Result<[Mapping; 2], Failure> {
+        let source = folder.path().join("in");
+        std::fs::write(&source, data(bytes))?;
+        let from = self.space.map_file(&source, MapOptions::read_only())?;
+        let result = folder.path().join(format!("out{bytes}"));
+        let to = self.space.map_file(&result, MapOptions::create(room))?;
+        Ok([from, to])
+    }
+
+    /// The mean time of transfers whose pages are on the card.
+    ///
+    /// # Errors
+    /// As [`transfer`](Self::transfer).
+    pub fn on_card(&self, bytes: u64, room: u64, transfers: u32) -> Result<Picoseconds, Failure> {
+        let folder = tempfile::tempdir()?;
+        let [from, to] = self.files(&folder, bytes, room)?;
+        let input = || self.input.as_ref().map(|_| from.all());
+        self.transfer(input(), to.all())?;
+        let begins = self.now()?;
+        for _ in 0..transfers {
+            self.transfer(input(), to.all())?;
+        }
+        Ok(Picoseconds::new(
+            (self.now()? - begins).get() / u64::from(transfers),
+        ))
+    }
+
+    /// Memory of the program, of pages that are not much larger than it.
+    fn memory(&self, bytes: u64) -> Result<SharedMemory, Failure> {
+        let wanted = bytes.next_power_of_two().clamp(4096, 2 << 20);
+        let page = PageSize::from_bytes(wanted).ok_or("no such page")?;
+        Ok(self.space.alloc_untrapped(bytes as usize, page)?)
+    }
+
+    /// The mean time of transfers from the program's memory into such memory.
+    ///
+    /// # Errors
+    /// As [`transfer`](Self::transfer).
+    pub fn on_host(&self, bytes: u64, room: u64, transfers: u32) -> Result<Picoseconds, Failure> {
+        let (from, to) = (self.memory(bytes)?, self.memory(room)?);
+        let words = from.slice::<std::sync::atomic::AtomicU8>();
+        for (word, byte) in words.iter().zip(data(bytes)) {
+            word.store(byte, std::sync::atomic::Ordering::Relaxed);
+        }
+        let mut sum = Picoseconds::ZERO;
+        for _ in 0..transfers {
+            from.take(0, bytes, true)?;
+            to.take(0, room, true)?;
+            let begins = self.now()?;
+            let input = self.input.as_ref().map(|_| from.part(0, bytes));
+            let came = self.transfer(input.transpose()?, to.part(0, room)?)?;
+            to.take(0, came.max(1), false)?;
+            sum = sum + (self.now()? - begins);
+        }
+        Ok(Picoseconds::new(sum.get() / u64::from(transfers)))
+    }
+
+    /// How long it takes until a port that had one device has another: closed and opened. Which memory it is
+    /// then is said with each transfer.
+    fn switch(&mut self) -> Result<Picoseconds, Failure> {
+        let begins = self.now()?;
+        self.output.close()?;
+        self.output = self.slot.open_stream("out")?;
+        Ok(self.now()? - begins)
+    }
+}
+
+fn rate(bytes: u64, seconds: f64) -> f64 {
+    bytes as f64 / f64::from(1 << 20) / seconds
+}
+
+impl Vfpio {
+    /// The time of the kernel with memory ports of its own, on pages that are on the card.
+    fn wired(&self, card: &Card, kernel: &str, one: &Application) -> Result<Picoseconds, Failure> {
+        let files = tempfile::tempdir()?;
+        let source = files.path().join("in");
+        std::fs::write(&source, data(one.bytes))?;
+        let space = card.create_space()?;
+        let from = space.map_file(&source, MapOptions::read_only())?;
+        let to = space.map_file(&files.path().join("out"), MapOptions::create(one.room))?;
+        let slot = card.load(SlotId(0), &folder(kernel), &space)?;
+        slot.set_pointer("input", from.address())?;
+        slot.set_pointer("output", to.address())?;
+        slot.set("bytes", one.bytes)?;
+        for (name, value) in &one.arguments {
+            slot.set_bytes(name, &value.bytes()?)?;
+        }
+        let mut time = Picoseconds::ZERO;
+        // The second time nothing faults.
+        for _ in 0..2 {
+            let begins = card.describe()?.1;
+            slot.start()?;
+            slot.wait(None, |_| Continue::Yes)?;
+            time = card.describe()?.1 - begins;
+        }
+        Ok(time)
+    }
+
+    /// The time of the kernel's model on this machine's processor.
+    fn processor(&self, one: &Application) -> Result<f64, Failure> {
+        let card = FunctionalCard::new(FunctionalConfig {
+            slots: 2,
+            streams_per_slot: 1,
+            queues: 3,
+            ..FunctionalConfig::default()
+        });
+        let card = Card::new(Box::new(card), OwnerOptions::default())?;
+        let station = Station::new(&card, one)?;
+        let folder = tempfile::tempdir()?;
+        let [from, to] = station.files(&folder, one.bytes, one.room)?;
+        let input = || station.input.as_ref().map(|_| from.all());
+        station.transfer(input(), to.all())?;
+        let begins = Instant::now();
+        station.transfer(input(), to.all())?;
+        Ok(begins.elapsed().as_secs_f64())
+    }
+
+    /// MiB/s of an application on card memory, and of the same kernel with memory ports of its own.
+    ///
+    /// # Errors
+    /// There is no such kernel; a transfer that failed.
+    pub fn against_wired(&self, card: &Card, one: &Application) -> Result<(f64, f64), Failure> {
+        let kernel = one.wired.as_ref().ok_or("no kernel with memory ports")?;
+        let wired = self.wired(card, kernel, one)?.as_seconds();
+        let station = Station::new(card, one)?;
+        let on_card = station.on_card(one.bytes, one.room, 1)?.as_seconds();
+        Ok((rate(one.bytes, on_card), rate(one.bytes, wired)))
+    }
+
+    /// Runs an application on both devices, through memory ports if there is such a kernel, and on the processor.
+    ///
+    /// # Errors
+    /// A transfer that failed.
+    pub fn run(&self, card: &Card, one: &Application) -> Result<Outcome, Failure> {
+        let wired = match &one.wired {
+            Some(kernel) => Some(self.wired(card, kernel, one)?.as_seconds()),
+            None => None,
+        };
+        let begins = card.describe()?.1;
+        let mut station = Station::new(card, one)?;
+        let reconfigure = card.describe()?.1 - begins;
+        let on_card = station.on_card(one.bytes, one.room, 1)?;
+        let switch = station.switch()?;
+        let on_host = station.on_host(one.bytes, one.room, 1)?;
+        Ok(Outcome {
+            card: rate(one.bytes, on_card.as_seconds()),
+            host: rate(one.bytes, on_host.as_seconds()),
+            wired: wired.map(|seconds| rate(one.bytes, seconds)),
+            processor: rate(one.bytes, self.processor(one)?),
+            switch,
+            reconfigure,
+        })
+    }
+
+    /// Figure 7: the kernel of perf-host and perf-fpga, in cycles of the card, by size.
+    ///
+    /// # Errors
+    /// A transfer that failed.
+    pub fn latency(&self, card: &Card, device: Device) -> Result<Vec<f64>, Failure> {
+        let perf = Application {
+            name: "perf".to_owned(),
+            kernel: "perf_stream".to_owned(),
+            wired: None,
+            bytes: 0,
+            room: 0,
+            source: false,
+            arguments: Default::default(),
+            paper: self
+                .application
+                .first()
+                .ok_or("no application")?
+                .paper
+                .clone(),
+        };
+        let clock = card.describe()?.0.clock_period.as_seconds();
+        let station = Station::new(card, &perf)?;
+        let times = self.sizes.iter().map(|&bytes| {
+            let time = match device {
+                Device::Card => station.on_card(bytes, bytes, self.transfers)?,
+                Device::Host => station.on_host(bytes, bytes, self.transfers)?,
+            };
+            Ok(time.as_seconds() / clock)
+        });
+        times.collect()
+    }
+}

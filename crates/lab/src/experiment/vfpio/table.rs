@@ -1,0 +1,100 @@
+//! The experiment as text for people.
+
+use super::{Application, Complexity, Outcome, Vfpio};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Ours with the paper's behind it.
+fn beside(ours: impl std::fmt::Display, paper: impl std::fmt::Display) -> String {
+    format!("{ours} ({paper})")
+}
+
+impl Vfpio {
+    /// Figure 5 and table 5.
+    pub fn throughput(&self, outcomes: &[(&Application, Outcome)]) -> String {
+        let mut text = format!(
+            "{}; the paper's figures in brackets\nplatform {}\n",
+            self.title, self.platform
+        );
+        for difference in &self.known_differences {
+            let _ = writeln!(text, "  known to differ: {difference}");
+        }
+        text.push_str("\nTable 5 and figure 5: MiB/s, the same kernel on each device\n");
+        let _ = writeln!(
+            text,
+            "{:<8}{:>20}{:>20}{:>22}{:>12}{:>22}{:>14}",
+            "", "card (HBM)", "host", "of wired, card", "switch", "reconfiguration", "processor"
+        );
+        for (one, outcome) in outcomes {
+            let share = match outcome.wired {
+                Some(wired) => format!("{:.1} %", 100.0 * outcome.card / wired),
+                None => "-".to_owned(),
+            };
+            let _ = writeln!(
+                text,
+                "{:<8}{:>20}{:>20}{:>22}{:>12}{:>22}{:>14.1}",
+                one.name,
+                beside(format!("{:.1}", outcome.card), one.paper.card),
+                beside(format!("{:.1}", outcome.host), one.paper.host),
+                beside(share, format!("{} %", one.paper.card_percent)),
+                beside(format!("{:.2} us", outcome.switch.as_seconds() * 1e6), 1.3),
+                beside(
+                    format!("{:.1} ms", outcome.reconfigure.as_seconds() * 1e3),
+                    one.paper.coyote_card_ms
+                ),
+                outcome.processor
+            );
+        }
+        text.push_str(
+            "`wired`: the kernel with memory ports of its own. `reconfiguration`: what loading the kernel takes, by the \
+             platform's file.\n`processor`: the kernel's model on this machine, by the clock on the wall: a real run, in \
+             no ratio with the others,\nwhich are virtual time (the paper's host only; 11.5 times slower than vFPIO, on \
+             its machine).\n",
+        );
+        text
+    }
+
+    /// Figure 7.
+    pub fn latencies(&self, host: &[f64], card: &[f64]) -> String {
+        let mut text = format!(
+            "\nFigure 7: mean latency of {} transfers, cycles (the paper's are a picture)\n{:>10}{:>14}{:>14}\n",
+            self.transfers, "bytes", "perf-host", "perf-fpga"
+        );
+        for ((size, host), card) in self.sizes.iter().zip(host).zip(card) {
+            let _ = writeln!(text, "{size:>10}{host:>14.0}{card:>14.0}");
+        }
+        text
+    }
+
+    /// Table 4: the user logic with memory ports, and with streams.
+    ///
+    /// # Errors
+    /// A source cannot be read.
+    pub fn complexity(&self) -> std::io::Result<String> {
+        let mut text = format!(
+            "\nTable 4: source lines and branches of the user logic, with memory ports and with streams (the paper's: \
+             Coyote, vFPIO)\n{:<8}{:>30}{:>30}\n",
+            "", "lines", "branches"
+        );
+        let home = card::sim::home().join("kernels");
+        for one in &self.application {
+            let Some(wired) = &one.wired else { continue };
+            let top = |kernel: &str| -> PathBuf { home.join(kernel).join(format!("{kernel}.sv")) };
+            let (before, after) = (top(wired), top(&one.kernel));
+            let [before, after] = [Complexity::of(&[&before])?, Complexity::of(&[&after])?];
+            let pair = |[a, b]: [u32; 2]| format!("{a} -> {b}");
+            let _ = writeln!(
+                text,
+                "{:<8}{:>30}{:>30}",
+                one.name,
+                beside(pair([before.lines, after.lines]), pair(one.paper.lines)),
+                beside(
+                    pair([before.branches, after.branches]),
+                    pair(one.paper.complexity)
+                )
+            );
+        }
+        text.push_str("Ours is the top module alone: what lies below it both share.\n");
+        Ok(text)
+    }
+}
