@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tombolo::{
     AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, MappedRange,
-    Mapping, OwnerOptions, Picoseconds, SharedMemory, Slot, SlotId, Stream,
+    Mapping, OwnerOptions, Picoseconds, SharedMemory, SimOptions, Slot, SlotId, Stream,
 };
 use units::PageSize;
 
@@ -227,8 +227,11 @@ fn rate(bytes: u64, seconds: f64) -> f64 {
 }
 
 impl Vfpio {
-    /// The time of the kernel with memory ports of its own, on pages that are on the card.
-    fn wired(&self, card: &Card, kernel: &str, one: &Application) -> Result<Picoseconds, Failure> {
+    /// The time of the kernel with memory ports of its own, on pages that are on the card; its shell has no
+    /// streams.
+    fn wired(&self, kernel: &str, one: &Application) -> Result<Picoseconds, Failure> {
+        let options = SimOptions::named(&self.platform)?;
+        let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
         let files = tempfile::tempdir()?;
         let source = files.path().join("in");
         std::fs::write(&source, data(one.bytes))?;
@@ -278,7 +281,7 @@ impl Vfpio {
     /// There is no such kernel; a transfer that failed.
     pub fn against_wired(&self, card: &Card, one: &Application) -> Result<(f64, f64), Failure> {
         let kernel = one.wired.as_ref().ok_or("no kernel with memory ports")?;
-        let wired = self.wired(card, kernel, one)?.as_seconds();
+        let wired = self.wired(kernel, one)?.as_seconds();
         let station = Station::new(card, one)?;
         let on_card = station.on_card(one.bytes, one.room, 1)?.as_seconds();
         Ok((rate(one.bytes, on_card), rate(one.bytes, wired)))
@@ -290,7 +293,7 @@ impl Vfpio {
     /// A transfer that failed.
     pub fn run(&self, card: &Card, one: &Application) -> Result<Outcome, Failure> {
         let wired = match &one.wired {
-            Some(kernel) => Some(self.wired(card, kernel, one)?.as_seconds()),
+            Some(kernel) => Some(self.wired(kernel, one)?.as_seconds()),
             None => None,
         };
         let begins = card.describe()?.1;
