@@ -30,10 +30,6 @@ pub struct Outcome {
     pub wired: Option<f64>,
     /// MiB/s of the kernel's model on this machine's processor, by the clock on the wall.
     pub processor: f64,
-    /// From one device to the other.
-    pub switch: Picoseconds,
-    /// What a partial reconfiguration takes, by the platform's figure.
-    pub reconfigure: Picoseconds,
 }
 
 impl Value {
@@ -211,15 +207,6 @@ impl<'a> Station<'a> {
         }
         Ok(Picoseconds::new(sum.get() / u64::from(transfers)))
     }
-
-    /// How long it takes until a port that had one device has another: closed and opened. Which memory it is
-    /// then is said with each transfer.
-    fn switch(&mut self) -> Result<Picoseconds, Failure> {
-        let begins = self.now()?;
-        self.output.close()?;
-        self.output = self.slot.open_stream("out")?;
-        Ok(self.now()? - begins)
-    }
 }
 
 fn rate(bytes: u64, seconds: f64) -> f64 {
@@ -296,19 +283,14 @@ impl Vfpio {
             Some(kernel) => Some(self.wired(kernel, one)?.as_seconds()),
             None => None,
         };
-        let begins = card.describe()?.1;
-        let mut station = Station::new(card, one)?;
-        let reconfigure = card.describe()?.1 - begins;
+        let station = Station::new(card, one)?;
         let on_card = station.on_card(one.bytes, one.room, 1)?;
-        let switch = station.switch()?;
         let on_host = station.on_host(one.bytes, one.room, 1)?;
         Ok(Outcome {
             card: rate(one.bytes, on_card.as_seconds()),
             host: rate(one.bytes, on_host.as_seconds()),
             wired: wired.map(|seconds| rate(one.bytes, seconds)),
             processor: rate(one.bytes, self.processor(one)?),
-            switch,
-            reconfigure,
         })
     }
 
