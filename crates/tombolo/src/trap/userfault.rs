@@ -231,7 +231,8 @@ impl Userfault {
     }
 
     fn write_protect(&self, at: usize, bytes: usize, mode: u64) -> io::Result<()> {
-        let mode = mode | WRITEPROTECT_MODE_DONTWAKE * u64::from(mode & WRITEPROTECT_MODE_WP == 0);
+        let mode =
+            mode | (WRITEPROTECT_MODE_DONTWAKE * u64::from(mode & WRITEPROTECT_MODE_WP == 0));
         loop {
             let mut argument = [at as u64, bytes as u64, mode];
             match call(&self.descriptor, UFFDIO_WRITEPROTECT, &mut argument) {

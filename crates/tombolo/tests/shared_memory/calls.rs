@@ -66,6 +66,10 @@ fn file(bytes: &[u8]) -> File {
     file
 }
 
+#[allow(
+    clippy::mut_from_ref,
+    reason = "the memory is shared, not the handle's"
+)]
 fn bytes(memory: &SharedMemory, from: usize, count: usize) -> &mut [u8] {
     // SAFETY: in the memory; only the system looks at it, and nobody else just then.
     unsafe { std::slice::from_raw_parts_mut(memory.as_ptr().add(from), count) }
