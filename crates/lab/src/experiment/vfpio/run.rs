@@ -203,7 +203,7 @@ impl<'a> Station<'a> {
             let input = self.input.as_ref().map(|_| from.part(0, bytes));
             let came = self.transfer(input.transpose()?, to.part(0, room)?)?;
             to.take(0, came.max(1), false)?;
-            sum = sum + (self.now()? - begins);
+            sum += self.now()? - begins;
         }
         Ok(Picoseconds::new(sum.get() / u64::from(transfers)))
     }
