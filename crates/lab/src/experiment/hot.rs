@@ -84,7 +84,12 @@ impl Hot {
                 } else {
                     &[]
                 };
-                hot.open_space(asid, base, mapped, data.set_bytes + 64 * cell.shift_rows)?;
+                hot.open_space(
+                    asid,
+                    base,
+                    mapped,
+                    data.set_bytes.max(hot.bytes) + 64 * cell.shift_rows,
+                )?;
             }
             let slot = SlotId(number);
             hot.driver.card.load(slot, &kernel)?;

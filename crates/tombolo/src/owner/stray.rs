@@ -10,8 +10,10 @@ use pager::ObjectId;
 use std::ops::Range;
 use units::VirtAddr;
 
-/// Bytes that are looked at together.
+/// Bytes that are read from the buffers together.
 const CHUNK: usize = 64 << 10;
+/// Bytes that are compared with zero together: the compiler takes many at a time where no byte ends the search.
+const BLOCK: usize = 256;
 
 /// The first byte that was written around an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,11 +66,35 @@ impl Owner {
             let part = &mut chunk[..CHUNK.min((bytes - seen) as usize)];
             // The pager's places lie inside the buffers; one that does not holds nobody's bytes.
             self.buffers.read((place + seen) as usize, part).ok()?;
-            if let Some(at) = part.iter().position(|&byte| byte != 0) {
+            if let Some(at) = first_not_zero(part) {
                 return Some(seen + at as u64);
             }
             seen += part.len() as u64;
         }
         None
+    }
+}
+
+fn first_not_zero(bytes: &[u8]) -> Option<usize> {
+    let written = |block: &[u8]| block.iter().fold(0, |all, byte| all | byte) != 0;
+    let block = bytes.chunks(BLOCK).position(written)? * BLOCK;
+    let at = bytes[block..].iter().position(|&byte| byte != 0)?;
+    Some(block + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_byte_is_found_wherever_it_is() {
+        for length in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7] {
+            let mut bytes = vec![0; length];
+            assert_eq!(first_not_zero(&bytes), None);
+            for at in (0..length).rev() {
+                bytes[at] = 1 << (at % 8);
+                assert_eq!(first_not_zero(&bytes), Some(at));
+            }
+        }
     }
 }
