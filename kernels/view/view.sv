@@ -287,6 +287,12 @@ module view #(
   assign m_bvalid = '{m_axi_gmem0_bvalid, m_axi_gmem1_bvalid};
   assign m_bresp = '{m_axi_gmem0_bresp, m_axi_gmem1_bresp};
 
+  // What the slices ask of the directory, and their readiness for its answers.
+  logic op_valid [2];
+  logic [5:0] op_tag [2];
+  logic [LineWidth-1:0] op_line [2];
+  logic ack_ready [2];
+
   assign s_home0_arready = h_arready[0];
   assign s_home0_rvalid = h_rvalid[0];
   assign s_home0_rdata = h_rdata[0];
@@ -362,10 +368,6 @@ module view #(
   // The slices, and the sums
   // ---------------------------------------------------------------------------------------------
 
-  logic op_valid [2];
-  logic [5:0] op_tag [2];
-  logic [LineWidth-1:0] op_line [2];
-  logic ack_ready [2];
   logic op_ready [2];
   logic ack_valid [2];
   logic [5:0] ack_tag [2];
@@ -537,6 +539,8 @@ module view #(
   index_t high_q [2];  // behind the last line that the CPU has asked for since the last commit began
   index_t high;
   logic [63:0] commits_q, cycles_q;
+  // A pulse in the first cycle of a state that waits for something to begin.
+  logic sums_clear_q;
 
   assign high = high_q[0] > high_q[1] ? high_q[0] : high_q[1];
   always_comb begin
@@ -555,8 +559,6 @@ module view #(
       default: state_d = StIdle;
     endcase
   end
-  // Pulses of the first cycle in a state that waits for something to begin.
-  logic sums_clear_q;
   always_ff @(posedge ap_clk) begin
     if (!ap_rst_n) begin
       state_q <= StStop;

@@ -113,9 +113,6 @@ module view_sums #(
     logic [63:0] price_q;
     logic [127:0] entry;
 
-    initial begin
-      for (int unsigned i = 0; i < (1 << RowWidth); i++) memory[i] = '0;
-    end
     assign add_ready_o[s] = !write_q && !reading && !clearing_q;
     assign adding_o[s] = write_q;
     assign take = add_valid_i[s] && add_ready_o[s];
