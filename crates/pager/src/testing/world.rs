@@ -136,8 +136,10 @@ impl World {
             InstallOrder::Fenced => 1,
             InstallOrder::OnCompletion => 1 + rng.below(4),
         };
-        let mut policies = Policies::default();
-        policies.eviction = rng.pick(&Eviction::ALL).policy();
+        let mut policies = Policies {
+            eviction: rng.pick(&Eviction::ALL).policy(),
+            ..Policies::default()
+        };
         if rng.percent(30) {
             policies.placement = Box::new(Striped);
         }
