@@ -211,6 +211,12 @@ impl ShellConfig {
         u32::from(self.slots) * u32::from(self.ports_per_slot)
     }
 
+    /// The address lane of a requester: port `p` reads as requester `2 p` and writes as `2 p + 1`, and neighbours
+    /// share a lane.
+    pub fn lane_of(&self, requester: u32) -> u32 {
+        requester / (2 * self.ports() / u32::from(self.lanes)).max(1)
+    }
+
     /// Stream pairs of all slots.
     pub fn stream_pairs(&self) -> u32 {
         u32::from(self.slots) * u32::from(self.streams_per_slot)

@@ -25,7 +25,7 @@ pub fn graph(shell: &ShellConfig) -> String {
     }
     for requester in 0..2 * shell.ports() {
         let (port, kind) = (requester / 2, ["reads", "writes"][requester as usize % 2]);
-        let lane = requester % lanes;
+        let lane = shell.lane_of(requester);
         let _ = writeln!(text, "  port{port} -> lane{lane} [label=\"{kind}\"];");
     }
     let paged = shell.translator == Translator::Paged;
@@ -88,9 +88,14 @@ fn lane_label(shell: &ShellConfig, lane: u32) -> String {
         return label + "\\naddresses as they are";
     }
     for l1 in &shell.l1 {
-        let pages = tombolo::report::bytes(1 << l1.page_bits);
         let entries = u32::from(l1.ways) << l1.sets_log2;
-        let _ = write!(label, "\\nL1 TLB: {entries} pages of {pages}");
+        let _ = match shell.translator {
+            Translator::Segment => write!(label, "\\n{entries} segments"),
+            _ => {
+                let pages = tombolo::report::bytes(1 << l1.page_bits);
+                write!(label, "\\nL1 TLB: {entries} pages of {pages}")
+            }
+        };
     }
     label
 }
@@ -116,6 +121,17 @@ mod tests {
         assert_eq!(count("shape=cylinder"), 3, "two channels and the host");
         assert!(text.contains("port3 -> lane3 [label=\"writes\"]"), "{text}");
         assert_eq!(count("{"), count("}"));
+        // Neighbours share a lane: with two of them, each slot has its own.
+        let two = graph(&ShellConfig {
+            lanes: 2,
+            ..shell.clone()
+        });
+        for (port, lane) in [(0, 0), (1, 0), (2, 1), (3, 1)] {
+            assert_eq!(
+                two.matches(&format!("  port{port} -> lane{lane} ")).count(),
+                2
+            );
+        }
         let flat = ShellConfig {
             translator: Translator::Identity,
             ..shell
