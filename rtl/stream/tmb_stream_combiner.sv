@@ -47,22 +47,21 @@ module tmb_stream_combiner #(
     logic [8*Bytes-1:0] data;
   } beat_t;
 
-  // The port of the packet under way, or the one that is first to begin the next.
-  index_t turn_q, chosen;
-  logic in_packet_q, ready, take;
+  index_t chosen;
+  logic ready, take;
   beat_t beat, out;
 
-  always_comb begin
-    chosen = turn_q;
-    if (!InTurn && !in_packet_q) begin
-      // The nearest one after the last in the round; later assignments are nearer.
-      for (int unsigned i = NumPorts; i > 0; i--) begin
-        if (in_valid_i[index_t'((32'(turn_q) + i - 1) % NumPorts)]) begin
-          chosen = index_t'((32'(turn_q) + i - 1) % NumPorts);
-        end
-      end
-    end
-  end
+  tmb_stream_turn #(
+    .NumPorts(NumPorts),
+    .InTurn(InTurn)
+  ) u_turn (
+    .clk_i,
+    .rst_ni,
+    .able_i(in_valid_i),
+    .take_i(take),
+    .last_i(beat.last),
+    .chosen_o(chosen)
+  );
 
   always_comb begin
     in_ready_o = '0;
@@ -70,17 +69,6 @@ module tmb_stream_combiner #(
   end
   assign take = in_valid_i[chosen] && ready;
   assign beat = '{last: in_last_i[chosen], keep: in_keep_i[chosen], data: in_data_i[chosen]};
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      turn_q <= '0;
-      in_packet_q <= 1'b0;
-    end else if (take) begin
-      in_packet_q <= !beat.last;
-      turn_q <= chosen;
-      if (beat.last) turn_q <= chosen == index_t'(NumPorts - 1) ? '0 : chosen + 1'b1;
-    end
-  end
 
   tmb_spill_register #(
     .T(beat_t)

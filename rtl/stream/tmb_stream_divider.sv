@@ -46,38 +46,26 @@ module tmb_stream_divider #(
     logic [8*Bytes-1:0] data;
   } beat_t;
 
-  // The port of the packet under way, or the one that is first to get the next.
-  index_t turn_q, chosen;
-  logic in_packet_q, take;
+  index_t chosen;
+  logic take;
   logic [NumPorts-1:0] room;
   beat_t beat;
 
-  always_comb begin
-    chosen = turn_q;
-    if (!InTurn && !in_packet_q) begin
-      // The nearest one after the last in the round; later assignments are nearer.
-      for (int unsigned i = NumPorts; i > 0; i--) begin
-        if (room[index_t'((32'(turn_q) + i - 1) % NumPorts)]) begin
-          chosen = index_t'((32'(turn_q) + i - 1) % NumPorts);
-        end
-      end
-    end
-  end
+  tmb_stream_turn #(
+    .NumPorts(NumPorts),
+    .InTurn(InTurn)
+  ) u_turn (
+    .clk_i,
+    .rst_ni,
+    .able_i(room),
+    .take_i(take),
+    .last_i(in_last_i),
+    .chosen_o(chosen)
+  );
 
   assign in_ready_o = room[chosen];
   assign take = in_valid_i && in_ready_o;
   assign beat = '{last: in_last_i, keep: in_keep_i, data: in_data_i};
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      turn_q <= '0;
-      in_packet_q <= 1'b0;
-    end else if (take) begin
-      in_packet_q <= !in_last_i;
-      turn_q <= chosen;
-      if (in_last_i) turn_q <= chosen == index_t'(NumPorts - 1) ? '0 : chosen + 1'b1;
-    end
-  end
 
   for (genvar p = 0; p < NumPorts; p++) begin : gen_ports
     beat_t out;

@@ -82,7 +82,7 @@ def test_widths(narrow):
 @pytest.mark.parametrize("ports,in_turn", [(3, 1), (4, 0)])
 def test_streams_that_share_one(ports, in_turn):
     """Divider and combiner: the bench fails on a packet that is mixed, cut, doubled or out of order."""
-    stream = [ROOT / "rtl" / "stream" / f"tmb_stream_{name}.sv" for name in ("divider", "combiner")]
+    stream = [ROOT / "rtl" / "stream" / f"tmb_stream_{name}.sv" for name in ("turn", "divider", "combiner")]
     program = build_cpp(f"stream_share{ports}", "share_bench_top",
                         [ROOT / "rtl" / "lib" / "tmb_spill_register.sv", *stream, HERE / "share_bench_top.sv"],
                         HERE / "share_bench.cpp", {"NumPorts": ports, "InTurn": in_turn},

@@ -51,6 +51,7 @@ pub(crate) fn file_set(home: &Path) -> FileSet {
             PathBuf::from("rtl/axi/tmb_port_widener.sv"),
             PathBuf::from("rtl/stream/tmb_stream_width.sv"),
             PathBuf::from("rtl/lib/tmb_spill_register.sv"),
+            PathBuf::from("rtl/stream/tmb_stream_turn.sv"),
             PathBuf::from("rtl/stream/tmb_stream_combiner.sv"),
             PathBuf::from("rtl/stream/tmb_stream_divider.sv"),
         ],
