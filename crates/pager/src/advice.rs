@@ -79,39 +79,39 @@ impl fmt::Display for AdviceError {
 
 impl std::error::Error for AdviceError {}
 
-const NOTHING: Advice = Advice {
-    pattern: None,
-    reuse: None,
-    fetch: None,
-};
-
 impl Advice {
+    /// Nothing is known.
+    pub const NONE: Self = Self {
+        pattern: None,
+        reuse: None,
+        fetch: None,
+    };
     /// Sequential.
     pub const STREAM: Self = Self {
         pattern: Some(Pattern::Stream),
-        ..NOTHING
+        ..Self::NONE
     };
     /// In no order.
     pub const RANDOM: Self = Self {
         pattern: Some(Pattern::Random),
-        ..NOTHING
+        ..Self::NONE
     };
     /// Used again and again.
     pub const REUSE: Self = Self {
         reuse: Some(Reuse::High),
-        ..NOTHING
+        ..Self::NONE
     };
     /// Used hardly more than once.
     pub const LOW_USE: Self = Self {
         reuse: Some(Reuse::Low),
-        ..NOTHING
+        ..Self::NONE
     };
 
     /// A choice of what is fetched.
     pub const fn fetching(fetch: Fetch) -> Self {
         Self {
             fetch: Some(fetch),
-            ..NOTHING
+            ..Self::NONE
         }
     }
 
@@ -134,8 +134,12 @@ impl Advice {
         })
     }
 
-    /// What holds when this was advised, and other advice after it: the later word counts.
+    /// What holds when this was advised, and other advice after it: the later word counts, and no word takes back
+    /// what was.
     pub fn then(self, later: Self) -> Self {
+        if later.is_empty() {
+            return later;
+        }
         Self {
             pattern: later.pattern.or(self.pattern),
             reuse: later.reuse.or(self.reuse),
@@ -145,7 +149,7 @@ impl Advice {
 
     /// Nothing is advised. Given to a range, it takes back what was.
     pub fn is_empty(self) -> bool {
-        self == NOTHING
+        self == Self::NONE
     }
 
     fn words(self) -> impl Iterator<Item = &'static str> {
@@ -214,10 +218,10 @@ impl FromStr for Advice {
             },
         };
         if text == "none" {
-            return Ok(NOTHING);
+            return Ok(Self::NONE);
         }
         text.split('+')
-            .try_fold(NOTHING, |all, next| all.and(word(next)?))
+            .try_fold(Self::NONE, |all, next| all.and(word(next)?))
     }
 }
 
@@ -281,5 +285,6 @@ mod tests {
         let both = Advice::STREAM.then(Advice::REUSE);
         assert_eq!(both.to_string(), "stream+reuse");
         assert_eq!(both.then(Advice::RANDOM).to_string(), "random+reuse");
+        assert_eq!(both.then(Advice::NONE), Advice::NONE);
     }
 }

@@ -49,7 +49,7 @@ impl MapOptions {
             address: None,
             page_size: None,
             auto_pages: None,
-            advice: NO_ADVICE,
+            advice: Advice::NONE,
         }
     }
 
@@ -117,12 +117,6 @@ impl MapOptions {
         }
     }
 }
-
-const NO_ADVICE: Advice = Advice {
-    pattern: None,
-    reuse: None,
-    fetch: None,
-};
 
 impl AddressSpace {
     pub(crate) fn new(link: Link, id: SpaceId, asid: Asid) -> Self {

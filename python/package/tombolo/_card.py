@@ -6,13 +6,13 @@ import atexit
 import json
 import os
 import weakref
-from types import TracebackType
-from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 from typing import Mapping as Dictionary
 
 from . import _resources
 from ._native import NativeCard
 from ._report import Report
+from ._scope import Scope
 from ._slot import Slot
 from ._space import AddressSpace
 from ._stream import Connection
@@ -20,7 +20,7 @@ from ._times import PS, Progress, picoseconds
 from .errors import BuildError
 
 
-class Card:
+class Card(Scope):
     """A card with its owner in this process; open one with :meth:`functional` or :meth:`simulated`.
 
     As a context manager it is closed, with all that was made on it, at the end of ``with``. Cards that are
@@ -258,15 +258,7 @@ class Card:
         if failure is not None:
             raise failure
 
-    def __enter__(self) -> Card:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def _leave(self) -> None:
         self.close()
 
 

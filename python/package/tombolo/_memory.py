@@ -7,11 +7,11 @@ import mmap
 import operator
 import sys
 import weakref
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple, Union
 
 from ._arrays import flat_bytes
 from ._native import NativeMemory, NativeSpace
+from ._scope import Scope
 
 if TYPE_CHECKING:
     from ._space import AddressSpace
@@ -87,7 +87,7 @@ def empty(shape: Shape, dtype: Any = float) -> Any:
     return numpy.frombuffer(block, numpy.uint8, count).view(dtype).reshape(shapes)
 
 
-class SharedMemory:
+class SharedMemory(Scope):
     """Memory that the program and the kernels of an address space read and write at the same addresses.
 
     Made by :meth:`AddressSpace.alloc` and :meth:`AddressSpace.register`. Its pages move by themselves: what a
@@ -220,15 +220,7 @@ class SharedMemory:
         self._native.free()
         self._space._shared.discard(self)
 
-    def __enter__(self) -> SharedMemory:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def _leave(self) -> None:
         self.free()
 
     def __repr__(self) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 import os
 from contextlib import ExitStack
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Union
 from typing import Mapping as Dictionary
 
 from ._arrays import flat_bytes
 from ._memory import SharedMemory
 from ._native import NativeSlot
+from ._scope import Scope
 from ._space import AddressSpace, Mapping
 from ._stream import Stream
 from ._times import Progress, picoseconds, reporter
@@ -34,7 +34,7 @@ class Argument(NamedTuple):
     description: str
 
 
-class Slot:
+class Slot(Scope):
     """A slot with a kernel in it; made by :meth:`Card.load`."""
 
     def __init__(self, card: Card, number: int, native: NativeSlot, space: AddressSpace) -> None:
@@ -225,15 +225,7 @@ class Slot:
         self._held.clear()
         self._native.close()
 
-    def __enter__(self) -> Slot:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def _leave(self) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import weakref
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple, Optional, Tuple, Type, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple, Optional, Tuple, Type, Union
 from typing import Mapping as Dictionary
 
 from ._arrays import Copy, flat_bytes
 from ._memory import Shape, SharedMemory, _bytes_of, is_numpy, registered
 from ._native import NativeMapping, NativeSlot, NativeSpace
+from ._scope import Scope
 from ._times import Progress, picoseconds, reporter
 
 from .errors import UnregistrableError
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ._slot import Slot
 
 PathLike = Union[str, "os.PathLike[str]"]
-_M = TypeVar("_M", bound="Mapping")
 
 
 class Flowed(NamedTuple):
@@ -34,7 +34,7 @@ class Flowed(NamedTuple):
     packets: int
 
 
-class Mapping:
+class Mapping(Scope):
     """A range of an address space that shows a range of a file.
 
     Made by :meth:`AddressSpace.map_file`. As a context manager it is unmapped at the end of ``with``.
@@ -87,15 +87,7 @@ class Mapping:
         """
         self._native.unmap()
 
-    def __enter__(self: _M) -> _M:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def _leave(self) -> None:
         self.unmap()
 
     def __repr__(self) -> str:
@@ -163,7 +155,7 @@ class ArrayMapping(Mapping):
             copy.close()
 
 
-class AddressSpace:
+class AddressSpace(Scope):
     """What the ports of one application see; made by :meth:`Card.create_space`.
 
     As a context manager it is closed, with its mappings, at the end of ``with``.
@@ -344,13 +336,5 @@ class AddressSpace:
         if failure is not None:
             raise failure
 
-    def __enter__(self) -> AddressSpace:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def _leave(self) -> None:
         self.close()

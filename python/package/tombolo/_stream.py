@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Callable, Deque, List, NamedTuple, Optional, T
 
 from ._memory import SharedMemory
 from ._native import NativeConnection, NativeStream
+from ._scope import Scope
 from ._space import Mapping
 from ._times import Progress, picoseconds, reporter
 
@@ -24,7 +25,7 @@ class Moved(NamedTuple):
     last: bool
 
 
-class Stream:
+class Stream(Scope):
     """An open stream port of a kernel, whose other end is memory; made by :meth:`Slot.open_stream`.
 
     The words are vFPIO's: :meth:`read` is from memory into the kernel, :meth:`write` from the kernel into memory.
@@ -131,9 +132,6 @@ class Stream:
         """
         self._native.close()
         self._held.clear()
-
-    def __enter__(self) -> Stream:
-        return self
 
     def __exit__(
         self,

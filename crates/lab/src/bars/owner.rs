@@ -1,5 +1,6 @@
 //! The owner of a card and its clients.
 
+use super::stream::four_slots;
 use super::Failure;
 use crate::row::{Row, Target};
 use std::fs;
@@ -11,8 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tombolo::io::{BlockingIo, FileIo, Transfer, TransferId};
 use tombolo::{
-    Card, ClockMode, FunctionalCard, FunctionalConfig, MapOptions, OwnerOptions, PageSize,
-    ShellConfig, SimOptions, SlotId,
+    Card, ClockMode, FunctionalCard, FunctionalConfig, MapOptions, OwnerOptions, PageSize, SlotId,
 };
 
 #[path = "../../../tombolo/tests/handles/torture.rs"]
@@ -198,19 +198,6 @@ fn bystander(raw: Box<dyn card::Card>, builds: bool) -> Result<Duration, Failure
         times.iter().max()
     );
     Ok(quantile(&mut times, 0.99))
-}
-
-fn four_slots() -> Result<SimOptions, Failure> {
-    let mut options = SimOptions::named("f1")?;
-    options.shell = ShellConfig {
-        slots: 4,
-        ports_per_slot: 2,
-        channels: 4,
-        spaces: 4,
-        queues: 5,
-        ..ShellConfig::default()
-    };
-    Ok(options)
 }
 
 /// A bystander on the functional card, and on a simulated one whose clock does not wait.

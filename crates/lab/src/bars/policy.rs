@@ -2,13 +2,14 @@
 //! and cold. A cell is the time of one run of a kernel, from its start to its interrupt. And a loop over more than
 //! the card holds, by FIFO and by the adaptive eviction.
 
+use super::stream::four_slots;
 use super::Failure;
 use crate::row::{Row, Target};
 use std::collections::BTreeMap;
 use std::path::Path;
 use tombolo::{
-    Advice, Card, Continue, Eviction, FileState, MapOptions, OwnerOptions, PageSize,
-    ServiceThreads, ShellConfig, SimOptions, SlotId, SpacePlacement,
+    AddressSpace, Advice, Card, Continue, Eviction, FileState, MapOptions, Mapping, OwnerOptions,
+    PageSize, ServiceThreads, SimOptions, Slot, SlotId, SpacePlacement,
 };
 
 /// Card memory.
@@ -33,6 +34,22 @@ const fn reads(log2: u32) -> u64 {
     }
 }
 
+/// A kernel that reads a mapped file; its result goes to a file beside that. The result is small: its page takes nothing
+/// from the data.
+fn load(
+    card: &Card,
+    slot: u8,
+    kernel: &Path,
+    (space, data, path): (&AddressSpace, &Mapping, &Path),
+) -> Result<(Slot, Mapping), Failure> {
+    let small = MapOptions::create(64).page_size(PageSize::KIB_4);
+    let result = space.map_file(&path.with_extension("out"), small)?;
+    let slot = card.load(SlotId(slot), kernel, space)?;
+    slot.set_pointer("input", data.address())?;
+    slot.set_pointer("output", result.address())?;
+    Ok((slot, result))
+}
+
 /// Runs a kernel once; its time in microseconds.
 fn run(
     path: &Path,
@@ -55,13 +72,7 @@ fn run(
         None => Ok::<_, Failure>(options.auto_pages()),
     };
     let data = space.map_file(path, map(MapOptions::read_only())?)?;
-    // The result is small: its page takes nothing from the data.
-    let result = path.with_extension("out");
-    let small = MapOptions::create(64).page_size(PageSize::KIB_4);
-    let result = space.map_file(&result, small)?;
-    let slot = card.load(SlotId(0), &folder, &space)?;
-    slot.set_pointer("input", data.address())?;
-    slot.set_pointer("output", result.address())?;
+    let (slot, _result) = load(&card, 0, &folder, (&space, &data, path))?;
     match kernel {
         "sum" => slot.set("bytes", 1 << log2)?,
         _ => {
@@ -93,11 +104,7 @@ fn fourth_of_a_loop(path: &Path, eviction: Eviction) -> Result<f64, Failure> {
     let space = card.create_space()?;
     let size = PageSize::from_class(4).ok_or("no such size")?;
     let data = space.map_file(path, MapOptions::read_only().page_size(size))?;
-    let small = MapOptions::create(64).page_size(PageSize::KIB_4);
-    let result = space.map_file(&path.with_extension("out"), small)?;
-    let slot = card.load(SlotId(0), &folder, &space)?;
-    slot.set_pointer("input", data.address())?;
-    slot.set_pointer("output", result.address())?;
+    let (slot, _result) = load(&card, 0, &folder, (&space, &data, path))?;
     slot.set("bytes", DATA)?;
     for _ in 0..4 {
         slot.start()?;
@@ -130,15 +137,7 @@ pub fn loops() -> Result<Vec<Row>, Failure> {
 fn faults_of_four(folder: &Path, service_threads: ServiceThreads) -> Result<f64, Failure> {
     const LOG2: u32 = 24;
     const READS: u64 = 512;
-    let mut options = SimOptions::named("f1")?;
-    options.shell = ShellConfig {
-        slots: 4,
-        ports_per_slot: 2,
-        channels: 4,
-        spaces: 4,
-        queues: 5,
-        ..ShellConfig::default()
-    };
+    let options = four_slots()?;
     let kernel = options.home.join("kernels/random_read");
     let owner = OwnerOptions {
         service_threads,
@@ -153,11 +152,7 @@ fn faults_of_four(folder: &Path, service_threads: ServiceThreads) -> Result<f64,
         let pages = MapOptions::read_only().page_size(PageSize::KIB_4);
         let advice = Advice::RANDOM;
         let data = space.map_file(&path, pages.advice(advice))?;
-        let small = MapOptions::create(64).page_size(PageSize::KIB_4);
-        let result = space.map_file(&path.with_extension("out"), small)?;
-        let slot = card.load(SlotId(number), &kernel, &space)?;
-        slot.set_pointer("input", data.address())?;
-        slot.set_pointer("output", result.address())?;
+        let (slot, result) = load(&card, number, &kernel, (&space, &data, &path))?;
         slot.set("reads", READS)?;
         slot.set("rows_log2", u64::from(LOG2 - 6))?;
         slot.set("seed", SEED + u64::from(number))?;

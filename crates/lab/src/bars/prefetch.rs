@@ -3,13 +3,12 @@
 
 use super::Failure;
 use crate::row::{Row, Target};
-use clients::{settle, stream, LINE};
-use tombolo::{Card, MapOptions, ShellConfig, SimOptions, SlotId, SpacePlacement, Stripe};
+use clients::{serve, stream, LINE};
+use tombolo::{Card, ShellConfig, SimOptions};
 
 #[path = "../../../tombolo/examples/prefetch/clients.rs"]
 mod clients;
 
-const BASE: u64 = 0x1000_0000;
 /// Every client and every stream has lines of its own.
 const PART: u64 = (1 << 20) / LINE;
 const CLIENTS: u64 = 4;
@@ -28,28 +27,15 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     options.shell = ShellConfig::coherent_full();
     let kernel = options.home.join("kernels/prefetcher");
     let card = Card::simulated(options, Default::default(), |_| {})?;
-    // Both halves of a block on a channel of their own.
-    let stripe = Stripe::new(4096, 2).ok_or("no such stripe")?;
-    let space = card.create_space_on(SpacePlacement::Interleaved { first: 0, stripe })?;
-    let mapping = space.map_file(&path, MapOptions::read_only())?;
-    mapping.prefetch()?;
-    let slot = card.load(SlotId(0), &kernel, &space)?;
-    slot.set("base", BASE)?;
-    slot.set_pointer("data", mapping.address())?;
-    slot.set("bytes", bytes)?;
-    slot.set("units", 0)?;
-    slot.start()?;
-    let memory = card.coherent_memory(BASE, bytes)?;
-    memory.load(0)?;
-    settle(&memory, bytes)?;
+    let served = serve(&card, &kernel, &path, bytes)?;
 
     let mut rows = Vec::new();
     let (mut wrong, mut first) = (0, 0);
     for (units, name) in [(0, "without"), (8, "with")] {
-        slot.set("units", units)?;
+        served.slot.set("units", units)?;
         for clients in 1..=CLIENTS {
             let lines = (first * PART, (first + clients) * PART);
-            let (rate, bad) = stream(&memory, &file, clients, lines)?;
+            let (rate, bad) = stream(&served.memory, &file, clients, lines)?;
             first += clients;
             wrong += bad;
             let target = match (units, clients) {

@@ -37,10 +37,7 @@ impl Pager {
         let mut touched = Vec::new();
         for cut in space.cut(&range) {
             let (start, mut mapping) = cut.gone;
-            mapping.advice = match advice.is_empty() {
-                true => advice,
-                false => mapping.advice.then(advice),
-            };
+            mapping.advice = mapping.advice.then(advice);
             space.mappings.insert(start, mapping);
             touched.push((mapping.object, mapping.object_pages()));
             let Some(object) = self.objects.get_mut(&mapping.object) else {

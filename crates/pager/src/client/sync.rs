@@ -20,15 +20,35 @@ impl Pager {
         bytes: u64,
         out: &mut Vec<Action>,
     ) {
+        self.each_part(
+            request,
+            asid,
+            (address, bytes),
+            out,
+            |pager, object, indices, out| {
+                for key in pager.pages_of(object, indices) {
+                    pager.sync_page(request, key, out);
+                }
+            },
+        );
+    }
+
+    /// A request that ends when what `each` begins for every object's pages in a range is over.
+    fn each_part(
+        &mut self,
+        request: RequestId,
+        asid: Asid,
+        (address, bytes): (VirtAddr, u64),
+        out: &mut Vec<Action>,
+        mut each: impl FnMut(&mut Self, ObjectId, Range<u64>, &mut Vec<Action>),
+    ) {
         let range = match self.checked_range(asid, address, bytes) {
             Ok(range) => range,
             Err(error) => return out.push(answer(request, Err(error))),
         };
         self.requests.open(request, Last::Answer);
         for (_, object, indices) in self.mapped_in(asid, range) {
-            for key in self.pages_of(object, indices) {
-                self.sync_page(request, key, out);
-            }
+            each(self, object, indices, out);
         }
         self.end_requests([request], Ok(()), out);
     }
@@ -86,28 +106,21 @@ impl Pager {
         &mut self,
         request: RequestId,
         asid: Asid,
-        (address, bytes): (VirtAddr, u64),
+        range: (VirtAddr, u64),
         discard: bool,
         out: &mut Vec<Action>,
     ) {
-        let range = match self.checked_range(asid, address, bytes) {
-            Ok(range) => range,
-            Err(error) => return out.push(answer(request, Err(error))),
-        };
-        self.requests.open(request, Last::Answer);
-        for (_, object, indices) in self.mapped_in(asid, range) {
-            let Some(known) = self.objects.get_mut(&object) else {
-                continue;
+        self.each_part(request, asid, range, out, |pager, object, indices, out| {
+            let known = pager.objects.get_mut(&object);
+            let Some(known) = known.filter(|known| matches!(known.kind, ObjectKind::File { .. }))
+            else {
+                return;
             };
-            if !matches!(known.kind, ObjectKind::File { .. }) {
-                continue;
-            }
             known.may_have_changed(indices.clone());
-            for key in self.pages_of(object, indices) {
-                self.refresh_page(request, key, discard, out);
+            for key in pager.pages_of(object, indices) {
+                pager.refresh_page(request, key, discard, out);
             }
-        }
-        self.end_requests([request], Ok(()), out);
+        });
     }
 
     /// A request waits until a page has left, if its data was read before now.

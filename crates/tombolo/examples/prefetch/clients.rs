@@ -2,7 +2,11 @@
 //! `app.prefetch` measures with them, too.
 
 use std::collections::VecDeque;
-use tombolo::{CoherentMemory, Error, PendingLine};
+use std::path::Path;
+use tombolo::{
+    AddressSpace, Card, CoherentMemory, Error, MapOptions, Mapping, PendingLine, Slot, SlotId,
+    SpacePlacement, Stripe,
+};
 
 /// Bytes of a line.
 pub const LINE: u64 = 128;
@@ -17,10 +21,52 @@ struct Client {
     under_way: VecDeque<(u64, PendingLine)>,
 }
 
+/// Where the CPU finds the file.
+const BASE: u64 = 0x1000_0000;
+
+/// A kernel `prefetcher` that serves a file, all of which is on the card, without fetching ahead so far.
+pub struct Served {
+    /// The lines.
+    pub memory: CoherentMemory,
+    /// The kernel; its argument `units` says how many blocks it fetches ahead.
+    pub slot: Slot,
+    _mapping: Mapping,
+    _space: AddressSpace,
+}
+
+/// Starts the kernel for a file of so many bytes.
+pub fn serve(
+    card: &Card,
+    kernel: &Path,
+    file: &Path,
+    bytes: u64,
+) -> Result<Served, Box<dyn std::error::Error + Send + Sync>> {
+    // Both halves of a block of 8 KiB on a channel of their own.
+    let stripe = Stripe::new(4096, 2).ok_or("no such stripe")?;
+    let space = card.create_space_on(SpacePlacement::Interleaved { first: 0, stripe })?;
+    let mapping = space.map_file(file, MapOptions::read_only())?;
+    mapping.prefetch()?;
+    let slot = card.load(SlotId(0), kernel, &space)?;
+    slot.set("base", BASE)?;
+    slot.set_pointer("data", mapping.address())?;
+    slot.set("bytes", bytes)?;
+    slot.set("units", 0)?;
+    slot.start()?;
+    let memory = card.coherent_memory(BASE, bytes)?;
+    memory.load(0)?;
+    settle(&memory, bytes)?;
+    Ok(Served {
+        memory,
+        slot,
+        _mapping: mapping,
+        _space: space,
+    })
+}
+
 /// Waits until a mapped file of so many bytes is on the card: its last line comes last. `Mapping::prefetch` returns at
 /// once; while pages still come, streams share the card's memory with them, and two clients get as little as
 /// 2.5 GiB/s of 7.6.
-pub fn settle(memory: &CoherentMemory, bytes: u64) -> Result<(), Error> {
+fn settle(memory: &CoherentMemory, bytes: u64) -> Result<(), Error> {
     memory.load(bytes - LINE).map(drop)
 }
 

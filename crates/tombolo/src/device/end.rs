@@ -3,10 +3,10 @@
 
 use super::name::Kind;
 use super::{Device, DeviceError};
-use crate::remote::{RemoteError, RemoteMemory};
+use crate::remote::{connect_to_any, RemoteError, RemoteMemory};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -102,37 +102,27 @@ pub(super) struct RemoteEnd {
 }
 
 impl RemoteEnd {
-    fn open(device: &Device) -> Result<Self, RemoteError> {
-        let Kind::Remote {
-            address,
-            offset,
-            bytes,
-        } = &device.kind
-        else {
-            let (address, offset) = (device.name().to_string_lossy().into_owned(), 0);
-            return Err(RemoteError::OutOfRange {
-                address,
-                offset,
-                bytes: 0,
-                size: 0,
-            });
-        };
-        let patience = device.timeout.unwrap_or(RemoteMemory::PATIENCE);
+    fn open(
+        address: &str,
+        (offset, bytes): (u64, Option<u64>),
+        timeout: Option<Duration>,
+    ) -> Result<Self, RemoteError> {
+        let patience = timeout.unwrap_or(RemoteMemory::PATIENCE);
         let memory = RemoteMemory::connect(address, patience)?;
-        let rest = memory.bytes().saturating_sub(*offset);
+        let rest = memory.bytes().saturating_sub(offset);
         let bytes = bytes.unwrap_or(rest);
         if bytes == 0 || bytes > rest {
             return Err(RemoteError::OutOfRange {
-                address: address.clone(),
-                offset: *offset,
+                address: address.to_owned(),
+                offset,
                 bytes,
                 size: memory.bytes(),
             });
         }
         Ok(Self {
             memory,
-            next: *offset,
-            end: *offset + bytes,
+            next: offset,
+            end: offset + bytes,
         })
     }
 
@@ -227,13 +217,17 @@ impl Socket {
 
     /// Opens it: waits for the other end.
     pub(super) fn open(&self, way: Way, stop: UnixStream) -> Result<End, Ending> {
-        if matches!(self.device.kind, Kind::Remote { .. }) {
-            return RemoteEnd::open(&self.device)
-                .map(End::Remote)
-                .map_err(failed);
+        if let Kind::Remote {
+            address,
+            offset,
+            bytes,
+        } = &self.device.kind
+        {
+            let end = RemoteEnd::open(address, (*offset, *bytes), self.device.timeout);
+            return end.map(End::Remote).map_err(failed);
         }
         let name = self.device.name().to_string_lossy().into_owned();
-        let mut waiting = Waiting {
+        let waiting = Waiting {
             name: &name,
             stop: &stop,
             timeout: self.device.timeout,
@@ -246,7 +240,7 @@ impl Socket {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             if connected.is_none() {
-                *connected = Some(self.connect(&mut waiting)?);
+                *connected = Some(self.connect(&waiting)?);
             }
             let fd = connected.as_ref().map(OwnedFd::try_clone);
             File::from(match fd {
@@ -276,17 +270,20 @@ impl Socket {
         }))
     }
 
-    fn connect(&self, waiting: &mut Waiting<'_>) -> Result<OwnedFd, Ending> {
+    fn connect(&self, waiting: &Waiting<'_>) -> Result<OwnedFd, Ending> {
+        let accepted = |result: io::Result<OwnedFd>| {
+            result.map_err(|error| waiting.failed("accepting a client", error))
+        };
+        let client =
+            |listener: BorrowedFd<'_>| waiting.wait(listener, libc::POLLIN, "nobody has connected");
         match (&self.prepared, &self.device.kind) {
             (Prepared::Tcp(listener), _) => {
-                waiting.wait(listener.as_fd(), libc::POLLIN, "nobody has connected")?;
-                let accepted = listener.accept().map(|(socket, _)| OwnedFd::from(socket));
-                accepted.map_err(|error| waiting.failed("accepting a client", error))
+                client(listener.as_fd())?;
+                accepted(listener.accept().map(|(socket, _)| socket.into()))
             }
             (Prepared::Unix(listener), _) => {
-                waiting.wait(listener.as_fd(), libc::POLLIN, "nobody has connected")?;
-                let accepted = listener.accept().map(|(socket, _)| OwnedFd::from(socket));
-                accepted.map_err(|error| waiting.failed("accepting a client", error))
+                client(listener.as_fd())?;
+                accepted(listener.accept().map(|(socket, _)| socket.into()))
             }
             (_, Kind::Unix(path)) => {
                 let socket = UnixStream::connect(path).map(OwnedFd::from);
@@ -402,17 +399,14 @@ impl Waiting<'_> {
         loop {
             let found = address.to_socket_addrs();
             let found = found.map_err(|error| self.failed("finding its address", error))?;
-            let mut refused = io::Error::from(io::ErrorKind::AddrNotAvailable);
-            for one in found {
-                let limit = self.timeout.unwrap_or(Duration::from_secs(30));
-                match TcpStream::connect_timeout(&one, limit) {
-                    Ok(socket) => {
-                        let _ = socket.set_nodelay(true);
-                        return Ok(socket.into());
-                    }
-                    Err(error) => refused = error,
+            let limit = self.timeout.unwrap_or(Duration::from_secs(30));
+            let refused = match connect_to_any(found, limit) {
+                Ok(socket) => {
+                    let _ = socket.set_nodelay(true);
+                    return Ok(socket.into());
                 }
-            }
+                Err(error) => error,
+            };
             let again = refused.kind() == io::ErrorKind::ConnectionRefused;
             if !again || self.timeout.is_none() {
                 return Err(self.failed("connecting to it", refused));

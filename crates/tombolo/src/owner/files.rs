@@ -190,10 +190,7 @@ impl Files {
         };
         for mapped in self.mappings.iter().filter(inside) {
             if let Some(object) = self.objects.get_mut(&mapped.view) {
-                object.advice = match advice.is_empty() {
-                    true => advice,
-                    false => object.advice.then(advice),
-                };
+                object.advice = object.advice.then(advice);
             }
         }
     }

@@ -4,7 +4,7 @@ use super::wire::{Answer, Ask, Hello, Operation, Status, LARGEST};
 use super::RemoteError;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 /// Requests under way at most. Their heads, and the heads of their replies, fit into any socket's buffers, so that
@@ -35,20 +35,8 @@ impl RemoteMemory {
             address: address.to_owned(),
             source,
         };
-        let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
-        let mut socket = None;
-        for one in address.to_socket_addrs().map_err(refused)? {
-            match TcpStream::connect_timeout(&one, timeout) {
-                Ok(connected) => {
-                    socket = Some(connected);
-                    break;
-                }
-                Err(error) => last = error,
-            }
-        }
-        let Some(socket) = socket else {
-            return Err(refused(last));
-        };
+        let found = address.to_socket_addrs().map_err(refused)?;
+        let socket = connect_to_any(found, timeout).map_err(refused)?;
         let set = socket
             .set_nodelay(true)
             .and_then(|()| socket.set_read_timeout(Some(timeout)))
@@ -230,4 +218,19 @@ impl RemoteMemory {
             rule,
         }
     }
+}
+
+/// Connects to the first of these addresses that answers; what went wrong with the last of them.
+pub(crate) fn connect_to_any(
+    addresses: impl Iterator<Item = SocketAddr>,
+    timeout: Duration,
+) -> io::Result<TcpStream> {
+    let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
+    for one in addresses {
+        match TcpStream::connect_timeout(&one, timeout) {
+            Ok(socket) => return Ok(socket),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }

@@ -11,6 +11,7 @@ mod server;
 mod tests;
 mod wire;
 
+pub(crate) use client::connect_to_any;
 pub use client::RemoteMemory;
 pub use error::RemoteError;
 pub use server::{Export, RemoteServer};

@@ -103,13 +103,7 @@ fn lists_on_the_simulated_card() {
 #[test]
 fn nothing_is_lost_when_everybody_accesses_at_random() {
     let folder = shaker::folder();
-    let small = shaker::Load {
-        page: PageSize::KIB_4,
-        pages: 6,
-        accesses: 1500,
-        near: 8,
-        ahead: 16,
-    };
+    let small = shaker::Load::SMALL;
     let large = shaker::Load {
         page: PageSize::from_class(4).unwrap(),
         accesses: 2500,

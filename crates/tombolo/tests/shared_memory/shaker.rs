@@ -96,6 +96,18 @@ pub struct Load {
     pub ahead: u64,
 }
 
+impl Load {
+    /// Few pages of 4 KiB, which everybody wants.
+    #[allow(dead_code)] // The bars have loads of their own.
+    pub const SMALL: Self = Self {
+        page: PageSize::KIB_4,
+        pages: 6,
+        accesses: 1500,
+        near: 8,
+        ahead: 16,
+    };
+}
+
 /// What came of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shaken {

@@ -82,19 +82,24 @@ impl<'a> Station<'a> {
     /// # Errors
     /// It does not build, or does not fit.
     pub fn new(card: &'a Card, application: &Application) -> Result<Self, Failure> {
-        let space = card.create_space()?;
-        let slot = card.load(SlotId(0), &folder(&application.kernel), &space)?;
+        let mut station = Self::of(card, &application.kernel, application.source)?;
+        station.starts = !application.arguments.is_empty();
         for (name, value) in &application.arguments {
-            slot.set_bytes(name, &value.bytes()?)?;
+            station.slot.set_bytes(name, &value.bytes()?)?;
         }
+        Ok(station)
+    }
+
+    /// Loads a kernel without arguments, which takes packets unless it is a source.
+    fn of(card: &'a Card, kernel: &str, source: bool) -> Result<Self, Failure> {
+        let space = card.create_space()?;
+        let slot = card.load(SlotId(0), &folder(kernel), &space)?;
         Ok(Self {
             card,
             space,
-            input: (!application.source)
-                .then(|| slot.open_stream("in"))
-                .transpose()?,
+            input: (!source).then(|| slot.open_stream("in")).transpose()?,
             output: slot.open_stream("out")?,
-            starts: !application.arguments.is_empty(),
+            starts: false,
             slot,
         })
     }
@@ -299,23 +304,8 @@ impl Vfpio {
     /// # Errors
     /// A transfer that failed.
     pub fn latency(&self, card: &Card, device: Device) -> Result<Vec<f64>, Failure> {
-        let perf = Application {
-            name: "perf".to_owned(),
-            kernel: "perf_stream".to_owned(),
-            wired: None,
-            bytes: 0,
-            room: 0,
-            source: false,
-            arguments: Default::default(),
-            paper: self
-                .application
-                .first()
-                .ok_or("no application")?
-                .paper
-                .clone(),
-        };
         let clock = card.describe()?.0.clock_period.as_seconds();
-        let station = Station::new(card, &perf)?;
+        let station = Station::of(card, "perf_stream", false)?;
         let times = self.sizes.iter().map(|&bytes| {
             let time = match device {
                 Device::Card => station.on_card(bytes, bytes, self.transfers)?,
