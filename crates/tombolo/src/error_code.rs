@@ -1,5 +1,5 @@
 //! Codes of errors, for programs in any language. A code that was given once keeps its number and its
-//! name; `tests/error_codes.rs` holds the list.
+//! name; `tests/library/error_codes.rs` holds the list.
 
 use crate::device::DeviceError;
 use crate::error::Error;

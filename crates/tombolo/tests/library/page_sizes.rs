@@ -1,12 +1,10 @@
 //! Can pages of several sizes live beside each other in one space? On the functional card and on the
 //! simulated one, both too small for the data.
 
-mod common;
-
+use crate::common::{Between, Watched};
 use card::command::{Command, Operation};
 use card::sim::SimCard;
 use card::CardError;
-use common::{Between, Watched};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! Are the files of the repository good, and bad ones refused with file, key and rule?
 
-mod common;
-
-use common::platform;
+use crate::common::platform;
 use std::path::Path;
 use tombolo_timing::platform::{MemoryKind, Platform, PlatformError};
 use units::Picoseconds;

@@ -1,8 +1,6 @@
 //! Does each resource of the host serve as many at once as it should, and no more?
 
-mod common;
-
-use common::platform;
+use crate::common::platform;
 use tombolo_timing::host::{Host, HostModel};
 use tombolo_timing::platform::HostFigures;
 use units::Picoseconds;

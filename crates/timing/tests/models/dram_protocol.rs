@@ -1,9 +1,7 @@
 //! Does every command obey the devices? Traces of random traffic, judged by an independent checker.
 
-mod common;
-
-use common::checker::{check, encode};
-use common::{platform, Random};
+use crate::common::checker::{check, encode};
+use crate::common::{platform, Random};
 use proptest::prelude::*;
 use tombolo_timing::dram::{Access, Command, CommandKind, Controller, MemoryChannel};
 use tombolo_timing::platform::Memory;

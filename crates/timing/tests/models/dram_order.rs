@@ -1,9 +1,7 @@
 //! Do answers come in order, once, and independently of how often the channel is asked?
 
-mod common;
-
-use common::checker::encode;
-use common::{f1_with, mixed, platform, random_rows, stream, Port, Random, AXI};
+use crate::common::checker::encode;
+use crate::common::{f1_with, mixed, platform, random_rows, stream, Port, Random, AXI};
 use proptest::prelude::*;
 use tombolo_timing::dram::{Access, CommandKind, Controller, MemoryChannel};
 use units::Picoseconds;

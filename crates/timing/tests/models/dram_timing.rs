@@ -1,10 +1,10 @@
 //! Is the channel as fast as its figures allow, and no faster? Closed forms by hand, each with the
 //! error that it may have.
 
-mod common;
-
-use common::checker::encode;
-use common::{bandwidth, f1_with, mixed, platform, random_rows, stream, Seen, AXI, UNBOUNDED};
+use crate::common::checker::encode;
+use crate::common::{
+    bandwidth, f1_with, mixed, platform, random_rows, stream, Seen, AXI, UNBOUNDED,
+};
 use tombolo_timing::dram::{Access, Command, CommandKind, Controller, MemoryChannel};
 use tombolo_timing::platform::{Memory, MemoryTiming};
 use units::Picoseconds;

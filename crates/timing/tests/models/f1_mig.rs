@@ -1,15 +1,13 @@
 //! Is `f1-mig` what FSRF measured on its own controllers?
 
-mod common;
-
-use common::{platform, random_rows, stream, AXI, UNBOUNDED};
+use crate::common::{platform, random_rows, stream, AXI, UNBOUNDED};
 use tombolo_timing::dram::Controller;
 use tombolo_timing::platform::Platform;
 
 /// Bytes of `count` accesses of `rows` rows a second.
 fn rate(
     platform: &Platform,
-    port: &common::Port,
+    port: &crate::common::Port,
     accesses: &[tombolo_timing::dram::Access],
 ) -> f64 {
     let mut channel = Controller::new(platform.memory());

@@ -1,8 +1,6 @@
 //! Is the link as fast as packets, credits and tags allow, and in order?
 
-mod common;
-
-use common::{platform, Random};
+use crate::common::{platform, Random};
 use proptest::prelude::*;
 use tombolo_timing::pcie::{Link, PcieLink, Transfer};
 use tombolo_timing::platform::PcieFigures;

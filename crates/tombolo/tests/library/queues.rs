@@ -2,13 +2,11 @@
 //! takes its commands and does none of them. Meanwhile a slot of another space faults, runs, is reset and
 //! runs again; when the queue flows again, its space has lost nothing.
 
-mod common;
-
+use crate::common::{Between, Watched};
 use card::command::{Command, Operation, QueueId};
 use card::event::Event;
 use card::sim::SimCard;
 use card::CardError;
-use common::{Between, Watched};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,18 @@
+//! Tests of the library on functional and simulated cards, one file a question. One program, because each
+//! program of tests is compiled and linked by itself; programs of their own have what changes the whole
+//! process: traps, children that are killed.
+
+mod arguments;
+mod clients;
+#[path = "../common/mod.rs"]
+mod common;
+mod created;
+mod error_codes;
+mod loading;
+mod managed;
+mod page_sizes;
+mod policies;
+mod queues;
+mod ranges;
+mod slots;
+mod system;
