@@ -1,5 +1,6 @@
 //! `NativeCard`
 
+use crate::coherent::NativeCoherent;
 use crate::errors;
 use crate::handle::Handle;
 use crate::report::{NativeReport, SharedNames};
@@ -13,8 +14,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::Arc;
 use tombolo::{
     BuildProgress, Card, Error, FileState, FunctionalCard, FunctionalConfig, OwnerOptions,
-    PageSize, Picoseconds, Preset, PresetError, SimOptions, Slot, SlotId, SpacePlacement, Stripe,
-    Timeline, WaveStart, Waves,
+    PageSize, Picoseconds, Preset, PresetError, ShellConfig, SimOptions, Slot, SlotId,
+    SpacePlacement, Stripe, Timeline, WaveStart, Waves,
 };
 
 /// A card.
@@ -152,7 +153,7 @@ impl NativeCard {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (platform, home, progress, *, shell, preset, channel_bytes, page_size, read_ahead_bytes, clean_ahead_bytes, cold, timeline, waves))]
+    #[pyo3(signature = (platform, home, progress, *, shell, preset, channel_bytes, page_size, read_ahead_bytes, clean_ahead_bytes, cold, coherent, home_bytes, timeline, waves))]
     #[allow(clippy::too_many_arguments)] // Named in Python.
     fn simulated(
         py: Python<'_>,
@@ -166,6 +167,8 @@ impl NativeCard {
         read_ahead_bytes: Option<u64>,
         clean_ahead_bytes: Option<u64>,
         cold: bool,
+        coherent: bool,
+        home_bytes: Option<u64>,
         timeline: Option<PathBuf>,
         waves: Option<PathBuf>,
     ) -> PyResult<Self> {
@@ -178,6 +181,9 @@ impl NativeCard {
         if let Some(preset) = &preset {
             let applied = preset.apply(&mut options, &mut owner);
             applied.map_err(|error| refused(py, &error))?;
+        }
+        if coherent {
+            options.shell = ShellConfig::coherent();
         }
         if let Some(shell) = shell {
             options.shell = serde_json::from_str(shell)
@@ -206,7 +212,8 @@ impl NativeCard {
             kernels: true,
             changed: Arc::default(),
         });
-        let owner = owner_options(owner, page_size, read_ahead_bytes, clean_ahead_bytes, cold)?;
+        let mut owner = owner_options(owner, page_size, read_ahead_bytes, clean_ahead_bytes, cold)?;
+        owner.home_bytes = home_bytes.unwrap_or(owner.home_bytes);
         let page_size = owner.page_size;
         let report = move |step: BuildProgress| {
             if let Some(progress) = &progress {
@@ -303,6 +310,21 @@ impl NativeCard {
                 return Err(errors::raise(py, &Error::NoneDone { slots, elapsed }));
             }
         }
+    }
+
+    fn coherent_memory(&self, py: Python<'_>, base: u64, bytes: u64) -> PyResult<NativeCoherent> {
+        let made = self
+            .card
+            .call(py, |card| card.coherent_memory(base, bytes))?;
+        Ok(NativeCoherent::new(made))
+    }
+
+    fn home_memory(&self, py: Python<'_>) -> PyResult<NativeCoherent> {
+        Ok(NativeCoherent::new(self.card.call(py, Card::home_memory)?))
+    }
+
+    fn set_home_patience(&self, py: Python<'_>, cycles: u32) -> PyResult<()> {
+        self.card.call(py, |card| card.set_home_patience(cycles))
     }
 
     fn report(&self, py: Python<'_>) -> PyResult<NativeReport> {

@@ -9,6 +9,7 @@
 //! - a handle that was closed, or that a forked child inherited, says so instead of doing anything.
 
 mod card;
+mod coherent;
 mod errors;
 mod flow;
 mod handle;
@@ -35,6 +36,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<slot::NativeSlot>()?;
     module.add_class::<stream::NativeStream>()?;
     module.add_class::<stream::NativeConnection>()?;
+    module.add_class::<coherent::NativeCoherent>()?;
+    module.add_class::<coherent::NativePending>()?;
+    module.add_class::<coherent::NativeRpc>()?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use crate::handle::Handle;
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tombolo::{Error, MappedRange, SharedMemory, StreamError};
+use tombolo::{Error, MappedRange, SharedMemory, StreamError, TrapWay};
 
 /// Shared memory. Its bytes stay where they are as long as this lives: views of them hold it.
 #[pyclass(frozen, module = "tombolo._native")]
@@ -14,6 +14,9 @@ pub struct NativeMemory {
     bytes: u64,
     #[pyo3(get)]
     page_size: u64,
+    /// System calls may be given it.
+    #[pyo3(get)]
+    in_calls: bool,
     lead: u64,
     // Goes before what is pinned.
     memory: Handle<Mutex<SharedMemory>>,
@@ -37,6 +40,7 @@ impl NativeMemory {
             bytes,
             lead,
             page_size: memory.page_size().bytes(),
+            in_calls: memory.trap_way() == Some(TrapWay::Userfault),
             memory: Handle::new("shared memory", Mutex::new(memory)),
             pinned: Mutex::new(pinned),
         }

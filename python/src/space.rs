@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tombolo::{
-    AddressSpace, Advice, AdviceError, Error, MapOptions, MappedRange, Mapping, PageSize, VirtAddr,
+    AddressSpace, Advice, AdviceError, Error, MapOptions, MappedRange, Mapping, PageSize, TrapWay,
+    VirtAddr,
 };
 
 /// An address space.
@@ -135,12 +136,23 @@ impl NativeSpace {
         Ok(self.mapped(name, mapped, page_size, mode))
     }
 
-    /// Memory for the program and kernels.
-    fn alloc(&self, py: Python<'_>, bytes: usize, pages: Option<u64>) -> PyResult<NativeMemory> {
+    /// Memory for the program and kernels; for system calls too, if they are to have it and the system lets them.
+    fn alloc(
+        &self,
+        py: Python<'_>,
+        bytes: usize,
+        pages: Option<u64>,
+        for_calls: bool,
+    ) -> PyResult<NativeMemory> {
         let size = pages.map(page_size).transpose()?;
-        let memory = self.space.call(py, |space| match size {
-            None => space.alloc(bytes),
-            Some(size) => space.alloc_with_pages(bytes, size),
+        let memory = self.space.call(py, |space| match (size, for_calls) {
+            (None, false) => space.alloc(bytes),
+            (Some(size), false) => space.alloc_with_pages(bytes, size),
+            (size, true) => {
+                // Each page of the system costs there, so small ones are the better ones.
+                let size = size.unwrap_or(PageSize::KIB_4);
+                space.alloc_with_traps(bytes, size, TrapWay::Userfault)
+            }
         })?;
         let part = (0, memory.len() as u64);
         Ok(NativeMemory::new(memory, part, None))

@@ -68,11 +68,11 @@ def test_wrong_arguments(arguments: list[str], tmp_path: Path) -> None:
     assert done.returncode == 2 and "usage: tombolo cache list" in done.stderr
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may do everything")
 def test_a_cache_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "models").mkdir(mode=0)
+    # Root may read a folder without rights; nobody may read this one.
+    (tmp_path / "models").symlink_to("models")
     done = command(tmp_path, "cache", "list")
-    assert done.returncode == 1 and "Permission denied" in done.stderr
+    assert done.returncode == 1 and "symbolic links" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas  # type: ignore[import-untyped]
 import pytest
 import tombolo
 from tombolo._report import TABLES
@@ -49,7 +50,6 @@ def test_what_was_busy_when(simulated: tombolo.Report, functional: tombolo.Repor
 
 @pytest.mark.parametrize("kind", ["simulated", "functional"])
 def test_tables(kind: str, request: pytest.FixtureRequest) -> None:
-    pandas = pytest.importorskip("pandas")
     report = request.getfixturevalue(kind)
     frames = {table: report.frame(table) for table in TABLES}
     assert all(isinstance(frame, pandas.DataFrame) for frame in frames.values())
@@ -64,7 +64,6 @@ def test_tables(kind: str, request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("kind", ["simulated", "functional"])
 def test_pictures(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     figure = request.getfixturevalue(kind).plot()
     figure.savefig(tmp_path / "run.png", dpi=50)
     assert (tmp_path / "run.png").stat().st_size > 5000

@@ -7,6 +7,8 @@ import gc
 import subprocess
 import sys
 import threading
+import warnings
+from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
@@ -288,3 +290,34 @@ def test_addresses_fit_pointers(card: tombolo.Card) -> None:
     with card.create_space() as space, space.alloc(64) as memory:
         assert ctypes.c_void_p(memory.address).value == memory.address
         assert repr(memory) == f"<SharedMemory: 64 bytes at {memory.address:#x}>"
+
+
+def test_system_calls_take_memory_that_was_made_for_them(card: tombolo.Card, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(range(1, 251)) * 80)
+    with card.create_space() as space:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            memory = space.alloc(20_000, for_calls=True)
+        plain = space.alloc(20_000)
+        assert memory.in_calls == (not told) and not plain.in_calls and memory.page_size == 4096
+        if not memory.in_calls:
+            assert "userfaultfd" in str(told[0].message)
+        for shared in (memory, plain):
+            # All its pages are with the card.
+            shared.array[:] = 0
+            copied(space, card, shared, shared, 20_000)
+            if shared.in_calls:
+                with open(path, "rb", buffering=0) as file:
+                    assert file.readinto(shared.buffer) == 20_000
+            else:
+                shared.buffer[:] = path.read_bytes()
+            found = bytearray(20_000)
+            copied(space, card, shared, found, 20_000)
+            assert found == path.read_bytes()
+            if shared.in_calls:
+                copied(space, card, found[::-1], shared, 20_000)
+                with open(path, "wb", buffering=0) as file:
+                    file.write(shared.buffer)
+                assert path.read_bytes() == found[::-1]
+                path.write_bytes(found)

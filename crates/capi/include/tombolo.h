@@ -130,9 +130,12 @@ typedef struct tmb_card_options {
     void *context;
     /* simulated: a system of docs/presets.md ("coyote-2m"), or a .toml file, instead of shell_json */
     const char *preset;
+    uint64_t home_bytes; /* coherent: card memory kept for tmb_coherent_open_home */
+    uint32_t coherent;   /* simulated: 1: a shell with a coherence directory, for platform "enzian" */
+    uint32_t reserved;   /* 0 */
 } tmb_card_options;
 
-#define TMB_CARD_OPTIONS { sizeof(tmb_card_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
+#define TMB_CARD_OPTIONS { sizeof(tmb_card_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
 
 /* Opens a functional card: no RTL, no time, no tools, for kernels with a model in the library. */
 tmb_status tmb_card_open_functional(const tmb_card_options *options, tmb_card **card);
@@ -233,6 +236,35 @@ tmb_status tmb_memory_pointer(tmb_memory *memory, void **pointer);
 /* Ends the sharing. Memory of tmb_memory_alloc is gone; registered memory is the program's alone.
  * TMB_ERROR_MEMORY_IN_USE while a kernel of the space runs: it is still shared then. */
 tmb_status tmb_memory_free(tmb_memory *memory);
+
+/* ---- Coherent memory ------------------------------------------------------------------------------- */
+
+/* Addresses behind the directory of a coherent card (tmb_card_options.coherent), used by a core of the CPU beside it,
+ * in lines of 128 bytes. Each access takes the virtual time that core, caches, link, directory and kernel need.
+ * docs/blocks/home.md says what stands behind the lines. */
+typedef struct tmb_coherent tmb_coherent;
+
+enum { TMB_LINE_BYTES = 128 };
+
+/* Lines that a kernel with home ports serves: `bytes` from `base` on, multiples of 128. */
+tmb_status tmb_coherent_open(tmb_card *card, uint64_t base, uint64_t bytes, uint32_t core,
+                             tmb_coherent **coherent);
+
+/* Card memory in the kernel's place: the home_bytes of the card's options, from 0 on. */
+tmb_status tmb_coherent_open_home(tmb_card *card, uint32_t core, tmb_coherent **coherent);
+
+/* Loads the line at a multiple of 128 into TMB_LINE_BYTES bytes; exclusive: 1 for this CPU alone, so that it can be
+ * written without another message. TMB_ERROR_HOME: the kernel broke a rule; TMB_ERROR_LINE_LATE: it does not answer;
+ * TMB_ERROR_NO_HOME: there is none. */
+tmb_status tmb_coherent_load(tmb_coherent *coherent, uint64_t offset, int exclusive, void *line);
+
+/* Stores bytes that lie in one line. Errors as for a load. */
+tmb_status tmb_coherent_store(tmb_coherent *coherent, uint64_t offset, const void *bytes, size_t count);
+
+/* A hint that the line will be loaded; does not wait for it. */
+tmb_status tmb_coherent_prefetch(tmb_coherent *coherent, uint64_t offset);
+
+tmb_status tmb_coherent_close(tmb_coherent *coherent);
 
 /* ---- Slots ----------------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #ifndef TOMBOLO_HPP
 #define TOMBOLO_HPP
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -203,6 +204,33 @@ private:
     Pool *pool_;
 };
 
+/// Addresses behind the directory of a coherent card, used by a core of the CPU beside it; see tmb_coherent_open.
+class CoherentMemory {
+public:
+    /// A line.
+    using Line = std::array<std::uint8_t, TMB_LINE_BYTES>;
+
+    explicit CoherentMemory(tmb_coherent *handle) noexcept : handle_(handle) {}
+    /// The line at a multiple of 128.
+    Line load(std::uint64_t offset) { return loaded(offset, 0); }
+    /// The same for this CPU alone.
+    Line load_exclusive(std::uint64_t offset) { return loaded(offset, 1); }
+    /// Stores bytes that lie in one line.
+    void store(std::uint64_t offset, const void *bytes, std::size_t count) {
+        check(tmb_coherent_store(handle_.get(), offset, bytes, count));
+    }
+    /// A hint that the line will be loaded.
+    void prefetch(std::uint64_t offset) { check(tmb_coherent_prefetch(handle_.get(), offset)); }
+
+private:
+    Line loaded(std::uint64_t offset, int exclusive) {
+        Line line;
+        check(tmb_coherent_load(handle_.get(), offset, exclusive, line.data()));
+        return line;
+    }
+    detail::Handle<tmb_coherent, tmb_coherent_close> handle_;
+};
+
 /// What the ports of one application see.
 class AddressSpace {
 public:
@@ -329,6 +357,18 @@ public:
         std::size_t place = 0;
         check(tmb_card_wait_any(handle_.get(), handles.data(), handles.size(), deadline_ps, &place));
         return place;
+    }
+    /// Lines that a kernel with home ports serves, used by a core; see tmb_coherent_open.
+    CoherentMemory coherent_memory(std::uint64_t base, std::uint64_t bytes, std::uint32_t core = 0) {
+        tmb_coherent *coherent = nullptr;
+        check(tmb_coherent_open(handle_.get(), base, bytes, core, &coherent));
+        return CoherentMemory(coherent);
+    }
+    /// Card memory in the kernel's place; see tmb_coherent_open_home.
+    CoherentMemory home_memory(std::uint32_t core = 0) {
+        tmb_coherent *coherent = nullptr;
+        check(tmb_coherent_open_home(handle_.get(), core, &coherent));
+        return CoherentMemory(coherent);
     }
     /// Where the time went, for people.
     std::string report() { return text(tmb_card_report); }

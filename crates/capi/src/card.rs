@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_int, c_void, CString};
 use std::path::{Path, PathBuf};
 use tombolo::{
     BuildProgress, Card, FunctionalCard, FunctionalConfig, OwnerOptions, Picoseconds, Preset,
-    SimOptions, Slot,
+    ShellConfig, SimOptions, Slot,
 };
 
 /// The callback of a build with what it is called with.
@@ -45,6 +45,8 @@ pub unsafe extern "C" fn tmb_card_open_functional(
             (!options.preset.is_null(), "preset"),
             (options.progress.is_some(), "progress"),
             (options.cold != 0, "cold"),
+            (options.coherent != 0, "coherent"),
+            (options.home_bytes != 0, "home_bytes"),
         ] {
             if given {
                 let rule = format!("{name} is set, which a functional card does not have");
@@ -120,6 +122,13 @@ pub unsafe extern "C" fn tmb_card_open_simulated(
                 let rule = "a preset has a shell of its own: set preset or shell_json, not both";
                 return Err(Failure::argument(rule.to_owned()));
             }
+        }
+        if given.coherent != 0 {
+            if shell.is_some() || preset.is_some() {
+                let rule = "coherent is a shell of its own: set coherent, preset or shell_json";
+                return Err(Failure::argument(rule.to_owned()));
+            }
+            sim.shell = ShellConfig::coherent();
         }
         if let Some(shell) = shell {
             sim.shell = serde_json::from_str(shell)

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tombolo::{AddressSpace, Card, Mapping, Preset, SharedMemory, Slot, SpacePlacement};
+use tombolo::{
+    AddressSpace, Card, CoherentMemory, Mapping, Preset, SharedMemory, Slot, SpacePlacement,
+};
 
 /// What a handle stands for.
 pub enum Thing {
@@ -14,6 +16,7 @@ pub enum Thing {
     Mapping(Mapping),
     Memory(Mutex<SharedMemory>),
     Slot(Box<Slot>),
+    CoherentMemory(CoherentMemory),
 }
 
 /// A card, with what it was opened as.
@@ -59,6 +62,7 @@ impl Thing {
             Self::Mapping(_) => "mapping",
             Self::Memory(_) => "shared memory",
             Self::Slot(_) => "slot",
+            Self::CoherentMemory(_) => "coherent memory",
         }
     }
 }
@@ -146,6 +150,8 @@ pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
         Thing::Slot(slot) => slot.close(),
         // It is freed before its handle is forgotten.
         Thing::Memory(_) => Ok(()),
+        // Nothing of it is on the card.
+        Thing::CoherentMemory(_) => Ok(()),
     };
     match ended {
         Err(tombolo::Error::Gone { .. }) => Ok(()),
@@ -181,6 +187,7 @@ callers! {
     with_card, OpenCard, "card";
     with_mapping, Mapping, "mapping";
     with_slot, Slot, "slot";
+    with_coherent, CoherentMemory, "coherent memory";
 }
 
 /// The slots of several handles, as many as there are.

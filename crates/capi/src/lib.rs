@@ -12,6 +12,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 mod card;
+mod coherent;
 mod fsrf;
 mod fsrf_kernel;
 mod handles;

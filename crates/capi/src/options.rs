@@ -62,6 +62,9 @@ pub struct CardOptions {
     pub progress: Option<extern "C" fn(*const c_char, *mut c_void)>,
     pub context: *mut c_void,
     pub preset: *const c_char,
+    pub home_bytes: u64,
+    pub coherent: u32,
+    pub reserved: u32,
 }
 
 // SAFETY: as the trait asks.
@@ -77,6 +80,13 @@ impl CardOptions {
         }
         if self.cold != 0 {
             options.file_state = FileState::Cold;
+        }
+        if self.home_bytes != 0 {
+            options.home_bytes = self.home_bytes;
+        }
+        if self.reserved != 0 {
+            let rule = "reserved is not 0: begin with TMB_CARD_OPTIONS";
+            return Err(Failure::argument(rule.to_owned()));
         }
         Ok(options)
     }

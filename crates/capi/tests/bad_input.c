@@ -94,6 +94,31 @@ static void several(const char *kernel)
     EXPECT(tmb_memory_free(memory), TMB_OK);
 }
 
+/* A card that is not coherent, and what no range of lines is. */
+static void coherent(tmb_card *card)
+{
+    tmb_coherent *lines = NULL;
+    unsigned char line[TMB_LINE_BYTES] = { 0 };
+    EXPECT(tmb_coherent_open(card, 0, 100, 0, &lines), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_coherent_open(card, 0, 128, 256, &lines), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_coherent_open(card, 0, 128, 0, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_coherent_open_home(card, 0, &lines), TMB_ERROR_CARD);
+    EXPECT(tmb_coherent_open(card, 0, 256, 0, &lines), TMB_OK);
+    EXPECT(tmb_coherent_load(lines, 0, 0, line), TMB_ERROR_CARD);
+    TRUE(strstr(tmb_last_error(), "not coherent") != NULL);
+    EXPECT(tmb_coherent_load(lines, 64, 0, line), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_coherent_load(lines, 256, 1, line), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_coherent_load(lines, 0, 0, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_coherent_store(lines, 120, line, 16), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_coherent_store(lines, 0, line, 0), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_coherent_store(lines, 0, NULL, 1), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_coherent_prefetch(lines, 1), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_coherent_load((tmb_coherent *)card, 0, 0, line), TMB_ERROR_HANDLE);
+    EXPECT(tmb_coherent_close(lines), TMB_OK);
+    EXPECT(tmb_coherent_close(lines), TMB_ERROR_GONE);
+    EXPECT(tmb_coherent_prefetch(lines, 0), TMB_ERROR_GONE);
+}
+
 static void layouts(void)
 {
     TRUE(tmb_layout(0) == sizeof(tmb_card_options));
@@ -395,6 +420,24 @@ static void shared(const char *kernel)
     free(pages);
 }
 
+/* Their card. */
+static void lines(void)
+{
+    tmb_card *card = NULL;
+    EXPECT(tmb_card_open_functional(NULL, &card), TMB_OK);
+    coherent(card);
+    EXPECT(tmb_card_close(card), TMB_OK);
+    tmb_card_options wrong = TMB_CARD_OPTIONS;
+    wrong.coherent = 1;
+    EXPECT(tmb_card_open_functional(&wrong, &card), TMB_ERROR_ARGUMENT);
+    wrong.preset = "fsrf";
+    EXPECT(tmb_card_open_simulated(&wrong, &card), TMB_ERROR_ARGUMENT);
+    TRUE(strstr(tmb_last_error(), "coherent") != NULL);
+    wrong = (tmb_card_options)TMB_CARD_OPTIONS;
+    wrong.reserved = 1;
+    EXPECT(tmb_card_open_functional(&wrong, &card), TMB_ERROR_ARGUMENT);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) return 2;
@@ -407,5 +450,6 @@ int main(int argc, char **argv)
     fsrf(argv[1], argv[2]);
     shared(argv[1]);
     several(argv[1]);
+    lines();
     return failures != 0;
 }

@@ -99,6 +99,7 @@ fn plain(declaration: &str, named: bool) -> String {
             "tmb_mapping",
             "tmb_memory",
             "tmb_slot",
+            "tmb_coherent",
         ] {
             text = text.replace(handle, "handle");
         }

@@ -176,6 +176,8 @@ fn c_and_cpp_programs_work() {
         }
         let program = installed.compile(compilers, "examples/shared_map.cpp", true);
         run(Command::new(program).arg(installed.kernel("list_sum")));
+        let program = installed.compile(compilers, "examples/rpc.c", true);
+        run(Command::new(program).arg(installed.kernel("rpc")));
         let program = installed.compile(compilers, "examples/encrypt.c", true);
         ciphers.push(installed.example(&program, "aes256ctr", &input));
     }

@@ -201,29 +201,12 @@ fn split<'a>(text: &'a [u8], form: &'static str) -> Result<(&'a str, &'a [u8]), 
     Ok((utf8(name, text, "the argument's name")?, rest))
 }
 
-/// Reads a number of bytes: decimal or 0x hexadecimal, with an optional binary unit.
+/// Reads a number of bytes.
 pub fn parse_bytes(text: &str) -> Result<u64, SyntaxError> {
     let wrong = || SyntaxError::Bytes {
         text: text.to_owned(),
     };
-    let units = [
-        ("KiB", 10),
-        ("MiB", 20),
-        ("GiB", 30),
-        ("K", 10),
-        ("M", 20),
-        ("G", 30),
-    ];
-    let (digits, shift) = units
-        .iter()
-        .find_map(|(unit, shift)| text.strip_suffix(unit).map(|digits| (digits, *shift)))
-        .unwrap_or((text, 0));
-    let number = match digits.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16),
-        None => digits.parse(),
-    }
-    .map_err(|_| wrong())?;
-    number.checked_mul(1 << shift).ok_or_else(wrong)
+    tombolo::parse_bytes(text).ok_or_else(wrong)
 }
 
 fn size_of(text: &str) -> Option<&str> {

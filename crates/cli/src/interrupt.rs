@@ -22,6 +22,16 @@ const ATTEMPTS: u32 = 3;
 /// Folders that must not outlive this process. Who holds the lock is not interrupted meanwhile.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
+/// What the user is told.
+static WORDS: Mutex<&str> = Mutex::new(
+    "error: interrupted; new outputs were not made, and files that are mapped rw keep what was written back so far",
+);
+
+/// Says from now on something else to whoever interrupts this process.
+pub fn say(words: &'static str) {
+    *WORDS.lock().unwrap_or_else(PoisonError::into_inner) = words;
+}
+
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -86,11 +96,8 @@ fn end(signal: i32) {
     let mut out = std::io::stderr();
     // A line that a progress bar left.
     let clear = if out.is_terminal() { "\r\x1b[2K" } else { "" };
-    let _ = writeln!(
-        out,
-        "{clear}tombolo: error: interrupted; new outputs were not made, and files that are mapped rw keep what \
-         was written back so far"
-    );
+    let words = *WORDS.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = writeln!(out, "{clear}tombolo: {words}");
     // Nothing else runs: no destructor that writes back, and no unloading of models in use.
     signal_hook::low_level::exit(128 + signal);
 }

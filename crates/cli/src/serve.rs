@@ -1,6 +1,7 @@
 //! `tombolo serve`
 
 use crate::arguments::parse_bytes;
+use crate::interrupt;
 use clap::Args;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -47,8 +48,15 @@ impl Serve {
             source,
         };
         let export = match parse_bytes(&what) {
-            Ok(bytes) => Export::memory(bytes).map_err(failed)?,
+            Ok(bytes) => {
+                interrupt::say("interrupted: it serves no more, and its memory is gone");
+                Export::memory(bytes).map_err(failed)?
+            }
             Err(_) => {
+                interrupt::say(match self.read_only {
+                    true => "interrupted: it serves no more",
+                    false => "interrupted: it serves no more; what was written is in the file",
+                });
                 let mut how = OpenOptions::new();
                 let file = how.read(true).write(!self.read_only).open(&self.what);
                 Export::file(file.map_err(failed)?, !self.read_only).map_err(failed)?

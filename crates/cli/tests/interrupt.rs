@@ -5,6 +5,7 @@
 
 use rustix::process::{kill_process, Pid, Signal};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -169,4 +170,26 @@ fn a_kernel_that_loops_inside_one_evaluation() {
     assert_eq!(found, 130, "{said}");
     assert_eq!(names(folder.path()), before);
     assert_eq!(fs::read(folder.path().join("old")).unwrap(), b"old");
+}
+
+#[test]
+fn a_server_says_what_becomes_of_what_it_served() {
+    for (what, words) in [
+        ("64KiB", "it serves no more, and its memory is gone"),
+        ("old", "what was written is in the file"),
+    ] {
+        let folder = folder();
+        let mut command = tombolo(folder.path(), &["serve", what, "--listen", "127.0.0.1:0"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        assert!(line.contains("at remote:"), "{line}");
+        let (code, said) = interrupt(child, Signal::INT, |_| true);
+        assert_eq!(code, 130, "{said}");
+        assert!(
+            said.starts_with("tombolo: interrupted") && said.contains(words),
+            "{said}"
+        );
+    }
 }

@@ -40,6 +40,8 @@ pub enum Progress {
     Compiling {
         /// Name of the design.
         design: String,
+        /// The compiler.
+        compiler: String,
         /// Files compiled.
         done: usize,
         /// Files there are.
@@ -53,9 +55,13 @@ pub enum Progress {
 }
 
 impl Progress {
-    fn compiling(design: &Design, done: usize, of: usize) -> Self {
-        let design = design.name.clone();
-        Self::Compiling { design, done, of }
+    fn compiling(design: &Design, tools: &Toolchain, done: usize, of: usize) -> Self {
+        Self::Compiling {
+            design: design.name.clone(),
+            compiler: tools.compiler.name(),
+            done,
+            of,
+        }
     }
 }
 
@@ -74,8 +80,16 @@ impl std::fmt::Display for Progress {
             ),
             Self::Waiting { design } => write!(f, "{design}: another process builds it; waiting"),
             Self::Verilating { design } => write!(f, "{design}: Verilator"),
-            Self::Compiling { design, done, of } => {
-                write!(f, "{design}: compiling, {done} of {of} files")
+            Self::Compiling {
+                design,
+                compiler,
+                done,
+                of,
+            } => {
+                write!(
+                    f,
+                    "{design}: compiling with {compiler}, {done} of {of} files"
+                )
             }
             Self::Built { design } => write!(f, "{design}: built"),
         }
@@ -203,7 +217,7 @@ impl Builder {
                 self.waves,
                 &runtime,
                 building.path(),
-                &mut |done, of| progress(Progress::compiling(design, done, of)),
+                &mut |done, of| progress(Progress::compiling(design, &self.tools, done, of)),
             )?;
             building.finish_model(&generated.info, &folder)?;
             Ok(generated.info)
@@ -236,7 +250,7 @@ impl Builder {
                 program::compile_runtime(&self.tools, path)
             })?;
             program.build(&self.tools, &runtime, building.path(), &mut |done, of| {
-                progress(Progress::compiling(design, done, of));
+                progress(Progress::compiling(design, &self.tools, done, of));
             })?;
             building.keep_only(&program.file())?;
             building.finish(&folder)

@@ -16,8 +16,8 @@ pub(crate) fn unit(
     object: &Path,
 ) -> Command {
     let include = tools.verilator_root.join("include");
-    let mut command = Command::new(&tools.compiler);
-    command.args(flags);
+    let mut command = tools.compiler.command();
+    command.args(tools.compiler.known(flags));
     for folder in [folder, &include, &include.join("vltstd")] {
         command.arg("-I").arg(folder);
     }

@@ -15,6 +15,7 @@
 
 mod builder;
 mod compile;
+mod compiler;
 mod design;
 mod entry;
 mod error;
@@ -24,6 +25,7 @@ mod toolchain;
 mod verilator;
 
 pub use builder::{remove_unfinished, Builder, BuiltModel, Progress, ProgressSink};
+pub use compiler::Compiler;
 pub use design::{Design, FileSet};
 pub use error::BuildError;
 pub use model::compile::ABI;

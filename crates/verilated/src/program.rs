@@ -6,7 +6,6 @@ use crate::error::BuildError;
 use crate::toolchain::Toolchain;
 use crate::verilator;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// What the files become.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -216,7 +215,7 @@ impl Program {
             }
         }
         run_all(&self.design.name, commands, step)?;
-        let mut link = Command::new(&tools.compiler);
+        let mut link = tools.compiler.command();
         link.arg("-pthread").args(objects);
         link.args(
             RUNTIME

@@ -1,8 +1,10 @@
 //! Where Verilator and the C++ compiler are, and which ones they are.
 
+use crate::compiler::{version_of, Compiler};
 use crate::error::BuildError;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The cache folder: `$TOMBOLO_CACHE`, else `~/.cache/tombolo`.
 pub fn cache_root() -> PathBuf {
@@ -19,7 +21,7 @@ pub struct Toolchain {
     /// Verilator's root: `bin/verilator_bin` and `include/`.
     pub verilator_root: PathBuf,
     /// The C++ compiler.
-    pub compiler: PathBuf,
+    pub compiler: Compiler,
     /// The processor that models are compiled for, as the compiler names it.
     pub processor: String,
     /// Names both tools, their versions and the CPU: part of every cache key.
@@ -38,21 +40,15 @@ impl Toolchain {
     /// [`BuildError::MissingTool`].
     pub fn locate() -> Result<Self, BuildError> {
         let verilator_root = find_verilator_root()?;
-        let compiler =
-            PathBuf::from(std::env::var_os("TOMBOLO_CXX").unwrap_or_else(|| "g++".into()));
+        let mut verilator = Command::new(verilator_root.join("bin/verilator_bin"));
         let verilator_version =
-            version_of(&verilator_root.join("bin/verilator_bin")).ok_or_else(|| {
-                BuildError::MissingTool {
-                    tool: "Verilator",
-                    looked: format!("{} does not run", verilator_root.display()),
-                    remedy: INSTALL,
-                }
+            version_of(verilator.arg("--version")).ok_or_else(|| BuildError::MissingTool {
+                tool: "Verilator",
+                looked: format!("{} does not run", verilator_root.display()),
+                remedy: INSTALL,
             })?;
-        let compiler_version = version_of(&compiler).ok_or_else(|| BuildError::MissingTool {
-            tool: "the C++ compiler",
-            looked: format!("`{}` does not run", compiler.display()),
-            remedy: "install g++ (`apt-get install g++`), or name another in TOMBOLO_CXX",
-        })?;
+        let compiler = Compiler::locate(&cache_root())?;
+        let compiler_version = compiler.version();
         let processor = std::env::var(PROCESSOR).unwrap_or_else(|_| "native".to_owned());
         let identity = format!(
             "{verilator_version}\n{compiler_version}\n{processor}\n{}",
@@ -82,18 +78,14 @@ impl Toolchain {
         package: &'static str,
     ) -> Result<(), BuildError> {
         let include = format!("#include <{header}>");
-        let script = r#"printf '%s\n' "$2" | "$1" -fsyntax-only -x c++ -"#;
-        let found = Command::new("sh")
-            .args(["-c", script, "sh"])
-            .arg(&self.compiler)
-            .arg(include)
-            .output()
-            .map_err(BuildError::io("sh"))?;
-        match found.status.success() {
+        let mut command = self.compiler.command();
+        command.args(["-fsyntax-only", "-x", "c++", "-"]);
+        let found = with_input(command, &include).map_err(BuildError::io("the C++ compiler"))?;
+        match found {
             true => Ok(()),
             false => Err(BuildError::MissingTool {
                 tool: header,
-                looked: format!("{} does not find it", self.compiler.display()),
+                looked: format!("{} does not find it", self.compiler.name()),
                 remedy: match package {
                     "zlib1g-dev" => "waveforms need it: `apt-get install zlib1g-dev`",
                     _ => "waveforms need it: `apt-get install liblz4-dev`",
@@ -131,13 +123,16 @@ fn find_verilator_root() -> Result<PathBuf, BuildError> {
     })
 }
 
-fn version_of(tool: &Path) -> Option<String> {
-    let output = Command::new(tool).arg("--version").output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    output
-        .status
-        .success()
-        .then(|| text.lines().next().unwrap_or("").trim().to_owned())
+/// Whether a command succeeds that reads a text.
+fn with_input(mut command: Command, text: &str) -> std::io::Result<bool> {
+    command.stdin(Stdio::piped());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        // One that reads nothing says by its status what it thinks of it.
+        drop(writeln!(input, "{text}"));
+    }
+    Ok(child.wait()?.success())
 }
 
 /// Models are compiled for this very CPU.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use verilated::{Builder, Design, FileSet, Progress, Toolchain};
+use verilated::{Builder, Compiler, Design, FileSet, Progress, Toolchain};
 
 fn design(folder: &Path, text: &str) -> Design {
     std::fs::write(folder.join("tiny.sv"), text).unwrap();
@@ -154,6 +154,33 @@ fn internal_errors_of_verilator_are_gone_around(folder: &Path, cache: &Path) {
             (other, _) => panic!("{condition}: {other:?}"),
         }
     }
+}
+
+/// A compiler that calls itself clang is not told what clang does not know; one that is missing is named.
+#[test]
+fn compilers_are_told_what_they_know() {
+    let flags = ["-w", "-fno-gnu-unique", "-O1"];
+    let tools = Toolchain::locate().unwrap();
+    let known: Vec<&str> = tools.compiler.known(&flags).collect();
+    let clang = tools.compiler.version().contains("clang");
+    assert_eq!(known.len(), if clang { 2 } else { 3 });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine++");
+    std::fs::write(&path, "#!/bin/sh\necho 'My clang version 1'\n").unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, executable).unwrap();
+    let mine = Compiler::named(path.as_os_str()).unwrap();
+    assert_eq!(mine.known(&flags).collect::<Vec<_>>(), ["-w", "-O1"]);
+    assert_eq!(
+        (&*mine.name(), mine.version()),
+        ("mine++", "My clang version 1")
+    );
+    std::fs::write(&path, "#!/bin/sh\nexit 1\n").unwrap();
+    let missing = Compiler::named(path.as_os_str()).unwrap_err().to_string();
+    assert!(
+        missing.contains("mine++") && missing.contains("install g++"),
+        "{missing}"
+    );
 }
 
 #[test]

@@ -10,12 +10,13 @@ Encrypt an array::
 
 :class:`Card` opens a card, :class:`AddressSpace` is what an application's kernels see, :class:`Mapping` shows a
 file or an array in it, :class:`SharedMemory` is memory that the program and kernels share, :class:`Slot` runs a kernel,
-:class:`Stream` is a stream port of one, :class:`Report` says where the time went. :func:`kernel` makes a
+:class:`Stream` is a stream port of one, :class:`CoherentMemory` is lines of a coherent CPU, :class:`Report` says where the time went. :func:`kernel` makes a
 kernel a function, for tests. Errors are in :mod:`tombolo.errors`.
 """
 
 from . import cache, errors
 from ._card import Card
+from ._coherent import CoherentMemory, LineHistory, PendingLine, Rpc
 from ._kernel import Kernel, kernel
 from ._memory import SharedMemory, empty
 from ._native import __version__
@@ -33,15 +34,19 @@ __all__ = [
     "Argument",
     "ArrayMapping",
     "Card",
+    "CoherentMemory",
     "Connection",
     "ConnectionState",
     "Error",
     "Flowed",
     "Kernel",
+    "LineHistory",
     "Mapping",
     "Moved",
+    "PendingLine",
     "Progress",
     "Report",
+    "Rpc",
     "SharedMemory",
     "Slot",
     "Stream",

@@ -27,7 +27,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
             return 0
         print(f"{_USAGE}\n\nThis package was built without the command; only `cache` is there.", file=sys.stderr)
         return 2
-    _resources.find_verilator()
+    _resources.find_tools()
     os.environ.setdefault("TOMBOLO_HOME", str(_resources.SHARE))
     sys.stdout.flush()
     os.execv(command, ["tombolo", *given])

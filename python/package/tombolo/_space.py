@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 import weakref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple, Optional, Tuple, Type, Union
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from ._slot import Slot
 
 PathLike = Union[str, "os.PathLike[str]"]
+
+_NO_USERFAULTFD = (
+    "the system does not let this program have userfaultfd, so system calls that are given this memory fail with "
+    "EFAULT while a page is with the card. It needs Linux 6.6, and `sysctl vm.unprivileged_userfaultfd=1`, read and "
+    "write access to /dev/userfaultfd, or CAP_SYS_PTRACE; containers also need a seccomp profile with userfaultfd"
+)
 
 
 class Flowed(NamedTuple):
@@ -236,7 +243,7 @@ class AddressSpace(Scope):
         return ArrayMapping(self, native, copy, writable, what)
 
     def alloc(
-        self, shape: Shape, dtype: Any = None, *, page_size: Optional[int] = None
+        self, shape: Shape, dtype: Any = None, *, page_size: Optional[int] = None, for_calls: bool = False
     ) -> SharedMemory:
         """Allocates zeroed memory that the program shares with the kernels of this space, pointers and all.
 
@@ -245,6 +252,10 @@ class AddressSpace(Scope):
         :param page_size: bytes of the pages in which it moves between program and card, a power of two from
             4096 on; 2 MiB if not given, or one page that holds all of it. Large pages move much at once; a page
             that both sides write moves to and fro.
+        :param for_calls: system calls may be given it too, while kernels use it: ``file.readinto(memory.buffer)``
+            waits for its pages. It is guarded by userfaultfd then, where small pages are best (4096 bytes if
+            ``page_size`` is not given). Where the system does not let this program have that, a ``RuntimeWarning``
+            says so, and system calls get ``EFAULT`` as ever; :attr:`SharedMemory.in_calls` says which it is.
         :raises MemoryError: there is no memory for it.
         :raises UnshareableError: so many pages that the system cannot protect each by itself.
         :raises ImportError: with ``dtype``, numpy is not installed.
@@ -252,7 +263,9 @@ class AddressSpace(Scope):
         nbytes, shapes = _bytes_of(shape, dtype)
         if nbytes >= 1 << 47:
             raise MemoryError(f"{nbytes} bytes are more than any program can address")
-        native = self._native.alloc(nbytes, page_size)
+        native = self._native.alloc(nbytes, page_size, for_calls)
+        if for_calls and not native.in_calls:
+            warnings.warn(_NO_USERFAULTFD, RuntimeWarning, stacklevel=2)
         return SharedMemory(self, native, shapes, dtype, None)
 
     def register(self, array: Any, *, page_size: Optional[int] = None) -> SharedMemory:

@@ -1,6 +1,7 @@
 //! How a device is written: `KIND:WHERE[:live][:timeout=TIME][:buffer=BYTES]`.
 
 use super::DeviceError;
+use crate::sizes::parse_bytes;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -121,7 +122,7 @@ impl Device {
                 let rule = "a time-out is a number and a unit: 500ms, 5s";
                 device.timeout = Some(time.ok_or_else(|| wrong(rule.to_owned()))?);
             } else if let Some(bytes) = word.strip_prefix(b"buffer=") {
-                let bytes = std::str::from_utf8(bytes).ok().and_then(bytes_of);
+                let bytes = std::str::from_utf8(bytes).ok().and_then(parse_bytes);
                 let fits = bytes
                     .filter(|bytes| (PAGE..=LARGEST_BUFFER).contains(bytes) && bytes % PAGE == 0);
                 let rule = "a buffer has 64KiB to 64MiB, in steps of 64KiB";
@@ -256,8 +257,8 @@ fn remote_of(text: &str) -> Option<Kind> {
     };
     let (offset, bytes) = match range.map(|range| range.split_once('+').ok_or(range)) {
         None => (0, None),
-        Some(Ok((offset, bytes))) => (bytes_of(offset)?, Some(bytes_of(bytes)?)),
-        Some(Err(offset)) => (bytes_of(offset)?, None),
+        Some(Ok((offset, bytes))) => (parse_bytes(offset)?, Some(parse_bytes(bytes)?)),
+        Some(Err(offset)) => (parse_bytes(offset)?, None),
     };
     has_port(address).then(|| Kind::Remote {
         address: address.to_owned(),
@@ -275,14 +276,6 @@ fn time_of(text: &str) -> Option<Duration> {
     unit.checked_mul(number).filter(|time| !time.is_zero())
 }
 
-fn bytes_of(text: &str) -> Option<u64> {
-    let (digits, shift) = [("KiB", 10), ("MiB", 20), ("GiB", 30)]
-        .iter()
-        .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)))
-        .unwrap_or((text, 0));
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,6 +290,7 @@ mod tests {
         assert_eq!(device.kind, Kind::Tcp("localhost:80".into()));
         assert_eq!(device.timeout, Some(Duration::from_secs(5)));
         assert_eq!((device.live, device.buffer), (true, 1 << 20));
+        assert_eq!(parse("-:buffer=0x100K").unwrap().buffer, 256 << 10);
         assert_eq!(parse("-:live").unwrap().name(), "-");
         let path = Kind::Pipe("/odd:name".into());
         assert_eq!(parse("pipe:/odd:name").unwrap().kind, path);

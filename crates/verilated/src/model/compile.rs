@@ -127,7 +127,7 @@ pub(crate) fn compile(
     }
     run_all(name, commands, step)?;
 
-    let mut link = Command::new(&tools.compiler);
+    let mut link = tools.compiler.command();
     link.args([
         "-shared",
         "-pthread",

@@ -1,0 +1,93 @@
+//! Coherent memory: lines of the CPU beside a coherent card.
+
+use crate::handles::{self, Handle, Thing};
+use crate::pointers::{self, Answer};
+use crate::status::{entry, Failure};
+use std::ffi::{c_int, c_void};
+use tombolo::{Card, CoherentMemory, Error};
+
+const LINE: usize = 128;
+
+/// Makes a handle of what `make` makes, used by a core.
+fn memory(
+    card: Handle,
+    core: u32,
+    answer: Answer<Handle>,
+    make: impl FnOnce(&Card) -> Result<CoherentMemory, Error>,
+) -> Result<(), Failure> {
+    let core = u8::try_from(core)
+        .map_err(|_| Failure::argument(format!("core {core}: cores are numbered from 0 to 255")))?;
+    let made = handles::with_card(card, |card| Ok(make(card)?))?.on_core(core);
+    // SAFETY: the caller's place for a handle.
+    unsafe { answer.give(handles::insert(Thing::CoherentMemory(made))) };
+    Ok(())
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_coherent_open(
+    card: Handle,
+    base: u64,
+    bytes: u64,
+    core: u32,
+    coherent: *mut Handle,
+) -> c_int {
+    entry(|| {
+        let answer = Answer::at(coherent, "coherent")?;
+        memory(card, core, answer, |card| card.coherent_memory(base, bytes))
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_coherent_open_home(
+    card: Handle,
+    core: u32,
+    coherent: *mut Handle,
+) -> c_int {
+    entry(|| {
+        let answer = Answer::at(coherent, "coherent")?;
+        memory(card, core, answer, Card::home_memory)
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_coherent_load(
+    coherent: Handle,
+    offset: u64,
+    exclusive: c_int,
+    line: *mut c_void,
+) -> c_int {
+    entry(|| {
+        let answer = Answer::at(line.cast::<[u8; LINE]>(), "line")?;
+        let loaded = handles::with_coherent(coherent, |memory| match exclusive {
+            0 => Ok(memory.load(offset)?),
+            _ => Ok(memory.load_exclusive(offset)?),
+        })?;
+        // SAFETY: the header asks for a place for a line.
+        unsafe { answer.give(loaded) };
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_coherent_store(
+    coherent: Handle,
+    offset: u64,
+    bytes: *const c_void,
+    count: usize,
+) -> c_int {
+    entry(|| {
+        // SAFETY: null, or so many bytes, as the header asks.
+        let bytes = unsafe { pointers::bytes(bytes, count, "bytes") }?;
+        handles::with_coherent(coherent, |memory| Ok(memory.store(offset, &bytes)?))
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn tmb_coherent_prefetch(coherent: Handle, offset: u64) -> c_int {
+    entry(|| handles::with_coherent(coherent, |memory| Ok(memory.prefetch(offset)?)))
+}
+
+#[no_mangle]
+pub extern "C" fn tmb_coherent_close(coherent: Handle) -> c_int {
+    entry(|| handles::close(coherent, "coherent memory"))
+}

@@ -1,0 +1,128 @@
+//! The C++ compiler: which one it is, and what it wants to be told.
+
+use crate::error::BuildError;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Names the variable in which the Python package says where the compiler of PyPI's `ziglang` is.
+const ZIG: &str = "TOMBOLO_ZIG";
+
+/// What g++ is told and clang does not know, nor need: it makes no such symbols.
+const NOT_CLANGS: &str = "-fno-gnu-unique";
+
+/// A C++ compiler.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    program: PathBuf,
+    /// What comes before all other arguments.
+    first: &'static [&'static str],
+    /// Where Zig keeps what it compiles once for all programs.
+    zig_cache: Option<PathBuf>,
+    version: String,
+}
+
+impl Compiler {
+    /// The one of `TOMBOLO_CXX`; else g++; else the one of PyPI's `ziglang`, which keeps files of its own under
+    /// `cache`.
+    ///
+    /// # Errors
+    /// [`BuildError::MissingTool`].
+    pub fn locate(cache: &Path) -> Result<Self, BuildError> {
+        let set = |name| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
+        if let Some(path) = set("TOMBOLO_CXX") {
+            return Self::named(&path);
+        }
+        let zig = || {
+            // What C++ does not define would trap otherwise, at a cost.
+            let first = &["c++", "-fno-sanitize=undefined"];
+            Self::new(&set(ZIG)?, first, Some(cache.join("zig")))
+        };
+        let found = Self::new("g++".as_ref(), &[], None).or_else(zig);
+        found.ok_or_else(|| missing("`g++` does not run".to_owned()))
+    }
+
+    /// The one of a path.
+    ///
+    /// # Errors
+    /// [`BuildError::MissingTool`].
+    pub fn named(path: &OsStr) -> Result<Self, BuildError> {
+        let looked = || {
+            format!(
+                "`{}` of TOMBOLO_CXX does not run",
+                Path::new(path).display()
+            )
+        };
+        Self::new(path, &[], None).ok_or_else(|| missing(looked()))
+    }
+
+    /// A compiler that runs, or nothing.
+    fn new(
+        program: &OsStr,
+        first: &'static [&'static str],
+        zig_cache: Option<PathBuf>,
+    ) -> Option<Self> {
+        let mut compiler = Self {
+            program: program.into(),
+            first,
+            zig_cache,
+            version: String::new(),
+        };
+        compiler.version = version_of(compiler.command().arg("--version"))?;
+        Some(compiler)
+    }
+
+    /// How it is called in messages.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.zig_cache {
+            Some(_) => "ziglang".to_owned(),
+            None => {
+                let name = self.program.file_name().unwrap_or_default();
+                name.to_string_lossy().into_owned()
+            }
+        }
+    }
+
+    /// What it is, for keys of the cache.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// A command that runs it.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(self.first);
+        if let Some(cache) = &self.zig_cache {
+            command.env("ZIG_GLOBAL_CACHE_DIR", cache);
+            command.env("ZIG_LOCAL_CACHE_DIR", cache);
+        }
+        command
+    }
+
+    /// Of some flags those that it knows.
+    pub fn known<'a>(&'a self, flags: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+        let clang = self.version.contains("clang");
+        let flags = flags.iter().copied();
+        flags.filter(move |flag| !clang || *flag != NOT_CLANGS)
+    }
+}
+
+fn missing(looked: String) -> BuildError {
+    BuildError::MissingTool {
+        tool: "the C++ compiler",
+        looked,
+        remedy: "install g++ (`apt-get install g++`), or name another in TOMBOLO_CXX; the Python package also takes \
+                 the one that `pip install ziglang` brings",
+    }
+}
+
+/// The first line of what a tool says of its version.
+pub(crate) fn version_of(command: &mut Command) -> Option<String> {
+    let output = command.output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().next().unwrap_or("").trim().to_owned();
+    output.status.success().then_some(line)
+}

@@ -1,0 +1,193 @@
+"""Cache lines of the CPU beside a coherent card."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, Optional
+
+from ._arrays import flat_bytes
+from ._native import NativeCoherent, NativePending, NativeRpc
+from ._times import picoseconds
+
+if TYPE_CHECKING:
+    from ._card import Card
+
+#: Bytes of a line.
+LINE = 128
+
+
+class LineHistory:
+    """What happened to some lines; made by :meth:`CoherentMemory.history`. ``str`` of it is a text, a line a step; a
+    notebook shows it as a picture."""
+
+    def __init__(self, text: str, picture: str) -> None:
+        self._text = text
+        self._picture = picture
+
+    def svg(self) -> str:
+        """As a picture (SVG): a column a party, time downwards, an arrow a message."""
+        return self._picture
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<LineHistory: {len(self._text.splitlines())} lines of text>"
+
+    def _repr_svg_(self) -> str:
+        return self._picture
+
+
+class PendingLine:
+    """An access of a core that is under way; made by :meth:`CoherentMemory.begin_load` and its like. Without
+    :meth:`wait` it goes on to its end, and nobody learns of it."""
+
+    def __init__(self, native: NativePending) -> None:
+        self._native = native
+        self._line: Optional[bytes] = None
+
+    def wait(self) -> bytes:
+        """Waits until the access is over: the line as it saw or left it, 128 bytes. Again, it gives the same.
+
+        :raises HomeError: the kernel behind the directory broke a rule.
+        :raises LineLateError: it was not over in time.
+        :raises GoneError: a wait for it was interrupted or has failed before.
+        """
+        if self._line is None:
+            line = self._native.wait()
+            if line is None:
+                from .errors import GoneError
+
+                raise GoneError("this access is gone: a wait for it has failed, or was interrupted")
+            self._line = line
+        return self._line
+
+
+class Rpc:
+    """Calls to a kernel through two coherent lines (CCKit's RPC), the program's side of the kernel ``rpc``; made by
+    :meth:`CoherentMemory.rpc`."""
+
+    def __init__(self, native: NativeRpc) -> None:
+        self._native = native
+
+    def call(self, arguments: Any = b"") -> bytes:
+        """Calls the kernel.
+
+        :param arguments: up to 128 bytes: ``bytes``, a numpy array, or another contiguous buffer. The rest of the line
+            keeps what it has.
+        :returns: the line of the result, 128 bytes.
+        :raises CoherentRangeError: more than 128 bytes.
+        :raises HomeError: the kernel broke a rule.
+        :raises LineLateError: it did not answer in time.
+        """
+        return self._native.call(_bytes(arguments))
+
+
+class CoherentMemory:
+    """A range of addresses behind the directory of a coherent card, used by one core of the CPU beside it; made by
+    :meth:`Card.coherent_memory` and :meth:`Card.home_memory`.
+
+    Lines are 128 bytes. Each operation is exact: it takes the virtual time that core, caches, link, directory and
+    kernel need (:attr:`Card.time` before and after tells how much). Other threads run meanwhile, and Ctrl-C ends the
+    wait, though not the access.
+    """
+
+    def __init__(self, card: Card, native: NativeCoherent) -> None:
+        self._card = card
+        self._native = native
+
+    @property
+    def base(self) -> int:
+        """Address of the first byte on the coherent link."""
+        return self._native.base
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes, a multiple of 128."""
+        return self._native.bytes
+
+    def on_core(self, core: int) -> CoherentMemory:
+        """The same memory, used by another core.
+
+        :param core: its number, from 0 on.
+        """
+        if not 0 <= core <= 255:
+            raise ValueError(f"core {core}: cores are numbered from 0 to 255")
+        return CoherentMemory(self._card, self._native.with_options(core, None))
+
+    def with_deadline(self, seconds: float) -> CoherentMemory:
+        """The same memory, with another time after which an access counts as lost.
+
+        :param seconds: of virtual time; 1 at first.
+        """
+        return CoherentMemory(self._card, self._native.with_options(None, picoseconds(seconds)))
+
+    def load(self, offset: int, *, exclusive: bool = False) -> bytes:
+        """Loads a line: 128 bytes.
+
+        :param offset: a multiple of 128.
+        :param exclusive: for this CPU alone, so that it can be written without another message.
+        :raises CoherentRangeError: no such line.
+        :raises NoHomeError: no kernel and no memory is behind the directory.
+        :raises HomeError: the kernel broke a rule.
+        :raises LineLateError: it does not answer.
+        """
+        return self._native.load(_offset(offset), exclusive)
+
+    def store(self, offset: int, data: Any) -> None:
+        """Stores bytes, and returns when the line is written.
+
+        :param offset: anywhere in a line.
+        :param data: bytes, a numpy array, or another contiguous buffer, which must lie in one line.
+
+        Errors as for :meth:`load`.
+        """
+        self._native.store(_offset(offset), _bytes(data))
+
+    def prefetch(self, offset: int) -> None:
+        """A hint: the line will be loaded. Does not wait for it.
+
+        :param offset: a multiple of 128.
+        """
+        self._native.prefetch(_offset(offset))
+
+    def begin_load(self, offset: int, *, exclusive: bool = False) -> PendingLine:
+        """Begins to :meth:`load` and does not wait: a core may have many accesses under way."""
+        return PendingLine(self._native.begin_load(_offset(offset), exclusive))
+
+    def begin_store(self, offset: int, data: Any) -> PendingLine:
+        """Begins to :meth:`store`, as stores do that wait in the write buffer of a core."""
+        return PendingLine(self._native.begin_store(_offset(offset), _bytes(data)))
+
+    def rpc(self) -> Rpc:
+        """Takes the first two lines for calls to the kernel ``rpc``, which waits for its first call since its reset.
+
+        Errors as for :meth:`load`.
+        """
+        return Rpc(self._native.rpc())
+
+    def record(self, lines: Dict[int, str]) -> None:
+        """Records from now on what happens to lines. What was recorded before, by whomever, is forgotten.
+
+        :param lines: for the offset of each the name that it has in pictures.
+        """
+        self._native.record([(_offset(offset), name) for offset, name in lines.items()])
+
+    def history(self, title: str = "Lines of the directory") -> LineHistory:
+        """What was recorded.
+
+        :param title: of its picture.
+        """
+        return LineHistory(*self._native.history(title))
+
+    def __repr__(self) -> str:
+        return f"<CoherentMemory: {self.nbytes} bytes at {self.base:#x}>"
+
+
+def _offset(offset: int) -> int:
+    if not 0 <= offset < 1 << 64:
+        raise ValueError(f"offset {offset}: it counts from the first byte of the memory")
+    return offset
+
+
+def _bytes(data: Any) -> bytes:
+    return bytes(data) if isinstance(data, bytes) else bytes(flat_bytes(data, writable=False))

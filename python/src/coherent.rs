@@ -1,0 +1,187 @@
+//! `NativeCoherent`, `NativePending`, `NativeRpc`: cache lines of the CPU beside a coherent card.
+
+use crate::errors;
+use crate::handle::Handle;
+use crate::wait::SIGNAL_INTERVAL;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use tombolo::{CoherentMemory, Error, PendingLine, Picoseconds, Rpc};
+
+/// Calls the library from a thread, and looks at signals meanwhile: a kernel may keep an access waiting for long, and
+/// nothing else of a wait for a line could be interrupted. After a signal the call goes on, and nobody learns of it.
+fn watched<R: Send + 'static>(
+    py: Python<'_>,
+    call: impl FnOnce() -> Result<R, Error> + Send + 'static,
+) -> PyResult<R> {
+    let answer: PyResult<Result<R, Error>> = py.detach(move || {
+        let (sender, receiver) = channel();
+        let thread = std::thread::Builder::new().name("coherent access".to_owned());
+        let calls = move || drop(sender.send(call()));
+        if let Err(error) = thread.spawn(calls) {
+            return Ok(Err(Error::Internal(format!(
+                "no thread for an access: {error}"
+            ))));
+        }
+        loop {
+            match receiver.recv_timeout(SIGNAL_INTERVAL) {
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    let text = "an access ended without an answer".to_owned();
+                    return Ok(Err(Error::Internal(text)));
+                }
+            }
+        }
+    });
+    answer?.map_err(|error| errors::raise(py, &error))
+}
+
+/// Memory behind the directory, as a core sees it.
+#[pyclass(frozen, module = "tombolo._native")]
+pub struct NativeCoherent {
+    #[pyo3(get)]
+    base: u64,
+    #[pyo3(get)]
+    bytes: u64,
+    memory: Handle<CoherentMemory>,
+}
+
+impl NativeCoherent {
+    pub(crate) fn new(memory: CoherentMemory) -> Self {
+        Self {
+            base: memory.base(),
+            bytes: memory.bytes(),
+            memory: Handle::new("coherent memory", memory),
+        }
+    }
+
+    fn pending(
+        &self,
+        py: Python<'_>,
+        begin: impl Send + FnOnce(&CoherentMemory) -> Result<PendingLine, Error>,
+    ) -> PyResult<NativePending> {
+        let pending = self.memory.call(py, begin)?;
+        Ok(NativePending {
+            pending: Handle::new("access", Mutex::new(Some(pending))),
+        })
+    }
+}
+
+#[pymethods]
+impl NativeCoherent {
+    /// The same memory with another core, or another deadline.
+    fn with_options(
+        &self,
+        py: Python<'_>,
+        core: Option<u8>,
+        deadline_ps: Option<u64>,
+    ) -> PyResult<Self> {
+        let mut memory = CoherentMemory::clone(&*self.memory.shared(py)?);
+        if let Some(core) = core {
+            memory = memory.on_core(core);
+        }
+        if let Some(deadline) = deadline_ps {
+            memory = memory.with_deadline(Picoseconds::new(deadline));
+        }
+        Ok(Self::new(memory))
+    }
+
+    fn load<'py>(
+        &self,
+        py: Python<'py>,
+        offset: u64,
+        exclusive: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let memory = self.memory.shared(py)?;
+        let line = watched(py, move || match exclusive {
+            false => memory.load(offset),
+            true => memory.load_exclusive(offset),
+        })?;
+        Ok(PyBytes::new(py, &line))
+    }
+
+    fn store(&self, py: Python<'_>, offset: u64, bytes: Vec<u8>) -> PyResult<()> {
+        let memory = self.memory.shared(py)?;
+        watched(py, move || memory.store(offset, &bytes))
+    }
+
+    fn prefetch(&self, py: Python<'_>, offset: u64) -> PyResult<()> {
+        let memory = self.memory.shared(py)?;
+        watched(py, move || memory.prefetch(offset))
+    }
+
+    fn begin_load(&self, py: Python<'_>, offset: u64, exclusive: bool) -> PyResult<NativePending> {
+        self.pending(py, |memory| match exclusive {
+            false => memory.begin_load(offset),
+            true => memory.begin_load_exclusive(offset),
+        })
+    }
+
+    fn begin_store(&self, py: Python<'_>, offset: u64, bytes: Vec<u8>) -> PyResult<NativePending> {
+        self.pending(py, |memory| memory.begin_store(offset, &bytes))
+    }
+
+    fn record(&self, py: Python<'_>, lines: Vec<(u64, String)>) -> PyResult<()> {
+        let named: Vec<(u64, &str)> = lines.iter().map(|(at, name)| (*at, &**name)).collect();
+        self.memory.call(py, |memory| memory.record(&named))
+    }
+
+    /// What was recorded, as a text and as a picture with a title.
+    fn history(&self, py: Python<'_>, title: &str) -> PyResult<(String, String)> {
+        let history = self.memory.call(py, CoherentMemory::history)?;
+        Ok((history.to_text(), history.to_svg(title)))
+    }
+
+    fn rpc(&self, py: Python<'_>) -> PyResult<NativeRpc> {
+        let memory = CoherentMemory::clone(&*self.memory.shared(py)?);
+        let rpc = watched(py, move || Rpc::connect(memory))?;
+        Ok(NativeRpc {
+            rpc: Handle::new("connection", Mutex::new(rpc)),
+        })
+    }
+}
+
+/// An access that was begun.
+#[pyclass(frozen, module = "tombolo._native")]
+pub struct NativePending {
+    pending: Handle<Mutex<Option<PendingLine>>>,
+}
+
+#[pymethods]
+impl NativePending {
+    /// The line; none if it was waited for before.
+    fn wait<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let pending = self.pending.shared(py)?;
+        let pending = pending
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        match pending {
+            None => Ok(None),
+            Some(pending) => {
+                let line = watched(py, move || pending.wait())?;
+                Ok(Some(PyBytes::new(py, &line)))
+            }
+        }
+    }
+}
+
+/// Calls to the kernel `rpc`.
+#[pyclass(frozen, module = "tombolo._native")]
+pub struct NativeRpc {
+    rpc: Handle<Mutex<Rpc>>,
+}
+
+#[pymethods]
+impl NativeRpc {
+    fn call<'py>(&self, py: Python<'py>, arguments: Vec<u8>) -> PyResult<Bound<'py, PyBytes>> {
+        let rpc = self.rpc.shared(py)?;
+        let line = watched(py, move || {
+            let mut rpc = rpc.lock().unwrap_or_else(PoisonError::into_inner);
+            rpc.call(&arguments)
+        })?;
+        Ok(PyBytes::new(py, &line))
+    }
+}

@@ -1,0 +1,146 @@
+"""Lines of the CPU beside a coherent card: right bytes, and errors by name. On the RTL of the whole shell."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Callable, Iterator
+
+import numpy as np
+import pytest
+import tombolo
+from tombolo import errors
+
+BASE = 0x1000_0000
+LINE = 128
+
+
+@pytest.fixture(scope="module")
+def card() -> Iterator[tombolo.Card]:
+    # The shell of the library's own tests.
+    with tombolo.Card.simulated("enzian", coherent=True, channel_bytes=64 << 20, home_bytes=1 << 20) as opened:
+        yield opened
+
+
+def test_lines_and_calls(card: tombolo.Card) -> None:
+    memory = card.coherent_memory(BASE, 64 * LINE)
+    assert (memory.base, memory.nbytes) == (BASE, 64 * LINE)
+    with pytest.raises(errors.NoHomeError):
+        memory.load(0)
+    with card.create_space() as space, card.load("rpc", space) as slot:
+        for name, value in {"base": BASE, "handler": 0, "calls": 3}.items():
+            slot.set(name, value)
+        slot.start()
+        assert memory.load(5 * LINE) == bytes(LINE)
+        memory.store(5 * LINE + 3, np.arange(7, 12, dtype=np.uint8))
+        memory.prefetch(6 * LINE)
+        assert memory.on_core(1).load(5 * LINE, exclusive=True)[:10] == bytes([0, 0, 0, 7, 8, 9, 10, 11, 0, 0])
+        begun = [memory.begin_store(line * LINE, bytes([line])) for line in range(8, 12)]
+        begun += [memory.begin_load(line * LINE) for line in range(8, 12)]
+        lines = [access.wait()[0] for access in begun]
+        assert lines == [8, 9, 10, 11] * 2
+        assert begun[0].wait()[0] == 8, "again"
+        memory.begin_load(13 * LINE)  # nobody waits
+
+        rpc = memory.rpc()
+        memory.record({0: "A", LINE: "B"})
+        before = card.time
+        for call in range(3):
+            arguments = np.arange(16, dtype=np.uint64) + call
+            assert rpc.call(arguments) == arguments.tobytes()
+        assert 0 < card.time - before < 1e-3
+        slot.wait()
+        history = memory.history("calls")
+        assert str(history).count("kernel    -> directory  clean-invalidate") == 3
+        assert history.svg().startswith("<svg") and "calls" in history.svg()
+
+        wrong: list[tuple[Callable[[], object], type[Exception], str]] = [
+            (lambda: memory.load(64), errors.CoherentRangeError, "64"),
+            (lambda: memory.load(64 * LINE), errors.CoherentRangeError, "8192"),
+            (lambda: memory.store(120, bytes(16)), errors.CoherentRangeError, "16"),
+            (lambda: memory.store(0, b""), errors.CoherentRangeError, "0 bytes"),
+            (lambda: memory.store(0, np.zeros((4, 4))[::2]), ValueError, "C-contiguous"),
+            (lambda: rpc.call(bytes(129)), errors.CoherentRangeError, "129"),
+            (lambda: memory.load(-128), ValueError, "offset -128"),
+            (lambda: memory.on_core(256), ValueError, "core 256"),
+            (lambda: memory.on_core(200).load(0), errors.Error, "200"),
+            (lambda: memory.with_deadline(0), ValueError, "deadline"),
+            (lambda: card.coherent_memory(1 << 40, 128), errors.CoherentRangeError, "2\\^40|40"),
+            (lambda: card.coherent_memory(0, 100), errors.CoherentRangeError, "100"),
+            (card.home_memory, errors.HomeError, "unload"),
+        ]
+        for refused, kind, words in wrong:
+            with pytest.raises(kind, match=words):
+                refused()
+
+        # A kernel that never answers is cut off, and the error names slot and line.
+        card.set_home_patience(2000)
+        slot.set("handler", 2)
+        slot.set("calls", 0)
+        slot.start()
+        pending = memory.begin_load(9 * LINE)
+        with pytest.raises(errors.HomeError, match="slot 0"):
+            rpc.call()
+        try:
+            pending.wait()
+        except errors.HomeError:
+            with pytest.raises(errors.GoneError):
+                pending.wait()
+        with pytest.raises(errors.HomeError):
+            slot.wait()
+
+
+def test_card_memory_behind_the_directory(card: tombolo.Card) -> None:
+    memory = card.home_memory()
+    assert memory.nbytes == 1 << 20
+    memory.store(1 << 19, b"kept")
+    assert memory.on_core(1).load(1 << 19)[:4] == b"kept"
+
+
+def test_control_c_ends_an_access() -> None:
+    """A kernel that never answers, with endless patience: virtual time goes on for a second, and Ctrl-C at once."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            """
+import os, signal, threading, tombolo
+signal.signal(signal.SIGINT, signal.default_int_handler)
+card = tombolo.Card.simulated("enzian", coherent=True, channel_bytes=64 << 20, home_bytes=1 << 20)
+space = card.create_space()
+slot = card.load("rpc", space)
+for name, value in {"base": 1 << 28, "handler": 2, "calls": 0}.items():
+    slot.set(name, value)
+card.set_home_patience(0)
+slot.start()
+rpc = card.coherent_memory(1 << 28, 1 << 13).rpc()
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    rpc.call()
+except KeyboardInterrupt:
+    print("ended")
+    os._exit(0)
+""",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.stdout == "ended\n", done.stderr
+
+
+def test_wrong_cards() -> None:
+    with pytest.raises(ValueError, match="shell of its own"):
+        tombolo.Card.simulated("enzian", coherent=True, shell={"slots": 1})
+    with pytest.raises(errors.CardError, match="platform with .link. and .cpu., such as enzian"):
+        tombolo.Card.simulated("f1", coherent=True, home_bytes=1 << 20)
+    with tombolo.Card.functional() as card:
+        memory = card.coherent_memory(0, LINE)
+        calls: list[Callable[[], object]] = [lambda: memory.load(0), memory.rpc, memory.history, card.home_memory]
+        for refused in calls:
+            with pytest.raises(errors.CardError, match="not coherent: it needs .* directory"):
+                refused()
+    with pytest.raises(errors.GoneError):
+        card.coherent_memory(0, LINE)
+    with pytest.raises(errors.Error):
+        memory.load(0)
