@@ -1,7 +1,7 @@
 //! `tombolo lab`: the papers' experiments, our figures beside the published ones.
 
 use clap::{Args, Subcommand, ValueEnum};
-use lab::experiment::fleximem::FlexiMem;
+use lab::experiment::fleximem::{area, features, lanes::Figure6, FlexiMem};
 use lab::experiment::vfpio::{Device, Vfpio};
 use lab::experiment::{Cell, Experiment, Failure, Size, Temperature};
 use std::path::PathBuf;
@@ -16,7 +16,8 @@ Examples:
   tombolo lab fsrf --quick                  data on the card, small sets: a few minutes the first time
   tombolo lab fsrf --workload rng_read --temperature hot --csv cells.csv
   tombolo lab fsrf --experiment fsrf-figure8   random reads by size, on the DRAM TLB
-  tombolo lab fleximem                      shared pointers, by page size
+  tombolo lab fleximem                      shared pointers, by page size; the interconnect, by address lanes
+  tombolo lab fleximem --part lanes         figure 6 alone
   tombolo lab vfpio                         kernels with streams, the same on each device
   tombolo lab vfpio --application sha3
 
@@ -32,7 +33,9 @@ pub struct Lab {
 enum Paper {
     /// FSRF, table 2: files in FPGA virtual memory against Coyote's TLB and physical addresses.
     Fsrf(Choice),
-    /// FlexiMem, figures 7 and 8: an array in the program's memory changed in place, by page size.
+    /// FlexiMem: an array in the program's memory changed in place, by page size (figures 7 and 8), the interconnect
+    /// by address lanes (figure 6, table II), features of systems (table I). Table III are bars:
+    /// `make bench ONLY=synth.fleximem_tlb`.
     Fleximem(Shared),
     /// vFPIO, figures 5 and 7, tables 4 and 5: kernels with streams, each the same on card memory and on host
     /// memory. Figure 6 and table 6 are bars: `make bench ONLY=sched.fig6`, `ONLY=synth.virtual_io`.
@@ -89,13 +92,59 @@ struct Shared {
     #[arg(long)]
     fit: bool,
 
-    /// Writes a line a page size to this file.
+    /// Only these parts of it.
+    #[arg(long)]
+    part: Vec<Part>,
+
+    /// Writes a line a page size to this file; without pages among the parts, a line a number of lanes and length.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Table I: what systems offer.
+    Features,
+    /// Figures 7 and 8: shared pointers, by page size.
+    Pages,
+    /// Figure 6: rows a cycle by address lanes and length of bursts. The first time it builds six benches, a minute
+    /// or more each.
+    Lanes,
+    /// Table II: what the interconnect costs, by address lanes; some minutes the first time.
+    Area,
+}
+
 impl Shared {
+    fn has(&self, part: Part) -> bool {
+        self.part.is_empty() || self.part.contains(&part)
+    }
+
     fn run(&self) -> Result<(), Failure> {
+        if self.fit || self.has(Part::Pages) {
+            self.pages()?;
+        }
+        if self.fit {
+            return Ok(());
+        }
+        if self.has(Part::Features) {
+            println!("{}", features::table());
+        }
+        if self.has(Part::Lanes) {
+            let figure = Figure6::measure(&mut |progress| eprintln!("{progress}"))?;
+            println!("{}", figure.table());
+            if let Some(path) = self.csv.as_ref().filter(|_| !self.has(Part::Pages)) {
+                write(path, figure.comma_separated())?;
+            }
+        }
+        if self.has(Part::Area) {
+            let areas = area::measure(|part| eprintln!("mapping {part}"))?;
+            print!("{}", area::table(&areas));
+        }
+        Ok(())
+    }
+
+    /// Figures 7 and 8.
+    fn pages(&self) -> Result<(), Failure> {
         let experiment = FlexiMem::read(&card::sim::home().join("experiments"))?;
         if self.fit {
             let told = |fitted: &_| eprintln!("{fitted:?}");
@@ -115,13 +164,16 @@ impl Shared {
             outcomes.push(of_pages);
         }
         let (ready, paper, ours) = ([ready[0], ready[1]], &outcomes[0], &outcomes[1]);
-        print!("{}", experiment.table(ready, paper, ours));
+        println!("{}", experiment.table(ready, paper, ours));
         if let Some(path) = &self.csv {
-            std::fs::write(path, experiment.comma_separated(ready, paper, ours))
-                .map_err(|error| format!("{}: {error}", path.display()))?;
+            write(path, experiment.comma_separated(ready, paper, ours))?;
         }
         Ok(())
     }
+}
+
+fn write(path: &std::path::Path, text: String) -> Result<(), Failure> {
+    Ok(std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?)
 }
 
 #[derive(Args)]

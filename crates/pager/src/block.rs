@@ -84,6 +84,8 @@ pub(crate) struct Candidates<'a> {
     pub(crate) scope: Scope,
     /// Pages of which more is advised stay.
     pub(crate) keep: Keep,
+    /// Pages that a kernel may write, or has written, stay.
+    pub(crate) unwritten: bool,
     pub(crate) pages: &'a Pages,
     pub(crate) examined: &'a BTreeSet<ObjectPage>,
     pub(crate) releasing: &'a BTreeSet<ObjectPage>,
@@ -124,6 +126,7 @@ impl Candidates<'_> {
         self.pages.get(&key).is_some_and(|page| {
             page.state == State::Resident
                 && page.keep <= self.keep
+                && !(self.unwritten && page.may_be_written())
                 && !page.unsaved
                 && page.waiters.is_empty()
                 && page.leaving.is_empty()

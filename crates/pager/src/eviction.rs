@@ -28,6 +28,11 @@ pub trait EvictionPolicy: Debug + Send {
     /// Chooses among the resident pages for which `eligible` holds. It does not hold for a page that
     /// is being examined. A policy must come to [`Choice::Evict`] in a bounded number of calls.
     fn choose(&mut self, eligible: &dyn Fn(ObjectPage) -> bool) -> Choice;
+    /// Pages that a kernel may write, or has written, are not eligible while others are: those leave without a
+    /// copy.
+    fn spares_written(&self) -> bool {
+        false
+    }
     /// The first pages that would leave, if nobody touched them.
     fn upcoming(&self, pages: usize) -> Vec<ObjectPage>;
 }
@@ -43,11 +48,18 @@ pub enum Eviction {
     /// The one that came first, or where more pages come round again than there is room for, a young one:
     /// [`Adaptive`].
     Adaptive,
+    /// Of the pages that no kernel may write the one that came first, before all others: [`SharedFirst`].
+    SharedFirst,
 }
 
 impl Eviction {
     /// Each.
-    pub const ALL: [Self; 3] = [Self::Fifo, Self::SecondChance, Self::Adaptive];
+    pub const ALL: [Self; 4] = [
+        Self::Fifo,
+        Self::SecondChance,
+        Self::Adaptive,
+        Self::SharedFirst,
+    ];
 
     /// Its name in options.
     pub const fn word(self) -> &'static str {
@@ -55,6 +67,7 @@ impl Eviction {
             Self::Fifo => "fifo",
             Self::SecondChance => "secondchance",
             Self::Adaptive => "adaptive",
+            Self::SharedFirst => "sharedfirst",
         }
     }
 
@@ -64,6 +77,7 @@ impl Eviction {
             Self::Fifo => Box::<Fifo>::default(),
             Self::SecondChance => Box::<SecondChance>::default(),
             Self::Adaptive => Box::<Adaptive>::default(),
+            Self::SharedFirst => Box::<SharedFirst>::default(),
         }
     }
 }
@@ -139,6 +153,40 @@ impl EvictionPolicy for Fifo {
 
     fn upcoming(&self, pages: usize) -> Vec<ObjectPage> {
         self.line.upcoming(pages)
+    }
+}
+
+/// First in, first out among the pages that no kernel may write: shared memory in the state *shared*, and files
+/// mapped for reading. The others leave, in the same order, when there is none of them left.
+///
+/// What leaves needs no copy back, and what a kernel writes again and again stays. But a kernel that writes
+/// each page once and reads others often keeps the wrong ones (FlexiMem, section III-A: "shared pages first").
+#[derive(Clone, Debug, Default, Hash)]
+pub struct SharedFirst {
+    first: Fifo,
+}
+
+impl EvictionPolicy for SharedFirst {
+    fn inserted(&mut self, page: ObjectPage) {
+        self.first.inserted(page);
+    }
+
+    fn removed(&mut self, page: ObjectPage) {
+        self.first.removed(page);
+    }
+
+    fn observed(&mut self, _page: ObjectPage, _accessed: bool) {}
+
+    fn choose(&mut self, eligible: &dyn Fn(ObjectPage) -> bool) -> Choice {
+        self.first.choose(eligible)
+    }
+
+    fn spares_written(&self) -> bool {
+        true
+    }
+
+    fn upcoming(&self, pages: usize) -> Vec<ObjectPage> {
+        self.first.upcoming(pages)
     }
 }
 
@@ -385,6 +433,16 @@ mod tests {
             let adaptive = misses(&mut Adaptive::default(), 256, &uses);
             assert!(adaptive * 100 < percent * fifo, "{adaptive} and {fifo}");
         }
+    }
+
+    #[test]
+    fn shared_first_is_first_in_first_out_among_those_it_is_shown() {
+        let mut policy = SharedFirst::default();
+        (0..3).for_each(|i| policy.inserted(page(i)));
+        assert!(policy.spares_written());
+        assert_eq!(policy.choose(&|p| p.index == 2), Choice::Evict(page(2)));
+        assert_eq!(policy.choose(&|_| true), Choice::Evict(page(0)));
+        assert!(!Fifo::default().spares_written());
     }
 
     #[test]

@@ -255,7 +255,9 @@ impl Pager {
     ) {
         let conflict = |pager: &Self| {
             let space = pager.spaces.get(&asid)?;
-            space.table.conflict(address, entry.size)
+            let spares = pager.policies.eviction.spares_written();
+            let spared = |page| spares && pager.pages.get(&page).is_some_and(Page::may_be_written);
+            space.table.conflict(address, entry.size, spared)
         };
         if conflict(self).is_some() {
             self.grow_table(asid, steps);

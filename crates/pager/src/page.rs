@@ -306,6 +306,11 @@ impl Page {
         }
     }
 
+    /// A kernel has written it, or could without a fault.
+    pub(crate) fn may_be_written(&self) -> bool {
+        self.dirty || self.entries.iter().any(|entry| entry.write)
+    }
+
     /// Moves on in life.
     pub(crate) fn enter(&mut self, next: State) {
         debug_assert!(

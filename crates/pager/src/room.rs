@@ -215,10 +215,18 @@ impl Pager {
             true => &Keep::ALL[..],
             false => &[Keep::Long],
         };
-        for &keep in turns {
+        let spared = match policies.eviction.spares_written() {
+            true => &[true, false][..],
+            false => &[false],
+        };
+        let turns = turns
+            .iter()
+            .flat_map(|&keep| spared.iter().map(move |&unwritten| (keep, unwritten)));
+        for (keep, unwritten) in turns {
             let candidates = Candidates {
                 scope,
                 keep,
+                unwritten,
                 pages,
                 examined,
                 releasing,

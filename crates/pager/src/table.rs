@@ -51,18 +51,22 @@ impl TableImage {
         self.geometry.set(PageNumber::containing(address, size))
     }
 
-    /// The entry that has to leave before one for a page of `size` at `address` can be installed.
+    /// The entry that has to leave before one for a page of `size` at `address` can be installed: the oldest, and
+    /// none of a page that is spared while there is another.
     pub(crate) fn conflict(
         &self,
         address: VirtAddr,
         size: PageSize,
+        spared: impl Fn(ObjectPage) -> bool,
     ) -> Option<(VirtAddr, ObjectPage)> {
         let set = self.sets.get(&self.set_of(address, size))?;
         if set.len() < TableGeometry::WAYS || set.contains(&address) {
             return None;
         }
-        let oldest = *set.first()?;
-        Some((oldest, self.entries.get(&oldest)?.page))
+        let page = |address: VirtAddr| Some(self.entries.get(&address)?.page);
+        let goes = |address: &&VirtAddr| page(**address).is_some_and(|page| !spared(page));
+        let leaves = set.iter().find(goes).or(set.first())?;
+        Some((*leaves, page(*leaves)?))
     }
 
     pub(crate) fn insert(&mut self, address: VirtAddr, page: ObjectPage, size: PageSize) {
@@ -102,17 +106,30 @@ mod tests {
         let geometry = TableGeometry::new(CardAddr::default(), 10).unwrap();
         let size = PageSize::KIB_4;
         let mut table = TableImage::new(geometry);
+        let spares_none = |_| false;
+        // The pages have the numbers of their addresses.
+        let page = |address: VirtAddr| ObjectPage {
+            index: address.get(),
+            ..ObjectPage::default()
+        };
         let addresses: Vec<_> = (0..9)
             .map(|tag| geometry.page(3, tag, size).base())
             .collect();
         for &address in &addresses[..8] {
-            assert_eq!(table.conflict(address, size), None);
-            table.insert(address, ObjectPage::default(), size);
+            assert_eq!(table.conflict(address, size, spares_none), None);
+            table.insert(address, page(address), size);
         }
-        assert_eq!(table.conflict(addresses[0], size), None);
-        let victim = table.conflict(addresses[8], size).unwrap().0;
+        assert_eq!(table.conflict(addresses[0], size, spares_none), None);
+        let victim = table.conflict(addresses[8], size, spares_none).unwrap().0;
         assert_eq!(victim, addresses[0]);
+        let old = [page(addresses[0]), page(addresses[1])];
+        let (third, _) = table
+            .conflict(addresses[8], size, |page| old.contains(&page))
+            .unwrap();
+        assert_eq!(third, addresses[2]);
+        let (first, _) = table.conflict(addresses[8], size, |_| true).unwrap();
+        assert_eq!(first, addresses[0]);
         table.remove(victim);
-        assert_eq!(table.conflict(addresses[8], size), None);
+        assert_eq!(table.conflict(addresses[8], size, spares_none), None);
     }
 }

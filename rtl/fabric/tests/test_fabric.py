@@ -11,7 +11,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "shell" / "tests"))
 
-from verilator_bench import build_cpp, run_cpp, shell_sources  # noqa: E402
+from verilator_bench import BUILD, ROOT, build_cpp, run_cpp, shell_sources  # noqa: E402
 
 
 def build(channels):
@@ -72,3 +72,32 @@ def test_dma_comes_first_but_starves_nobody(bench):
     granted = [int(word) for word in words[words.index("grants") + 1:]]
     other, dma = granted[0], granted[-1]
     assert 3.9 <= dma / other <= 4.1, words
+
+
+@pytest.fixture(scope="module")
+def lanes():
+    """Four engines, two address lanes and four channels, with rows of 128 bits."""
+    package = ROOT / "rtl" / "lib" / "tmb_pkg.sv"
+    wide = package.read_text()
+    assert wide.count("RowBits = 512;") == 1
+    narrow = BUILD / "lanes" / "tmb_pkg.sv"
+    narrow.parent.mkdir(parents=True, exist_ok=True)
+    narrow.write_text(wide.replace("RowBits = 512;", "RowBits = 128;"))
+    files = [ROOT / line for line in (HERE / "lanes_bench.f").read_text().splitlines()
+             if line.endswith(".sv")]
+    return build_cpp("lanes", "lanes_bench_top", [narrow if f == package else f for f in files],
+                     HERE / "lanes_bench.cpp", {"NumEngines": 4, "NumChannels": 4, "NumLanes": 2})
+
+
+@pytest.mark.parametrize("gap", [256, 700], ids=["fast-memory", "slow-memory"])
+def test_lanes_limit_short_bursts_and_the_memory_all(lanes, gap):
+    """Two addresses a cycle, four rows a cycle, and what a memory serves that begins a burst every `gap`
+    / 256 cycles; each engine has a channel of its own. The bench checks every row."""
+    lengths = [1, 2, 4, 64]
+    words = [float(word) for word in run_cpp(lanes, gap, 20, 300, 2000, *lengths)]
+    for length, line in zip(lengths, zip(*[iter(words)] * 7)):
+        limit = min(2 * length, 4, 4 * length * 256 / gap)
+        assert line[0] == length
+        for rows in (line[1], line[2], line[5], line[6]):
+            assert 0.98 * limit <= rows <= 1.01 * limit, (length, line)
+        assert 0 < line[3] <= 1.01 * limit and 0 < line[4] <= 1.01 * limit, line

@@ -111,6 +111,11 @@ fn cases(memory: &Memory) -> Vec<Case> {
     cases
 }
 
+/// Single reads at random places that a channel serves in a clock of its devices.
+pub(crate) fn random_reads(memory: &Memory) -> f64 {
+    Traffic(memory).rate(&Places(memory).random(40_000, 1), false)
+}
+
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let directories = card::sim::platform_directories(&card::sim::home());
     let mut rows = Vec::new();

@@ -18,7 +18,7 @@ mod house;
 mod html;
 mod isolation;
 mod languages;
-mod memory_model;
+pub(crate) mod memory_model;
 mod mutants;
 mod oversubscription;
 mod owner;
@@ -37,7 +37,7 @@ mod speed;
 mod split;
 mod stranger;
 mod stream;
-mod synthesis;
+pub(crate) mod synthesis;
 mod view;
 mod vio;
 mod vio_kernels;
@@ -198,6 +198,10 @@ pub const ALL: &[Bar] = &[
         measure: shared::chase,
     },
     Bar {
+        names: shared::LANES,
+        measure: shared::lanes,
+    },
+    Bar {
         names: shared::FLEXIMEM,
         measure: shared::fleximem,
     },
@@ -327,6 +331,13 @@ pub const ALL: &[Bar] = &[
             "policy.loop.gain",
         ],
         measure: policy::loops,
+    },
+    Bar {
+        names: &[
+            "policy.sharedfirst.rewritten",
+            "policy.sharedfirst.written_once",
+        ],
+        measure: policy::shared_first,
     },
     Bar {
         names: &[
@@ -506,6 +517,23 @@ pub const ALL: &[Bar] = &[
             "synth.warnings",
         ],
         measure: synthesis::measure,
+    },
+    Bar {
+        names: &[
+            "synth.lanes.1.lut",
+            "synth.lanes.1.ff",
+            "synth.lanes.2.lut",
+            "synth.lanes.2.ff",
+            "synth.lanes.4.lut",
+            "synth.lanes.4.ff",
+            "synth.lanes.8.lut",
+            "synth.lanes.8.ff",
+            "synth.lanes.16.lut",
+            "synth.lanes.16.ff",
+            "synth.lanes.32.lut",
+            "synth.lanes.32.ff",
+        ],
+        measure: synthesis::measure_lanes,
     },
     Bar {
         names: &[

@@ -133,6 +133,60 @@ pub fn loops() -> Result<Vec<Row>, Failure> {
     ])
 }
 
+/// A sum that is made again and again, of two arrays that pass by: the fourth time, in microseconds. `again` writes it to the
+/// same third of the data each time; otherwise it goes to another place of three, and the arrays are those that stay.
+fn fourth_sum(folder: &Path, eviction: Eviction, again: bool) -> Result<f64, Failure> {
+    const CARD: u64 = 8 << 20;
+    // The arrays pass by in half of the card, or fit in it.
+    let bytes: u64 = if again { 4 << 20 } else { 1 << 20 };
+    let mut options = SimOptions::named("f1")?;
+    options.channel_bytes = Some(CARD / u64::from(options.shell.channels));
+    let kernel = options.home.join("kernels/vadd");
+    let owner = OwnerOptions {
+        eviction,
+        ..OwnerOptions::default()
+    };
+    let card = Card::simulated(options, owner, |_| {})?;
+    let space = card.create_space()?;
+    let size = PageSize::from_class(4).ok_or("no such size")?;
+    let mut inputs = Vec::new();
+    for name in ["a", "b"] {
+        let path = folder.join(name);
+        std::fs::write(&path, vec![1; bytes as usize])?;
+        inputs.push(space.map_file(&path, MapOptions::read_only().page_size(size))?);
+    }
+    let sum = MapOptions::create(4 * bytes).page_size(size);
+    let sum = space.map_file(&folder.join("sum"), sum)?;
+    let slot = card.load(SlotId(0), &kernel, &space)?;
+    slot.set_pointer("a", inputs[0].address())?;
+    slot.set_pointer("b", inputs[1].address())?;
+    slot.set("length", bytes / 4)?;
+    for round in 0..4 {
+        let place = if again { 0 } else { round * bytes };
+        slot.set("c", sum.address().get() + place)?;
+        slot.start()?;
+        slot.wait(None, |_| Continue::Yes)?;
+    }
+    let report = card.report()?;
+    let run = report.runs.last().ok_or("no run")?;
+    Ok(run.time.as_seconds() * 1e6)
+}
+
+/// `policy.sharedfirst.*`
+pub fn shared_first() -> Result<Vec<Row>, Failure> {
+    let folder = tempfile::tempdir()?;
+    let gain = |again| {
+        let fifo = fourth_sum(folder.path(), Eviction::Fifo, again)?;
+        let shared = fourth_sum(folder.path(), Eviction::SharedFirst, again)?;
+        Ok::<_, Failure>(fifo / shared)
+    };
+    let row = |name, value| Row::new(name, value, "ratio", Target::Shown);
+    Ok(vec![
+        row("policy.sharedfirst.rewritten", gain(true)?),
+        row("policy.sharedfirst.written_once", gain(false)?),
+    ])
+}
+
 /// Faults a second of four applications that read at random, each in a space and on a channel of its own.
 fn faults_of_four(folder: &Path, service_threads: ServiceThreads) -> Result<f64, Failure> {
     const LOG2: u32 = 24;

@@ -2,6 +2,7 @@
 //! how fast two of them clock in an ECP5, placed and routed by nextpnr (`tools/fmax`).
 
 use super::{speed, Failure};
+use crate::experiment::fleximem::area;
 use crate::row::{Row, Target};
 use std::process::{Command, Stdio};
 
@@ -104,6 +105,11 @@ pub fn synthesize(list: &str, top: &str, once: &[&str]) -> Result<Report, Failur
     run("synthesis", list, top, &[], once)
 }
 
+/// Maps a module of a list of files with these parameters (`NAME=VALUE`).
+pub fn synthesize_with(list: &str, top: &str, parameters: &[String]) -> Result<Report, Failure> {
+    run("synthesis", list, top, parameters, &[])
+}
+
 /// Runs a tool on a module of a list of files.
 fn run<Said: serde::de::DeserializeOwned>(
     tool: &str,
@@ -161,6 +167,21 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         "",
         none,
     ));
+    Ok(rows)
+}
+
+/// `synth.lanes.*`: FlexiMem's interconnect of 32 engines and 32 channels (its table II), as the sum of its parts.
+pub fn measure_lanes() -> Result<Vec<Row>, Failure> {
+    let areas = area::measure(|part| eprintln!("synth {part}"))?;
+    eprint!("{}", area::table(&areas));
+    let mut rows = Vec::new();
+    for (found, (lanes, lut, ff)) in areas.iter().zip(area::TABLE2) {
+        let row = |what: &str, value, paper| {
+            let name = format!("synth.lanes.{lanes}.{what}");
+            Row::new(&name, value, "", Target::Beside(f64::from(paper)))
+        };
+        rows.extend([row("lut", found.lut(), lut), row("ff", found.ff(), ff)]);
+    }
     Ok(rows)
 }
 

@@ -3,6 +3,7 @@
 mod esi;
 mod world;
 
+use tombolo_pager::eviction::Eviction;
 use tombolo_pager::{HostAccess, InstallOrder, Statistics};
 use world::World;
 
@@ -51,6 +52,25 @@ fn nothing_is_lost_in_random_lives() {
     assert!(kernels > 20_000 && programs > 20_000);
     assert!(all.host_traps > 5_000 && all.pages_upgraded > 1_000 && all.evictions > 1_000);
     assert!(all.pages_shared > 1_000 && all.pages_returned > 1_000);
+}
+
+#[test]
+fn pages_that_are_shared_leave_before_those_that_the_card_owns() {
+    // A page that was written, one that was read, and a third for which one of the two frames is needed.
+    let copies_back = |eviction| {
+        let mut world = World::with_eviction(2, 3, 2, InstallOrder::OnCompletion, eviction);
+        for (page, write) in [(0, true), (1, false), (2, false)] {
+            world.kernel(0, page, write);
+            world.rest();
+        }
+        assert_eq!(world.pager.statistics().evictions, 1);
+        let owned = world.entry(0, 0).is_some_and(|entry| entry.write);
+        let copied = world.copied.1;
+        world.put_away();
+        (owned, copied)
+    };
+    assert_eq!(copies_back(Eviction::Fifo), (false, 1));
+    assert_eq!(copies_back(Eviction::SharedFirst), (true, 0));
 }
 
 #[test]

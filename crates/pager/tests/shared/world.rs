@@ -2,7 +2,7 @@
 //! The content of a page is one number: the last write.
 
 use std::collections::{BTreeMap, VecDeque};
-use tombolo_pager::eviction::SecondChance;
+use tombolo_pager::eviction::Eviction;
 use tombolo_pager::{
     Action, ChannelMemory, Config, Event, FaultCause, FaultToken, HostAccess, InstallOrder,
     IoError, IoId, ObjectId, ObjectKind, Operation, OperationId, OperationStatus, Pager, Policies,
@@ -84,6 +84,21 @@ pub struct World {
 
 impl World {
     pub fn new(seed: u64, pages: u64, frames: u64, order: InstallOrder) -> Self {
+        let eviction = match seed % 4 {
+            0 => Eviction::Fifo,
+            2 => Eviction::SharedFirst,
+            _ => Eviction::SecondChance,
+        };
+        Self::with_eviction(seed, pages, frames, order, eviction)
+    }
+
+    pub fn with_eviction(
+        seed: u64,
+        pages: u64,
+        frames: u64,
+        order: InstallOrder,
+        eviction: Eviction,
+    ) -> Self {
         let memory = ChannelMemory {
             base: CardAddr::new(0).unwrap(),
             bytes: 2 * 65536 + frames * PAGE,
@@ -95,10 +110,10 @@ impl World {
             install_order: order,
             ..Config::new(vec![memory], vec![HostAddr::new(1 << 32)])
         };
-        let mut policies = Policies::default();
-        if seed % 2 == 1 {
-            policies.eviction = Box::<SecondChance>::default();
-        }
+        let policies = Policies {
+            eviction: eviction.policy(),
+            ..Policies::default()
+        };
         let mut world = Self {
             pager: Pager::with_policies(config, policies).unwrap(),
             rng: Rng(seed * 2 + 1),

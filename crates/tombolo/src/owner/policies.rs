@@ -115,6 +115,9 @@ impl Owner {
             (None, Eviction::Adaptive) => {
                 "leaves first in, first out, or young in loops (the owner's way)"
             }
+            (None, Eviction::SharedFirst) => {
+                "leaves before pages that kernels may write (the owner's way)"
+            }
         };
         if auto {
             let pager = self.pager.statistics();

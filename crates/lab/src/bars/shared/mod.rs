@@ -2,12 +2,14 @@
 //! and what do traps cost?
 
 mod chase;
+mod lanes;
 mod lost;
 mod trap_gain;
 mod uffd;
 mod upgrade;
 
 pub use chase::measure as chase;
+pub use lanes::{measure as lanes, NAMES as LANES};
 pub use lost::{functional_card as lost_functional, rtl as lost_rtl};
 pub use trap_gain::measure as trap_gain;
 pub use upgrade::measure as upgrade;

@@ -1,10 +1,16 @@
-//! FlexiMem's figures 7 and 8: an array changed in place by a kernel, in memory that the program has, by page size;
+//! FlexiMem's evaluation: its interconnect by address lanes (figure 6: [`lanes`], table II: [`area`]), itself beside others
+//! (table I: [`features`]), and shared pointers (figures 7 and 8: [`FlexiMem`]).
+//!
+//! Figures 7 and 8: an array changed in place by a kernel, in memory that the program has, by page size;
 //! over the same with the data already there, and with traps over without.
 //!
 //! The paper prints ratios only: neither the accelerator's rate nor what its host takes for a page. So both are
 //! fitted ([`fit`]), frozen in `experiments/fleximem.toml` and its host file, and what is left of each ratio is shown.
 
+pub mod area;
+pub mod features;
 mod fit;
+pub mod lanes;
 mod run;
 mod table;
 

@@ -1,0 +1,179 @@
+//! FlexiMem's tables II and III: what its interconnect and its parts cost, and ours, mapped by Yosys.
+//!
+//! Yosys cannot hold the whole interconnect of 32 engines and 32 channels in its memory, so ours is the sum of its
+//! parts, each mapped once and counted as often as it is there.
+
+use super::super::Failure;
+use super::lanes::{narrow_package, ENGINES, LANES, PACKAGE};
+use crate::bars::synthesis::{self, Report};
+use card::sim::home;
+use std::fmt::Write;
+
+const LIST: &str = "rtl/fabric/tests/lanes_synth.f";
+
+/// Table II: address lanes; LUT and FF of the paper's interconnect.
+pub const TABLE2: [(u32, u32, u32); 6] = [
+    (1, 122_582, 45_175),
+    (2, 122_530, 45_219),
+    (4, 123_545, 45_240),
+    (8, 125_181, 45_326),
+    (16, 135_811, 45_539),
+    (32, 178_367, 45_728),
+];
+
+/// A part of the interconnect.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// What it is.
+    pub name: &'static str,
+    /// How often it is there.
+    pub count: u32,
+    /// Of one.
+    pub lut: f64,
+    /// Of one.
+    pub ff: f64,
+}
+
+/// The interconnect with a number of lanes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Area {
+    /// Address lanes of each direction.
+    pub lanes: u32,
+    /// All parts.
+    pub parts: Vec<Part>,
+}
+
+impl Area {
+    /// LUT of all parts.
+    pub fn lut(&self) -> f64 {
+        self.parts
+            .iter()
+            .map(|part| part.lut * f64::from(part.count))
+            .sum()
+    }
+
+    /// FF of all parts.
+    pub fn ff(&self) -> f64 {
+        self.parts
+            .iter()
+            .map(|part| part.ff * f64::from(part.count))
+            .sum()
+    }
+}
+
+/// The list of files with the package of narrow rows in the shell's place, written where Yosys can read it.
+fn narrow_list() -> Result<String, Failure> {
+    let root = home();
+    let folder = root.join("build/lanes");
+    std::fs::create_dir_all(&folder)?;
+    let package = "build/lanes/tmb_pkg.sv";
+    std::fs::write(root.join(package), narrow_package()?)?;
+    let list = std::fs::read_to_string(root.join(LIST))?.replace(PACKAGE, package);
+    let name = "build/lanes/lanes_synth.f";
+    std::fs::write(root.join(name), list)?;
+    Ok(name.to_owned())
+}
+
+/// Maps each part: a minute or so each, the first time. `tell` hears of each.
+///
+/// # Errors
+/// No tools, or no checkout that may be written to.
+pub fn measure(mut tell: impl FnMut(&str)) -> Result<Vec<Area>, Failure> {
+    let list = narrow_list()?;
+    let mut map = |top: &str, parameters: &[(&str, u32)]| -> Result<Report, Failure> {
+        let parameters: Vec<String> = parameters
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        tell(&format!("{top} {}", parameters.join(" ")));
+        synthesis::synthesize_with(&list, top, &parameters)
+    };
+    let part = |name, count, report: &Report| Part {
+        name,
+        count,
+        lut: report.lut,
+        ff: report.ff,
+    };
+    let channel = map(
+        "tmb_channel",
+        &[
+            ("NumReaders", ENGINES),
+            ("NumWriters", ENGINES),
+            ("ChannelBytesLog2", 20),
+        ],
+    )?;
+    let routes = [("NumChannels", ENGINES), ("ChannelBytesLog2", 20)];
+    let router = map("tmb_fabric_router", &routes)?;
+    let returns = map("lanes_synth_return", &[("NumChannels", ENGINES)])?;
+    let park = map("tmb_park", &[("Depth", 16), ("LookAhead", 0)])?;
+    let mut areas = Vec::new();
+    for lanes in LANES {
+        let lane = map("lanes_synth_lane", &[("NumRequesters", ENGINES / lanes)])?;
+        let parts = vec![
+            part("channels", ENGINES, &channel),
+            part("returns", ENGINES, &returns),
+            part("routers", 2 * ENGINES, &router),
+            part("parks", 2 * ENGINES, &park),
+            part("lanes", 2 * lanes, &lane),
+        ];
+        areas.push(Area { lanes, parts });
+    }
+    Ok(areas)
+}
+
+/// Table II, the paper's and ours.
+pub fn table(areas: &[Area]) -> String {
+    let mut text = format!(
+        "FlexiMem, table II: {ENGINES} x {ENGINES}, 128-bit data. Ours is the sum of its parts, with parks (which hold \
+         bursts\nthat miss or fault) and a TLB of 8 entries a lane; without the writers' order queues\n\n\
+         {:<10}{:>12}{:>12}{:>12}{:>12}",
+        "Ax/c", "LUT", "paper", "FF", "paper"
+    );
+    let parts = areas.first().map_or(&[][..], |area| &area.parts);
+    for part in parts {
+        let _ = write!(text, "{:>12}", part.name);
+    }
+    text.push('\n');
+    for area in areas {
+        let paper = TABLE2.iter().find(|(lanes, ..)| *lanes == area.lanes);
+        let (lut, ff) = paper.map_or((0, 0), |&(_, lut, ff)| (lut, ff));
+        let _ = write!(
+            text,
+            "{:<10}{:>12.0}{lut:>12}{:>12.0}{ff:>12}",
+            area.lanes,
+            area.lut(),
+            area.ff()
+        );
+        for part in &area.parts {
+            let _ = write!(text, "{:>12.0}", part.lut * f64::from(part.count));
+        }
+        text.push('\n');
+    }
+    text.push_str("BRAM: none, as in the paper.\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_added_as_often_as_they_are_there() {
+        let part = |name, count, lut| Part {
+            name,
+            count,
+            lut,
+            ff: 1.0,
+        };
+        let area = Area {
+            lanes: 4,
+            parts: vec![part("channels", 32, 100.0), part("lanes", 8, 10.0)],
+        };
+        assert_eq!((area.lut(), area.ff()), (3280.0, 40.0));
+        let table = table(&[area]);
+        assert!(
+            table.contains("123545") && table.contains("3280"),
+            "{table}"
+        );
+    }
+}

@@ -1,0 +1,27 @@
+// Parts of the 32 x 32 interconnect of lanes_bench_top whose cost is counted (tools/synthesis).
+rtl/lib/tmb_pkg.sv
+rtl/lib/tmb_fifo.sv
+rtl/lib/tmb_spill_register.sv
+rtl/lib/tmb_one_hot_index.sv
+rtl/lib/tmb_round_robin_arbiter.sv
+rtl/lib/tmb_ring_flags.sv
+rtl/lib/tmb_ram_1r1w.sv
+rtl/translate/tmb_translate_pkg.sv
+rtl/translate/tmb_park.sv
+rtl/translate/tmb_l1_tlb.sv
+rtl/translate/tmb_translate_segment.sv
+rtl/translate/tmb_translate_lane.sv
+rtl/fabric/tmb_fabric_pkg.sv
+rtl/schedule/tmb_schedule_pkg.sv
+rtl/schedule/tmb_arbiter_dma_first.sv
+rtl/schedule/tmb_weighted_arbiter.sv
+rtl/schedule/tmb_arbiter.sv
+rtl/schedule/tmb_schedule.sv
+rtl/schedule/tmb_schedule_limit.sv
+rtl/fabric/tmb_fabric_router.sv
+rtl/fabric/tmb_fabric_return.sv
+rtl/fabric/tmb_fabric_stripe.sv
+rtl/fabric/tmb_channel.sv
+rtl/fabric/tmb_fabric.sv
+rtl/fabric/tests/lanes_synth_lane.sv
+rtl/fabric/tests/lanes_synth_return.sv
