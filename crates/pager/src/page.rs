@@ -126,8 +126,11 @@ impl State {
                 Stage::CopyingOut(_) | Stage::Writing(_) | Stage::Returning => true,
                 Stage::Yielding => purpose == Purpose::Clean,
             },
-            // Somebody wants the page again that has just been released.
-            (WritingBack { .. }, Waiting) => self.may_end(),
+            // Somebody wants the page again that has just been released. (Nobody can, of an object that is thrown
+            // away.)
+            (WritingBack { stage, .. }, Waiting) => {
+                self.may_end() && !matches!(stage, Stage::CopyingOut(_))
+            }
             _ => false,
         }
     }

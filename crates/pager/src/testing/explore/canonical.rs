@@ -41,6 +41,7 @@ impl Whole {
             latest,
             requesters,
             mapped,
+            closed,
             requests,
             left,
             failed,
@@ -76,7 +77,7 @@ impl Whole {
         let mut io: Vec<_> = io.iter().map(|io| (io.page, io.write, io.buffer)).collect();
         io.sort_unstable();
         (io, table, frames, buffers, disk, latest).hash(&mut hasher);
-        (requesters, mapped, requests, left, failed).hash(&mut hasher);
+        (requesters, mapped, closed, requests, left, failed).hash(&mut hasher);
         hasher.wide()
     }
 

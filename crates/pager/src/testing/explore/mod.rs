@@ -45,6 +45,8 @@ pub struct Small {
     pub syncs: u8,
     /// Unmaps.
     pub unmaps: u8,
+    /// Closes of the object, its bytes thrown away, once nobody maps it.
+    pub closes: u8,
     /// Prefetches.
     pub hints: u8,
     /// Resets of a slot that waits.
@@ -76,6 +78,7 @@ impl Small {
         accesses: 3,
         syncs: 1,
         unmaps: 0,
+        closes: 0,
         hints: 0,
         stops: 0,
         failures: 0,
@@ -167,6 +170,14 @@ pub fn every_pair() -> Result<Explored, String> {
         Small {
             kind: ObjectKind::Anonymous,
             unmaps: 1,
+            ..one
+        },
+        // A page that leaves when its object is thrown away: a copy that fails then is nobody's loss.
+        Small {
+            kind: ObjectKind::Anonymous,
+            unmaps: 1,
+            closes: 1,
+            failures: 1,
             ..one
         },
         Small {

@@ -115,6 +115,8 @@ pub(super) struct World {
     pub(super) latest: Vec<u8>,
     pub(super) requesters: Vec<Requester>,
     pub(super) mapped: Vec<bool>,
+    /// The object was closed, and what kernels wrote thrown away.
+    pub(super) closed: bool,
     pub(super) requests: BTreeMap<RequestId, Promise>,
     pub(super) left: Budget,
     pub(super) failed: bool,
@@ -125,6 +127,7 @@ pub(super) struct Budget {
     pub(super) accesses: u8,
     pub(super) syncs: u8,
     pub(super) unmaps: u8,
+    pub(super) closes: u8,
     pub(super) hints: u8,
     pub(super) stops: u8,
     pub(super) failures: u8,
@@ -162,6 +165,7 @@ pub(super) enum Step {
     Io(usize, bool),
     Sync(u8),
     Unmap(u8),
+    Close,
     Hint(u8),
     Stop(u8),
     Release,
@@ -234,11 +238,13 @@ impl Whole {
                 latest: vec![0; pages],
                 requesters: vec![Requester::Idle; usize::from(small.spaces)],
                 mapped: vec![true; usize::from(small.spaces)],
+                closed: false,
                 requests: BTreeMap::new(),
                 left: Budget {
                     accesses: small.accesses,
                     syncs: small.syncs,
                     unmaps: small.unmaps,
+                    closes: small.closes,
                     hints: small.hints,
                     stops: small.stops,
                     failures: small.failures,
@@ -319,6 +325,11 @@ impl Whole {
                 }
             }
             steps.extend((0..world.io.len()).map(|index| Step::Io(index, false)));
+        }
+        // What an unmap promises to save is not thrown away meanwhile.
+        let promised = world.requests.values().any(Option::is_some);
+        if left.closes > 0 && !promised && !world.mapped.contains(&true) {
+            steps.push(Step::Close);
         }
         for space in 0..small.spaces {
             let requester = world.requesters[usize::from(space)];
@@ -467,6 +478,15 @@ impl Whole {
                     asid: asid(space),
                     address: address(0),
                     bytes,
+                })
+            }
+            Step::Close => {
+                world.left.closes -= 1;
+                world.closed = true;
+                self.ask(None, |request| Event::CloseObject {
+                    request,
+                    object: OBJECT,
+                    discard: true,
                 })
             }
             Step::Hint(space) => {
@@ -827,18 +847,20 @@ impl Whole {
             })?;
             end.finish()?;
         }
-        let file = end.is_file();
-        end.ask(None, |request| Event::CloseObject {
-            request,
-            object: OBJECT,
-            discard: false,
-        })?;
-        end.finish()?;
+        let kept = end.is_file() && !end.world.closed;
+        if !end.world.closed {
+            end.ask(None, |request| Event::CloseObject {
+                request,
+                object: OBJECT,
+                discard: false,
+            })?;
+            end.finish()?;
+        }
         let whole = end.brain.pager.free_frames() == end.brain.pager.total_frames();
         if !whole || end.brain.pager.resident_pages() > 0 || !end.world.requests.is_empty() {
             return Err("frames or requests are left when everything is put away".into());
         }
-        if file && end.world.disk != end.world.latest {
+        if kept && end.world.disk != end.world.latest {
             return Err(format!(
                 "storage has {:?}, kernels wrote {:?}",
                 end.world.disk, end.world.latest
