@@ -464,12 +464,33 @@ pub const ALL: &[Bar] = &[
     },
     Bar {
         names: &[
-            "memory.model_error.f1",
-            "memory.model_error.u280",
-            "memory.model_error.u55c",
-            "memory.model_error",
+            "memory.self_consistency.f1",
+            "memory.self_consistency.u280",
+            "memory.self_consistency.u55c",
+            "memory.self_consistency",
         ],
         measure: memory_model::measure,
+    },
+    Bar {
+        names: &[
+            "memory.dramsim3.f1.sequential_read",
+            "memory.dramsim3.f1.sequential_write",
+            "memory.dramsim3.f1.random_read",
+            "memory.dramsim3.f1.random_write",
+            "memory.dramsim3.f1.sequential_mix",
+            "memory.dramsim3.f1.random_mix",
+            "memory.dramsim3.f1.stride_4k",
+            "memory.dramsim3.f1.stride_64k",
+            "memory.dramsim3.f1.two_streams",
+            "memory.dramsim3.f1.random_4k",
+            "memory.dramsim3.u280.sequential_read",
+            "memory.dramsim3.u280.random_read",
+            "memory.dramsim3.u280.random_write",
+            "memory.dramsim3.u280.random_mix",
+            "memory.dramsim3.u280.two_streams",
+            "memory.dramsim3_error",
+        ],
+        measure: memory_model::dramsim3::measure,
     },
     Bar {
         names: &[
@@ -534,6 +555,14 @@ pub const ALL: &[Bar] = &[
             "synth.lanes.32.ff",
         ],
         measure: synthesis::measure_lanes,
+    },
+    Bar {
+        names: &[
+            "synth.fsrf_tlbs.lut",
+            "synth.fsrf_tlbs.ff",
+            "synth.fsrf_tlbs.bram36",
+        ],
+        measure: synthesis::measure_fsrf,
     },
     Bar {
         names: &[

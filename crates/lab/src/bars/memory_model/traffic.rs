@@ -144,6 +144,29 @@ impl Traffic<'_> {
         self.saturate(reads, writes)
     }
 
+    /// Seconds for accesses (where, and whether it writes) that begin in their order, so many outstanding.
+    pub fn windowed(&self, accesses: &[(u64, bool)], outstanding: usize) -> f64 {
+        let mut channel = Controller::new(self.0);
+        let (mut next, mut done) = (0, 0);
+        let mut now = Picoseconds::ZERO;
+        let mut finished = now;
+        while done < accesses.len() {
+            while channel.pop_read(now).is_some() || channel.pop_write(now).is_some() {
+                done += 1;
+                finished = now;
+            }
+            while let Some(&(offset, write)) = accesses.get(next) {
+                if next - done == outstanding || !channel.can_accept(write) {
+                    break;
+                }
+                channel.push(now, self.access(next, offset, write));
+                next += 1;
+            }
+            now += self.clock();
+        }
+        finished.as_seconds()
+    }
+
     /// Mean clocks from push to row with as many reads outstanding as may be.
     pub fn saturated_latency(&self, offsets: &[u64]) -> f64 {
         let mut channel = Controller::new(self.0);

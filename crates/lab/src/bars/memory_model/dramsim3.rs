@@ -1,0 +1,116 @@
+//! The memory models beside another simulator, which shares nothing with them but the timing parameters.
+//!
+//! DRAMsim3 was run once, with the figures of `f1.toml` and `u280.toml`: 60,000 accesses of 64 bytes, 32 of them
+//! outstanding. Its results are constants here, as shares of the bytes that the pins could move.
+
+use super::traffic::{Places, Traffic};
+use crate::bars::Failure;
+use crate::random::Random;
+use crate::row::{Row, Target};
+use timing::platform::{Memory, Platform};
+
+const ACCESSES: u64 = 60_000;
+const OUTSTANDING: usize = 32;
+/// AMD states so many percent for the less exact of its own models.
+const TOLERANCE: f64 = 15.0;
+
+/// Accesses in the order in which they are pushed.
+#[derive(Clone, Copy)]
+enum Order {
+    Sequential,
+    Random,
+    /// One every so many bytes.
+    Stride(u64),
+    /// Two sequences in turn, half of the memory apart.
+    TwoStreams,
+    /// 4 KiB in order from random places.
+    RandomPages,
+}
+
+/// Which of them write.
+#[derive(Clone, Copy)]
+enum Kind {
+    Read,
+    Write,
+    /// Every other one.
+    Mixed,
+}
+
+/// An experiment and what DRAMsim3 said, in percent of the pins.
+type Case = (&'static str, Order, Kind, f64);
+
+const F1: [Case; 10] = [
+    ("sequential_read", Order::Sequential, Kind::Read, 94.1),
+    ("sequential_write", Order::Sequential, Kind::Write, 94.9),
+    ("random_read", Order::Random, Kind::Read, 51.9),
+    ("random_write", Order::Random, Kind::Write, 63.0),
+    ("sequential_mix", Order::Sequential, Kind::Mixed, 90.4),
+    ("random_mix", Order::Random, Kind::Mixed, 50.6),
+    ("stride_4k", Order::Stride(4096), Kind::Read, 58.5),
+    ("stride_64k", Order::Stride(65_536), Kind::Read, 29.9),
+    ("two_streams", Order::TwoStreams, Kind::Read, 94.0),
+    ("random_4k", Order::RandomPages, Kind::Read, 91.4),
+];
+
+const U280: [Case; 5] = [
+    ("sequential_read", Order::Sequential, Kind::Read, 87.5),
+    ("random_read", Order::Random, Kind::Read, 48.0),
+    ("random_write", Order::Random, Kind::Write, 54.4),
+    ("random_mix", Order::Random, Kind::Mixed, 46.1),
+    ("two_streams", Order::TwoStreams, Kind::Read, 78.4),
+];
+
+impl Order {
+    fn offsets(self, memory: &Memory) -> Vec<u64> {
+        let places = Places(memory);
+        let bytes = memory.channel_bytes;
+        let numbers = 0..ACCESSES;
+        match self {
+            Self::Sequential => places.sequential(ACCESSES),
+            Self::Random => places.random(ACCESSES, 1),
+            Self::Stride(stride) => numbers.map(|number| number * stride % bytes).collect(),
+            Self::TwoStreams => numbers
+                .map(|number| number % 2 * (bytes / 2) + number / 2 * 64)
+                .collect(),
+            Self::RandomPages => {
+                let mut random = Random(1);
+                let starts: Vec<u64> = (0..ACCESSES.div_ceil(64))
+                    .map(|_| random.next() % (bytes / 4096) * 4096)
+                    .collect();
+                numbers
+                    .map(|number| starts[number as usize / 64] + number % 64 * 64)
+                    .collect()
+            }
+        }
+    }
+}
+
+/// `memory.dramsim3.*`
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let directories = card::sim::platform_directories(&card::sim::home());
+    let mut rows = Vec::new();
+    let mut worst: f64 = 0.0;
+    for (name, cases) in [("f1", &F1[..]), ("u280", &U280[..])] {
+        let platform = Platform::named(name, &directories)?;
+        let memory = platform.memory();
+        for &(case, order, kind, theirs) in cases {
+            let accesses: Vec<(u64, bool)> = (0..)
+                .zip(order.offsets(memory))
+                .map(|(number, offset)| match kind {
+                    Kind::Read => (offset, false),
+                    Kind::Write => (offset, true),
+                    Kind::Mixed => (offset, number % 2 == 1),
+                })
+                .collect();
+            let seconds = Traffic(memory).windowed(&accesses, OUTSTANDING);
+            let rate = (ACCESSES * 64) as f64 / seconds;
+            let ours = 100.0 * rate / memory.pin_bytes_per_second();
+            worst = worst.max((ours / theirs - 1.0).abs() * 100.0);
+            let row = format!("memory.dramsim3.{name}.{case}");
+            rows.push(Row::new(&row, ours, "% of pins", Target::Beside(theirs)));
+        }
+    }
+    let row = "memory.dramsim3_error";
+    rows.push(Row::new(row, worst, "%", Target::AtMost(TOLERANCE)));
+    Ok(rows)
+}
