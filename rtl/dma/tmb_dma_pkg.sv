@@ -27,14 +27,14 @@ package tmb_dma_pkg;
   } host_ax_t;
 
   typedef struct packed {
-    row_t row;
     logic last;
     logic error;
+    row_t row;
   } host_r_t;
 
   typedef struct packed {
-    row_t row;
     logic last;
+    row_t row;
   } host_w_t;
 
   // ---------------------------------------------------------------------------------------------

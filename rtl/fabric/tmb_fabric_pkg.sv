@@ -16,9 +16,9 @@ package tmb_fabric_pkg;
   } channel_ax_t;
 
   typedef struct packed {
-    row_t row;
     logic last;
     logic error;
+    row_t row;
   } channel_r_t;
 
   // Bursts of one requester that are cut and not complete.
@@ -42,8 +42,8 @@ package tmb_fabric_pkg;
 
   // `rsp.last` is the last row of the piece.
   typedef struct packed {
-    mem_read_rsp_t rsp;
     cut_t          cut;
+    mem_read_rsp_t rsp;
   } piece_row_t;
 
   typedef struct packed {

@@ -196,6 +196,8 @@ package tmb_pkg;
   localparam int unsigned MemTagWidth = 16;
   typedef logic [MemTagWidth-1:0] mem_tag_t;
 
+  // A row stands last in every structure, at bit 0, so that simulators move it in whole words.
+
   // Reads and writes have the same request. Rows [addr, addr + 64*(len+1)) stay in one 4 KiB block;
   // addr is row-aligned. A write request is sent only when all its rows are ready to follow without
   // waiting; a read request only when the requester has room for all its rows.
@@ -208,17 +210,17 @@ package tmb_pkg;
   // One row of a read response. Rows of a burst arrive in order (index 0..len); bursts of one
   // requester arrive in order on a channel, in any order across channels.
   typedef struct packed {
-    row_t       row;
     mem_tag_t   tag;
     burst_len_t index;
     logic       last;
     logic       error;
+    row_t       row;
   } mem_read_rsp_t;
 
   typedef struct packed {
-    row_t        row;
-    row_strobe_t strobe;
     logic        last;
+    row_strobe_t strobe;
+    row_t        row;
   } mem_write_data_t;
 
   typedef struct packed {
@@ -337,16 +339,16 @@ package tmb_pkg;
   } axi_ax_t;
 
   typedef struct packed {
-    row_t        data;
-    row_strobe_t strb;
     logic        last;
+    row_strobe_t strb;
+    row_t        data;
   } axi_w_t;
 
   typedef struct packed {
     axi_id_t   id;
-    row_t      data;
     axi_resp_e resp;
     logic      last;
+    row_t      data;
   } axi_r_t;
 
   typedef struct packed {
@@ -357,12 +359,12 @@ package tmb_pkg;
   typedef struct packed {
     axi_ax_t aw;
     logic    aw_valid;
-    axi_w_t  w;
     logic    w_valid;
     logic    b_ready;
     axi_ax_t ar;
     logic    ar_valid;
     logic    r_ready;
+    axi_w_t  w;
   } axi_req_t;
 
   typedef struct packed {
@@ -371,8 +373,8 @@ package tmb_pkg;
     axi_b_t b;
     logic   b_valid;
     logic   ar_ready;
-    axi_r_t r;
     logic   r_valid;
+    axi_r_t r;
   } axi_rsp_t;
 
   // ---------------------------------------------------------------------------------------------

@@ -2,17 +2,15 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// All registers of the shell: the generated block (tmb_shell.rdl), the arrays behind it, and the
-// names that the rest of the shell uses.
+// All registers of the shell: the generated block (tmb_shell.rdl), the arrays behind it (those that move
+// with the traffic stand beside it), and the names that the rest of the shell uses.
 //
 // Latency: done_o in the cycle of valid_i for plain registers, one or two cycles later for arrays.
-// State changes only on a write of the host or on a counted event.
+// State changes only on an access of the host or on a counted event.
 
 module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_shell_pkg::*;
   import tmb_guard_pkg::*; import tmb_stream_pkg::*; import tmb_schedule_pkg::*; #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
-  localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
-  localparam int unsigned NumRequesters = 2 * NumPorts,
   localparam int unsigned NumMovers = 2 * Cfg.NumSlots * Cfg.StreamsPerSlot,
   localparam int unsigned MoverElements = NumMovers == 0 ? 1 : NumMovers,
   localparam int unsigned PairElements = NumMovers == 0 ? 1 : NumMovers / 2
@@ -45,8 +43,11 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   input  logic         slot_closed_i [Cfg.NumSlots],
   input  unanswered_t  slot_unanswered_i [Cfg.NumSlots],
   output logic         slot_rearm_o [Cfg.NumSlots],
-  input  guard_status_t guard_i [NumPorts],
-  input  port_events_t events_i [NumRequesters],
+  // arrays that stand beside the block, because they move with the traffic
+  output array_req_t   ports_req_o,       // tmb_guard_registers
+  input  array_rsp_t   ports_rsp_i,
+  output array_req_t   requesters_req_o,  // tmb_requester_counters
+  input  array_rsp_t   requesters_rsp_i,
   input  logic         walk_read_i,
 
   // Without streams: one element, unused.
@@ -87,7 +88,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
 
   tmb_shell_registers_pkg::tmb_shell__in_t hwif_in;
   tmb_shell_registers_pkg::tmb_shell__out_t hwif_out;
-  array_rsp_t spaces_rsp, slots_rsp, ports_rsp, queues_rsp, requesters_rsp, movers_rsp;
+  array_rsp_t spaces_rsp, slots_rsp, queues_rsp, movers_rsp;
   array_rsp_t switches_rsp, schedules_rsp;
   logic read_ack, write_ack, read_error, write_error, stall_write, stall_read;
   logic [31:0] write_mask;
@@ -136,15 +137,15 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.SLOTS.rd_ack = slots_rsp.read_ack;
     hwif_in.SLOTS.rd_data = slots_rsp.data;
     hwif_in.SLOTS.wr_ack = slots_rsp.write_ack;
-    hwif_in.PORTS.rd_ack = ports_rsp.read_ack;
-    hwif_in.PORTS.rd_data = ports_rsp.data;
-    hwif_in.PORTS.wr_ack = ports_rsp.write_ack;
+    hwif_in.PORTS.rd_ack = ports_rsp_i.read_ack;
+    hwif_in.PORTS.rd_data = ports_rsp_i.data;
+    hwif_in.PORTS.wr_ack = ports_rsp_i.write_ack;
     hwif_in.QUEUES.rd_ack = queues_rsp.read_ack;
     hwif_in.QUEUES.rd_data = queues_rsp.data;
     hwif_in.QUEUES.wr_ack = queues_rsp.write_ack;
-    hwif_in.REQUESTERS.rd_ack = requesters_rsp.read_ack;
-    hwif_in.REQUESTERS.rd_data = requesters_rsp.data;
-    hwif_in.REQUESTERS.wr_ack = requesters_rsp.write_ack;
+    hwif_in.REQUESTERS.rd_ack = requesters_rsp_i.read_ack;
+    hwif_in.REQUESTERS.rd_data = requesters_rsp_i.data;
+    hwif_in.REQUESTERS.wr_ack = requesters_rsp_i.write_ack;
     hwif_in.MOVERS.rd_ack = movers_rsp.read_ack;
     hwif_in.MOVERS.rd_data = movers_rsp.data;
     hwif_in.MOVERS.wr_ack = movers_rsp.write_ack;
@@ -231,21 +232,21 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     .rearm_o(slot_rearm_o)
   );
 
-  tmb_guard_registers #(
-    .NumPorts(NumPorts)
-  ) u_ports (
-    .clk_i,
-    .rst_ni,
-    .req_i('{
-        valid: hwif_out.PORTS.req,
-        write: hwif_out.PORTS.req_is_wr,
-        addr: 13'(hwif_out.PORTS.addr),
-        data: hwif_out.PORTS.wr_data,
-        mask: hwif_out.PORTS.wr_biten
-    }),
-    .rsp_o(ports_rsp),
-    .status_i(guard_i)
-  );
+  assign ports_req_o = '{
+      valid: hwif_out.PORTS.req,
+      write: hwif_out.PORTS.req_is_wr,
+      addr: 13'(hwif_out.PORTS.addr),
+      data: hwif_out.PORTS.wr_data,
+      mask: hwif_out.PORTS.wr_biten
+  };
+
+  assign requesters_req_o = '{
+      valid: hwif_out.REQUESTERS.req,
+      write: hwif_out.REQUESTERS.req_is_wr,
+      addr: hwif_out.REQUESTERS.addr,
+      data: hwif_out.REQUESTERS.wr_data,
+      mask: hwif_out.REQUESTERS.wr_biten
+  };
 
   tmb_queue_registers #(
     .NumQueues(Cfg.NumQueues)
@@ -262,22 +263,6 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     .rsp_o(queues_rsp),
     .ring_o(command_ring_o),
     .head_i(command_head_i)
-  );
-
-  tmb_requester_counters #(
-    .NumRequesters(NumRequesters)
-  ) u_requesters (
-    .clk_i,
-    .rst_ni,
-    .req_i('{
-        valid: hwif_out.REQUESTERS.req,
-        write: hwif_out.REQUESTERS.req_is_wr,
-        addr: hwif_out.REQUESTERS.addr,
-        data: hwif_out.REQUESTERS.wr_data,
-        mask: hwif_out.REQUESTERS.wr_biten
-    }),
-    .rsp_o(requesters_rsp),
-    .events_i
   );
 
   tmb_schedule_registers #(

@@ -347,6 +347,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   switch_state_t switch_state [PairElements];
   schedule_t schedule [NumSlots];
   logic managed;
+  array_req_t ports_req, requesters_req;
+  array_rsp_t ports_rsp, requesters_rsp;
 
   tmb_register_block #(
     .Cfg(Cfg)
@@ -376,8 +378,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .slot_closed_i(slot_closed),
     .slot_unanswered_i(slot_unanswered),
     .slot_rearm_o(slot_rearm),
-    .guard_i(port_guard),
-    .events_i(port_events),
+    .ports_req_o(ports_req),
+    .ports_rsp_i(ports_rsp),
+    .requesters_req_o(requesters_req),
+    .requesters_rsp_i(requesters_rsp),
     .walk_read_i(walk_read),
     .mover_start_o(mover_start[0:MoverElements-1]),
     .mover_command_o(mover_command[0:MoverElements-1]),
@@ -387,6 +391,26 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .switch_state_i(switch_state),
     .schedule_o(schedule),
     .managed_o(managed)
+  );
+
+  tmb_guard_registers #(
+    .NumPorts(NumPorts)
+  ) u_port_registers (
+    .clk_i,
+    .rst_ni,
+    .req_i(ports_req),
+    .rsp_o(ports_rsp),
+    .status_i(port_guard)
+  );
+
+  tmb_requester_counters #(
+    .NumRequesters(2 * NumPorts)
+  ) u_requester_counters (
+    .clk_i,
+    .rst_ni,
+    .req_i(requesters_req),
+    .rsp_o(requesters_rsp),
+    .events_i(port_events)
   );
 
   asid_t port_asid [NumPorts];

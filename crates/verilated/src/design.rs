@@ -32,7 +32,8 @@ pub struct Design {
     /// Parameters of the top module with values other than its own.
     pub parameters: Vec<(String, String)>,
     /// Modules, each in a file of its name, that are not clocked while an edge would change nothing in them.
-    /// Changes no result. Models with waveforms have none.
+    /// `CONTAINER/MODULE` are the instances that stand in another module's file only. Changes no result. Models
+    /// with waveforms have none.
     pub sleeping: Vec<String>,
     /// SystemVerilog made for this build (the top above shell and kernel), compiled last.
     pub generated: Option<String>,
@@ -109,6 +110,12 @@ impl FileSet {
 }
 
 impl Design {
+    /// Modules whose instances in `container` sleep.
+    pub(crate) fn sleeping_in<'a>(&'a self, container: &'a str) -> impl Iterator<Item = &'a str> {
+        let pairs = (self.sleeping.iter()).filter_map(|entry| entry.split_once('/'));
+        pairs.filter_map(move |(within, module)| (within == container).then_some(module))
+    }
+
     /// The folders whose files the RTL may read, in the order of search, without symbolic links.
     pub(crate) fn rtl_folders(&self) -> Vec<PathBuf> {
         let mut folders = Vec::new();

@@ -241,17 +241,13 @@ class Bench {
       if (!write_rows_[w].empty()) {
         const auto& [request, index] = write_rows_[w].front();
         const Row row = row_of(request.place(index) << 16 | request.tag);
-        // {row, strobe, last}, most significant first.
-        std::array<uint32_t, 19> word{};
+        // {last, strobe, row}, most significant first.
+        auto& word = top_.write_data_i[w];
         const uint64_t strobe = mix(request.place(index));
-        word[0] = static_cast<uint32_t>(strobe << 1) | (index == request.len);
-        word[1] = static_cast<uint32_t>(strobe >> 31);
-        word[2] = static_cast<uint32_t>(strobe >> 63);
-        for (int i = 0; i < 16; ++i) {
-          word[2 + i] |= row[i] << 1;
-          word[3 + i] |= row[i] >> 31;
-        }
-        for (int i = 0; i < 19; ++i) top_.write_data_i[w][i] = word[i];
+        for (int i = 0; i < 16; ++i) word[i] = row[i];
+        word[16] = static_cast<uint32_t>(strobe);
+        word[17] = static_cast<uint32_t>(strobe >> 32);
+        word[18] = index == request.len;
       }
       top_.write_rsp_ready_i[w] = go();
     }
@@ -267,14 +263,10 @@ class Bench {
         const Burst& burst = memory_reads_[c].front();
         const uint64_t row_address = burst.request.row + burst.done;
         const Row row = row_of(row_address);
-        // {row, last, error}
-        std::array<uint32_t, 17> word{};
-        word[0] = read_fails(row_address) | (burst.done == burst.request.len) << 1;
-        for (int i = 0; i < 16; ++i) {
-          word[i] |= row[i] << 2;
-          word[i + 1] |= row[i] >> 30;
-        }
-        for (int i = 0; i < 17; ++i) top_.mem_r_i[c][i] = word[i];
+        // {last, error, row}
+        auto& word = top_.mem_r_i[c];
+        for (int i = 0; i < 16; ++i) word[i] = row[i];
+        word[16] = read_fails(row_address) | (burst.done == burst.request.len) << 1;
       }
       if (!b_valid_[c]) b_valid_[c] = !memory_acks_[c].empty() &&
                                       memory_acks_[c].front().due <= cycle_ && go();
@@ -349,14 +341,12 @@ class Bench {
   void store_row(int c) {
     Burst& burst = memory_writes_[c].front();
     const auto& word = memory_rows_[c].front();
-    const bool last = word[0] & 1;
+    const bool last = word[18] & 1;
     if (last != (burst.done == burst.request.len)) fail(cycle_, "last in the wrong place", c);
     // Whose row it is shows in its content: find the writer whose piece here it can be.
     Row row;
-    for (int i = 0; i < 16; ++i) row[i] = word[2 + i] >> 1 | word[3 + i] << 31;
-    const uint64_t strobe = static_cast<uint64_t>(word[0]) >> 1 |
-                            static_cast<uint64_t>(word[1]) << 31 |
-                            static_cast<uint64_t>(word[2] & 1) << 63;
+    for (int i = 0; i < 16; ++i) row[i] = word[i];
+    const uint64_t strobe = static_cast<uint64_t>(word[17]) << 32 | word[16];
     const uint64_t address = burst.request.row + burst.done;
     bool known = false;
     for (int w = 0; w < kWriters && !known; ++w)
@@ -380,12 +370,12 @@ class Bench {
   }
 
   void check_row(int r) {
-    // {row, tag 16, index 6, last, error}
+    // {tag 16, index 6, last, error, row}
     const auto& word = top_.read_rsp_o[r];
-    const bool error = word[0] & 1, last = word[0] >> 1 & 1;
-    const unsigned index = word[0] >> 2 & 63, tag = word[0] >> 8 & 0xFFFF;
+    const bool error = word[16] & 1, last = word[16] >> 1 & 1;
+    const unsigned index = word[16] >> 2 & 63, tag = word[16] >> 8 & 0xFFFF;
     Row row;
-    for (int i = 0; i < 16; ++i) row[i] = word[i] >> 24 | word[i + 1] << 8;
+    for (int i = 0; i < 16; ++i) row[i] = word[i];
     // The oldest piece of one of the channels must be the one.
     for (int c = 0; c < kChannels; ++c) {
       if (reads_[r][c].empty()) continue;

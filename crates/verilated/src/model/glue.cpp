@@ -4,6 +4,7 @@
 #include "Vmodel__Syms.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <exception>
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #ifdef __AVX__
@@ -58,39 +60,83 @@ struct Range {
 };
 
 struct Place {
-  const void* start;
+  std::size_t start;
   std::size_t bytes;
 };
 
-// An instance of a block (build/sleep.rs). Its picture is what it was before an edge at which it was
+// The chunks of some members of an object, each once, in order.
+template <std::size_t bytes, std::size_t count>
+struct Chunks {
+  std::array<std::uint32_t, bytes / sizeof(Chunk)> list{};
+  std::size_t size = 0;
+  constexpr explicit Chunks(const std::array<Place, count>& places) {
+    for (std::uint32_t i = 0; i < bytes / sizeof(Chunk); ++i) {
+      bool touched = false;
+      for (const Place& place : places)
+        touched |= place.start / sizeof(Chunk) <= i && i * sizeof(Chunk) < place.start + place.bytes;
+      if (touched) list[size++] = i;
+    }
+  }
+};
+
+inline bool differ(const Chunk& a, const Chunk& b) {
+  const Chunk different = a ^ b;
+#ifdef __AVX__
+  return !_mm256_testz_si256(reinterpret_cast<__m256i>(different),
+                             reinterpret_cast<__m256i>(different));
+#else
+  return different[0] | different[1] | different[2] | different[3];
+#endif
+}
+
+// Whether the inputs of a block of one class rest: compared without a loop, for it is done at every edge.
+template <typename Inputs, std::size_t... which>
+bool inputs_rest(const Chunk* object, const Chunk* before, std::index_sequence<which...>) {
+  constexpr auto chunks = Inputs::chunks();
+  Chunk different{};
+  ((different |= object[chunks.list[which]] ^ before[chunks.list[which]]), ...);
+  return !differ(different, Chunk{});
+}
+
+template <typename Inputs>
+bool inputs_rest(const Chunk* object, const Chunk* before) {
+  return inputs_rest<Inputs>(object, before, std::make_index_sequence<Inputs::chunks().size>{});
+}
+
+// Of a block that never sleeps.
+inline bool never_rest(const Chunk*, const Chunk*) { return false; }
+
+// An instance of a block (sleep.rs). Its picture is what it was before an edge at which it was
 // clocked: inputs and state, without memories but with how often they were written. If all is the same
 // before the next edge, that edge left the state as it was, and the next one would; nor would any later
 // one until an input changes.
 struct Block {
   const Chunk* object;
+  bool (*inputs_rest)(const Chunk* object, const Chunk* picture);
   CData* clock;
   CData* history;
   std::vector<Range> whole;
-  std::vector<Range> inputs;
   std::vector<Chunk> picture;
   bool asleep = false;
   bool pictured = false;
-  // Edges before the next picture: one that changes all the time is not compared all the time.
+  // A block that changes all the time is not compared all the time: a picture is taken only if the chunk
+  // that was last seen to change (it alone is kept at every edge) did not, and after some edges.
+  std::uint32_t watched = 0;
   unsigned wait = 0;
   unsigned pause = 0;
 
   Block(const void* block, std::size_t bytes, CData& clock, CData& history,
-        std::initializer_list<Place> input_places, std::initializer_list<Place> memories)
-      : object{static_cast<const Chunk*>(block)}, clock{&clock}, history{&history} {
+        bool (*inputs_rest)(const Chunk*, const Chunk*), std::initializer_list<Place> memories)
+      : object{static_cast<const Chunk*>(block)},
+        inputs_rest{inputs_rest},
+        clock{&clock},
+        history{&history} {
     constexpr std::uint32_t size = sizeof(Chunk);
-    const auto offset = [&](const void* place) {
-      return std::uint32_t(static_cast<const char*>(place) - static_cast<const char*>(block));
-    };
     const auto by_place = [](const Range& a, const Range& b) { return a.from < b.from; };
     // Memories without the chunks that they share with something else.
     std::vector<Range> left_out;
     for (const Place& memory : memories) {
-      const std::uint32_t start = offset(memory.start), end = start + std::uint32_t(memory.bytes);
+      const std::uint32_t start = memory.start, end = memory.start + memory.bytes;
       if (end / size > (start + size - 1) / size)
         left_out.push_back({(start + size - 1) / size, end / size});
     }
@@ -101,35 +147,19 @@ struct Block {
       if (memory.from > from) whole.push_back({from, memory.from});
       from = memory.to;
     }
-    // Inputs with all that shares a chunk with them.
-    for (const Place& input : input_places) {
-      const std::uint32_t start = offset(input.start), end = start + std::uint32_t(input.bytes);
-      inputs.push_back({start / size, (end + size - 1) / size});
-    }
-    std::sort(inputs.begin(), inputs.end(), by_place);
-    std::size_t kept = 0;
-    for (const Range& input : inputs) {
-      if (kept && input.from <= inputs[kept - 1].to)
-        inputs[kept - 1].to = std::max(inputs[kept - 1].to, input.to);
-      else
-        inputs[kept++] = input;
-    }
-    inputs.resize(kept);
     picture.resize(bytes / size);
   }
 
-  bool equal(const std::vector<Range>& ranges) const {
+  // Whether all is as in the picture; else a chunk that is not becomes the one that is watched.
+  bool rests() {
     const Chunk* const before = picture.data();
-    for (const Range& range : ranges) {
+    if (differ(object[watched], before[watched])) return false;
+    for (const Range& range : whole) {
       for (std::uint32_t i = range.from; i < range.to; ++i) {
-        const Chunk different = object[i] ^ before[i];
-#ifdef __AVX__
-        if (!_mm256_testz_si256(reinterpret_cast<__m256i>(different),
-                                reinterpret_cast<__m256i>(different)))
+        if (differ(object[i], before[i])) {
+          watched = i;
           return false;
-#else
-        if (different[0] | different[1] | different[2] | different[3]) return false;
-#endif
+        }
       }
     }
     return true;
@@ -138,24 +168,26 @@ struct Block {
   // Before an edge: whether it can change anything.
   bool wakes() {
     if (asleep) {
-      if (equal(inputs)) return false;
+      if (inputs_rest(object, picture.data())) return false;
       asleep = false;
-      wait = 0;
+      wait = pause = 0;
     } else if (pictured) {
-      if (!inputs.empty() && equal(whole)) {
+      pictured = false;
+      if (rests()) {
         asleep = true;
         return false;
       }
-      wait = wait < 7 ? 2 * wait + 1 : 7;
       pause = wait;
-    }
-    pictured = pause == 0;
-    if (pause) {
+      wait = wait < 7 ? 2 * wait + 1 : 7;
+    } else if (pause) {
       --pause;
+    } else if (inputs_rest != never_rest && !differ(object[watched], picture[watched])) {
+      pictured = true;
+      for (const Range& range : whole)
+        std::copy(object + range.from, object + range.to, picture.data() + range.from);
       return true;
     }
-    for (const Range& range : whole)
-      for (std::uint32_t i = range.from; i < range.to; ++i) picture[i] = object[i];
+    picture[watched] = object[watched];
     return true;
   }
 };
@@ -164,6 +196,8 @@ struct Block {
 struct Instance {
 #ifdef TMB_SLEEP
   std::vector<Block> blocks;
+  // At this edge.
+  std::vector<Block*> awake;
 #endif
   VerilatedContext context;
   Vmodel model;
@@ -317,6 +351,7 @@ TMB_EXPORT Instance* tmb_create(const char* const* folders, std::uint32_t count)
     instance->folders.assign(folders, folders + count);
 #ifdef TMB_SLEEP
     add_blocks(*instance);
+    instance->awake.reserve(instance->blocks.size());
 #endif
     return instance;
   } catch (...) {
@@ -340,7 +375,12 @@ TMB_EXPORT int tmb_edge(Instance* instance, std::uint64_t picoseconds) {
   return guarded(instance, picoseconds, [instance](Vmodel& model) {
     (void)instance;
 #ifdef TMB_SLEEP
-    for (Block& block : instance->blocks) *block.clock = block.wakes();
+    instance->awake.clear();
+    for (Block& block : instance->blocks) {
+      if (!block.wakes()) continue;
+      *block.clock = 1;
+      instance->awake.push_back(&block);
+    }
 #endif
     model.TMB_CLOCK = 1;
 #ifdef TMB_PHASES
@@ -353,7 +393,7 @@ TMB_EXPORT int tmb_edge(Instance* instance, std::uint64_t picoseconds) {
     Vmodel___024root___eval_phase__act(root);
     Vmodel___024root___eval_phase__nba(root);
 #ifdef TMB_SLEEP
-    for (Block& block : instance->blocks) *block.clock = *block.history = 0;
+    for (Block* block : instance->awake) *block->clock = *block->history = 0;
 #endif
 #else
     model.eval_step();

@@ -96,6 +96,36 @@ pub(super) fn block(name: &str, text: &str) -> Option<Changed> {
     Some(Changed { text, inputs })
 }
 
+/// Instances of the module `inner` in a container become blocks by a copy of it with a name of its own: a
+/// module that is everywhere, in blocks too, cannot be one itself. The container's source with the copy behind
+/// it, the block's name and its inputs; `None` if nothing there can sleep.
+pub(super) fn within(
+    (container, text): (&str, &str),
+    (inner, inner_text): (&str, &str),
+) -> Option<(String, String, Vec<String>)> {
+    let name = format!("{inner}_in_{container}");
+    let counted = memory(inner, inner_text).map(|changed| changed.text);
+    let inner_text = counted.as_deref().unwrap_or(inner_text);
+    let (head, new) = (format!("module {inner} "), format!("module {name} "));
+    let changed = block(&name, &inner_text.replacen(&head, &new, 1))?;
+    let mut found = false;
+    let mut lines = String::new();
+    for line in text.lines() {
+        let rest = line.trim_start();
+        let instance = rest
+            .strip_prefix(inner)
+            .filter(|rest| rest.starts_with(' '));
+        if let Some(instance) = instance {
+            found = true;
+            lines += &format!("{name}{instance}\n");
+        } else {
+            lines += line;
+            lines += "\n";
+        }
+    }
+    found.then(|| (lines + &changed.text, name, changed.inputs))
+}
+
 /// The source of a module whose memory counts its writes; `None` if it is another module, or is not written
 /// as it was when [`MEMORIES`] was.
 pub(super) fn memory(name: &str, text: &str) -> Option<Changed> {
@@ -239,18 +269,32 @@ pub(super) fn description(classes: &[Class], instances: &[Instance]) -> String {
         "\nnamespace {\nvoid add_blocks(Instance& instance) {\n  \
          Vmodel__Syms& symbols = *instance.model.rootp->vlSymsp;\n",
     );
-    let places = |members: &[String]| {
-        let place = |name: &String| format!("\n        {{&block.{name}, sizeof block.{name}}}");
-        members.iter().map(place).collect::<Vec<_>>().join(",")
-    };
     for class in classes {
+        let name = &class.name;
+        let places = |members: &[String]| {
+            let place = |member: &String| {
+                format!("\n        Place{{offsetof({name}, {member}), sizeof({name}::{member})}}")
+            };
+            members.iter().map(place).collect::<Vec<_>>().join(",")
+        };
+        let inputs = match class.inputs.is_empty() {
+            true => "never_rest".to_owned(),
+            false => {
+                let _ = writeln!(
+                    text,
+                    "  struct {name}_inputs {{\n    static constexpr auto chunks() {{\n      \
+                     return Chunks<sizeof({name}), {}>{{std::array<Place, {0}>{{{}}}}};\n    }}\n  }};",
+                    class.inputs.len(),
+                    places(&class.inputs),
+                );
+                format!("inputs_rest<{name}_inputs>")
+            }
+        };
         let _ = writeln!(
             text,
-            "  const auto add_{0} = [&]({0}& block, CData& history) {{\n    \
-             instance.blocks.push_back(Block{{&block, sizeof block, block.{CLOCK}, history, {{{1}}}, \
-             {{{2}}}}});\n  }};",
-            class.name,
-            places(&class.inputs),
+            "  const auto add_{name} = [&]({name}& block, CData& history) {{\n    \
+             instance.blocks.push_back(Block{{&block, sizeof block, block.{CLOCK}, history, {inputs}, \
+             {{{}}}}});\n  }};",
             places(&class.memories),
         );
     }
@@ -286,6 +330,20 @@ mod tests {
         assert!(text.contains(".clk_i      (tmb_awake_clk),"), "{text}");
         assert!(text.contains(".clk_i(tmb_awake_clk),"), "{text}");
         assert_eq!(text.matches("input  logic clk_i").count(), 1);
+    }
+
+    #[test]
+    fn an_instance_in_a_container_is_a_copy_with_a_name_of_its_own() {
+        let outer = "module port (\n);\n  park #(\n  ) i_park (\n    .clk_i\n  );\n  parker i_b ();\nendmodule\n";
+        let (text, name, inputs) = within(("port", outer), ("park", PARK)).unwrap();
+        assert_eq!((name.as_str(), inputs.len()), ("park_in_port", 2));
+        assert!(text.contains("\npark_in_port #(\n"), "{text}");
+        assert!(text.contains("\n  parker i_b ();\n"), "{text}");
+        assert!(text.contains("\nmodule park_in_port import"), "{text}");
+        assert_eq!(
+            within(("port", "module port ();\nendmodule\n"), ("park", PARK)),
+            None
+        );
     }
 
     #[test]

@@ -102,30 +102,51 @@ struct Sleepers {
 
 impl Sleepers {
     fn write(design: &Design, folder: &Path) -> Result<Self, BuildError> {
-        let mut sleepers = Self::default();
+        let mut texts = BTreeMap::new();
         for set in &design.file_sets {
             for file in &set.files {
                 let name = file.file_stem().unwrap_or_default().to_string_lossy();
                 let path = set.base.join(file);
                 let text = std::fs::read(&path).map_err(BuildError::io(&path))?;
-                let text = String::from_utf8_lossy(&text);
-                let is_block = design.sleeping.iter().any(|module| *module == name);
-                let changed = match is_block {
-                    true => sleep::block(&name, &text),
-                    false => sleep::memory(&name, &text),
-                };
-                let Some(changed) = changed else {
-                    continue;
-                };
-                let path = folder.join(format!("{name}.sleep.sv"));
-                std::fs::write(&path, changed.text).map_err(BuildError::io(&path))?;
+                let text = String::from_utf8_lossy(&text).into_owned();
+                texts.insert(name.into_owned(), text);
+            }
+        }
+        let mut sleepers = Self::default();
+        for (name, text) in &texts {
+            let is_block = design.sleeping.iter().any(|module| module == name);
+            let changed = match is_block {
+                true => sleep::block(name, text),
+                false => sleep::memory(name, text),
+            };
+            if let Some(changed) = changed {
                 if is_block {
-                    sleepers.blocks.push((name.to_string(), changed.inputs));
+                    sleepers.blocks.push((name.clone(), changed.inputs));
                 }
-                sleepers.sources.insert(name.into_owned(), path);
+                sleepers.add(folder, name, changed.text)?;
+                continue;
+            }
+            let mut now = text.clone();
+            for inner in design.sleeping_in(name) {
+                let inner_text = texts.get(inner).map(|text| (inner, text.as_str()));
+                let changed = inner_text.and_then(|inner| sleep::within((name, &now), inner));
+                if let Some((with_block, block, inputs)) = changed {
+                    sleepers.blocks.push((block, inputs));
+                    now = with_block;
+                }
+            }
+            if now != *text {
+                sleepers.add(folder, name, now)?;
             }
         }
         Ok(sleepers)
+    }
+
+    fn add(&mut self, folder: &Path, name: &str, text: String) -> Result<(), BuildError> {
+        let path = folder.join(format!("{name}.sleep.sv"));
+        std::fs::write(&path, text).map_err(BuildError::io(&path))?;
+        self.sources.insert(name.to_owned(), path);
+        Ok(())
     }
 }
 
