@@ -32,6 +32,9 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
 /// The exception for a file.
 pub fn raise_file(_: Python<'_>, path: &Path, what: &str, source: &std::io::Error) -> PyErr {
     let path = path.display();
+    if source.kind() == std::io::ErrorKind::OutOfMemory {
+        return PyMemoryError::new_err(format!("{what}: {}", reason(source)));
+    }
     match source.raw_os_error() {
         // Becomes FileNotFoundError, PermissionError and so on, by its number.
         Some(number) => {

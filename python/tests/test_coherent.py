@@ -136,7 +136,7 @@ def test_wrong_cards() -> None:
         tombolo.Card.simulated("f1", coherent=True, home_bytes=1 << 20)
     with tombolo.Card.functional() as card:
         memory = card.coherent_memory(0, LINE)
-        calls: list[Callable[[], object]] = [lambda: memory.load(0), memory.rpc, memory.history, card.home_memory]
+        calls: list[Callable[[], object]] = [lambda: memory.load(0), memory.rpc, card.home_memory]
         for refused in calls:
             with pytest.raises(errors.CardError, match="not coherent: it needs .* directory"):
                 refused()

@@ -54,6 +54,54 @@ def test_wrong_arguments(
     copy(card)
 
 
+def test_an_address_that_is_not_aligned(card: tombolo.Card) -> None:
+    with card.create_space() as space:
+        memory = space.alloc(4096)
+        with pytest.raises(errors.MisalignedPointerError, match="`input` takes addresses that are multiples of 64"):
+            card.load("copy", space).run(input=memory.address + 1, output=memory, bytes=3)
+        # A copy of an array is aligned, wherever the array lies.
+        odd, result = np.arange(20, dtype=np.uint8)[3:14], bytearray(11)
+        card.load("copy", space).run(input=odd, output=result, bytes=11)
+        assert result == bytes(range(3, 14))
+
+
+def test_an_integer_of_numpy_is_an_address(card: tombolo.Card) -> None:
+    with card.create_space() as space:
+        memory = space.alloc(16, np.uint64)
+        memory.array[0] = memory.address
+        card.load("copy", space).run(input=memory.array[0], output=memory.address_of(8), bytes=np.int64(8))
+        assert memory.array[8] == memory.address
+
+
+def test_an_array_is_not_resized_while_it_is_copied(card: tombolo.Card) -> None:
+    cases: list[tuple[Any, type[Exception], Callable[[Any], object]]] = [
+        (bytearray(5), BufferError, lambda it: it.append(1)),
+        (np.zeros(5), ValueError, lambda it: it.resize(100)),
+    ]
+    with card.create_space() as space:
+        for array, kind, resize in cases:
+            mapping = space.map_array(array, "rw")
+            with pytest.raises(kind, match="re-?size"):
+                resize(array)
+            mapping.unmap()
+        held = bytearray(5)
+        held_mapping = space.map_array(held, "rw")
+        held_mapping.unmap()
+        held.append(1)
+
+
+def test_callbacks_that_cannot_be_called(card: tombolo.Card) -> None:
+    wrong: Any = 5
+    with card.create_space() as space:
+        slot = card.load("copy", space)
+        with pytest.raises(TypeError, match="progress is int, which cannot be called"):
+            slot.run(input=b"abc", output=bytearray(3), bytes=3, progress=wrong)
+        with pytest.raises(TypeError, match="listening is int"):
+            space.flow({}, listening=wrong)
+    with pytest.raises(TypeError, match="progress is int"):
+        tombolo.Card.simulated(progress=wrong)
+
+
 def test_an_access_error_has_attributes(card: tombolo.Card) -> None:
     with pytest.raises(errors.AccessError) as caught:
         copy(card, output=0x1000)
@@ -149,6 +197,9 @@ def test_wrong_cards_and_kernels(card: tombolo.Card) -> None:
         tombolo.Card.simulated("/no/such.toml")
     with pytest.raises(ValueError, match="shell: unknown field `slotz`"):
         tombolo.Card.simulated(shell={"slotz": 1})
+    for numbers, words in (({"slots": 0}, "slots = 0: 1 to 16"), ({"channels": 3}, "power of two"), ({"channels": 300}, "1 to 32")):
+        with pytest.raises(errors.ConfigurationError, match=words):
+            tombolo.Card.functional(**numbers)
     with pytest.raises(ValueError, match="no page size"):
         tombolo.Card.functional(page_size=1000)
     with card.create_space() as space:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import tombolo
 
 
 def script(text: str, **variables: str) -> str:
@@ -38,6 +39,60 @@ def test_no_compiler(tmp_path: Path) -> None:
     assert said.endswith("\nabc\n")
 
 
+def tools_but_no_compiler(folder: Path) -> Path:
+    """A folder of programs without g++."""
+    programs = folder / "bin"
+    programs.mkdir()
+    (programs / "sh").symlink_to("/bin/sh")
+    return programs
+
+
+def test_a_path_without_a_compiler(tmp_path: Path) -> None:
+    # As where nothing is installed: also no compiler of PyPI.
+    said = script(
+        SIMULATED, PATH=str(tools_but_no_compiler(tmp_path)), TOMBOLO_CACHE=str(tmp_path), TOMBOLO_ZIG="/nowhere"
+    )
+    assert "the C++ compiler was not found (`g++` does not run)" in said
+    assert "apt-get install g++" in said and "pip install ziglang" in said and said.endswith("\nabc\n")
+
+
+def test_the_compiler_of_pypi_is_taken_where_there_is_no_other(tmp_path: Path) -> None:
+    """What stands in for it says what it was told, and fails."""
+    zig = tmp_path / "zig"
+    zig.write_text('#!/bin/sh\n[ "$3" = --version ] && echo "clang version 1.2.3" && exit 0\necho "told: $*" >&2\nexit 1\n')
+    zig.chmod(0o755)
+    # No model is in a cache of its own.
+    environment = {
+        **os.environ,
+        "PATH": str(tools_but_no_compiler(tmp_path)),
+        "TOMBOLO_CACHE": str(tmp_path / "cache"),
+        "TOMBOLO_ZIG": str(zig),
+    }
+    for variable in ("TOMBOLO_CXX", "TOMBOLO_VERILATOR_ROOT"):
+        environment.pop(variable, None)
+    words = [sys.executable, "-m", "tombolo", "kernel", "build", str(tombolo.SHARE / "kernels" / "vadd")]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "told: c++ -fno-sanitize=undefined" in done.stderr and "-fno-gnu-unique" not in done.stderr, done.stderr
+
+
+def test_a_callback_of_a_build_that_raises() -> None:
+    """The build goes on, and Python says what was raised."""
+    said = script(
+        """
+import sys, tombolo
+sys.unraisablehook = lambda raised: print(raised.exc_value)
+def fail(step):
+    raise RuntimeError("no steps, please")
+with tombolo.Card.simulated(progress=fail) as card:
+    result = bytearray(3)
+    card.run("copy", input=b"abc", output=result, bytes=3)
+print(result.decode())
+"""
+    )
+    assert said.startswith("no steps, please\n") and said.endswith("\nabc\n")
+
+
 @pytest.mark.parametrize("home", ["/proc/self/nowhere", "/dev/null/home"])
 def test_a_home_that_takes_nothing(home: str) -> None:
     # Root may write to a folder without rights; nobody may to these.
@@ -63,6 +118,24 @@ with tombolo.Card.functional() as card, card.create_space() as space:
 """
     )
     assert "1073741824 bytes" in said and said.endswith("abc\n")
+
+
+def test_no_memory_for_a_card() -> None:
+    said = script(
+        """
+import resource, tombolo
+used = int(open("/proc/self/statm").read().split()[0]) * 4096
+resource.setrlimit(resource.RLIMIT_AS, (used + (16 << 20), resource.RLIM_INFINITY))
+try:
+    tombolo.Card.functional()
+except MemoryError as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+tombolo.Card.functional().close()
+print("opened")
+"""
+    )
+    assert "DMA buffers" in said and said.endswith("\nopened\n")
 
 
 def test_multiprocessing() -> None:

@@ -259,3 +259,15 @@ def test_presets_are_refused_before_anything_is_built(tmp_path: Path) -> None:
 
 def test_the_report_is_json(card: tombolo.Card) -> None:
     assert json.loads(json.dumps(card.report()))["card"]["slots"] == 2
+
+
+def test_what_listening_raises_ends_a_flow() -> None:
+    def fail(port: str, host: str, number: int) -> None:
+        raise RuntimeError(f"{port} at {host}")
+
+    with tombolo.Card.functional(streams_per_slot=1) as card, card.create_space() as space:
+        slot, memory = card.load("loopback", space), space.alloc(100)
+        with pytest.raises(RuntimeError, match="in at 127.0.0.1"):
+            space.flow({(slot, "in"): "tcp-listen:127.0.0.1:0", (slot, "out"): memory}, listening=fail)
+        # Both ports are free again.
+        slot.open_stream("in").close()

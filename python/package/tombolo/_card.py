@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import operator
 import os
 import weakref
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
@@ -17,8 +18,8 @@ from ._scope import Scope
 from ._slot import Slot
 from ._space import AddressSpace
 from ._stream import Connection
-from ._times import PS, Progress, picoseconds
-from .errors import BuildError
+from ._times import PS, Progress, called, picoseconds
+from .errors import BuildError, ConfigurationError
 
 
 class Card(Scope):
@@ -62,6 +63,7 @@ class Card(Scope):
         :param clean_ahead_bytes: written back ahead when less card memory than this is free (16 MiB).
         :raises ConfigurationError: values that no card has.
         """
+        _check_shape(slots, ports_per_slot, streams_per_slot, channels)
         return Card(
             NativeCard.functional(
                 slots=slots,
@@ -124,6 +126,7 @@ class Card(Scope):
             raise ValueError(
                 "coherent=True is a shell of its own; give shell={..., \"directory\": {...}} for another one, and no preset"
             )
+        called(progress, "progress")
         file = _resources.platform_file(platform)
         _resources.find_tools()
         try:
@@ -192,6 +195,7 @@ class Card(Scope):
         folder = _resources.kernel_folder(kernel)
         if not isinstance(space, AddressSpace):
             raise TypeError(f"space is {type(space).__name__}; pass what card.create_space() gave")
+        slot = operator.index(slot)
         if not 0 <= slot <= 255:
             raise ValueError(f"slot {slot}: slots are numbered from 0")
         return Slot(self, slot, self._native.load(slot, folder, space._native), space)
@@ -302,6 +306,25 @@ class Card(Scope):
 
     def _leave(self) -> None:
         self.close()
+
+
+def _check_shape(
+    slots: Optional[int], ports_per_slot: Optional[int], streams_per_slot: Optional[int], channels: Optional[int]
+) -> None:
+    """Refuses numbers that no card has.
+
+    :raises ConfigurationError: one of them.
+    """
+    for name, number, least, most in (
+        ("slots", slots, 1, 16),
+        ("ports_per_slot", ports_per_slot, 1, 64),
+        ("streams_per_slot", streams_per_slot, 0, 16),
+        ("channels", channels, 1, 32),
+    ):
+        if number is not None and not least <= operator.index(number) <= most:
+            raise ConfigurationError(f"{name} = {number}: {least} to {most} are possible")
+    if channels is not None and channels & (channels - 1) != 0:
+        raise ConfigurationError(f"channels = {channels}: a power of two is possible")
 
 
 def _side_by_side(channels: Union[int, Sequence[int]]) -> Tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Union
 from typing import Mapping as Dictionary
@@ -201,6 +202,10 @@ class Slot(Scope):
         mode = "r" if argument.access == "read" else "rw"
         if isinstance(value, (str, os.PathLike)):
             return stack.enter_context(self._space.map_file(value, mode))
+        # Numpy's integers have a buffer, too; an address in an array is an address.
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(value, numpy.integer):
+            return operator.index(value)
         if hasattr(value, "__index__") and not hasattr(value, "__array_interface__"):
             return operator.index(value)
         try:

@@ -13,7 +13,7 @@ from ._arrays import Copy, flat_bytes
 from ._memory import Shape, SharedMemory, _bytes_of, is_numpy, registered
 from ._native import NativeMapping, NativeSlot, NativeSpace
 from ._scope import Scope
-from ._times import Progress, picoseconds, reporter
+from ._times import Progress, called, picoseconds, reporter
 
 from .errors import UnregistrableError
 
@@ -317,6 +317,7 @@ class AddressSpace(Scope):
         :raises DevicePeerError: its other end did nothing for too long, has closed, or failed.
         :raises StreamError: no such port, or it is taken.
         """
+        called(listening, "listening")
         ports: List[Tuple[NativeSlot, str, Any]] = []
         for (slot, port), what in plugs.items():
             if isinstance(what, (Mapping, SharedMemory)):

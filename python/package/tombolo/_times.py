@@ -31,12 +31,22 @@ def picoseconds(seconds: Optional[float]) -> Optional[int]:
     return max(int(min(seconds * PS, 2.0**63)), 1)
 
 
+def called(callback: object, what: str) -> None:
+    """Refuses what cannot be called, before anything has begun.
+
+    :raises TypeError: it cannot.
+    """
+    if callback is not None and not callable(callback):
+        raise TypeError(f"{what} is {type(callback).__name__}, which cannot be called; pass a function")
+
+
 def reporter(
     progress: Optional[Callable[[Progress], object]],
 ) -> Optional[Callable[[int, int, int, int], object]]:
     """What the library calls, for what a user gave."""
     if progress is None:
         return None
+    called(progress, "progress")
 
     def callback(now: int, bytes_in: int, bytes_out: int, faults: int) -> object:
         return progress(Progress(now / PS, bytes_in, bytes_out, faults))

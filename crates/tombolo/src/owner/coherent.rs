@@ -211,6 +211,8 @@ impl Owner {
             None => {
                 let bytes = self.place_memory(range)?;
                 self.coherent.home = Some(Home::Memory);
+                // What a kernel before it did is not the memory's.
+                self.coherent.failure = None;
                 Ok(bytes)
             }
         }
