@@ -11,7 +11,7 @@ use crate::placement::SpacePlacement;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
 use crate::space::Mapping;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use units::{Asid, PageEntry, PageSize, Target, VirtAddr};
 
 impl Pager {
@@ -63,7 +63,12 @@ impl Pager {
         };
         self.want((page, size), waiter, urgency, out);
         let touched = (start, mapping, page, size);
-        self.fetch_ahead(token.requester, asid, touched, out);
+        let ahead = self.fetch_ahead(token.requester, asid, touched, out);
+        if write && size == self.page_size_of(page.object) {
+            for range in ahead {
+                self.upgrade_ahead(page.object, range, out);
+            }
+        }
     }
 
     /// Somebody wants a page: now, if it is there, or as soon as it is.
@@ -99,14 +104,14 @@ impl Pager {
         }
     }
 
-    /// What the fetch policy wants besides the page that was touched.
+    /// What the fetch policy wants besides the page that was touched; the pages.
     fn fetch_ahead(
         &mut self,
         requester: u8,
         asid: Asid,
         (start, mapping, page, size): (VirtAddr, Mapping, ObjectPage, PageSize),
         out: &mut Vec<Action>,
-    ) {
+    ) -> [Range<u64>; 2] {
         let mapped = mapping.object_pages();
         // Policies count in pages of the size that was touched.
         let bits = size.bits() - mapping.unit.bits();
@@ -134,7 +139,8 @@ impl Pager {
             plan.ahead.end.min(mapped.end),
         );
         // Before the page, and behind it: it has what it needs.
-        for part in [from..to.min(page.index), from.max(page.index + 1)..to] {
+        let parts = [from..to.min(page.index), from.max(page.index + 1)..to];
+        for part in parts.clone() {
             if part.is_empty() {
                 continue;
             }
@@ -148,6 +154,7 @@ impl Pager {
             let marker = plan.marker.map(|marker| marker << bits);
             self.want_ahead(asid, range, (size, marker), urgency, out);
         }
+        parts.map(|part| part.start << bits..part.end << bits)
     }
 
     /// Frames of a size that a space can have at once.

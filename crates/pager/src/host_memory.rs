@@ -20,6 +20,7 @@ use crate::issue::{Meaning, Step};
 use crate::page::{ObjectPage, Page, Purpose, Stage, State, Waiter};
 use crate::pager::Pager;
 use crate::request::{answer, Last};
+use std::ops::Range;
 use units::HostAddr;
 
 impl Pager {
@@ -71,6 +72,40 @@ impl Pager {
         page.enter(State::Upgrading);
         self.protect_host(key, HostAccess::None, out);
         true
+    }
+
+    /// Pages that a kernel is expected to write, as it wrote those before: the card gets those of them that it only
+    /// reads now (FlexiMem's *upgrade for writing*, ahead). No data moves, and programs lose the right to read many
+    /// pages in one step. The kernel's write still faults, but no longer waits for programs.
+    pub(crate) fn upgrade_ahead(
+        &mut self,
+        object: ObjectId,
+        pages: Range<u64>,
+        out: &mut Vec<Action>,
+    ) {
+        let shared = self.objects.get(&object).is_some_and(|known| {
+            let first = known.host_address(pages.start);
+            first.is_some() && !known.closing
+        });
+        if !shared {
+            return;
+        }
+        for index in pages {
+            let key = ObjectPage { object, index };
+            let Some(page) = self.pages.get_mut(&key) else {
+                continue;
+            };
+            // Whoever waits for it decides what becomes of it.
+            let rests = page.state == State::Resident
+                && page.waiters.is_empty()
+                && page.leaving.is_empty()
+                && page.returning.is_empty()
+                && page.wanted.is_empty();
+            if rests && !page.exclusive && !self.releasing.contains(&key) {
+                page.enter(State::Upgrading);
+                self.protect_host(key, HostAccess::None, out);
+            }
+        }
     }
 
     /// Programs can do no more than what was asked for.

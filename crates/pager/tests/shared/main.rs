@@ -4,7 +4,8 @@ mod esi;
 mod world;
 
 use tombolo_pager::eviction::Eviction;
-use tombolo_pager::{HostAccess, InstallOrder, Statistics};
+use tombolo_pager::fetch::ReadAhead;
+use tombolo_pager::{HostAccess, InstallOrder, Policies, Statistics};
 use world::World;
 
 /// Random life: three kernels in two spaces and three programs over a few pages, with fewer frames.
@@ -71,6 +72,37 @@ fn pages_that_are_shared_leave_before_those_that_the_card_owns() {
     };
     assert_eq!(copies_back(Eviction::Fifo), (false, 1));
     assert_eq!(copies_back(Eviction::SharedFirst), (true, 0));
+}
+
+#[test]
+fn pages_that_are_written_in_order_are_upgraded_ahead() {
+    let policies = Policies {
+        fetch: Box::new(ReadAhead::new(4 * world::PAGE)),
+        ..Policies::default()
+    };
+    let mut world = World::with_policies(4, 12, 64, InstallOrder::OnCompletion, policies);
+    for page in 0..12 {
+        world.kernel(0, page, false);
+        world.rest();
+    }
+    let shared = |world: &World| {
+        let read = |access: &&HostAccess| **access == HostAccess::Read;
+        world.access.iter().filter(read).count()
+    };
+    assert_eq!(shared(&world), 12);
+    for page in 0..3 {
+        world.kernel(0, page, true);
+        world.rest();
+    }
+    let upgraded = 12 - shared(&world);
+    assert!(upgraded > 3, "only {upgraded} pages are the card's");
+    assert!(shared(&world) > 0, "a window is bounded");
+    assert_eq!(world.copied.0, 12, "no data moves");
+    // A program gets such a page like any other.
+    world.program(0, upgraded as u64 - 1, true);
+    world.rest();
+    assert_eq!(world.access[upgraded - 1], HostAccess::ReadWrite);
+    world.put_away();
 }
 
 #[test]

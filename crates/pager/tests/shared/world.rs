@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use tombolo_pager::eviction::Eviction;
+use tombolo_pager::fetch::{FetchPolicy, Plan, Touch};
 use tombolo_pager::{
     Action, ChannelMemory, Config, Event, FaultCause, FaultToken, HostAccess, InstallOrder,
     IoError, IoId, ObjectId, ObjectKind, Operation, OperationId, OperationStatus, Pager, Policies,
@@ -24,6 +25,19 @@ impl Rng {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 16) as usize % n
+    }
+}
+
+/// Wants two pages more at each access, however few frames there are.
+#[derive(Debug)]
+struct Eager;
+
+impl FetchPolicy for Eager {
+    fn touched(&mut self, touch: &Touch) -> Plan {
+        Plan {
+            ahead: touch.page.index + 1..touch.page.index + 3,
+            ..Plan::default()
+        }
     }
 }
 
@@ -89,7 +103,16 @@ impl World {
             2 => Eviction::SharedFirst,
             _ => Eviction::SecondChance,
         };
-        Self::with_eviction(seed, pages, frames, order, eviction)
+        let usual = Policies::default();
+        let policies = Policies {
+            eviction: eviction.policy(),
+            fetch: match seed % 5 {
+                0 | 1 => Box::new(Eager),
+                _ => usual.fetch,
+            },
+            ..usual
+        };
+        Self::with_policies(seed, pages, frames, order, policies)
     }
 
     pub fn with_eviction(
@@ -98,6 +121,20 @@ impl World {
         frames: u64,
         order: InstallOrder,
         eviction: Eviction,
+    ) -> Self {
+        let policies = Policies {
+            eviction: eviction.policy(),
+            ..Policies::default()
+        };
+        Self::with_policies(seed, pages, frames, order, policies)
+    }
+
+    pub fn with_policies(
+        seed: u64,
+        pages: u64,
+        frames: u64,
+        order: InstallOrder,
+        policies: Policies,
     ) -> Self {
         let memory = ChannelMemory {
             base: CardAddr::new(0).unwrap(),
@@ -109,10 +146,6 @@ impl World {
             buffer_bytes: PAGE,
             install_order: order,
             ..Config::new(vec![memory], vec![HostAddr::new(1 << 32)])
-        };
-        let policies = Policies {
-            eviction: eviction.policy(),
-            ..Policies::default()
         };
         let mut world = Self {
             pager: Pager::with_policies(config, policies).unwrap(),
