@@ -137,8 +137,8 @@ pub fn loops() -> Result<Vec<Row>, Failure> {
 /// same third of the data each time; otherwise it goes to another place of three, and the arrays are those that stay.
 fn fourth_sum(folder: &Path, eviction: Eviction, again: bool) -> Result<f64, Failure> {
     const CARD: u64 = 8 << 20;
-    // The arrays pass by in half of the card, or fit in it.
-    let bytes: u64 = if again { 4 << 20 } else { 1 << 20 };
+    // The arrays are as large as the card, or half as large.
+    let bytes: u64 = if again { 4 << 20 } else { 2 << 20 };
     let mut options = SimOptions::named("f1")?;
     options.channel_bytes = Some(CARD / u64::from(options.shell.channels));
     let kernel = options.home.join("kernels/vadd");
