@@ -333,10 +333,7 @@ pub const ALL: &[Bar] = &[
         measure: policy::loops,
     },
     Bar {
-        names: &[
-            "policy.sharedfirst.rewritten",
-            "policy.sharedfirst.written_once",
-        ],
+        names: &["policy.sharedfirst.rewritten"],
         measure: policy::shared_first,
     },
     Bar {
