@@ -38,16 +38,18 @@ fn a_file_goes_through_the_streams_of_a_kernel() {
             "{from}"
         );
     }
-    // With a size of its own it keeps it, and what is there stays where nothing was written.
-    let to = "out=file:b:new=500";
+    // A size of its own is room: the file ends where the packet ends. With :rw it stays as long as it is, and
+    // what is there stays where nothing was written.
+    let to = "out=file:b@7:new=500";
     let output = run(
         folder.path(),
         &["--connect", "in=file:a@9+10", "--connect", to],
     );
     assert!(output.status.success());
-    let mut kept = wanted[9..19].to_vec();
-    kept.resize(500, 0);
+    let mut kept = [&[0; 7], &wanted[9..19]].concat();
     assert!(fs::read(folder.path().join("b")).unwrap() == kept);
+    kept.resize(500, 0);
+    fs::write(folder.path().join("b"), &kept).unwrap();
     let over = "out=file:b@100+20:rw";
     let output = run(
         folder.path(),

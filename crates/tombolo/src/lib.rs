@@ -68,7 +68,7 @@ pub use pager::fetch::Fetch;
 pub use pager::placement::SpacePlacement;
 pub use participants::{Participant, Present};
 pub use preset::{Preset, PresetError};
-pub use remote::{Export, RemoteError, RemoteMemory, RemoteServer};
+pub use remote::{Export, FabricError, RemoteError, RemoteMemory, RemoteServer};
 pub use report::{Report, SlotShare};
 pub use shared::{Shareable, SharedMemory};
 pub use sizes::parse_bytes;

@@ -5,7 +5,7 @@ mod page;
 mod report;
 
 use crate::arguments::{
-    parse_bytes, ConnectArgument, MapArgument, ScheduleArgument, SetArgument, Value,
+    parse_bytes, ConnectArgument, MapArgument, Mode, ScheduleArgument, SetArgument, Value,
 };
 use crate::connect;
 use crate::outputs::{Outputs, Place};
@@ -18,13 +18,14 @@ use files::Ready;
 use report::ReportFile;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use tombolo::{
-    AddressSpace, Card, Continue, Error, FileState, FunctionalCard, FunctionalConfig, Mapping,
-    OwnerOptions, Picoseconds, Preset, PresetError, SimOptions, Slot, SlotId, Timeline, WaveStart,
-    Waves,
+    AddressSpace, Card, Continue, Error, FileState, Flowed, FunctionalCard, FunctionalConfig,
+    Mapping, OwnerOptions, Picoseconds, Preset, PresetError, SimOptions, Slot, SlotId, Timeline,
+    WaveStart, Waves,
 };
 
 /// Runs a kernel on mapped files.
@@ -280,20 +281,30 @@ impl Run {
             None => card.create_space(),
         };
         let space = space.map_err(|error| one(error.into()))?;
+        let ends = ends_of(&planned, &kernel.manifest).map_err(one)?;
         let mappings = map_files(&space, planned).map_err(one)?;
         let names = page::Names::of(self, &kernel.manifest, &space, &mappings);
         let mut failures = Vec::new();
+        let mut flowed = Vec::new();
         match self.run_kernel(&card, &folder, &space, &mappings, total) {
             // What a kernel did that failed is worth seeing; a run that did not begin did nothing.
             Ok(result) => {
                 outputs.keep_records(true);
-                failures.extend(result.err().map(Failure::from));
+                match result {
+                    Ok(through) => flowed = through,
+                    Err(error) => failures.push(error.into()),
+                }
             }
             Err(failure) => failures.push(failure),
         }
         for mapping in mappings.into_values() {
             if let Err(error) = mapping.unmap() {
                 failures.push(error.into());
+            }
+        }
+        for port in &flowed {
+            if let Some(end) = ends.get(&port.port) {
+                failures.extend(end.cut(port.bytes).err());
             }
         }
         // Once, for the text, the JSON and the page: it takes time of the card to ask it.
@@ -621,7 +632,7 @@ impl Run {
         space: &AddressSpace,
         mappings: &BTreeMap<String, Mapping>,
         total: u64,
-    ) -> Result<Result<(), Error>, Failure> {
+    ) -> Result<Result<Vec<Flowed>, Error>, Failure> {
         let spinner = progress::spinner();
         spinner.set_message(format!("loading kernel {}", self.kernel.display()));
         let loaded = card.load(SlotId(0), folder, space);
@@ -650,7 +661,7 @@ impl Run {
         };
         let mut result = connect::transfer(flow, self.deadline, &mut watch);
         if result.is_ok() && !data_driven {
-            result = slot.wait(self.deadline, watch);
+            result = slot.wait(self.deadline, watch).and(result);
         }
         bar.finish_and_clear();
         Ok(result)
@@ -660,6 +671,52 @@ impl Run {
 /// Ports that a slot needs.
 fn ports_of(manifest: &Manifest) -> u8 {
     manifest.stream_pairs() + manifest.ports.len().max(1) as u8
+}
+
+/// A new file that takes what comes out of a port: it ends where this ends.
+struct End {
+    file: File,
+    path: PathBuf,
+    offset: u64,
+    bytes: u64,
+}
+
+impl End {
+    /// Cuts off what was not written.
+    fn cut(&self, written: u64) -> Result<(), Failure> {
+        if written >= self.bytes {
+            return Ok(());
+        }
+        let cut = self.file.set_len(self.offset + written);
+        cut.map_err(|source| {
+            Failure::Library(Error::File {
+                path: self.path.clone(),
+                what: "cutting it where the stream ended",
+                source,
+            })
+        })
+    }
+}
+
+/// The new files behind ports, by port.
+fn ends_of(planned: &[Ready<'_>], manifest: &Manifest) -> Result<BTreeMap<String, End>, Failure> {
+    let mut ends = BTreeMap::new();
+    for ready in planned {
+        let name = &ready.map.argument;
+        if !matches!(ready.map.mode, Mode::New(_)) || manifest.stream(name).is_none() {
+            continue;
+        }
+        let path = ready.map.file.clone();
+        let file = ready.file.try_clone().map_err(Failure::writing(&path))?;
+        let end = End {
+            file,
+            path,
+            offset: ready.map.offset,
+            bytes: ready.bytes,
+        };
+        ends.insert(name.clone(), end);
+    }
+    Ok(ends)
 }
 
 fn map_files(

@@ -1,10 +1,11 @@
-//! Remote memory: its rate beside the plainest program that moves the same bytes over the same library, and 64 MiB
-//! through a card, compared byte for byte.
+//! Remote memory: its rate beside the plainest program that moves the same bytes, over libfabric in C
+//! (`remote/fabric.c`) and over TCP; and 64 MiB through a card, compared byte for byte.
 
 use super::Failure;
 use crate::row::{Row, Target};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::time::{Duration, Instant};
 use tombolo::{
     Card, Continue, Device, Export, Flow, FunctionalCard, FunctionalConfig, RemoteMemory,
@@ -14,6 +15,7 @@ use tombolo::{
 /// The figures.
 pub const NAMES: &[&str] = &[
     "remote.share_of_baseline",
+    "remote.share_of_plain_tcp",
     "remote.wrong_bytes",
     "remote.bytes_through_card",
 ];
@@ -28,17 +30,77 @@ const THROUGH: u64 = 64 << 20;
 
 /// Both.
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let share = share()?;
+    let plain = share_of_tcp()?;
+    let share = share_of_libfabric()?;
     let (wrong, through) = through_a_card()?;
     Ok(vec![
         Row::new(NAMES[0], share, "ratio", Target::AtLeast(0.7)),
-        Row::new(NAMES[1], wrong, "bytes", Target::Exactly(0.0)),
-        Row::new(NAMES[2], through, "bytes", Target::AtLeast(THROUGH as f64)),
+        Row::new(NAMES[1], plain, "ratio", Target::AtLeast(0.7)),
+        Row::new(NAMES[2], wrong, "bytes", Target::Exactly(0.0)),
+        Row::new(NAMES[3], through, "bytes", Target::AtLeast(THROUGH as f64)),
     ])
 }
 
+/// The worst share of the C program's rate, of two providers, all sizes and both ways.
+fn share_of_libfabric() -> Result<f64, Failure> {
+    let folder = tempfile::tempdir()?;
+    let program = folder.path().join("fabric");
+    let source = card::sim::home().join("crates/lab/src/bars/remote/fabric.c");
+    let built = Command::new("cc")
+        .args(["-O2", "-Wall", "-o"])
+        .args([&program, &source])
+        .arg("-lfabric")
+        .status()?;
+    if !built.success() {
+        return Err("remote/fabric.c does not build: install libfabric-dev".into());
+    }
+    let server = RemoteServer::listen(Export::memory(TOTAL as u64)?, "127.0.0.1:0")?;
+    let mut buffer = vec![1; 4 << 20];
+    let mut worst = f64::INFINITY;
+    for provider in ["tcp", "shm"] {
+        let address = format!("fabric+{provider}://{}", server.address());
+        let mut memory = RemoteMemory::connect(&address, Duration::from_secs(60))?;
+        for size in SIZES {
+            let bytes = &mut buffer[..size];
+            let (mut ours, mut theirs) = ([0.0f64; 2], [0.0f64; 2]);
+            for _ in 0..ROUNDS {
+                for (ours, write) in ours.iter_mut().zip([false, true]) {
+                    let since = Instant::now();
+                    moved(&mut memory, bytes, write)?;
+                    let rate = TOTAL as f64 / since.elapsed().as_secs_f64() / 1e9;
+                    *ours = ours.max(rate);
+                }
+                let (size, total) = (size.to_string(), TOTAL.to_string());
+                // The first time its memory is cold, as ours was before.
+                let args = [provider, &size, &total, "2"];
+                let told = Command::new(&program).args(args).output()?;
+                let told = String::from_utf8(told.stdout)?;
+                for (theirs, line) in theirs.iter_mut().zip(told.lines()) {
+                    *theirs = theirs.max(line.parse()?);
+                }
+            }
+            for (way, (ours, theirs)) in ["read", "write"].iter().zip(ours.iter().zip(theirs)) {
+                eprintln!("{provider} {way} {size}: {ours:.2} GB/s, C {theirs:.2} GB/s");
+                worst = worst.min(ours / theirs);
+            }
+        }
+    }
+    Ok(worst)
+}
+
+/// Moves all of it once.
+fn moved(memory: &mut RemoteMemory, bytes: &mut [u8], write: bool) -> Result<(), Failure> {
+    for at in (0..TOTAL).step_by(bytes.len()) {
+        match write {
+            true => memory.write(at as u64, bytes)?,
+            false => memory.read(at as u64, bytes)?,
+        }
+    }
+    Ok(())
+}
+
 /// The worst share of the plain program's rate, of all sizes and of both ways.
-fn share() -> Result<f64, Failure> {
+fn share_of_tcp() -> Result<f64, Failure> {
     let server = RemoteServer::listen(Export::memory(TOTAL as u64)?, "127.0.0.1:0")?;
     let mut memory = RemoteMemory::connect(&server.address().to_string(), Duration::from_secs(60))?;
     let mut plain = Plain::start()?;
@@ -50,12 +112,7 @@ fn share() -> Result<f64, Failure> {
             let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
             for _ in 0..ROUNDS {
                 let since = Instant::now();
-                for at in (0..TOTAL).step_by(size) {
-                    match write {
-                        true => memory.write(at as u64, bytes)?,
-                        false => memory.read(at as u64, bytes)?,
-                    }
-                }
+                moved(&mut memory, bytes, write)?;
                 ours = ours.min(since.elapsed().as_secs_f64());
                 let since = Instant::now();
                 for _ in (0..TOTAL).step_by(size) {

@@ -75,6 +75,10 @@ impl Device {
             "remote:HOST:PORT[@OFFSET[+BYTES]]",
             "memory that `tombolo serve` exports there, or a range of it; an error if it is silent for 2 s",
         ),
+        kind(
+            "remote:fabric+PROVIDER://HOST:PORT[@OFFSET[+BYTES]]",
+            "the same by one-sided accesses through libfabric: its provider tcp, shm (this machine) or verbs",
+        ),
         kind("unix:PATH", "a connection to a Unix socket"),
         kind("unix-listen:PATH", "the first client of a new Unix socket"),
     ];
@@ -152,7 +156,7 @@ impl Device {
             b"tcp" => Kind::Tcp(address()?),
             b"tcp-listen" => Kind::TcpListen(address()?),
             b"remote" => {
-                let form = "write remote:HOST:PORT[@OFFSET[+BYTES]]";
+                let form = "write remote:HOST:PORT[@OFFSET[+BYTES]], or remote:fabric+PROVIDER://HOST:PORT…";
                 remote_of(&address()?).ok_or_else(|| wrong(form.to_owned()))?
             }
             other => {
@@ -260,7 +264,9 @@ fn remote_of(text: &str) -> Option<Kind> {
         Some(Ok((offset, bytes))) => (parse_bytes(offset)?, Some(parse_bytes(bytes)?)),
         Some(Err(offset)) => (parse_bytes(offset)?, None),
     };
-    has_port(address).then(|| Kind::Remote {
+    let (provider, place) = crate::remote::split(address);
+    let fits = provider.is_none_or(crate::remote::is_provider) && has_port(place);
+    fits.then(|| Kind::Remote {
         address: address.to_owned(),
         offset,
         bytes,
@@ -296,7 +302,12 @@ mod tests {
         assert_eq!(parse("pipe:/odd:name").unwrap().kind, path);
         let listen = parse("tcp-listen:70").unwrap();
         assert_eq!(listen.name(), "tcp-listen:127.0.0.1:70");
+        let fabric = parse("remote:fabric+verbs://peer:7010@4KiB+9:timeout=1s").unwrap();
+        assert_eq!(fabric.name(), "remote:fabric+verbs://peer:7010@4096+9");
         for wrong in [
+            "remote:fabric+://peer:7010",
+            "remote:fabric+tc p://peer:7010",
+            "remote:fabric+tcp://peer",
             "",
             "tape:x",
             "pipe",

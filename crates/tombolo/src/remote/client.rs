@@ -1,18 +1,18 @@
 //! The side that reads and writes.
 
+use super::fabric::{is_provider, FabricError, Moved, Mover};
 use super::wire::{Answer, Ask, Hello, Operation, Status, LARGEST};
 use super::RemoteError;
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Requests under way at most. Their heads, and the heads of their replies, fit into any socket's buffers, so that
 /// neither side waits for the other to read.
 const WINDOW: usize = 16;
 
 /// Memory of another machine, that its server exports. After an error of the connection it is over: connect again.
-#[derive(Debug)]
 pub struct RemoteMemory {
     address: String,
     socket: TcpStream,
@@ -20,22 +20,30 @@ pub struct RemoteMemory {
     hello: Hello,
     tag: u64,
     broken: bool,
+    /// One-sided accesses, where the address asks for them.
+    fabric: Option<Mover>,
 }
+
+/// A client that works says so again after so long.
+const WORKING: Duration = Duration::from_millis(2);
 
 impl RemoteMemory {
     /// How long a peer may be silent if nothing else is said.
     pub const PATIENCE: Duration = Duration::from_millis(1800);
 
-    /// Connects to a server, `HOST:PORT`. From now on, silence of `timeout` in the middle of a request is an error.
+    /// Connects to a server: `HOST:PORT` is plain TCP, `fabric+PROVIDER://HOST:PORT` one-sided accesses through
+    /// that provider of libfabric. From now on, silence of `timeout` in the middle of a request is an error.
     ///
     /// # Errors
-    /// [`RemoteError::Connect`], [`RemoteError::Silent`]; [`RemoteError::Lies`]: something else listens there.
+    /// [`RemoteError::Connect`], [`RemoteError::Silent`]; [`RemoteError::Lies`]: something else listens there;
+    /// [`RemoteError::Fabric`], [`RemoteError::NoFabric`]: no libfabric here or there, or no such provider.
     pub fn connect(address: &str, timeout: Duration) -> Result<Self, RemoteError> {
         let refused = |source| RemoteError::Connect {
             address: address.to_owned(),
             source,
         };
-        let found = address.to_socket_addrs().map_err(refused)?;
+        let (provider, place) = split(address);
+        let found = place.to_socket_addrs().map_err(refused)?;
         let socket = connect_to_any(found, timeout).map_err(refused)?;
         let set = socket
             .set_nodelay(true)
@@ -53,11 +61,136 @@ impl RemoteMemory {
             },
             tag: 0,
             broken: false,
+            fabric: None,
         };
         let mut hello = [0; Hello::BYTES];
         memory.receive(&mut hello)?;
         memory.hello = Hello::decode(&hello).map_err(|rule| memory.lies(rule))?;
+        if let Some(provider) = provider {
+            memory.use_fabric(provider)?;
+        }
         Ok(memory)
+    }
+
+    /// Asks the server for one-sided accesses.
+    fn use_fabric(&mut self, provider: &str) -> Result<(), RemoteError> {
+        let here = |source| RemoteError::Fabric {
+            address: self.address.clone(),
+            source,
+        };
+        if !is_provider(provider) {
+            return Err(here(FabricError::Provider {
+                provider: provider.to_owned(),
+                why: "that is no name of a provider".to_owned(),
+            }));
+        }
+        let ask = self.ask(Operation::Fabric, 0, provider.len() as u32);
+        self.send_both(&ask.encode(), provider.as_bytes())?;
+        let answer = self.reply(&ask)?;
+        let mut behind = vec![0; answer.bytes as usize];
+        self.receive(&mut behind)?;
+        if answer.status == Status::NoFabric {
+            self.broken = true;
+            let why: String = String::from_utf8_lossy(&behind)
+                .chars()
+                .filter(|letter| !letter.is_control())
+                .collect();
+            let address = self.address.clone();
+            return Err(RemoteError::NoFabric { address, why });
+        }
+        self.good(&answer)?;
+        let (Some((key, rest)), local) = (behind.split_first_chunk(), self.socket.local_addr())
+        else {
+            return Err(self.lies("its ticket is too short".to_owned()));
+        };
+        let Some((base, name)) = rest.split_first_chunk() else {
+            return Err(self.lies("its ticket is too short".to_owned()));
+        };
+        let ticket = (u64::from_le_bytes(*key), u64::from_le_bytes(*base), name);
+        let local = local.map_err(|source| self.lost("its own address", source))?;
+        let mover = Mover::open(provider, local.ip(), ticket);
+        self.fabric = Some(mover.map_err(|source| RemoteError::Fabric {
+            address: self.address.clone(),
+            source,
+        })?);
+        Ok(())
+    }
+
+    /// Moves bytes by one-sided accesses.
+    fn one_sided(
+        &mut self,
+        mut mover: Mover,
+        offset: u64,
+        bytes: Moved<'_>,
+    ) -> Result<(), RemoteError> {
+        // The library does not like to be asked for a peer that is not there.
+        self.look()?;
+        let began = Instant::now();
+        let (mut last, mut told, mut asked) = (began, None::<Instant>, 0u32);
+        let result = mover.transfer(offset, bytes, |moved| {
+            asked = asked.wrapping_add(1);
+            if asked % 16 != 1 {
+                std::thread::yield_now();
+                return Ok(());
+            }
+            let now = Instant::now();
+            if moved || asked == 1 {
+                last = now;
+            }
+            if told.is_none_or(|told| now - told >= WORKING) {
+                told = Some(now);
+                let ask = self.ask(Operation::Work, 0, 0);
+                self.send(&ask.encode()).map_err(Failed::Remote)?;
+                self.look().map_err(Failed::Remote)?;
+            }
+            if now - last >= self.timeout {
+                return Err(Failed::Remote(RemoteError::Silent {
+                    address: self.address.clone(),
+                    timeout: self.timeout,
+                }));
+            }
+            Ok(())
+        });
+        match result {
+            Ok(()) => {
+                self.fabric = Some(mover);
+                Ok(())
+            }
+            Err(Failed::Remote(error)) => {
+                self.broken = true;
+                Err(error)
+            }
+            Err(Failed::Fabric(source)) => {
+                // A peer that has died shows at both, at one of them first.
+                let soon = Instant::now() + Duration::from_millis(200);
+                let mut gone = self.look();
+                while gone.is_ok() && Instant::now() < soon {
+                    std::thread::sleep(Duration::from_millis(5));
+                    gone = self.look();
+                }
+                self.broken = true;
+                gone?;
+                Err(RemoteError::Fabric {
+                    address: self.address.clone(),
+                    source,
+                })
+            }
+        }
+    }
+
+    /// Whether the connection, on which nothing is to come, is still there.
+    fn look(&mut self) -> Result<(), RemoteError> {
+        let looked = self
+            .socket
+            .set_nonblocking(true)
+            .and_then(|()| self.socket.peek(&mut [0]));
+        let again = self.socket.set_nonblocking(false);
+        match (looked, again) {
+            (Err(error), Ok(())) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            (Ok(0), _) => Err(self.failed("the peer went away", ErrorKind::UnexpectedEof.into())),
+            (Ok(_), _) => Err(self.lies("it speaks without being asked".to_owned())),
+            (Err(error), _) => Err(self.failed("the peer went away", error)),
+        }
     }
 
     /// Where it is.
@@ -81,6 +214,9 @@ impl RemoteMemory {
     /// [`RemoteError`]. What is in `to` then is not known.
     pub fn read(&mut self, offset: u64, to: &mut [u8]) -> Result<(), RemoteError> {
         self.check(offset, to.len())?;
+        if let Some(mover) = self.fabric.take() {
+            return self.one_sided(mover, offset, Moved::To(to));
+        }
         let mut asked: VecDeque<Ask> = VecDeque::new();
         let mut rest = to;
         let mut next = offset;
@@ -110,6 +246,9 @@ impl RemoteMemory {
     /// [`RemoteError`]. Some of the bytes may be there then.
     pub fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), RemoteError> {
         self.check(offset, from.len())?;
+        if let Some(mover) = self.fabric.take() {
+            return self.one_sided(mover, offset, Moved::From(from));
+        }
         let mut asked: VecDeque<Ask> = VecDeque::new();
         let mut next = offset;
         for piece in from.chunks(LARGEST as usize) {
@@ -117,8 +256,7 @@ impl RemoteMemory {
                 self.oldest(&mut asked)?;
             }
             let ask = self.ask(Operation::Write, next, piece.len() as u32);
-            self.send(&ask.encode())?;
-            self.send(piece)?;
+            self.send_both(&ask.encode(), piece)?;
             asked.push_back(ask);
             next += piece.len() as u64;
         }
@@ -164,15 +302,24 @@ impl RemoteMemory {
     }
 
     fn answer(&mut self, ask: &Ask) -> Result<(), RemoteError> {
+        let answer = self.reply(ask)?;
+        self.good(&answer)
+    }
+
+    fn reply(&mut self, ask: &Ask) -> Result<Answer, RemoteError> {
         let mut head = [0; Answer::BYTES];
         self.receive(&mut head)?;
-        let answer = Answer::decode(&head, ask).map_err(|rule| self.lies(rule))?;
+        Answer::decode(&head, ask).map_err(|rule| self.lies(rule))
+    }
+
+    fn good(&mut self, answer: &Answer) -> Result<(), RemoteError> {
         let why = match answer.status {
             Status::Good => return Ok(()),
             Status::OutOfRange => "it has fewer bytes than it said",
             Status::ReadOnly => "it is exported for reading only",
             Status::WrongKey => "the key is of another connection",
             Status::Storage => "its storage failed",
+            Status::NoFabric => "it has no libfabric",
         };
         // Replies to requests behind this one are still to come.
         self.broken = true;
@@ -190,6 +337,21 @@ impl RemoteMemory {
     fn send(&mut self, bytes: &[u8]) -> Result<(), RemoteError> {
         let result = self.socket.write_all(bytes);
         result.map_err(|error| self.failed("the peer went away", error))
+    }
+
+    /// A head, and what is behind it, at once.
+    fn send_both(&mut self, head: &[u8], behind: &[u8]) -> Result<(), RemoteError> {
+        let mut parts = [IoSlice::new(head), IoSlice::new(behind)];
+        let mut parts = &mut parts[..];
+        while !parts.is_empty() {
+            match self.socket.write_vectored(parts) {
+                Ok(0) => return Err(self.failed("the peer went away", ErrorKind::WriteZero.into())),
+                Ok(sent) => IoSlice::advance_slices(&mut parts, sent),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failed("the peer went away", error)),
+            }
+        }
+        Ok(())
     }
 
     fn failed(&mut self, what: &'static str, source: io::Error) -> RemoteError {
@@ -217,6 +379,37 @@ impl RemoteMemory {
             address: self.address.clone(),
             rule,
         }
+    }
+}
+
+impl std::fmt::Debug for RemoteMemory {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("RemoteMemory")
+            .field("address", &self.address)
+            .field("hello", &self.hello)
+            .field("broken", &self.broken)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why one-sided accesses failed.
+enum Failed {
+    Remote(RemoteError),
+    Fabric(FabricError),
+}
+
+impl From<FabricError> for Failed {
+    fn from(error: FabricError) -> Self {
+        Self::Fabric(error)
+    }
+}
+
+/// The provider of an address, and where the server is.
+pub(crate) fn split(address: &str) -> (Option<&str>, &str) {
+    let found = address.strip_prefix("fabric+");
+    match found.and_then(|rest| rest.split_once("://")) {
+        Some((provider, place)) => (Some(provider), place),
+        None => (None, address),
     }
 }
 

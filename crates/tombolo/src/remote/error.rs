@@ -1,5 +1,6 @@
 //! What can go wrong with remote memory.
 
+use super::FabricError;
 use std::io;
 use std::time::Duration;
 
@@ -60,5 +61,21 @@ pub enum RemoteError {
         address: String,
         /// Its reason.
         why: &'static str,
+    },
+    /// Libfabric does not do what it shall, here.
+    #[error("{address}: {source}")]
+    Fabric {
+        /// Where to.
+        address: String,
+        /// Why not.
+        source: FabricError,
+    },
+    /// The peer cannot use libfabric.
+    #[error("{address}: the peer cannot use it: {why}")]
+    NoFabric {
+        /// Where to.
+        address: String,
+        /// Its word.
+        why: String,
     },
 }

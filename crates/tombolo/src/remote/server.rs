@@ -1,13 +1,14 @@
 //! The side that has the memory.
 
-use super::wire::{Answer, Ask, Hello, Operation, Status};
+use super::fabric::{is_provider, Served};
+use super::mapped::{drain, Mapped};
+use super::wire::{Answer, Ask, Hello, Operation, Status, LARGEST_TICKET};
 use std::collections::hash_map::RandomState;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::FromRawFd;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -21,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What is exported.
 #[derive(Debug)]
 pub struct Export {
-    file: File,
+    memory: Mapped,
     bytes: u64,
     writable: bool,
 }
@@ -43,7 +44,7 @@ struct Shared {
 }
 
 impl Export {
-    /// A regular file, as long as it is now. What clients write is in it.
+    /// A regular file, as long as it is now, and so long it must stay. What clients write is in it.
     ///
     /// # Errors
     /// It is no regular file, or empty.
@@ -54,7 +55,7 @@ impl Export {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
         Ok(Self {
-            file,
+            memory: Mapped::new(&file, found.len(), writable)?,
             bytes: found.len(),
             writable,
         })
@@ -94,6 +95,8 @@ impl Export {
         let end = ask.offset.checked_add(u64::from(ask.bytes));
         if ask.key != key {
             Status::WrongKey
+        } else if matches!(ask.operation, Operation::Fabric | Operation::Work) {
+            Status::Good
         } else if end.is_none_or(|end| end > self.bytes) {
             Status::OutOfRange
         } else if ask.operation == Operation::Write && !self.writable {
@@ -197,6 +200,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 fn serve(mut socket: TcpStream, export: &Export) -> io::Result<()> {
     socket.set_nodelay(true)?;
     socket.set_write_timeout(Some(PATIENCE))?;
+    socket.set_read_timeout(Some(PATIENCE))?;
     // Not a secret, but nobody's by chance.
     let key = RandomState::new().build_hasher().finish();
     let hello = Hello {
@@ -205,44 +209,102 @@ fn serve(mut socket: TcpStream, export: &Export) -> io::Result<()> {
         key,
     };
     socket.write_all(&hello.encode())?;
-    let mut message = Vec::new();
+    let mut fabric: Option<Served> = None;
     loop {
-        let mut head = [0; Ask::BYTES];
-        // Between messages a client may be silent; in the middle of one it may not.
-        socket.set_read_timeout(None)?;
-        socket.read_exact(&mut head[..1])?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        socket.read_exact(&mut head[1..])?;
-        let ask =
-            Ask::decode(&head).map_err(|rule| io::Error::new(io::ErrorKind::InvalidData, rule))?;
+        let ask = next(&mut socket)?;
+        let length = ask.bytes as usize;
         let mut status = export.allowed(&ask, key);
-        let room = Answer::BYTES;
-        message.resize(room + ask.bytes as usize, 0);
-        if ask.operation == Operation::Write {
-            // Also of what is refused: the next request is behind it.
-            socket.read_exact(&mut message[room..])?;
-        }
-        if status == Status::Good {
-            let bytes = &mut message[room..];
-            let done = match ask.operation {
-                Operation::Read => export.file.read_exact_at(bytes, ask.offset),
-                Operation::Write => export.file.write_all_at(bytes, ask.offset),
-            };
-            if let Err(error) = done {
-                tracing::warn!(%error, "the exported file");
-                status = Status::Storage;
-            }
-        }
-        let bytes = match (status, ask.operation) {
-            (Status::Good, Operation::Read) => ask.bytes,
-            _ => 0,
-        };
-        let answer = Answer {
+        let mut answer = Answer {
             status,
             tag: ask.tag,
-            bytes,
+            bytes: 0,
         };
-        message[..room].copy_from_slice(&answer.encode());
-        socket.write_all(&message[..room + bytes as usize])?;
+        match ask.operation {
+            Operation::Work => {
+                if let Some(fabric) = &fabric {
+                    fabric.wake();
+                }
+                continue;
+            }
+            Operation::Fabric => {
+                let mut provider = vec![0; length];
+                socket.read_exact(&mut provider)?;
+                fabric = None;
+                let (status, behind) = match (status, offer(&provider, &socket, export, key)) {
+                    (Status::Good, Ok((served, ticket))) => {
+                        fabric = Some(served);
+                        (Status::Good, ticket)
+                    }
+                    (Status::Good, Err(why)) => (Status::NoFabric, why.into_bytes()),
+                    (status, _) => (status, Vec::new()),
+                };
+                answer.status = status;
+                answer.bytes = behind.len() as u32;
+                socket.write_all(&[&answer.encode()[..], &behind].concat())?;
+                continue;
+            }
+            Operation::Write if status == Status::Good => {
+                if let Err(error) = export.memory.receive(&socket, ask.offset, length)? {
+                    tracing::warn!(%error, "the exported file");
+                    status = Status::Storage;
+                }
+            }
+            // Also of what is refused: the next request is behind it.
+            Operation::Write => drain(&socket, length)?,
+            Operation::Read => {}
+        }
+        answer.status = status;
+        match (status, ask.operation) {
+            (Status::Good, Operation::Read) => {
+                answer.bytes = ask.bytes;
+                let head = answer.encode();
+                // When it fails in the middle nothing can be said any more: the client loses the connection.
+                export.memory.send(&socket, &head, ask.offset, length)?;
+            }
+            _ => socket.write_all(&answer.encode())?,
+        }
+    }
+}
+
+/// The next request. Between them a client may be silent; in the middle of one it may not.
+fn next(socket: &mut TcpStream) -> io::Result<Ask> {
+    let mut head = [0; Ask::BYTES];
+    let mut got = 0;
+    while got < head.len() {
+        match socket.read(&mut head[got..]) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(bytes) => got += bytes,
+            Err(error) => match error.kind() {
+                io::ErrorKind::Interrupted => {}
+                io::ErrorKind::WouldBlock if got == 0 => {}
+                _ => return Err(error),
+            },
+        }
+    }
+    Ask::decode(&head).map_err(|rule| io::Error::new(io::ErrorKind::InvalidData, rule))
+}
+
+/// Lets a client reach the memory through libfabric; what it must know for it, or why not.
+fn offer(
+    provider: &[u8],
+    socket: &TcpStream,
+    export: &Export,
+    key: u64,
+) -> Result<(Served, Vec<u8>), String> {
+    let provider = std::str::from_utf8(provider).ok();
+    let Some(provider) = provider.filter(|name| is_provider(name)) else {
+        return Err("that is no name of a provider".to_owned());
+    };
+    let local = socket.local_addr().map_err(|error| error.to_string())?;
+    let (start, bytes) = export.memory.all();
+    let memory = (start, bytes, export.writable);
+    // SAFETY: the connection's thread holds the export as long as what is made here.
+    let served = unsafe { Served::open(provider, local.ip(), memory, key) };
+    let served = served.map_err(|error| error.to_string())?;
+    let (key, base, name) = served.ticket();
+    let ticket = [&key.to_le_bytes()[..], &base.to_le_bytes(), name].concat();
+    match ticket.len() <= LARGEST_TICKET as usize {
+        true => Ok((served, ticket)),
+        false => Err("its endpoint has too long a name".to_owned()),
     }
 }

@@ -6,11 +6,17 @@
 //! | request | 40 | client: magic 4, operation 4, tag 8, key 8, offset 8, length 4, zero 4; behind a write its bytes |
 //! | reply | 24 | server: magic 4, status 4, tag 8, length 4, zero 4; behind a good read its bytes |
 //!
+//! A request for libfabric has behind it the name of a provider; its reply, behind it, key 8, address of the first
+//! byte 8, and the endpoint's name; or why not. Then bytes go by one-sided accesses, and the connection only tells
+//! that the client works (`Work`: no length, no reply) and that both are alive.
+//!
 //! Replies come in the order of the requests. The key is new for each connection, so that what was meant for
 //! another is refused.
 
 /// At most so many bytes a request.
 pub(super) const LARGEST: u32 = 1 << 20;
+/// Bytes of the reply to a request for libfabric at most.
+pub(super) const LARGEST_TICKET: u32 = 1024;
 pub(super) const VERSION: u32 = 1;
 
 const HELLO: u64 = u64::from_le_bytes(*b"tombolo\x01");
@@ -31,6 +37,10 @@ pub(super) struct Hello {
 pub(super) enum Operation {
     Read = 1,
     Write = 2,
+    /// Use libfabric from now on.
+    Fabric = 3,
+    /// The client works: let libfabric do so, too.
+    Work = 4,
 }
 
 /// A request's head.
@@ -51,6 +61,8 @@ pub(super) enum Status {
     ReadOnly = 2,
     WrongKey = 3,
     Storage = 4,
+    /// Libfabric does not do; why is behind it.
+    NoFabric = 5,
 }
 
 /// A reply's head.
@@ -149,12 +161,19 @@ impl Ask {
         let operation = match word(bytes, 4) {
             1 => Operation::Read,
             2 => Operation::Write,
+            3 => Operation::Fabric,
+            4 => Operation::Work,
             other => return Err(format!("unknown operation {other}")),
         };
         let length = word(bytes, 32);
-        if length == 0 || length > LARGEST {
+        let (least, most) = match operation {
+            Operation::Read | Operation::Write => (1, LARGEST),
+            Operation::Fabric => (1, 32),
+            Operation::Work => (0, 0),
+        };
+        if length < least || length > most {
             return Err(format!(
-                "a request of {length} bytes; 1 to {LARGEST} are allowed"
+                "a request of {length} bytes; {least} to {most} are allowed"
             ));
         }
         Ok(Self {
@@ -195,6 +214,7 @@ impl Answer {
             2 => Status::ReadOnly,
             3 => Status::WrongKey,
             4 => Status::Storage,
+            5 => Status::NoFabric,
             other => return Err(format!("unknown status {other}")),
         };
         let (tag, length) = (long(bytes, 8), word(bytes, 16));
@@ -204,12 +224,14 @@ impl Answer {
                 ask.tag
             ));
         }
-        let expected = match (status, ask.operation) {
-            (Status::Good, Operation::Read) => ask.bytes,
-            _ => 0,
+        let (least, most) = match (status, ask.operation) {
+            (Status::Good, Operation::Read) => (ask.bytes, ask.bytes),
+            (Status::Good, Operation::Fabric) => (17, LARGEST_TICKET),
+            (Status::NoFabric, Operation::Fabric) => (1, LARGEST_TICKET),
+            _ => (0, 0),
         };
-        if length != expected {
-            return Err(format!("a reply of {length} bytes came, not of {expected}"));
+        if length < least || length > most {
+            return Err(format!("a reply of {length} bytes came, not of {most}"));
         }
         Ok(Self {
             status,
@@ -259,7 +281,8 @@ mod tests {
             assert!(Ask::decode(&noise).is_err());
             good[round % Ask::BYTES] = random();
             if let Ok(head) = Ask::decode(&good) {
-                assert!((1..=LARGEST).contains(&head.bytes));
+                let work = head.operation == Operation::Work;
+                assert!(work || (1..=LARGEST).contains(&head.bytes));
                 decoded += 1;
             }
             good = ask.encode();

@@ -1,0 +1,133 @@
+//! The side that has the memory: it registers it for one client, and lets the library work while this client does.
+
+use super::{sys, Endpoint, FabricError, Region};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Behind a word of the client the library is let work without a pause for so long.
+const AWAKE: Duration = Duration::from_millis(5);
+/// Then so often.
+const NAP: Duration = Duration::from_millis(2);
+
+/// Memory that one client reads and writes until this is dropped.
+pub(in crate::remote) struct Served {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    name: Vec<u8>,
+    key: u64,
+    base: u64,
+}
+
+struct Shared {
+    // Closed before the endpoint.
+    _region: Region,
+    endpoint: Endpoint,
+    began: Instant,
+    /// When the client last said that it works, in µs behind `began`.
+    woken: AtomicU64,
+    ended: AtomicBool,
+}
+
+impl Shared {
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Served {
+    /// Opens an endpoint for a client, at the address that it has reached.
+    ///
+    /// # Safety
+    /// The memory stays until this is dropped.
+    pub(in crate::remote) unsafe fn open(
+        provider: &str,
+        local: IpAddr,
+        (start, bytes, writable): (*mut u8, usize, bool),
+        key: u64,
+    ) -> Result<Self, FabricError> {
+        let endpoint = Endpoint::open(provider, local)?;
+        let access = match writable {
+            true => sys::REMOTE_READ | sys::REMOTE_WRITE,
+            false => sys::REMOTE_READ,
+        };
+        let key = match endpoint.mr_mode() & sys::MR_PROV_KEY {
+            // Providers take keys of 32 bits at least.
+            0 => key & 0xffff_ffff,
+            _ => 0,
+        };
+        // SAFETY: the caller says it.
+        let region = unsafe { endpoint.register(start.cast(), bytes, access, key) }?;
+        let base = match endpoint.mr_mode() & sys::MR_VIRT_ADDR {
+            0 => 0,
+            _ => start as u64,
+        };
+        let (name, key) = (endpoint.name()?, region.key());
+        let shared = Arc::new(Shared {
+            _region: region,
+            endpoint,
+            began: Instant::now(),
+            woken: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+        });
+        let working = shared.clone();
+        let thread = std::thread::Builder::new()
+            .name("tombolo-fabric".to_owned())
+            .spawn(move || work(&working));
+        let thread = thread.map_err(|error| FabricError::Call {
+            call: "a thread for it",
+            why: error.to_string(),
+        })?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+            name,
+            key,
+            base,
+        })
+    }
+
+    /// What the client must know: key, address of the first byte, name of the endpoint.
+    pub(in crate::remote) fn ticket(&self) -> (u64, u64, &[u8]) {
+        (self.key, self.base, &self.name)
+    }
+
+    /// The client works.
+    pub(in crate::remote) fn wake(&self) {
+        self.shared
+            .woken
+            .store(self.shared.now(), Ordering::Release);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Lets the library work: many providers do nothing unless they are asked for completions.
+fn work(shared: &Shared) {
+    while !shared.ended.load(Ordering::Acquire) {
+        for _ in 0..32 {
+            if let Err(error) = shared.endpoint.poll() {
+                // It concerns the client, who learns it on its side.
+                tracing::debug!(%error, "serving memory");
+            }
+        }
+        let idle = shared.now() - shared.woken.load(Ordering::Acquire).min(shared.now());
+        match Duration::from_micros(idle) > AWAKE {
+            true => std::thread::park_timeout(NAP),
+            false => std::thread::yield_now(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A file in memory, all of it. Bytes go between it and a socket by the kernel's hands alone: where the file has
+//! become shorter, or its disk is full, that is an error of the call and no signal.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
+
+/// The bytes of an exported file.
+#[derive(Debug)]
+pub(super) struct Mapped {
+    start: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: it is only an address and a length; whoever uses the bytes gives them to the kernel.
+unsafe impl Send for Mapped {}
+// SAFETY: as above.
+unsafe impl Sync for Mapped {}
+
+impl Mapped {
+    pub(super) fn new(file: &File, bytes: u64, writable: bool) -> io::Result<Self> {
+        let bytes = usize::try_from(bytes).map_err(|_| io::Error::from(ErrorKind::OutOfMemory))?;
+        let access = match writable {
+            true => libc::PROT_READ | libc::PROT_WRITE,
+            false => libc::PROT_READ,
+        };
+        // SAFETY: a new mapping, where the system wants it.
+        let start = unsafe {
+            let anywhere = std::ptr::null_mut();
+            let fd = file.as_raw_fd();
+            libc::mmap(anywhere, bytes, access, libc::MAP_SHARED, fd, 0)
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = start.cast();
+        Ok(Self { start, bytes })
+    }
+
+    /// All of it.
+    pub(super) fn all(&self) -> (*mut u8, usize) {
+        (self.start, self.bytes)
+    }
+
+    fn part(&self, offset: u64, bytes: usize) -> io::Result<*mut u8> {
+        let inside = usize::try_from(offset).ok().filter(|offset| {
+            let end = offset.checked_add(bytes);
+            end.is_some_and(|end| end <= self.bytes)
+        });
+        let offset = inside.ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?;
+        // SAFETY: it is inside.
+        Ok(unsafe { self.start.add(offset) })
+    }
+
+    /// Sends a head, and bytes behind it.
+    pub(super) fn send(
+        &self,
+        socket: &TcpStream,
+        head: &[u8],
+        offset: u64,
+        bytes: usize,
+    ) -> io::Result<()> {
+        let start = self.part(offset, bytes)?;
+        let (mut at, end) = (0, head.len() + bytes);
+        while at < end {
+            let rest = head.get(at..).unwrap_or(&[]);
+            let behind = at.saturating_sub(head.len());
+            // SAFETY: behind the head the place is inside.
+            let from = unsafe { start.add(behind) };
+            let parts = [
+                part(rest.as_ptr().cast_mut(), rest.len()),
+                part(from, bytes - behind),
+            ];
+            // SAFETY: an address and a length each, of memory that is there for the head, and mapped behind it.
+            let sent = again(|| unsafe { libc::writev(socket.as_raw_fd(), parts.as_ptr(), 2) })?;
+            at += sent;
+        }
+        Ok(())
+    }
+
+    /// Receives bytes. An error of the storage, not of the connection, leaves the connection where it is when all
+    /// of them have been taken from it; then the second is it.
+    pub(super) fn receive(
+        &self,
+        socket: &TcpStream,
+        offset: u64,
+        bytes: usize,
+    ) -> io::Result<io::Result<()>> {
+        let start = self.part(offset, bytes)?;
+        let mut at = 0;
+        while at < bytes {
+            // SAFETY: the place is inside, and so long.
+            let to = unsafe { start.add(at) };
+            match receive(socket.as_raw_fd(), to, bytes - at) {
+                Ok(got) => at += got,
+                Err(error) if error.raw_os_error() == Some(libc::EFAULT) => {
+                    drain(socket, bytes - at)?;
+                    return Ok(Err(error));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Ok(()))
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: it is ours, and nobody uses it any more.
+        unsafe { libc::munmap(self.start.cast(), self.bytes) };
+    }
+}
+
+/// Takes bytes from a connection that nobody wants.
+pub(super) fn drain(socket: &TcpStream, bytes: usize) -> io::Result<()> {
+    let mut rest = bytes;
+    let mut waste = vec![0u8; bytes.min(64 << 10)];
+    while rest > 0 {
+        let now = rest.min(waste.len());
+        rest -= receive(socket.as_raw_fd(), waste.as_mut_ptr(), now)?;
+    }
+    Ok(())
+}
+
+fn part(start: *mut u8, bytes: usize) -> libc::iovec {
+    libc::iovec {
+        iov_base: start.cast(),
+        iov_len: bytes,
+    }
+}
+
+/// At least a byte.
+fn receive(socket: RawFd, to: *mut u8, bytes: usize) -> io::Result<usize> {
+    // SAFETY: the callers give it as much room as they say, or memory that the kernel checks.
+    match again(|| unsafe { libc::recv(socket, to.cast(), bytes, 0) })? {
+        0 => Err(ErrorKind::UnexpectedEof.into()),
+        got => Ok(got),
+    }
+}
+
+fn again(call: impl Fn() -> isize) -> io::Result<usize> {
+    loop {
+        match usize::try_from(call()) {
+            Ok(done) => return Ok(done),
+            Err(_) => {
+                let error = io::Error::last_os_error();
+                if error.kind() != ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
