@@ -295,11 +295,10 @@ fn offer(
     let Some(provider) = provider.filter(|name| is_provider(name)) else {
         return Err("that is no name of a provider".to_owned());
     };
-    let local = socket.local_addr().map_err(|error| error.to_string())?;
     let (start, bytes) = export.memory.all();
     let memory = (start, bytes, export.writable);
     // SAFETY: the connection's thread holds the export as long as what is made here.
-    let served = unsafe { Served::open(provider, local.ip(), memory, key) };
+    let served = unsafe { Served::open(provider, socket, memory, key) };
     let served = served.map_err(|error| error.to_string())?;
     let (key, base, name) = served.ticket();
     let ticket = [&key.to_le_bytes()[..], &base.to_le_bytes(), name].concat();

@@ -1,7 +1,8 @@
 //! The side that has the memory: it registers it for one client, and lets the library work while this client does.
 
 use super::{sys, Endpoint, FabricError, Region};
-use std::net::IpAddr;
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -29,6 +30,8 @@ struct Shared {
     /// When the client last said that it works, in µs behind `began`.
     woken: AtomicU64,
     ended: AtomicBool,
+    /// The client's connection.
+    client: TcpStream,
 }
 
 impl Shared {
@@ -38,16 +41,22 @@ impl Shared {
 }
 
 impl Served {
-    /// Opens an endpoint for a client, at the address that it has reached.
+    /// Opens an endpoint for a client, at the address that its connection has reached.
     ///
     /// # Safety
     /// The memory stays until this is dropped.
     pub(in crate::remote) unsafe fn open(
         provider: &str,
-        local: IpAddr,
+        client: &TcpStream,
         (start, bytes, writable): (*mut u8, usize, bool),
         key: u64,
     ) -> Result<Self, FabricError> {
+        let failed = |error: std::io::Error| FabricError::Call {
+            call: "the client's connection",
+            why: error.to_string(),
+        };
+        let local = client.local_addr().map_err(failed)?.ip();
+        let client = client.try_clone().map_err(failed)?;
         let endpoint = Endpoint::open(provider, local)?;
         let access = match writable {
             true => sys::REMOTE_READ | sys::REMOTE_WRITE,
@@ -71,6 +80,7 @@ impl Served {
             began: Instant::now(),
             woken: AtomicU64::new(0),
             ended: AtomicBool::new(false),
+            client,
         });
         let working = shared.clone();
         let thread = std::thread::Builder::new()
@@ -117,7 +127,8 @@ impl Drop for Served {
 
 /// Lets the library work: many providers do nothing unless they are asked for completions.
 fn work(shared: &Shared) {
-    while !shared.ended.load(Ordering::Acquire) {
+    // What a client that is gone has asked for must not be done: some providers (shm) would reach for its memory.
+    while !shared.ended.load(Ordering::Acquire) && !is_gone(&shared.client) {
         for _ in 0..32 {
             if let Err(error) = shared.endpoint.poll() {
                 // It concerns the client, who learns it on its side.
@@ -130,4 +141,19 @@ fn work(shared: &Shared) {
             false => std::thread::yield_now(),
         }
     }
+}
+
+/// Whether the other side of a connection has closed it.
+fn is_gone(client: &TcpStream) -> bool {
+    let mut byte = 0u8;
+    let how = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+    // SAFETY: a byte, and room for it.
+    let got = unsafe { libc::recv(client.as_raw_fd(), (&raw mut byte).cast(), 1, how) };
+    let waits = std::io::Error::last_os_error().kind();
+    got == 0
+        || (got < 0
+            && !matches!(
+                waits,
+                std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted
+            ))
 }
