@@ -1,6 +1,6 @@
 /* Listing 2 of vFPIO's paper, word for word but for what a text extraction broke ("uint64 t", "RDMA MEM:"):
- * vfpio_listing2 KERNEL_FOLDER. The kernel sends back what it gets. Here no network is on the card, so host memory
- * stands in for RDMA memory. */
+ * vfpio_listing2 KERNEL_FOLDER [HOST:PORT]. The kernel sends back what it gets. RDMA memory is what `tombolo serve`
+ * exports there; without it host memory stands in. */
 #include <vfpio_ext.h>
 
 #include <cerrno>
@@ -38,10 +38,23 @@ void exec_sha256(void* bitstream) {
 
 }
 
+/* The first 1000 bytes of the peer's memory go through the kernel to 50,000 bytes further behind. */
+static bool copy_at_peer(void *bitstream)
+{
+    int slot = vfpio_init(bitstream);
+    uint64_t *memory = vfpio_huge_alloc(DATA_SIZE);
+    int dev_fd = vfpio_open(RDMA_MEM, ASYNC_RDWR, slot);
+    if (slot < 0 || memory == nullptr || dev_fd < 0) {
+        return false;
+    }
+    return vfpio_read(dev_fd, memory, 1000) == 1000 && vfpio_write(dev_fd, memory + 50000 / 8, 1000) == 1000 &&
+           vfpio_sync(dev_fd) == 0 && vfpio_close(dev_fd) == 0 && vfpio_release(slot) == 0;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2) {
-        std::fprintf(stderr, "usage: %s KERNEL_FOLDER\n", argv[0]);
+    if (argc != 2 && argc != 3) {
+        std::fprintf(stderr, "usage: %s KERNEL_FOLDER [HOST:PORT]\n", argv[0]);
         return 2;
     }
     int slot = vfpio_init(argv[1]);
@@ -50,7 +63,8 @@ int main(int argc, char **argv)
         return 1;
     }
     std::printf("as it must: %s\n", vfpio_error());
-    if (vfpio_stand_in(RDMA_MEM, HOST_MEM) != 0 || vfpio_release(slot) != 0) {
+    int found = argc == 3 ? vfpio_peer(argv[2]) : vfpio_stand_in(RDMA_MEM, HOST_MEM);
+    if (found != 0 || vfpio_release(slot) != 0) {
         std::fprintf(stderr, "%s\n", vfpio_error());
         return 1;
     }
@@ -58,6 +72,10 @@ int main(int argc, char **argv)
     exec_sha256(argv[1]);
     if (errno != 0) {
         std::fprintf(stderr, "listing 2: %s\n", vfpio_error());
+        return 1;
+    }
+    if (argc == 3 && !copy_at_peer(argv[1])) {
+        std::fprintf(stderr, "at the peer: %s\n", vfpio_error());
         return 1;
     }
     return vfpio_detach();

@@ -3,14 +3,14 @@
 use crate::handles::{self, Handle, OpenCard, Thing};
 use crate::pointers::text;
 use crate::status::{entry, set_errno, Failure, Status};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tombolo::{
     AddressSpace, Card, Connection, Continue, FunctionalCard, FunctionalConfig, MapOptions,
-    MappedRange, Mapping, Moved, OwnerOptions, SharedMemory, ShellConfig, SimOptions, Slot, SlotId,
-    Stream,
+    MappedRange, Mapping, Moved, OwnerOptions, RemoteMemory, SharedMemory, ShellConfig, SimOptions,
+    Slot, SlotId, Stream,
 };
 
 const RD: c_int = 1;
@@ -25,6 +25,9 @@ const RDMA_MEM: c_int = 2;
 enum Device {
     /// Memory of `vfpio_huge_alloc`.
     Memory { card: bool },
+    /// Memory of a peer: a byte has the same offset there as in its block of `vfpio_huge_alloc`, through which it
+    /// goes.
+    Remote { peer: Arc<Mutex<RemoteMemory>> },
     /// A file, and how far it has been moved.
     File { file: Mapping, at: Mutex<u64> },
     /// Another port.
@@ -40,6 +43,8 @@ struct Open {
     waits: bool,
     /// Memory that transfers under way write to.
     written: Mutex<Vec<Arc<SharedMemory>>>,
+    /// What transfers under way write for a peer: the memory, and where in it.
+    sent: Mutex<VecDeque<(Arc<SharedMemory>, u64)>>,
 }
 
 /// The card that the calls go to.
@@ -56,6 +61,8 @@ struct State {
     open: BTreeMap<c_int, Arc<Open>>,
     opened: c_int,
     memory: BTreeMap<usize, Arc<SharedMemory>>,
+    /// Where `RDMA_MEM` is.
+    peer: Option<Arc<Mutex<RemoteMemory>>>,
     /// By device: what is asked for in its place.
     stands_in: [c_int; 3],
 }
@@ -65,6 +72,7 @@ static STATE: Mutex<State> = Mutex::new(State {
     open: BTreeMap::new(),
     opened: 0,
     memory: BTreeMap::new(),
+    peer: None,
     stands_in: [HOST_MEM, FPGA_MEM, RDMA_MEM],
 });
 
@@ -253,7 +261,14 @@ impl Open {
         for stream in self.inputs.iter().chain(&self.outputs) {
             loop {
                 match stream.sync(None) {
-                    Ok(_) => break,
+                    Ok(moved) => {
+                        // Only what has come out; the memory of what is still to come is the kernel's.
+                        let outputs = &mut self.outputs.iter();
+                        if outputs.any(|output| std::ptr::eq(output, stream)) {
+                            result = result.and(self.send(&moved));
+                        }
+                        break;
+                    }
                     // What never ends stays under way; others go on.
                     Err(error @ tombolo::Error::Stream(tombolo::StreamError::Stuck { .. })) => {
                         result = result.and(Err(error.into()));
@@ -264,6 +279,10 @@ impl Open {
                 }
             }
         }
+        if result.is_err() {
+            // Which of them failed is not known.
+            lock(&self.sent).clear();
+        }
         let written = std::mem::take(&mut *lock(&self.written));
         if let Device::Memory { card: false } = self.device {
             for memory in written {
@@ -271,6 +290,27 @@ impl Open {
             }
         }
         result
+    }
+
+    /// Lets the peer have what has come out of the user logic.
+    fn send(&self, moved: &[Moved]) -> Result<(), Failure> {
+        let Device::Remote { peer } = &self.device else {
+            return Ok(());
+        };
+        for moved in moved {
+            let Some((memory, offset)) = lock(&self.sent).pop_front() else {
+                break;
+            };
+            if moved.bytes == 0 {
+                continue;
+            }
+            memory.take(offset, moved.bytes, false)?;
+            let (start, bytes) = bytes_of(&memory, offset, moved.bytes);
+            // SAFETY: the transfer into it is over, and it was taken for reading.
+            let bytes = unsafe { std::slice::from_raw_parts(start, bytes) };
+            lock(peer).write(offset, bytes).map_err(remote)?;
+        }
+        Ok(())
     }
 
     /// The memory of a transfer, and the position behind it for a file.
@@ -292,6 +332,21 @@ impl Open {
                 let mut at = lock(at);
                 let range = file.slice(*at, size as u64)?;
                 *at += size as u64;
+                Ok(range)
+            }
+            Device::Remote { peer } => {
+                let (memory, range) = state().range(address, size)?;
+                let offset = (address as usize - memory.as_ptr() as usize) as u64;
+                if writes {
+                    let mut sent = lock(&self.sent);
+                    sent.push_back((memory, offset));
+                    return Ok(range);
+                }
+                memory.take(offset, size as u64, true)?;
+                let (start, bytes) = bytes_of(&memory, offset, size as u64);
+                // SAFETY: as long as no transfer uses it it is the program's, which has given it to this call.
+                let bytes = unsafe { std::slice::from_raw_parts_mut(start, bytes) };
+                lock(peer).read(offset, bytes).map_err(remote)?;
                 Ok(range)
             }
             Device::Memory { card } => {
@@ -339,6 +394,9 @@ fn transfer(
         return Ok(size);
     }
     let moved = wait(stream)?;
+    if writes {
+        open.send(&[moved])?;
+    }
     open.sync()?;
     Ok(usize::try_from(moved.bytes).unwrap_or(size))
 }
@@ -418,21 +476,27 @@ pub extern "C" fn vfpio_open(
         let mut state = state();
         let device = known(device_type)?;
         let given = state.stands_in[device];
-        if given == RDMA_MEM {
-            let rule = "RDMA_MEM: no card has a network yet; vfpio_stand_in names a device to be used instead";
-            return Err(Failure::new(Status::Unsupported, rule));
-        }
+        let device = match (given, state.peer.clone()) {
+            (RDMA_MEM, None) => {
+                let rule = "RDMA_MEM: no peer is known; vfpio_peer names one, and vfpio_stand_in a device to be \
+                            used instead";
+                return Err(Failure::new(Status::Unsupported, rule));
+            }
+            (RDMA_MEM, Some(peer)) => Device::Remote { peer },
+            _ => Device::Memory {
+                card: given == FPGA_MEM,
+            },
+        };
         let slot = state.place()?.slot(slot_id)?;
         let (inputs, outputs) = open_ports(slot, rw_flag, port_id)?;
         Ok(state.add(Open {
             slot: slot_id,
-            device: Device::Memory {
-                card: given == FPGA_MEM,
-            },
+            device,
             inputs,
             outputs,
             waits: rw_flag & ASYNC == 0,
             written: Mutex::default(),
+            sent: Mutex::default(),
         }))
     })
 }
@@ -453,6 +517,30 @@ pub extern "C" fn vfpio_stand_in(missing: c_int, instead: c_int) -> c_int {
         state().stands_in[missing] = instead;
         Ok(0)
     })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn vfpio_peer(address: *const c_char) -> c_int {
+    answer(-1, || {
+        // SAFETY: null or a string, as the header asks.
+        let address = unsafe { text(address, "address") }?;
+        let peer = RemoteMemory::connect(address, RemoteMemory::PATIENCE).map_err(remote)?;
+        state().peer = Some(Arc::new(Mutex::new(peer)));
+        Ok(0)
+    })
+}
+
+fn remote(error: tombolo::RemoteError) -> Failure {
+    tombolo::Error::from(tombolo::DeviceError::from(error)).into()
+}
+
+/// Bytes of a block of shared memory, which the program owns while no transfer uses them.
+fn bytes_of(memory: &SharedMemory, offset: u64, bytes: u64) -> (*mut u8, usize) {
+    // SAFETY: the range was checked when its transfer was begun.
+    (
+        unsafe { memory.as_ptr().add(offset as usize) },
+        bytes as usize,
+    )
 }
 
 #[no_mangle]
@@ -495,6 +583,7 @@ pub unsafe extern "C" fn vfpio_open_file(
             outputs,
             waits: rw_flag & ASYNC == 0,
             written: Mutex::default(),
+            sent: Mutex::default(),
         }))
     })
 }
@@ -521,6 +610,7 @@ pub extern "C" fn vfpio_connect(
             outputs: Vec::new(),
             waits: false,
             written: Mutex::default(),
+            sent: Mutex::default(),
         }))
     })
 }
@@ -543,7 +633,7 @@ pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
         match &open.device {
             Device::File { file, .. } => file.unmap()?,
             Device::Port(connection) => connection.disconnect()?,
-            Device::Memory { .. } => {}
+            Device::Memory { .. } | Device::Remote { .. } => {}
         }
         state().open.remove(&dev_fd);
         Ok(0)

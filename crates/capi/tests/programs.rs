@@ -276,6 +276,18 @@ fn vfpio_programs_work() {
     };
     let listing = installed.compile(GCC, "examples/vfpio_listing2.cpp", true);
     run(&mut functional(&listing));
+    let export = tombolo::Export::memory(200_000).unwrap();
+    let server = tombolo::RemoteServer::listen(export, "127.0.0.1:0").unwrap();
+    let address = server.address().to_string();
+    let patience = std::time::Duration::from_secs(20);
+    let mut peer = tombolo::RemoteMemory::connect(&address, patience).unwrap();
+    let bytes = noise(200_000);
+    peer.write(0, &bytes).unwrap();
+    run(functional(&listing).arg(&address));
+    let mut got = vec![0; bytes.len()];
+    peer.read(0, &mut got).unwrap();
+    assert!(got[..50_000] == bytes[..50_000] && got[51_000..] == bytes[51_000..]);
+    assert!(got[50_000..51_000] == bytes[..1000]);
     let program = installed.compile(GCC, "tests/vfpio.c", true);
     let (from, to) = (installed.path("in"), installed.path("out"));
     let input = noise(5000);
