@@ -26,8 +26,9 @@ int vfpio_detach(void);
 int vfpio_stand_in(IODev missing, IODev instead);
 
 /* RDMA_MEM is from now on the memory that `tombolo serve` exports: at "HOST:PORT" over TCP, at
- * "fabric+PROVIDER://HOST:PORT" by one-sided accesses through libfabric. A byte has the same offset there as in its block of vfpio_huge_alloc, through which it goes: vfpio_read fetches the bytes before it returns, and
- * what vfpio_write moves is with the peer after vfpio_sync. */
+ * "fabric+PROVIDER://HOST:PORT" by one-sided accesses through libfabric. A byte has the same offset there as in its
+ * block of vfpio_huge_alloc, through which it goes: vfpio_read fetches the bytes before it returns, and what
+ * vfpio_write moves is with the peer after vfpio_sync. */
 int vfpio_peer(const char *address);
 
 /* Frees memory of vfpio_huge_alloc. NULL is nothing. */
