@@ -155,7 +155,8 @@ fn fourth_sum(folder: &Path, eviction: Eviction) -> Result<f64, Failure> {
         std::fs::write(&path, vec![1; BYTES as usize])?;
         inputs.push(space.map_file(&path, MapOptions::read_only().page_size(size))?);
     }
-    let sum = MapOptions::create(BYTES).page_size(size);
+    // The sum is written to the first quarter of its file.
+    let sum = MapOptions::create(4 * BYTES).page_size(size);
     let sum = space.map_file(&folder.join("sum"), sum)?;
     let slot = card.load(SlotId(0), &kernel, &space)?;
     slot.set_pointer("a", inputs[0].address())?;
