@@ -1,6 +1,7 @@
 //! `tombolo lab`: the papers' experiments, our figures beside the published ones.
 
 use clap::{Args, Subcommand, ValueEnum};
+use lab::experiment::cckit::{Cckit, Figure};
 use lab::experiment::fleximem::{area, features, lanes::Figure6, FlexiMem};
 use lab::experiment::vfpio::{Device, Vfpio};
 use lab::experiment::{Cell, Experiment, Failure, Size, Temperature};
@@ -20,8 +21,11 @@ Examples:
   tombolo lab fleximem --part lanes         figure 6 alone
   tombolo lab vfpio                         kernels with streams, the same on each device
   tombolo lab vfpio --application sha3
+  tombolo lab cckit                         the directory: loads, streams, and four applications
+  tombolo lab cckit --quick
+  tombolo lab cckit --figure figure8 --pictures .
 
-Results are kept by the hash of everything that they depend on (in the folder `cells` of the cache), so a run
+FSRF's results are kept by the hash of everything that they depend on (in the folder `cells` of the cache), so a run
 that was interrupted goes on where it was. The first run builds the shells' models, some minutes each. Cells run beside each other, one a core, and
 each is deterministic. Experiments are files in the folder `experiments`, systems are presets.")]
 pub struct Lab {
@@ -40,6 +44,81 @@ enum Paper {
     /// vFPIO, figures 5 and 7, tables 4 and 5: kernels with streams, each the same on card memory and on host
     /// memory. Figure 6 and table 6 are bars: `make bench ONLY=sched.fig6`, `ONLY=synth.virtual_io`.
     Vfpio(Streams),
+    /// CCKit, tables 1 to 3 and figures 6 to 10: loads and streams through the directory, and the applications behind
+    /// it. Table 1 needs Yosys.
+    Cckit(Coherent),
+}
+
+#[derive(Args)]
+struct Coherent {
+    /// Only table 2 and figures 7 and 10.
+    #[arg(long)]
+    quick: bool,
+
+    /// Only these (table1, table2, table3, table3-latency, figure6 to figure10).
+    #[arg(long, value_name = "NAME")]
+    figure: Vec<String>,
+
+    /// Writes a line a point to this file.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// Draws each figure into this folder, as NAME.svg.
+    #[arg(long, value_name = "DIR")]
+    pictures: Option<PathBuf>,
+}
+
+impl Coherent {
+    fn run(&self) -> Result<(), Failure> {
+        let experiment = Cckit::read(&card::sim::home().join("experiments"))?;
+        let names = experiment.figure.iter().map(|one| one.name.as_str());
+        let known = names.collect::<Vec<_>>().join(", ");
+        for name in &self.figure {
+            if experiment.figure(name).is_none() {
+                return Err(format!("no figure `{name}`; there are {known}").into());
+            }
+        }
+        let chosen = |figure: &&Figure| {
+            (!self.quick || figure.quick)
+                && (self.figure.is_empty() || self.figure.contains(&figure.name))
+        };
+        let figures: Vec<&Figure> = experiment.figure.iter().filter(chosen).collect();
+        if figures.is_empty() {
+            return Err("none of these figures is quick".into());
+        }
+        if let Some(folder) = &self.pictures {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| format!("{}: {error}", folder.display()))?;
+        }
+        let outcome = experiment.run(&figures, |ended| {
+            let failed = ended.failure.map(|why| format!(": failed: {why}"));
+            eprintln!(
+                "[{}/{}] {}{} ({:.0} s)",
+                ended.done,
+                ended.of,
+                ended.name,
+                failed.unwrap_or_default(),
+                ended.took.as_secs_f64()
+            );
+        });
+        print!("{}", experiment.table(&figures, &outcome));
+        let write = |path: PathBuf, text: String| {
+            std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        if let Some(path) = &self.csv {
+            write(path.clone(), experiment.comma_separated(&figures, &outcome))?;
+        }
+        if let Some(folder) = &self.pictures {
+            for figure in &figures {
+                let path = folder.join(&figure.name).with_extension("svg");
+                write(path, figure.picture(&outcome))?;
+            }
+        }
+        match outcome.failures.len() {
+            0 => Ok(()),
+            failed => Err(format!("{failed} measurements failed").into()),
+        }
+    }
 }
 
 #[derive(Args)]
@@ -273,6 +352,7 @@ impl Lab {
             Paper::Fsrf(choice) => choice,
             Paper::Fleximem(shared) => return shared.run(),
             Paper::Vfpio(streams) => return streams.run(),
+            Paper::Cckit(coherent) => return coherent.run(),
         };
         let folder = card::sim::home().join("experiments");
         let experiment = Experiment::read(&folder, &choice.experiment)?;

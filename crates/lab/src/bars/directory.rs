@@ -8,6 +8,8 @@ use coherence::bars::{self, Bar};
 use coherence::model::Geometry;
 use coherence::mutants::Fate;
 use coherence::platform::Platform;
+use coherence::torture::{self, Plan};
+use std::time::Instant;
 
 /// Operations of the random test.
 const OPERATIONS: u64 = 10_000_000;
@@ -50,6 +52,30 @@ pub fn invalidations() -> Result<Vec<Row>, Failure> {
 pub fn random_operations() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
     Ok(rows(bars::random_operations(&platform, OPERATIONS)?))
+}
+
+/// How fast the directory's model runs: all 64 units, with link, CPU and judge of the random test.
+pub fn speed() -> Result<Vec<Row>, Failure> {
+    let platform = Platform::enzian()?;
+    let run = |operations| {
+        let plan = Plan {
+            geometry: Geometry::WIDE,
+            operations,
+            lines: 400,
+            card_operations: 24,
+            round_trip_ps: 40_000,
+            jitter_ps: 400_000,
+            seed: 50,
+        };
+        torture::run(&plan, &platform.link)
+    };
+    // The model is built.
+    run(100)?;
+    let began = Instant::now();
+    let cycles = run(50_000)?.cycles as f64;
+    let speed = cycles / began.elapsed().as_secs_f64() / 1000.0;
+    let name = "directory.sim_khz";
+    Ok(vec![Row::new(name, speed, "kHz", Target::Shown)])
 }
 
 pub fn mutants() -> Result<Vec<Row>, Failure> {

@@ -413,6 +413,11 @@ pub const ALL: &[Bar] = &[
             "cckit.table2.two_cpus_ns",
             "cckit.table2.onchip_ns",
             "cckit.table2.ddr_ns",
+        ],
+        measure: cckit::latencies,
+    },
+    Bar {
+        names: &[
             "cckit.figure6.two_cpus.seq_read",
             "cckit.figure6.onchip.seq_read",
             "cckit.figure6.two_cpus.rand_read",
@@ -427,7 +432,11 @@ pub const ALL: &[Bar] = &[
             "cckit.figure6.ddr.seq_write",
             "cckit.figure6.ddr.rand_write",
         ],
-        measure: cckit::measure,
+        measure: cckit::streams,
+    },
+    Bar {
+        names: &["cckit.lab_minutes"],
+        measure: cckit::lab_minutes,
     },
     Bar {
         names: &["slots.shapes"],
@@ -734,6 +743,10 @@ pub const ALL: &[Bar] = &[
             "directory.random_ops_unexplained",
         ],
         measure: directory::random_operations,
+    },
+    Bar {
+        names: &["directory.sim_khz"],
+        measure: directory::speed,
     },
     Bar {
         names: &["directory.rtl_mutants", "directory.rtl_mutants_survived"],

@@ -5,6 +5,7 @@
 //! A cell runs on a simulated card of its own, so cells run beside each other and each is deterministic.
 
 mod cache;
+pub mod cckit;
 mod description;
 pub mod fleximem;
 mod hot;

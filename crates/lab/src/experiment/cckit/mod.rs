@@ -1,0 +1,157 @@
+//! CCKit's tables 1 to 3 and figures 6 to 10 beside the published values. `experiments/cckit.toml` says which rows
+//! of the bars make a figure; each point is the very figure that `make bench` measures.
+
+mod picture;
+mod run;
+mod table;
+
+pub use run::{Ended, Outcome};
+
+use super::{description, DescriptionError};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// The experiment, as its file says it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cckit {
+    /// What it compares.
+    pub title: String,
+    /// Figures of the card and of the CPU.
+    pub platform: String,
+    /// Why figures may differ although the model is right.
+    pub known_differences: Vec<String>,
+    /// Tables and figures, in the paper's order.
+    pub figure: Vec<Figure>,
+}
+
+/// A table or a figure of the paper.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// For the command line: `table2`.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// Of all its points.
+    pub unit: String,
+    /// Part of a quick run.
+    #[serde(default)]
+    pub quick: bool,
+    /// What is measured.
+    pub points: Vec<Point>,
+}
+
+/// One figure of ours, and the paper's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// What it is of.
+    pub label: String,
+    /// The row of the bars that has it.
+    pub row: String,
+    /// What the paper prints, if it prints it.
+    pub paper: Option<f64>,
+}
+
+impl Cckit {
+    /// Reads `cckit.toml` in a folder.
+    ///
+    /// # Errors
+    /// It is missing or malformed, or names a row that no bar measures.
+    pub fn read(folder: &Path) -> Result<Self, DescriptionError> {
+        let path: PathBuf = folder.join("cckit.toml");
+        let read: Self = description::read(&path)?;
+        let points = read.figure.iter().flat_map(|figure| &figure.points);
+        match points
+            .into_iter()
+            .find(|point| run::bar(&point.row).is_none())
+        {
+            None => Ok(read),
+            Some(point) => {
+                let rule = format!("no bar measures `{}`", point.row);
+                Err(DescriptionError::Rule { path, rule })
+            }
+        }
+    }
+
+    /// The figure of that name.
+    pub fn figure(&self, name: &str) -> Option<&Figure> {
+        self.figure.iter().find(|figure| figure.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::{Row, Target};
+
+    const TEXT: &str = r#"
+        title = "a title"
+        platform = "enzian"
+        known_differences = []
+        [[figure]]
+        name = "table2"
+        title = "loads < all"
+        unit = "ns"
+        points = [
+          { label = "on-chip", row = "cckit.table2.onchip_ns", paper = 454.0 },
+          { label = "DDR4", row = "cckit.table2.ddr_ns" },
+        ]
+    "#;
+
+    fn folder_with(text: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("cckit.toml"), text).unwrap();
+        folder
+    }
+
+    fn outcome() -> Outcome {
+        Outcome::of(vec![
+            Row::new("cckit.table2.onchip_ns", 227.0, "ns", Target::AtMost(325.0)),
+            Row::new("cckit.table2.ddr_ns", 450.0, "ns", Target::AtMost(440.0)),
+        ])
+    }
+
+    #[test]
+    fn the_experiment_is_understood() {
+        let experiment = Cckit::read(&card::sim::home().join("experiments")).unwrap();
+        for figure in &experiment.figure {
+            assert!(!figure.points.is_empty(), "{}", figure.name);
+        }
+        assert!(experiment.figure("figure10").unwrap().quick);
+    }
+
+    #[test]
+    fn a_row_that_no_bar_measures_is_refused() {
+        let folder = folder_with(&TEXT.replace("ddr_ns", "dddr_ns"));
+        let error = Cckit::read(folder.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("no bar measures `cckit.table2.dddr_ns`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn ours_stand_beside_the_papers() {
+        let experiment = Cckit::read(folder_with(TEXT).path()).unwrap();
+        let figures: Vec<&Figure> = experiment.figure.iter().collect();
+        let text = experiment.table(&figures, &outcome());
+        let line = |label: &str| text.lines().find(|line| line.contains(label)).unwrap();
+        let words = |label: &str| line(label).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words("on-chip"), "on-chip 227 454 0.50 ≤ 325 met");
+        assert_eq!(words("DDR4"), "DDR4 450 - - ≤ 440 MISSED");
+        assert!(text.contains("1 of 2 bars met"), "{text}");
+        let missing = experiment.table(&figures, &Outcome::of(Vec::new()));
+        assert!(missing.contains("not measured"), "{missing}");
+    }
+
+    #[test]
+    fn pictures_have_a_bar_a_figure_and_no_open_tags() {
+        let experiment = Cckit::read(folder_with(TEXT).path()).unwrap();
+        let svg = experiment.figure[0].picture(&outcome());
+        assert_eq!(svg.matches("class=\"ours\"").count(), 2);
+        assert_eq!(svg.matches("class=\"paper\"").count(), 1);
+        assert!(svg.contains("loads &lt; all"), "{svg}");
+    }
+}
