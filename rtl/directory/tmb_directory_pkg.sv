@@ -67,7 +67,8 @@ package tmb_directory_pkg;
 
   typedef struct packed {
     message_e                 message;    // [63:59]
-    logic [3:0]               reserved_h; // [58:55]
+    logic                     poisoned;   // [58] whoever has the line answered with an error: no data
+    logic [2:0]               reserved_h; // [57:55]
     request_id_t              id;         // [54:50] of a request and of what answers it
     dmask_t                   dmask;      // [49:46] parts that the payload holds
     logic                     non_secure; // [45]

@@ -664,6 +664,21 @@ module tmb_directory_slice
     .out_data_o(acknowledge_tag)
   );
 
+  // Lines that came with an error in either row; the message that carries one says so. Both rows are here
+  // before the message is made.
+  logic [NumPayloads-1:0] poisoned_q;
+  always_ff @(posedge clk_i) begin
+    if (read_taken) begin
+      poisoned_q[read_index] <=
+          axi_rsp_i.r.resp[1] || (axi_rsp_i.r.last && poisoned_q[read_index]);
+    end
+  end
+  data_t data_told;
+  always_comb begin
+    data_told = data_head;
+    data_told.header.poisoned = poisoned_q[data_head.payload];
+  end
+
   data_t data;
   row_t data_row;
   logic data_valid, data_ready, data_last;
@@ -679,7 +694,7 @@ module tmb_directory_slice
     .write_row_i(axi_rsp_i.r.data),
     .in_valid_i(data_waits),
     .in_ready_o(data_done),
-    .in_data_i(data_head),
+    .in_data_i(data_told),
     .in_index_i(data_head.payload),
     .out_valid_o(data_valid),
     .out_ready_i(data_ready),

@@ -37,6 +37,8 @@ pub enum AccessKind {
     LoadExclusive,
     /// Writes bytes of it.
     Store(Vec<u8>),
+    /// Makes it this CPU's alone, and changed, but changes nothing.
+    Claim,
     /// A hint: it will be read.
     Prefetch,
 }
@@ -86,6 +88,34 @@ impl LineAccess {
 /// Names an access of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccessId(pub u64);
+
+/// How an access ends: with the line as it saw or left it, or, where whoever has the line answered with an
+/// error, without.
+pub type AccessEnd = Option<Box<LineBytes>>;
+
+/// Bytes of a page of a program.
+pub const PAGE_BYTES: usize = 4096;
+
+/// What a page holds.
+pub type PageBytes = [u8; PAGE_BYTES];
+
+/// Pages of a program that show lines of the CPU, to be read or written at ordinary addresses. Pages are
+/// named by the address of their first line.
+///
+/// It is called by the thread that has the card, and must not ask anything of the card.
+pub trait LinePages: std::fmt::Debug + Send + Sync {
+    /// The program has the page from now on, with these bytes, and may change them if `write`.
+    ///
+    /// # Errors
+    /// The system refuses.
+    fn show(&self, address: u64, bytes: &PageBytes, write: bool) -> std::io::Result<()>;
+
+    /// The program does not have the page any more; the bytes as it left them.
+    ///
+    /// # Errors
+    /// The system refuses.
+    fn hide(&self, address: u64) -> std::io::Result<Box<PageBytes>>;
+}
 
 /// A rule of the way from the directory to a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

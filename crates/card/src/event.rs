@@ -1,6 +1,6 @@
 //! What a card reports, and the 64-byte records that carry it (docs/architecture.md, "Event ring").
 
-use crate::coherent::{AccessId, LineBytes};
+use crate::coherent::{AccessEnd, AccessId};
 use crate::command::{CommandId, FaultToken};
 use crate::stream::{TransferEnd, TransferStatus};
 use crate::{SlotId, WorkId};
@@ -83,8 +83,8 @@ pub enum Event {
     AccessDone {
         /// Which.
         id: AccessId,
-        /// The line as the access saw or left it.
-        line: Box<LineBytes>,
+        /// The line as the access saw or left it; none if whoever has it answered with an error.
+        line: AccessEnd,
     },
     /// A kernel ended itself ($finish, $fatal) or did not converge.
     KernelFailed {

@@ -353,6 +353,35 @@ pub trait Card: Send {
         })
     }
 
+    /// Shows a page of a program that holds the lines from `address` on, if the CPU has them all, for itself
+    /// alone if they are to be written; false if not. The page is hidden before anybody else gets one of
+    /// its lines.
+    ///
+    /// # Errors
+    /// As [`access`](Card::access); the system refuses.
+    fn show_page(
+        &mut self,
+        address: u64,
+        write: bool,
+        pages: std::sync::Arc<dyn coherent::LinePages>,
+    ) -> Result<bool, CardError> {
+        let _ = (address, write, pages);
+        Err(CardError::NotCoherent {
+            card: self.description().name.clone(),
+        })
+    }
+
+    /// Hides all pages of programs that show lines of this range.
+    ///
+    /// # Errors
+    /// As [`show_page`](Card::show_page).
+    fn hide_pages(&mut self, base: u64, bytes: u64) -> Result<(), CardError> {
+        let _ = (base, bytes);
+        Err(CardError::NotCoherent {
+            card: self.description().name.clone(),
+        })
+    }
+
     /// Records what happens to lines from now on, by the names that they have in pictures; what was
     /// recorded before is forgotten. Changes no result.
     ///

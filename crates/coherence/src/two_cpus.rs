@@ -101,6 +101,7 @@ impl SecondCpu {
                 request: entry.request,
                 parts: if carries { 0xf } else { 0 },
                 line: FoldedLine(line),
+                poisoned: false,
                 data,
             });
         }

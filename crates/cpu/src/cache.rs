@@ -80,6 +80,8 @@ pub struct Completion {
     pub token: u64,
     /// The line as the access saw or left it.
     pub data: Box<Data>,
+    /// Whoever has the line answered with an error; the data is none, and the line is not kept.
+    pub poisoned: bool,
 }
 
 /// A message that the cache's machine does not know in its state.
@@ -105,6 +107,8 @@ struct Entry {
     access: Access,
     /// Takes a way of its set.
     resident: bool,
+    /// Its data is none.
+    poisoned: bool,
 }
 
 /// The cache.
@@ -206,6 +210,7 @@ impl Cache {
             token,
             access,
             resident: false,
+            poisoned: false,
         });
         entry.state = step.next;
         entry.used = clock;
@@ -229,6 +234,7 @@ impl Cache {
                 request,
                 parts,
                 line,
+                poisoned: false,
                 data: payload,
             });
         }
@@ -321,6 +327,10 @@ impl Cache {
         if let (Some(entry), Some(data)) = (self.lines.get_mut(&line.0), message.data) {
             merge_parts(&mut entry.data, message.parts, &data);
         }
+        let poisoned = message.poisoned && !forward;
+        if let Some(entry) = self.lines.get_mut(&line.0) {
+            entry.poisoned |= poisoned;
+        }
         if let (Some(entry), true) = (self.lines.get_mut(&line.0), step.store) {
             let access = entry.access;
             access.write(&mut entry.data);
@@ -329,10 +339,18 @@ impl Cache {
             if let Some(entry) = self.lines.get(&line.0) {
                 self.free[line.slice(self.slices)].push(entry.request);
                 let (token, data) = (entry.token, entry.data.clone());
-                self.completed.push(Completion { token, data });
+                self.completed.push(Completion {
+                    token,
+                    data,
+                    poisoned,
+                });
             }
         }
         self.apply(line, step.next, step.send);
+        if poisoned {
+            // It goes at once: who wants it again asks again.
+            self.downgrade(line, 0);
+        }
         Ok(())
     }
 
@@ -340,13 +358,16 @@ impl Cache {
         if let Some(id) = send {
             let carries = self.protocol.spec.message(id).data;
             let entry = self.lines.get(&line.0).filter(|_| carries);
+            let poisoned = entry.is_some_and(|entry| entry.poisoned);
             let data = entry.map(|entry| entry.data.clone());
-            let parts = if data.is_some() { 0xf } else { 0 };
+            // Of data that is none, no part is written.
+            let parts = if data.is_some() && !poisoned { 0xf } else { 0 };
             self.send(Message {
                 id,
                 request: 0,
                 parts,
                 line,
+                poisoned,
                 data,
             });
         }
@@ -376,6 +397,30 @@ impl Cache {
         self.lines
             .get(&line.0)
             .is_some_and(|entry| copy(entry) != 0)
+    }
+
+    /// Whether cores may read, or write, the line without a message.
+    #[must_use]
+    pub fn may(&self, line: FoldedLine, write: bool) -> bool {
+        let Some(entry) = self.lines.get(&line.0) else {
+            return false;
+        };
+        let about = &self.protocol.cache.states[entry.state];
+        let rights = self.protocol.spec.state(about.copy);
+        about.stable && if write { rights.write } else { rights.read }
+    }
+
+    /// What cores wrote without telling the cache: into the line, and into messages that have not left.
+    pub fn put(&mut self, line: FoldedLine, data: &Data) {
+        if let Some(entry) = self.lines.get_mut(&line.0) {
+            *entry.data = *data;
+        }
+        let waiting = self.out.iter_mut().flatten();
+        for message in waiting.filter(|message| message.line == line) {
+            if let Some(old) = &mut message.data {
+                **old = *data;
+            }
+        }
     }
 
     /// What the cache holds of a line, as far as the cores may use it.

@@ -207,6 +207,7 @@ mod tests {
             request: 0,
             parts: 0xf,
             line: FoldedLine(0),
+            poisoned: false,
             data: Some(Box::new([0; WORDS])),
         }
     }

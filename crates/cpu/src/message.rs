@@ -15,15 +15,18 @@ pub struct Message {
     pub parts: u8,
     /// The line.
     pub line: FoldedLine,
+    /// Whoever has the line answered with an error: the data is none.
+    pub poisoned: bool,
     /// The line's data, for messages that carry it.
     pub data: Option<Box<Data>>,
 }
 
 impl Message {
-    /// The header on the link: message [63:59], request [54:50], parts [49:46], address [39:0].
+    /// The header on the link: message [63:59], poisoned [58], request [54:50], parts [49:46], address [39:0].
     #[must_use]
     pub fn header(&self) -> u64 {
         u64::from(self.id.0) << 59
+            | u64::from(self.poisoned) << 58
             | u64::from(self.request & 0x1f) << 50
             | u64::from(self.parts & 0xf) << 46
             | (self.line.0 << 7) & 0xff_ffff_ffff
@@ -37,6 +40,7 @@ impl Message {
             request: (header >> 50 & 0x1f) as u8,
             parts: (header >> 46 & 0xf) as u8,
             line: FoldedLine((header & 0xff_ffff_ffff) >> 7),
+            poisoned: header >> 58 & 1 == 1,
             data: None,
         }
     }
@@ -59,6 +63,7 @@ mod tests {
             request: 19,
             parts: 0b1010,
             line: FoldedLine(0x1_2345_6789),
+            poisoned: true,
             data: None,
         };
         assert_eq!(Message::from_header(message.header()), message);

@@ -253,6 +253,16 @@ pub enum Error {
         /// Bytes.
         bytes: u64,
     },
+    /// Coherent memory cannot be mapped.
+    #[error("mapping coherent memory of {bytes} bytes from 0x{base:x}: {what}")]
+    CoherentMap {
+        /// First address.
+        base: u64,
+        /// Bytes.
+        bytes: u64,
+        /// Why not.
+        what: String,
+    },
     /// An offset outside of coherent memory, or across a line.
     #[error(
         "{bytes} bytes at offset {offset} of {range} bytes of coherent memory: an access stays inside, and \

@@ -146,9 +146,10 @@ impl Error {
             Self::Home(_) => ErrorCode::Home,
             Self::NoHome | Self::NoHomeMemory => ErrorCode::NoHome,
             Self::LineLate { .. } => ErrorCode::LineLate,
-            Self::CoherentRange { .. } | Self::CoherentOffset { .. } | Self::HomeMemory { .. } => {
-                ErrorCode::CoherentRange
-            }
+            Self::CoherentRange { .. }
+            | Self::CoherentOffset { .. }
+            | Self::CoherentMap { .. }
+            | Self::HomeMemory { .. } => ErrorCode::CoherentRange,
             Self::Violation(_) => ErrorCode::Violation,
             Self::Unanswered { .. } => ErrorCode::Unanswered,
             Self::InterruptStorm { .. } => ErrorCode::InterruptStorm,

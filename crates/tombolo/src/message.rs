@@ -7,7 +7,7 @@
 use crate::report::Report;
 use crate::stream::{StreamReply, StreamRequest};
 use crate::trap::View;
-use card::coherent::{AccessId, LineAccess, LineBytes};
+use card::coherent::{AccessId, LineAccess, LineBytes, LinePages};
 use card::kernel::KernelPackage;
 use card::schedule::SlotSchedule;
 use card::{CardDescription, SlotId};
@@ -231,6 +231,22 @@ pub(crate) enum Request {
         /// How long.
         deadline: Option<Picoseconds>,
     },
+    /// Show a program the page of lines from `address` on.
+    ShowPage {
+        /// On the coherent link.
+        address: u64,
+        /// To be written too.
+        write: bool,
+        /// Whose pages.
+        pages: Arc<dyn LinePages>,
+    },
+    /// Hide the pages of programs that show lines of a range.
+    HidePages {
+        /// On the coherent link.
+        base: u64,
+        /// Bytes.
+        bytes: u64,
+    },
     /// Record what happens to lines from now on.
     RecordLines {
         /// An empty history of these lines.
@@ -318,6 +334,8 @@ pub(crate) enum Reply {
     Access(AccessId),
     /// To `EndAccess`: the line as the access saw or left it.
     Line(Box<LineBytes>),
+    /// To `ShowPage`: the CPU had its lines.
+    Shown(bool),
     /// To `HomeMemory`: its bytes.
     HomeMemory(u64),
     /// To `LineHistory`.

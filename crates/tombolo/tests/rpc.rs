@@ -2,7 +2,15 @@
 //! kernel does not? On the RTL of the whole shell, platform `enzian`.
 
 use coherence::oracle::Oracle;
-use tombolo::{Card, Error, OwnerOptions, Rpc, ShellConfig, SimOptions, Slot, SlotId};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
+use std::sync::Mutex;
+use tombolo::{
+    Card, CoherentMapOptions, CoherentMemory, Error, OwnerOptions, Rpc, ShellConfig, SimOptions,
+    Slot, SlotId,
+};
 
 const BASE: u64 = 0x1000_0000;
 const LINES: u64 = 64;
@@ -61,6 +69,32 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
     memory.prefetch(6 * LINE).expect("prefetch");
     let line = other.load(5 * LINE).expect("load");
     assert_eq!(line[..10], [0, 0, 0, 7, 8, 9, 10, 11, 0, 0]);
+
+    // Lines that the kernel does not serve: it says so with an error, the program learns of it, and both go on.
+    let beyond = card
+        .coherent_memory(BASE, 2 * LINES * LINE)
+        .expect("memory");
+    for _ in 0..2 {
+        let errors = [
+            beyond.load((LINES + 3) * LINE).expect_err("not served"),
+            beyond
+                .store((LINES + 3) * LINE + 8, &[1])
+                .expect_err("not served"),
+            beyond
+                .load_exclusive((LINES + 3) * LINE)
+                .expect_err("not served"),
+        ];
+        for error in errors {
+            let text = error.to_string();
+            assert!(matches!(error, Error::Home(_)), "{text}");
+            assert!(
+                text.contains("slot 0") && text.contains("0x10002180"),
+                "{text}"
+            );
+            assert!(text.contains("SLVERR or DECERR"), "{text}");
+        }
+    }
+    assert_eq!(other.load(5 * LINE).expect("load")[..10], line[..10]);
 
     // Calls, each a write of the kernel to the line that it answers with; judged as atomic registers.
     let mut oracle = Oracle::new();
@@ -166,6 +200,112 @@ fn random(state: &mut u64) -> u64 {
     *state
 }
 
+/// Four threads load and store words through a map, while a core uses the same lines by exact operations and the
+/// directory, which has too few places, calls lines home. Every word is judged as an atomic register.
+fn threads_share_a_map_with_a_core_and_the_directory(memory: &CoherentMemory, accesses: u64) {
+    const THREADS: u64 = 4;
+    const PAGES: u64 = 6;
+    let first = memory.bytes() - PAGES * 4096;
+    let part = memory
+        .part(first, PAGES * 4096)
+        .expect("pages of the memory");
+    assert!(part.part(64, 4096).is_err(), "in the middle of a line");
+    assert!(
+        part.part(LINE, 4096).expect("part").map().is_err(),
+        "in the middle of a page"
+    );
+    let before: Vec<[u8; 128]> = (0..PAGES * 32)
+        .map(|line| part.load(line * LINE).expect("load"))
+        .collect();
+    let map = part.map().expect("map");
+    // What was there before is seen, and what is written is seen by a core.
+    for (line, bytes) in before.iter().enumerate() {
+        assert_eq!(map.words()[16 * line].load(Relaxed), word(bytes, 0));
+    }
+    for word in map.words() {
+        word.store(0, Relaxed);
+    }
+    let oracle = Mutex::new(Oracle::new());
+    let stamps = AtomicU64::new(1);
+    let lock = || oracle.lock().expect("oracle");
+    // Every part of a line has one word.
+    let place = |state: &mut u64| {
+        let line = random(state) % (PAGES * 32);
+        (line, (random(state) % 4) as u8)
+    };
+    let through_the_map = |thread: u64| {
+        let mut state = 0x5eed + thread;
+        for _ in 0..accesses / THREADS {
+            let (line, quarter) = place(&mut state);
+            let word = &map.words()[16 * line as usize + 4 * usize::from(quarter)];
+            if random(&mut state) % 2 == 0 {
+                let began = lock().begin();
+                let value = word.load(SeqCst);
+                let mut oracle = lock();
+                oracle.read((line, quarter), value, began);
+                oracle.end(began);
+            } else {
+                let stamp = stamps.fetch_add(1, Relaxed);
+                let began = {
+                    let mut oracle = lock();
+                    let began = oracle.begin();
+                    oracle.write_begins((line, quarter), stamp, began);
+                    began
+                };
+                word.store(stamp, SeqCst);
+                let mut oracle = lock();
+                oracle.write_ends((line, quarter), stamp);
+                oracle.end(began);
+            }
+        }
+    };
+    let exact = || {
+        let mut state = 0xc0de;
+        let core = part.on_core(3);
+        for operation in 0..150 {
+            let (line, quarter) = place(&mut state);
+            let at = line * LINE;
+            let began = lock().begin();
+            if operation % 2 == 0 {
+                let bytes = core.load(at).expect("load");
+                let value = word(&bytes, 4 * usize::from(quarter));
+                lock().read((line, quarter), value, began);
+            } else {
+                let stamp = stamps.fetch_add(1, Relaxed);
+                lock().write_begins((line, quarter), stamp, began);
+                let at = at + 32 * u64::from(quarter);
+                core.store(at, &stamp.to_le_bytes()).expect("store");
+                lock().write_ends((line, quarter), stamp);
+            }
+            lock().end(began);
+            // Lines elsewhere take places of the directory.
+            memory
+                .load(random(&mut state) % (first / LINE) * LINE)
+                .expect("load");
+        }
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let through_the_map = &through_the_map;
+            scope.spawn(move || through_the_map(thread));
+        }
+        scope.spawn(exact);
+    });
+    let oracle = oracle.into_inner().expect("oracle");
+    assert_eq!(oracle.violations(), 0, "{:?}", oracle.first());
+
+    // Unmapped with dirty lines: they are the CPU's.
+    map.words()[5].store(77, Relaxed);
+    drop(map);
+    assert_eq!(word(&part.load(0).expect("load"), 5), 77);
+    let rights = CoherentMapOptions {
+        write: false,
+        eager: true,
+    };
+    let map = part.map_with(rights).expect("map");
+    assert_eq!(map.words()[5].load(Relaxed), 77);
+}
+
 #[test]
 fn card_memory_serves_lines_without_a_kernel() {
     let mut options = SimOptions::named("enzian").expect("platform");
@@ -227,6 +367,8 @@ fn card_memory_serves_lines_without_a_kernel() {
         }
     }
     assert_eq!(oracle.violations(), 0, "{:?}", oracle.first());
+
+    threads_share_a_map_with_a_core_and_the_directory(&memory, 20_000);
 
     // A kernel finds the place taken, and lines beyond the range are not there.
     let kernel = card::sim::home().join("kernels/rpc");

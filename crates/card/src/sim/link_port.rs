@@ -4,13 +4,14 @@
 //! takes what crosses the pins; [`LinkPort::drive`] sets the pins for the next edge. While anything is
 //! on the link, no edge is passed over; an access that waits for the card alone costs nothing.
 
+mod pages;
 mod pins;
 mod witness;
 
 use super::config::ShellConfig;
 use super::model::Instance;
 use super::surrounding::{Surrounding, Way};
-use crate::coherent::{AccessId, AccessKind, LineAccess, LineBytes, CORES, LINE_BYTES};
+use crate::coherent::{AccessEnd, AccessId, AccessKind, LineAccess, LineBytes, CORES, LINE_BYTES};
 use crate::CardError;
 use cpu::cache::{Access, Cache, Outcome};
 use cpu::core::Core;
@@ -51,7 +52,9 @@ pub(crate) struct LinkPort {
     waiting: VecDeque<u64>,
     next: u64,
     /// Accesses that ended, with the time from which the core goes on.
-    done: Vec<(AccessId, Picoseconds, Box<LineBytes>)>,
+    done: Vec<(AccessId, Picoseconds, AccessEnd)>,
+    /// Pages of programs that show lines, by their numbers.
+    shown: BTreeMap<u64, pages::Shown>,
     history: History,
     witnesses: Vec<Witness>,
 }
@@ -116,6 +119,7 @@ impl LinkPort {
             waiting: VecDeque::new(),
             next: 0,
             done: Vec::new(),
+            shown: BTreeMap::new(),
             history: History::default(),
             witnesses: (0..homes)
                 .map(|home| Witness::new(shell, home))
@@ -124,11 +128,16 @@ impl LinkPort {
     }
 
     /// Starts an access of a core.
-    pub(crate) fn access(&mut self, now: Picoseconds, access: &LineAccess) -> AccessId {
+    pub(crate) fn access(
+        &mut self,
+        now: Picoseconds,
+        access: &LineAccess,
+    ) -> Result<AccessId, CardError> {
         let line = PlainLine(access.address / BYTES);
         let (kind, what) = match &access.kind {
             AccessKind::Load => (Access::Load, "load"),
             AccessKind::LoadExclusive => (Access::PrefetchExclusive, "load exclusive"),
+            AccessKind::Claim => (pages::CLAIM, "claim"),
             AccessKind::Prefetch => (Access::PrefetchShared, "prefetch"),
             AccessKind::Store(bytes) => {
                 let (mask, data) = placed(access.address, bytes);
@@ -146,12 +155,12 @@ impl LinkPort {
         self.step(now, now, Party::Program, Party::Cache, what, line, false);
         self.accesses.insert(token, pending);
         self.waiting.push_back(token);
-        self.try_waiting(now);
-        AccessId(token)
+        self.try_waiting(now)?;
+        Ok(AccessId(token))
     }
 
     /// Gives the cache what it takes of the accesses that wait. Those to one line keep their order.
-    fn try_waiting(&mut self, now: Picoseconds) {
+    fn try_waiting(&mut self, now: Picoseconds) -> Result<(), CardError> {
         let mut held: Vec<PlainLine> = Vec::new();
         let mut index = 0;
         while let Some(&token) = self.waiting.get(index) {
@@ -159,38 +168,45 @@ impl LinkPort {
                 self.waiting.remove(index);
                 continue;
             };
-            let folded = pending.line.fold();
-            let outcome = match held.contains(&pending.line) {
+            let (line, access) = (pending.line, pending.access);
+            let folded = line.fold();
+            let core = pending.core;
+            self.core_comes(line, access)?;
+            let outcome = match held.contains(&line) {
                 true => Outcome::Busy,
-                false => self.cache.access(folded, pending.access, token),
+                false => self.cache.access(folded, access, token),
             };
             match outcome {
                 Outcome::Busy => {
-                    held.push(pending.line);
+                    held.push(line);
                     index += 1;
                 }
                 Outcome::Started => {
                     self.waiting.remove(index);
                 }
                 Outcome::Hit(data) => {
-                    let takes = self.cores[usize::from(pending.core)].hit(folded);
+                    let takes = self.cores[usize::from(core)].hit(folded);
                     self.waiting.remove(index);
-                    self.finish(token, now + takes, &data);
+                    self.finish(token, now + takes, &data, false);
                 }
             }
         }
+        Ok(())
     }
 
-    fn finish(&mut self, token: u64, at: Picoseconds, data: &Data) {
+    fn finish(&mut self, token: u64, at: Picoseconds, data: &Data, poisoned: bool) {
         let Some(pending) = self.accesses.remove(&token) else {
             return;
         };
         let Pending {
             core, line, what, ..
         } = pending;
-        self.cores[usize::from(core)].touch(line.fold());
+        if !poisoned {
+            self.cores[usize::from(core)].touch(line.fold());
+        }
         self.step(at, at, Party::Cache, Party::Program, what, line, true);
-        self.done.push((AccessId(token), at, to_bytes(data)));
+        let end = (!poisoned).then(|| to_bytes(data));
+        self.done.push((AccessId(token), at, end));
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -218,7 +234,7 @@ impl LinkPort {
     }
 
     /// Accesses that ended, and when their cores go on.
-    pub(crate) fn take_done(&mut self) -> Vec<(AccessId, Picoseconds, Box<LineBytes>)> {
+    pub(crate) fn take_done(&mut self) -> Vec<(AccessId, Picoseconds, AccessEnd)> {
         std::mem::take(&mut self.done)
     }
 
@@ -245,7 +261,7 @@ impl LinkPort {
     }
 
     /// The CPU's lanes take turns at the wire, a message each.
-    fn send_up(&mut self, at: Picoseconds) {
+    fn send_up(&mut self, at: Picoseconds) -> Result<(), CardError> {
         let now = at.get();
         let lanes = self.cache.out.len();
         let mut refused = 0;
@@ -255,6 +271,9 @@ impl LinkPort {
             refused += 1;
             if !self.up.can_send(lane, now) {
                 continue;
+            }
+            if let Some(message) = self.cache.out[lane].front() {
+                self.line_goes(message.line.unfold())?;
             }
             if let Some(message) = self.cache.out[lane].pop_front() {
                 let (what, data) = (self.name(&message), message.data.is_some());
@@ -272,6 +291,7 @@ impl LinkPort {
                 refused = 0;
             }
         }
+        Ok(())
     }
 }
 
@@ -281,6 +301,7 @@ impl Surrounding for LinkPort {
         for lane in 0..self.down.lanes() {
             while let Some(message) = self.down.take(lane, now) {
                 let line = message.line;
+                self.line_goes(line.unfold())?;
                 self.cache.receive(message).map_err(broken)?;
                 if !self.cache.has_copy(line) {
                     self.lose(line);
@@ -288,12 +309,12 @@ impl Surrounding for LinkPort {
             }
         }
         for completion in std::mem::take(&mut self.cache.completed) {
-            self.finish(completion.token, at, &completion.data);
+            self.finish(completion.token, at, &completion.data, completion.poisoned);
         }
         if !self.waiting.is_empty() {
-            self.try_waiting(at);
+            self.try_waiting(at)?;
         }
-        self.send_up(at);
+        self.send_up(at)?;
         let mut active = false;
         for index in 0..self.slices.len() {
             let slice = &mut self.slices[index];

@@ -3,9 +3,11 @@
 //! Every operation is exact: it takes the virtual time that the modelled core, caches, link, directory and
 //! kernel need. A kernel with home ports serves the lines; see `docs/blocks/home.md`.
 
+mod map;
 mod pending;
 mod rpc;
 
+pub use map::{CoherentMap, CoherentMapOptions};
 pub use pending::PendingLine;
 pub use rpc::Rpc;
 
@@ -54,6 +56,16 @@ impl CoherentMemory {
             core,
             ..self.clone()
         }
+    }
+
+    /// A part of the memory: `bytes` from `offset` on, multiples of 128.
+    ///
+    /// # Errors
+    /// [`Error::CoherentOffset`]; [`Error::CoherentRange`].
+    pub fn part(&self, offset: u64, bytes: u64) -> Result<Self, Error> {
+        self.check(offset, bytes)?;
+        let part = Self::new(self.link.clone(), self.base + offset, bytes)?;
+        Ok(part.on_core(self.core).with_deadline(self.deadline))
     }
 
     /// The same memory, with another time after which an access counts as lost.

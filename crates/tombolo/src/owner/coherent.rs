@@ -6,8 +6,8 @@ use super::Owner;
 use crate::error::{Error, HomeError};
 use crate::message::Reply;
 use card::coherent::{
-    directory_error, home_register, take_home_violation, AccessId, AccessKind, LineAccess,
-    LineBytes, LINE_BYTES,
+    directory_error, home_register, take_home_violation, AccessEnd, AccessId, AccessKind,
+    LineAccess, LineBytes, LINE_BYTES,
 };
 use card::home_registers as reg;
 use card::kernel::Manifest;
@@ -71,13 +71,15 @@ impl Home {
 struct Access {
     address: u64,
     began: Picoseconds,
-    line: Option<Box<LineBytes>>,
+    end: Option<AccessEnd>,
 }
 
 /// What a look at an access shows.
 enum Look {
     /// It is over; after this time.
     Line(Box<LineBytes>, Picoseconds),
+    /// Whoever has the line answered with an error.
+    Refused(u64),
     Late,
 }
 
@@ -99,6 +101,7 @@ impl OwnerRef {
                     owner.was_it_the_kernel(took)?;
                     Ok(Reply::Line(line))
                 }
+                (Ok(Look::Refused(address)), _) => Err(owner.refused_line(address)),
                 (Ok(Look::Late) | Err(Error::Card(CardError::NothingToWaitFor)), Some(access)) => {
                     Err(Error::LineLate {
                         address: access.address,
@@ -255,7 +258,7 @@ impl Owner {
             let access = Access {
                 address,
                 began,
-                line: None,
+                end: None,
             };
             self.coherent.accesses.insert(id, access);
         }
@@ -315,9 +318,10 @@ impl Owner {
         let Some(access) = self.coherent.accesses.get_mut(&id) else {
             return Err(Error::Internal(format!("unknown access {}", id.0)));
         };
-        if let Some(line) = access.line.take() {
+        if let Some(end) = access.end.take() {
             let took = now - access.began;
-            return Ok(Some(Look::Line(line, took)));
+            let refused = Look::Refused(access.address);
+            return Ok(Some(end.map_or(refused, |line| Look::Line(line, took))));
         }
         Ok(until
             .is_some_and(|until| now >= until)
@@ -336,6 +340,29 @@ impl Owner {
             Some(failure) => Err(Error::Home(failure.clone())),
             None => Ok(()),
         }
+    }
+
+    /// Why a line came without data: its kernel was cut off, or answered with an error, which it may.
+    fn refused_line(&mut self, address: u64) -> Error {
+        if self.coherent.failure.is_none() {
+            if let Err(error) = self.look_for_home_violation() {
+                return error;
+            }
+        }
+        if let Some(failure) = &self.coherent.failure {
+            return Error::Home(failure.clone());
+        }
+        let Some(slot) = self.coherent.home.and_then(Home::slot) else {
+            return Error::NoHome;
+        };
+        Error::Home(HomeError {
+            slot,
+            kernel: self.kernel_name(slot),
+            what: format!(
+                "answered the read of line 0x{:x} with an error (SLVERR or DECERR): it does not serve that line",
+                address / LINE_BYTES as u64 * LINE_BYTES as u64
+            ),
+        })
     }
 
     /// Reads what the guard of the directory's side knows; whether the kernel broke a rule.
@@ -373,9 +400,9 @@ impl Owner {
         Ok(())
     }
 
-    pub(super) fn access_done(&mut self, id: AccessId, line: Box<LineBytes>) {
+    pub(super) fn access_done(&mut self, id: AccessId, end: AccessEnd) {
         if let Some(access) = self.coherent.accesses.get_mut(&id) {
-            access.line = Some(line);
+            access.end = Some(end);
         }
     }
 }

@@ -168,6 +168,18 @@ impl OwnerRef {
                 self.with(|owner| owner.begin_access(access).map(Reply::Access))
             }
             Request::EndAccess { id, deadline } => self.end_access(id, deadline).await,
+            Request::ShowPage {
+                address,
+                write,
+                pages,
+            } => self.with(|owner| {
+                let shown = owner.card.show_page(address, write, pages)?;
+                Ok(Reply::Shown(shown))
+            }),
+            Request::HidePages { base, bytes } => self.with(|owner| {
+                owner.card.hide_pages(base, bytes)?;
+                Ok(Reply::Done)
+            }),
             Request::RecordLines { history } => self.with(|owner| {
                 owner.card.record_lines(*history)?;
                 Ok(Reply::Done)

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use units::{PageSize, VirtAddr};
 
@@ -241,6 +241,17 @@ impl View {
     pub(crate) fn page(&self) -> PageSize {
         let sizes = self.parts.iter().map(|part| part.page);
         sizes.max().unwrap_or(PageSize::KIB_4)
+    }
+
+    /// The view as words. Threads share them; whoever else changes them does so while no thread may access them.
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        if !self.is_there() {
+            return &[];
+        }
+        let start = self.start as *const AtomicU64;
+        // SAFETY: whole pages, mapped as long as `self` lives: nothing gives a view back before, but the memory
+        // that a program had, whose bytes stay where they are.
+        unsafe { std::slice::from_raw_parts(start, self.bytes / size_of::<AtomicU64>()) }
     }
 
     /// The same memory, never protected.

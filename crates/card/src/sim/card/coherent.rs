@@ -18,7 +18,7 @@ impl SimCard {
 
     pub(super) fn start_access(&mut self, access: &LineAccess) -> Result<AccessId, CardError> {
         let now = self.engine.now();
-        let id = self.link()?.access(now, access);
+        let id = self.link()?.access(now, access)?;
         self.collect_accesses();
         Ok(id)
     }

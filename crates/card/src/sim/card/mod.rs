@@ -17,7 +17,7 @@ use super::rings::{CommandRing, EventRing};
 use super::slot::KernelSlot;
 use super::store::Store;
 use super::trace::{HostTrace, Probe};
-use crate::coherent::{AccessId, LineAccess, LineBytes};
+use crate::coherent::{AccessEnd, AccessId, LineAccess, LinePages};
 use crate::command::{Command, QueueId};
 use crate::event::Event;
 use crate::guard::SlotStatus;
@@ -71,7 +71,7 @@ pub struct SimCard {
     /// Host work by the time it ends.
     works: BTreeMap<(Picoseconds, u64), WorkId>,
     /// Ends of accesses of the coherent CPU that are known, by time.
-    accesses: BTreeMap<(Picoseconds, AccessId), Box<LineBytes>>,
+    accesses: BTreeMap<(Picoseconds, AccessId), AccessEnd>,
     next_work: u64,
     running: BTreeSet<SlotId>,
     stripes: Vec<Stripe>,
@@ -588,6 +588,20 @@ impl Card for SimCard {
         self.check_alive()?;
         access.check()?;
         self.start_access(&access)
+    }
+
+    fn show_page(
+        &mut self,
+        address: u64,
+        write: bool,
+        pages: std::sync::Arc<dyn LinePages>,
+    ) -> Result<bool, CardError> {
+        self.check_alive()?;
+        self.link()?.show_page(address, write, pages)
+    }
+
+    fn hide_pages(&mut self, base: u64, bytes: u64) -> Result<(), CardError> {
+        self.link()?.hide_pages(base, bytes)
     }
 
     fn record_lines(&mut self, history: History) -> Result<(), CardError> {

@@ -253,6 +253,7 @@ impl Cpu {
                 request: entry.request,
                 parts: if data.is_some() { 0xf } else { 0 },
                 line: FoldedLine(line),
+                poisoned: false,
                 data,
             };
             self.out[self.classes[id]].push_back(message);

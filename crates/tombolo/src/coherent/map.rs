@@ -1,0 +1,257 @@
+//! Coherent memory at an ordinary address: pages that show the CPU's lines (CCKit, section 3.4).
+//!
+//! The program's page is protected while the CPU does not have its lines. A trapped load brings all 32 lines
+//! of the page into the modelled CPU and shows them read-only; a trapped store brings them for this CPU
+//! alone and shows them to be written. When anybody else gets one of the lines (the card calls it home, the
+//! cache needs its place, a core uses it by an exact operation), the page is hidden first, and what the
+//! program wrote is in the lines. `trap` says how programs are trapped.
+
+use super::CoherentMemory;
+use crate::error::Error;
+use crate::link::unexpected;
+use crate::message::{Reply, Request};
+use crate::trap::{Desk, TrapWay, Trapped, View};
+use card::coherent::{AccessKind, LinePages, PageBytes, LINE_BYTES, PAGE_BYTES};
+use pager::HostAccess;
+use std::io;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use units::PageSize;
+
+/// How often the lines of a page are asked for again, because others took some before all were there.
+const TRIES: usize = 1000;
+
+/// How [`CoherentMemory::map_with`] maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoherentMapOptions {
+    /// The program may store. Otherwise a store ends with SIGSEGV.
+    pub write: bool,
+    /// All pages are brought at once, so that loads do not trap until somebody else takes a line.
+    pub eager: bool,
+}
+
+impl Default for CoherentMapOptions {
+    fn default() -> Self {
+        Self {
+            write: true,
+            eager: false,
+        }
+    }
+}
+
+/// Lines behind the directory at an ordinary address. All threads of the program may use it. Dropped, it is
+/// unmapped, and what was written is in the CPU's lines.
+#[derive(Debug)]
+pub struct CoherentMap {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    memory: CoherentMemory,
+    pages: Arc<Pages>,
+    options: CoherentMapOptions,
+    failure: Mutex<Option<Error>>,
+}
+
+/// What the card's side needs: it must not keep the card open.
+#[derive(Debug)]
+struct Pages {
+    base: u64,
+    view: View,
+}
+
+impl Pages {
+    fn change(&self, address: u64, access: HostAccess) -> io::Result<usize> {
+        let offset = address - self.base;
+        self.view.protect(offset, PAGE_BYTES as u64, access)?;
+        Ok(offset as usize)
+    }
+}
+
+impl LinePages for Pages {
+    fn show(&self, address: u64, bytes: &PageBytes, write: bool) -> io::Result<()> {
+        let offset = (address - self.base) as usize;
+        let alias = self.view.alias();
+        alias.write(offset, bytes).map_err(io::Error::other)?;
+        let access = match write {
+            true => HostAccess::ReadWrite,
+            false => HostAccess::Read,
+        };
+        self.change(address, access).map(drop)
+    }
+
+    fn hide(&self, address: u64) -> io::Result<Box<PageBytes>> {
+        // First the right, then the bytes: no store is lost.
+        let offset = self.change(address, HostAccess::None)?;
+        let mut bytes = Box::new([0; PAGE_BYTES]);
+        let alias = self.view.alias();
+        alias
+            .read(offset, bytes.as_mut_slice())
+            .map_err(io::Error::other)?;
+        Ok(bytes)
+    }
+}
+
+impl Shared {
+    /// The lines of a page come, and the program gets it.
+    fn fill(&self, offset: u64, write: bool) -> Result<(), Error> {
+        let kind = match write {
+            true => AccessKind::Claim,
+            false => AccessKind::Load,
+        };
+        let memory = &self.memory;
+        for _ in 0..TRIES {
+            let lines = (offset..offset + PAGE_BYTES as u64).step_by(LINE_BYTES);
+            let begun: Vec<_> = lines
+                .map(|at| memory.pending(at, kind.clone()))
+                .collect::<Result<_, Error>>()?;
+            for line in begun {
+                line.wait()?;
+            }
+            let request = Request::ShowPage {
+                address: memory.base + offset,
+                write,
+                pages: self.pages.clone(),
+            };
+            match memory.link.call(request)? {
+                Reply::Shown(true) => return Ok(()),
+                Reply::Shown(false) => {}
+                other => return Err(unexpected(&other)),
+            }
+        }
+        Err(Error::LineLate {
+            address: memory.base + offset,
+            slot: None,
+            now: memory.now()?,
+        })
+    }
+
+    fn serve(&self, trapped: Trapped) {
+        let start = self.pages.view.start() as usize;
+        let offset = (trapped.address.wrapping_sub(start) / PAGE_BYTES * PAGE_BYTES) as u64;
+        if trapped.write && !self.options.write {
+            tracing::error!(
+                offset,
+                "a store to coherent memory that is mapped to be read"
+            );
+            return;
+        }
+        match self.fill(offset, trapped.write) {
+            Ok(()) => drop(trapped.ticket.serve()),
+            Err(error) => {
+                tracing::error!(%error, "an access to coherent memory gets SIGSEGV");
+                let place = self.failure.lock();
+                *place.unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
+        }
+    }
+
+    fn hide(&self) -> Result<(), Error> {
+        self.memory.link.tell(Request::HidePages {
+            base: self.memory.base,
+            bytes: self.memory.bytes,
+        })
+    }
+}
+
+impl CoherentMemory {
+    /// Maps the memory: real pages, to be read and written through an ordinary pointer. Nothing is brought
+    /// yet.
+    ///
+    /// # Errors
+    /// As [`map_with`](Self::map_with).
+    pub fn map(&self) -> Result<CoherentMap, Error> {
+        self.map_with(CoherentMapOptions::default())
+    }
+
+    /// Maps the memory, which begins and ends at multiples of 4096.
+    ///
+    /// # Errors
+    /// [`Error::CoherentMap`]: other beginnings and ends, or the system refuses; for eager maps as
+    /// [`load`](Self::load).
+    pub fn map_with(&self, options: CoherentMapOptions) -> Result<CoherentMap, Error> {
+        let (base, bytes) = (self.base, self.bytes);
+        let refused = |source: io::Error| Error::CoherentMap {
+            base,
+            bytes,
+            what: source.to_string(),
+        };
+        if base % PAGE_BYTES as u64 != 0 || bytes % PAGE_BYTES as u64 != 0 {
+            return Err(refused(io::Error::other(
+                "a map begins and ends at multiples of 4096",
+            )));
+        }
+        // The desk must not keep the map, nor the card, open.
+        let place: Arc<OnceLock<Weak<Shared>>> = Arc::default();
+        let seen = place.clone();
+        let desk = Desk::open(move |trapped| {
+            // Without a map the access ends as it would have without us.
+            if let Some(shared) = seen.get().and_then(Weak::upgrade) {
+                shared.serve(trapped);
+            }
+        });
+        let desk = Arc::new(desk.map_err(refused)?);
+        let way = Some(TrapWay::Protect);
+        let view = View::new(bytes as usize, PageSize::KIB_4, way, desk).map_err(refused)?;
+        view.protect(0, bytes, HostAccess::None).map_err(refused)?;
+        let shared = Arc::new(Shared {
+            memory: self.clone(),
+            pages: Arc::new(Pages { base, view }),
+            options,
+            failure: Mutex::default(),
+        });
+        let map = CoherentMap { shared };
+        if place.set(Arc::downgrade(&map.shared)).is_err() {
+            return Err(Error::Internal("a new map has a desk already".to_owned()));
+        }
+        if options.eager {
+            for offset in (0..bytes).step_by(PAGE_BYTES) {
+                map.shared.fill(offset, false)?;
+            }
+        }
+        Ok(map)
+    }
+}
+
+impl CoherentMap {
+    /// The first byte. It stays valid until the map is dropped.
+    #[must_use]
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.shared.pages.view.start()
+    }
+
+    /// The memory as words, which threads may share.
+    #[must_use]
+    pub fn words(&self) -> &[AtomicU64] {
+        self.shared.pages.view.words()
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.shared.memory.bytes as usize
+    }
+
+    /// Takes all pages back: what was written is in the CPU's lines, and the next access traps.
+    ///
+    /// # Errors
+    /// The connection to the owner is broken.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.shared.hide()
+    }
+
+    /// Why the last access that ended with a signal did: the kernel's fault, or a line that nobody serves.
+    #[must_use]
+    pub fn take_failure(&self) -> Option<Error> {
+        let place = self.shared.failure.lock();
+        place.unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for CoherentMap {
+    fn drop(&mut self) {
+        // Without an owner there are no lines.
+        let _ = self.shared.hide();
+    }
+}
