@@ -564,6 +564,15 @@ pub const ALL: &[Bar] = &[
     },
     Bar {
         names: &[
+            "synth.scheduler.lut",
+            "synth.scheduler.ff",
+            "synth.virtual_io.lut",
+            "synth.virtual_io.ff",
+        ],
+        measure: synthesis::measure_vfpio,
+    },
+    Bar {
+        names: &[
             "synth.fsrf_tlbs.lut",
             "synth.fsrf_tlbs.ff",
             "synth.fsrf_tlbs.bram36",

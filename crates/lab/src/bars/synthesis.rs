@@ -181,6 +181,24 @@ pub fn measure_lanes() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
+/// `synth.scheduler.*`, `synth.virtual_io.*`: beside vFPIO's table 6. The scheduler is that of one device, reads and
+/// writes, for the paper's three slots with two ports each; it has weights, floors and a bound, which the paper's has
+/// not. Virtual I/O is the switch of two pairs of ports: any port to any mover or port, which the paper's has not.
+pub fn measure_vfpio() -> Result<Vec<Row>, Failure> {
+    let slots = ["NumSlots=3", "NumRequests=8"].map(str::to_owned);
+    let scheduler = synthesize_with(SHELL, "tmb_schedule", &slots)?;
+    let switch = synthesize(SHELL, "tmb_stream_switch", &[])?;
+    let row = |what: &str, value, paper| {
+        Row::new(&format!("synth.{what}"), value, "", Target::Beside(paper))
+    };
+    Ok(vec![
+        row("scheduler.lut", 2.0 * scheduler.lut, 270.0),
+        row("scheduler.ff", 2.0 * scheduler.ff, 513.0),
+        row("virtual_io.lut", switch.lut, 3.0),
+        row("virtual_io.ff", switch.ff, 3090.0),
+    ])
+}
+
 /// FSRF's SRAM TLB (table 3): one of 4 KiB pages and one of 2 MiB pages, as log2(bytes of a page), log2(sets), ways;
 /// LUT and FF of both together.
 const FSRF_TLBS: [(u8, u8, u8); 2] = [(12, 8, 4), (21, 5, 2)];

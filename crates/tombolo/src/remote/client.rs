@@ -6,6 +6,7 @@ use super::RemoteError;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 /// Requests under way at most. Their heads, and the heads of their replies, fit into any socket's buffers, so that
@@ -22,6 +23,8 @@ pub struct RemoteMemory {
     broken: bool,
     /// One-sided accesses, where the address asks for them.
     fabric: Option<Mover>,
+    /// When the server was last told of them.
+    told: Option<Instant>,
 }
 
 /// A client that works says so again after so long.
@@ -62,6 +65,7 @@ impl RemoteMemory {
             tag: 0,
             broken: false,
             fabric: None,
+            told: None,
         };
         let mut hello = [0; Hello::BYTES];
         memory.receive(&mut hello)?;
@@ -126,19 +130,20 @@ impl RemoteMemory {
         // The library does not like to be asked for a peer that is not there.
         self.look()?;
         let began = Instant::now();
-        let (mut last, mut told, mut asked) = (began, None::<Instant>, 0u32);
+        let (mut last, mut asked, mut lives) = (began, 0u32, true);
         let result = mover.transfer(offset, bytes, |moved| {
             asked = asked.wrapping_add(1);
+            lives |= moved;
             if asked % 16 != 1 {
                 std::thread::yield_now();
                 return Ok(());
             }
             let now = Instant::now();
-            if moved || asked == 1 {
+            if std::mem::take(&mut lives) {
                 last = now;
             }
-            if told.is_none_or(|told| now - told >= WORKING) {
-                told = Some(now);
+            if self.told.is_none_or(|told| now - told >= WORKING) {
+                self.told = Some(now);
                 let ask = self.ask(Operation::Work, 0, 0);
                 self.send(&ask.encode()).map_err(Failed::Remote)?;
                 self.look().map_err(Failed::Remote)?;
@@ -180,16 +185,18 @@ impl RemoteMemory {
 
     /// Whether the connection, on which nothing is to come, is still there.
     fn look(&mut self) -> Result<(), RemoteError> {
-        let looked = self
-            .socket
-            .set_nonblocking(true)
-            .and_then(|()| self.socket.peek(&mut [0]));
-        let again = self.socket.set_nonblocking(false);
-        match (looked, again) {
-            (Err(error), Ok(())) if error.kind() == ErrorKind::WouldBlock => Ok(()),
-            (Ok(0), _) => Err(self.failed("the peer went away", ErrorKind::UnexpectedEof.into())),
-            (Ok(_), _) => Err(self.lies("it speaks without being asked".to_owned())),
-            (Err(error), _) => Err(self.failed("the peer went away", error)),
+        let mut byte = 0u8;
+        let how = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+        // SAFETY: a byte, and room for it.
+        let got = unsafe { libc::recv(self.socket.as_raw_fd(), (&raw mut byte).cast(), 1, how) };
+        match got {
+            0 => Err(self.failed("the peer went away", ErrorKind::UnexpectedEof.into())),
+            1.. => Err(self.lies("it speaks without being asked".to_owned())),
+            _ => match io::Error::last_os_error() {
+                error if error.kind() == ErrorKind::WouldBlock => Ok(()),
+                error if error.kind() == ErrorKind::Interrupted => Ok(()),
+                error => Err(self.failed("the peer went away", error)),
+            },
         }
     }
 
