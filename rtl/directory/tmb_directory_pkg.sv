@@ -173,7 +173,8 @@ package tmb_directory_pkg;
   typedef enum logic [1:0] {
     ErrorUnexpected = 2'd0,  // the protocol does not know this event in the line's state
     ErrorTimeout = 2'd1,     // a request, an operation or an access takes too long
-    ErrorMemory = 2'd2       // memory answered with an error
+    ErrorMemory = 2'd2,      // memory answered a read with an error
+    ErrorWrite = 2'd3        // memory answered a write with an error: what was written is lost
   } error_cause_e;
 
   typedef struct packed {

@@ -799,7 +799,7 @@ module tmb_directory_slice
     own_error = '{cause: ErrorTimeout, info: 16'({operation_late, operation_late_index})};
     if (request_late) own_error.info = 16'(request_late_index);
     if (read_error_q) own_error = '{cause: ErrorMemory, info: 16'(read_error_id_q)};
-    if (write_error_q) own_error = '{cause: ErrorMemory, info: 16'(write_error_id_q)};
+    if (write_error_q) own_error = '{cause: ErrorWrite, info: 16'(write_error_id_q)};
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -232,8 +232,13 @@ pub enum DirectoryError {
         /// The number.
         number: u8,
     },
-    /// Whoever is behind the directory answered with an error.
+    /// Whoever is behind the directory answered a read with an error.
     Memory {
+        /// Slice.
+        slice: u8,
+    },
+    /// Whoever is behind the directory answered a write with an error.
+    Write {
         /// Slice.
         slice: u8,
     },
@@ -260,7 +265,11 @@ impl fmt::Display for DirectoryError {
             }
             Self::Memory { slice } => write!(
                 f,
-                "an access behind slice {slice} of the directory ended with an error"
+                "a read behind slice {slice} of the directory ended with an error"
+            ),
+            Self::Write { slice } => write!(
+                f,
+                "a write behind slice {slice} of the directory ended with an error; its bytes are lost"
             ),
         }
     }
@@ -288,6 +297,7 @@ pub fn directory_error(card: &mut dyn Card) -> Result<Option<DirectoryError>, Ca
             number: (info & 0x3f) as u8,
         }),
         2 => Some(DirectoryError::Memory { slice }),
+        3 => Some(DirectoryError::Write { slice }),
         _ => None,
     })
 }

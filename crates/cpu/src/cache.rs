@@ -331,7 +331,19 @@ impl Cache {
         if let Some(entry) = self.lines.get_mut(&line.0) {
             entry.poisoned |= poisoned;
         }
-        if let (Some(entry), true) = (self.lines.get_mut(&line.0), step.store) {
+        let mut next = step.next;
+        if let (true, true, Some(store)) = (poisoned, step.store, machine.column(CacheEvent::Store))
+        {
+            // The store does not happen: the copy is as clean as before one, where the protocol has such a state.
+            let leads_there = |state: &usize| {
+                let about = &machine.states[*state];
+                let after = machine.step(*state, store).map(|after| after.next);
+                about.stable && *state != next && after == Some(next)
+            };
+            let clean = (0..machine.states.len()).find(leads_there);
+            next = clean.unwrap_or(next);
+        }
+        if let (Some(entry), true) = (self.lines.get_mut(&line.0), step.store && !poisoned) {
             let access = entry.access;
             access.write(&mut entry.data);
         }
@@ -346,7 +358,7 @@ impl Cache {
                 });
             }
         }
-        self.apply(line, step.next, step.send);
+        self.apply(line, next, step.send);
         if poisoned {
             // It goes at once: who wants it again asks again.
             self.downgrade(line, 0);

@@ -143,6 +143,29 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
     }
     slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
 
+    // A line that it refuses when the CPU writes it back is told to the next who asks. The kernel moves its lines on,
+    // and the directory has eight places for lines so far apart.
+    let wider = card.coherent_memory(BASE, 1 << 32).expect("memory");
+    memory.store(21 * LINE, &[9]).expect("store");
+    let mut lost = 0;
+    for window in 1..=12 {
+        let base = BASE + (window << 28);
+        slot.write_register(0x10, base as u32).expect("register");
+        match wider.load(base - BASE + 21 * LINE) {
+            Ok(line) => assert_eq!(line, [0; 128], "the kernel never got it"),
+            Err(error) => {
+                lost += 1;
+                let text = error.to_string();
+                assert!(
+                    text.contains("slot 0") && text.contains("is lost"),
+                    "{text}"
+                );
+            }
+        }
+    }
+    assert_eq!(lost, 1, "told once");
+    slot.write_register(0x10, BASE as u32).expect("register");
+
     // A line that the CPU has changed comes home to the kernel before its slot is reset.
     memory.store(20 * LINE, &[1, 2, 3]).expect("store");
     memory.record(&[(20 * LINE, "C")]).expect("record");

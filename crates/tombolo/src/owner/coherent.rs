@@ -7,7 +7,7 @@ use crate::error::{Error, HomeError};
 use crate::message::Reply;
 use card::coherent::{
     directory_error, home_register, take_home_violation, AccessEnd, AccessId, AccessKind,
-    LineAccess, LineBytes, LINE_BYTES,
+    DirectoryError, LineAccess, LineBytes, LINE_BYTES,
 };
 use card::home_registers as reg;
 use card::kernel::Manifest;
@@ -37,6 +37,8 @@ pub(super) struct Coherent {
     used: bool,
     /// Registers were written, and nobody knows yet that the card has them.
     posted: bool,
+    /// A line that the CPU wrote back was refused, and the program does not know yet.
+    lost: bool,
     /// Accesses that somebody waits for; with the line when it is there.
     accesses: BTreeMap<AccessId, Access>,
 }
@@ -190,6 +192,7 @@ impl Owner {
         self.registers_posted();
         self.coherent.home = Some(Home::Slot(slot));
         self.coherent.failure = None;
+        self.coherent.lost = false;
         Ok(())
     }
 
@@ -248,6 +251,7 @@ impl Owner {
 
     pub(super) fn begin_access(&mut self, access: LineAccess) -> Result<AccessId, Error> {
         self.home_is_there()?;
+        self.nothing_is_lost()?;
         self.home_has(&access)?;
         self.settle_registers()?;
         let (address, began) = (access.address, self.card.now());
@@ -290,6 +294,20 @@ impl Owner {
                 self.card.record_lines(self.card.line_history())?;
                 Err(Error::NoHome)
             }
+        }
+    }
+
+    /// Tells, once, of a line that the kernel refused when the CPU wrote it back.
+    fn nothing_is_lost(&mut self) -> Result<(), Error> {
+        let lost = std::mem::take(&mut self.coherent.lost);
+        match self.coherent.home {
+            Some(Home::Slot(slot)) if lost => Err(Error::Home(HomeError {
+                slot,
+                kernel: self.kernel_name(slot),
+                what: "refused a line that the CPU wrote back (SLVERR or DECERR): what was stored in it is lost"
+                    .to_owned(),
+            })),
+            _ => Ok(()),
         }
     }
 
@@ -396,6 +414,10 @@ impl Owner {
     pub(super) fn directory_trouble(&mut self) -> Result<(), Error> {
         while let Some(error) = directory_error(&mut *self.card)? {
             tracing::warn!(%error, "trouble of the directory");
+            // What is swept out behind a kernel that is cut off, its failure tells.
+            if matches!(error, DirectoryError::Write { .. }) && self.coherent.failure.is_none() {
+                self.coherent.lost = true;
+            }
         }
         Ok(())
     }
