@@ -27,6 +27,10 @@ impl Pager {
     ) {
         self.statistics.faults += 1;
         self.statistics.faults_ahead += u64::from(ahead);
+        self.count_in(asid, |space| {
+            space.faults += 1;
+            space.faults_ahead += u64::from(ahead);
+        });
         let space = self.spaces.get(&asid);
         let found = space.and_then(|space| space.find(address));
         let size = found.map_or(self.page_size, |(_, mapping, _)| mapping.page_size);
@@ -54,8 +58,14 @@ impl Pager {
         let urgency = if ahead { Urgency::Ahead } else { Urgency::Head };
         match self.pages.get(&page).map(|page| page.state) {
             None => {}
-            Some(state) if state.serves() => self.statistics.faults_resident += 1,
-            Some(_) => self.statistics.faults_joined += 1,
+            Some(state) if state.serves() => {
+                self.statistics.faults_resident += 1;
+                self.count_in(asid, |space| space.faults_resident += 1);
+            }
+            Some(_) => {
+                self.statistics.faults_joined += 1;
+                self.count_in(asid, |space| space.faults_joined += 1);
+            }
         }
         let waiter = Waiter {
             address: address.page_base(size),
@@ -335,6 +345,7 @@ impl Pager {
             return;
         };
         self.statistics.accesses_failed += 1;
+        self.count_in(waiter.asid, |space| space.accesses_failed += 1);
         let reply = Operation::FaultReply {
             token: access.token,
             entry: None,

@@ -62,4 +62,4 @@ pub use error::{AccessError, ConfigError, Direction, IoError, PagerError};
 pub use event::{Event, FaultCause, ObjectKind, OperationStatus};
 pub use ids::{BufferId, FaultToken, IoId, ObjectId, OperationId, RequestId};
 pub use pager::{Pager, Policies};
-pub use statistics::Statistics;
+pub use statistics::{SpaceStatistics, Statistics};

@@ -18,7 +18,7 @@ use crate::request::Requests;
 use crate::sabotage::Sabotage;
 use crate::size::{Doubling, PageSizePolicy};
 use crate::space::Space;
-use crate::statistics::Statistics;
+use crate::statistics::{SpaceStatistics, Statistics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use units::{Asid, FrameNumber, PageSize, PageSizes, ROW_BYTES};
@@ -108,6 +108,8 @@ pub struct Pager {
     pub(crate) issued: Issued,
     pub(crate) requests: Requests,
     pub(crate) statistics: Statistics,
+    /// Of each space that has been made; one that is gone keeps them until its number is used again.
+    pub(crate) space_statistics: BTreeMap<Asid, SpaceStatistics>,
     /// Frames of each size, by class, when nothing is in use.
     total_frames: Vec<u64>,
     pub(crate) total_units: u64,
@@ -165,6 +167,7 @@ impl Pager {
             issued: Issued::default(),
             requests: Requests::default(),
             statistics: Statistics::default(),
+            space_statistics: BTreeMap::new(),
             total_frames,
             total_units,
             #[cfg(feature = "testing")]
@@ -329,6 +332,22 @@ impl Pager {
         &self.statistics
     }
 
+    /// What the kernels of each space have waited for, by ASID, and the bytes of card memory that are filled on
+    /// its behalf. A space that was destroyed is there until its number is used again.
+    pub fn spaces(&self) -> impl Iterator<Item = (Asid, SpaceStatistics, u64)> + '_ {
+        self.space_statistics.iter().map(|(&asid, &statistics)| {
+            let charged = self.spaces.get(&asid).map_or(0, |space| space.charged);
+            (asid, statistics, charged)
+        })
+    }
+
+    /// Counts something of a space, if there ever was one.
+    pub(crate) fn count_in(&mut self, asid: Asid, count: impl FnOnce(&mut SpaceStatistics)) {
+        if let Some(statistics) = self.space_statistics.get_mut(&asid) {
+            count(statistics);
+        }
+    }
+
     /// Frames (of [`Config::page_size`]) that could hold pages if there were no page tables.
     pub fn total_frames(&self) -> u64 {
         self.frames_in_all(self.page_size)
@@ -486,6 +505,7 @@ impl Pager {
             issued: self.issued.clone(),
             requests: self.requests.clone(),
             statistics: self.statistics,
+            space_statistics: self.space_statistics.clone(),
             total_frames: self.total_frames.clone(),
             total_units: self.total_units,
             buffer_bytes: self.buffer_bytes,

@@ -54,3 +54,18 @@ pub struct Statistics {
     /// Pages brought in before anybody touched them.
     pub pages_hinted: u64,
 }
+
+/// What the kernels of one space have waited for, since the space was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpaceStatistics {
+    /// Accesses that waited for the host.
+    pub faults: u64,
+    /// Of these, found by look-ahead.
+    pub faults_ahead: u64,
+    /// Of these, for a page that was already on its way.
+    pub faults_joined: u64,
+    /// Of these, for a page that was on the card already.
+    pub faults_resident: u64,
+    /// Accesses that failed.
+    pub accesses_failed: u64,
+}

@@ -7,7 +7,7 @@ use tombolo_pager::placement::SpacePlacement;
 use tombolo_pager::{
     AccessError, Action, ChannelMemory, Config, Event, FaultCause, FaultToken, IoError, IoId,
     ObjectId, ObjectKind, Operation, OperationId, OperationStatus, Pager, PagerError, Policies,
-    RequestId, Success,
+    RequestId, SpaceStatistics, Success,
 };
 use units::{Asid, CardAddr, HostAddr, PageSize, PageSizes, Stripe, TableGeometry, VirtAddr};
 
@@ -472,6 +472,39 @@ fn faults_on_a_page_join_its_fill_and_spaces_share_the_frame() {
     assert_eq!(names(&load), expected);
     assert_eq!(desk.pager.resident_pages(), 1);
     assert_eq!(desk.pager.statistics().faults_joined, 2);
+}
+
+#[test]
+fn each_space_has_counts_of_its_own() {
+    let mut desk = Desk::new(4);
+    let file = desk.object(1, PAGE, FILE);
+    desk.map(0, 16, file, 1, true).unwrap();
+    desk.map(1, 99, file, 1, false).unwrap();
+    let read = desk.fault(0, 16, true);
+    desk.fault_ahead(0, 16, false, true);
+    desk.fault(1, 99, false);
+    desk.io(io_of(&read[0]), Ok(PAGE));
+    desk.fault(1, 99, false);
+    desk.fault(1, 99, true);
+    let counted: Vec<_> = desk.pager.spaces().collect();
+    let of_first = SpaceStatistics {
+        faults: 2,
+        faults_ahead: 1,
+        faults_joined: 1,
+        ..SpaceStatistics::default()
+    };
+    let of_second = SpaceStatistics {
+        faults: 3,
+        faults_joined: 1,
+        faults_resident: 1,
+        accesses_failed: 1,
+        ..SpaceStatistics::default()
+    };
+    // The frame is charged to the space that had it filled, and not to the one that shares it.
+    assert_eq!(
+        counted,
+        [(space(0), of_first, PAGE), (space(1), of_second, 0)]
+    );
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use card::schedule::SlotSchedule;
 use card::{CardDescription, Statistics};
+use pager::SpaceStatistics;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
-use units::Picoseconds;
+use units::{Asid, Picoseconds};
 
 /// What happened to memory that programs share with kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,6 +145,39 @@ pub struct SlotShare {
     pub bytes_written: u64,
 }
 
+/// What the kernels of one address space have waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpaceReport {
+    /// Number of the space.
+    pub asid: u8,
+    /// Accesses that waited for the host.
+    pub faults: u64,
+    /// Of these, found by look-ahead.
+    pub faults_ahead: u64,
+    /// Of these, for a page that was already on its way.
+    pub faults_joined: u64,
+    /// Of these, for a page that was on the card already.
+    pub faults_resident: u64,
+    /// Accesses that failed.
+    pub accesses_failed: u64,
+    /// Bytes of card memory that are filled on behalf of the space now.
+    pub bytes_on_card: u64,
+}
+
+impl SpaceReport {
+    pub(crate) fn new((asid, counted, bytes_on_card): (Asid, SpaceStatistics, u64)) -> Self {
+        Self {
+            asid: asid.get(),
+            faults: counted.faults,
+            faults_ahead: counted.faults_ahead,
+            faults_joined: counted.faults_joined,
+            faults_resident: counted.faults_resident,
+            accesses_failed: counted.accesses_failed,
+            bytes_on_card,
+        }
+    }
+}
+
 /// Everything that a run tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -183,6 +217,10 @@ pub struct Report {
     /// How each file was paged, and why so. Not part of the hash.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<String>,
+    /// Address spaces, by number; one that is closed is there until its number is used again. Not part of
+    /// the hash.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spaces: Vec<SpaceReport>,
     /// Slots, if one was given a schedule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<SlotShare>,
@@ -190,11 +228,12 @@ pub struct Report {
 
 impl Report {
     /// SHA-256 over what must be equal on every machine: all of it but the way of file I/O, the words
-    /// on policies and the number of cycles that the simulator could not skip.
+    /// on policies, the counts of each space and the number of cycles that the simulator could not skip.
     pub fn hash(&self) -> String {
         let mut same = self.clone();
         same.file_io.clear();
         same.policies.clear();
+        same.spaces.clear();
         same.statistics.evaluated_cycles = 0;
         // A report has only strings, numbers and lists, so it always serializes.
         let json = serde_json::to_vec(&same).unwrap_or_default();
@@ -310,6 +349,21 @@ impl fmt::Display for Report {
             paging.pages_written,
             paging.evictions
         )?;
+        // One space alone has just waited for all of it.
+        for space in self.spaces.iter().filter(|_| self.spaces.len() > 1) {
+            writeln!(
+                f,
+                "  space {}: {} faults ({} ahead, {} joined a page on its way, {} found it on the card), {} accesses \
+                 failed, {} on the card",
+                space.asid,
+                space.faults,
+                space.faults_ahead,
+                space.faults_joined,
+                space.faults_resident,
+                space.accesses_failed,
+                bytes(space.bytes_on_card)
+            )?;
+        }
         let sum = |field: fn(&card::RequesterStatistics) -> u64| -> u64 {
             self.statistics.requesters.iter().map(field).sum()
         };

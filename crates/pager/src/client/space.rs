@@ -9,6 +9,7 @@ use crate::pager::Pager;
 use crate::placement::SpacePlacement;
 use crate::request::{answer, Last};
 use crate::space::{Phase, Space};
+use crate::statistics::SpaceStatistics;
 use crate::table::TableImage;
 use std::collections::{BTreeMap, BTreeSet};
 use units::{Asid, FrameNumber, PageSizes, Stripe, TableGeometry, VirtAddr};
@@ -49,6 +50,8 @@ impl Pager {
             unmaps: BTreeSet::new(),
         };
         self.spaces.insert(asid, space);
+        self.space_statistics
+            .insert(asid, SpaceStatistics::default());
         self.creating.insert(asid, request);
         let zero = Operation::Zero {
             to: geometry.base(),

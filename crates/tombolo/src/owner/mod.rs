@@ -31,7 +31,7 @@ mod translate;
 use crate::error::Error;
 use crate::io::{FileIo, TransferId};
 use crate::message::Progress;
-use crate::report::{PagingReport, Report, RunReport};
+use crate::report::{PagingReport, Report, RunReport, SpaceReport};
 use card::command::{Command, CommandId, FaultToken};
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;
@@ -399,6 +399,7 @@ impl Owner {
             bytes_hash: self.moved.hex(),
             notes: self.notes(),
             policies: self.policies(),
+            spaces: self.pager.spaces().map(SpaceReport::new).collect(),
             ports: (0..ports).map(|port| self.name_of_port(port)).collect(),
             statistics,
         })
