@@ -129,9 +129,14 @@ module tmb_directory_harness
     assign axi_rsp[s].aw_ready = aw_ready_i[s];
     assign axi_rsp[s].w_ready = w_ready_i[s];
     assign axi_rsp[s].r_valid = r_valid_i[s];
-    assign axi_rsp[s].r = {r_id_i[s], r_row_i[s], r_resp_i[s], r_last_i[s]};
+    assign axi_rsp[s].r = '{
+        id: r_id_i[s],
+        resp: axi_resp_e'(r_resp_i[s]),
+        last: r_last_i[s],
+        data: r_row_i[s]
+    };
     assign axi_rsp[s].b_valid = b_valid_i[s];
-    assign axi_rsp[s].b = {b_id_i[s], b_resp_i[s]};
+    assign axi_rsp[s].b = '{id: b_id_i[s], resp: axi_resp_e'(b_resp_i[s])};
   end
 
   tmb_directory #(
