@@ -223,8 +223,7 @@ fn random(state: &mut u64) -> u64 {
     *state
 }
 
-/// Four threads load and store words through a map, while a core uses the same lines by exact operations and the
-/// directory, which has too few places, calls lines home. Every word is judged as an atomic register.
+/// Four threads load and store words through a map, while a core uses the same lines by exact operations. Every word is judged as an atomic register.
 fn threads_share_a_map_with_a_core_and_the_directory(memory: &CoherentMemory, accesses: u64) {
     const THREADS: u64 = 4;
     const PAGES: u64 = 6;
