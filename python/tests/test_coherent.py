@@ -118,7 +118,7 @@ threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
     rpc.call()
 except KeyboardInterrupt:
-    print("ended")
+    print("ended", flush=True)
     os._exit(0)
 """,
         ],

@@ -283,7 +283,10 @@ impl Socket {
             }
             (Prepared::Unix(listener), _) => {
                 client(listener.as_fd())?;
-                accepted(listener.accept().map(|(socket, _)| socket.into()))
+                let socket = accepted(listener.accept().map(|(socket, _)| socket.into()))?;
+                // The first client is the only one: nobody finds the socket from here on.
+                self.remove_socket();
+                Ok(socket)
             }
             (_, Kind::Unix(path)) => {
                 let socket = UnixStream::connect(path).map(OwnedFd::from);
@@ -295,11 +298,21 @@ impl Socket {
     }
 }
 
+impl Socket {
+    /// Removes the file of a socket that was made to listen. It is ours: it was not there before.
+    fn remove_socket(&self) {
+        if let (Prepared::Unix(_), Kind::UnixListen(path)) = (&self.prepared, &self.device.kind) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 impl Drop for Socket {
     fn drop(&mut self) {
-        if let (Prepared::Unix(_), Kind::UnixListen(path)) = (&self.prepared, &self.device.kind) {
-            // Ours: it was not there before.
-            let _ = std::fs::remove_file(path);
+        let connected = self.connected.get_mut();
+        // With a client it is gone, and one of that name is somebody else's.
+        if connected.unwrap_or_else(PoisonError::into_inner).is_none() {
+            self.remove_socket();
         }
     }
 }
