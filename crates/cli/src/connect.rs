@@ -4,9 +4,7 @@ use crate::arguments::{ConnectArgument, Mode};
 use card::kernel::{Manifest, StreamPort};
 use card::stream::StreamDirection;
 use std::collections::BTreeMap;
-use tombolo::{
-    AddressSpace, Continue, Device, Error, Flow, Flowed, Mapping, Picoseconds, Progress, Slot,
-};
+use tombolo::{AddressSpace, Device, Error, Flow, Mapping, Slot};
 
 /// Says what is wrong with the connections, if anything is.
 pub fn wrong(connections: &[ConnectArgument], manifest: &Manifest) -> Option<String> {
@@ -96,14 +94,4 @@ pub fn plug<'a>(
         }
     }
     Ok(flow)
-}
-
-/// Moves everything through the kernel: each file in as one packet, and what comes out into each file. What went
-/// through each port.
-pub fn transfer(
-    flow: Flow<'_>,
-    deadline: Option<Picoseconds>,
-    progress: impl FnMut(Progress) -> Continue,
-) -> Result<Vec<Flowed>, Error> {
-    flow.run(deadline, progress)
 }

@@ -659,7 +659,7 @@ impl Run {
             progress::show(&bar, now);
             Continue::Yes
         };
-        let mut result = connect::transfer(flow, self.deadline, &mut watch);
+        let mut result = flow.run(self.deadline, &mut watch);
         if result.is_ok() && !data_driven {
             result = slot.wait(self.deadline, watch).and(result);
         }

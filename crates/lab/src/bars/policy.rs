@@ -6,7 +6,7 @@ use super::stream::four_slots;
 use super::Failure;
 use crate::row::{Row, Target};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tombolo::{
     AddressSpace, Advice, Card, Continue, Eviction, FileState, MapOptions, Mapping, OwnerOptions,
     PageSize, ServiceThreads, SimOptions, Slot, SlotId, SpacePlacement,
@@ -88,24 +88,21 @@ fn run(
     Ok(run.time.as_seconds() * 1e6)
 }
 
-/// The fourth run of a loop over one and a half times the card; its time in microseconds.
-fn fourth_of_a_loop(path: &Path, eviction: Eviction) -> Result<f64, Failure> {
+/// A card of 8 MiB with this eviction, and the folder of a kernel.
+fn small_card(eviction: Eviction, kernel: &str) -> Result<(Card, PathBuf), Failure> {
     const CARD: u64 = 8 << 20;
-    const DATA: u64 = 12 << 20;
-    std::fs::write(path, vec![1; DATA as usize])?;
     let mut options = SimOptions::named("f1")?;
     options.channel_bytes = Some(CARD / u64::from(options.shell.channels));
-    let folder = options.home.join("kernels/sum");
+    let folder = options.home.join("kernels").join(kernel);
     let owner = OwnerOptions {
         eviction,
         ..OwnerOptions::default()
     };
-    let card = Card::simulated(options, owner, |_| {})?;
-    let space = card.create_space()?;
-    let size = PageSize::from_class(4).ok_or("no such size")?;
-    let data = space.map_file(path, MapOptions::read_only().page_size(size))?;
-    let (slot, _result) = load(&card, 0, &folder, (&space, &data, path))?;
-    slot.set("bytes", DATA)?;
+    Ok((Card::simulated(options, owner, |_| {})?, folder))
+}
+
+/// Runs a kernel four times; the time of the last in microseconds.
+fn fourth(card: &Card, slot: &Slot) -> Result<f64, Failure> {
     for _ in 0..4 {
         slot.start()?;
         slot.wait(None, |_| Continue::Yes)?;
@@ -113,6 +110,19 @@ fn fourth_of_a_loop(path: &Path, eviction: Eviction) -> Result<f64, Failure> {
     let report = card.report()?;
     let run = report.runs.last().ok_or("no run")?;
     Ok(run.time.as_seconds() * 1e6)
+}
+
+/// The fourth run of a loop over one and a half times the card; its time in microseconds.
+fn fourth_of_a_loop(path: &Path, eviction: Eviction) -> Result<f64, Failure> {
+    const DATA: u64 = 12 << 20;
+    std::fs::write(path, vec![1; DATA as usize])?;
+    let (card, kernel) = small_card(eviction, "sum")?;
+    let space = card.create_space()?;
+    let size = PageSize::from_class(4).ok_or("no such size")?;
+    let data = space.map_file(path, MapOptions::read_only().page_size(size))?;
+    let (slot, _result) = load(&card, 0, &kernel, (&space, &data, path))?;
+    slot.set("bytes", DATA)?;
+    fourth(&card, &slot)
 }
 
 pub fn loops() -> Result<Vec<Row>, Failure> {
@@ -136,17 +146,9 @@ pub fn loops() -> Result<Vec<Row>, Failure> {
 /// A sum that is made again and again, of two arrays that pass by, and written to the same place: the fourth time, in
 /// microseconds.
 fn fourth_sum(folder: &Path, eviction: Eviction) -> Result<f64, Failure> {
-    const CARD: u64 = 8 << 20;
     // The arrays are as large as the card together.
     const BYTES: u64 = 4 << 20;
-    let mut options = SimOptions::named("f1")?;
-    options.channel_bytes = Some(CARD / u64::from(options.shell.channels));
-    let kernel = options.home.join("kernels/vadd");
-    let owner = OwnerOptions {
-        eviction,
-        ..OwnerOptions::default()
-    };
-    let card = Card::simulated(options, owner, |_| {})?;
+    let (card, kernel) = small_card(eviction, "vadd")?;
     let space = card.create_space()?;
     let size = PageSize::from_class(4).ok_or("no such size")?;
     let mut inputs = Vec::new();
@@ -163,13 +165,7 @@ fn fourth_sum(folder: &Path, eviction: Eviction) -> Result<f64, Failure> {
     slot.set_pointer("b", inputs[1].address())?;
     slot.set("length", BYTES / 4)?;
     slot.set_pointer("c", sum.address())?;
-    for _ in 0..4 {
-        slot.start()?;
-        slot.wait(None, |_| Continue::Yes)?;
-    }
-    let report = card.report()?;
-    let run = report.runs.last().ok_or("no run")?;
-    Ok(run.time.as_seconds() * 1e6)
+    fourth(&card, &slot)
 }
 
 /// `policy.sharedfirst.*`

@@ -229,7 +229,7 @@ fn tlb(bits: u8, sets: u8, ways: u8) -> Result<Report, Failure> {
         format!("SetsLog2={sets}"),
         format!("Ways={ways}"),
     ];
-    run("synthesis", SHELL, "tmb_l1_tlb", &parameters, &[])
+    synthesize_with(SHELL, "tmb_l1_tlb", &parameters)
 }
 
 /// FlexiMem's table III: pages of its TLBs, log2(bytes), LUT and FF.
