@@ -219,6 +219,16 @@ pub const ALL: &[Bar] = &[
         measure: shared::lost_rtl,
     },
     Bar {
+        names: &[
+            "shared.lost.schedules",
+            "shared.lost.schedules.functional",
+            "shared.lost.schedules.rtl",
+            "shared.lost.schedules.traps",
+            "shared.lost.schedules.moves",
+        ],
+        measure: shared::lost_schedules,
+    },
+    Bar {
         names: &["split.cycles_equal"],
         measure: split::measure,
     },

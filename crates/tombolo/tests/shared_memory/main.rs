@@ -5,7 +5,13 @@ mod calls;
 mod common;
 mod mistakes;
 mod programs;
+#[allow(dead_code, reason = "the bars use more of it")]
+#[path = "../../../lab/src/random.rs"]
+mod random;
 mod registered;
+#[allow(dead_code, reason = "the bars use more of it")]
+mod rings;
+mod schedules;
 mod shaker;
 
 use card::functional::Registry;
@@ -122,6 +128,44 @@ fn nothing_is_lost_when_everybody_accesses_at_random() {
         assert_eq!(shaken.accesses, 5 * load.accesses);
         assert!(shaken.traps > 100, "they hardly met: {shaken:?}");
     }
+}
+
+fn functional_seeds(seeds: std::ops::Range<u64>) {
+    let folder = shaker::folder();
+    let mut traps = 0;
+    let count = seeds.end - seeds.start;
+    for seed in seeds {
+        let shaken = schedules::functional(folder.path(), seed).unwrap();
+        assert_eq!(shaken.wrong, 0, "seed {seed}: {shaken:?}");
+        traps += shaken.traps;
+    }
+    assert!(traps > 10 * count, "they hardly met: {traps} traps");
+}
+
+fn rtl_seeds(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let gone = schedules::rtl(seed).unwrap();
+        assert_eq!(gone.wrong, 0, "seed {seed}: {gone:?}");
+        assert!(gone.moves > 30, "seed {seed}: they hardly met: {gone:?}");
+    }
+}
+
+#[test]
+fn some_schedules_lose_nothing() {
+    functional_seeds(0..12);
+    rtl_seeds(0..1);
+}
+
+#[test]
+#[ignore = "deep: 1,000 schedules"]
+fn a_thousand_schedules_lose_nothing() {
+    functional_seeds(12..schedules::FUNCTIONAL);
+}
+
+#[test]
+#[ignore = "deep: 20 schedules of the simulated card"]
+fn twenty_schedules_of_the_shell_lose_nothing() {
+    rtl_seeds(1..schedules::RTL);
 }
 
 #[test]

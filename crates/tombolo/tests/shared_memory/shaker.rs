@@ -17,6 +17,7 @@ pub const MODEL: KernelModel = KernelModel {
         ("me", 8),
         ("ahead", 8),
         ("near", 8),
+        ("seed", 8),
     ],
     ports: 2,
     create: || Box::<Shaker>::default(),
@@ -70,6 +71,10 @@ bytes = 8
 name = "near"
 offset = 0x40
 bytes = 8
+[[argument]]
+name = "seed"
+offset = 0x48
+bytes = 8
 "#;
 
 /// Writers: two kernels and three threads.
@@ -94,6 +99,8 @@ pub struct Load {
     pub near: u64,
     /// Nobody is further ahead of the others.
     pub ahead: u64,
+    /// Picks the rows.
+    pub seed: u64,
 }
 
 impl Load {
@@ -105,6 +112,7 @@ impl Load {
         accesses: 1500,
         near: 8,
         ahead: 16,
+        seed: 0,
     };
 }
 
@@ -145,10 +153,11 @@ struct Next {
 }
 
 impl Known {
-    fn new(me: u64, rows: u64, stay: u64) -> Self {
+    fn new(me: u64, rows: u64, stay: u64, seed: u64) -> Self {
         Self {
             me,
-            state: me * 77 + 12345,
+            // Never zero, which has no successor.
+            state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c16) ^ (me * 77 + 12345),
             near: 0,
             stay: stay.max(1),
             least: vec![0; rows as usize],
@@ -196,15 +205,17 @@ impl FunctionalKernel for Shaker {
         let stay = arguments.number("near");
         let begin = || {
             (
-                Known::new(me, rows, stay),
+                Known::new(me, rows, stay, arguments.number("seed")),
                 arguments.number("accesses"),
                 None,
             )
         };
         let (known, left, next) = self.run.get_or_insert_with(begin);
         if *left == 0 {
-            // Its own rows as it left them, and what went wrong.
-            let result = known.wrong.to_le_bytes();
+            // What went wrong, and its own rows as it left them.
+            let own = (0..rows).filter(|row| row % WRITERS == me);
+            let sum: u64 = own.map(|row| known.least[row as usize]).sum();
+            let result = [known.wrong.to_le_bytes(), sum.to_le_bytes()].concat();
             if memory.write(1, arguments.number("output"), &result) == Access::Blocked {
                 return Step::Blocked;
             }
@@ -284,6 +295,7 @@ pub fn shake_in(card: &Card, folder: &Path, load: Load, way: TrapWay) -> Result<
         slot.set("me", me)?;
         slot.set("ahead", load.ahead)?;
         slot.set("near", load.near)?;
+        slot.set("seed", load.seed)?;
         Ok(slot)
     });
     let slots = slots.collect::<Result<Vec<_>, Error>>()?;
@@ -295,7 +307,7 @@ pub fn shake_in(card: &Card, folder: &Path, load: Load, way: TrapWay) -> Result<
         let threads: Vec<_> = (KERNELS..WRITERS)
             .map(|me| {
                 let words = &words;
-                scope.spawn(move || access(Known::new(me, rows, load.near), words, load))
+                scope.spawn(move || access(Known::new(me, rows, load.near, load.seed), words, load))
             })
             .collect();
         for slot in &slots {
@@ -315,7 +327,12 @@ pub fn shake_in(card: &Card, folder: &Path, load: Load, way: TrapWay) -> Result<
         Ok::<u64, Error>(wrong)
     })?;
     for me in 0..KERNELS as usize {
-        wrong += results.slice::<AtomicU64>()[8 * me].load(Ordering::Relaxed);
+        let result = &results.slice::<AtomicU64>()[8 * me..];
+        wrong += result[0].load(Ordering::Relaxed);
+        // What a kernel wrote last is what the program reads now.
+        let own = words.iter().skip(me).step_by(WRITERS as usize);
+        let sum: u64 = own.map(|word| word.load(Ordering::Relaxed)).sum();
+        wrong += u64::from(sum != result[1].load(Ordering::Relaxed));
     }
     Ok(Shaken {
         wrong,

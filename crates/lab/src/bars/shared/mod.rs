@@ -10,16 +10,21 @@ mod upgrade;
 
 pub use chase::measure as chase;
 pub use lanes::{measure as lanes, NAMES as LANES};
-pub use lost::{functional_card as lost_functional, rtl as lost_rtl};
+pub use lost::{functional_card as lost_functional, rtl as lost_rtl, schedules as lost_schedules};
 pub use trap_gain::measure as trap_gain;
 pub use upgrade::measure as upgrade;
 
+#[path = "../../../../tombolo/tests/shared_memory/rings.rs"]
+mod rings;
+#[path = "../../../../tombolo/tests/shared_memory/schedules.rs"]
+mod schedules;
 #[allow(dead_code, reason = "tests use more of it")]
 #[path = "../../../../tombolo/tests/shared_memory/shaker.rs"]
 mod shaker;
 
 use super::{owner::common, Failure};
 use crate::experiment::fleximem::FlexiMem;
+use crate::random;
 use crate::row::{Row, Target};
 
 /// Figures 7 and 8 of FlexiMem, with what is left, and ours.
