@@ -112,6 +112,11 @@ impl NativeCoherent {
         watched(py, move || memory.prefetch(offset))
     }
 
+    fn flush(&self, py: Python<'_>, offset: u64) -> PyResult<()> {
+        let memory = self.memory.shared(py)?;
+        watched(py, move || memory.flush(offset))
+    }
+
     fn begin_load(&self, py: Python<'_>, offset: u64, exclusive: bool) -> PyResult<NativePending> {
         self.pending(py, |memory| match exclusive {
             false => memory.begin_load(offset),
@@ -134,9 +139,13 @@ impl NativeCoherent {
         Ok((history.to_text(), history.to_svg(title)))
     }
 
-    fn rpc(&self, py: Python<'_>) -> PyResult<NativeRpc> {
+    fn rpc(&self, py: Python<'_>, push: bool) -> PyResult<NativeRpc> {
         let memory = CoherentMemory::clone(&*self.memory.shared(py)?);
         let rpc = watched(py, move || Rpc::connect(memory))?;
+        let rpc = match push {
+            true => rpc.pushing(),
+            false => rpc,
+        };
         Ok(NativeRpc {
             rpc: Handle::new("connection", Mutex::new(rpc)),
         })

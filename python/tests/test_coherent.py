@@ -35,6 +35,8 @@ def test_lines_and_calls(card: tombolo.Card) -> None:
         memory.store(5 * LINE + 3, np.arange(7, 12, dtype=np.uint8))
         memory.prefetch(6 * LINE)
         assert memory.on_core(1).load(5 * LINE, exclusive=True)[:10] == bytes([0, 0, 0, 7, 8, 9, 10, 11, 0, 0])
+        memory.flush(5 * LINE)
+        assert memory.load(5 * LINE)[3:8] == bytes([7, 8, 9, 10, 11])
         begun = [memory.begin_store(line * LINE, bytes([line])) for line in range(8, 12)]
         begun += [memory.begin_load(line * LINE) for line in range(8, 12)]
         lines = [access.wait()[0] for access in begun]
@@ -55,6 +57,7 @@ def test_lines_and_calls(card: tombolo.Card) -> None:
         assert history.svg().startswith("<svg") and "calls" in history.svg()
 
         wrong: list[tuple[Callable[[], object], type[Exception], str]] = [
+            (lambda: memory.flush(64), errors.CoherentRangeError, "64"),
             (lambda: memory.load(64), errors.CoherentRangeError, "64"),
             (lambda: memory.load(64 * LINE), errors.CoherentRangeError, "8192"),
             (lambda: memory.store(120, bytes(16)), errors.CoherentRangeError, "16"),
@@ -136,7 +139,7 @@ def test_wrong_cards() -> None:
         tombolo.Card.simulated("f1", coherent=True, home_bytes=1 << 20)
     with tombolo.Card.functional() as card:
         memory = card.coherent_memory(0, LINE)
-        calls: list[Callable[[], object]] = [lambda: memory.load(0), memory.rpc, card.home_memory]
+        calls: list[Callable[[], object]] = [lambda: memory.load(0), lambda: memory.rpc(push=True), card.home_memory]
         for refused in calls:
             with pytest.raises(errors.CardError, match="not coherent: it needs .* directory"):
                 refused()

@@ -264,6 +264,9 @@ tmb_status tmb_coherent_store(tmb_coherent *coherent, uint64_t offset, const voi
 /* A hint that the line will be loaded; does not wait for it. */
 tmb_status tmb_coherent_prefetch(tmb_coherent *coherent, uint64_t offset);
 
+/* Gives the line up: what was stored in it goes home. Returns when it is on its way. */
+tmb_status tmb_coherent_flush(tmb_coherent *coherent, uint64_t offset);
+
 tmb_status tmb_coherent_close(tmb_coherent *coherent);
 
 /* ---- Slots ----------------------------------------------------------------------------------------- */

@@ -221,6 +221,7 @@ public:
     }
     /// A hint that the line will be loaded.
     void prefetch(std::uint64_t offset) { check(tmb_coherent_prefetch(handle_.get(), offset)); }
+    void flush(std::uint64_t offset) { check(tmb_coherent_flush(handle_.get(), offset)); }
 
 private:
     Line loaded(std::uint64_t offset, int exclusive) {

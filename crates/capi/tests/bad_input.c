@@ -113,6 +113,7 @@ static void coherent(tmb_card *card)
     EXPECT(tmb_coherent_store(lines, 0, line, 0), TMB_ERROR_COHERENT_RANGE);
     EXPECT(tmb_coherent_store(lines, 0, NULL, 1), TMB_ERROR_ARGUMENT);
     EXPECT(tmb_coherent_prefetch(lines, 1), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_coherent_flush(lines, 1), TMB_ERROR_COHERENT_RANGE);
     EXPECT(tmb_coherent_load((tmb_coherent *)card, 0, 0, line), TMB_ERROR_HANDLE);
     EXPECT(tmb_coherent_close(lines), TMB_OK);
     EXPECT(tmb_coherent_close(lines), TMB_ERROR_GONE);

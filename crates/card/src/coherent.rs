@@ -41,6 +41,8 @@ pub enum AccessKind {
     Claim,
     /// A hint: it will be read.
     Prefetch,
+    /// Gives it up: what was written in it goes home. Ends when it is on its way.
+    Flush,
 }
 
 /// An access of a core to one line.

@@ -38,6 +38,8 @@ pub enum Access {
     PrefetchShared,
     /// Hint: the line will be written.
     PrefetchExclusive,
+    /// Give the line up: what was written in it goes home.
+    Flush,
     /// Read without keeping a copy.
     UncachedRead,
     /// Write these parts without keeping a copy.
@@ -158,11 +160,14 @@ impl Cache {
         if !about.stable {
             return Outcome::Busy;
         }
+        if access == Access::Flush {
+            return self.flush(line);
+        }
         let rights = spec.state(about.copy);
         let hit = match access {
             Access::Load | Access::PrefetchShared | Access::PrefetchExclusive => rights.read,
             Access::Store { .. } | Access::StoreBytes { .. } => rights.write,
-            Access::UncachedRead | Access::UncachedWrite { .. } => false,
+            Access::Flush | Access::UncachedRead | Access::UncachedWrite { .. } => false,
         };
         if hit {
             return self.hit(line, access);
@@ -258,6 +263,18 @@ impl Cache {
             }
         }
         Outcome::Hit(entry.data.clone())
+    }
+
+    /// Gives up a line that is not between two states; the line as it was, or zeroes of one that is not here.
+    fn flush(&mut self, line: FoldedLine) -> Outcome {
+        let Some(entry) = self.lines.get(&line.0) else {
+            return Outcome::Hit(Box::new([0; WORDS]));
+        };
+        let data = entry.data.clone();
+        match self.downgrade(line, 0) {
+            true => Outcome::Hit(data),
+            false => Outcome::Busy,
+        }
     }
 
     /// Evicts until the line's set has fewer than `limit` lines; false if all its lines are busy.

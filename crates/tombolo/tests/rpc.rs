@@ -70,6 +70,16 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
     let line = other.load(5 * LINE).expect("load");
     assert_eq!(line[..10], [0, 0, 0, 7, 8, 9, 10, 11, 0, 0]);
 
+    // A flush: the line goes home with what was written, and a line that is not there costs no message.
+    memory.record(&[(5 * LINE, "F")]).expect("record");
+    memory.flush(5 * LINE).expect("flush");
+    memory.flush(5 * LINE).expect("flush");
+    assert_eq!(other.load(5 * LINE).expect("load"), line);
+    assert!(memory.flush(64).is_err(), "in the middle of a line");
+    let text = memory.history().expect("history").to_text();
+    assert_eq!(text.matches("EvictDirty").count(), 1, "{text}");
+    assert_eq!(text.matches("ReadShared").count(), 1, "{text}");
+
     // Lines that the kernel does not serve: it says so with an error, the program learns of it, and both go on.
     let beyond = card
         .coherent_memory(BASE, 2 * LINES * LINE)
@@ -132,6 +142,8 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
 
     // The roles stay from run to run.
     start(&slot, CHECKSUM, 2);
+    let mut rpc = rpc.pushing();
+    memory.record(&[(0, "A"), (LINE, "B")]).expect("record");
     for call in 0..2 {
         let arguments = stamped(1000 + call);
         let result = rpc.call(&arguments).expect("call");
@@ -141,6 +153,10 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
         assert_eq!(word(&result, 1), words.fold(0, |all, word| all ^ word));
         assert_eq!(result[16..], [0; 112]);
     }
+    // The kernel had nothing to call home.
+    let text = memory.history().expect("history").to_text();
+    assert_eq!(text.matches("EvictDirty").count(), 2, "{text}");
+    assert_eq!(text.matches("FwdInvalid").count(), 0, "{text}");
     slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
 
     // A line that it refuses when the CPU writes it back is told to the next who asks. The kernel moves its lines on,

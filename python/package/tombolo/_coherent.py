@@ -150,6 +150,13 @@ class CoherentMemory:
         """
         self._native.prefetch(_offset(offset))
 
+    def flush(self, offset: int) -> None:
+        """Gives the line up: what was stored in it goes home. Returns when it is on its way.
+
+        :param offset: a multiple of 128.
+        """
+        self._native.flush(_offset(offset))
+
     def begin_load(self, offset: int, *, exclusive: bool = False) -> PendingLine:
         """Begins to :meth:`load` and does not wait: a core may have many accesses under way."""
         return PendingLine(self._native.begin_load(_offset(offset), exclusive))
@@ -158,12 +165,15 @@ class CoherentMemory:
         """Begins to :meth:`store`, as stores do that wait in the write buffer of a core."""
         return PendingLine(self._native.begin_store(_offset(offset), _bytes(data)))
 
-    def rpc(self) -> Rpc:
+    def rpc(self, *, push: bool = False) -> Rpc:
         """Takes the first two lines for calls to the kernel ``rpc``, which waits for its first call since its reset.
+
+        :param push: send the arguments home with the call (a flush) instead of letting the kernel call them home: a
+            round trip less.
 
         Errors as for :meth:`load`.
         """
-        return Rpc(self._native.rpc())
+        return Rpc(self._native.rpc(push))
 
     def record(self, lines: Dict[int, str]) -> None:
         """Records from now on what happens to lines. What was recorded before, by whomever, is forgotten.

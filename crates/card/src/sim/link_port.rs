@@ -139,6 +139,7 @@ impl LinkPort {
             AccessKind::LoadExclusive => (Access::PrefetchExclusive, "load exclusive"),
             AccessKind::Claim => (pages::CLAIM, "claim"),
             AccessKind::Prefetch => (Access::PrefetchShared, "prefetch"),
+            AccessKind::Flush => (Access::Flush, "flush"),
             AccessKind::Store(bytes) => {
                 let (mask, data) = placed(access.address, bytes);
                 (Access::StoreBytes { mask, data }, "store")
@@ -199,9 +200,14 @@ impl LinkPort {
             return;
         };
         let Pending {
-            core, line, what, ..
+            core,
+            line,
+            what,
+            access,
         } = pending;
-        if !poisoned {
+        if access == Access::Flush {
+            self.lose(line.fold());
+        } else if !poisoned {
             self.cores[usize::from(core)].touch(line.fold());
         }
         self.step(at, at, Party::Cache, Party::Program, what, line, true);

@@ -407,6 +407,7 @@ pub const ALL: &[Bar] = &[
     },
     Bar {
         names: &[
+            "app.rpc.pushed_ns",
             "app.rpc.ns",
             "app.rpc.ns_p1",
             "app.rpc.ns_p99",

@@ -125,6 +125,17 @@ impl CoherentMemory {
         self.begin(offset, AccessKind::Prefetch).map(drop)
     }
 
+    /// Gives the line at `offset` up: what this CPU wrote in it goes home, as by an instruction that cleans and
+    /// invalidates a line of the cache. Returns when it is on its way; the link keeps no order, so what is asked
+    /// for next may arrive before it. A line that the CPU does not have costs no message.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), but for the kernel's.
+    pub fn flush(&self, offset: u64) -> Result<(), Error> {
+        self.check_line(offset)?;
+        self.access(offset, AccessKind::Flush).map(drop)
+    }
+
     /// Begins to load the line at `offset` and does not wait for it: a core may have many under way. The
     /// time of a line that it has is the cache's, from the moment of the call.
     ///
@@ -142,6 +153,15 @@ impl CoherentMemory {
     pub fn begin_load_exclusive(&self, offset: u64) -> Result<PendingLine, Error> {
         self.check_line(offset)?;
         self.pending(offset, AccessKind::LoadExclusive)
+    }
+
+    /// Begins to [`flush`](Self::flush): after the accesses to the line that were begun before.
+    ///
+    /// # Errors
+    /// As [`begin_load`](Self::begin_load).
+    pub fn begin_flush(&self, offset: u64) -> Result<PendingLine, Error> {
+        self.check_line(offset)?;
+        self.pending(offset, AccessKind::Flush)
     }
 
     /// Begins to [`store`](Self::store): as stores do that wait in the write buffer of a core.
