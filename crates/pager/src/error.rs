@@ -317,7 +317,8 @@ pub enum PagerError {
     /// The protection of a page of host memory could not be changed.
     #[error(
         "the protection of {bytes} bytes at offset {offset} of {object} could not be changed: {error}; \
-         a process may have only so many ranges of different protection (vm.max_map_count): use larger pages"
+         a process may have only so many ranges of different protection (vm.max_map_count): use larger pages; or the program \
+         has unmapped it"
     )]
     HostMemory {
         /// The object.

@@ -305,21 +305,39 @@ impl Owner {
             access,
         } in together
         {
-            let bytes = range.end - range.start;
-            if let Some(address) = self.memories.address_of(object, range.start) {
-                self.trace_owner(address, bytes, access);
+            self.protect_together(ios, object, range, access);
+        }
+    }
+
+    /// Pages side by side, all of one size. If that fails, each by itself: the program may have unmapped one of them.
+    fn protect_together(
+        &mut self,
+        ios: Vec<IoId>,
+        object: ObjectId,
+        range: Range<u64>,
+        access: HostAccess,
+    ) {
+        let bytes = range.end - range.start;
+        if let Some(address) = self.memories.address_of(object, range.start) {
+            self.trace_owner(address, bytes, access);
+        }
+        let inbox = &mut self.inbox;
+        let (result, huge) = self
+            .memories
+            .protect(inbox, object, (range.start, bytes), access);
+        if result.is_err() && ios.len() > 1 {
+            let page = bytes / ios.len() as u64;
+            for (io, start) in ios.into_iter().zip((range.start..).step_by(page as usize)) {
+                self.protect_together(vec![io], object, start..start + page, access);
             }
-            let inbox = &mut self.inbox;
-            let (result, huge) = self
-                .memories
-                .protect(inbox, object, (range.start, bytes), access);
-            match self.protection_cost(object, (bytes, huge), ios.len() as u64, access) {
-                Picoseconds::ZERO => {
-                    let all = ios.into_iter().map(|io| (io, result));
-                    self.memories.protected.extend(all);
-                }
-                cost => drop(self.serve_memory(cost, Work::Protection(ios, result))),
+            return;
+        }
+        match self.protection_cost(object, (bytes, huge), ios.len() as u64, access) {
+            Picoseconds::ZERO => {
+                let all = ios.into_iter().map(|io| (io, result));
+                self.memories.protected.extend(all);
             }
+            cost => drop(self.serve_memory(cost, Work::Protection(ios, result))),
         }
     }
 
@@ -502,8 +520,7 @@ impl OwnerRef {
             };
             // Whatever happened: the memory is the program's alone now.
             let (start, bytes) = (memory.part.range.start, memory.part.range.len());
-            let open = HostAccess::ReadWrite;
-            if let Err(error) = memory.view.protect(start as u64, bytes as u64, open) {
+            if let Err(error) = memory.view.open(start as u64, bytes as u64) {
                 tracing::error!(%error, "opening memory that was shared");
             }
             let mut others = owner.memories.blocks.values();

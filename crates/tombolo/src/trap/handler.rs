@@ -4,7 +4,7 @@ use super::records;
 use std::cell::UnsafeCell;
 use std::io;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 /// Views in a process.
@@ -15,6 +15,8 @@ struct Place {
     start: AtomicUsize,
     end: AtomicUsize,
     desk: AtomicUsize,
+    /// What was watched before.
+    ended: [AtomicUsize; 2],
 }
 
 static PLACES: [Place; VIEWS] = [const {
@@ -22,8 +24,12 @@ static PLACES: [Place; VIEWS] = [const {
         start: AtomicUsize::new(0),
         end: AtomicUsize::new(0),
         desk: AtomicUsize::new(0),
+        ended: [const { AtomicUsize::new(0) }; 2],
     }
 }; VIEWS];
+
+/// A page and a thread whose access was tried once more because the watch over it had just ended.
+static LATE: AtomicU64 = AtomicU64::new(0);
 
 /// The process that has the desks: a forked child has none.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
@@ -95,8 +101,13 @@ impl Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        PLACES[self.0].end.store(0, Ordering::Release);
-        PLACES[self.0].start.store(0, Ordering::Release);
+        let place = &PLACES[self.0];
+        let [start, end] = &place.ended;
+        start.store(place.start.load(Ordering::Relaxed), Ordering::Relaxed);
+        end.store(place.end.load(Ordering::Relaxed), Ordering::Release);
+        LATE.store(0, Ordering::Release);
+        place.end.store(0, Ordering::Release);
+        place.start.store(0, Ordering::Release);
     }
 }
 
@@ -107,6 +118,20 @@ fn desk_of(address: usize) -> Option<usize> {
     };
     let place = PLACES.iter().find(holds)?;
     Some(place.desk.load(Ordering::Acquire))
+}
+
+/// A thread may have been trapped before a watch ended, and come here behind that: its access is good now. Once:
+/// if it comes again, it was none of ours.
+fn is_late(address: usize) -> bool {
+    let held = |place: &Place| {
+        let [start, end] = &place.ended;
+        address < end.load(Ordering::Acquire) && start.load(Ordering::Relaxed) <= address
+    };
+    // SAFETY: has no arguments, and may be called in a handler.
+    let thread = unsafe { libc::gettid() };
+    // Pages have 35 bits, threads 22.
+    let it = (address as u64 >> 12) << 22 | u64::from(thread.unsigned_abs());
+    PLACES.iter().any(held) && LATE.swap(it, Ordering::AcqRel) != it
 }
 
 /// Whether the access was a write. Where nobody says, it counts as one: the page comes back whole.
@@ -139,7 +164,10 @@ extern "C" fn on_fault(
     // SAFETY: has no arguments.
     let ours = code > 0 && unsafe { libc::getpid() } == PROCESS.load(Ordering::Acquire);
     let desk = desk_of(address).filter(|_| ours);
-    let served = desk.is_some_and(|desk| records::trap(desk, address, is_write(context)));
+    let served = match desk {
+        Some(desk) => records::trap(desk, address, is_write(context)),
+        None => ours && is_late(address),
+    };
     // SAFETY: as above.
     unsafe { *errno = saved };
     if !served {

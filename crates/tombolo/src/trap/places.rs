@@ -4,6 +4,7 @@
 //! layout would make every run another one. Blocks lie one behind the other, first fit, in a part of the
 //! address space that systems leave alone; where something else is in the way, anywhere.
 
+use super::range::parts_with;
 use std::collections::BTreeMap;
 use std::io;
 use std::ptr::NonNull;
@@ -25,6 +26,8 @@ static TAKEN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 pub(super) struct Reserved {
     start: NonNull<u8>,
     bytes: usize,
+    /// What is mapped there, all of it at first.
+    file: Option<(u64, u64, u64)>,
 }
 
 // SAFETY: only an address and a number; what lies there is used through the view that owns it.
@@ -44,13 +47,22 @@ impl Reserved {
             };
             if let Some(start) = map_at(place, bytes) {
                 taken.insert(place, place + bytes);
-                return Ok(Self { start, bytes });
+                return Ok(Self {
+                    start,
+                    bytes,
+                    file: None,
+                });
             }
             // Somebody else's.
             from = place + bytes.max(1 << 30);
         }
         drop(taken);
         map_anywhere(bytes, align)
+    }
+
+    /// A file is mapped there now: what the program unmaps, or maps something else over, is not ours any more.
+    pub(super) fn holds(&mut self, file: (u64, u64, u64)) {
+        self.file = Some(file);
     }
 
     pub(super) fn start(&self) -> NonNull<u8> {
@@ -60,11 +72,22 @@ impl Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        let start = self.start.as_ptr();
+        let start = self.start.as_ptr() as usize;
+        let all = start..start + self.bytes;
         let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the range was mapped by `new`, and is nobody else's.
-        unsafe { libc::munmap(start.cast(), self.bytes) };
-        taken.remove(&(start as usize));
+        let parts = match self.file.map(|file| parts_with(file, &all)) {
+            None => vec![all],
+            Some(Ok(parts)) => parts,
+            Some(Err(error)) => {
+                tracing::error!(%error, "addresses of shared memory stay taken");
+                return;
+            }
+        };
+        for part in parts {
+            // SAFETY: the range was mapped by `new`, and is nobody else's.
+            unsafe { libc::munmap(part.start as *mut libc::c_void, part.len()) };
+        }
+        taken.remove(&start);
     }
 }
 
@@ -146,7 +169,11 @@ fn map_anywhere(bytes: usize, align: usize) -> io::Result<Reserved> {
     }
     let start = NonNull::new(aligned as *mut u8);
     let start = start.ok_or_else(|| io::Error::other("mmap gave address zero"))?;
-    Ok(Reserved { start, bytes })
+    Ok(Reserved {
+        start,
+        bytes,
+        file: None,
+    })
 }
 
 #[cfg(test)]

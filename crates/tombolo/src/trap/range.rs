@@ -6,6 +6,7 @@
 
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 
 /// What the system protects.
 pub(super) const SYSTEM_PAGE: usize = 4096;
@@ -94,16 +95,34 @@ impl RangeError {
 
 /// A line of `/proc/self/maps`.
 #[derive(Clone, Debug)]
-pub(super) struct Segment {
-    pub(super) range: Range<usize>,
+struct Segment {
+    range: Range<usize>,
     rights: String,
     /// Major and minor number of the device, and the file's number on it.
-    pub(super) file: (u64, u64, u64),
+    file: (u64, u64, u64),
     name: String,
 }
 
+/// Device and number of a file, as the lines of its mappings have them.
+pub(super) fn file_of(file: &std::fs::File) -> io::Result<(u64, u64, u64)> {
+    let metadata = file.metadata()?;
+    let device = metadata.dev();
+    let (major, minor) = (libc::major(device), libc::minor(device));
+    Ok((major.into(), minor.into(), metadata.ino()))
+}
+
+/// Where a file is mapped within a range, by address.
+pub(super) fn parts_with(
+    file: (u64, u64, u64),
+    range: &Range<usize>,
+) -> io::Result<Vec<Range<usize>>> {
+    let ours = segments()?.into_iter().filter(|one| one.file == file);
+    let parts = ours.map(|one| one.range.start.max(range.start)..one.range.end.min(range.end));
+    Ok(parts.filter(|part| part.start < part.end).collect())
+}
+
 /// What the process has mapped, by address.
-pub(super) fn segments() -> io::Result<Vec<Segment>> {
+fn segments() -> io::Result<Vec<Segment>> {
     let maps = std::fs::read_to_string("/proc/self/maps")?;
     let parsed = maps.lines().map(|line| segment(line).ok_or(line));
     let parsed: Result<Vec<Segment>, &str> = parsed.collect();

@@ -5,14 +5,13 @@
 //! and not written, whoever writes is trapped and tries again, and pages change places in one system call.
 
 use super::handler::Watched;
-use super::range::{segments, whole_pages, RangeError};
+use super::range::{file_of, parts_with, whole_pages, RangeError};
 use card::memory::HostMemory;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
 
 /// First byte and first byte behind, of what was taken.
@@ -75,15 +74,7 @@ impl Taken {
     ) -> Result<Self, RangeError> {
         let bytes = claim.pages.len();
         let at = claim.pages.start as *mut libc::c_void;
-        let metadata = file
-            .metadata()
-            .map_err(RangeError::system("looking at a memory file"))?;
-        let device = metadata.dev();
-        let file_number = (
-            libc::major(device).into(),
-            libc::minor(device).into(),
-            metadata.ino(),
-        );
+        let file_number = file_of(file).map_err(RangeError::system("looking at a memory file"))?;
         let to = alias
             .pointer(0, bytes)
             .map_err(|error| RangeError::system("sizing a memory file")(io::Error::other(error)))?;
@@ -139,19 +130,17 @@ impl Taken {
     /// The pages become private memory again, with what is in them now. Those that the program has unmapped, or
     /// mapped something else over, are left alone.
     pub(super) fn give_back(mut self, alias: &HostMemory) {
-        let ours = match segments() {
-            Ok(all) => all,
+        let pages = self.claim.pages.clone();
+        let parts = match parts_with(self.file, &pages) {
+            Ok(parts) => parts,
             Err(error) => {
                 // They stay what they are: memory that works, but that a forked child does not have.
                 tracing::error!(%error, "memory that was shared stays a memory file");
                 return;
             }
         };
-        let pages = self.claim.pages.clone();
-        let parts = ours.into_iter().filter(|one| one.file == self.file);
-        let parts = parts.map(|one| one.range.start.max(pages.start)..one.range.end.min(pages.end));
         let mut given = 0;
-        for part in parts.filter(|part| part.start < part.end) {
+        for part in parts {
             given += part.len();
             if let Err(error) = self.give_part(&part, alias) {
                 tracing::error!(%error, "memory that was shared stays a memory file");

@@ -329,7 +329,14 @@ impl Guarded {
             let alike = states[first..].iter().take_while(|state| **state == from);
             let count = alike.count();
             let at = (pages.start + first) * self.page;
-            self.change((at, count * self.page), from, to)?;
+            let changed = self.change((at, count * self.page), from, to);
+            match changed {
+                // The program has unmapped a part; what is left comes when it is touched.
+                Err(error) if to == State::Open => {
+                    tracing::warn!(%error, "giving back shared memory");
+                }
+                changed => changed?,
+            }
             states[first..first + count].fill(to);
             first += count;
         }

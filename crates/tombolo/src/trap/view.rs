@@ -3,7 +3,7 @@
 use super::handler::Watched;
 use super::huge::Pieces;
 use super::places::Reserved;
-use super::range::RangeError;
+use super::range::{file_of, parts_with, RangeError};
 use super::taken::{Claim, Taken};
 use super::userfault::Guarded;
 use super::Desk;
@@ -30,6 +30,8 @@ pub struct View {
     parts: Vec<Part>,
     pieces: Pieces,
     alias: Arc<HostMemory>,
+    /// What is mapped there.
+    file: (u64, u64, u64),
     /// By userfaultfd, and not by protection. Before the place: nobody guards addresses that are somebody else's.
     guarded: Option<Arc<Guarded>>,
     place: Mutex<Place>,
@@ -103,7 +105,8 @@ impl View {
         let counted = Counted::new(ranges)?;
         let file = memory_file(bytes)?;
         let alias = HostMemory::of_file(file.as_fd(), bytes)?;
-        let place = Reserved::new(bytes, page_bytes)?;
+        let file_number = file_of(&file)?;
+        let mut place = Reserved::new(bytes, page_bytes)?;
         // SAFETY: replaces a part of the range that was just reserved.
         let mapped = unsafe {
             libc::mmap(
@@ -118,6 +121,7 @@ impl View {
         if mapped == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
+        place.holds(file_number);
         // A forked child has no desk: it gets a segmentation fault and not another's half-moved pages.
         // SAFETY: the range is the mapping just made.
         if unsafe { libc::madvise(mapped, bytes, libc::MADV_DONTFORK) } != 0 {
@@ -139,6 +143,7 @@ impl View {
             }],
             pieces: Pieces::new(start, if protects { bytes } else { 0 }),
             alias,
+            file: file_number,
             place: Mutex::new(Place::Ours {
                 _watched: watched,
                 _addresses: place,
@@ -171,9 +176,10 @@ impl View {
             .map_err(RangeError::system("counting its pages"))?;
         let made = memory_file(bytes).and_then(|file| {
             let alias = HostMemory::of_file(file.as_fd(), bytes)?;
-            Ok((file, alias))
+            let number = file_of(&file)?;
+            Ok((file, number, alias))
         });
-        let (file, alias) = made.map_err(RangeError::system("making a memory file"))?;
+        let (file, number, alias) = made.map_err(RangeError::system("making a memory file"))?;
         let taken = Taken::new(claim, &file, &alias, desk.index())?;
         Ok(Self {
             start,
@@ -181,6 +187,7 @@ impl View {
             parts,
             pieces: Pieces::new(start, bytes),
             alias: Arc::new(alias),
+            file: number,
             place: Mutex::new(Place::Taken(taken)),
             trapped: true,
             guarded: None,
@@ -298,10 +305,32 @@ impl View {
             let at = self.start().add(offset as usize);
             libc::mprotect(at.cast(), bytes as usize, rights)
         };
-        match result {
-            0 => Ok(whole),
-            _ => Err(io::Error::last_os_error()),
+        if result == 0 {
+            return Ok(whole);
         }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() == Some(libc::ENOMEM) && access == HostAccess::ReadWrite {
+            // The program has unmapped a part, and the call has stopped there.
+            return self.open(offset, bytes).map(|()| whole);
+        }
+        Err(error)
+    }
+
+    /// Programs may do everything with what is left of a range: parts that they have unmapped, or mapped something
+    /// else over, are none of ours.
+    pub(crate) fn open(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        if !self.trapped || self.guarded.is_some() {
+            return self.protect(offset, bytes, HostAccess::ReadWrite).map(drop);
+        }
+        let start = self.start + offset as usize;
+        for part in parts_with(self.file, &(start..start + bytes as usize))? {
+            let rights = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: a part of the view, as in `protect`.
+            if unsafe { libc::mprotect(part.start as *mut _, part.len(), rights) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Do a program and kernels see one memory? Lists on both cards, random accesses of everybody at once on the
 //! functional card, and everything that a program can do wrong.
 
+mod behind;
 mod calls;
 mod common;
 mod mistakes;
