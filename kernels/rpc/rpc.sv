@@ -3,13 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernel: calls through two coherent lines (CCKit, section 5.7). It stands behind the directory and is the
-// memory of 64 lines of 128 bytes from `base` on. Lines 0 and 1 are the call's:
+// memory of 64 lines of 128 bytes from `base` on. Lines 0 and 1 are the call's of context 0, the next two those of
+// context 1, and so on, as many as `contexts` says; each context has a call under way of its own:
 //
 //   the CPU has one of them (the request line; after a reset line 0), writes the arguments into it, and loads the
 //   other one, for itself alone. The kernel sees that read, brings the request line home, and only
 //   then answers, with the result. Now the CPU has the other line: the roles have changed.
 //
-// The roles stay from run to run. The other lines are plain memory, zero at first; so are lines 0 and 1 while no run is under way. Lines
+// The roles stay from run to run. The other lines are plain memory, zero at first; so are all while no run is under way. Lines
 // outside of the 64 are answered with an error.
 //
 // The request line is brought home by a clean-invalidate. Its arguments are here as soon as they have been
@@ -19,8 +20,9 @@
 //
 // Register map: kernel.toml. Control: ap_ctrl_hs. Throughput: a plain read every three cycles, a write every
 // four. Latency: a read two cycles to its first row; an echo one cycle after the arguments.
-// Ordering: one read at a time; writes beside it. No deadlock: writes are always taken, and reads wait for
-// nothing but the operation's end.
+// Ordering: one read at a time; writes beside it. Calls wait aside for the end of their operations, and
+// are answered as their arguments come, the lowest context first. No deadlock: writes are always taken, and a call
+// waits for nothing but its operation's end.
 
 module rpc (
   input  logic         ap_clk,
@@ -86,12 +88,15 @@ module rpc (
   localparam int unsigned WindowLog2 = LinesLog2 + LineLog2;
   localparam logic [2:0] CleanInvalidate = 3'd1;
   localparam logic [2:0] Lock = 3'd2;
+  localparam int unsigned Contexts = 1 << (LinesLog2 - 1);
   localparam logic [1:0] Okay = 2'b00;
   localparam logic [1:0] DecodeError = 2'b11;
   typedef logic [LinesLog2-1:0] line_t;
+  typedef logic [LinesLog2-2:0] context_t;
 
   // The arguments of kernel.toml; in a packed struct the highest offset comes first.
   typedef struct packed {
+    logic [31:0] contexts; // 0x20
     logic [31:0] calls;    // 0x1C
     logic [31:0] handler;  // 0x18
     logic [63:0] base;     // 0x10
@@ -207,37 +212,63 @@ module rpc (
   typedef enum logic [2:0] {
     StIdle,
     StRows,     // two rows of memory to the directory
-    StRecall,   // the request line comes home
-    StSum,      // its rows go to the handler
+    StSum,      // the request line's rows go to the handler
     StResult,   // two rows of the result to the directory
     StSilent    // for ever
   } state_e;
 
   state_e state_q, state_d;
   logic serving_q;      // a run is under way
-  logic turn_q;         // the request line
   logic [31:0] left_q;  // calls of the run
   logic second_q, second_d;
   logic inside_q, echo_q;
   logic [15:0] id_q;
-  line_t line_q;
-  logic home_q;         // the arguments are here
-  logic [1:0] waits_q;  // for the acknowledgement of each line's recall
+  line_t line_q;        // that is answered
+  line_t request_q;     // with what is in this one
 
-  logic asked_q;        // its recall has been offered
-  logic line_valid_q;   // and not been taken
+  // Of each context: the request line is its second; a call waits; its recall is not offered yet; the
+  // arguments are here.
+  logic [Contexts-1:0] turn_q, wait_q, ask_q, home_q;
+  logic [15:0] call_id_q [Contexts];
+  // Of each line: its recall has been offered, and not been acknowledged.
+  logic [2*Contexts-1:0] busy_q;
+  logic line_valid_q;   // a recall is offered
+  line_t recall_q;      // of this line
 
-  logic ar_taken, ar_inside, is_call, row_taken, call_done, recalled;
+  logic ar_taken, ar_inside, is_call, row_taken, call_done;
   line_t ar_line;
+  context_t ar_context;
   assign ar_line = s_home_araddr[LineLog2+:LinesLog2];
+  assign ar_context = ar_line[LinesLog2-1:1];
   assign ar_inside = s_home_araddr[63:WindowLog2] == arguments.base[63:WindowLog2];
-  assign is_call = serving_q && ar_inside && ar_line == LinesLog2'(!turn_q);
-  assign s_home_arready = state_q == StIdle;
+  assign is_call = serving_q && ar_inside && ar_line[0] != turn_q[ar_context]
+      && (ar_context == '0 || 32'(ar_context) < arguments.contexts);
   assign ar_taken = s_home_arvalid && s_home_arready;
   assign s_home_rvalid = state_q == StRows || state_q == StResult;
   assign row_taken = s_home_rvalid && s_home_rready;
-  assign recalled = home_q
-      || (asked_q && !line_valid_q && m_line_ack_valid && m_line_ack_tag == 6'(turn_q));
+
+  // Calls whose arguments are here: written, or acknowledged as unchanged.
+  logic [Contexts-1:0] asked, recalled;
+  logic pick_valid, picked;
+  context_t pick;
+  line_t pick_line;
+  always_comb begin
+    pick_valid = 1'b0;
+    pick = '0;
+    for (int unsigned c = Contexts; c > 0; c--) begin
+      asked[c-1] = wait_q[c-1] && !ask_q[c-1]
+          && !(line_valid_q && recall_q == {context_t'(c - 1), turn_q[c-1]});
+      recalled[c-1] = asked[c-1] && (home_q[c-1] || (m_line_ack_valid
+          && m_line_ack_tag == {context_t'(c - 1), turn_q[c-1]}));
+      if (recalled[c-1]) begin
+        pick_valid = 1'b1;
+        pick = context_t'(c - 1);
+      end
+    end
+  end
+  assign pick_line = {pick, turn_q[pick]};
+  assign picked = state_q == StIdle && pick_valid;
+  assign s_home_arready = state_q == StIdle && !pick_valid;
 
   logic sum_valid, sum_done;
   logic summed_q;   // both rows are in the handler
@@ -262,15 +293,10 @@ module rpc (
     unique case (state_q)
       StIdle: begin
         second_d = 1'b0;
-        read_enable = ar_taken;
-        read_row = {ar_line, 1'b0};
-        if (ar_taken) state_d = is_call ? StRecall : StRows;
-      end
-      StRecall: begin
-        // Line numbers 0 and 1.
-        read_enable = recalled;
-        read_row = {LinesLog2'(turn_q), 1'b0};
-        if (recalled) begin
+        read_enable = ar_taken || picked;
+        read_row = {picked ? pick_line : ar_line, 1'b0};
+        if (ar_taken && !is_call) state_d = StRows;
+        if (picked) begin
           if (arguments.handler inside {HandlerSilent, HandlerLocked}) state_d = StSilent;
           else if (arguments.handler == HandlerChecksum) state_d = StSum;
           else state_d = StRows;
@@ -278,7 +304,7 @@ module rpc (
       end
       StSum: begin
         read_enable = !second_q;
-        read_row = {LinesLog2'(turn_q), 1'b1};
+        read_row = {request_q, 1'b1};
         second_d = 1'b1;
         if (sum_done) begin
           state_d = StResult;
@@ -287,7 +313,7 @@ module rpc (
       end
       StRows: begin
         read_enable = row_taken && !second_q;
-        if (echo_q) read_row = {LinesLog2'(turn_q), 1'b1};
+        if (echo_q) read_row = {request_q, 1'b1};
         if (row_taken) begin
           second_d = 1'b1;
           if (second_q) state_d = StIdle;
@@ -317,11 +343,19 @@ module rpc (
 
   logic [63:0] result_sum_q, result_xor_q;
   always_ff @(posedge ap_clk) begin
-    if (ar_taken) begin
+    if (picked) begin
+      id_q <= call_id_q[pick];
+      line_q <= pick_line ^ line_t'(1);
+      request_q <= pick_line;
+      inside_q <= 1'b1;
+      echo_q <= arguments.handler != HandlerChecksum;
+    end else if (ar_taken) begin
       id_q <= s_home_arid;
       line_q <= ar_line;
       inside_q <= ar_inside;
+      echo_q <= 1'b0;
     end
+    if (ar_taken && is_call) call_id_q[ar_context] <= s_home_arid;
     if (sum_done) begin
       result_sum_q <= sum;
       result_xor_q <= checksum;
@@ -348,49 +382,72 @@ module rpc (
   always_ff @(posedge ap_clk) begin
     if (!ap_rst_n) begin
       serving_q <= 1'b0;
-      turn_q <= 1'b0;
+      turn_q <= '0;
       left_q <= '0;
-      echo_q <= 1'b0;
     end else begin
       if (start) serving_q <= 1'b1;
       else if (done) serving_q <= 1'b0;
-      if (call_done) turn_q <= !turn_q;
+      if (call_done) turn_q[line_q[LinesLog2-1:1]] <= line_q[0];
       if (start) left_q <= arguments.calls;
       else if (call_done && left_q != '0) left_q <= left_q - 1'b1;
-      if (state_q == StRecall) echo_q <= 1'b1;
-      else if (state_q == StSum || state_q == StIdle) echo_q <= 1'b0;
     end
   end
 
   // ---------------------------------------------------------------------------------------------
-  // The request line comes home
+  // Request lines come home
   // ---------------------------------------------------------------------------------------------
 
   assign m_line_req_operation = arguments.handler == HandlerLocked ? Lock : CleanInvalidate;
-  assign m_line_req_tag = 6'(turn_q);
-  assign m_line_req_line = {arguments.base[39:WindowLog2], LinesLog2'(turn_q)};
+  assign m_line_req_tag = recall_q;
+  assign m_line_req_line = {arguments.base[39:WindowLog2], recall_q};
   assign m_line_req_valid = line_valid_q;
   assign m_line_ack_ready = 1'b1;
 
+  // A tag is used again only when its last acknowledgement has come.
+  logic [Contexts-1:0] ask, may_ask;
+  logic issue;
+  context_t issue_context;
+  always_comb begin
+    ask = ask_q;
+    if (ar_taken && is_call) ask[ar_context] = 1'b1;
+    issue = 1'b0;
+    issue_context = '0;
+    for (int unsigned c = Contexts; c > 0; c--) begin
+      may_ask[c-1] = ask[c-1] && !busy_q[{context_t'(c - 1), turn_q[c-1]}];
+      if (may_ask[c-1] && (!line_valid_q || m_line_req_ready)) begin
+        issue = 1'b1;
+        issue_context = context_t'(c - 1);
+      end
+    end
+  end
   always_ff @(posedge ap_clk) begin
     if (!ap_rst_n) begin
       line_valid_q <= 1'b0;
-      asked_q <= 1'b0;
-      waits_q <= '0;
-      home_q <= 1'b0;
+      wait_q <= '0;
+      ask_q <= '0;
+      home_q <= '0;
+      busy_q <= '0;
     end else begin
-      // A tag is used again only when its last acknowledgement has come.
-      if (line_valid_q) line_valid_q <= !m_line_req_ready;
-      else if (state_d == StRecall && !asked_q && !waits_q[turn_q]) line_valid_q <= 1'b1;
-      if (state_d != StRecall) asked_q <= 1'b0;
-      else if (!line_valid_q && !waits_q[turn_q]) asked_q <= 1'b1;
-      for (int unsigned i = 0; i < 2; i++) begin
-        if (line_valid_q && m_line_req_ready && m_line_req_tag == 6'(i)) waits_q[i] <= 1'b1;
-        else if (m_line_ack_valid && m_line_ack_tag == 6'(i)) waits_q[i] <= 1'b0;
+      if (!line_valid_q || m_line_req_ready) line_valid_q <= issue;
+      ask_q <= ask;
+      if (issue) ask_q[issue_context] <= 1'b0;
+      if (m_line_ack_valid) busy_q[m_line_ack_tag] <= 1'b0;
+      if (issue) busy_q[{issue_context, turn_q[issue_context]}] <= 1'b1;
+      if (ar_taken && is_call) wait_q[ar_context] <= 1'b1;
+      // An acknowledgement is seen once.
+      home_q <= home_q | recalled;
+      if (line_written && w_inside_q && asked[w_line_q[LinesLog2-1:1]]
+          && w_line_q[0] == turn_q[w_line_q[LinesLog2-1:1]]) begin
+        home_q[w_line_q[LinesLog2-1:1]] <= 1'b1;
       end
-      home_q <= state_d == StRecall && (home_q || (asked_q && !line_valid_q && line_written
-          && w_inside_q && w_line_q == LinesLog2'(turn_q)));
+      if (picked) begin
+        wait_q[pick] <= 1'b0;
+        home_q[pick] <= 1'b0;
+      end
     end
+  end
+  always_ff @(posedge ap_clk) begin
+    if (issue) recall_q <= {issue_context, turn_q[issue_context]};
   end
 
   logic unused_ok;

@@ -52,7 +52,9 @@ pub use card::sim::{DirectoryConfig, ShellConfig, SimOptions, WaveStart, Waves};
 pub use card::stream::StreamDirection;
 pub use card::SlotId;
 pub use card_handle::Card;
-pub use coherent::{CoherentMap, CoherentMapOptions, CoherentMemory, PendingLine, Rpc};
+pub use coherent::{
+    CoherentMap, CoherentMapOptions, CoherentMemory, PendingLine, Rpc, RpcAnswer, RpcLines,
+};
 pub use connection::{Connection, ConnectionState};
 pub use cpu::history::History;
 pub use device::{Device, DeviceError, Flow, Flowed};

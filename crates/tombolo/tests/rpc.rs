@@ -159,6 +159,31 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
     assert_eq!(text.matches("FwdInvalid").count(), 0, "{text}");
     slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
 
+    // Four contexts, of which each has a call under way, in turns that differ; one of them pushes.
+    slot.set("contexts", 4).expect("argument");
+    start(&slot, ECHO, 40);
+    let mut contexts = vec![rpc];
+    for context in 1..4 {
+        let lines = memory.part(2 * context * LINE, 2 * LINE).expect("part");
+        let context = Rpc::connect(lines).expect("connect");
+        contexts.push(context);
+    }
+    let mut order = vec![0, 1, 2, 3];
+    for round in 0..10 {
+        order.swap(round % 4, (round / 2) % 4);
+        let mut calls = Vec::new();
+        for &context in &order {
+            let arguments = stamped(2000 + 10 * round as u64 + context as u64);
+            let call = contexts[context].begin_call(&arguments).expect("call");
+            calls.push((call, arguments));
+        }
+        for (call, arguments) in calls {
+            assert_eq!(call.wait().expect("call")[..], arguments[..]);
+        }
+    }
+    slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
+    slot.set("contexts", 0).expect("argument");
+
     // A line that it refuses when the CPU writes it back is told to the next who asks. The kernel moves its lines on,
     // and the directory has eight places for lines so far apart.
     let wider = card.coherent_memory(BASE, 1 << 32).expect("memory");

@@ -28,6 +28,7 @@ mod prefetch;
 mod protocol;
 mod remote;
 mod rpc;
+mod rpc_lines;
 mod sched;
 mod shared;
 mod shared_table;
@@ -404,6 +405,39 @@ pub const ALL: &[Bar] = &[
             "app.view.wrong",
         ],
         measure: view::measure,
+    },
+    Bar {
+        names: &[
+            "app.rpc_lines.share_of_link.1",
+            "app.rpc_lines.share_of_link.10",
+            "app.rpc_lines.share_of_link.100",
+            "app.rpc_lines.share_of_link.1000",
+            "app.rpc_lines.share_of_link.2000",
+            "app.rpc_lines.checksum_share.1",
+            "app.rpc_lines.checksum_share.10",
+            "app.rpc_lines.checksum_share.100",
+            "app.rpc_lines.checksum_share.1000",
+            "app.rpc_lines.checksum_share.2000",
+            "app.rpc_lines.echo_share.1",
+            "app.rpc_lines.echo_share.10",
+            "app.rpc_lines.echo_share.100",
+            "app.rpc_lines.echo_share.1000",
+            "app.rpc_lines.echo_share.2000",
+            "app.rpc_lines.wrong",
+        ],
+        measure: rpc_lines::measure,
+    },
+    Bar {
+        names: &[
+            "app.rpc_contexts.mcalls_s.1",
+            "app.rpc_contexts.mcalls_s.2",
+            "app.rpc_contexts.mcalls_s.4",
+            "app.rpc_contexts.mcalls_s.8",
+            "app.rpc_contexts.mcalls_s.16",
+            "app.rpc_contexts.mcalls_s.32",
+            "app.rpc_contexts.wrong",
+        ],
+        measure: rpc::several_contexts,
     },
     Bar {
         names: &[

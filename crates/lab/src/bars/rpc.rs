@@ -3,15 +3,19 @@
 
 use super::Failure;
 use crate::row::{Row, Target};
+use std::collections::VecDeque;
 use std::time::Instant;
 use tombolo::{
-    AddressSpace, Card, CoherentMemory, Picoseconds, Rpc, ShellConfig, SimOptions, Slot, SlotId,
+    AddressSpace, Card, CoherentMemory, PendingLine, Picoseconds, Rpc, ShellConfig, SimOptions,
+    Slot, SlotId,
 };
 
 const BASE: u64 = 0x1000_0000;
 const LINE: u64 = 128;
 const LINES: u64 = 64;
 const CALLS: u64 = 10_000;
+/// Where the kernel's argument `contexts` is.
+const CONTEXTS: u32 = 0x20;
 
 fn nanoseconds(time: Picoseconds) -> f64 {
     time.get() as f64 / 1000.0
@@ -65,6 +69,51 @@ fn calls(rpc: &mut Rpc) -> Result<(Vec<Picoseconds>, u64), Failure> {
     }
     took.sort();
     Ok((took, wrong))
+}
+
+/// Millions of calls a second of one core with so many contexts.
+fn contexts(memory: &CoherentMemory, contexts: u64) -> Result<(f64, u64), Failure> {
+    let calls = 100 * contexts;
+    let mut open = VecDeque::new();
+    for context in 0..contexts {
+        let rpc = Rpc::connect(memory.part(2 * context * LINE, 2 * LINE)?)?;
+        open.push_back((rpc, None::<(u64, PendingLine)>));
+    }
+    let mut wrong = 0;
+    let began = memory.now()?;
+    for call in 0..calls + contexts {
+        let Some((mut rpc, under_way)) = open.pop_front() else {
+            break;
+        };
+        if let Some((argument, line)) = under_way {
+            wrong += u64::from(line.wait()?[..8] != argument.to_le_bytes());
+        }
+        let next = match call < calls {
+            true => Some((call, rpc.begin_call(&call.to_le_bytes())?)),
+            false => None,
+        };
+        open.push_back((rpc, next));
+    }
+    let took = memory.now()? - began;
+    Ok((calls as f64 / took.as_seconds() / 1e6, wrong))
+}
+
+/// Several contexts of one core.
+pub fn several_contexts() -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    let mut wrong = 0;
+    for count in [1, 2, 4, 8, 16, 32] {
+        // A kernel that has answered in none of them.
+        let (_card, _space, slot, memory) = card()?;
+        slot.write_register(CONTEXTS, count as u32)?;
+        let (rate, bad) = contexts(&memory, count)?;
+        wrong += bad;
+        let name = format!("app.rpc_contexts.mcalls_s.{count}");
+        rows.push(Row::new(&name, rate, "M calls/s", Target::Shown));
+    }
+    let name = "app.rpc_contexts.wrong";
+    rows.push(Row::new(name, wrong as f64, "calls", Target::Exactly(0.0)));
+    Ok(rows)
 }
 
 pub fn measure() -> Result<Vec<Row>, Failure> {

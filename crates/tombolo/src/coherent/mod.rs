@@ -6,10 +6,12 @@
 mod map;
 mod pending;
 mod rpc;
+mod rpc_lines;
 
 pub use map::{CoherentMap, CoherentMapOptions};
 pub use pending::PendingLine;
 pub use rpc::Rpc;
+pub use rpc_lines::{RpcAnswer, RpcLines};
 
 use crate::card_handle::Card;
 use crate::error::Error;

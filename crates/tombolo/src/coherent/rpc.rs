@@ -1,6 +1,6 @@
 //! Calls to a kernel through two coherent lines (CCKit, section 5.7), the program's side of `kernels/rpc`.
 
-use super::CoherentMemory;
+use super::{CoherentMemory, PendingLine};
 use crate::error::Error;
 use card::coherent::LINE_BYTES;
 
@@ -18,12 +18,15 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    /// Takes the first two lines of the memory, whose kernel waits for its first call since its reset.
+    /// Takes the first two lines of the memory, whose kernel waits for its first call in them since its reset. The lines
+    /// of context *n* are a [`part`](CoherentMemory::part) of the memory, the two from line 2 *n* on.
     ///
     /// # Errors
     /// As [`CoherentMemory::load`].
     pub fn connect(memory: CoherentMemory) -> Result<Self, Error> {
         let (request, answer) = (0, LINE_BYTES as u64);
+        // Another core may have looked at it.
+        memory.flush(answer)?;
         memory.load_exclusive(request)?;
         Ok(Self {
             memory,
@@ -50,13 +53,22 @@ impl Rpc {
     /// # Errors
     /// As [`CoherentMemory::load`]; [`Error::CoherentOffset`] for too many arguments.
     pub fn call(&mut self, arguments: &[u8]) -> Result<[u8; LINE_BYTES], Error> {
+        self.begin_call(arguments)?.wait()
+    }
+
+    /// Begins to [`call`](Self::call); the line that comes is the result. A core that has several contexts may have a
+    /// call under way in each. In one context the next call waits for the one before.
+    ///
+    /// # Errors
+    /// As for a call, but for the kernel's.
+    pub fn begin_call(&mut self, arguments: &[u8]) -> Result<PendingLine, Error> {
         if !arguments.is_empty() {
             self.memory.store(self.request, arguments)?;
         }
         if self.pushes {
             self.memory.flush(self.request)?;
         }
-        let result = self.memory.load_exclusive(self.answer)?;
+        let result = self.memory.begin_load_exclusive(self.answer)?;
         std::mem::swap(&mut self.request, &mut self.answer);
         Ok(result)
     }

@@ -1,0 +1,202 @@
+//! Calls of many lines to a kernel (CCKit, section 5.7), the program's side of `kernels/rpc_lines`.
+
+use super::{CoherentMemory, PendingLine};
+use crate::error::Error;
+use card::coherent::LINE_BYTES;
+use std::collections::VecDeque;
+
+const LINE: u64 = LINE_BYTES as u64;
+/// Stores that wait at a time: the lines of a write buffer of 3 KiB.
+const STORES: usize = 24;
+/// Loads under way at a time: fewer than the link's request numbers.
+const LOADS: usize = 48;
+
+/// What a call brings back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RpcAnswer {
+    /// Lines of the request, as the kernel counted them.
+    pub lines: u32,
+    /// Calls before this one.
+    pub calls: u32,
+    /// Sum of the request's 64-bit words, if the handler makes it.
+    pub sum: u64,
+    /// Their exclusive or.
+    pub xor: u64,
+    /// Cycles of the card from the call to the answer.
+    pub cycles: u32,
+    /// The lines of the answer.
+    pub payload: Vec<u8>,
+}
+
+/// Two windows of payload lines and two control lines, and which of them take the next request.
+///
+/// The CPU has the request's lines. It says in the control line how many they are, asks for the other control line, writes
+/// the payload and flushes it; the kernel gathers the lines as they come. An answer's lines are the next request's.
+#[derive(Debug)]
+pub struct RpcLines {
+    memory: CoherentMemory,
+    /// 0 or 1.
+    request: u64,
+    /// Lines, from the first on, that the CPU may have of each window.
+    held: [u64; 2],
+}
+
+/// Accesses under way, at most so many.
+struct UnderWay {
+    most: usize,
+    pending: VecDeque<PendingLine>,
+}
+
+impl UnderWay {
+    fn new(most: usize) -> Self {
+        let pending = VecDeque::with_capacity(most);
+        Self { most, pending }
+    }
+
+    /// One more; the line of the oldest, if it had to end first.
+    fn push(&mut self, pending: PendingLine) -> Result<Option<[u8; LINE_BYTES]>, Error> {
+        self.pending.push_back(pending);
+        match self.pending.len() > self.most {
+            true => self.next(),
+            false => Ok(None),
+        }
+    }
+
+    /// The line of the oldest.
+    fn next(&mut self) -> Result<Option<[u8; LINE_BYTES]>, Error> {
+        self.pending.pop_front().map(PendingLine::wait).transpose()
+    }
+
+    fn wait(mut self) -> Result<(), Error> {
+        while self.next()?.is_some() {}
+        Ok(())
+    }
+}
+
+impl RpcLines {
+    /// Payload lines of a request, or of an answer, at most.
+    pub const MOST: u64 = 2048;
+    /// Bytes of coherent memory: two windows and two control lines.
+    pub const BYTES: u64 = (2 * Self::MOST + 2) * LINE;
+
+    /// Takes the memory, whose kernel waits for its first call since its reset.
+    ///
+    /// # Errors
+    /// As [`CoherentMemory::load`]; [`Error::CoherentOffset`]: it is too small.
+    pub fn connect(memory: CoherentMemory) -> Result<Self, Error> {
+        let memory = memory.part(0, Self::BYTES)?;
+        let (request, held) = (0, [0; 2]);
+        let connected = Self {
+            memory,
+            request,
+            held,
+        };
+        connected.memory.flush(connected.control(1))?;
+        connected.memory.load_exclusive(connected.control(0))?;
+        Ok(connected)
+    }
+
+    fn control(&self, window: u64) -> u64 {
+        (2 * Self::MOST + window) * LINE
+    }
+
+    fn payload(window: u64, line: u64) -> u64 {
+        (window * Self::MOST + line) * LINE
+    }
+
+    fn check(&self, lines: u64) -> Result<(), Error> {
+        match lines <= Self::MOST {
+            true => Ok(()),
+            false => Err(Error::CoherentOffset {
+                offset: Self::payload(self.request, 0),
+                bytes: lines.saturating_mul(LINE),
+                range: Self::MOST * LINE,
+            }),
+        }
+    }
+
+    /// Makes the first lines of the next request the CPU's, so that its stores find them: what an answer of as many lines
+    /// does, too.
+    ///
+    /// # Errors
+    /// As [`CoherentMemory::load`]; [`Error::CoherentOffset`] for too many lines.
+    pub fn prepare(&mut self, lines: u64) -> Result<(), Error> {
+        self.check(lines)?;
+        let window = self.request;
+        let held = self.held[window as usize];
+        self.held[window as usize] = held.max(lines);
+        let mut loads = UnderWay::new(LOADS);
+        for line in held..lines {
+            let at = Self::payload(window, line);
+            loads.push(self.memory.begin_load_exclusive(at)?)?;
+        }
+        loads.wait()
+    }
+
+    /// Calls the kernel with these bytes, to the end of their last line as zeroes, and takes so many lines of its answer.
+    ///
+    /// # Errors
+    /// As [`CoherentMemory::load`]; [`Error::CoherentOffset`] for too many lines. After an error of the kernel,
+    /// connect anew.
+    pub fn call(&mut self, payload: &[u8], answer_lines: u64) -> Result<RpcAnswer, Error> {
+        let lines = payload.len().div_ceil(LINE_BYTES) as u64;
+        self.check(lines)?;
+        self.check(answer_lines)?;
+        self.prepare(lines)?;
+        let (request, answer) = (self.request, 1 - self.request);
+        let held = std::mem::take(&mut self.held[request as usize]);
+        // The kernel waits for each line that the CPU has; so the call goes first, and the lines behind it.
+        let control = self.control(request);
+        self.memory.store(control, &lines.to_le_bytes())?;
+        self.memory.flush(control)?;
+        let called = self.memory.begin_load_exclusive(self.control(answer))?;
+        let mut stores = UnderWay::new(STORES);
+        for (line, bytes) in (0..).zip(payload.chunks(LINE_BYTES)) {
+            let mut whole = [0; LINE_BYTES];
+            whole[..bytes.len()].copy_from_slice(bytes);
+            let at = Self::payload(request, line);
+            stores.push(self.memory.begin_store(at, &whole)?)?;
+            stores.push(self.memory.begin_flush(at)?)?;
+        }
+        // The kernel may answer in these lines, two calls from now.
+        for line in lines..held {
+            let at = Self::payload(request, line);
+            stores.push(self.memory.begin_flush(at)?)?;
+        }
+        stores.wait()?;
+
+        self.held[answer as usize] = answer_lines;
+        let mut bytes = Vec::with_capacity(answer_lines as usize * LINE_BYTES);
+        let mut loads = UnderWay::new(LOADS);
+        for line in 0..answer_lines {
+            let at = Self::payload(answer, line);
+            let first = loads.push(self.memory.begin_load_exclusive(at)?)?;
+            bytes.extend(first.into_iter().flatten());
+        }
+        let row = called.wait()?;
+        self.request = answer;
+        while let Some(line) = loads.next()? {
+            bytes.extend(line);
+        }
+        let word = |at: usize| {
+            row[at..at + 8]
+                .iter()
+                .rev()
+                .fold(0, |all, byte| all << 8 | u64::from(*byte))
+        };
+        Ok(RpcAnswer {
+            lines: word(0) as u32,
+            calls: (word(0) >> 32) as u32,
+            sum: word(8),
+            xor: word(16),
+            cycles: word(24) as u32,
+            payload: bytes,
+        })
+    }
+
+    /// The memory.
+    #[must_use]
+    pub fn memory(&self) -> &CoherentMemory {
+        &self.memory
+    }
+}

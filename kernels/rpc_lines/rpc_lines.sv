@@ -1,0 +1,384 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernel: calls of many lines (CCKit, section 5.7). Two windows X and Y of payload lines, and two control lines A and
+// B, behind both slices of the directory:
+//
+//   the CPU has the request's lines in both. It writes the payload and, into the control line, how many lines that
+//   is; it sends all of them home, and loads the other control line, for itself alone. That is the
+//   call. The kernel gathers the lines as they come, in whatever order, and answers when it has them
+//   all. Then windows and control lines have changed roles: what the kernel answers is in the window
+//   that the CPU writes next.
+//
+// The kernel knows which lines the CPU has, and waits for those; so the paper's barrier between payload and call is
+// not needed, and the call may go first. What the CPU
+// did not send is called home: the control line at once, payload lines when none has come for 256 cycles.
+//
+// Register map: kernel.toml. Control: ap_ctrl_hs; a run has no end. Throughput: a line each way every one and a half
+// cycles (3 cycles a slice); the link is slower. Latency: see rpc_lines_slice; the answer goes out three cycles after
+// the last line is handled. Ordering and no deadlock: see rpc_lines_slice.
+
+module rpc_lines #(
+  parameter int unsigned PairWidth = 10
+) (
+  input  logic         ap_clk,
+  input  logic         ap_rst_n,
+  // Also a macro of some C headers, but the convention's name.
+  // verilator lint_off SYMRSVDWORD
+  output logic         interrupt,
+  // verilator lint_on SYMRSVDWORD
+
+  input  logic         s_axi_control_awvalid,
+  output logic         s_axi_control_awready,
+  input  logic [11:0]  s_axi_control_awaddr,
+  input  logic         s_axi_control_wvalid,
+  output logic         s_axi_control_wready,
+  input  logic [31:0]  s_axi_control_wdata,
+  input  logic [3:0]   s_axi_control_wstrb,
+  output logic         s_axi_control_bvalid,
+  input  logic         s_axi_control_bready,
+  output logic [1:0]   s_axi_control_bresp,
+  input  logic         s_axi_control_arvalid,
+  output logic         s_axi_control_arready,
+  input  logic [11:0]  s_axi_control_araddr,
+  output logic         s_axi_control_rvalid,
+  input  logic         s_axi_control_rready,
+  output logic [31:0]  s_axi_control_rdata,
+  output logic [1:0]   s_axi_control_rresp,
+
+  input  logic         s_home0_arvalid,
+  output logic         s_home0_arready,
+  input  logic [15:0]  s_home0_arid,
+  input  logic [63:0]  s_home0_araddr,
+  output logic         s_home0_rvalid,
+  input  logic         s_home0_rready,
+  output logic [15:0]  s_home0_rid,
+  output logic [511:0] s_home0_rdata,
+  output logic [1:0]   s_home0_rresp,
+  output logic         s_home0_rlast,
+  input  logic         s_home0_awvalid,
+  output logic         s_home0_awready,
+  input  logic [15:0]  s_home0_awid,
+  input  logic [63:0]  s_home0_awaddr,
+  input  logic         s_home0_wvalid,
+  output logic         s_home0_wready,
+  input  logic [511:0] s_home0_wdata,
+  input  logic [63:0]  s_home0_wstrb,
+  output logic         s_home0_bvalid,
+  input  logic         s_home0_bready,
+  output logic [15:0]  s_home0_bid,
+  output logic [1:0]   s_home0_bresp,
+
+  output logic         m_line0_req_valid,
+  input  logic         m_line0_req_ready,
+  output logic [2:0]   m_line0_req_operation,
+  output logic [5:0]   m_line0_req_tag,
+  output logic [32:0]  m_line0_req_line,
+  input  logic         m_line0_ack_valid,
+  output logic         m_line0_ack_ready,
+  input  logic [5:0]   m_line0_ack_tag,
+
+  input  logic         s_home1_arvalid,
+  output logic         s_home1_arready,
+  input  logic [15:0]  s_home1_arid,
+  input  logic [63:0]  s_home1_araddr,
+  output logic         s_home1_rvalid,
+  input  logic         s_home1_rready,
+  output logic [15:0]  s_home1_rid,
+  output logic [511:0] s_home1_rdata,
+  output logic [1:0]   s_home1_rresp,
+  output logic         s_home1_rlast,
+  input  logic         s_home1_awvalid,
+  output logic         s_home1_awready,
+  input  logic [15:0]  s_home1_awid,
+  input  logic [63:0]  s_home1_awaddr,
+  input  logic         s_home1_wvalid,
+  output logic         s_home1_wready,
+  input  logic [511:0] s_home1_wdata,
+  input  logic [63:0]  s_home1_wstrb,
+  output logic         s_home1_bvalid,
+  input  logic         s_home1_bready,
+  output logic [15:0]  s_home1_bid,
+  output logic [1:0]   s_home1_bresp,
+
+  output logic         m_line1_req_valid,
+  input  logic         m_line1_req_ready,
+  output logic [2:0]   m_line1_req_operation,
+  output logic [5:0]   m_line1_req_tag,
+  output logic [32:0]  m_line1_req_line,
+  input  logic         m_line1_ack_valid,
+  output logic         m_line1_ack_ready,
+  input  logic [5:0]   m_line1_ack_tag
+);
+
+  localparam int unsigned LineLog2 = 7;
+  localparam int unsigned LineWidth = 33;
+  localparam int unsigned LinesWidth = PairWidth + 2;
+  localparam logic [31:0] MostLines = 32'd2 << PairWidth;
+  localparam logic [1:0] SlaveError = 2'b10;
+  localparam logic [2:0] CleanInvalidate = 3'd1;
+  localparam logic [31:0] HandlerChecksum = 32'd1;
+  localparam logic [31:0] HandlerEcho = 32'd2;
+
+  // The arguments of kernel.toml; in a packed struct the highest offset comes first.
+  typedef struct packed {
+    logic [31:0] handler;  // 0x18
+    logic [63:0] base;     // 0x10
+  } arguments_t;
+
+  arguments_t arguments;
+  logic start;
+
+  kernel_control_registers #(
+    .ArgumentWords($bits(arguments_t) / 32)
+  ) u_control (
+    .clk_i(ap_clk),
+    .rst_ni(ap_rst_n),
+    .awvalid_i(s_axi_control_awvalid),
+    .awready_o(s_axi_control_awready),
+    .awaddr_i(s_axi_control_awaddr),
+    .wvalid_i(s_axi_control_wvalid),
+    .wready_o(s_axi_control_wready),
+    .wdata_i(s_axi_control_wdata),
+    .wstrb_i(s_axi_control_wstrb),
+    .bvalid_o(s_axi_control_bvalid),
+    .bready_i(s_axi_control_bready),
+    .bresp_o(s_axi_control_bresp),
+    .arvalid_i(s_axi_control_arvalid),
+    .arready_o(s_axi_control_arready),
+    .araddr_i(s_axi_control_araddr),
+    .rvalid_o(s_axi_control_rvalid),
+    .rready_i(s_axi_control_rready),
+    .rdata_o(s_axi_control_rdata),
+    .rresp_o(s_axi_control_rresp),
+    .interrupt_o(interrupt),
+    .begin_o(start),
+    .done_i(1'b0),
+    .arguments_o(arguments)
+  );
+
+  // A run has no end.
+  logic serving_q;
+  always_ff @(posedge ap_clk) begin
+    if (!ap_rst_n) serving_q <= 1'b0;
+    else if (start) serving_q <= 1'b1;
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Calls
+  // ---------------------------------------------------------------------------------------------
+
+  typedef enum logic [2:0] {
+    StIdle,
+    StFetch,   // the request's control line comes home
+    StBegin,
+    StWalk,    // so do its payload lines, and go to the handler
+    StAnswer
+  } state_e;
+  state_e state_q;
+  logic turn_q;
+  logic [LinesWidth-1:0] lines_q;
+  logic [31:0] calls_q, cycles_q, wanted;
+  logic call [2];
+  logic fetched [2];
+  logic [511:0] control [2];
+  logic over [2];
+  logic [63:0] sum [2];
+  logic [63:0] check [2];
+  logic answer_q;
+  logic [511:0] answer_row_q;
+  assign wanted = control[turn_q][31:0];
+  always_ff @(posedge ap_clk) begin
+    if (!ap_rst_n) begin
+      state_q <= StIdle;
+      turn_q <= 1'b0;
+      calls_q <= '0;
+      answer_q <= 1'b0;
+    end else begin
+      answer_q <= 1'b0;
+      unique case (state_q)
+        StIdle: if (call[!turn_q]) state_q <= StFetch;
+        StFetch: if (fetched[turn_q]) state_q <= StBegin;
+        StBegin: state_q <= StWalk;
+        StWalk: begin
+          if (over[0] && over[1]) begin
+            state_q <= StAnswer;
+            answer_q <= 1'b1;
+          end
+        end
+        default: begin
+          state_q <= StIdle;
+          turn_q <= !turn_q;
+          calls_q <= calls_q + 1'b1;
+        end
+      endcase
+    end
+  end
+  always_ff @(posedge ap_clk) begin
+    if (state_q == StFetch) lines_q <= wanted > MostLines ? LinesWidth'(MostLines) : LinesWidth'(wanted);
+    // From the call to its answer.
+    if (state_q == StIdle) cycles_q <= '0;
+    else cycles_q <= cycles_q + 1'b1;
+    if (state_q == StWalk) begin
+      answer_row_q <= 512'({32'd0, cycles_q, check[0] ^ check[1], sum[0] + sum[1], calls_q,
+                            32'(lines_q)});
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Slices
+  // ---------------------------------------------------------------------------------------------
+
+  logic h_arvalid [2];
+  logic h_arready [2];
+  logic [4:0] h_arid [2];
+  logic [LineWidth-1:0] h_arline [2];
+  logic h_rvalid [2];
+  logic h_rready [2];
+  logic [4:0] h_rid [2];
+  logic [511:0] h_rdata [2];
+  logic h_rerror [2];
+  logic h_rlast [2];
+  logic h_awvalid [2];
+  logic h_awready [2];
+  logic [4:0] h_awid [2];
+  logic [LineWidth-1:0] h_awline [2];
+  logic h_wvalid [2];
+  logic h_wready [2];
+  logic [511:0] h_wdata [2];
+  logic [63:0] h_wstrb [2];
+  logic h_bvalid [2];
+  logic h_bready [2];
+  logic [4:0] h_bid [2];
+  logic h_berror [2];
+  logic op_valid [2];
+  logic op_ready [2];
+  logic [5:0] op_tag [2];
+  logic [LineWidth-1:0] op_line [2];
+  logic ack_valid [2];
+  logic [5:0] ack_tag [2];
+
+  for (genvar s = 0; s < 2; s++) begin : gen_slice
+    rpc_lines_slice #(
+      .Slice(1'(s)),
+      .LineWidth(LineWidth),
+      .PairWidth(PairWidth)
+    ) u_slice (
+      .clk_i(ap_clk),
+      .rst_ni(ap_rst_n),
+      .serving_i(serving_q),
+      .base_i(arguments.base[LineLog2+:LineWidth]),
+      .arvalid_i(h_arvalid[s]),
+      .arready_o(h_arready[s]),
+      .arid_i(h_arid[s]),
+      .arline_i(h_arline[s]),
+      .rvalid_o(h_rvalid[s]),
+      .rready_i(h_rready[s]),
+      .rid_o(h_rid[s]),
+      .rdata_o(h_rdata[s]),
+      .rerror_o(h_rerror[s]),
+      .rlast_o(h_rlast[s]),
+      .awvalid_i(h_awvalid[s]),
+      .awready_o(h_awready[s]),
+      .awid_i(h_awid[s]),
+      .awline_i(h_awline[s]),
+      .wvalid_i(h_wvalid[s]),
+      .wready_o(h_wready[s]),
+      .wdata_i(h_wdata[s]),
+      .wstrb_i(h_wstrb[s]),
+      .bvalid_o(h_bvalid[s]),
+      .bready_i(h_bready[s]),
+      .bid_o(h_bid[s]),
+      .berror_o(h_berror[s]),
+      .op_valid_o(op_valid[s]),
+      .op_ready_i(op_ready[s]),
+      .op_tag_o(op_tag[s]),
+      .op_line_o(op_line[s]),
+      .ack_valid_i(ack_valid[s]),
+      .ack_tag_i(ack_tag[s]),
+      .turn_i(turn_q),
+      .call_o(call[s]),
+      .answer_i(answer_q && turn_q != 1'(s)),
+      .answer_row_i(answer_row_q),
+      .fetch_i(state_q == StFetch && turn_q == 1'(s)),
+      .fetched_o(fetched[s]),
+      .control_o(control[s]),
+      .begin_i(state_q == StBegin),
+      .go_i(state_q == StWalk),
+      .lines_i(lines_q),
+      .reads_i(arguments.handler inside {HandlerChecksum, HandlerEcho}),
+      .echo_i(arguments.handler == HandlerEcho),
+      .over_o(over[s]),
+      .sum_o(sum[s]),
+      .xor_o(check[s])
+    );
+  end
+
+  assign h_arvalid[0] = s_home0_arvalid;
+  assign s_home0_arready = h_arready[0];
+  assign h_arid[0] = s_home0_arid[4:0];
+  assign h_arline[0] = s_home0_araddr[LineLog2+:LineWidth];
+  assign s_home0_rvalid = h_rvalid[0];
+  assign h_rready[0] = s_home0_rready;
+  assign s_home0_rid = 16'(h_rid[0]);
+  assign s_home0_rdata = h_rdata[0];
+  assign s_home0_rresp = h_rerror[0] ? SlaveError : 2'b00;
+  assign s_home0_rlast = h_rlast[0];
+  assign h_awvalid[0] = s_home0_awvalid;
+  assign s_home0_awready = h_awready[0];
+  assign h_awid[0] = s_home0_awid[4:0];
+  assign h_awline[0] = s_home0_awaddr[LineLog2+:LineWidth];
+  assign h_wvalid[0] = s_home0_wvalid;
+  assign s_home0_wready = h_wready[0];
+  assign h_wdata[0] = s_home0_wdata;
+  assign h_wstrb[0] = s_home0_wstrb;
+  assign s_home0_bvalid = h_bvalid[0];
+  assign h_bready[0] = s_home0_bready;
+  assign s_home0_bid = 16'(h_bid[0]);
+  assign s_home0_bresp = h_berror[0] ? SlaveError : 2'b00;
+  assign m_line0_req_valid = op_valid[0];
+  assign op_ready[0] = m_line0_req_ready;
+  assign m_line0_req_operation = CleanInvalidate;
+  assign m_line0_req_tag = op_tag[0];
+  assign m_line0_req_line = op_line[0];
+  assign ack_valid[0] = m_line0_ack_valid;
+  assign m_line0_ack_ready = 1'b1;
+  assign ack_tag[0] = m_line0_ack_tag;
+  assign h_arvalid[1] = s_home1_arvalid;
+  assign s_home1_arready = h_arready[1];
+  assign h_arid[1] = s_home1_arid[4:0];
+  assign h_arline[1] = s_home1_araddr[LineLog2+:LineWidth];
+  assign s_home1_rvalid = h_rvalid[1];
+  assign h_rready[1] = s_home1_rready;
+  assign s_home1_rid = 16'(h_rid[1]);
+  assign s_home1_rdata = h_rdata[1];
+  assign s_home1_rresp = h_rerror[1] ? SlaveError : 2'b00;
+  assign s_home1_rlast = h_rlast[1];
+  assign h_awvalid[1] = s_home1_awvalid;
+  assign s_home1_awready = h_awready[1];
+  assign h_awid[1] = s_home1_awid[4:0];
+  assign h_awline[1] = s_home1_awaddr[LineLog2+:LineWidth];
+  assign h_wvalid[1] = s_home1_wvalid;
+  assign s_home1_wready = h_wready[1];
+  assign h_wdata[1] = s_home1_wdata;
+  assign h_wstrb[1] = s_home1_wstrb;
+  assign s_home1_bvalid = h_bvalid[1];
+  assign h_bready[1] = s_home1_bready;
+  assign s_home1_bid = 16'(h_bid[1]);
+  assign s_home1_bresp = h_berror[1] ? SlaveError : 2'b00;
+  assign m_line1_req_valid = op_valid[1];
+  assign op_ready[1] = m_line1_req_ready;
+  assign m_line1_req_operation = CleanInvalidate;
+  assign m_line1_req_tag = op_tag[1];
+  assign m_line1_req_line = op_line[1];
+  assign ack_valid[1] = m_line1_ack_valid;
+  assign m_line1_ack_ready = 1'b1;
+  assign ack_tag[1] = m_line1_ack_tag;
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, s_home0_arid[15:5], s_home0_awid[15:5], s_home1_arid[15:5], s_home1_awid[15:5],
+                       s_home0_araddr, s_home0_awaddr, s_home1_araddr, s_home1_awaddr, arguments.base,
+                       control[0][511:32], control[1][511:32]};
+
+endmodule
