@@ -76,6 +76,7 @@ module tmb_mover_registers import tmb_pkg::*; import tmb_shell_pkg::*; import tm
         start_q[m] <= 1'b0;
       end else begin
         start_q[m] <= mine && offset == MoverControl && written[MoverControlStartLsb];
+        command_q[m].stop <= mine && offset == MoverControl && written[MoverControlStopLsb];
         if (mine) begin
           unique case (offset)
             MoverAddressLo: command_q[m].addr[31:0] <= written;

@@ -222,7 +222,7 @@ module tmb_stream_mover_in
   };
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, r_i.id, r_i.last, r_i.resp[0]};
+  assign unused_ok = &{1'b0, command_i.stop, r_i.id, r_i.last, r_i.resp[0]};
 
   `TMB_ASSERT_STABLE(ArHeld, ar_valid_o, ar_ready_i, ar_o)
   `TMB_ASSERT(RowIsExpected, r_valid_i |-> busy_q)

@@ -7,7 +7,8 @@
 //
 // The transfer ends with the beat that carries TLAST, or when the range is full. What a beat holds
 // beyond a full range stays here for the next transfer: no byte is lost. A full range whose last byte
-// is also the last of its packet ends with TLAST.
+// is also the last of its packet ends with TLAST. A transfer that is stopped ends as if its range were full,
+// two cycles later: what has come is written, what comes stays for the next transfer.
 //
 // It is a row packer, and bursts whose length is known before they begin: rows gather until a 4 KiB
 // block or the transfer ends. The port behind it translates, parks and writes.
@@ -21,7 +22,8 @@
 // No deadlock: a burst is offered to the port with all its rows here, and waits for nothing else.
 //
 // Whoever sends may let a packet begin only when begin_o says so: then no beat of a packet that no transfer
-// has asked for lies here, and the next packet may as well go elsewhere.
+// has asked for lies here, and the next packet may as well go elsewhere. Only a packet that begins while its
+// transfer is stopped waits here for the next one.
 //
 // A beat whose TKEEP has a hole ends the transfer (MoverKeep); its bytes are dropped. Done means: every
 // row has its write response. Reset (the slot's, too) forgets the transfer and all beats; there is no
@@ -136,7 +138,8 @@ module tmb_stream_mover_out
   // ---------------------------------------------------------------------------------------------
 
   // active: beats are taken. flush: the rest of the last beat is still to become a row.
-  logic busy_q, flush_q, last_q, holes_q, start;
+  // stop: the transfer ends in this cycle, in which no beat is taken.
+  logic busy_q, flush_q, last_q, holes_q, stop_q, start;
   virt_addr_t pos_q;
   byte_count_t left_q, moved_q;
   beat_count_t skip_q;  // bytes of the beat that went to the transfer before
@@ -144,6 +147,11 @@ module tmb_stream_mover_out
   row_strobe_t part_strobe_q;
 
   assign start = start_i && !busy_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) stop_q <= 1'b0;
+    else stop_q <= command_i.stop && active_q;
+  end
 
   row_offset_t offset, turn;
   beat_count_t have, taken, row_end;
@@ -159,7 +167,7 @@ module tmb_stream_mover_out
   assign completes = row_end[RowOffsetWidth];
   assign rest = completes && row_end[RowOffsetWidth-1:0] != '0;
   assign ends = left_q == byte_count_t'(taken) || (whole && beat.last) || beat.holes;
-  assign accept = active_q && beat_valid && rows_ready;
+  assign accept = active_q && !stop_q && beat_valid && rows_ready;
   assign beat_ready = accept && whole;
 
   // The beat turned so that its next byte comes to lie at the offset.
@@ -202,6 +210,9 @@ module tmb_stream_mover_out
       moved_q <= moved_q + byte_count_t'(taken);
       last_q <= whole && beat.last && !beat.holes;
       holes_q <= beat.holes;
+    end else if (stop_q && active_q) begin
+      active_q <= 1'b0;
+      flush_q <= part_strobe_q != '0;
     end else if (flush_q && rows_ready) begin
       flush_q <= 1'b0;
       part_strobe_q <= '0;

@@ -22,6 +22,7 @@ package tmb_stream_pkg;
     virt_addr_t  addr;   // of the first byte, any alignment
     byte_count_t bytes;  // to move; out of the kernel: at most
     logic        last;   // into the kernel: the last beat carries TLAST
+    logic        stop;   // out of the kernel, one cycle: the transfer under way ends as if its range were full
   } mover_command_t;
 
   typedef enum logic [1:0] {

@@ -298,6 +298,15 @@ pub trait Card: Send {
         })
     }
 
+    /// Ends a transfer out of a kernel, if one is under way, as if its range were full: what has come is in
+    /// memory, what comes waits for the next transfer. Its end comes as [`Event::TransferDone`].
+    ///
+    /// # Errors
+    /// No such slot or stream, or [`CardError::Bus`].
+    fn stop_transfer(&mut self, slot: SlotId, stream: StreamId) -> Result<(), CardError> {
+        self.description().check_stream(slot, stream)
+    }
+
     /// What a stream does now.
     ///
     /// # Errors

@@ -542,6 +542,9 @@ pub mod mover {
         pub const START: Field = Field { lsb: 0, width: 1 };
         /// Into the kernel: 1: the last beat carries TLAST.
         pub const LAST: Field = Field { lsb: 1, width: 1 };
+        /// Write 1, out of the kernel: the transfer under way ends as if its range were full; no
+        /// beat is lost.
+        pub const STOP: Field = Field { lsb: 2, width: 1 };
     }
 
     /// Fields of `STATUS`.

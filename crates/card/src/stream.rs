@@ -226,6 +226,12 @@ pub(crate) fn start_registers(mover: u8, transfer: &Transfer) -> [(u32, u32); 5]
     ]
 }
 
+/// What is written to a mover out of a kernel to stop its transfer.
+pub(crate) fn stop_register(mover: u8) -> (u32, u32) {
+    let control = reg::MOVER.at(mover.into()) + reg::mover::CONTROL;
+    (control, reg::mover::control::STOP.put(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -101,6 +101,11 @@ pub(crate) enum StreamRequest {
         /// Without waiting for the packet under way.
         later: bool,
     },
+    /// End the transfers out of a kernel that are not over, with what has come.
+    Stop {
+        /// Which stream.
+        stream: StreamHandle,
+    },
     /// Disconnect a port.
     Close {
         /// Which stream.
@@ -343,6 +348,18 @@ impl Stream {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Ends the transfers out of the kernel that are not over: the one under way as if its range were full, those
+    /// behind it with no byte. Each is still to be waited for. Nothing is lost: what the kernel sends afterwards
+    /// waits for the next transfer. A transfer into a kernel cannot be stopped, as its packet would not end.
+    ///
+    /// # Errors
+    /// [`StreamError::WrongDirection`]; the port is closed, or its kernel gone.
+    pub fn stop(&self) -> Result<(), Error> {
+        let stream = self.handle;
+        self.link
+            .tell(Request::Stream(StreamRequest::Stop { stream }))
     }
 
     /// Disconnects the port, so that it can be opened again.

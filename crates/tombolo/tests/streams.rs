@@ -604,6 +604,34 @@ fn bytes_of_unknown_number_flow_between_pipes_and_sockets() {
             peer.join().unwrap();
         });
         assert!(!path.exists());
+        // And again: a transfer that waits, stopped, and one behind it.
+        let (input, output) = (
+            slot.open_stream("in").unwrap(),
+            slot.open_stream("out").unwrap(),
+        );
+        let memory = space.alloc(8192).unwrap();
+        let part = |at| memory.part(at, 4096).unwrap();
+        output.write(part(0)).unwrap();
+        output.write(part(4096)).unwrap();
+        assert_eq!(output.poll().unwrap(), None);
+        output.stop().unwrap();
+        let nothing = Moved {
+            bytes: 0,
+            last: false,
+        };
+        assert_eq!(output.sync(None).unwrap(), [nothing; 2]);
+        let error = stream_error(input.stop());
+        assert!(
+            matches!(error, StreamError::WrongDirection { .. }),
+            "{error}"
+        );
+        output.write(part(0)).unwrap();
+        output.stop().unwrap();
+        drop(output);
+        let output = slot.open_stream("out").unwrap();
+        output.write(part(0)).unwrap();
+        input.read(part(4096)).unwrap();
+        assert_eq!(wait(&output).bytes, 4096);
     });
 }
 

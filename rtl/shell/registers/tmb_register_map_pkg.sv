@@ -92,6 +92,7 @@ package tmb_register_map_pkg;
   localparam int unsigned MoverControl = 32'h10;
   localparam int unsigned MoverControlStartLsb = 32'h0;
   localparam int unsigned MoverControlLastLsb = 32'h1;
+  localparam int unsigned MoverControlStopLsb = 32'h2;
   localparam int unsigned MoverStatus = 32'h14;
   localparam int unsigned MoverStatusBusyLsb = 32'h0;
   localparam int unsigned MoverStatusValidLsb = 32'h1;

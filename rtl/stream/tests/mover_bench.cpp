@@ -7,8 +7,9 @@
 // 1 byte to 64 KiB, at any alignment. Every byte of memory, every count and every end of a packet is
 // compared. Usage: bench SCENARIO SEED TRANSFERS.
 //
-//   random   everything above; memory that fails now and then, resets in mid-transfer
+//   random   everything above; transfers that are stopped, memory that fails now and then, resets in mid-transfer
 //   rate     no stalls; prints beats a cycle within a long packet, for nine pairs of alignments
+//   stop     a transfer that gets no more is stopped; what comes later is the next one's
 //   holes    beats whose TKEEP has a hole
 
 #include <cmath>
@@ -184,6 +185,7 @@ struct Bench {
     top.clk_i = 0;
     top.eval();
     top.start_i[0] = top.start_i[1] = 0;
+    top.stop_i = 0;
     ++cycle;
   }
 
@@ -241,6 +243,8 @@ struct Bench {
     std::vector<std::uint8_t> wanted(memory.begin() + kHalf, memory.end());
     std::uint64_t sent = 0, piece = 0, moved = 0, room = 0, to = 0;
     bool in_open = false, in_last = false, out_open = false, packet_open = true;
+    bool stopped = false;
+    const bool stops = chance(30);
     unsigned patience = 0;
     while (packet_open || in_open || sent < bytes) {
       if (++patience > 1000000) fail("nothing moves", moved, bytes);
@@ -259,10 +263,11 @@ struct Bench {
         if (chance(30)) room = 1 + random() % (bytes + 1);
         room = std::max<std::uint64_t>(room, 1);
         to = kHalf + random() % (kHalf - room);
-        write_failed = false;
+        write_failed = stopped = false;
         start(1, to, room);
         out_open = true;
       }
+      if (stops && out_open && chance(2)) top.stop_i = stopped = true;
       if (in_open && done(0)) {
         if (!reads.empty()) fail("done before the last row");
         if (top.done_bytes_o[0] != piece) fail("bytes in", top.done_bytes_o[0], piece);
@@ -276,12 +281,12 @@ struct Bench {
         const std::uint64_t count = top.done_bytes_o[1];
         const bool last = top.done_last_o[1];
         const std::uint64_t expected = std::min(room, bytes - moved);
-        if (count != expected) fail("bytes out", count, expected);
+        if (stopped ? count > expected : count != expected) fail("bytes out", count, expected);
         if (top.done_status_o[1] != write_failed) fail("status out");
         std::memcpy(&wanted[to - kHalf], &memory[from + moved], count);
         moved += count;
         if (last && moved != bytes) fail("TLAST too early", moved, bytes);
-        if (!last && count < room) fail("an end that is neither TLAST nor a full range");
+        if (!last && count < room && !stopped) fail("an end that is neither TLAST nor a full range");
         packet_open = !last;
         out_open = false;
         if (last) ended = false;
@@ -348,6 +353,40 @@ struct Bench {
     }
   }
 
+  void stop() {
+    for (const unsigned count : {0, 12, 64, 100}) {
+      const std::uint64_t to = kHalf + 3 * kLongest + 61;
+      std::fill(memory.begin() + kHalf, memory.end(), 0);
+      start(1, to, 1000);
+      for (unsigned at = 0; at < count; at += kRow) {
+        Beat beat{{}, std::min<unsigned>(kRow, count - at), false};
+        std::memset(beat.data, 1, beat.count);
+        kernel.push_back(beat);
+      }
+      for (int i = 0; i < 50; ++i) edge();
+      if (top.done_valid_o[1]) fail("it ends by itself", count);
+      top.stop_i = 1;
+      for (int i = 0; i < 50; ++i) edge();
+      if (!done(1) || top.done_last_o[1] || top.done_status_o[1]) fail("it does not end", count);
+      if (top.done_bytes_o[1] != count) fail("bytes before the stop", top.done_bytes_o[1], count);
+      acknowledge(1);
+      top.stop_i = 1;  // nobody is there to be stopped
+      edge();
+      start(1, to + count, 1000);
+      Beat beat{{}, 10, true};
+      std::memset(beat.data, 2, beat.count);
+      kernel.push_back(beat);
+      for (int i = 0; i < 50; ++i) edge();
+      if (!done(1) || !top.done_last_o[1] || top.done_bytes_o[1] != 10) fail("the one behind", count);
+      ended = false;
+      acknowledge(1);
+      for (std::uint64_t i = kHalf; i < memory.size(); ++i) {
+        const unsigned wanted = i < to || i >= to + count + 10 ? 0 : i < to + count ? 1 : 2;
+        if (memory[i] != wanted) fail("memory differs", i - to, count);
+      }
+    }
+  }
+
   void holes() {
     hole = true;
     start(1, kHalf, 1000);
@@ -371,6 +410,7 @@ int main(int argc, char** argv) {
   bench.reset();
   if (scenario == "random") bench.random_traffic(std::strtoul(argv[3], nullptr, 0));
   else if (scenario == "rate") bench.rate();
+  else if (scenario == "stop") bench.stop();
   else if (scenario == "holes") bench.holes();
   else return 2;
   return 0;

@@ -15,6 +15,7 @@ module mover_bench_top
   input  logic [47:0]  addr_i [2],
   input  logic [47:0]  bytes_i [2],
   input  logic         last_i,
+  input  logic         stop_i,
   output logic         busy_o [2],
   output logic [47:0]  moved_o [2],
   output logic         done_valid_o [2],
@@ -64,7 +65,7 @@ module mover_bench_top
   stream_beat_t in_beat;
 
   for (genvar m = 0; m < 2; m++) begin : gen_mover
-    assign command[m] = '{addr: addr_i[m], bytes: bytes_i[m], last: last_i};
+    assign command[m] = '{addr: addr_i[m], bytes: bytes_i[m], last: last_i, stop: stop_i};
     assign busy_o[m] = state[m].busy;
     assign moved_o[m] = state[m].moved;
     assign done_bytes_o[m] = done[m].bytes;

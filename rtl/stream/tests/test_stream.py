@@ -36,6 +36,10 @@ def test_a_row_a_cycle_at_any_alignment(mover):
     assert len(rates) == 9 and min(rates) > 0.995, rates
 
 
+def test_a_transfer_is_stopped(mover):
+    run_cpp(mover, "stop", 1, 0)
+
+
 def test_a_beat_with_a_hole_is_refused(mover):
     run_cpp(mover, "holes", 1, 0)
 

@@ -644,6 +644,13 @@ impl Card for FunctionalCard {
         Ok(())
     }
 
+    fn stop_transfer(&mut self, slot: SlotId, stream: StreamId) -> Result<(), CardError> {
+        self.description.check_stream(slot, stream)?;
+        let index = usize::from(stream.mover(SlotId(0), 1));
+        self.slot(slot)?.movers[index].stop();
+        Ok(())
+    }
+
     fn stream_state(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamState, CardError> {
         self.description.check_stream(slot, stream)?;
         let index = usize::from(stream.mover(SlotId(0), 1));

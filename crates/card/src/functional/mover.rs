@@ -28,6 +28,8 @@ struct Running {
     /// Into the kernel: bytes that it has taken.
     crossed: u64,
     failed: bool,
+    /// The host has said that it is to end.
+    stopped: bool,
 }
 
 /// One stream of a slot, with its mover.
@@ -109,8 +111,16 @@ impl Mover {
             moved: 0,
             crossed: 0,
             failed: false,
+            stopped: false,
         });
         true
+    }
+
+    /// Out of the kernel, the next step ends the transfer under way.
+    pub(super) fn stop(&mut self) {
+        if let (StreamDirection::Out, Some(running)) = (self.direction, &mut self.running) {
+            running.stopped = true;
+        }
     }
 
     pub(super) fn state(&self) -> StreamState {
@@ -137,7 +147,13 @@ impl Mover {
         let Some(running) = &self.running else {
             return false;
         };
-        if self.blocked || self.linked {
+        if self.blocked {
+            return false;
+        }
+        if running.stopped {
+            return true;
+        }
+        if self.linked {
             return false;
         }
         match self.direction {
@@ -153,7 +169,7 @@ impl Mover {
     pub(super) fn step(&mut self, port: usize, memory: &mut PortMemory<'_>) -> Option<TransferEnd> {
         let running = self.running.as_mut()?;
         let left = running.transfer.bytes - running.moved;
-        if left == 0 {
+        if left == 0 || running.stopped {
             return Some(self.end(false));
         }
         let address = running.transfer.address.get() + running.moved;

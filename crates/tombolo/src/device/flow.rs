@@ -63,6 +63,8 @@ struct Port {
     fresh: bool,
     /// Some of a packet has gone through, and not its end.
     in_packet: bool,
+    /// Nothing more is begun: it is over when what is under way is.
+    stopped: bool,
     over: bool,
     flowed: Flowed,
 }
@@ -189,6 +191,7 @@ impl<'a> Flow<'a> {
             under_way: VecDeque::new(),
             fresh: true,
             in_packet: false,
+            stopped: false,
             over: false,
             flowed: Flowed {
                 port: port.to_owned(),
@@ -314,7 +317,7 @@ impl<'a> Flow<'a> {
     ) -> Result<(), Error> {
         loop {
             let port = &mut self.ports[number];
-            if port.over {
+            if port.over || port.stopped {
                 return Ok(());
             }
             let direction = match port.way {
@@ -430,6 +433,7 @@ impl<'a> Flow<'a> {
         if port.over {
             port.under_way.clear();
         }
+        port.over |= port.stopped && port.under_way.is_empty();
         Ok(())
     }
 
@@ -481,8 +485,12 @@ impl<'a> Flow<'a> {
                 Err(Error::Stream(StreamError::Stuck { moved: 0, .. }))
                     if live && all_in && untouched =>
                 {
-                    self.ports[number].over = true;
-                    self.ports[number].under_way.clear();
+                    // All is told: the transfers that wait for more end with nothing.
+                    let port = &mut self.ports[number];
+                    if !port.stopped {
+                        port.stopped = true;
+                        port.stream.stop()?;
+                    }
                 }
                 other => other?,
             }
@@ -564,6 +572,20 @@ impl<'a> Flow<'a> {
             Event::Failed(error) => return Err(error.into()),
         }
         Ok(())
+    }
+}
+
+impl Drop for Flow<'_> {
+    /// Buffers go: transfers that would fill them end, so that the ports can be opened again.
+    fn drop(&mut self) {
+        for port in &self.ports {
+            if port.way == Way::Out && !port.under_way.is_empty() {
+                // The kernel may be gone, or the card broken.
+                if let Err(error) = port.stream.stop() {
+                    tracing::debug!(%error, "stopping a stream");
+                }
+            }
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use super::Owner;
 use crate::error::Error;
 use crate::link::ClientId;
 use crate::message::{LoadId, MappingId, Reply};
+use crate::slot::SLICE;
 use crate::stream::{Moved, Part, StreamHandle, StreamReply, StreamRequest};
 use crate::stream_error::{PortName, StreamError};
 use card::kernel::Manifest;
@@ -43,6 +44,8 @@ struct Connection {
     packet_over: bool,
     /// The client has gone; the port is free when nothing is unfinished.
     left: bool,
+    /// What is unfinished has been told to end.
+    stopped: bool,
 }
 
 /// The open ports of all slots.
@@ -89,6 +92,7 @@ impl OwnerRef {
     ) -> Result<Reply, Error> {
         match request {
             StreamRequest::Open { load, port } => {
+                self.wait_for_stopped(client, load, &port).await?;
                 self.with(|owner| owner.open_stream(client, load, &port))
             }
             StreamRequest::Begin {
@@ -125,10 +129,35 @@ impl OwnerRef {
             StreamRequest::Disconnect { connection, later } => {
                 self.disconnect(client, connection, later).await
             }
+            StreamRequest::Stop { stream } => self.with(|owner| owner.stop_stream(client, stream)),
             StreamRequest::Close { stream, later } => {
                 self.with(|owner| owner.close_stream(client, stream, later))
             }
         }
+    }
+
+    /// A port whose transfer was stopped, and whose client has gone, is free in a moment.
+    async fn wait_for_stopped(
+        &self,
+        client: ClientId,
+        load: LoadId,
+        port: &str,
+    ) -> Result<(), Error> {
+        let place = self.with(|owner| owner.stream_place(client, load, port))?;
+        let is_leaving = |owner: &Owner| {
+            let open = owner.streams.open.get(&place);
+            open.is_some_and(|connection| connection.left && connection.stopped)
+        };
+        if !self.with(|owner| is_leaving(owner)) {
+            return Ok(());
+        }
+        let until = self.with(|owner| owner.card.now() + SLICE);
+        let _alarm = self.alarm(until);
+        let gone = |owner: &mut Owner| {
+            let over = !is_leaving(owner) || owner.card.now() >= until;
+            Ok(over.then_some(()))
+        };
+        self.card(gone).await
     }
 
     async fn poll_stream(
@@ -253,6 +282,7 @@ impl Owner {
             over: VecDeque::new(),
             packet_over: false,
             left: false,
+            stopped: false,
         };
         self.streams.open.insert((slot, stream), connection);
         Ok(Reply::Stream(StreamReply::Opened(StreamHandle {
@@ -318,6 +348,7 @@ impl Owner {
             connection.over.push_back(Ok(NOT_BEGUN));
             return Ok(Reply::Done);
         }
+        connection.stopped = false;
         connection.unfinished.push_back(range);
         if connection.unfinished.len() == 1 {
             self.start_mover(slot, handle.stream, range)?;
@@ -357,6 +388,11 @@ impl Owner {
             TransferStatus::MalformedBeat => Err(StreamError::MalformedBeat { name, moved }),
         });
         connection.packet_over = end.last;
+        if connection.stopped {
+            for _ in connection.unfinished.drain(..) {
+                connection.over.push_back(Ok(NOT_BEGUN));
+            }
+        }
         if end.last && stream.direction == StreamDirection::Out {
             while let Some(Part::More) = connection.unfinished.front().map(|next| next.part) {
                 connection.unfinished.pop_front();
@@ -421,6 +457,21 @@ impl Owner {
             bytes: range.bytes,
             waiting,
         }))
+    }
+
+    fn stop_stream(&mut self, client: ClientId, handle: StreamHandle) -> Result<Reply, Error> {
+        let connection = self.streams.find(client, handle)?;
+        let StreamHandle { slot, stream, .. } = handle;
+        if stream.direction == StreamDirection::In {
+            let (name, has) = (self.stream_name(slot, stream), stream.direction);
+            return Err(Error::Stream(StreamError::WrongDirection { name, has }));
+        }
+        if !connection.unfinished.is_empty() {
+            // The card may have ended it just now; then nothing is under way there, as only we begin the next.
+            connection.stopped = true;
+            self.card.stop_transfer(slot, stream)?;
+        }
+        Ok(Reply::Done)
     }
 
     fn close_stream(

@@ -507,6 +507,14 @@ impl Card for SimCard {
         Ok(())
     }
 
+    fn stop_transfer(&mut self, slot: SlotId, stream: StreamId) -> Result<(), CardError> {
+        self.check_alive()?;
+        self.description.check_stream(slot, stream)?;
+        let mover = stream.mover(slot, self.description.streams_per_slot);
+        let (address, value) = stream::stop_register(mover);
+        self.write_register(address, value)
+    }
+
     fn stream_state(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamState, CardError> {
         self.check_alive()?;
         self.description.check_stream(slot, stream)?;
