@@ -264,10 +264,14 @@ fn random(state: &mut u64) -> u64 {
     *state
 }
 
-/// Four threads load and store words through a map, while a core uses the same lines by exact operations. Every word is judged as an atomic register.
-fn threads_share_a_map_with_a_core_and_the_directory(memory: &CoherentMemory, accesses: u64) {
+/// Pages at the end of a coherent memory that a test maps.
+const MAPPED_PAGES: u64 = 6;
+
+/// Four threads load and store words through a map, while a core uses the same lines by exact operations, and
+/// `kernel` changes their words 1. Every other word is judged as an atomic register.
+fn threads_share_a_map(memory: &CoherentMemory, accesses: u64, kernel: impl FnOnce() + Send) {
     const THREADS: u64 = 4;
-    const PAGES: u64 = 6;
+    const PAGES: u64 = MAPPED_PAGES;
     let first = memory.bytes() - PAGES * 4096;
     let part = memory
         .part(first, PAGES * 4096)
@@ -296,9 +300,16 @@ fn threads_share_a_map_with_a_core_and_the_directory(memory: &CoherentMemory, ac
         let line = random(state) % (PAGES * 32);
         (line, (random(state) % 4) as u8)
     };
+    let others = AtomicU64::new(2);
     let through_the_map = |thread: u64| {
         let mut state = 0x5eed + thread;
-        for _ in 0..accesses / THREADS {
+        let mut done = 0;
+        // As long as others use the lines: loads and stores that do not trap take no virtual time.
+        while done < accesses / THREADS || others.load(SeqCst) > 0 {
+            done += 1;
+            if done % 16 == 0 {
+                std::thread::sleep(std::time::Duration::from_micros(50));
+            }
             let (line, quarter) = place(&mut state);
             let word = &map.words()[16 * line as usize + 4 * usize::from(quarter)];
             if random(&mut state) % 2 == 0 {
@@ -346,6 +357,7 @@ fn threads_share_a_map_with_a_core_and_the_directory(memory: &CoherentMemory, ac
                 .load(random(&mut state) % (first / LINE) * LINE)
                 .expect("load");
         }
+        others.fetch_sub(1, SeqCst);
     };
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -353,6 +365,10 @@ fn threads_share_a_map_with_a_core_and_the_directory(memory: &CoherentMemory, ac
             scope.spawn(move || through_the_map(thread));
         }
         scope.spawn(exact);
+        scope.spawn(|| {
+            kernel();
+            others.fetch_sub(1, SeqCst);
+        });
     });
     let oracle = oracle.into_inner().expect("oracle");
     assert_eq!(oracle.violations(), 0, "{:?}", oracle.first());
@@ -367,6 +383,36 @@ fn threads_share_a_map_with_a_core_and_the_directory(memory: &CoherentMemory, ac
     };
     let map = part.map_with(rights).expect("map");
     assert_eq!(map.words()[5].load(Relaxed), 77);
+}
+
+/// The kernel locks lines of the pages that the program has, and changes them: false sharing at its worst.
+#[test]
+fn a_kernel_changes_lines_of_mapped_pages() {
+    const ROWS: u64 = 512;
+    const UPDATES: u64 = 4 * ROWS;
+    let card = coherent_card();
+    let space = card.create_space().expect("space");
+    let kernel = card::sim::home().join("kernels/shared_table");
+    let slot = card.load(SlotId(0), &kernel, &space).expect("load");
+    let memory = card.coherent_memory(BASE, ROWS * LINE).expect("memory");
+    let arguments = [
+        ("base", BASE),
+        ("rows", ROWS),
+        ("updates", UPDATES),
+        ("inflight", 4),
+        ("pause", 300),
+    ];
+    for (argument, value) in arguments {
+        slot.set(argument, value).expect("argument");
+    }
+    threads_share_a_map(&memory, 20_000, || {
+        slot.start().expect("start");
+        slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
+    });
+    for row in 0..ROWS {
+        let line = memory.load(row * LINE).expect("load");
+        assert_eq!(word(&line, 1), UPDATES / ROWS, "row {row}");
+    }
 }
 
 #[test]
@@ -431,7 +477,7 @@ fn card_memory_serves_lines_without_a_kernel() {
     }
     assert_eq!(oracle.violations(), 0, "{:?}", oracle.first());
 
-    threads_share_a_map_with_a_core_and_the_directory(&memory, 20_000);
+    threads_share_a_map(&memory, 20_000, || {});
 
     // A kernel finds the place taken, and lines beyond the range are not there.
     let kernel = card::sim::home().join("kernels/rpc");
