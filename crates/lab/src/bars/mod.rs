@@ -480,6 +480,31 @@ pub const ALL: &[Bar] = &[
         measure: cckit::streams,
     },
     Bar {
+        names: &[
+            "cckit.repro.onchip_ns",
+            "cckit.repro.off.onchip_ns",
+            "cckit.repro.ddr_ns",
+            "cckit.repro.off.ddr_ns",
+            "cckit.repro.rpc_ns",
+            "cckit.repro.off.rpc_ns",
+            "cckit.repro.prefetch_with",
+            "cckit.repro.off.prefetch_with",
+            "cckit.repro.prefetch_without",
+            "cckit.repro.off.prefetch_without",
+        ],
+        measure: cckit::reproduction,
+    },
+    Bar {
+        names: &[
+            "app.rpc_baseline.pio_word_ns",
+            "app.rpc_baseline.pio_line_ns",
+            "app.rpc_baseline.dma_least_ns",
+            "app.rpc_baseline.faster_than_pio",
+            "app.rpc_baseline.faster_than_dma",
+        ],
+        measure: rpc::baselines,
+    },
+    Bar {
         names: &["cckit.lab_minutes"],
         measure: cckit::lab_minutes,
     },

@@ -15,13 +15,41 @@ const CLIENTS: u64 = 4;
 /// Parts of all streams: one to four clients, twice.
 const PARTS: u64 = 2 * (1 + 2 + 3 + CLIENTS);
 
+fn file_of(bytes: u64) -> Vec<u8> {
+    (0..bytes / 8)
+        .flat_map(|word| word.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes())
+        .collect()
+}
+
+/// GiB/s of four clients without and with the kernel's blocks, on a platform of this kind.
+pub(super) fn four_clients(mut options: SimOptions) -> Result<(f64, f64), Failure> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("data");
+    let bytes = 2 * CLIENTS * PART * LINE;
+    let file = file_of(bytes);
+    std::fs::write(&path, &file)?;
+    options.shell = ShellConfig::coherent_full();
+    let kernel = options.home.join("kernels/prefetcher");
+    let card = Card::simulated(options, Default::default(), |_| {})?;
+    let served = serve(&card, &kernel, &path, bytes)?;
+    let mut rates = [0.0; 2];
+    for (turn, units) in [(0, 0), (1, 8)] {
+        served.slot.set("units", units)?;
+        let lines = (turn * CLIENTS * PART, (turn + 1) * CLIENTS * PART);
+        let (rate, wrong) = stream(&served.memory, &file, CLIENTS, lines)?;
+        if wrong > 0 {
+            return Err(format!("{wrong} lines are not the file's").into());
+        }
+        rates[turn as usize] = rate;
+    }
+    Ok((rates[0], rates[1]))
+}
+
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("data");
     let bytes = PARTS * PART * LINE;
-    let file: Vec<u8> = (0..bytes / 8)
-        .flat_map(|word| word.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes())
-        .collect();
+    let file = file_of(bytes);
     std::fs::write(&path, &file)?;
     let mut options = SimOptions::named("enzian")?;
     options.shell = ShellConfig::coherent_full();

@@ -42,7 +42,13 @@ pub(super) fn load_ns(
 
 /// A card with kernel `rpc` behind the directory, and the memory of its lines.
 pub(super) fn card() -> Result<(Card, AddressSpace, Slot, CoherentMemory), Failure> {
-    let mut options = SimOptions::named("enzian")?;
+    card_of(SimOptions::named("enzian")?)
+}
+
+/// The same on a platform of this kind.
+pub(super) fn card_of(
+    mut options: SimOptions,
+) -> Result<(Card, AddressSpace, Slot, CoherentMemory), Failure> {
     options.shell = ShellConfig::coherent();
     let kernel = options.home.join("kernels/rpc");
     let card = Card::simulated(options, Default::default(), |_| {})?;
@@ -54,6 +60,12 @@ pub(super) fn card() -> Result<(Card, AddressSpace, Slot, CoherentMemory), Failu
     slot.start()?;
     let memory = card.coherent_memory(BASE, LINES * LINE)?;
     Ok((card, space, slot, memory))
+}
+
+/// Median of null calls.
+pub(super) fn call_ns(memory: &CoherentMemory) -> Result<f64, Failure> {
+    let (took, _) = calls(&mut Rpc::connect(memory.clone())?)?;
+    Ok(nanoseconds(took[took.len() / 2]))
 }
 
 /// How long each of many calls takes, in order of time, and how many answers are wrong.
@@ -114,6 +126,47 @@ pub fn several_contexts() -> Result<Vec<Row>, Failure> {
     let name = "app.rpc_contexts.wrong";
     rows.push(Row::new(name, wrong as f64, "calls", Target::Exactly(0.0)));
     Ok(rows)
+}
+
+/// The same exchange without coherence, over the card's PCIe-like side link: by registers alone, and by DMA.
+pub fn baselines() -> Result<Vec<Row>, Failure> {
+    let (_card, _space, slot, memory) = card()?;
+    let words = LINE as u32 / 4;
+    // The first access also waits until the card has its registers.
+    slot.read_register(CONTEXTS)?;
+    let mut took = Vec::new();
+    for words in [1, words] {
+        let began = memory.now()?;
+        for word in 0..words {
+            slot.write_register(CONTEXTS, word % 2)?;
+        }
+        for _ in 0..words {
+            slot.read_register(CONTEXTS)?;
+        }
+        took.push(nanoseconds(memory.now()? - began));
+    }
+    let call = call_ns(&memory)?;
+    // A register tells the card, which reads the arguments from the memory of the host and writes the answer there.
+    let platform = SimOptions::named("enzian")?.platform;
+    let way = platform.pcie();
+    let least = way.to_card_ps
+        + way.register_ps
+        + way.to_host_ps
+        + way.host_read_ps
+        + way.to_card_ps
+        + way.to_host_ps
+        + way.host_write_ps;
+    let least = nanoseconds(least);
+    let row = |name: &str, value, unit: &str, target| {
+        Row::new(&format!("app.rpc_baseline.{name}"), value, unit, target)
+    };
+    Ok(vec![
+        row("pio_word_ns", took[0], "ns", Target::Shown),
+        row("pio_line_ns", took[1], "ns", Target::Shown),
+        row("dma_least_ns", least, "ns", Target::Shown),
+        row("faster_than_pio", took[0] / call, "x", Target::AtLeast(1.0)),
+        row("faster_than_dma", least / call, "x", Target::AtLeast(1.0)),
+    ])
 }
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
