@@ -1,16 +1,12 @@
 //! Does a program get the right bytes from a kernel behind the directory, and does the CPU go on when the
 //! kernel does not? On the RTL of the whole shell, platform `enzian`.
 
+#[path = "common/line_threads.rs"]
+mod line_threads;
+
 use coherence::oracle::Oracle;
-use std::sync::atomic::{
-    AtomicU64,
-    Ordering::{Relaxed, SeqCst},
-};
-use std::sync::Mutex;
-use tombolo::{
-    Card, CoherentMapOptions, CoherentMemory, Error, OwnerOptions, Rpc, ShellConfig, SimOptions,
-    Slot, SlotId,
-};
+use line_threads::{random, share, word};
+use tombolo::{Card, Error, OwnerOptions, Rpc, ShellConfig, SimOptions, Slot, SlotId};
 
 const BASE: u64 = 0x1000_0000;
 const LINES: u64 = 64;
@@ -39,10 +35,6 @@ fn stamped(n: u64) -> Vec<u8> {
     (0..16)
         .flat_map(|word| (4 * n + 1 + word / 4).to_le_bytes())
         .collect()
-}
-
-fn word(line: &[u8], place: usize) -> u64 {
-    u64::from_le_bytes(line[8 * place..8 * place + 8].try_into().expect("eight"))
 }
 
 #[test]
@@ -256,163 +248,12 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
     assert!(matches!(error, Err(Error::Home(_))), "{error:?}");
 }
 
-/// A small generator: xorshift.
-fn random(state: &mut u64) -> u64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    *state
-}
-
-/// Pages at the end of a coherent memory that a test maps.
-const MAPPED_PAGES: u64 = 6;
-
-/// Four threads load and store words through a map, while a core uses the same lines by exact operations, and
-/// `kernel` changes their words 1. Every other word is judged as an atomic register.
-fn threads_share_a_map(memory: &CoherentMemory, accesses: u64, kernel: impl FnOnce() + Send) {
-    const THREADS: u64 = 4;
-    const PAGES: u64 = MAPPED_PAGES;
-    let first = memory.bytes() - PAGES * 4096;
-    let part = memory
-        .part(first, PAGES * 4096)
-        .expect("pages of the memory");
-    assert!(part.part(64, 4096).is_err(), "in the middle of a line");
-    assert!(
-        part.part(LINE, 4096).expect("part").map().is_err(),
-        "in the middle of a page"
-    );
-    let before: Vec<[u8; 128]> = (0..PAGES * 32)
-        .map(|line| part.load(line * LINE).expect("load"))
-        .collect();
-    let map = part.map().expect("map");
-    // What was there before is seen, and what is written is seen by a core.
-    for (line, bytes) in before.iter().enumerate() {
-        assert_eq!(map.words()[16 * line].load(Relaxed), word(bytes, 0));
-    }
-    for word in map.words() {
-        word.store(0, Relaxed);
-    }
-    let oracle = Mutex::new(Oracle::new());
-    let stamps = AtomicU64::new(1);
-    let lock = || oracle.lock().expect("oracle");
-    // Every part of a line has one word.
-    let place = |state: &mut u64| {
-        let line = random(state) % (PAGES * 32);
-        (line, (random(state) % 4) as u8)
-    };
-    let others = AtomicU64::new(2);
-    let through_the_map = |thread: u64| {
-        let mut state = 0x5eed + thread;
-        let mut done = 0;
-        // As long as others use the lines: loads and stores that do not trap take no virtual time.
-        while done < accesses / THREADS || others.load(SeqCst) > 0 {
-            done += 1;
-            if done % 16 == 0 {
-                std::thread::sleep(std::time::Duration::from_micros(50));
-            }
-            let (line, quarter) = place(&mut state);
-            let word = &map.words()[16 * line as usize + 4 * usize::from(quarter)];
-            if random(&mut state) % 2 == 0 {
-                let began = lock().begin();
-                let value = word.load(SeqCst);
-                let mut oracle = lock();
-                oracle.read((line, quarter), value, began);
-                oracle.end(began);
-            } else {
-                let stamp = stamps.fetch_add(1, Relaxed);
-                let began = {
-                    let mut oracle = lock();
-                    let began = oracle.begin();
-                    oracle.write_begins((line, quarter), stamp, began);
-                    began
-                };
-                word.store(stamp, SeqCst);
-                let mut oracle = lock();
-                oracle.write_ends((line, quarter), stamp);
-                oracle.end(began);
-            }
-        }
-    };
-    let exact = || {
-        let mut state = 0xc0de;
-        let core = part.on_core(3);
-        for operation in 0..150 {
-            let (line, quarter) = place(&mut state);
-            let at = line * LINE;
-            let began = lock().begin();
-            if operation % 2 == 0 {
-                let bytes = core.load(at).expect("load");
-                let value = word(&bytes, 4 * usize::from(quarter));
-                lock().read((line, quarter), value, began);
-            } else {
-                let stamp = stamps.fetch_add(1, Relaxed);
-                lock().write_begins((line, quarter), stamp, began);
-                let at = at + 32 * u64::from(quarter);
-                core.store(at, &stamp.to_le_bytes()).expect("store");
-                lock().write_ends((line, quarter), stamp);
-            }
-            lock().end(began);
-            // Lines elsewhere take places of the directory.
-            memory
-                .load(random(&mut state) % (first / LINE) * LINE)
-                .expect("load");
-        }
-        others.fetch_sub(1, SeqCst);
-    };
-    std::thread::scope(|scope| {
-        for thread in 0..THREADS {
-            let through_the_map = &through_the_map;
-            scope.spawn(move || through_the_map(thread));
-        }
-        scope.spawn(exact);
-        scope.spawn(|| {
-            kernel();
-            others.fetch_sub(1, SeqCst);
-        });
-    });
-    let oracle = oracle.into_inner().expect("oracle");
-    assert_eq!(oracle.violations(), 0, "{:?}", oracle.first());
-
-    // Unmapped with dirty lines: they are the CPU's.
-    map.words()[5].store(77, Relaxed);
-    drop(map);
-    assert_eq!(word(&part.load(0).expect("load"), 5), 77);
-    let rights = CoherentMapOptions {
-        write: false,
-        eager: true,
-    };
-    let map = part.map_with(rights).expect("map");
-    assert_eq!(map.words()[5].load(Relaxed), 77);
-}
-
 /// The kernel locks lines of the pages that the program has, and changes them: false sharing at its worst.
 #[test]
 fn a_kernel_changes_lines_of_mapped_pages() {
-    const ROWS: u64 = 512;
-    const UPDATES: u64 = 4 * ROWS;
-    let card = coherent_card();
-    let space = card.create_space().expect("space");
-    let kernel = card::sim::home().join("kernels/shared_table");
-    let slot = card.load(SlotId(0), &kernel, &space).expect("load");
-    let memory = card.coherent_memory(BASE, ROWS * LINE).expect("memory");
-    let arguments = [
-        ("base", BASE),
-        ("rows", ROWS),
-        ("updates", UPDATES),
-        ("inflight", 4),
-        ("pause", 300),
-    ];
-    for (argument, value) in arguments {
-        slot.set(argument, value).expect("argument");
-    }
-    threads_share_a_map(&memory, 20_000, || {
-        slot.start().expect("start");
-        slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
-    });
-    for row in 0..ROWS {
-        let line = memory.load(row * LINE).expect("load");
-        assert_eq!(word(&line, 1), UPDATES / ROWS, "row {row}");
-    }
+    let found = line_threads::beside_a_kernel(&coherent_card(), 20_000);
+    assert!(found.accesses >= 20_000);
+    assert_eq!(found.unexplained, 0);
 }
 
 #[test]
@@ -477,7 +318,9 @@ fn card_memory_serves_lines_without_a_kernel() {
     }
     assert_eq!(oracle.violations(), 0, "{:?}", oracle.first());
 
-    threads_share_a_map(&memory, 20_000, || {});
+    let found = share(&memory, 20_000, || {});
+    assert!(found.accesses >= 20_000);
+    assert_eq!(found.unexplained, 0);
 
     // A kernel finds the place taken, and lines beyond the range are not there.
     let kernel = card::sim::home().join("kernels/rpc");

@@ -4,6 +4,7 @@ pub(crate) mod aes;
 mod axi;
 mod cache_controller;
 mod cckit;
+mod coherent_map;
 mod command;
 mod demo;
 mod determinism;
@@ -369,6 +370,10 @@ pub const ALL: &[Bar] = &[
             "app.prefetch.wrong",
         ],
         measure: prefetch::measure,
+    },
+    Bar {
+        names: &["coherent.map_unexplained", "coherent.map_accesses"],
+        measure: coherent_map::measure,
     },
     Bar {
         names: &[
