@@ -14,6 +14,14 @@ use crate::space::Mapping;
 use std::ops::{Range, RangeInclusive};
 use units::{Asid, PageEntry, PageSize, Target, VirtAddr};
 
+/// What is fetched beside the page that was touched.
+pub(crate) struct Ahead {
+    /// Pages before it and behind it.
+    pub(crate) ranges: [Range<u64>; 2],
+    /// The access goes on where its requester was.
+    pub(crate) goes_on: bool,
+}
+
 impl Pager {
     /// An access of a kernel waits.
     pub(crate) fn fault(
@@ -74,8 +82,11 @@ impl Pager {
         self.want((page, size), waiter, urgency, out);
         let touched = (start, mapping, page, size);
         let ahead = self.fetch_ahead(token.requester, asid, touched, out);
+        if size == self.page_size_of(page.object) {
+            self.expect_writes(page.object, write, &ahead);
+        }
         if write && size == self.page_size_of(page.object) {
-            for range in ahead {
+            for range in ahead.ranges {
                 self.upgrade_ahead(page.object, range, out);
             }
         }
@@ -114,14 +125,14 @@ impl Pager {
         }
     }
 
-    /// What the fetch policy wants besides the page that was touched; the pages.
+    /// What the fetch policy wants besides the page that was touched.
     fn fetch_ahead(
         &mut self,
         requester: u8,
         asid: Asid,
         (start, mapping, page, size): (VirtAddr, Mapping, ObjectPage, PageSize),
         out: &mut Vec<Action>,
-    ) -> [Range<u64>; 2] {
+    ) -> Ahead {
         let mapped = mapping.object_pages();
         // Policies count in pages of the size that was touched.
         let bits = size.bits() - mapping.unit.bits();
@@ -164,7 +175,10 @@ impl Pager {
             let marker = plan.marker.map(|marker| marker << bits);
             self.want_ahead(asid, range, (size, marker), urgency, out);
         }
-        parts.map(|part| part.start << bits..part.end << bits)
+        Ahead {
+            ranges: parts.map(|part| part.start << bits..part.end << bits),
+            goes_on: plan.pushes && !plan.jump,
+        }
     }
 
     /// Frames of a size that a space can have at once.

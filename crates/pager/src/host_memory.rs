@@ -15,6 +15,7 @@
 use crate::action::{Action, HostAccess, Operation};
 use crate::error::{AccessError, Direction, IoError, PagerError};
 use crate::event::OperationStatus;
+use crate::fault::Ahead;
 use crate::ids::{ObjectId, RequestId};
 use crate::issue::{Meaning, Step};
 use crate::page::{ObjectPage, Page, Purpose, Stage, State, Waiter};
@@ -41,12 +42,14 @@ impl Pager {
     }
 
     /// A page has got its frame: programs may not change it from now on, nor read it if it is wanted for
-    /// writing.
+    /// writing, or will be (FlexiMem's *get for writing*, ahead).
     pub(crate) fn claim(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
-        page.exclusive = page.waiters.iter().any(Waiter::writes);
+        let expected = self.objects.get(&key.object);
+        let expected = expected.is_some_and(|object| object.expected.contains(&key.index));
+        page.exclusive = expected || page.waiters.iter().any(Waiter::writes);
         page.enter(State::Claiming);
         let access = if page.exclusive {
             HostAccess::None
@@ -105,6 +108,23 @@ impl Pager {
                 page.enter(State::Upgrading);
                 self.protect_host(key, HostAccess::None, out);
             }
+        }
+    }
+
+    /// A kernel writes pages in order: of those behind, which its reads bring before, programs lose both rights at
+    /// once. Writes to such pages are not seen any more, so reads that go on there are taken for it, until a program
+    /// looks at the object.
+    pub(crate) fn expect_writes(&mut self, object: ObjectId, write: bool, ahead: &Ahead) {
+        let [_, behind] = &ahead.ranges;
+        if !ahead.goes_on || behind.is_empty() {
+            return;
+        }
+        let known = self.objects.get_mut(&object);
+        let known = known.filter(|known| write || known.expected.contains(&behind.start));
+        if let Some(known) = known {
+            // Windows double: two more of them are as far as reads may be before writes.
+            let count = behind.end - behind.start;
+            known.expected = behind.start..behind.end.saturating_add(6 * count);
         }
     }
 
@@ -283,6 +303,9 @@ impl Pager {
             return out.push(answer(request, Err(error)));
         }
         self.statistics.host_traps += 1;
+        if let Some(known) = self.objects.get_mut(&object) {
+            known.expected = 0..0;
+        }
         let index = offset >> self.page_size_of(object).bits();
         let key = ObjectPage { object, index };
         self.requests.open(request, Last::Answer);

@@ -26,6 +26,8 @@ pub(crate) struct Object {
     pub(crate) closing: bool,
     /// Dirty pages are dropped, not written.
     pub(crate) discard: bool,
+    /// Pages that a kernel is expected to write, as it wrote those before in order.
+    pub(crate) expected: Range<u64>,
 }
 
 impl Object {
@@ -45,6 +47,7 @@ impl Object {
             users: BTreeMap::new(),
             closing: false,
             discard: false,
+            expected: 0..0,
         }
     }
 

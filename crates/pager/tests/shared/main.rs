@@ -106,6 +106,46 @@ fn pages_that_are_written_in_order_are_upgraded_ahead() {
 }
 
 #[test]
+fn pages_that_are_read_before_they_are_written_in_order_are_claimed_once() {
+    let policies = Policies {
+        fetch: Box::new(ReadAhead::new(4 * world::PAGE)),
+        ..Policies::default()
+    };
+    let mut world = World::with_policies(4, 40, 64, InstallOrder::OnCompletion, policies);
+    let with = |world: &World, rights: HostAccess| {
+        let alike = world.access.iter().filter(|access| **access == rights);
+        alike.count()
+    };
+    for page in 0..8 {
+        for write in [false, true] {
+            world.kernel(0, page, write);
+            world.rest();
+        }
+    }
+    let before = with(&world, HostAccess::None);
+    // Reads go on before the writes: what they bring is the card's at once.
+    for page in 8..13 {
+        world.kernel(0, page, false);
+        world.rest();
+    }
+    assert_eq!(with(&world, HostAccess::Read), 0);
+    assert!(
+        with(&world, HostAccess::None) > before + 2,
+        "{:?}",
+        world.access
+    );
+    // A program looks: from then on pages come to be read, as before.
+    world.program(0, 2, false);
+    world.rest();
+    for page in 13..22 {
+        world.kernel(0, page, false);
+        world.rest();
+    }
+    assert!(with(&world, HostAccess::Read) > 3, "{:?}", world.access);
+    world.put_away();
+}
+
+#[test]
 fn nothing_is_lost_when_copies_and_protections_fail() {
     for seed in 0..60 {
         live(seed, 10);

@@ -121,9 +121,21 @@ fn ring(desk: usize) {
 
 /// A desk that nobody uses; `None` if there are too many.
 pub(super) fn open_desk() -> Option<usize> {
-    let desk = DESK
-        .iter()
-        .position(|desk| desk.used.swap(1, Ordering::Acquire) == 0)?;
+    let free = || {
+        DESK.iter()
+            .position(|desk| desk.used.swap(1, Ordering::Acquire) == 0)
+    };
+    // One that was closed is given back by its thread, which may have had no time yet.
+    let closing = |desk: &DeskWords| desk.closed.load(Ordering::Acquire) != 0;
+    let mut desk = free();
+    for _ in 0..1000 {
+        if desk.is_some() || !DESK.iter().any(closing) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        desk = free();
+    }
+    let desk = desk?;
     DESK[desk].closed.store(0, Ordering::Release);
     Some(desk)
 }
