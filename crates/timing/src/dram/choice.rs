@@ -1,7 +1,7 @@
 //! Which command is best, and in which order they are preferred.
 
 /// A command that could be given.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) at: u64,
     pub(super) step: Step,

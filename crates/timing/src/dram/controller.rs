@@ -5,6 +5,7 @@ use super::choice::{banks, Best, Choice, Step, PREPARE_ACTIVATE, PREPARE_PRECHAR
 use super::devices::{Devices, Direction};
 use super::queue::{Queue, Waiting};
 use super::trace::Command;
+use super::window::Window;
 use super::{Access, MemoryChannel, RowDone};
 use crate::platform::{self, Memory};
 use std::collections::VecDeque;
@@ -12,6 +13,9 @@ use units::{Picoseconds, ROW_BYTES};
 
 /// A time that never comes, in clocks.
 const NEVER: u64 = u64::MAX;
+
+/// Of so many old rows one can usually be served at once: two groups' turns.
+const TRIED_HITS: usize = 8;
 
 /// Rows of the longest burst of the shell: what the reorder buffer is sized for.
 const BURST_ROWS: usize = 64;
@@ -220,17 +224,23 @@ impl Controller {
 
     /// Moves rows from waiting accesses into the windows, as far as there is room and order allows.
     fn fill_windows(&mut self) {
-        while self.fill_reads() | self.fill_writes() {}
+        // Once more only if reads waited for writes, and these moved.
+        loop {
+            let waits = self.fill_reads();
+            if !(self.fill_writes() && waits) {
+                return;
+            }
+        }
     }
 
+    /// Whether the next row waits until a write has entered.
     fn fill_reads(&mut self) -> bool {
-        let mut moved = false;
         while !self.reads.window.is_full() {
             let Some(front) = self.reads.waiting.front_mut() else {
                 break;
             };
             if !self.writes.has_entered(front.after) {
-                break;
+                return true;
             }
             let id = self
                 .first_returning
@@ -255,11 +265,11 @@ impl Controller {
             self.reads
                 .window
                 .push(address, place, columns, id, after, &self.devices);
-            moved = true;
         }
-        moved
+        false
     }
 
+    /// Whether any row moved.
     fn fill_writes(&mut self) -> bool {
         let mut moved = false;
         while !self.writes.window.is_full() {
@@ -355,6 +365,14 @@ impl Controller {
         if self.figures.controller.group_gap.is_some() {
             return self.choose_in_order();
         }
+        let hit = self.choose_hit(own, other);
+        #[cfg(test)]
+        assert!(hit.is_none() || hit == self.choose_any(own, other));
+        hit.or_else(|| self.choose_any(own, other))
+    }
+
+    /// The best command of all.
+    fn choose_any(&self, own: &Window, other: &Window) -> Option<Choice> {
         let mut best = Best::NONE;
         let mut busy = 0;
         for bank in banks(own.banks()) {
@@ -387,6 +405,38 @@ impl Controller {
             best.offer(ready.max(self.clock), step, waiting, bank);
         }
         best.choice()
+    }
+
+    /// The best command, if that is easily said: every row that may be served, of both directions, finds its
+    /// DRAM row open, so that nothing but column commands is wanted, and an old one can be given as early as
+    /// any can.
+    #[inline]
+    fn choose_hit(&self, own: &Window, other: &Window) -> Option<Choice> {
+        if !own.all_hit() || !other.all_hit() {
+            return None;
+        }
+        let at = self
+            .devices
+            .any_column_ready(self.direction)
+            .max(self.clock);
+        let mut rest = own.eligible();
+        for _ in 0..TRIED_HITS {
+            if rest == 0 {
+                break;
+            }
+            let index = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let bank = usize::from(own.entry(index).bank);
+            if self.devices.column_ready(bank, self.direction) <= at {
+                return Some(Choice {
+                    at,
+                    step: Step::Column,
+                    index,
+                    bank,
+                });
+            }
+        }
+        None
     }
 
     /// The same where each bank group serves its rows in their order.
@@ -596,5 +646,47 @@ impl MemoryChannel for Controller {
 
     fn refreshes(&self) -> u64 {
         self.now.get() / self.figures.clock_ps / self.figures.refi
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::Platform;
+
+    /// The short way to a choice is held against the long one at each choice (`choose`).
+    #[test]
+    fn the_short_way_to_a_choice_chooses_the_same() {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../platforms");
+        let f1 = Platform::named("f1", &[directory]).unwrap();
+        let mut channel = Controller::new(f1.memory());
+        let mut random = 1u64;
+        let mut now = Picoseconds::ZERO;
+        let mut done = 0;
+        for step in 0..200_000u64 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            now += Picoseconds::new(4000);
+            // Streams, and now and then something elsewhere, in phases of reads, writes and both.
+            let write = match step >> 14 & 3 {
+                0 => false,
+                1 => true,
+                _ => random >> 20 & 1 != 0,
+            };
+            let place = if random % 16 == 0 { random >> 30 } else { step };
+            if random >> 8 & 7 == 0 && channel.can_accept(write) {
+                let access = Access {
+                    token: 0,
+                    offset: (place & 0xffff) << 8 | u64::from(write) << 26,
+                    rows: 1 + (random >> 12 & 7) as u16,
+                    write,
+                };
+                channel.push(now, access);
+            }
+            done += u32::from(channel.pop_read(now).is_some());
+            done += u32::from(channel.pop_write(now).is_some());
+        }
+        assert!(done > 20_000, "{done}");
     }
 }

@@ -118,7 +118,17 @@ impl Devices {
         self.next_pre[bank].max(self.group_turn[bank & self.group_mask])
     }
 
+    /// First clock at which any bank takes a RD or WR.
+    #[inline]
+    pub fn any_column_ready(&self, direction: Direction) -> u64 {
+        match direction {
+            Direction::Read => self.any_read,
+            Direction::Write => self.any_write,
+        }
+    }
+
     /// First clock at which the bank takes a RD or WR of its open row.
+    #[inline]
     pub fn column_ready(&self, bank: usize, direction: Direction) -> u64 {
         let group = bank & self.group_mask;
         let shared = match direction {

@@ -1,7 +1,8 @@
 //! The rows among which the scheduler chooses, in order of age.
 //!
 //! Entry 0 is the oldest, and bit `i` of every mask means entry `i`: the oldest of a set is a count
-//! of trailing zeros. Removal moves the younger ones up.
+//! of trailing zeros. Entries lie in a ring, and removal closes the gap from the nearer end: that of the
+//! oldest, which is the usual one, moves none.
 
 use super::address::Place;
 use super::devices::Devices;
@@ -14,6 +15,8 @@ pub(super) struct Entry {
     pub address: u32,
     /// DRAM row.
     pub row: u32,
+    /// Bank over all groups.
+    pub bank: u8,
     /// Column commands still to come.
     pub columns: u8,
     /// The controller's name for it, unique within the window.
@@ -22,11 +25,25 @@ pub(super) struct Entry {
     pub after: u32,
 }
 
+const HASHES: usize = 256;
+
+/// Two streams at a distance of a power of two have different hashes.
+#[inline]
+fn hash(address: u32) -> usize {
+    (address.wrapping_mul(0x9e37_79b1) >> 24) as usize % HASHES
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Window {
-    entries: [Entry; MAX_QUEUE],
+    ring: [Entry; MAX_QUEUE],
+    /// Where entry 0 is.
+    head: usize,
     len: usize,
     capacity: usize,
+    /// A bit for each entry.
+    all: u64,
+    /// How many entries have an address of this hash.
+    hashes: [u8; HASHES],
     in_bank: [u64; MAX_BANKS],
     /// Banks with entries: bit `b` means bank `b`.
     banks: u32,
@@ -42,8 +59,11 @@ pub(super) struct Window {
 impl Window {
     pub fn new(capacity: u32, bypass_limit: u32) -> Self {
         Self {
-            entries: [Entry::default(); MAX_QUEUE],
+            ring: [Entry::default(); MAX_QUEUE],
+            head: 0,
             len: 0,
+            all: 0,
+            hashes: [0; HASHES],
             capacity: (capacity as usize).min(MAX_QUEUE),
             in_bank: [0; MAX_BANKS],
             banks: 0,
@@ -62,8 +82,26 @@ impl Window {
         self.len == self.capacity
     }
 
+    #[inline]
     pub fn entry(&self, index: usize) -> &Entry {
-        &self.entries[index]
+        &self.ring[(self.head + index) % MAX_QUEUE]
+    }
+
+    #[inline]
+    fn entry_mut(&mut self, index: usize) -> &mut Entry {
+        &mut self.ring[(self.head + index) % MAX_QUEUE]
+    }
+
+    /// Every entry that may be served.
+    #[inline]
+    pub fn eligible(&self) -> u64 {
+        self.eligible
+    }
+
+    /// Whether every entry that may be served finds its DRAM row open.
+    #[inline]
+    pub fn all_hit(&self) -> bool {
+        self.eligible & !self.hit == 0
     }
 
     /// Whether any entry may be served.
@@ -73,7 +111,7 @@ impl Window {
 
     /// Whether any entry waits for the other window.
     pub fn any_blocked(&self) -> bool {
-        self.eligible.count_ones() as usize != self.len
+        self.eligible != self.all
     }
 
     /// Whether the oldest entry has been overtaken as often as may be, and could be served.
@@ -105,11 +143,12 @@ impl Window {
 
     /// The youngest entry for an address.
     pub fn youngest(&self, address: u32) -> Option<u32> {
-        let found = self.entries[..self.len]
-            .iter()
-            .rev()
-            .find(|entry| entry.address == address);
-        found.map(|entry| entry.id)
+        if self.hashes[hash(address)] == 0 {
+            return None;
+        }
+        let entries = (0..self.len).rev().map(|index| self.entry(index));
+        let mut found = entries.filter(|entry| entry.address == address);
+        found.next().map(|entry| entry.id)
     }
 
     /// Appends a row. With `after`, it waits until that entry of the other window has gone.
@@ -124,13 +163,16 @@ impl Window {
     ) {
         debug_assert!(!self.is_full());
         let bit = 1 << self.len;
-        self.entries[self.len] = Entry {
+        *self.entry_mut(self.len) = Entry {
             address,
             row: place.row,
+            bank: place.bank,
             columns,
             id,
             after: after.unwrap_or(0),
         };
+        self.hashes[hash(address)] += 1;
+        self.all |= bit;
         self.in_bank[usize::from(place.bank)] |= bit;
         self.banks |= 1 << place.bank;
         if after.is_none() {
@@ -145,13 +187,25 @@ impl Window {
     /// One column command of an entry, which is of `bank`, has been given. When it was the last, the
     /// entry goes, and is returned.
     pub fn column_given(&mut self, index: usize, bank: usize) -> Option<Entry> {
-        self.entries[index].columns -= 1;
-        if self.entries[index].columns > 0 {
+        let given = self.entry_mut(index);
+        given.columns -= 1;
+        if given.columns > 0 {
             return None;
         }
-        let entry = self.entries[index];
-        self.entries.copy_within(index + 1..self.len, index);
+        let entry = *given;
+        if index < self.len / 2 {
+            for older in (0..index).rev() {
+                *self.entry_mut(older + 1) = *self.entry(older);
+            }
+            self.head = (self.head + 1) % MAX_QUEUE;
+        } else {
+            for younger in index + 1..self.len {
+                *self.entry_mut(younger - 1) = *self.entry(younger);
+            }
+        }
         self.len -= 1;
+        self.all >>= 1;
+        self.hashes[hash(entry.address)] -= 1;
         let older = (1u64 << index) - 1;
         let close_gap = |mask: u64| (mask & older) | ((mask >> 1) & !older);
         for mask in &mut self.in_bank {
@@ -171,8 +225,11 @@ impl Window {
         if !self.any_blocked() {
             return;
         }
-        for (index, entry) in self.entries[..self.len].iter().enumerate() {
-            if self.eligible & (1 << index) == 0 && entry.after == id {
+        let mut blocked = self.all & !self.eligible;
+        while blocked != 0 {
+            let index = blocked.trailing_zeros();
+            blocked &= blocked - 1;
+            if self.entry(index as usize).after == id {
                 self.eligible |= 1 << index;
             }
         }
@@ -184,7 +241,7 @@ impl Window {
         while rest != 0 {
             let index = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            if self.entries[index].row == row {
+            if self.entry(index).row == row {
                 self.hit |= 1 << index;
             }
         }
