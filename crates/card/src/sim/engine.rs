@@ -370,8 +370,7 @@ impl Engine {
 
     /// The next time at which something around the shell changes one of its inputs.
     fn next_event(&self) -> Option<Picoseconds> {
-        let events = self.around.each().map(|one| one.next_event(self.now));
-        events.flatten().min()
+        self.around.next_event(self.now)
     }
 
     /// Passes over the edges before `time`: none of them would change anything.
@@ -401,9 +400,7 @@ impl Engine {
             link: &mut *self.link,
             map: &self.map,
         };
-        for one in self.around.each_mut() {
-            active |= one.sample(at, &mut way)?;
-        }
+        active |= self.around.sample(at, &mut way)?;
         if self
             .around
             .coherent
@@ -444,11 +441,7 @@ impl Engine {
         self.next += 1;
 
         let shell_moved = !self.shell.is_fixed();
-        let mut changed = false;
-        for one in self.around.each_mut() {
-            changed |= one.drive(at);
-        }
-        if changed {
+        if self.around.drive(at) {
             self.shell.touch();
         }
         for index in 0..self.slots.len() {

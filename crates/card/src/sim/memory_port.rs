@@ -58,6 +58,8 @@ pub(crate) struct MemoryPort {
     /// The row, and the write response, on the bus were taken at this edge.
     row_taken: bool,
     answer_taken: bool,
+    /// Nothing is under way, and the inputs of the shell say so.
+    at_rest: bool,
     /// No pop of the model can give anything earlier.
     model_wakes: Picoseconds,
     statistics: ChannelStatistics,
@@ -86,6 +88,7 @@ impl MemoryPort {
             answers: VecDeque::with_capacity(256),
             row_taken: false,
             answer_taken: false,
+            at_rest: false,
             model_wakes: Picoseconds::MAX,
             statistics: ChannelStatistics::default(),
         })
@@ -218,6 +221,7 @@ impl Surrounding for MemoryPort {
         if !self.bus.any_valid() {
             return Ok(false);
         }
+        self.at_rest = false;
         self.row_taken = self.bus.rvalid.high() && self.bus.rready.high();
         self.answer_taken = self.bus.bvalid.high() && self.bus.bready.high();
         self.statistics.rows_read += u64::from(self.row_taken);
@@ -239,7 +243,11 @@ impl Surrounding for MemoryPort {
         Ok(true)
     }
 
+    #[inline]
     fn drive(&mut self, now: Picoseconds) -> bool {
+        if self.at_rest {
+            return false;
+        }
         let mut changed = false;
         if self.row_taken {
             self.row_taken = false;
@@ -260,6 +268,13 @@ impl Surrounding for MemoryPort {
         changed |= self.bus.arready.set(self.read_waits.is_none().into());
         changed |= self.bus.awready.set(addresses.into());
         changed |= self.bus.wready.set(data.into());
+        let waits = self.read_waits.is_some() || self.write_waits.is_some();
+        self.at_rest = !changed
+            && !waits
+            && self.reads.is_empty()
+            && self.answers.is_empty()
+            && !self.bus.rvalid.high()
+            && !self.bus.bvalid.high();
         changed
     }
 

@@ -28,6 +28,7 @@ mod store;
 mod surrounding;
 mod top;
 mod trace;
+mod wires;
 mod wrapper;
 
 pub use card::{ProgressCallback, SimCard};

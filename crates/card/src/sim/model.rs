@@ -448,6 +448,19 @@ impl Instance {
         })
     }
 
+    /// The stretch of the model's memory in which a pin of `size` bytes lies; `None` if there is no whole one around it.
+    pub(crate) fn stretch(&self, address: usize, size: usize) -> Option<Stretch> {
+        let (start, bytes) = self.state;
+        let from = address.checked_sub(start.as_ptr() as usize)?;
+        let stretch = from / size_of::<StretchBytes>() * size_of::<StretchBytes>();
+        let end = stretch + size_of::<StretchBytes>();
+        (from + size <= end && end <= bytes).then(|| Stretch {
+            // SAFETY: the stretch ends inside the state block.
+            at: unsafe { start.add(stretch) }.cast(),
+            _alive: self.memory.clone(),
+        })
+    }
+
     /// The bytes of a port.
     fn bytes_of(&self, index: usize) -> &[u8] {
         let (start, bytes) = self.ports[index];
@@ -554,6 +567,31 @@ impl<T: PinValue> Pin<T> {
     }
 }
 
+impl<T> Pin<T> {
+    /// Where it is, as a number.
+    pub(crate) fn address(&self) -> usize {
+        self.at.as_ptr() as usize
+    }
+}
+
+impl Pin<Row> {
+    /// Gives it the value of another; tells whether that changed it.
+    #[inline]
+    pub(crate) fn copy(&self, from: &Self) -> bool {
+        let (from, to) = (from.at.as_ptr(), self.at.as_ptr());
+        // SAFETY: as in `get` and `set`; eight words are as large as a row.
+        unsafe {
+            let value = from.cast::<[u64; 8]>().read_unaligned();
+            let old = to.cast::<[u64; 8]>().read_unaligned();
+            let differences = (value.iter().zip(&old)).fold(0, |all, (a, b)| all | (a ^ b));
+            if differences != 0 {
+                to.cast::<[u64; 8]>().write_unaligned(value);
+            }
+            differences != 0
+        }
+    }
+}
+
 impl Pin<u8> {
     /// For one-bit ports.
     #[inline]
@@ -572,6 +610,16 @@ pub(crate) struct NumberPin {
 }
 
 impl NumberPin {
+    /// Where it is, as a number.
+    pub(crate) fn address(&self) -> usize {
+        self.at.as_ptr() as usize
+    }
+
+    /// Bytes of its storage.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes.into()
+    }
+
     /// The value.
     #[inline]
     pub(crate) fn get(&self) -> u64 {
@@ -604,5 +652,30 @@ impl NumberPin {
             }
         }
         changed
+    }
+}
+
+/// What is compared at once.
+pub(crate) type StretchBytes = [u64; 4];
+
+/// A piece of a model's memory, with pins in it, that can be compared with what it was.
+pub(crate) struct Stretch {
+    at: NonNull<StretchBytes>,
+    _alive: Rc<Memory>,
+}
+
+impl Stretch {
+    /// The bytes, for comparison only.
+    #[inline]
+    pub(crate) fn get(&self) -> StretchBytes {
+        // SAFETY: the piece lies inside the state block of a live model (`_alive`) and is not being
+        // written: evaluation is a call on the same thread. Any bytes are numbers.
+        unsafe { self.at.as_ptr().read_unaligned() }
+    }
+}
+
+impl PartialEq for Stretch {
+    fn eq(&self, other: &Self) -> bool {
+        self.at == other.at
     }
 }

@@ -4,59 +4,10 @@ use super::clocked::Clocked;
 use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface};
 use super::model::{Instance, ModelFailure, NumberPin, Pin, Row};
 use super::signals::{Signal, AXI4, AXI4_STREAM, CONTROL, HOME, LINE};
+use super::wires::{Joint, Wires};
 use crate::stream::StreamDirection;
 use units::Picoseconds;
 use verilated::BuildError;
-
-/// Wires in one direction, by kind, so that copying is a few tight loops.
-#[derive(Default)]
-struct Wires {
-    bytes: Vec<(Pin<u8>, Pin<u8>)>,
-    words: Vec<(Pin<u64>, Pin<u64>)>,
-    rows: Vec<(Pin<Row>, Pin<Row>)>,
-    numbers: Vec<(NumberPin, NumberPin)>,
-}
-
-impl Wires {
-    /// Copies every wire. Returns whether any destination changed.
-    #[inline]
-    fn copy(&self) -> bool {
-        let mut changed = false;
-        for (from, to) in &self.bytes {
-            changed |= to.set(from.get());
-        }
-        for (from, to) in &self.words {
-            changed |= to.set(from.get());
-        }
-        for (from, to) in &self.rows {
-            changed |= to.set(from.get());
-        }
-        for (from, to) in &self.numbers {
-            changed |= to.set(from.get());
-        }
-        changed
-    }
-
-    fn add(&mut self, from: &Place<'_>, to: &Place<'_>) -> Result<(), BuildError> {
-        // Equal widths are equal storage; only IDs and control addresses may differ.
-        if from.width()? == to.width()? {
-            if let (Some(from), Some(to)) = (from.pin(), to.pin()) {
-                self.bytes.push((from, to));
-                return Ok(());
-            }
-            if let (Some(from), Some(to)) = (from.pin(), to.pin()) {
-                self.words.push((from, to));
-                return Ok(());
-            }
-            if let (Some(from), Some(to)) = (from.pin(), to.pin()) {
-                self.rows.push((from, to));
-                return Ok(());
-            }
-        }
-        self.numbers.push((from.number()?, to.number()?));
-        Ok(())
-    }
-}
 
 /// A port element, by name.
 struct Place<'a> {
@@ -83,6 +34,23 @@ impl Place<'_> {
 
     fn pin<T: super::model::PinValue>(&self) -> Option<Pin<T>> {
         self.instance.pin(&self.name, self.element)
+    }
+
+    /// Joins this output to an input of the other model.
+    fn join(&self, to: &Place<'_>, wires: &mut Wires) -> Result<(), BuildError> {
+        // Equal widths are equal storage; only IDs and control addresses may differ.
+        let same = self.width()? == to.width()?;
+        let joint = if let (true, Some(from), Some(to)) = (same, self.pin(), to.pin()) {
+            Joint::Byte(from, to)
+        } else if let (true, Some(from), Some(to)) = (same, self.pin(), to.pin()) {
+            Joint::Word(from, to)
+        } else if let (true, Some(from), Some(to)) = (same, self.pin(), to.pin()) {
+            Joint::Row(from, to)
+        } else {
+            Joint::Number(self.number()?, to.number()?)
+        };
+        wires.add(self.instance, joint);
+        Ok(())
     }
 
     fn number(&self) -> Result<NumberPin, BuildError> {
@@ -194,8 +162,8 @@ impl KernelSlot {
                 element,
             };
             match driven {
-                true => to_shell.add(&kernel, &shell),
-                false => to_kernel.add(&shell, &kernel),
+                true => kernel.join(&shell, &mut to_shell),
+                false => shell.join(&kernel, &mut to_kernel),
             }
         };
         for (index, bus) in interface.ports.iter().enumerate() {
@@ -232,13 +200,11 @@ impl KernelSlot {
             element: if shell_side { place.slot } else { 0 },
         };
         if let Some(reset) = &interface.reset {
-            to_kernel.add(&single("slot_rst_no", true), &single(&reset.name, false))?;
+            single("slot_rst_no", true).join(&single(&reset.name, false), &mut to_kernel)?;
         }
         if let Some(interrupt) = &interface.interrupt {
-            to_shell.add(
-                &single(&interrupt.name, false),
-                &single("slot_interrupt_i", true),
-            )?;
+            single(&interrupt.name, false)
+                .join(&single("slot_interrupt_i", true), &mut to_shell)?;
         }
         Ok(Self {
             kernel: Clocked::new(instance),

@@ -40,28 +40,46 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    pub(crate) fn each(&self) -> impl Iterator<Item = &dyn Surrounding> {
-        let memories = self
-            .memories
-            .iter()
-            .map(|memory| memory as &dyn Surrounding);
-        let coherent = self.coherent.iter().map(|link| link as &dyn Surrounding);
-        memories
-            .chain([&self.host as _, &self.bar as _])
-            .chain(coherent)
+    /// All take what crosses their pins. Returns whether any are in use.
+    #[inline]
+    pub(crate) fn sample(&mut self, at: Picoseconds, way: &mut Way<'_>) -> Result<bool, CardError> {
+        let mut active = false;
+        for memory in &mut self.memories {
+            active |= memory.sample(at, way)?;
+        }
+        active |= self.host.sample(at, way)?;
+        active |= self.bar.sample(at, way)?;
+        if let Some(link) = &mut self.coherent {
+            active |= link.sample(at, way)?;
+        }
+        Ok(active)
     }
 
-    pub(crate) fn each_mut(&mut self) -> impl Iterator<Item = &mut dyn Surrounding> {
-        let memories = self
-            .memories
-            .iter_mut()
-            .map(|memory| memory as &mut dyn Surrounding);
-        let coherent = self
-            .coherent
-            .iter_mut()
-            .map(|link| link as &mut dyn Surrounding);
-        memories
-            .chain([&mut self.host as &mut dyn Surrounding, &mut self.bar])
-            .chain(coherent)
+    /// All drive the inputs of the shell. Returns whether any changed.
+    #[inline]
+    pub(crate) fn drive(&mut self, at: Picoseconds) -> bool {
+        let mut changed = false;
+        for memory in &mut self.memories {
+            changed |= memory.drive(at);
+        }
+        changed |= self.host.drive(at);
+        changed |= self.bar.drive(at);
+        if let Some(link) = &mut self.coherent {
+            changed |= link.drive(at);
+        }
+        changed
+    }
+
+    /// The next time at which any changes an input of the shell by itself.
+    pub(crate) fn next_event(&self, now: Picoseconds) -> Option<Picoseconds> {
+        let memories = self.memories.iter();
+        let events = memories.filter_map(|memory| memory.next_event(now));
+        let coherent = self.coherent.as_ref();
+        let others = [
+            self.host.next_event(now),
+            self.bar.next_event(now),
+            coherent.and_then(|link| link.next_event(now)),
+        ];
+        events.chain(others.into_iter().flatten()).min()
     }
 }
