@@ -6,6 +6,7 @@ mod line_threads;
 
 use coherence::oracle::Oracle;
 use line_threads::{random, share, word};
+use std::path::Path;
 use tombolo::{Card, Error, OwnerOptions, Rpc, ShellConfig, SimOptions, Slot, SlotId};
 
 const BASE: u64 = 0x1000_0000;
@@ -246,6 +247,85 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
     assert!(error.to_string().contains("slot 0"), "{error}");
     let error = slot.wait(None, |_| tombolo::Continue::Yes);
     assert!(matches!(error, Err(Error::Home(_))), "{error:?}");
+}
+
+/// A kernel that breaks a rule is cut off: the error names the rule and the slot, the CPU gets its lines or an error,
+/// and the next kernel of the slot finds everything as if nothing had been.
+#[test]
+fn what_a_kernel_does_against_the_rules_has_a_name_and_ends_there() {
+    // Libraries are a kernel's neighbours.
+    let folder = tempfile::tempdir().expect("a folder");
+    let kernel = folder.path().join("liar");
+    std::fs::create_dir(&kernel).expect("a folder");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/liar");
+    for name in ["kernel.toml", "liar.sv"] {
+        std::fs::copy(source.join(name), kernel.join(name)).expect("copy");
+    }
+    let library = card::sim::home().join("kernels/lib");
+    std::os::unix::fs::symlink(library, folder.path().join("lib")).expect("link");
+    let card = coherent_card();
+    let memory = card.coherent_memory(BASE, LINES * LINE).expect("memory");
+    let space = card.create_space().expect("space");
+    let crimes = [
+        (1, "which no read under way has"),
+        (2, "otherwise than by two rows together"),
+        (3, "which no write under way has"),
+        (4, "an operation on line 0x10000380 that is not known"),
+        (
+            5,
+            "an operation on line 0x10000380 with the tag of one that is under way",
+        ),
+        (7, "did not take, or answer, the write of line 0x1000"),
+        (8, "did not answer the read of line 0x1000"),
+        (9, "which no read under way has"),
+    ];
+    for (crime, rule) in crimes {
+        let slot = card.load(SlotId(0), &kernel, &space).expect("load");
+        card.set_home_patience(2000).expect("patience");
+        // The CPU has changed more lines than it may keep in one set, so that some go home.
+        for line in 0..LINES / 2 {
+            memory.store(line * LINE, &[1]).expect("store");
+        }
+        slot.set("line", BASE + 7 * LINE).expect("argument");
+        slot.set("crime", crime).expect("argument");
+        slot.start().expect("start");
+        let mut errors = Vec::new();
+        for line in LINES / 2..LINES {
+            errors.extend(memory.load(line * LINE).err());
+            errors.extend(memory.flush((line - LINES / 2) * LINE).err());
+        }
+        errors.extend(slot.wait(None, |_| tombolo::Continue::Yes).err());
+        // What never comes is missed when the patience is over.
+        if errors.is_empty() {
+            let tries = |_| {
+                let flushed = memory.flush(40 * LINE).err();
+                flushed.or_else(|| memory.load(40 * LINE).err())
+            };
+            errors.extend((0..500).find_map(tries));
+        }
+        let texts: Vec<String> = errors.iter().map(Error::to_string).collect();
+        assert!(!texts.is_empty(), "crime {crime} was not seen");
+        for (text, error) in texts.iter().zip(&errors) {
+            assert!(matches!(error, Error::Home(_)), "crime {crime}: {text}");
+        }
+        assert!(texts[0].contains(rule), "crime {crime}: {}", texts[0]);
+        assert!(texts[0].contains("slot 0"), "crime {crime}: {}", texts[0]);
+    }
+    // A line that is not locked may be unlocked: that is acknowledged, and changes nothing.
+    let slot = card.load(SlotId(0), &kernel, &space).expect("load");
+    memory.store(7 * LINE, &[1]).expect("store");
+    slot.set("line", BASE + 7 * LINE).expect("argument");
+    slot.set("crime", 6).expect("argument");
+    slot.start().expect("start");
+    slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
+    assert_eq!(memory.load(7 * LINE).expect("load")[0], 1);
+
+    // Somebody honest.
+    let kernel = card::sim::home().join("kernels/rpc");
+    let slot = card.load(SlotId(0), &kernel, &space).expect("load");
+    start(&slot, ECHO, 1);
+    let mut rpc = Rpc::connect(memory).expect("connect");
+    assert_eq!(rpc.call(&stamped(1)).expect("call")[..], stamped(1)[..]);
 }
 
 /// The kernel locks lines of the pages that the program has, and changes them: false sharing at its worst.
