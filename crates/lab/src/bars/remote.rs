@@ -1,6 +1,8 @@
 //! Remote memory: its rate beside the plainest program that moves the same bytes, over libfabric in C
 //! (`remote/fabric.c`) and over TCP; and 64 MiB through a card, compared byte for byte.
 
+mod silent;
+
 use super::Failure;
 use crate::row::{Row, Target};
 use std::io::{Read, Write};
@@ -18,6 +20,7 @@ pub const NAMES: &[&str] = &[
     "remote.share_of_plain_tcp",
     "remote.wrong_bytes",
     "remote.bytes_through_card",
+    "remote.stopped_peer_ms",
 ];
 
 /// Bytes of an operation.
@@ -35,11 +38,13 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let plain = share_of_tcp()?;
     let share = share_of_libfabric()?;
     let (wrong, through) = through_a_card()?;
+    let silent = silent::longest()?;
     Ok(vec![
         Row::new(NAMES[0], share, "ratio", Target::AtLeast(0.7)),
         Row::new(NAMES[1], plain, "ratio", Target::AtLeast(0.7)),
         Row::new(NAMES[2], wrong, "bytes", Target::Exactly(0.0)),
         Row::new(NAMES[3], through, "bytes", Target::AtLeast(THROUGH as f64)),
+        Row::new(NAMES[4], silent, "ms", Target::AtMost(2000.0)),
     ])
 }
 

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::link::unexpected;
 use crate::message::{Progress, Reply, Request};
 use crate::shared::SharedMemory;
-use crate::slot::{Continue, Slot, SLICE};
+use crate::slot::{Continue, Slot};
 use crate::space::AddressSpace;
 use crate::stream::{MappedRange, Moved, Part, Stream, StreamHandle, StreamReply, StreamRequest};
 use crate::stream_error::StreamError;
@@ -25,6 +25,8 @@ use units::{PageSize, Picoseconds};
 const BUFFERS: usize = 2;
 /// Buffers of the program, a port: one is being filled, one is full, one waits behind it.
 const SPARES: usize = 3;
+/// Virtual time between two looks at what devices say: little, as the simulated card takes long for it.
+const SLICE: Picoseconds = Picoseconds::from_micros(10);
 /// How often somebody who waits for a device is asked whether to go on.
 const PATIENCE: Duration = Duration::from_millis(40);
 

@@ -27,12 +27,14 @@ pub struct RemoteMemory {
     told: Option<Instant>,
 }
 
+/// How long a call that sends blocks at most. It says what it has sent only then, so this is how late silence shows.
+const TICK: Duration = Duration::from_millis(50);
 /// A client that works says so again after so long.
 const WORKING: Duration = Duration::from_millis(2);
 
 impl RemoteMemory {
-    /// How long a peer may be silent if nothing else is said.
-    pub const PATIENCE: Duration = Duration::from_millis(1800);
+    /// How long a peer may be silent if nothing else is said: what is silent is an error within 2 s.
+    pub const PATIENCE: Duration = Duration::from_millis(1500);
 
     /// Connects to a server: `HOST:PORT` is plain TCP, `fabric+PROVIDER://HOST:PORT` one-sided accesses through
     /// that provider of libfabric. From now on, silence of `timeout` in the middle of a request is an error.
@@ -47,11 +49,15 @@ impl RemoteMemory {
         };
         let (provider, place) = split(address);
         let found = place.to_socket_addrs().map_err(refused)?;
+        let began = Instant::now();
         let socket = connect_to_any(found, timeout).map_err(refused)?;
+        // All of it together is not longer than one silence.
+        let left = timeout.saturating_sub(began.elapsed());
+        let left = left.max(Duration::from_millis(1));
         let set = socket
             .set_nodelay(true)
-            .and_then(|()| socket.set_read_timeout(Some(timeout)))
-            .and_then(|()| socket.set_write_timeout(Some(timeout)));
+            .and_then(|()| socket.set_read_timeout(Some(left)))
+            .and_then(|()| socket.set_write_timeout(Some(timeout.min(TICK))));
         set.map_err(refused)?;
         let mut memory = Self {
             address: address.to_owned(),
@@ -73,6 +79,8 @@ impl RemoteMemory {
         if let Some(provider) = provider {
             memory.use_fabric(provider)?;
         }
+        let set = memory.socket.set_read_timeout(Some(timeout));
+        set.map_err(refused)?;
         Ok(memory)
     }
 
@@ -123,7 +131,7 @@ impl RemoteMemory {
     /// Moves bytes by one-sided accesses.
     fn one_sided(
         &mut self,
-        mut mover: Mover,
+        mover: Mover,
         offset: u64,
         bytes: Moved<'_>,
     ) -> Result<(), RemoteError> {
@@ -157,7 +165,7 @@ impl RemoteMemory {
             Ok(())
         });
         match result {
-            Ok(()) => {
+            Ok(mover) => {
                 self.fabric = Some(mover);
                 Ok(())
             }
@@ -342,19 +350,23 @@ impl RemoteMemory {
     }
 
     fn send(&mut self, bytes: &[u8]) -> Result<(), RemoteError> {
-        let result = self.socket.write_all(bytes);
-        result.map_err(|error| self.failed("the peer went away", error))
+        self.send_both(bytes, &[])
     }
 
     /// A head, and what is behind it, at once.
     fn send_both(&mut self, head: &[u8], behind: &[u8]) -> Result<(), RemoteError> {
         let mut parts = [IoSlice::new(head), IoSlice::new(behind)];
         let mut parts = &mut parts[..];
+        let mut last = Instant::now();
         while !parts.is_empty() {
             match self.socket.write_vectored(parts) {
                 Ok(0) => return Err(self.failed("the peer went away", ErrorKind::WriteZero.into())),
-                Ok(sent) => IoSlice::advance_slices(&mut parts, sent),
+                Ok(sent) => {
+                    IoSlice::advance_slices(&mut parts, sent);
+                    last = Instant::now();
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_late(&error) && last.elapsed() < self.timeout => {}
                 Err(error) => return Err(self.failed("the peer went away", error)),
             }
         }
@@ -363,12 +375,12 @@ impl RemoteMemory {
 
     fn failed(&mut self, what: &'static str, source: io::Error) -> RemoteError {
         self.broken = true;
-        match source.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => RemoteError::Silent {
+        match is_late(&source) {
+            true => RemoteError::Silent {
                 address: self.address.clone(),
                 timeout: self.timeout,
             },
-            _ => self.lost(what, source),
+            false => self.lost(what, source),
         }
     }
 
@@ -399,6 +411,10 @@ impl std::fmt::Debug for RemoteMemory {
     }
 }
 
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
 /// Why one-sided accesses failed.
 enum Failed {
     Remote(RemoteError),
@@ -426,8 +442,10 @@ pub(crate) fn connect_to_any(
     timeout: Duration,
 ) -> io::Result<TcpStream> {
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
+    let until = Instant::now() + timeout;
     for one in addresses {
-        match TcpStream::connect_timeout(&one, timeout) {
+        let left = until.saturating_duration_since(Instant::now());
+        match TcpStream::connect_timeout(&one, left.max(Duration::from_millis(1))) {
             Ok(socket) => return Ok(socket),
             Err(error) => last = error,
         }

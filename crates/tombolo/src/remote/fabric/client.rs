@@ -1,5 +1,7 @@
 //! The side that reads and writes, through memory of its own: what a peer or a card of the network may still write
-//! when an operation has failed is never the caller's.
+//! when an operation has failed is never the caller's. Only where nobody but this process writes its memory, and only
+//! when it asks the library, the caller's memory is used itself: with the provider `tcp`, of which a closed endpoint
+//! does nothing any more.
 
 use super::{lacks, sys, Endpoint, FabricError, Region};
 use std::ffi::c_void;
@@ -23,6 +25,8 @@ pub(in crate::remote) struct Mover {
     key: u64,
     /// An operation failed: the peer may still use the stage.
     failed: bool,
+    /// The caller's memory is used itself.
+    direct: bool,
 }
 
 /// Where bytes are on their way, and one context an operation, which some providers write to.
@@ -81,7 +85,8 @@ impl Mover {
         (key, base, name): (u64, u64, &[u8]),
     ) -> Result<Self, FabricError> {
         let endpoint = Endpoint::open(provider, local)?;
-        let mut stage = Stage::new(PIECE * DEPTH);
+        let direct = provider == "tcp" && endpoint.mr_mode() & sys::MR_LOCAL == 0;
+        let mut stage = Stage::new(if direct { 0 } else { PIECE * DEPTH });
         let region = match endpoint.mr_mode() & sys::MR_LOCAL {
             0 => None,
             _ => {
@@ -115,20 +120,22 @@ impl Mover {
             base,
             key,
             failed: false,
+            direct,
         })
     }
 
     /// Moves bytes from or to an offset. `idle` is asked again and again as long as nothing happens, with whether
-    /// something has happened since it was asked last; its error ends the waiting.
+    /// something has happened since it was asked last; its error ends the waiting. After an error it is over and
+    /// closed: nothing uses the bytes any more.
     pub(in crate::remote) fn transfer<E: From<FabricError>>(
-        &mut self,
+        mut self,
         offset: u64,
         bytes: Moved<'_>,
         idle: impl FnMut(bool) -> Result<(), E>,
-    ) -> Result<(), E> {
+    ) -> Result<Self, E> {
         let result = self.pieces(offset, bytes, idle);
         self.failed |= result.is_err();
-        result
+        result.map(|()| self)
     }
 
     fn pieces<E: From<FabricError>>(
@@ -144,12 +151,23 @@ impl Mover {
         while done < total {
             while let (true, Some(slot)) = (posted < total, free.last().copied()) {
                 let piece = posted..total.min(posted + PIECE);
-                if let Moved::From(bytes) = &bytes {
-                    let at = slot * PIECE;
-                    self.stage.bytes[at..at + piece.len()].copy_from_slice(&bytes[piece.clone()]);
-                }
                 let writes = matches!(bytes, Moved::From(_));
-                if !self.post(slot, writes, offset + posted as u64, piece.len())? {
+                let local: *mut u8 = match &mut bytes {
+                    // A write only reads them.
+                    Moved::From(bytes) if self.direct => bytes[piece.clone()].as_ptr().cast_mut(),
+                    Moved::To(bytes) if self.direct => bytes[piece.clone()].as_mut_ptr(),
+                    bytes => {
+                        let staged = &mut self.stage.bytes[slot * PIECE..][..piece.len()];
+                        if let Moved::From(bytes) = bytes {
+                            staged.copy_from_slice(&bytes[piece.clone()]);
+                        }
+                        staged.as_mut_ptr()
+                    }
+                };
+                let there = offset + posted as u64;
+                // SAFETY: the bytes stay until the operation is over: those of the stage for ever if it fails, those
+                // of the caller until this returns, and the endpoint is closed before it returns an error.
+                if !unsafe { self.post(slot, writes, there, (local, piece.len())) }? {
                     break;
                 }
                 posted = piece.end;
@@ -167,7 +185,7 @@ impl Mover {
             let Some(piece) = piece else {
                 continue;
             };
-            if let Moved::To(bytes) = &mut bytes {
+            if let (Moved::To(bytes), false) = (&mut bytes, self.direct) {
                 let at = slot * PIECE;
                 bytes[piece.clone()].copy_from_slice(&self.stage.bytes[at..at + piece.len()]);
             }
@@ -179,18 +197,20 @@ impl Mover {
     }
 
     /// Begins an operation; not if the provider is full.
-    fn post(
+    ///
+    /// # Safety
+    /// The bytes stay, and are nobody else's, until it is over.
+    unsafe fn post(
         &mut self,
         slot: usize,
         writes: bool,
         offset: u64,
-        bytes: usize,
+        (local, bytes): (*mut u8, usize),
     ) -> Result<bool, FabricError> {
         let call = if writes { "fi_write" } else { "fi_read" };
         let descriptor = self.region.as_ref().map_or(null_mut(), Region::descriptor);
-        let local = self.stage.bytes[slot * PIECE..][..bytes].as_mut_ptr();
         let context = self.stage.contexts[slot].as_mut_ptr();
-        // SAFETY: the endpoint is open; bytes and context stay until the operation is over, or for ever.
+        // SAFETY: the endpoint is open; the context stays until the operation is over, or for ever; of the bytes the caller says it.
         let code = unsafe {
             let calls = &*(*self.endpoint.ep.0).rma;
             let call = if writes { calls.write } else { calls.read };

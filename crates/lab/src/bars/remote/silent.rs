@@ -1,0 +1,129 @@
+//! A peer that is stopped: how long its client knows nothing, whatever it does; and does it come back?
+
+use crate::bars::{the_command, Failure};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tombolo::{
+    AddressSpace, Card, Continue, Device, Flow, FunctionalCard, FunctionalConfig, MapOptions,
+    RemoteMemory, Slot, SlotId,
+};
+
+const BYTES: usize = 32 << 20;
+
+/// `tombolo serve`, as a process of its own.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn start() -> Result<Self, Failure> {
+        let mut child = Command::new(the_command()?)
+            .args(["serve", "256MiB", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let out = child.stdout.take().ok_or("serve says nothing")?;
+        let mut line = String::new();
+        BufReader::new(out).read_line(&mut line)?;
+        let found = line.trim_end().split_once("remote:");
+        let (_, address) = found.ok_or_else(|| format!("serve says: {line}"))?;
+        let address = address.to_owned();
+        Ok(Self { child, address })
+    }
+
+    fn signal(&self, signal: libc::c_int) {
+        // SAFETY: a child that has not been waited for.
+        unsafe { libc::kill(self.child.id() as libc::pid_t, signal) };
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The longest time in ms between the stop of a peer and the error, over all that can be done with it. It is an error
+/// if one of them goes well, or if the peer cannot be reached after it was let go on.
+pub(super) fn longest() -> Result<f64, Failure> {
+    let server = Server::start()?;
+    let card = Card::functional(FunctionalCard::new(FunctionalConfig {
+        streams_per_slot: 1,
+        ..FunctionalConfig::default()
+    }))?;
+    let space = card.create_space()?;
+    let mut worst = Duration::ZERO;
+    for way in ["", "fabric+tcp://", "fabric+shm://"] {
+        let address = format!("{way}{}", server.address);
+        for what in ["read", "write", "device", "mapping", "connect"] {
+            // As a client finds it.
+            let mut memory = RemoteMemory::connect(&address, RemoteMemory::PATIENCE)?;
+            let mut bytes = vec![3; BYTES];
+            memory.write(0, &bytes[..5000])?;
+            let kernel = card::sim::home().join("kernels/loopback");
+            let slot = card.load(SlotId(0), &kernel, &space)?;
+            let name = format!("remote:{address}");
+            let (failed, took) = match what {
+                "read" => stopped(&server, || memory.read(0, &mut bytes).is_err()),
+                "write" => stopped(&server, || memory.write(0, &bytes).is_err()),
+                "connect" => stopped(&server, || {
+                    RemoteMemory::connect(&address, RemoteMemory::PATIENCE).is_err()
+                }),
+                "device" => flow(&server, &space, &slot, &name)?,
+                _ => {
+                    let mapping = space.map_remote(memory, MapOptions::read_only())?;
+                    let input = slot.open_stream("in")?;
+                    input.read(mapping.slice(1 << 20, 1 << 20)?)?;
+                    let result = stopped(&server, || input.wait(None, |_| Continue::Yes).is_err());
+                    let _ = mapping.unmap();
+                    result
+                }
+            };
+            eprintln!("stopped peer, {what} by {way:?}: {took:.2?}");
+            if !failed {
+                return Err(format!("{what} by {address}: no error of a stopped peer").into());
+            }
+            worst = worst.max(took);
+        }
+    }
+    Ok(worst.as_secs_f64() * 1e3)
+}
+
+/// How long something takes while the peer is stopped.
+fn stopped(server: &Server, mut what: impl FnMut() -> bool) -> (bool, Duration) {
+    server.signal(libc::SIGSTOP);
+    let since = Instant::now();
+    let failed = what();
+    let took = since.elapsed();
+    server.signal(libc::SIGCONT);
+    (failed, took)
+}
+
+/// A stream to the peer, which is stopped in the middle of it.
+fn flow(
+    server: &Server,
+    space: &AddressSpace,
+    slot: &Slot,
+    name: &str,
+) -> Result<(bool, Duration), Failure> {
+    let mut flow = Flow::new(space);
+    flow.plug(slot, "in", Device::parse("pipe:/dev/zero".as_ref())?)?;
+    flow.plug(slot, "out", Device::parse(name.as_ref())?)?;
+    let (result, took) = std::thread::scope(|scope| {
+        let since = scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(20));
+            server.signal(libc::SIGSTOP);
+            Instant::now()
+        });
+        let result = flow.run(None, |_| Continue::Yes);
+        let end = Instant::now();
+        let since = since.join().unwrap_or(end);
+        (result, end.saturating_duration_since(since))
+    });
+    server.signal(libc::SIGCONT);
+    // Not that there was no room for more.
+    let silent = |error: tombolo::Error| error.to_string().contains("no answer within");
+    Ok((result.is_err_and(silent), took))
+}
