@@ -4,6 +4,7 @@
 //! becomes a daemon, files as passed descriptors. Clients open files, so that the system's permission
 //! checks are theirs.
 
+use crate::remote::RemoteMemory;
 use crate::report::Report;
 use crate::stream::{StreamReply, StreamRequest};
 use crate::trap::View;
@@ -91,6 +92,8 @@ pub(crate) enum Request {
         space: SpaceId,
         /// The file, opened by the client with the rights that the mapping needs.
         file: File,
+        /// What the file stands in for, if it does.
+        remote: Option<Box<RemoteMemory>>,
         /// The file's name, for messages.
         label: String,
         /// Where in the file.

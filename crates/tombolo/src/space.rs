@@ -1,8 +1,10 @@
 //! Address spaces and mappings of files.
 
+use crate::device::Device;
 use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{MappingId, Reply, Request, SpaceId};
+use crate::remote::{stand_in, RemoteMemory};
 use pager::advice::Advice;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -154,6 +156,9 @@ impl AddressSpace {
 
     /// Maps a file, or a range of it. The file is opened here, with the caller's rights.
     ///
+    /// `remote:HOST:PORT` and its other forms ([`Device::KINDS`]) are no file, but what
+    /// [`map_remote`](Self::map_remote) maps; a file of such a name is `./remote:…`.
+    ///
     /// With [`MapOptions::create`] nothing happens to a file that is there until everything that can be
     /// refused has been checked; only then is it emptied. A file that was made for a mapping that is refused
     /// is removed again.
@@ -163,6 +168,15 @@ impl AddressSpace {
     /// offset lies past its end; the range overlaps another mapping; the card has no pages of that
     /// size, or the file is mapped with others; a file to be made anew is mapped already.
     pub fn map_file(&self, path: &Path, options: MapOptions) -> Result<Mapping, Error> {
+        if path.as_os_str().as_encoded_bytes().starts_with(b"remote:") {
+            let (memory, offset, bytes) = Device::parse(path.as_os_str())?.connect_remote()?;
+            let options = MapOptions {
+                offset: options.offset.saturating_add(offset),
+                bytes: options.bytes.or(bytes),
+                ..options
+            };
+            return self.map_remote(memory, options);
+        }
         let (file, made) = open(path, &options)?;
         let mapping = self.map_open_file(file, path, options);
         if let (Err(_), Some(made)) = (&mapping, made) {
@@ -196,10 +210,58 @@ impl AddressSpace {
             return Err(refuse(NOT_REGULAR.to_owned()));
         }
         let length = options.create.unwrap_or(metadata.len());
-        let bytes = range_within(length, &options).map_err(refuse)?;
+        self.map_opened((file, None), name, options, length)
+    }
+
+    /// Maps memory of a peer, or a range of it: pages are fetched from it when kernels touch them, and what kernels
+    /// wrote is written back to it, as with a file. Several mappings of one address share one connection, and show
+    /// the same bytes.
+    ///
+    /// A peer that goes away or is silent is an error, of the kernel that waits for a page and of the
+    /// [`Mapping::sync`] or [`Mapping::unmap`] that writes back; other kernels go on. The mapping does not come back
+    /// by itself, as nobody knows what is at that address then: unmap it, connect and map again. What had not been
+    /// written back before is lost, and said so.
+    ///
+    /// # Errors
+    /// As [`map_file`](Self::map_file); mapped writable but exported for reading only; [`MapOptions::create`].
+    pub fn map_remote(&self, memory: RemoteMemory, options: MapOptions) -> Result<Mapping, Error> {
+        let name = PathBuf::from(format!("remote:{}", memory.address()));
+        let refuse = |rule: &str| Error::Unmappable {
+            path: name.clone(),
+            rule: rule.to_owned(),
+        };
+        if options.create.is_some() {
+            return Err(refuse(
+                "remote memory is there and has its size; map it for reading and writing instead",
+            ));
+        }
+        if options.write && !memory.is_writable() {
+            return Err(refuse("it is exported for reading only; map it read-only"));
+        }
+        let length = memory.bytes();
+        let file = stand_in(length).map_err(|source| Error::File {
+            path: name.clone(),
+            what: "standing in for it",
+            source,
+        })?;
+        self.map_opened((file, Some(memory)), &name, options, length)
+    }
+
+    fn map_opened(
+        &self,
+        (file, remote): (File, Option<RemoteMemory>),
+        name: &Path,
+        options: MapOptions,
+        length: u64,
+    ) -> Result<Mapping, Error> {
+        let bytes = range_within(length, &options).map_err(|rule| Error::Unmappable {
+            path: name.to_owned(),
+            rule,
+        })?;
         let request = Request::Map {
             space: self.id,
             file,
+            remote: remote.map(Box::new),
             label: name.display().to_string(),
             offset: options.offset,
             bytes,

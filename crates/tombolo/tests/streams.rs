@@ -7,12 +7,14 @@ mod pipeline;
 
 use card::sim::SimCard;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tombolo::{
     AddressSpace, Card, Continue, Device, DeviceError, Error, ErrorCode, Export, Flow,
     FunctionalCard, FunctionalConfig, MapOptions, Mapping, Moved, OwnerOptions, PageSize,
-    Picoseconds, RemoteMemory, RemoteServer, ShellConfig, SimOptions, Slot, SlotId, Stream,
-    StreamError,
+    Picoseconds, RemoteError, RemoteMemory, RemoteServer, ShellConfig, SimOptions, Slot, SlotId,
+    Stream, StreamError,
 };
 
 const CARD_MEMORY: u64 = 4 << 20;
@@ -716,5 +718,101 @@ fn remote_memory_goes_through_a_kernel_to_remote_memory() {
         assert!(got[300_002..400_001].iter().all(|byte| *byte == 0) && got[700_002] == 0);
         let far = run("@700003", "@0").unwrap_err();
         assert!(far.to_string().contains("it has 700003 bytes"), "{far}");
+    });
+}
+
+#[test]
+fn pages_of_a_mapping_live_at_a_peer() {
+    on_each_card(|card, _| {
+        for way in ["", "fabric+tcp://"] {
+            let bytes = 700_003;
+            let server =
+                RemoteServer::listen(Export::memory(bytes).unwrap(), "127.0.0.1:0").unwrap();
+            let plain = server.address().to_string();
+            let address = format!("{way}{plain}");
+            let connect = || RemoteMemory::connect(&address, Duration::from_secs(20));
+            let mut memory = match connect() {
+                Err(RemoteError::Fabric { source, .. }) => {
+                    writeln!(std::io::stderr(), "skipped: remote mappings: {source}").unwrap();
+                    continue;
+                }
+                other => other.unwrap(),
+            };
+            let data: Vec<u8> = (0..300_001u32).map(|i| (i * 31 + i / 253) as u8).collect();
+            memory.write(1, &data).unwrap();
+            let space = card.create_space().unwrap();
+            let load = || card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+            let slot = load();
+            let (input, output) = (
+                slot.open_stream("in").unwrap(),
+                slot.open_stream("out").unwrap(),
+            );
+            let name = |range: &str| PathBuf::from(format!("remote:{address}{range}:timeout=20s"));
+            let map = |range: &str, options| space.map_file(&name(range), options);
+            let from = map("@1+300001", MapOptions::read_only()).unwrap();
+            let options = MapOptions::read_write().offset(400_001).bytes(300_001);
+            let to = space.map_remote(connect().unwrap(), options).unwrap();
+            let rest = map("@300002", MapOptions::read_only().bytes(90_000)).unwrap();
+            let pass = |from: &Mapping, bytes| {
+                output.write(to.slice(0, bytes).unwrap()).unwrap();
+                input.read(from.slice(0, bytes).unwrap()).unwrap();
+            };
+            pass(&from, 300_001);
+            assert_eq!(wait(&output).bytes, 300_001);
+            to.sync().unwrap();
+            let mut got = vec![0; bytes as usize];
+            memory.read(0, &mut got).unwrap();
+            assert!(got[1..300_002] == data && got[400_001..700_002] == data);
+            assert!(got[300_002..400_001].iter().all(|byte| *byte == 0) && got[700_002] == 0);
+            // What is refused changes nothing.
+            for (options, rule) in [
+                (MapOptions::read_only().offset(bytes), "past the end"),
+                (MapOptions::read_write().offset(400_000).bytes(2), "overlap"),
+                (MapOptions::create(5), "has its size"),
+            ] {
+                let error = space.map_remote(connect().unwrap(), options).unwrap_err();
+                assert!(error.to_string().contains(rule), "{error}");
+            }
+            // Written on the card; then the peer dies.
+            wait(&input);
+            pass(&from, 1000);
+            wait(&output);
+            drop((server, memory));
+            wait(&input);
+            output.write(to.slice(2000, 1000).unwrap()).unwrap();
+            input.read(rest.all()).unwrap();
+            let error = input.wait(None, |_| Continue::Yes).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("could not be fetched: {address}: ")),
+                "{error}"
+            );
+            let error = to.sync().unwrap_err().to_string();
+            assert!(
+                error.contains("writing back") && error.contains(&plain),
+                "{error}"
+            );
+            let server = RemoteServer::listen(Export::memory(bytes).unwrap(), &plain).unwrap();
+            let error = map("", MapOptions::read_only()).unwrap_err().to_string();
+            assert!(error.contains("unmap it first"), "{error}");
+            assert!(to.unmap().is_err());
+            from.unmap().unwrap();
+            rest.unmap().unwrap();
+            // A new one at that address: nothing of the old one is in its way.
+            let slot = load();
+            let (input, output) = (
+                slot.open_stream("in").unwrap(),
+                slot.open_stream("out").unwrap(),
+            );
+            let both = map("@7+100", MapOptions::read_write()).unwrap();
+            connect().unwrap().write(7, b"new").unwrap();
+            output.write(both.slice(50, 3).unwrap()).unwrap();
+            input.read(both.slice(0, 3).unwrap()).unwrap();
+            assert_eq!(wait(&output).bytes, 3);
+            both.unmap().unwrap();
+            let mut got = [0; 54];
+            connect().unwrap().read(6, &mut got).unwrap();
+            assert!(&got[1..4] == b"new" && &got[51..] == b"new", "{got:?}");
+            drop((slot, server));
+        }
     });
 }

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
-use tombolo::{Error, MapOptions};
+use tombolo::{Device, DeviceError, Error, MapOptions, RemoteMemory};
 
 /// What a file is, whatever its names: device and inode, and a name in that folder if it is not there yet.
 pub(super) type Identity = (u64, u64, Option<OsString>);
@@ -32,6 +32,8 @@ pub(super) fn identity_of(place: &Place) -> std::io::Result<Identity> {
 pub(super) enum Source {
     /// It is open.
     There(File),
+    /// Memory of a peer.
+    Remote(Box<RemoteMemory>),
     /// It is made, and appears at this place.
     New(Box<Place>),
 }
@@ -42,15 +44,23 @@ pub(super) struct Mapped<'a> {
     pub source: Source,
     pub identity: Identity,
     pub write: bool,
+    /// First byte of what is mapped.
+    pub offset: u64,
     /// Bytes of the file, and of what is mapped of it.
     pub length: u64,
     pub bytes: u64,
 }
 
+/// What a mapping shows.
+pub(super) enum Opened {
+    File(File),
+    Remote(Box<RemoteMemory>),
+}
+
 /// A file that is open, and how the library is to map it.
 pub(super) struct Ready<'a> {
     pub map: &'a MapArgument,
-    pub file: File,
+    pub opened: Opened,
     pub options: MapOptions,
     pub bytes: u64,
 }
@@ -59,16 +69,17 @@ impl<'a> Mapped<'a> {
     /// Begins it, if it is new.
     pub fn begin(self, outputs: &mut Outputs) -> Result<Ready<'a>, Failure> {
         let options = self.options();
-        let file = match self.source {
-            Source::There(file) => file,
+        let opened = match self.source {
+            Source::There(file) => Opened::File(file),
+            Source::Remote(memory) => Opened::Remote(memory),
             Source::New(place) => {
                 let made = outputs.file(*place);
-                made.map_err(failed(&self.map.file, "creating it"))?.0
+                Opened::File(made.map_err(failed(&self.map.file, "creating it"))?.0)
             }
         };
         Ok(Ready {
             map: self.map,
-            file,
+            opened,
             options,
             bytes: self.bytes,
         })
@@ -77,10 +88,10 @@ impl<'a> Mapped<'a> {
     fn options(&self) -> MapOptions {
         let options = match (&self.source, self.write) {
             (Source::New(_), _) => MapOptions::create(self.length),
-            (Source::There(_), true) => MapOptions::read_write(),
-            (Source::There(_), false) => MapOptions::read_only(),
+            (_, true) => MapOptions::read_write(),
+            (_, false) => MapOptions::read_only(),
         };
-        let options = options.offset(self.map.offset).bytes(self.bytes);
+        let options = options.offset(self.offset).bytes(self.bytes);
         let options = options.advice(self.map.advice);
         match self.map.page_size {
             Some(size) => options.page_size(size),
@@ -172,9 +183,48 @@ fn new_length(
     }
 }
 
+/// Whether a name is that of memory of a peer.
+fn is_remote(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().starts_with(b"remote:")
+}
+
+fn device_failed(error: DeviceError) -> Failure {
+    Failure::Library(error.into())
+}
+
+fn open_remote(map: &MapArgument, write: bool) -> Result<Mapped<'_>, Failure> {
+    let path = map.file.as_path();
+    let device = Device::parse(path.as_os_str()).map_err(device_failed)?;
+    let (memory, offset, bytes) = device.connect_remote().map_err(device_failed)?;
+    let length = memory.bytes();
+    // A range is behind the name, or before its options, a part of it.
+    let range = match (map.offset, map.bytes) {
+        (0, None) => (offset, bytes),
+        _ if (offset, bytes) == (0, None) => (map.offset, map.bytes),
+        _ => return Err(unmappable(path, "it has two ranges; write one")),
+    };
+    let named = MapArgument {
+        offset: range.0,
+        bytes: range.1,
+        ..map.clone()
+    };
+    Ok(Mapped {
+        bytes: range_within(&named, length)?,
+        identity: (u64::MAX, 0, Some(memory.address().into())),
+        source: Source::Remote(Box::new(memory)),
+        map,
+        write,
+        offset: range.0,
+        length,
+    })
+}
+
 fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, Failure> {
     let path = map.file.as_path();
     let write = map.writes(access != AccessMode::Read);
+    if is_remote(path) {
+        return open_remote(map, write);
+    }
     let what = match write {
         true => "opening it for reading and writing, as the mapping asks",
         false => "opening it for reading",
@@ -194,12 +244,19 @@ fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, Failure> {
         source: Source::There(file),
         map,
         write,
+        offset: map.offset,
         length,
     })
 }
 
 fn make(map: &MapArgument, length: u64) -> Result<Mapped<'_>, Failure> {
     let path = map.file.as_path();
+    if is_remote(path) {
+        return Err(unmappable(
+            path,
+            "remote memory is there and has its size; leave `:new` away",
+        ));
+    }
     let place = Place::find(path).map_err(failed(path, "creating it"))?;
     if let Some(there) = place.there.as_ref().filter(|there| !there.is_file()) {
         return Err(unmappable(path, kind_refused(there)));
@@ -210,6 +267,7 @@ fn make(map: &MapArgument, length: u64) -> Result<Mapped<'_>, Failure> {
         source: Source::New(Box::new(place)),
         map,
         write: true,
+        offset: map.offset,
         length,
     })
 }
@@ -297,6 +355,7 @@ pub(super) fn refuse_clashes(
     for file in planned {
         let mapped = format!("mapped for `{}`", file.map.argument);
         match &file.source {
+            Source::Remote(_) => {}
             Source::There(_) => used.push((file.identity.clone(), mapped)),
             Source::New(place) => outputs.push((file.identity.clone(), mapped, &place.named)),
         }

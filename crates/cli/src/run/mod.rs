@@ -14,7 +14,7 @@ use card::kernel::{AccessMode, ControlProtocol, KernelPackage, Manifest};
 use card::stream::StreamDirection;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::Args;
-use files::Ready;
+use files::{Opened, Ready};
 use report::ReportFile;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -707,7 +707,10 @@ fn ends_of(planned: &[Ready<'_>], manifest: &Manifest) -> Result<BTreeMap<String
             continue;
         }
         let path = ready.map.file.clone();
-        let file = ready.file.try_clone().map_err(Failure::writing(&path))?;
+        let Opened::File(file) = &ready.opened else {
+            continue;
+        };
+        let file = file.try_clone().map_err(Failure::writing(&path))?;
         let end = End {
             file,
             path,
@@ -725,7 +728,10 @@ fn map_files(
 ) -> Result<BTreeMap<String, Mapping>, Failure> {
     let mut mappings = BTreeMap::new();
     for file in planned {
-        let mapping = space.map_open_file(file.file, &file.map.file, file.options)?;
+        let mapping = match file.opened {
+            Opened::File(opened) => space.map_open_file(opened, &file.map.file, file.options)?,
+            Opened::Remote(memory) => space.map_remote(*memory, file.options)?,
+        };
         mappings.insert(file.map.argument.clone(), mapping);
     }
     Ok(mappings)

@@ -1,6 +1,7 @@
 //! How a device is written: `KIND:WHERE[:live][:timeout=TIME][:buffer=BYTES]`.
 
 use super::DeviceError;
+use crate::remote::RemoteMemory;
 use crate::sizes::parse_bytes;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -73,7 +74,7 @@ impl Device {
         ),
         kind(
             "remote:HOST:PORT[@OFFSET[+BYTES]]",
-            "memory that `tombolo serve` exports there, or a range of it; an error if it is silent for 2 s",
+            "memory that `tombolo serve` exports there, or a range of it; an error if it is silent for 1.5 s",
         ),
         kind(
             "remote:fabric+PROVIDER://HOST:PORT[@OFFSET[+BYTES]]",
@@ -199,6 +200,27 @@ impl Device {
     /// Packets are passed on as they come, and the end of one does not end the stream.
     pub fn is_live(&self) -> bool {
         self.live
+    }
+
+    /// Connects to remote memory; also first byte and bytes of the range that was named.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unfit`]: it is something else; [`DeviceError::Remote`], as [`RemoteMemory::connect`].
+    pub fn connect_remote(&self) -> Result<(RemoteMemory, u64, Option<u64>), DeviceError> {
+        let Kind::Remote {
+            address,
+            offset,
+            bytes,
+        } = &self.kind
+        else {
+            return Err(DeviceError::Unfit {
+                device: self.name().to_string_lossy().into_owned(),
+                rule: "only remote memory can be mapped".to_owned(),
+            });
+        };
+        let patience = self.timeout.unwrap_or(RemoteMemory::PATIENCE);
+        let memory = RemoteMemory::connect(address, patience)?;
+        Ok((memory, *offset, *bytes))
     }
 
     /// It goes both ways, so that one may be at a port in and at a port out.

@@ -9,11 +9,12 @@ use super::handles::MappedRange;
 use super::owner_ref::OwnerRef;
 use super::policies::Paged;
 use super::stray::Stray;
-use super::Owner;
+use super::{Aside, Owner};
 use crate::error::Error;
 use crate::io::Direction;
 use crate::link::ClientId;
 use crate::message::{Reply, SpaceId};
+use crate::remote::{Backing, RemoteMemory};
 use pager::advice::Advice;
 use pager::{Event, ObjectId, ObjectKind, Success};
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,7 +125,16 @@ pub(super) struct Files {
     /// Those of which storage may have lost bytes. The system says so once and counts its pages as clean
     /// from then on, so a later attempt that goes well would prove nothing.
     doubtful: BTreeSet<Identity>,
+    /// Memory of peers, each with the file that stands in for it.
+    remotes: BTreeMap<Identity, Remote>,
     next: u64,
+}
+
+/// Memory of a peer.
+#[derive(Clone, Debug)]
+struct Remote {
+    stand_in: Arc<File>,
+    backing: Arc<Backing>,
 }
 
 impl Files {
@@ -147,6 +157,23 @@ impl Files {
             Direction::Write => found.writer.as_ref()?,
         };
         Some((file.clone(), found.label.clone()))
+    }
+
+    /// The peer that has an object's bytes; `None` if a file has them.
+    pub(super) fn remote_of(&self, object: ObjectId) -> Option<&Backing> {
+        if self.remotes.is_empty() {
+            return None;
+        }
+        let mut all = self.objects.iter();
+        let (view, _) = all.find(|(_, candidate)| candidate.id == object)?;
+        Some(&*self.remotes.get(&view.identity)?.backing)
+    }
+
+    /// Ends the connection to a peer of which nothing is mapped.
+    fn forget_remote(&mut self, identity: Identity) {
+        if !self.shows(identity) {
+            self.remotes.remove(&identity);
+        }
     }
 
     fn is_closing(&self, identity: Identity) -> bool {
@@ -276,12 +303,35 @@ fn named(error: Error, object: ObjectId, label: &str) -> Error {
 }
 
 impl OwnerRef {
-    /// Maps a range of a file; gives the address of its first byte.
+    /// Maps a range of a file, or of what it stands in for; gives the address of its first byte.
     pub(super) async fn map(
         &self,
         client: ClientId,
         space: SpaceId,
-        file: File,
+        (file, memory): (File, Option<Box<RemoteMemory>>),
+        label: String,
+        range: Range,
+    ) -> Result<Reply, Error> {
+        let Some(memory) = memory else {
+            let file = Arc::new(file);
+            return self
+                .map_one(client, space, (file, None), label, range)
+                .await;
+        };
+        let (identity, remote) = self.with(|owner| owner.remote(file, *memory, &label))?;
+        let file = (remote.stand_in.clone(), Some(remote));
+        let result = self.map_one(client, space, file, label, range).await;
+        if result.is_err() {
+            self.with(|owner| owner.files.forget_remote(identity));
+        }
+        result
+    }
+
+    async fn map_one(
+        &self,
+        client: ClientId,
+        space: SpaceId,
+        (file, remote): (Arc<File>, Option<Remote>),
         label: String,
         range: Range,
     ) -> Result<Reply, Error> {
@@ -301,8 +351,14 @@ impl OwnerRef {
         self.until(|owner| !owner.files.is_closing(identity)).await;
         let asid = self.with(|owner| owner.handles.space(client, space))?;
         let length = range.fresh.unwrap_or(metadata.len());
-        let file = Arc::new(file);
-        let mapped = self.with(|owner| owner.map(asid, view, file, &label, length, range));
+        let mapped = self.with(|owner| {
+            // Whoever closed it meanwhile has forgotten it.
+            owner
+                .files
+                .remotes
+                .extend(remote.map(|remote| (identity, remote)));
+            owner.map(asid, view, file, &label, length, range)
+        });
         let address = match mapped {
             Ok(address) => address,
             Err(error) => {
@@ -461,6 +517,7 @@ impl OwnerRef {
             if !owner.files.shows(view.identity) {
                 owner.files.doubtful.remove(&view.identity);
             }
+            owner.files.forget_remote(view.identity);
             owner.stirred = true;
         });
         result.map(drop)
@@ -490,6 +547,41 @@ fn check_rights(file: &File, label: &str, range: Range) -> Result<(), Error> {
 const TOLD: usize = 16;
 
 impl Owner {
+    /// Memory of a peer, with the file that stands in for it: the one there is, or this one.
+    fn remote(
+        &mut self,
+        file: File,
+        memory: RemoteMemory,
+        label: &str,
+    ) -> Result<(Identity, Remote), Error> {
+        let failed = |source| Error::File {
+            path: label.into(),
+            what: "standing in for it",
+            source,
+        };
+        let mut known = self.files.remotes.iter();
+        let found = known.find(|(_, remote)| remote.backing.address() == memory.address());
+        if let Some((identity, remote)) = found {
+            return match remote.backing.failure() {
+                None => Ok((*identity, remote.clone())),
+                Some(why) => Err(Error::Unmappable {
+                    path: label.into(),
+                    rule: format!("it is mapped already and has failed; unmap it first: {why}"),
+                }),
+            };
+        }
+        let metadata = file.metadata().map_err(failed)?;
+        let identity = (metadata.dev(), metadata.ino());
+        let post = self.post.clone();
+        let done = move |id, result| post.send(Aside::Moved(id, result));
+        let remote = Remote {
+            stand_in: Arc::new(file),
+            backing: Arc::new(Backing::start(memory, done).map_err(failed)?),
+        };
+        self.files.remotes.insert(identity, remote.clone());
+        Ok((identity, remote))
+    }
+
     /// Of the first files that were mapped, for a report that is asked for later.
     fn remember_paging(&mut self, label: String, paged: Paged) {
         if self.files.told.len() < TOLD {

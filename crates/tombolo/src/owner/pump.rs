@@ -435,7 +435,7 @@ impl Owner {
             let place = (memory_offset, bytes as usize);
             self.moved.note(direction, offset, &self.buffers, place);
         }
-        self.io.start(Transfer {
+        let transfer = Transfer {
             id: TransferId(io.0),
             direction,
             file,
@@ -443,7 +443,14 @@ impl Owner {
             memory: self.buffers.clone(),
             memory_offset,
             bytes: bytes as usize,
-        });
+        };
+        match self.files.remote_of(object) {
+            Some(remote) => {
+                let begun = remote.transfer(transfer);
+                begun.map_err(|error| Error::Internal(format!("{label}: {error}")))?;
+            }
+            None => self.io.start(transfer),
+        }
         let work = self.card.host_work(work);
         let pending = Pending {
             io,

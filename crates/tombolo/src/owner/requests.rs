@@ -45,6 +45,7 @@ impl OwnerRef {
             Request::Map {
                 space,
                 file,
+                remote,
                 label,
                 offset,
                 bytes,
@@ -65,7 +66,7 @@ impl OwnerRef {
                     page_size,
                     auto_pages,
                 };
-                self.map(client, space, file, label, range).await
+                self.map(client, space, (file, remote), label, range).await
             }
             Request::Share { space, view } => self.share(client, space, view).await,
             Request::Free { mapping } => self.free(client, mapping).await,

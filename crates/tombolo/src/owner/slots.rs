@@ -7,6 +7,7 @@ use super::Owner;
 use crate::error::{AccessError, Error};
 use crate::link::ClientId;
 use crate::message::{LoadId, Progress, Reply, SpaceId};
+use crate::remote::Backing;
 use crate::report::RunReport;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
 use card::{HostWork, SlotId};
@@ -760,7 +761,18 @@ impl Owner {
         };
         let port = self.port_name(manifest, usize::from(port % ports));
         let kernel = manifest.name.clone();
-        let reason = format!("{reason}{nearest}");
+        // The system has no number for what happened to a peer.
+        let lost = match reason {
+            pager::AccessError::Fetch(pager::PagerError::Io { object, .. }) => {
+                let remote = self.files.remote_of(*object);
+                remote.and_then(Backing::failure)
+            }
+            _ => None,
+        };
+        let reason = match lost {
+            Some(why) => format!("the page could not be fetched: {why}{nearest}"),
+            None => format!("{reason}{nearest}"),
+        };
         let error = AccessError {
             slot,
             kernel,
