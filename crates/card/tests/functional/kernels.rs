@@ -207,6 +207,56 @@ proptest! {
     }
 }
 
+/// First bytes of a traffic kernel's bursts in a buffer of 128 rows: random ones by Marsaglia's xorshift.
+fn burst_places(seed: u64, random: bool, bursts: usize, length: usize) -> Vec<usize> {
+    let mut x = seed;
+    let mut row = |n: usize| {
+        for shift in [13, -7, 17] {
+            x ^= if shift > 0 { x << shift } else { x >> -shift };
+        }
+        let row = if random {
+            (x >> 16) as usize
+        } else {
+            n * length
+        };
+        row % 128 / length * length * 64
+    };
+    (0..bursts).map(&mut row).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn traffic_goes_from_place_to_place(
+        order in any::<Option<u64>>(),
+        length_log2 in 0u32..7,
+        bursts in 0usize..200,
+        seed in 1u64..,
+        random in 0u64..4,
+    ) {
+        let (length, size) = (1 << length_log2, 64usize << length_log2);
+        let memory = pattern(64 * 1024, bursts);
+        let (from, to) = (4096, 24 * 1024 + 8192);
+        let mut expected = memory.clone();
+        let reads = burst_places(seed, random & 1 == 1, bursts, length);
+        let writes = burst_places(seed.rotate_left(32), random & 2 == 2, bursts, length);
+        for (read, write) in reads.into_iter().zip(writes) {
+            expected.copy_within(from + read..from + read + size, to + write);
+        }
+        let arguments = [
+            ("input", address(from)),
+            ("output", address(to)),
+            ("bursts", number(bursts as u64)),
+            ("length_log2", number(length_log2.into())),
+            ("rows_log2", number(7)),
+            ("seed", number(seed)),
+            ("random", number(random)),
+        ];
+        prop_assert!(run("traffic", order, memory, &arguments) == expected);
+    }
+}
+
 /// What a command of coreutils says of a message.
 fn command_says(command: &str, message: &[u8]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();

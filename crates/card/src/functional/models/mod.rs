@@ -15,13 +15,14 @@ mod packet;
 mod reduce;
 mod sequential;
 mod sha3;
+mod traffic;
 mod transform;
 mod vadd;
 
 use super::kernel::{KernelModel, Step};
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 22] = [
+pub(super) const ALL: [KernelModel; 23] = [
     aes256ctr::MODEL,
     bfs::MODEL,
     conv::MODEL,
@@ -42,6 +43,7 @@ pub(super) const ALL: [KernelModel; 22] = [
     packet::RNG,
     packet::SHA256,
     sha3::MODEL,
+    traffic::MODEL,
     transform::MODEL,
     vadd::MODEL,
 ];
