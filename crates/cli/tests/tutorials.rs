@@ -38,6 +38,22 @@ fn follow(page: &str) -> (tempfile::TempDir, String) {
     (folder, said)
 }
 
+/// What the page shows is what the command said; `...` leaves lines out.
+fn says_what_it_shows(page: &str, said: &str) {
+    let page = std::fs::read_to_string(home().join("docs/tutorials").join(page)).unwrap();
+    let mut fence = None;
+    for line in page.lines() {
+        match (fence, line.strip_prefix("```")) {
+            (None, Some(kind)) => fence = Some(kind),
+            (Some(_), Some(_)) => fence = None,
+            (Some(""), None) if line.trim() != "..." => {
+                assert!(said.contains(line.trim_end()), "not said: {line}\n{said}");
+            }
+            _ => {}
+        }
+    }
+}
+
 #[test]
 fn the_first_kernel() {
     let (folder, said) = follow("first-kernel.md");
@@ -81,23 +97,20 @@ fn streams() {
 #[test]
 fn a_protocol_of_your_own() {
     let (folder, said) = follow("own-protocol.md");
-    let page = std::fs::read_to_string(home().join("docs/tutorials/own-protocol.md")).unwrap();
-    // What the page shows is what the command said; `...` leaves lines out.
-    let mut fence = None;
-    for line in page.lines() {
-        match (fence, line.strip_prefix("```")) {
-            (None, Some(kind)) => fence = Some(kind),
-            (Some(_), Some(_)) => fence = None,
-            (Some(""), None) if line.trim() != "..." => {
-                assert!(said.contains(line.trim_end()), "not said: {line}\n{said}");
-            }
-            _ => {}
-        }
-    }
+    says_what_it_shows("own-protocol.md", &said);
     assert!(
         said.ends_with("to reader 0: Some(Fetch), memory: None\n"),
         "{said}"
     );
     assert!(folder.path().join("traces/trace.svg").exists());
     assert!(folder.path().join("made/tmb_shelf_home_rom.sv").exists());
+}
+
+#[test]
+fn cache_lines_and_a_kernel() {
+    let (_, said) = follow("coherent-lines.md");
+    says_what_it_shows("coherent-lines.md", &said);
+    // The second call's arguments are not called home: they were sent.
+    assert_eq!(said.matches("EvictDirty").count(), 1, "{said}");
+    assert_eq!(said.matches("FwdInvalid").count(), 1, "{said}");
 }

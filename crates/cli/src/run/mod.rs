@@ -1,5 +1,6 @@
 //! `tombolo run`
 
+mod coherent;
 mod files;
 mod page;
 mod report;
@@ -14,6 +15,7 @@ use card::kernel::{AccessMode, ControlProtocol, KernelPackage, Manifest};
 use card::stream::StreamDirection;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::Args;
+use coherent::Accesses;
 use files::{Opened, Ready};
 use report::ReportFile;
 use std::collections::BTreeMap;
@@ -24,8 +26,8 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use tombolo::{
     AddressSpace, Card, Continue, Error, FileState, Flowed, FunctionalCard, FunctionalConfig,
-    Mapping, OwnerOptions, Picoseconds, Preset, PresetError, SimOptions, Slot, SlotId, Timeline,
-    WaveStart, Waves,
+    Mapping, OwnerOptions, Picoseconds, Preset, PresetError, ShellConfig, SimOptions, Slot, SlotId,
+    Timeline, WaveStart, Waves,
 };
 
 /// Runs a kernel on mapped files.
@@ -51,6 +53,9 @@ use tombolo::{
     tombolo run loopback --connect in=file:a --connect out=file:b:new
   A part of a pipeline of commands:
     cat a | tombolo run loopback --connect in=- --connect out=- >b
+  A kernel that serves cache lines, and the accesses of a coherent CPU to them:
+    tombolo run rpc --coherent --access accesses --history --set base=0x10000000 --set handler=0 \
+      --set calls=0 --set contexts=0
   See where the time went, in a browser:
     tombolo run copy --map input=a --map output=b:new --set 'bytes=size(input)' --html run.html
   See what happened, on a timeline and cycle for cycle:
@@ -93,9 +98,23 @@ pub struct Run {
           value_parser = text().try_map(|text| ScheduleArgument::parse(&text)))]
     priorities: Vec<ScheduleArgument>,
 
-    /// The platform to simulate: a name in platforms/, or a file.
-    #[arg(long, default_value = "f1", value_parser = text())]
+    /// The platform to simulate: a name in platforms/, or a file (default: f1; with --coherent enzian).
+    #[arg(long, default_value = "f1", default_value_if("coherent", "true", "enzian"), value_parser = text())]
     platform: String,
+
+    /// A card beside a coherent CPU: the kernel serves cache lines (ports of kind axi4_home), and --access says what the
+    /// CPU does with them. The run ends with the last access. See docs/tutorials/coherent-lines.md.
+    #[arg(long, requires = "access", conflicts_with_all = ["functional", "preset", "shell"])]
+    coherent: bool,
+
+    /// Accesses of the CPU's cores, a line each: [CORE:] load|load-exclusive|store|prefetch|flush ADDRESS [BYTES] [&].
+    /// BYTES, of a store, as 0x…; with & the next access does not wait for it, `wait` does. - is the standard input.
+    #[arg(long, value_name = "FILE", requires = "coherent")]
+    access: Option<PathBuf>,
+
+    /// Prints what happened to the first eight lines that the accesses use, message by message.
+    #[arg(long, requires = "coherent")]
+    history: bool,
 
     /// A system to run on instead of the default one: tombolo, fsrf (with the TLB that suits the data; fsrf-sram,
     /// fsrf-dram), coyote-4k, coyote-2m. See docs/presets.md.
@@ -264,6 +283,8 @@ impl Run {
         let kernel =
             KernelPackage::open(&folder).map_err(|error| one(Error::from(error).into()))?;
         self.check(&kernel.manifest).map_err(one)?;
+        let accesses = self.access.as_deref().map(Accesses::read);
+        let accesses = accesses.transpose().map_err(one)?;
         if !self.functional {
             // A platform or preset that is not there, or does not fit.
             self.open_options(&kernel.manifest, 0).map_err(one)?;
@@ -286,7 +307,7 @@ impl Run {
         let names = page::Names::of(self, &kernel.manifest, &space, &mappings);
         let mut failures = Vec::new();
         let mut flowed = Vec::new();
-        match self.run_kernel(&card, &folder, &space, &mappings, total) {
+        match self.run_kernel(&card, &folder, &space, &mappings, total, accesses.as_ref()) {
             // What a kernel did that failed is worth seeing; a run that did not begin did nothing.
             Ok(result) => {
                 outputs.keep_records(true);
@@ -441,6 +462,21 @@ impl Run {
                 ));
             }
         }
+        match (self.coherent, manifest.homes.len()) {
+            (true, 0) => {
+                return wrong(format!(
+                    "--coherent: kernel {} serves no cache lines: it has no port of kind axi4_home",
+                    manifest.name
+                ))
+            }
+            (false, 1..) => {
+                return wrong(format!(
+                    "kernel {} serves cache lines (ports of kind axi4_home): it needs --coherent and --access",
+                    manifest.name
+                ))
+            }
+            _ => {}
+        }
         if let Some(text) = connect::wrong(&self.connections, manifest) {
             return wrong(text);
         }
@@ -580,6 +616,12 @@ impl Run {
         if let Some(preset) = &preset {
             preset.apply(&mut options, &mut owner)?;
         }
+        if self.coherent {
+            options.shell = match manifest.homes.len() {
+                1 => ShellConfig::coherent(),
+                _ => ShellConfig::coherent_full(),
+            };
+        }
         let pairs = manifest.stream_pairs();
         if pairs > 0 {
             options.shell.ports_per_slot = ports_of(manifest);
@@ -632,6 +674,7 @@ impl Run {
         space: &AddressSpace,
         mappings: &BTreeMap<String, Mapping>,
         total: u64,
+        accesses: Option<&Accesses>,
     ) -> Result<Result<Vec<Flowed>, Error>, Failure> {
         let spinner = progress::spinner();
         spinner.set_message(format!("loading kernel {}", self.kernel.display()));
@@ -653,6 +696,10 @@ impl Run {
         let data_driven = slot.manifest().control == ControlProtocol::ApCtrlNone;
         if !data_driven {
             slot.start()?;
+        }
+        if let Some(accesses) = accesses {
+            let done = accesses.run(card, self.deadline, self.history);
+            return Ok(done.map(|()| Vec::new()));
         }
         let bar = progress::bytes(total);
         let mut watch = |now| {

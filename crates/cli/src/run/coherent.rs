@@ -1,0 +1,302 @@
+//! `tombolo run --coherent`: the accesses of a CPU's cores to the lines that a kernel serves, from a file.
+
+use super::Failure;
+use card::coherent::{ADDRESS_BITS, CORES, LINE_BYTES};
+use std::collections::VecDeque;
+use std::io::Read;
+use std::path::Path;
+use tombolo::{Card, CoherentMemory, Error, PendingLine, Picoseconds};
+
+const LINE: u64 = LINE_BYTES as u64;
+/// Lines that a history can show.
+const SHOWN: usize = 8;
+
+/// What a core does with a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Operation {
+    Load,
+    LoadExclusive,
+    Store(Vec<u8>),
+    Prefetch,
+    Flush,
+    /// For all that was begun.
+    Wait,
+}
+
+impl Operation {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::LoadExclusive => "load-exclusive",
+            Self::Store(_) => "store",
+            Self::Prefetch => "prefetch",
+            Self::Flush => "flush",
+            Self::Wait => "wait",
+        }
+    }
+}
+
+/// A line of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Access {
+    core: u8,
+    operation: Operation,
+    address: u64,
+    /// Begun only: what comes next does not wait for it.
+    begun: bool,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Accesses(Vec<Access>);
+
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x")?;
+    let whole = !digits.is_empty() && digits.len() % 2 == 0;
+    if !whole || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let pair = |at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+    (0..digits.len()).step_by(2).map(pair).collect()
+}
+
+/// `[CORE:] OPERATION [ADDRESS [BYTES]] [&]`; what is wrong with it.
+fn parse(text: &str) -> Result<Access, String> {
+    let mut words: VecDeque<&str> = text.split_whitespace().collect();
+    let begun = words.back() == Some(&"&");
+    if begun {
+        words.pop_back();
+    }
+    let mut core = 0;
+    if let Some(named) = words.front().and_then(|word| word.strip_suffix(':')) {
+        core = named
+            .parse()
+            .ok()
+            .filter(|core| *core < CORES)
+            .ok_or_else(|| format!("core `{named}`: cores are 0 to {}", CORES - 1))?;
+        words.pop_front();
+    }
+    let name = words.pop_front().unwrap_or_default();
+    let mut operation = match name {
+        "load" => Operation::Load,
+        "load-exclusive" => Operation::LoadExclusive,
+        "store" => Operation::Store(Vec::new()),
+        "prefetch" => Operation::Prefetch,
+        "flush" => Operation::Flush,
+        "wait" => Operation::Wait,
+        _ => {
+            return Err(format!(
+                "`{name}` is no operation: load, load-exclusive, store, prefetch, flush, wait"
+            ))
+        }
+    };
+    let mut address = 0;
+    if operation != Operation::Wait {
+        let word = words.pop_front().unwrap_or_default();
+        address = number(word)
+            .filter(|address| address >> ADDRESS_BITS == 0)
+            .ok_or_else(|| format!("`{word}` is no address: a number below 2^{ADDRESS_BITS}"))?;
+    }
+    if let Operation::Store(bytes) = &mut operation {
+        let word = words.pop_front().unwrap_or_default();
+        let room = LINE - address % LINE;
+        *bytes = hex(word)
+            .filter(|bytes| bytes.len() as u64 <= room)
+            .ok_or_else(|| {
+                format!("`{word}` is nothing to store: 0x and two digits a byte, at most {room} bytes here")
+            })?;
+    } else if address % LINE != 0 {
+        return Err(format!(
+            "{address:#x} is not where a line begins: a multiple of {LINE}"
+        ));
+    }
+    match words.front() {
+        None => Ok(Access {
+            core,
+            operation,
+            address,
+            begun,
+        }),
+        Some(word) => Err(format!("`{word}` is more than `{name}` takes")),
+    }
+}
+
+impl Accesses {
+    /// Reads a file of accesses; `-` is the standard input.
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let mut text = String::new();
+        let read = match path == Path::new("-") {
+            true => std::io::stdin().read_to_string(&mut text).map(drop),
+            false => std::fs::read_to_string(path).map(|read| text = read),
+        };
+        read.map_err(Failure::writing(path))?;
+        let mut accesses = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if line.is_empty() {
+                continue;
+            }
+            let wrong = |what| Failure::Arguments(format!("{}:{number}: {what}", path.display()));
+            accesses.push(parse(line).map_err(wrong)?);
+        }
+        Ok(Self(accesses))
+    }
+
+    /// Does them, one after the other, and prints what came of each.
+    pub(super) fn run(
+        &self,
+        card: &Card,
+        deadline: Option<Picoseconds>,
+        history: bool,
+    ) -> Result<(), Error> {
+        let mut all = card.coherent_memory(0, 1 << ADDRESS_BITS)?;
+        if let Some(deadline) = deadline {
+            all = all.with_deadline(deadline);
+        }
+        if history {
+            self.record(&all)?;
+        }
+        println!("{:>12} {:>10}  core  access", "begun ns", "took ns");
+        let mut begun = VecDeque::new();
+        for access in &self.0 {
+            if access.operation == Operation::Wait {
+                while let Some((access, began, pending)) = begun.pop_front() {
+                    end(&all, access, began, pending)?;
+                }
+                continue;
+            }
+            let began = all.now()?;
+            let pending = access.begin(&all.on_core(access.core))?;
+            match access.begun {
+                true => begun.push_back((access, began, pending)),
+                false => end(&all, access, began, pending)?,
+            }
+        }
+        while let Some((access, began, pending)) = begun.pop_front() {
+            end(&all, access, began, pending)?;
+        }
+        if history {
+            println!("\nsent, arrived (ns), line, from -> to, what");
+            print!("{}", all.history()?.to_text());
+        }
+        Ok(())
+    }
+
+    /// What happens to the first lines is recorded.
+    fn record(&self, all: &CoherentMemory) -> Result<(), Error> {
+        let mut lines: Vec<u64> = Vec::new();
+        let used = self
+            .0
+            .iter()
+            .filter(|access| access.operation != Operation::Wait);
+        for line in used.map(|access| access.address / LINE * LINE) {
+            if !lines.contains(&line) && lines.len() < SHOWN {
+                lines.push(line);
+            }
+        }
+        let names: Vec<String> = lines.iter().map(|line| format!("{line:#x}")).collect();
+        let named: Vec<(u64, &str)> = lines
+            .iter()
+            .copied()
+            .zip(names.iter().map(|name| &**name))
+            .collect();
+        all.record(&named)
+    }
+}
+
+impl Access {
+    /// Begins it; hints have no end.
+    fn begin(&self, core: &CoherentMemory) -> Result<Option<PendingLine>, Error> {
+        let pending = match &self.operation {
+            Operation::Load => core.begin_load(self.address),
+            Operation::LoadExclusive => core.begin_load_exclusive(self.address),
+            Operation::Store(bytes) => core.begin_store(self.address, bytes),
+            Operation::Flush => core.begin_flush(self.address),
+            Operation::Prefetch | Operation::Wait => {
+                return core.prefetch(self.address).map(|()| None)
+            }
+        };
+        pending.map(Some)
+    }
+}
+
+/// Waits for an access and prints it; of a load also the line, up to its last byte that is not zero.
+fn end(
+    all: &CoherentMemory,
+    access: &Access,
+    began: Picoseconds,
+    pending: Option<PendingLine>,
+) -> Result<(), Error> {
+    let line = pending.map(PendingLine::wait).transpose()?;
+    let took = all.now()? - began;
+    let mut shown = String::new();
+    if let (Operation::Load | Operation::LoadExclusive, Some(line)) = (&access.operation, line) {
+        let bytes = line
+            .iter()
+            .rposition(|byte| *byte != 0)
+            .map_or(1, |last| last + 1);
+        let digits: String = line[..bytes]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        shown = format!(": 0x{digits}");
+    }
+    println!(
+        "{:>12.1} {:>10.1}  {:>4}  {} {:#x}{shown}",
+        began.get() as f64 / 1000.0,
+        took.get() as f64 / 1000.0,
+        access.core,
+        access.operation.name(),
+        access.address,
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_an_access() {
+        let access = parse("7: store 0x1003 0x0aff &").unwrap();
+        let expected = Access {
+            core: 7,
+            operation: Operation::Store(vec![0x0a, 0xff]),
+            address: 0x1003,
+            begun: true,
+        };
+        assert_eq!(access, expected);
+        assert_eq!(parse("load 128").unwrap().operation, Operation::Load);
+        assert_eq!(parse("wait").unwrap().operation, Operation::Wait);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, word) in [
+            ("fetch 0", "`fetch` is no operation"),
+            ("load", "`` is no address"),
+            ("load 0x10000000000", "below 2^40"),
+            ("load 64", "a multiple of 128"),
+            ("48: load 0", "cores are 0 to 47"),
+            ("x: load 0", "core `x`"),
+            ("store 126 0x010203", "at most 2 bytes here"),
+            ("store 0 12", "`12` is nothing to store"),
+            ("store 0 0x", "`0x` is nothing to store"),
+            ("store 0 0xé1", "nothing to store"),
+            ("store 0 0x+1", "nothing to store"),
+            ("load 0 1", "`1` is more than `load` takes"),
+            ("wait 0", "`0` is more"),
+            ("&", "`` is no operation"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}
