@@ -38,6 +38,10 @@ pub struct CacheFigures {
     pub evict_ahead: usize,
     /// Accesses that the cores start in a clock of the directory.
     pub accesses_per_cycle: usize,
+    /// A core's access that hits.
+    pub hit_ps: u64,
+    /// A core's access that hits its first-level cache.
+    pub l1_hit_ps: u64,
 }
 
 /// Memory of constant latency.
@@ -95,6 +99,8 @@ impl Platform {
                 ways: cpu.cache_ways,
                 evict_ahead: cpu.evict_ahead,
                 accesses_per_cycle: cpu.accesses_per_cycle,
+                hit_ps: cpu.cache_hit_ps.get(),
+                l1_hit_ps: cpu.l1_hit_ps.get(),
             },
             memory: own.memory,
             two_cpus: own.two_cpus,

@@ -2,11 +2,11 @@
 //! cost but the published time of home and memory.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 
 use protocol::generate::Protocol;
 use protocol::machine::{Cell, DirEvent, Memory};
-use protocol::spec::Spec;
+use protocol::spec::{OpId, Spec};
 
 use crate::home::HomeError;
 use crate::line::{merge_parts, Data, FoldedLine, WORDS};
@@ -33,6 +33,11 @@ pub struct SecondCpu {
     /// Memory accesses under way: end, line, read.
     accesses: BinaryHeap<Reverse<(u64, u64, bool)>>,
     out: VecDeque<Message>,
+    /// Claims that are under way.
+    claiming: usize,
+    /// Lines that the second CPU's own cache has, as its core claimed them, and how long a read of those takes.
+    cached: HashSet<u64>,
+    cached_ps: u64,
 }
 
 impl SecondCpu {
@@ -47,7 +52,41 @@ impl SecondCpu {
             memory: HashMap::new(),
             accesses: BinaryHeap::new(),
             out: VecDeque::new(),
+            claiming: 0,
+            cached: HashSet::new(),
+            cached_ps: home_ps,
         }
+    }
+
+    /// Reads of lines that the second CPU's core has in its cache take so long.
+    #[must_use]
+    pub fn with_cache(self, cached_ps: u64) -> Self {
+        Self { cached_ps, ..self }
+    }
+
+    /// The second CPU's own core wants a line for itself. False: somebody else is about to use it, and the core has
+    /// to try again.
+    pub fn claim(&mut self, now: u64, line: FoldedLine) -> bool {
+        let spec = &self.protocol.spec;
+        let place = spec
+            .operations
+            .iter()
+            .position(|operation| operation.name == "clean_invalidate");
+        let Some(place) = place else { return false };
+        let event = DirEvent::Operation(OpId(place as u8));
+        self.claiming += 1;
+        if !self.step(now, line.0, event, None) {
+            self.claiming -= 1;
+            return false;
+        }
+        self.cached.insert(line.0);
+        true
+    }
+
+    /// Claims that are under way.
+    #[must_use]
+    pub fn claiming(&self) -> usize {
+        self.claiming
     }
 
     /// True if the event was taken; false if it has to wait.
@@ -76,11 +115,18 @@ impl SecondCpu {
             }
             entry.payload = message.data.clone().map(|data| (message.parts, data));
         }
+        if actions.done {
+            self.claiming = self.claiming.saturating_sub(1);
+        }
         match actions.memory {
             Memory::None => {}
-            Memory::Read => self
-                .accesses
-                .push(Reverse((now + self.home_ps, line, true))),
+            Memory::Read => {
+                let takes = match self.cached.remove(&line) {
+                    true => self.cached_ps,
+                    false => self.home_ps,
+                };
+                self.accesses.push(Reverse((now + takes, line, true)));
+            }
             Memory::WritePayload | Memory::WriteHeld | Memory::WriteOperation => {
                 if let Some((parts, data)) = entry.payload.take() {
                     let memory = self

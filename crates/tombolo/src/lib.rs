@@ -54,6 +54,7 @@ pub use card::SlotId;
 pub use card_handle::Card;
 pub use coherent::{
     CoherentMap, CoherentMapOptions, CoherentMemory, PendingLine, Rpc, RpcAnswer, RpcLines,
+    WriteBuffer,
 };
 pub use connection::{Connection, ConnectionState};
 pub use cpu::history::History;

@@ -7,7 +7,9 @@ mod line_threads;
 use coherence::oracle::Oracle;
 use line_threads::{random, share, word};
 use std::path::Path;
-use tombolo::{Card, Error, OwnerOptions, Rpc, ShellConfig, SimOptions, Slot, SlotId};
+use tombolo::{
+    Card, CoherentMemory, Error, OwnerOptions, Rpc, ShellConfig, SimOptions, Slot, SlotId,
+};
 
 const BASE: u64 = 0x1000_0000;
 const LINES: u64 = 64;
@@ -36,6 +38,12 @@ fn stamped(n: u64) -> Vec<u8> {
     (0..16)
         .flat_map(|word| (4 * n + 1 + word / 4).to_le_bytes())
         .collect()
+}
+
+/// Twice as many lines as the kernel serves.
+fn beyond_of(card: &Card) -> CoherentMemory {
+    card.coherent_memory(BASE, 2 * LINES * LINE)
+        .expect("memory")
 }
 
 #[test]
@@ -73,10 +81,31 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
     assert_eq!(text.matches("EvictDirty").count(), 1, "{text}");
     assert_eq!(text.matches("ReadShared").count(), 1, "{text}");
 
+    // A write buffer: the core goes on, another sees the stores in order, and odd pieces meet in their line.
+    let mut buffer = memory.write_buffer();
+    let began = memory.now().expect("time");
+    for piece in 0..16_u64 {
+        let at = (40 + piece % 8) * LINE + 3 * piece;
+        buffer.store(at, &[piece as u8; 3]).expect("store");
+    }
+    assert_eq!(memory.now().expect("time"), began, "nothing waits");
+    let both = other.load(47 * LINE).expect("load");
+    assert_eq!((&both[21..24], &both[45..48]), (&[7; 3][..], &[15; 3][..]));
+    for line in 40..48 {
+        buffer.store(line * LINE, &[9]).expect("store");
+        buffer.flush(line * LINE).expect("flush");
+    }
+    assert!(memory.now().expect("time") > began, "it is full");
+    buffer.fence().expect("fence");
+    assert_eq!(other.load(40 * LINE).expect("load")[..3], [9, 0, 0]);
+    assert!(buffer.store(126, &[0; 3]).is_err(), "across a line");
+    let mut lost = beyond_of(&card).write_buffer();
+    lost.store(LINES * LINE, &[1]).expect("begins");
+    assert!(matches!(lost.fence(), Err(Error::Home(_))));
+    lost.fence().expect("told once");
+
     // Lines that the kernel does not serve: it says so with an error, the program learns of it, and both go on.
-    let beyond = card
-        .coherent_memory(BASE, 2 * LINES * LINE)
-        .expect("memory");
+    let beyond = beyond_of(&card);
     for _ in 0..2 {
         let errors = [
             beyond.load((LINES + 3) * LINE).expect_err("not served"),

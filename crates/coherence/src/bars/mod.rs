@@ -1,5 +1,6 @@
 //! The bars of the directory: what is measured, against what, and how.
 
+mod contention;
 mod invalidations;
 mod latencies;
 mod random;
@@ -17,6 +18,7 @@ use crate::platform::Platform;
 use crate::system::{mesi, Home, System, SystemError};
 use crate::two_cpus::SecondCpu;
 
+pub use contention::figure7;
 pub use invalidations::invalidations;
 pub use latencies::latencies;
 pub use random::{mutants, random_operations};
@@ -114,10 +116,16 @@ fn directory(platform: &Platform, geometry: Geometry) -> Result<System<Directory
 }
 
 fn baseline(platform: &Platform) -> Result<System<SecondCpu>, SystemError> {
-    let protocol = mesi()?;
-    let home = SecondCpu::new(protocol.clone(), 2, platform.two_cpus.home_ps);
+    join(platform, baseline_home(platform)?)
+}
+
+fn baseline_home(platform: &Platform) -> Result<SecondCpu, SystemError> {
+    Ok(SecondCpu::new(mesi()?, 2, platform.two_cpus.home_ps))
+}
+
+fn join(platform: &Platform, home: SecondCpu) -> Result<System<SecondCpu>, SystemError> {
     let sets = (platform.cache.bytes / BYTES) as usize / platform.cache.ways;
-    let mut cache = Cache::new(protocol, sets, platform.cache.ways, 2);
+    let mut cache = Cache::new(mesi()?, sets, platform.cache.ways, 2);
     cache.evict_ahead = platform.cache.evict_ahead;
     Ok(System::new(
         cache,

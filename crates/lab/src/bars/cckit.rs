@@ -170,6 +170,11 @@ pub fn reproduction() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
+/// Figure 7's series of two CPUs.
+pub fn contended_cpus() -> Result<Vec<Row>, Failure> {
+    Ok(directory::rows(bars::figure7(&Platform::enzian()?)?))
+}
+
 /// Figure 6.
 pub fn streams() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;

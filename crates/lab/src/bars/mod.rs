@@ -510,6 +510,24 @@ pub const ALL: &[Bar] = &[
         measure: rpc::baselines,
     },
     Bar {
+        names: &[
+            "cckit.figure7.two_cpus.0",
+            "cckit.figure7.two_cpus.1",
+            "cckit.figure7.two_cpus.2",
+            "cckit.figure7.two_cpus.5",
+            "cckit.figure7.two_cpus.10",
+            "cckit.figure7.two_cpus.25",
+            "cckit.figure7.two_cpus.50",
+            "cckit.figure7.two_cpus.75",
+            "cckit.figure7.two_cpus.100",
+        ],
+        measure: cckit::contended_cpus,
+    },
+    Bar {
+        names: &["coherent.store_ns", "coherent.buffered_store_ns"],
+        measure: rpc::stores,
+    },
+    Bar {
         names: &["cckit.lab_minutes"],
         measure: cckit::lab_minutes,
     },

@@ -110,6 +110,29 @@ fn contexts(memory: &CoherentMemory, contexts: u64) -> Result<(f64, u64), Failur
     Ok((calls as f64 / took.as_seconds() / 1e6, wrong))
 }
 
+/// Stores of a core to lines that it does not have, one after the other and through its write buffer: nanoseconds each.
+pub fn stores() -> Result<Vec<Row>, Failure> {
+    let (_card, _space, _slot, memory) = card()?;
+    memory.load(0)?;
+    let half = LINES / 2;
+    let began = memory.now()?;
+    for line in 1..half {
+        memory.store(line * LINE, &[1])?;
+    }
+    let each = nanoseconds(memory.now()? - began) / (half - 1) as f64;
+    let began = memory.now()?;
+    let mut buffer = memory.write_buffer();
+    for line in half..LINES {
+        buffer.store(line * LINE, &[1])?;
+    }
+    buffer.fence()?;
+    let buffered = nanoseconds(memory.now()? - began) / half as f64;
+    Ok(vec![
+        Row::new("coherent.store_ns", each, "ns", Target::Shown),
+        Row::new("coherent.buffered_store_ns", buffered, "ns", Target::Shown),
+    ])
+}
+
 /// Several contexts of one core.
 pub fn several_contexts() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();

@@ -7,11 +7,13 @@ mod map;
 mod pending;
 mod rpc;
 mod rpc_lines;
+mod write_buffer;
 
 pub use map::{CoherentMap, CoherentMapOptions};
 pub use pending::PendingLine;
 pub use rpc::Rpc;
 pub use rpc_lines::{RpcAnswer, RpcLines};
+pub use write_buffer::WriteBuffer;
 
 use crate::card_handle::Card;
 use crate::error::Error;
@@ -173,6 +175,12 @@ impl CoherentMemory {
     pub fn begin_store(&self, offset: u64, bytes: &[u8]) -> Result<PendingLine, Error> {
         self.check_store(offset, bytes)?;
         self.pending(offset, AccessKind::Store(bytes.to_vec()))
+    }
+
+    /// A write buffer of this core, empty: its stores end before their lines have come.
+    #[must_use]
+    pub fn write_buffer(&self) -> WriteBuffer {
+        WriteBuffer::new(self.clone())
     }
 
     /// Virtual time.

@@ -6,8 +6,6 @@ use card::coherent::LINE_BYTES;
 use std::collections::VecDeque;
 
 const LINE: u64 = LINE_BYTES as u64;
-/// Stores that wait at a time: the lines of a write buffer of 3 KiB.
-const STORES: usize = 24;
 /// Loads under way at a time: fewer than the link's request numbers.
 const LOADS: usize = 48;
 
@@ -150,20 +148,20 @@ impl RpcLines {
         self.memory.store(control, &lines.to_le_bytes())?;
         self.memory.flush(control)?;
         let called = self.memory.begin_load_exclusive(self.control(answer))?;
-        let mut stores = UnderWay::new(STORES);
+        let mut stores = self.memory.write_buffer();
         for (line, bytes) in (0..).zip(payload.chunks(LINE_BYTES)) {
             let mut whole = [0; LINE_BYTES];
             whole[..bytes.len()].copy_from_slice(bytes);
             let at = Self::payload(request, line);
-            stores.push(self.memory.begin_store(at, &whole)?)?;
-            stores.push(self.memory.begin_flush(at)?)?;
+            stores.store(at, &whole)?;
+            stores.flush(at)?;
         }
         // The kernel may answer in these lines, two calls from now.
         for line in lines..held {
             let at = Self::payload(request, line);
-            stores.push(self.memory.begin_flush(at)?)?;
+            stores.flush(at)?;
         }
-        stores.wait()?;
+        stores.fence()?;
 
         self.held[answer as usize] = answer_lines;
         let mut bytes = Vec::with_capacity(answer_lines as usize * LINE_BYTES);
