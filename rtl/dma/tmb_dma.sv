@@ -88,6 +88,10 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
   output logic            write_rsp_ready_o,
   input  mem_write_rsp_t  write_rsp_i,
 
+  // The kernels' way to pages in host memory.
+  input  direct_req_t direct_i,
+  output direct_rsp_t direct_o,
+
   // Host memory.
   output logic       host_ar_valid_o,
   input  logic       host_ar_ready_i,
@@ -104,6 +108,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
   output logic       host_w_valid_o,
   input  logic       host_w_ready_i,
   output host_w_t    host_w_o,
+  output row_strobe_t host_w_strobe_o,
   input  logic       host_b_valid_i,
   output logic       host_b_ready_o,
   input  logic       host_b_error_i,
@@ -591,7 +596,9 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
   // Host bus
   // ---------------------------------------------------------------------------------------------
 
-  tmb_dma_host u_host (
+  tmb_dma_host #(
+    .HostChannel(Cfg.HostChannel)
+  ) u_host (
     .clk_i,
     .rst_ni,
     .command_ar_valid_i(command_ar_valid),
@@ -618,6 +625,8 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
     .event_w_i(event_w),
     .event_b_valid_o(event_b_valid),
     .b_error_o(host_b_error),
+    .direct_i,
+    .direct_o,
     .host_ar_valid_o,
     .host_ar_ready_i,
     .host_ar_o,
@@ -633,6 +642,7 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
     .host_w_valid_o,
     .host_w_ready_i,
     .host_w_o,
+    .host_w_strobe_o,
     .host_b_valid_i,
     .host_b_ready_o,
     .host_b_error_i,

@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shell's one AXI4 manager to host memory: joins command fetch, CopyIn, CopyOut and events.
+// The shell's one AXI4 manager to host memory: joins command fetch, CopyIn, CopyOut, events and direct pages.
 //
 // Each user has its own AXI ID, so the host's answers of one user stay in order and those of
 // different users may overtake each other. All signals to the host are registered both ways.
@@ -12,10 +12,19 @@
 // rows follow its address in the same order, without a bubble. At most TurnDepth bursts are decided
 // ahead, so an event waits for two bursts (128 rows) at most, while the bus stays busy.
 //
+// HostChannel   pages in host memory are a fifth user (direct_*), which takes its turns in both directions,
+//               so an event waits for three bursts then
+// SharedRows    rows that CopyIn and direct reads each may have outstanding while the other has any, or
+//               asks. The link answers in order, so shares of it go by rows outstanding: with the same
+//               bound each gets half, and neither waits behind more than that of the other's
+//
 // Throughput: one row a cycle each way. Latency: one cycle each way.
 // No deadlock: writers request with all rows ready; readers with room for all rows.
 
-module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; (
+module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; #(
+  parameter bit HostChannel = 1'b0,
+  parameter int unsigned SharedRows = 256
+) (
   input  logic     clk_i,
   input  logic     rst_ni,
 
@@ -45,6 +54,9 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; (
   output logic     event_b_valid_o,
   output logic     b_error_o,  // for whom, say the two valids
 
+  input  direct_req_t direct_i,
+  output direct_rsp_t direct_o,
+
   output logic       host_ar_valid_o,
   input  logic       host_ar_ready_i,
   output host_ax_t   host_ar_o,
@@ -60,6 +72,7 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; (
   output logic       host_w_valid_o,
   input  logic       host_w_ready_i,
   output host_w_t    host_w_o,
+  output row_strobe_t host_w_strobe_o,
   input  logic       host_b_valid_i,
   output logic       host_b_ready_o,
   input  logic       host_b_error_i,
@@ -68,10 +81,20 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; (
 
   localparam int unsigned TurnDepth = 2;
 
+  // Users of each direction: command fetch and CopyIn, CopyOut and events; direct pages last.
+  localparam int unsigned NumUsers = HostChannel ? 3 : 2;
+  localparam int unsigned Direct = NumUsers - 1;
+  typedef logic [$clog2(NumUsers)-1:0] user_t;
+
   typedef struct packed {
     logic [3:0] id;
     host_ax_t   ax;
   } tagged_ax_t;
+
+  typedef struct packed {
+    row_strobe_t strobe;
+    host_w_t     w;
+  } strobed_w_t;
 
   typedef struct packed {
     logic [3:0] id;
@@ -87,26 +110,63 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; (
   // Reads
   // ---------------------------------------------------------------------------------------------
 
-  logic read_any, read_ready, read_copy;
-  logic [1:0] read_grant;
+  logic read_any, read_ready, copy_may, direct_may;
+  logic [NumUsers-1:0] read_request, read_grant;
+  user_t unused_reader;
   tagged_ax_t read_won, host_ar;
 
+  if (HostChannel) begin : gen_bound
+    // Rows asked for and not there yet.
+    localparam int unsigned RowsWidth = 16;
+    typedef logic [RowsWidth-1:0] rows_t;
+    logic [1:0] asks, granted, row_comes, may;
+    burst_len_t len [2];
+    rows_t rows_q [2];
+    assign asks = {direct_i.ar_valid, copy_in_ar_valid_i};
+    assign granted = {direct_o.ar_ready && direct_i.ar_valid, copy_in_ar_ready_o && copy_in_ar_valid_i};
+    assign row_comes = {direct_o.r_valid, copy_in_r_valid_o};
+    assign len[0] = copy_in_ar_i.len;
+    assign len[1] = direct_i.ar.len;
+    for (genvar u = 0; u < 2; u++) begin : gen_user
+      always_ff @(posedge clk_i) begin
+        if (!rst_ni) rows_q[u] <= '0;
+        else rows_q[u] <= rows_q[u] + (granted[u] ? rows_t'(len[u]) + rows_t'(1) : '0)
+            - rows_t'(row_comes[u]);
+      end
+      assign may[u] = rows_q[u] <= rows_t'(SharedRows - MaxBurstRows)
+          || (rows_q[1-u] == '0 && !asks[1-u]);
+    end
+    assign copy_may = may[0];
+    assign direct_may = may[1];
+    assign read_request = {direct_i.ar_valid && direct_may, copy_in_ar_valid_i && copy_may,
+                           command_ar_valid_i};
+    assign direct_o.ar_ready = read_ready && read_grant[Direct];
+    assign read_won = read_grant[Direct] ? '{id: HostIdDirect, ax: direct_i.ar}
+        : read_grant[1] ? '{id: HostIdCopyIn, ax: copy_in_ar_i}
+                        : '{id: HostIdCommand, ax: command_ar_i};
+  end else begin : gen_no_bound
+    assign copy_may = 1'b1;
+    assign direct_may = 1'b0;
+    assign read_request = {copy_in_ar_valid_i, command_ar_valid_i};
+    assign direct_o.ar_ready = 1'b0;
+    assign read_won = read_grant[1] ? '{id: HostIdCopyIn, ax: copy_in_ar_i}
+                                    : '{id: HostIdCommand, ax: command_ar_i};
+  end
+
   tmb_round_robin_arbiter #(
-    .NumRequests(2)
+    .NumRequests(NumUsers)
   ) u_read_arbiter (
     .clk_i,
     .rst_ni,
-    .request_i({copy_in_ar_valid_i, command_ar_valid_i}),
+    .request_i(read_request),
     .accept_i(read_ready),
     .valid_o(read_any),
     .grant_o(read_grant),
-    .index_o(read_copy)
+    .index_o(unused_reader)
   );
 
   assign command_ar_ready_o = read_ready && read_grant[0];
   assign copy_in_ar_ready_o = read_ready && read_grant[1];
-  assign read_won = read_copy ? '{id: HostIdCopyIn, ax: copy_in_ar_i}
-                              : '{id: HostIdCommand, ax: command_ar_i};
 
   tmb_spill_register #(
     .T(tagged_ax_t)
@@ -139,32 +199,46 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; (
   assign r_o = r_q.r;
   assign command_r_valid_o = r_valid_q && r_q.id == HostIdCommand;
   assign copy_in_r_valid_o = r_valid_q && r_q.id == HostIdCopyIn;
+  assign direct_o.r_valid = HostChannel && r_valid_q && r_q.id == HostIdDirect;
+  assign direct_o.r = r_q.r;
 
   // ---------------------------------------------------------------------------------------------
   // Writes
   // ---------------------------------------------------------------------------------------------
 
-  logic write_any, write_accept, write_event, aw_ready, turn_ready, turn_valid, turn_event;
-  logic [1:0] write_grant;
+  logic write_any, write_accept, aw_ready, turn_ready, turn_valid;
+  user_t write_user, turn_user;
+  logic [NumUsers-1:0] write_request, write_grant;
   tagged_ax_t write_won, host_aw;
 
+  if (HostChannel) begin : gen_direct_write
+    assign write_request = {direct_i.aw_valid, event_aw_valid_i, copy_out_aw_valid_i};
+    assign direct_o.aw_ready = write_accept && write_grant[Direct];
+    assign write_won = write_grant[Direct] ? '{id: HostIdDirect, ax: direct_i.aw}
+        : write_grant[1] ? '{id: HostIdEvent, ax: event_aw_i}
+                         : '{id: HostIdCopyOut, ax: copy_out_aw_i};
+  end else begin : gen_no_direct_write
+    assign write_request = {event_aw_valid_i, copy_out_aw_valid_i};
+    assign direct_o.aw_ready = 1'b0;
+    assign write_won = write_grant[1] ? '{id: HostIdEvent, ax: event_aw_i}
+                                      : '{id: HostIdCopyOut, ax: copy_out_aw_i};
+  end
+
   tmb_round_robin_arbiter #(
-    .NumRequests(2)
+    .NumRequests(NumUsers)
   ) u_write_arbiter (
     .clk_i,
     .rst_ni,
-    .request_i({event_aw_valid_i, copy_out_aw_valid_i}),
+    .request_i(write_request),
     .accept_i(write_accept),
     .valid_o(write_any),
     .grant_o(write_grant),
-    .index_o(write_event)
+    .index_o(write_user)
   );
 
   assign write_accept = aw_ready && turn_ready;
   assign copy_out_aw_ready_o = write_accept && write_grant[0];
   assign event_aw_ready_o = write_accept && write_grant[1];
-  assign write_won = write_event ? '{id: HostIdEvent, ax: event_aw_i}
-                                 : '{id: HostIdCopyOut, ax: copy_out_aw_i};
 
   tmb_spill_register #(
     .T(tagged_ax_t)
@@ -181,31 +255,39 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; (
   assign host_aw_id_o = host_aw.id;
   assign host_aw_o = host_aw.ax;
 
-  // Whose rows come next: 1 the event writer's.
-  logic w_valid, w_ready;
-  host_w_t w;
+  // Whose rows come next: 0 CopyOut's, 1 the event writer's.
+  logic w_valid, w_ready, turn_direct, turn_event, turn_copy;
+  strobed_w_t w, host_w;
 
   tmb_fifo #(
-    .T(logic),
+    .T(user_t),
     .Depth(TurnDepth)
   ) u_turn (
     .clk_i,
     .rst_ni,
     .in_valid_i(write_any && write_accept),
     .in_ready_o(turn_ready),
-    .in_data_i(write_event),
+    .in_data_i(write_user),
     .out_valid_o(turn_valid),
-    .out_ready_i(w_valid && w_ready && w.last),
-    .out_data_o(turn_event)
+    .out_ready_i(w_valid && w_ready && w.w.last),
+    .out_data_o(turn_user)
   );
 
-  assign w_valid = turn_valid && (turn_event ? event_w_valid_i : copy_out_w_valid_i);
-  assign w = turn_event ? event_w_i : copy_out_w_i;
-  assign event_w_ready_o = turn_valid && turn_event && w_ready;
-  assign copy_out_w_ready_o = turn_valid && !turn_event && w_ready;
+  assign turn_copy = turn_valid && turn_user == user_t'(0);
+  assign turn_event = turn_valid && turn_user == user_t'(1);
+  assign turn_direct = turn_valid && HostChannel && turn_user == user_t'(Direct);
+  assign w_valid = (turn_copy && copy_out_w_valid_i) || (turn_event && event_w_valid_i)
+      || (turn_direct && direct_i.w_valid);
+  always_comb begin
+    w = '{strobe: '1, w: turn_event ? event_w_i : copy_out_w_i};
+    if (turn_direct) w = '{strobe: direct_i.w.strobe, w: '{last: direct_i.w.last, row: direct_i.w.row}};
+  end
+  assign event_w_ready_o = turn_event && w_ready;
+  assign copy_out_w_ready_o = turn_copy && w_ready;
+  assign direct_o.w_ready = turn_direct && w_ready;
 
   tmb_spill_register #(
-    .T(host_w_t)
+    .T(strobed_w_t)
   ) u_w (
     .clk_i,
     .rst_ni,
@@ -214,8 +296,10 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; (
     .in_data_i(w),
     .out_valid_o(host_w_valid_o),
     .out_ready_i(host_w_ready_i),
-    .out_data_o(host_w_o)
+    .out_data_o(host_w)
   );
+  assign host_w_o = host_w.w;
+  assign host_w_strobe_o = host_w.strobe;
 
   logic b_valid_q;
   tagged_b_t b_q;
@@ -232,5 +316,10 @@ module tmb_dma_host import tmb_pkg::*; import tmb_dma_pkg::*; (
   assign b_error_o = b_q.error;
   assign copy_out_b_valid_o = b_valid_q && b_q.id == HostIdCopyOut;
   assign event_b_valid_o = b_valid_q && b_q.id == HostIdEvent;
+  assign direct_o.b_valid = HostChannel && b_valid_q && b_q.id == HostIdDirect;
+  assign direct_o.b_error = b_q.error;
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, unused_reader, direct_i, copy_may, direct_may};
 
 endmodule

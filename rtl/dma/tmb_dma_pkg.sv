@@ -18,7 +18,8 @@ package tmb_dma_pkg;
     HostIdCommand = 4'd0,
     HostIdCopyIn = 4'd1,
     HostIdCopyOut = 4'd2,
-    HostIdEvent = 4'd3
+    HostIdEvent = 4'd3,
+    HostIdDirect = 4'd4   // pages in host memory
   } host_id_e;
 
   typedef struct packed {
@@ -36,6 +37,26 @@ package tmb_dma_pkg;
     logic last;
     row_t row;
   } host_w_t;
+
+  // Requests for pages in host memory, and their answers, which are always taken.
+  typedef struct packed {
+    logic            ar_valid;
+    host_ax_t        ar;
+    logic            aw_valid;
+    host_ax_t        aw;
+    logic            w_valid;
+    mem_write_data_t w;
+  } direct_req_t;
+
+  typedef struct packed {
+    logic    ar_ready;
+    logic    aw_ready;
+    logic    w_ready;
+    logic    b_valid;
+    logic    b_error;
+    logic    r_valid;
+    host_r_t r;
+  } direct_rsp_t;
 
   // ---------------------------------------------------------------------------------------------
   // Commands

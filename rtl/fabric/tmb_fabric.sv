@@ -2,7 +2,8 @@
 // Licensed under the Apache License, Version 2.0, see LICENSE for details.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fabric: N readers and M writers share C memory channels.
+// Fabric: N readers and M writers share C memory channels, and with Cfg.HostChannel one more behind
+// them: the way to host memory (tmb_host_channel), for addresses in the host window.
 //
 // Cfg                               NumChannels, ChannelBytesLog2, ChannelPolicy, DmaShare
 // NumReaders, NumWriters            requesters
@@ -35,7 +36,9 @@
 //    and by induction all do, for any number of writers and channels. It would be false if a
 //    channel could take a writer's second request before the first was enqueued elsewhere; the
 //    request port of a writer is one in-order queue, which excludes this.
-//  - Neither kernel nor host is waited for.
+//  - Neither kernel nor host software is waited for. The host channel takes the rows of a write as the
+//    PCIe link does, which needs nothing of this card; a writer whose rows go there holds a turn that it
+//    has at a memory channel for so long.
 //
 // Source: FSRF section 5.3.
 
@@ -52,6 +55,8 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
   parameter int unsigned NumSlots = 0,
   parameter int unsigned PortsPerSlot = 1,
   localparam int unsigned SlotElements = NumSlots == 0 ? 1 : NumSlots,
+  localparam int unsigned MemoryChannels = Cfg.NumChannels,
+  localparam int unsigned NumChannels = MemoryChannels + 32'(Cfg.HostChannel),
   localparam bit RowPieces = Cfg.Translator == TranslatorSegment
 ) (
   input  logic clk_i,
@@ -79,27 +84,31 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
   input  logic            write_rsp_ready_i [NumWriters],
   output mem_write_rsp_t  write_rsp_o [NumWriters],
 
-  output logic            mem_ar_valid_o [Cfg.NumChannels],
-  input  logic            mem_ar_ready_i [Cfg.NumChannels],
-  output channel_ax_t     mem_ar_o [Cfg.NumChannels],
-  input  logic            mem_r_valid_i [Cfg.NumChannels],
-  output logic            mem_r_ready_o [Cfg.NumChannels],
-  input  channel_r_t      mem_r_i [Cfg.NumChannels],
-  output logic            mem_aw_valid_o [Cfg.NumChannels],
-  input  logic            mem_aw_ready_i [Cfg.NumChannels],
-  output channel_ax_t     mem_aw_o [Cfg.NumChannels],
-  output logic            mem_w_valid_o [Cfg.NumChannels],
-  input  logic            mem_w_ready_i [Cfg.NumChannels],
-  output mem_write_data_t mem_w_o [Cfg.NumChannels],
-  input  logic            mem_b_valid_i [Cfg.NumChannels],
-  output logic            mem_b_ready_o [Cfg.NumChannels],
-  input  logic            mem_b_error_i [Cfg.NumChannels]
+  output logic            mem_ar_valid_o [NumChannels],
+  input  logic            mem_ar_ready_i [NumChannels],
+  output channel_ax_t     mem_ar_o [NumChannels],
+  input  logic            mem_r_valid_i [NumChannels],
+  output logic            mem_r_ready_o [NumChannels],
+  input  channel_r_t      mem_r_i [NumChannels],
+  output logic            mem_aw_valid_o [NumChannels],
+  input  logic            mem_aw_ready_i [NumChannels],
+  output channel_ax_t     mem_aw_o [NumChannels],
+  output logic            mem_w_valid_o [NumChannels],
+  input  logic            mem_w_ready_i [NumChannels],
+  output mem_write_data_t mem_w_o [NumChannels],
+  input  logic            mem_b_valid_i [NumChannels],
+  output logic            mem_b_ready_o [NumChannels],
+  input  logic            mem_b_error_i [NumChannels]
 );
 
-  localparam int unsigned NumChannels = Cfg.NumChannels;
   localparam int unsigned ChannelWidth = NumChannels > 1 ? $clog2(NumChannels) : 1;
   localparam int unsigned ReaderWidth = NumReaders > 1 ? $clog2(NumReaders) : 1;
   localparam int unsigned WriterWidth = NumWriters > 1 ? $clog2(NumWriters) : 1;
+
+  // Addresses in the host window are not striped.
+  function automatic logic in_host_window(card_addr_t addr);
+    return Cfg.HostChannel && addr[HostWindowBit];
+  endfunction
 
   // Bursts that a writer may have enqueued before their rows are pulled.
   localparam int unsigned WriterOrderDepth = 8;
@@ -176,9 +185,9 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
   for (genvar r = 0; r < NumReaders; r++) begin : gen_reader
     logic is_final;
 
-    if (NumChannels > 1 && StripedReaders[r]) begin : gen_striped
+    if (MemoryChannels > 1 && StripedReaders[r]) begin : gen_striped
       tmb_fabric_stripe #(
-        .NumChannels(NumChannels),
+        .NumChannels(MemoryChannels),
         .ChannelBytesLog2(Cfg.ChannelBytesLog2),
         .RowPieces(RowPieces && r < NumSlots * PortsPerSlot)
       ) u_stripe (
@@ -187,7 +196,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
         .req_valid_i(read_valid[r]),
         .req_ready_o(read_ready[r]),
         .req_i(read_req_i[r]),
-        .stripe_i(read_stripe_i[r]),
+        .stripe_i(in_host_window(read_req_i[r].addr) ? '0 : read_stripe_i[r]),
         .piece_valid_o(read_piece_valid[r]),
         .piece_ready_i(read_piece_ready[r]),
         .piece_o(read_piece[r]),
@@ -227,12 +236,12 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
   piece_done_t done [NumWriters];
 
   for (genvar w = 0; w < NumWriters; w++) begin : gen_writer
-    if (NumChannels > 1 && StripedWriters[w]) begin : gen_striped
+    if (MemoryChannels > 1 && StripedWriters[w]) begin : gen_striped
       logic is_final;
       logic [MaxCuts-1:0] failed_q;  // an earlier piece of the burst
 
       tmb_fabric_stripe #(
-        .NumChannels(NumChannels),
+        .NumChannels(MemoryChannels),
         .ChannelBytesLog2(Cfg.ChannelBytesLog2),
         .RowPieces(RowPieces && w < NumSlots * PortsPerSlot)
       ) u_stripe (
@@ -241,7 +250,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
         .req_valid_i(write_enters[w]),
         .req_ready_o(write_taken[w]),
         .req_i(write_req_i[w]),
-        .stripe_i(write_stripe_i[w]),
+        .stripe_i(in_host_window(write_req_i[w].addr) ? '0 : write_stripe_i[w]),
         .piece_valid_o(write_piece_valid[w]),
         .piece_ready_i(write_piece_ready[w]),
         .piece_o(write_piece[w]),
@@ -295,6 +304,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
   tmb_fabric_router #(
     .NumRequesters(NumReaders),
     .NumChannels(NumChannels),
+    .HostChannel(Cfg.HostChannel),
     .ChannelBytesLog2(Cfg.ChannelBytesLog2)
   ) u_read_router (
     .valid_i(read_piece_valid),
@@ -314,6 +324,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
   tmb_fabric_router #(
     .NumRequesters(NumWriters),
     .NumChannels(NumChannels),
+    .HostChannel(Cfg.HostChannel),
     .ChannelBytesLog2(Cfg.ChannelBytesLog2)
   ) u_write_router (
     .valid_i(write_valid),
@@ -404,7 +415,8 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
       .PreferredWriter(PreferredWriter),
       .Policy(Cfg.ChannelPolicy),
       .PreferredShare(Cfg.DmaShare),
-      .ChannelBytesLog2(Cfg.ChannelBytesLog2),
+      .ChannelBytesLog2(c < MemoryChannels ? Cfg.ChannelBytesLog2 : HostWindowBit),
+      .MaxReadRows(c < MemoryChannels ? 128 : HostReadRows),
       .NumSlots(NumSlots),
       .PortsPerSlot(PortsPerSlot)
     ) u_channel (
@@ -483,8 +495,9 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
     .data_o(done)
   );
 
-  `TMB_ASSERT_INIT(ChannelsArePowerOfTwo, (NumChannels & (NumChannels - 1)) == 0)
-  `TMB_ASSERT_INIT(ChannelsFitAddress, Cfg.ChannelBytesLog2 + $clog2(NumChannels) <= CardAddrWidth)
+  `TMB_ASSERT_INIT(ChannelsArePowerOfTwo, (MemoryChannels & (MemoryChannels - 1)) == 0)
+  `TMB_ASSERT_INIT(ChannelsFitAddress, Cfg.ChannelBytesLog2 + $clog2(MemoryChannels)
+      <= CardAddrWidth - 32'(Cfg.HostChannel))
 
   for (genvar r = 0; r < NumReaders; r++) begin : gen_unused
     logic unused_ok;

@@ -21,6 +21,9 @@ package tmb_fabric_pkg;
     row_t row;
   } channel_r_t;
 
+  // Rows that the host channel has asked for and not passed on: 32 KiB, 2 us of the link.
+  localparam int unsigned HostReadRows = 512;
+
   // Bursts of one requester that are cut and not complete.
   localparam int unsigned MaxCuts = 32;
   typedef logic [$clog2(MaxCuts)-1:0] cut_id_t;

@@ -5,6 +5,8 @@
 // Router: which channel a request is for. Card address = {channel, offset}.
 //
 // NumRequesters     requests that are looked at side by side
+// NumChannels       memory channels, and behind them the host channel if there is one
+// HostChannel       there is one: requests in the host window are for it
 // ChannelBytesLog2  where the channel number starts in the address
 //
 // Combinational; every requester has its own lane, so there is no throughput to share. A requester
@@ -14,7 +16,10 @@
 module tmb_fabric_router import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   parameter int unsigned NumRequesters = 1,
   parameter int unsigned NumChannels = 2,
+  parameter bit HostChannel = 1'b0,
   parameter int unsigned ChannelBytesLog2 = 34,
+  localparam int unsigned MemoryChannels = NumChannels - 32'(HostChannel),
+  localparam int unsigned MemoryWidth = MemoryChannels > 1 ? $clog2(MemoryChannels) : 1,
   localparam int unsigned ChannelWidth = NumChannels > 1 ? $clog2(NumChannels) : 1
 ) (
   input  logic                     valid_i [NumRequesters],
@@ -27,10 +32,17 @@ module tmb_fabric_router import tmb_pkg::*; import tmb_fabric_pkg::*; #(
 );
 
   for (genvar r = 0; r < NumRequesters; r++) begin : gen_requester
-    if (NumChannels > 1) begin : gen_many
-      assign channel_o[r] = req_i[r].addr[ChannelBytesLog2+:ChannelWidth];
+    logic [ChannelWidth-1:0] memory_channel;
+    if (MemoryChannels > 1) begin : gen_many
+      assign memory_channel = ChannelWidth'(req_i[r].addr[ChannelBytesLog2+:MemoryWidth]);
     end else begin : gen_one
-      assign channel_o[r] = '0;
+      assign memory_channel = '0;
+    end
+    if (HostChannel) begin : gen_host
+      assign channel_o[r] =
+          req_i[r].addr[HostWindowBit] ? ChannelWidth'(MemoryChannels) : memory_channel;
+    end else begin : gen_memory
+      assign channel_o[r] = memory_channel;
     end
     assign ready_o[r] = channel_ready_i[channel_o[r]][r];
     for (genvar c = 0; c < NumChannels; c++) begin : gen_channel

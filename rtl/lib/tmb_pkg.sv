@@ -84,6 +84,23 @@ package tmb_pkg;
 
   typedef page_entry_t [TableWays-1:0] page_set_t;
 
+  // With a host channel the upper half of the card's addresses is the *host window*: a window onto the
+  // lower half of the host addresses that an entry can name. Card memory lies in the lower half.
+  localparam int unsigned HostWindowBit = CardAddrWidth - 1;
+
+  // Whether the shell can reach where an entry points to. upper_half: the top bit of its frame.
+  function automatic logic reachable(target_e target, logic upper_half, bit host_channel);
+    if (!host_channel) return target == TargetCard;
+    return (target == TargetCard || target == TargetHost) && !upper_half;
+  endfunction
+
+  // The card's frame of an entry that can be reached: one of the window for a page in host memory.
+  function automatic frame_t card_frame(frame_t frame, target_e target, bit host_channel);
+    frame_t window;
+    window = frame_t'(host_channel && target == TargetHost) << (FrameWidth - 1);
+    return frame | window;
+  endfunction
+
   // What the translator needs to know of an address space.
   typedef struct packed {
     logic                      enable;
@@ -287,6 +304,7 @@ package tmb_pkg;
     int unsigned LookAhead;         // faults a requester may report beyond its oldest
     int unsigned ReadBufferRows;    // per port
     int unsigned WriteBufferRows;   // per port
+    bit HostChannel;                // pages may lie in host memory (tmb_host_channel)
     directory_cfg_t Directory;
   } shell_cfg_t;
 
@@ -313,6 +331,7 @@ package tmb_pkg;
       LookAhead: 8,
       ReadBufferRows: 512,
       WriteBufferRows: 256,
+      HostChannel: 1'b0,
       Directory: NoDirectory
   };
 

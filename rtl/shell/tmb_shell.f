@@ -91,6 +91,7 @@ rtl/home/registers/tmb_home_regblock.vlt
 rtl/home/registers/tmb_home_regblock_pkg.sv
 rtl/home/registers/tmb_home_regblock.sv
 rtl/home/tmb_home.sv
+rtl/shell/tmb_host_channel.sv
 rtl/shell/tmb_array_access.sv
 rtl/shell/tmb_space_registers.sv
 rtl/shell/tmb_queue_registers.sv

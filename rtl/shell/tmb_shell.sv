@@ -267,6 +267,9 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   // Without stream pairs the registers have one element.
   localparam int unsigned MoverElements = NumPairs == 0 ? 1 : 2 * NumPairs;
 
+  // Memory channels, and the way to host memory behind them.
+  localparam int unsigned NumFabricChannels = NumChannels + 32'(Cfg.HostChannel);
+
   // Page tables are never striped: their addresses mean what they say.
   localparam logic [NumReaders-1:0] StripedReaders =
       NumReaders'({NumPorts{1'b1}}) | (NumReaders'(1) << DmaReader);
@@ -950,6 +953,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
 
   host_ax_t host_ar, host_aw;
   host_w_t host_w;
+  direct_req_t direct_req;
+  direct_rsp_t direct_rsp;
 
   tmb_dma #(
     .Cfg(Cfg)
@@ -1002,6 +1007,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .write_rsp_valid_i(write_rsp_valid[DmaWriter]),
     .write_rsp_ready_o(write_rsp_ready[DmaWriter]),
     .write_rsp_i(write_rsp[DmaWriter]),
+    .direct_i(direct_req),
+    .direct_o(direct_rsp),
     .host_ar_valid_o(host_arvalid_o),
     .host_ar_ready_i(host_arready_i),
     .host_ar_o(host_ar),
@@ -1017,6 +1024,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .host_w_valid_o(host_wvalid_o),
     .host_w_ready_i(host_wready_i),
     .host_w_o(host_w),
+    .host_w_strobe_o(host_wstrb_o),
     .host_b_valid_i(host_bvalid_i),
     .host_b_ready_o(host_bready_o),
     .host_b_error_i(host_bresp_i[1]),
@@ -1028,7 +1036,6 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   assign host_awaddr_o = host_aw.addr;
   assign host_awlen_o = 8'(host_aw.len);
   assign host_wdata_o = host_w.row;
-  assign host_wstrb_o = '1;
   assign host_wlast_o = host_w.last;
 
   // ---------------------------------------------------------------------------------------------
@@ -1055,11 +1062,21 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     assign write_stripe[w] = '0;
   end
 
-  channel_ax_t mem_ar [NumChannels];
-  channel_r_t mem_r [NumChannels];
-  channel_ax_t mem_aw [NumChannels];
-  mem_write_data_t mem_w [NumChannels];
-  logic mem_b_error [NumChannels];
+  channel_ax_t mem_ar [NumFabricChannels];
+  channel_r_t mem_r [NumFabricChannels];
+  channel_ax_t mem_aw [NumFabricChannels];
+  mem_write_data_t mem_w [NumFabricChannels];
+  logic mem_b_error [NumFabricChannels];
+  logic mem_ar_valid [NumFabricChannels];
+  logic mem_ar_ready [NumFabricChannels];
+  logic mem_r_valid [NumFabricChannels];
+  logic mem_r_ready [NumFabricChannels];
+  logic mem_aw_valid [NumFabricChannels];
+  logic mem_aw_ready [NumFabricChannels];
+  logic mem_w_valid [NumFabricChannels];
+  logic mem_w_ready [NumFabricChannels];
+  logic mem_b_valid [NumFabricChannels];
+  logic mem_b_ready [NumFabricChannels];
 
   tmb_fabric #(
     .Cfg(Cfg),
@@ -1093,24 +1110,34 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .write_rsp_valid_o(write_rsp_valid),
     .write_rsp_ready_i(write_rsp_ready),
     .write_rsp_o(write_rsp),
-    .mem_ar_valid_o(mem_arvalid_o),
-    .mem_ar_ready_i(mem_arready_i),
+    .mem_ar_valid_o(mem_ar_valid),
+    .mem_ar_ready_i(mem_ar_ready),
     .mem_ar_o(mem_ar),
-    .mem_r_valid_i(mem_rvalid_i),
-    .mem_r_ready_o(mem_rready_o),
+    .mem_r_valid_i(mem_r_valid),
+    .mem_r_ready_o(mem_r_ready),
     .mem_r_i(mem_r),
-    .mem_aw_valid_o(mem_awvalid_o),
-    .mem_aw_ready_i(mem_awready_i),
+    .mem_aw_valid_o(mem_aw_valid),
+    .mem_aw_ready_i(mem_aw_ready),
     .mem_aw_o(mem_aw),
-    .mem_w_valid_o(mem_wvalid_o),
-    .mem_w_ready_i(mem_wready_i),
+    .mem_w_valid_o(mem_w_valid),
+    .mem_w_ready_i(mem_w_ready),
     .mem_w_o(mem_w),
-    .mem_b_valid_i(mem_bvalid_i),
-    .mem_b_ready_o(mem_bready_o),
+    .mem_b_valid_i(mem_b_valid),
+    .mem_b_ready_o(mem_b_ready),
     .mem_b_error_i(mem_b_error)
   );
 
   for (genvar c = 0; c < NumChannels; c++) begin : gen_channel
+    assign mem_arvalid_o[c] = mem_ar_valid[c];
+    assign mem_ar_ready[c] = mem_arready_i[c];
+    assign mem_r_valid[c] = mem_rvalid_i[c];
+    assign mem_rready_o[c] = mem_r_ready[c];
+    assign mem_awvalid_o[c] = mem_aw_valid[c];
+    assign mem_aw_ready[c] = mem_awready_i[c];
+    assign mem_wvalid_o[c] = mem_w_valid[c];
+    assign mem_w_ready[c] = mem_wready_i[c];
+    assign mem_b_valid[c] = mem_bvalid_i[c];
+    assign mem_bready_o[c] = mem_b_ready[c];
     assign mem_araddr_o[c] = mem_ar[c].addr;
     assign mem_arlen_o[c] = mem_ar[c].len;
     assign mem_r[c] = '{row: mem_rdata_i[c], last: mem_rlast_i[c], error: mem_rresp_i[c][1]};
@@ -1123,6 +1150,35 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
 
     logic unused_ok;
     assign unused_ok = &{1'b0, mem_rresp_i[c][0], mem_bresp_i[c][0]};
+  end
+
+  if (Cfg.HostChannel) begin : gen_host_channel
+    tmb_host_channel u_host_channel (
+      .clk_i,
+      .rst_ni,
+      .mem_ar_valid_i(mem_ar_valid[NumChannels]),
+      .mem_ar_ready_o(mem_ar_ready[NumChannels]),
+      .mem_ar_i(mem_ar[NumChannels]),
+      .mem_r_valid_o(mem_r_valid[NumChannels]),
+      .mem_r_ready_i(mem_r_ready[NumChannels]),
+      .mem_r_o(mem_r[NumChannels]),
+      .mem_aw_valid_i(mem_aw_valid[NumChannels]),
+      .mem_aw_ready_o(mem_aw_ready[NumChannels]),
+      .mem_aw_i(mem_aw[NumChannels]),
+      .mem_w_valid_i(mem_w_valid[NumChannels]),
+      .mem_w_ready_o(mem_w_ready[NumChannels]),
+      .mem_w_i(mem_w[NumChannels]),
+      .mem_b_valid_o(mem_b_valid[NumChannels]),
+      .mem_b_ready_i(mem_b_ready[NumChannels]),
+      .mem_b_error_o(mem_b_error[NumChannels]),
+      .direct_o(direct_req),
+      .direct_i(direct_rsp)
+    );
+  end else begin : gen_no_host_channel
+    assign direct_req = '0;
+
+    logic unused_direct;
+    assign unused_direct = &{1'b0, direct_rsp};
   end
 
   `TMB_ASSERT_INIT(SlotsFitMap, NumSlots >= 1 && NumSlots <= 16)

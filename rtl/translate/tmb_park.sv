@@ -22,6 +22,7 @@
 //
 // Depth        bursts, a power of two, at most 64
 // LookAhead    open reports beyond that of the oldest burst
+// HostChannel  a reply may name a page in host memory; its frame lies in the host window
 //
 // Throughput: one burst a cycle in, one lookup a cycle, one burst a cycle out. Latency: 1 cycle to
 // the lookup, 1 from the result to departure. Ordering: bursts leave in the order in which they
@@ -44,6 +45,7 @@ module tmb_park
   parameter int unsigned Requester = 0,
   parameter int unsigned Depth = 64,
   parameter int unsigned LookAhead = 8,
+  parameter bit HostChannel = 1'b0,  // pages in host memory can be reached
   localparam bit IsWrite = 1'(Requester % 2)
 ) (
   input  logic        clk_i,
@@ -165,8 +167,9 @@ module tmb_park
           write: IsWrite,
           block: block_q[ask_index],
           is_reply: reply_goes,
-          fail: reply_q.fail || (reply_q.entry.target != TargetCard),
-          frame: reply_q.entry.frame,
+          fail: reply_q.fail
+              || !reachable(reply_q.entry.target, reply_q.entry.frame[FrameWidth-1], HostChannel),
+          frame: card_frame(reply_q.entry.frame, reply_q.entry.target, HostChannel),
           size_class: reply_q.entry.size_class,
           page_read: reply_q.entry.read,
           page_write: reply_q.entry.write,

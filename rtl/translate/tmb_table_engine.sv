@@ -26,7 +26,9 @@
 module tmb_table_engine
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
-(
+#(
+  parameter bit HostChannel = 1'b0  // pages in host memory can be reached
+) (
   input  logic        clk_i,
   input  logic        rst_ni,
   input  space_cfg_t  space_i [2**AsidWidth],
@@ -253,7 +255,9 @@ module tmb_table_engine
   mem_req_t marks_read, marks_write;
   mem_write_data_t marks_data;
 
-  tmb_table_marks i_marks (
+  tmb_table_marks #(
+    .HostChannel(HostChannel)
+  ) i_marks (
     .clk_i             (clk_i),
     .rst_ni            (rst_ni),
     .space_i           (space_i),

@@ -30,7 +30,8 @@ module tmb_table_marks
   import tmb_translate_pkg::*;
 #(
   parameter int unsigned NumMarks = 8,
-  parameter int unsigned NumRecent = 4
+  parameter int unsigned NumRecent = 4,
+  parameter bit HostChannel = 1'b0  // pages in host memory can be reached
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -213,7 +214,7 @@ module tmb_table_marks
     end
   end
 
-  assign usable = found_hit_q && (found_q.target == TargetCard)
+  assign usable = found_hit_q && reachable(found_q.target, found_q.frame[FrameWidth-1], HostChannel)
       && (found_write_q ? found_q.write : found_q.read);
   always_comb begin
     marked = found_q;

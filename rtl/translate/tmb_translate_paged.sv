@@ -22,7 +22,8 @@ module tmb_translate_paged
   parameter int unsigned MaxWalks = 64,  // 0: no walker; what misses in the L1 TLBs is a fault
   parameter int unsigned FilterLog2 = 12,  // 0: no size-class filter
   parameter l1_cfgs_t L1 = DefaultShellCfg.L1,
-  parameter bit Segments = 1'b0  // a lane's first L1 TLB is L1[0].Ways segments
+  parameter bit Segments = 1'b0,  // a lane's first L1 TLB is L1[0].Ways segments
+  parameter bit HostChannel = 1'b0  // pages in host memory can be reached
 ) (
   input  logic       clk_i,
   input  logic       rst_ni,
@@ -185,7 +186,8 @@ module tmb_translate_paged
     tmb_walker #(
       .NumLanes  (NumLanes),
       .RequestersPerLane(RequestersPerLane),
-      .MaxWalks  (MaxWalks)
+      .MaxWalks  (MaxWalks),
+      .HostChannel(HostChannel)
     ) i_walker (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
@@ -273,7 +275,9 @@ module tmb_translate_paged
   logic invalidate_valid, invalidate_ready, invalidate_done;
   region_t invalidate;
 
-  tmb_table_engine i_table_engine (
+  tmb_table_engine #(
+    .HostChannel(HostChannel)
+  ) i_table_engine (
     .clk_i             (clk_i),
     .rst_ni            (rst_ni),
     .space_i           (space),

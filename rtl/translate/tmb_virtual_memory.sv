@@ -175,7 +175,8 @@ module tmb_virtual_memory
       tmb_park #(
         .Requester   (2 * p + d),
         .Depth    (Cfg.ParkDepth),
-        .LookAhead(Cfg.LookAhead)
+        .LookAhead(Cfg.LookAhead),
+        .HostChannel(Cfg.HostChannel)
       ) i_park (
         .clk_i            (clk_i),
         .rst_ni           (rst_ni),
@@ -268,7 +269,8 @@ module tmb_virtual_memory
       .MaxWalks  (Cfg.MaxWalks),
       .FilterLog2(Cfg.FilterLog2),
       .L1        (Cfg.L1),
-      .Segments  (Cfg.Translator == TranslatorSegment)
+      .Segments  (Cfg.Translator == TranslatorSegment),
+      .HostChannel(Cfg.HostChannel)
     ) i_translator (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),

@@ -30,7 +30,8 @@ module tmb_walker
 #(
   parameter int unsigned NumLanes = 1,
   parameter int unsigned RequestersPerLane = 1,
-  parameter int unsigned MaxWalks = 64
+  parameter int unsigned MaxWalks = 64,
+  parameter bit HostChannel = 1'b0  // pages in host memory can be reached
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -374,7 +375,7 @@ module tmb_walker
       found_ends = found_valid_q && !to_further;
     end else if (!found_right) begin
       found_end.cause = FaultPermission;
-    end else if (found_q.target != TargetCard) begin
+    end else if (!reachable(found_q.target, found_q.frame[FrameWidth-1], HostChannel)) begin
       found_end.cause = FaultTarget;
     end else begin
       found_end.outcome = OutcomeReady;
@@ -481,7 +482,8 @@ module tmb_walker
           epoch: end_walk.epoch,
           outcome: finished.outcome,
           cause: finished.cause,
-          frame: frame_of_block(finished.entry.frame, frame_t'(end_walk.block), end_class),
+          frame: frame_of_block(card_frame(finished.entry.frame, finished.entry.target, HostChannel),
+                                frame_t'(end_walk.block), end_class),
           size_class: end_class,
           page_read: finished.entry.read,
           page_write: finished.entry.write,

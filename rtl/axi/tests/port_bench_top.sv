@@ -83,6 +83,7 @@ module port_bench_top
       LookAhead: 0,
       ReadBufferRows: 128,
       WriteBufferRows: 128,
+      HostChannel: 1'b0,
       Directory: NoDirectory
   };
 

@@ -180,6 +180,7 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   fault_reply_t fault_reply;
   host_ax_t host_ar, host_aw;
   host_w_t host_w;
+  direct_rsp_t unused_direct;
 
   assign interrupt[0] = interrupt_i[0];
   assign interrupt[1] = interrupt_i[1];
@@ -290,6 +291,9 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
     .host_w_valid_o(host_wvalid),
     .host_w_ready_i(host_wready),
     .host_w_o(host_w),
+    .host_w_strobe_o(host_wstrb),
+    .direct_i('0),
+    .direct_o(unused_direct),
     .host_b_valid_i(host_bvalid),
     .host_b_ready_o(host_bready),
     .host_b_error_i(host_bresp[1]),
@@ -305,7 +309,6 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   assign host_awsize = 3'd6;
   assign host_awburst = 2'b01;
   assign host_wdata = host_w.row;
-  assign host_wstrb = '1;
   assign host_wlast = host_w.last;
 
   logic mem_ar_valid [2];

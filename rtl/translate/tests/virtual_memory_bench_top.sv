@@ -167,6 +167,7 @@ module virtual_memory_bench_top
       LookAhead: LookAhead,
       ReadBufferRows: ReadBufferRows,
       WriteBufferRows: WriteBufferRows,
+      HostChannel: 1'b0,
       Directory: NoDirectory
   };
 

@@ -1,5 +1,6 @@
 //! The path of a kernel's access: translation, faults, card memory.
 
+use super::host::HostMap;
 use super::kernel::{Access, VirtualMemory};
 use super::l1::HostFilledL1;
 use super::memory::CardMemory;
@@ -11,7 +12,7 @@ use crate::event::{Event, Fault, FaultCause};
 use crate::guard::{Channel, Rule, Violation};
 use crate::{ChannelStatistics, RequesterStatistics};
 use std::collections::VecDeque;
-use units::{Asid, CardAddr, PageEntry, Stripe, VirtAddr};
+use units::{Asid, CardAddr, PageEntry, Stripe, Target, VirtAddr};
 
 const BLOCK: u64 = 4096;
 
@@ -89,6 +90,8 @@ impl Requester {
 /// The memory as the ports of one slot see it, for the length of one step.
 pub(super) struct PortMemory<'a> {
     pub(super) memory: &'a mut CardMemory,
+    /// Where pages in host memory lie, if the card reaches them.
+    pub(super) host: Option<&'a HostMap>,
     pub(super) events: &'a mut Vec<Event>,
     pub(super) channels: &'a mut [ChannelStatistics],
     pub(super) schedule: &'a mut Schedule,
@@ -114,7 +117,14 @@ pub(super) struct PortMemory<'a> {
 impl VirtualMemory for PortMemory<'_> {
     fn read(&mut self, port: usize, address: u64, to: &mut [u8]) -> Access {
         match self.admit(port, false, address, to.len()) {
-            Ok(at) => {
+            Ok(Place::Host(at)) => match self.host.and_then(|host| host.read(at, to)) {
+                Some(()) => Access::Done,
+                None => {
+                    to.fill(0);
+                    Access::Failed
+                }
+            },
+            Ok(Place::Card(at)) => {
                 for (at, range) in self.memory.pieces(self.stripe(), at, to.len() as u64) {
                     let channel = self.memory.channel(at.get());
                     self.channels[channel].rows_read += rows(at.get(), range.len());
@@ -132,7 +142,11 @@ impl VirtualMemory for PortMemory<'_> {
 
     fn write(&mut self, port: usize, address: u64, from: &[u8]) -> Access {
         match self.admit(port, true, address, from.len()) {
-            Ok(at) => {
+            Ok(Place::Host(at)) => match self.host.and_then(|host| host.write(at, from)) {
+                Some(()) => Access::Done,
+                None => Access::Failed,
+            },
+            Ok(Place::Card(at)) => {
                 for (at, range) in self.memory.pieces(self.stripe(), at, from.len() as u64) {
                     let channel = self.memory.channel(at.get());
                     self.channels[channel].rows_written += rows(at.get(), range.len());
@@ -190,14 +204,14 @@ impl PortMemory<'_> {
         self.space.map_or(Stripe::NONE, |space| space.stripe)
     }
 
-    /// Where in card memory a burst may go now.
+    /// Where a burst may go now.
     fn admit(
         &mut self,
         port: usize,
         write: bool,
         address: u64,
         bytes: usize,
-    ) -> Result<CardAddr, Access> {
+    ) -> Result<Place, Access> {
         let direction = if write { "writes" } else { "reads" };
         let number = 2 * port + usize::from(write);
         if number >= self.requesters.len() {
@@ -232,7 +246,7 @@ impl PortMemory<'_> {
             Parking::Waiting => return Err(Access::Blocked),
             Parking::Refused => None,
             Parking::Open => self.translate(number, address, write)?,
-            Parking::Translated(entry) => match permits(&entry, write) {
+            Parking::Translated(entry) => match permits(&entry, write, self.host.is_some()) {
                 Ok(()) => place(&entry, address),
                 Err(cause) => return Err(self.fault(number, 0, cause)),
             },
@@ -245,9 +259,11 @@ impl PortMemory<'_> {
         requester.statistics.rows += rows;
         requester.statistics.bytes += rows * units::ROW_BYTES;
         found
-            .filter(|&at| {
-                self.memory
-                    .contains_striped(self.stripe(), at, bytes as u64)
+            .filter(|place| match *place {
+                Place::Card(at) => self
+                    .memory
+                    .contains_striped(self.stripe(), at, bytes as u64),
+                Place::Host(_) => true,
             })
             .ok_or(Access::Failed)
     }
@@ -258,7 +274,7 @@ impl PortMemory<'_> {
         number: usize,
         address: VirtAddr,
         write: bool,
-    ) -> Result<Option<CardAddr>, Access> {
+    ) -> Result<Option<Place>, Access> {
         let found = self.look_up(address, write, true);
         let statistics = &mut self.requesters[number].statistics;
         match found {
@@ -273,13 +289,13 @@ impl PortMemory<'_> {
         address: VirtAddr,
         write: bool,
         mark: bool,
-    ) -> Result<Option<CardAddr>, FaultCause> {
+    ) -> Result<Option<Place>, FaultCause> {
         if !self.translated {
-            return Ok(CardAddr::new(address.get()));
+            return Ok(CardAddr::new(address.get()).map(Place::Card));
         }
         let space = self.space.ok_or(FaultCause::Absent)?;
         let entry = match self.l1 {
-            Some(l1) if space.walker_off => l1.translate(address, write)?,
+            Some(l1) if space.walker_off => l1.translate(address, write, space.host_channel)?,
             _ => space.translate(self.memory, address, write, mark)?,
         };
         Ok(place(&entry, address))
@@ -360,9 +376,22 @@ impl PortMemory<'_> {
     }
 }
 
-/// The card address of an access through an entry; `None` beyond 37 bits.
-fn place(entry: &PageEntry, address: VirtAddr) -> Option<CardAddr> {
-    CardAddr::new(entry.frame.card_address().get() + address.page_offset(entry.size))
+/// Where the bytes of a burst are.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// In card memory.
+    Card(CardAddr),
+    /// In host memory, at this address of the host's.
+    Host(u64),
+}
+
+/// The place of an access through an entry; `None` beyond 37 bits.
+fn place(entry: &PageEntry, address: VirtAddr) -> Option<Place> {
+    let at = entry.frame.card_address().get() + address.page_offset(entry.size);
+    match entry.target {
+        Target::Host => Some(Place::Host(at)),
+        _ => CardAddr::new(at).map(Place::Card),
+    }
 }
 
 /// Rows that a range touches.

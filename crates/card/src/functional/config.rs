@@ -22,6 +22,8 @@ pub struct FunctionalConfig {
     pub spaces: u8,
     /// False: addresses of kernels are card addresses.
     pub translated: bool,
+    /// Pages may lie in host memory, and are read and written there.
+    pub host_channel: bool,
     /// Sizes that pages can have.
     pub page_sizes: PageSizes,
     /// Command queues.
@@ -47,6 +49,7 @@ impl Default for FunctionalConfig {
             channel_bytes: 1 << 34,
             spaces: 4,
             translated: true,
+            host_channel: false,
             page_sizes: PageSizes::ALL,
             queues: 2,
             queue: 256,

@@ -33,11 +33,12 @@ impl HostFilledL1 {
         &self,
         address: VirtAddr,
         write: bool,
+        host_channel: bool,
     ) -> Result<PageEntry, FaultCause> {
         let holds = |page: &PageNumber| *page == PageNumber::containing(address, page.size);
         let found = self.entries.iter().find(|(page, _)| holds(page));
         let (_, entry) = found.ok_or(FaultCause::Absent)?;
-        permits(entry, write)?;
+        permits(entry, write, host_channel)?;
         if write && !entry.dirty {
             return Err(FaultCause::Absent);
         }

@@ -76,6 +76,7 @@ pub struct FunctionalCard {
     schedule: Schedule,
     memory: CardMemory,
     host: HostMap,
+    host_channel: bool,
     spaces: Vec<Option<Space>>,
     stripes: Vec<Stripe>,
     /// The mode register of each space.
@@ -149,6 +150,7 @@ impl FunctionalCard {
                 config.channel_bytes,
             ),
             host: HostMap::new(),
+            host_channel: config.host_channel,
             spaces: vec![None; usize::from(config.spaces)],
             stripes: vec![Stripe::NONE; usize::from(config.spaces)],
             modes: vec![0; usize::from(config.spaces)],
@@ -343,6 +345,7 @@ impl FunctionalCard {
         loaded.registers.begin();
         let mut ports = PortMemory {
             memory: &mut self.memory,
+            host: self.host_channel.then_some(&self.host),
             events: &mut self.events,
             channels: &mut self.statistics.channels,
             schedule: &mut self.schedule,
@@ -398,6 +401,7 @@ impl FunctionalCard {
         let space = usize::from(slot.asid.get());
         let mut memory = PortMemory {
             memory: &mut self.memory,
+            host: self.host_channel.then_some(&self.host),
             events: &mut self.events,
             channels: &mut self.statistics.channels,
             schedule: &mut self.schedule,
@@ -605,6 +609,7 @@ impl Card for FunctionalCard {
             table,
             size_classes,
             stripe: self.stripes[index],
+            host_channel: self.host_channel,
             walker_off: registers::space::mode::WALKER_OFF.get(self.modes[index]) != 0,
         });
         self.l1s[index] = HostFilledL1::default();

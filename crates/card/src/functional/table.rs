@@ -15,6 +15,8 @@ pub(super) struct Space {
     pub(super) stripe: Stripe,
     /// The table is not walked; replies fill the L1 TLBs.
     pub(super) walker_off: bool,
+    /// Pages in host memory can be reached.
+    pub(super) host_channel: bool,
 }
 
 /// An entry and where it stands.
@@ -74,7 +76,7 @@ impl Space {
             .filter(|&size| self.uses(size))
             .find_map(|size| self.find(memory, PageNumber::containing(address, size)))
             .ok_or(FaultCause::Absent)?;
-        permits(&found.entry, write)?;
+        permits(&found.entry, write, self.host_channel)?;
         if mark {
             let marked = PageEntry {
                 accessed: true,
@@ -175,12 +177,30 @@ impl Space {
     }
 }
 
+/// The first frame that an entry of a shell with a host channel cannot name: the upper half of the card's
+/// addresses is the window to the host there.
+const FIRST_OF_WINDOW: u32 = 1 << 24;
+
+/// Whether an entry can be reached.
+pub(super) fn reachable(entry: &PageEntry, host_channel: bool) -> bool {
+    let lower_half = entry.frame.get() < FIRST_OF_WINDOW;
+    match entry.target {
+        Target::Card => lower_half || !host_channel,
+        Target::Host => lower_half && host_channel,
+        _ => false,
+    }
+}
+
 /// Whether an entry serves an access.
-pub(super) fn permits(entry: &PageEntry, write: bool) -> Result<(), FaultCause> {
+pub(super) fn permits(
+    entry: &PageEntry,
+    write: bool,
+    host_channel: bool,
+) -> Result<(), FaultCause> {
     let allowed = if write { entry.write } else { entry.read };
     match entry.target {
         _ if !allowed => Err(FaultCause::Permission),
-        Target::Card => Ok(()),
+        _ if reachable(entry, host_channel) => Ok(()),
         _ => Err(FaultCause::Target),
     }
 }

@@ -142,6 +142,9 @@ pub struct ShellConfig {
     pub read_buffer_rows: u16,
     /// Rows of a port's write buffer.
     pub write_buffer_rows: u16,
+    /// Pages may lie in host memory: kernels reach them over PCIe, on a channel of their own beside the DMA
+    /// engine's.
+    pub host_channel: bool,
     /// The directory, if there is one.
     pub directory: Option<DirectoryConfig>,
 }
@@ -178,6 +181,7 @@ impl Default for ShellConfig {
             look_ahead: 8,
             read_buffer_rows: 512,
             write_buffer_rows: 256,
+            host_channel: false,
             directory: None,
         }
     }
@@ -262,6 +266,12 @@ impl ShellConfig {
             Some(format!(
                 "{} channels of 2^{} bytes: card addresses have 37 bits, and a channel at least \
                  2^20 bytes",
+                self.channels, self.channel_bytes_log2
+            ))
+        } else if self.host_channel && channel_bits > 36 {
+            Some(format!(
+                "host_channel with {} channels of 2^{} bytes: the upper half of the 37-bit card addresses leads to \
+                 the host then",
                 self.channels, self.channel_bytes_log2
             ))
         } else if self.spaces == 0 || self.spaces > 16 {
@@ -396,6 +406,7 @@ impl ShellConfig {
             ("LookAhead", self.look_ahead.to_string()),
             ("ReadBufferRows", self.read_buffer_rows.to_string()),
             ("WriteBufferRows", self.write_buffer_rows.to_string()),
+            ("HostChannel", format!("1'b{}", u8::from(self.host_channel))),
             ("Directory", self.directory_to_system_verilog()),
         ];
         let fields: Vec<String> = fields

@@ -2,6 +2,7 @@
 
 mod bench;
 mod commands;
+mod direct;
 mod faults;
 mod kernels;
 mod oracle;

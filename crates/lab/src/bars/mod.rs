@@ -14,6 +14,7 @@ mod fault;
 mod formal;
 mod fresh_machine;
 mod fsrf;
+mod fsrf_direct;
 mod fsrf_transfer;
 mod house;
 mod html;
@@ -124,6 +125,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: fsrf::HOT_RANDOM,
         measure: fsrf::hot_random,
+    },
+    Bar {
+        names: fsrf_direct::NAMES,
+        measure: fsrf_direct::measure,
     },
     Bar {
         names: fsrf_transfer::NAMES,

@@ -1,0 +1,135 @@
+//! Direct pages: a kernel streams from host memory over PCIe, alone and beside the DMA engine's copies.
+
+use super::Failure;
+use crate::driver::{Driver, START};
+use crate::row::{Row, Target};
+use card::command::Operation;
+use card::event::Event;
+use card::kernel::KernelPackage;
+use card::memory::HostMemory;
+use card::sim::{SimCard, SimOptions};
+use card::{Card, SlotId};
+use std::sync::Arc;
+use units::{
+    Asid, CardAddr, FrameNumber, HostAddr, PageEntry, PageSize, TableGeometry, Target as Place,
+    VirtAddr,
+};
+
+/// A bar for direct reads alone; with copies into the card beside them, for the reads and for the copies.
+pub const NAMES: &[&str] = &[
+    "fsrf.direct.share_of_link",
+    "fsrf.direct.beside_paging",
+    "fsrf.direct.paging_beside",
+];
+
+const SIZE: PageSize = PageSize::MIB_2;
+/// What the kernel reads.
+const BYTES: u64 = 4 << 20;
+/// Above the page table.
+const DATA: u64 = 1 << 30;
+const SLOT: SlotId = SlotId(0);
+
+fn card_entry(at: u64, target: Place) -> Result<PageEntry, Failure> {
+    let frame = CardAddr::new(at).and_then(FrameNumber::at).ok_or("frame")?;
+    Ok(PageEntry {
+        frame,
+        size: SIZE,
+        target,
+        read: true,
+        write: true,
+        accessed: true,
+        dirty: true,
+    })
+}
+
+/// Bytes a second that the link can bring to the card: completions on the wire without a gap.
+fn link_peak(options: &SimOptions) -> f64 {
+    let pcie = options.platform.pcie();
+    let packet = pcie.completion_bytes + pcie.tlp_overhead + pcie.link_overhead;
+    pcie.wire_bytes_per_second as f64 * pcie.completion_bytes as f64 / packet as f64
+}
+
+/// Bytes a second of the kernel's reads, and of copies beside them if there are any.
+fn measured(copies: u64) -> Result<(f64, f64), Failure> {
+    let mut options = SimOptions::named("f1")?;
+    options.shell.host_channel = true;
+    let mut driver = Driver::new(SimCard::open(options, |_| {})?);
+    let kernel = KernelPackage::open(&card::sim::home().join("kernels/sum"))?;
+    driver.card.load(SLOT, &kernel)?;
+    let asid = Asid::new(0).ok_or("space")?;
+    let base = CardAddr::new(0).ok_or("address")?;
+    let table = TableGeometry::new(base, 10).ok_or("table")?;
+    driver.command(Operation::Zero {
+        to: table.base(),
+        bytes: table.bytes(),
+    })?;
+    driver
+        .card
+        .control_space(asid, Some((table, 1 << SIZE.class())))?;
+    let map = |driver: &mut Driver<SimCard>, bytes: u64| -> Result<HostAddr, Failure> {
+        let memory = Arc::new(HostMemory::allocate(bytes as usize)?);
+        Ok(driver.card.map_host(memory)?)
+    };
+    let host = map(&mut driver, BYTES)?;
+    let copied = map(&mut driver, SIZE.bytes())?;
+    let pages = BYTES / SIZE.bytes();
+    for page in 0..=pages {
+        let address = VirtAddr::new(page * SIZE.bytes()).ok_or("address")?;
+        let entry = match page < pages {
+            true => card_entry(host.get() + page * SIZE.bytes(), Place::Host)?,
+            false => card_entry(DATA, Place::Card)?,
+        };
+        driver.command(Operation::Install {
+            asid,
+            address,
+            entry,
+        })?;
+    }
+    driver.card.control_slot(SLOT, asid, true)?;
+    for (name, value) in [("input", 0), ("output", BYTES), ("bytes", BYTES)] {
+        driver.set(SLOT, &kernel, name, &u64::to_le_bytes(value))?;
+    }
+    driver.enable_interrupt(SLOT)?;
+    let before = driver.card.statistics()?.link.bytes_to_card;
+    let start = driver.card.now();
+    driver.write(SLOT, START, 1)?;
+    for number in 0..copies {
+        let to = CardAddr::new(DATA + (1 + number % 64) * SIZE.bytes()).ok_or("address")?;
+        driver.submit(
+            Operation::CopyIn {
+                from: copied,
+                to,
+                bytes: SIZE.bytes(),
+            },
+            false,
+        )?;
+    }
+    loop {
+        let events = driver.card.wait(None)?;
+        if events.contains(&Event::Interrupt(SLOT)) {
+            break;
+        }
+    }
+    let seconds = (driver.card.now() - start).as_seconds();
+    let brought = driver.card.statistics()?.link.bytes_to_card - before;
+    let others = brought.saturating_sub(BYTES);
+    Ok((BYTES as f64 / seconds, others as f64 / seconds))
+}
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let peak = link_peak(&SimOptions::named("f1")?);
+    let (alone, _) = measured(0)?;
+    let (reads, copies) = measured(16)?;
+    eprintln!(
+        "direct reads {:.2} GB/s of {:.2}; beside copies {:.2}, and they {:.2}",
+        alone * 1e-9,
+        peak * 1e-9,
+        reads * 1e-9,
+        copies * 1e-9
+    );
+    Ok(vec![
+        Row::new(NAMES[0], alone / peak, "share", Target::AtLeast(0.9)),
+        Row::new(NAMES[1], reads / peak, "share", Target::AtLeast(0.45)),
+        Row::new(NAMES[2], copies / peak, "share", Target::AtLeast(0.45)),
+    ])
+}
