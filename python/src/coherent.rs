@@ -7,7 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
-use tombolo::{CoherentMemory, Error, PendingLine, Picoseconds, Rpc};
+use tombolo::{
+    CoherentMap, CoherentMapOptions, CoherentMemory, Error, PendingLine, Picoseconds, Rpc,
+};
 
 /// Calls the library from a thread, and looks at signals meanwhile: a kernel may keep an access waiting for long, and
 /// nothing else of a wait for a line could be interrupted. After a signal the call goes on, and nobody learns of it.
@@ -128,6 +130,17 @@ impl NativeCoherent {
         self.pending(py, |memory| memory.begin_store(offset, &bytes))
     }
 
+    fn map(&self, py: Python<'_>, write: bool, eager: bool) -> PyResult<NativeCoherentMap> {
+        let memory = self.memory.shared(py)?;
+        let options = CoherentMapOptions { write, eager };
+        let map = watched(py, move || memory.map_with(options))?;
+        Ok(NativeCoherentMap {
+            address: map.as_ptr() as u64,
+            bytes: map.bytes() as u64,
+            map: Handle::new("coherent map", map),
+        })
+    }
+
     fn record(&self, py: Python<'_>, lines: Vec<(u64, String)>) -> PyResult<()> {
         let named: Vec<(u64, &str)> = lines.iter().map(|(at, name)| (*at, &**name)).collect();
         self.memory.call(py, |memory| memory.record(&named))
@@ -149,6 +162,23 @@ impl NativeCoherent {
         Ok(NativeRpc {
             rpc: Handle::new("connection", Mutex::new(rpc)),
         })
+    }
+}
+
+/// Lines at an ordinary address. It stays mapped as long as this lives: views of it hold it.
+#[pyclass(frozen, module = "tombolo._native")]
+pub struct NativeCoherentMap {
+    #[pyo3(get)]
+    address: u64,
+    #[pyo3(get)]
+    bytes: u64,
+    map: Handle<CoherentMap>,
+}
+
+#[pymethods]
+impl NativeCoherentMap {
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        self.map.call(py, CoherentMap::sync)
     }
 }
 

@@ -37,6 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::NativeStream>()?;
     module.add_class::<stream::NativeConnection>()?;
     module.add_class::<coherent::NativeCoherent>()?;
+    module.add_class::<coherent::NativeCoherentMap>()?;
     module.add_class::<coherent::NativePending>()?;
     module.add_class::<coherent::NativeRpc>()?;
     Ok(())

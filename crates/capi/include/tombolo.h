@@ -269,6 +269,24 @@ tmb_status tmb_coherent_flush(tmb_coherent *coherent, uint64_t offset);
 
 tmb_status tmb_coherent_close(tmb_coherent *coherent);
 
+/* The lines at an ordinary address, for every thread of the program. A load or store of a page whose lines the CPU
+ * does not have waits for them; nobody but the program must be told anything. The memory begins and ends at multiples
+ * of 4096 (TMB_ERROR_COHERENT_RANGE). An access that a kernel refuses, or that nobody answers, is SIGSEGV, as is one
+ * after the card was closed. */
+typedef struct tmb_coherent_map tmb_coherent_map;
+
+/* write: 0: a store is SIGSEGV. eager: 1: all pages are brought at once. */
+tmb_status tmb_coherent_map_open(tmb_coherent *coherent, int write, int eager, tmb_coherent_map **map);
+
+/* The first byte; valid until the map is closed. */
+tmb_status tmb_coherent_map_pointer(tmb_coherent_map *map, void **pointer);
+
+/* Takes all pages back: what was written is in the CPU's lines, and the next access waits again. */
+tmb_status tmb_coherent_map_sync(tmb_coherent_map *map);
+
+/* Unmaps: what was written is in the CPU's lines. */
+tmb_status tmb_coherent_map_close(tmb_coherent_map *map);
+
 /* ---- Slots ----------------------------------------------------------------------------------------- */
 
 /* Puts the kernel of a folder (with kernel.toml) into a slot, in a space. A handle from before on the same

@@ -204,6 +204,23 @@ private:
     Pool *pool_;
 };
 
+/// Coherent lines at an ordinary address; see tmb_coherent_map.
+class CoherentMap {
+public:
+    explicit CoherentMap(tmb_coherent_map *handle) noexcept : handle_(handle) {}
+    /// The first byte; valid as long as this lives.
+    void *data() const {
+        void *pointer = nullptr;
+        check(tmb_coherent_map_pointer(handle_.get(), &pointer));
+        return pointer;
+    }
+    /// Takes all pages back.
+    void sync() { check(tmb_coherent_map_sync(handle_.get())); }
+
+private:
+    detail::Handle<tmb_coherent_map, tmb_coherent_map_close> handle_;
+};
+
 /// Addresses behind the directory of a coherent card, used by a core of the CPU beside it; see tmb_coherent_open.
 class CoherentMemory {
 public:
@@ -222,6 +239,12 @@ public:
     /// A hint that the line will be loaded.
     void prefetch(std::uint64_t offset) { check(tmb_coherent_prefetch(handle_.get(), offset)); }
     void flush(std::uint64_t offset) { check(tmb_coherent_flush(handle_.get(), offset)); }
+    /// At an ordinary address; see tmb_coherent_map.
+    CoherentMap map(bool write = true, bool eager = false) {
+        tmb_coherent_map *map = nullptr;
+        check(tmb_coherent_map_open(handle_.get(), write ? 1 : 0, eager ? 1 : 0, &map));
+        return CoherentMap(map);
+    }
 
 private:
     Line loaded(std::uint64_t offset, int exclusive) {

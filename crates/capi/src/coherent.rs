@@ -4,7 +4,7 @@ use crate::handles::{self, Handle, Thing};
 use crate::pointers::{self, Answer};
 use crate::status::{entry, Failure};
 use std::ffi::{c_int, c_void};
-use tombolo::{Card, CoherentMemory, Error};
+use tombolo::{Card, CoherentMapOptions, CoherentMemory, Error};
 
 const LINE: usize = 128;
 
@@ -95,4 +95,45 @@ pub extern "C" fn tmb_coherent_flush(coherent: Handle, offset: u64) -> c_int {
 #[no_mangle]
 pub extern "C" fn tmb_coherent_close(coherent: Handle) -> c_int {
     entry(|| handles::close(coherent, "coherent memory"))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_coherent_map_open(
+    coherent: Handle,
+    write: c_int,
+    eager: c_int,
+    map: *mut Handle,
+) -> c_int {
+    entry(|| {
+        let answer = Answer::at(map, "map")?;
+        let options = CoherentMapOptions {
+            write: write != 0,
+            eager: eager != 0,
+        };
+        let made = handles::with_coherent(coherent, |memory| Ok(memory.map_with(options)?))?;
+        // SAFETY: the caller's place for a handle.
+        unsafe { answer.give(handles::insert(Thing::CoherentMap(made))) };
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_coherent_map_pointer(map: Handle, pointer: *mut *mut c_void) -> c_int {
+    entry(|| {
+        let answer = Answer::at(pointer, "pointer")?;
+        let start = handles::with_coherent_map(map, |map| Ok(map.as_ptr()))?;
+        // SAFETY: the caller's place for a pointer.
+        unsafe { answer.give(start.cast()) };
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn tmb_coherent_map_sync(map: Handle) -> c_int {
+    entry(|| handles::with_coherent_map(map, |map| Ok(map.sync()?)))
+}
+
+#[no_mangle]
+pub extern "C" fn tmb_coherent_map_close(map: Handle) -> c_int {
+    entry(|| handles::close(map, "coherent map"))
 }

@@ -6,7 +6,8 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tombolo::{
-    AddressSpace, Card, CoherentMemory, Mapping, Preset, SharedMemory, Slot, SpacePlacement,
+    AddressSpace, Card, CoherentMap, CoherentMemory, Mapping, Preset, SharedMemory, Slot,
+    SpacePlacement,
 };
 
 /// What a handle stands for.
@@ -17,6 +18,7 @@ pub enum Thing {
     Memory(Mutex<SharedMemory>),
     Slot(Box<Slot>),
     CoherentMemory(CoherentMemory),
+    CoherentMap(CoherentMap),
 }
 
 /// A card, with what it was opened as.
@@ -63,6 +65,7 @@ impl Thing {
             Self::Memory(_) => "shared memory",
             Self::Slot(_) => "slot",
             Self::CoherentMemory(_) => "coherent memory",
+            Self::CoherentMap(_) => "coherent map",
         }
     }
 }
@@ -152,6 +155,8 @@ pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
         Thing::Memory(_) => Ok(()),
         // Nothing of it is on the card.
         Thing::CoherentMemory(_) => Ok(()),
+        // Dropped, it is unmapped; without a card there are no lines.
+        Thing::CoherentMap(_) => Ok(()),
     };
     match ended {
         Err(tombolo::Error::Gone { .. }) => Ok(()),
@@ -188,6 +193,7 @@ callers! {
     with_mapping, Mapping, "mapping";
     with_slot, Slot, "slot";
     with_coherent, CoherentMemory, "coherent memory";
+    with_coherent_map, CoherentMap, "coherent map";
 }
 
 /// The slots of several handles, as many as there are.

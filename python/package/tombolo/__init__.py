@@ -16,7 +16,7 @@ kernel a function, for tests. Errors are in :mod:`tombolo.errors`.
 
 from . import cache, errors
 from ._card import Card
-from ._coherent import CoherentMemory, LineHistory, PendingLine, Rpc
+from ._coherent import CoherentMap, CoherentMemory, LineHistory, PendingLine, Rpc
 from ._kernel import Kernel, kernel
 from ._memory import SharedMemory, empty
 from ._native import __version__
@@ -34,6 +34,7 @@ __all__ = [
     "Argument",
     "ArrayMapping",
     "Card",
+    "CoherentMap",
     "CoherentMemory",
     "Connection",
     "ConnectionState",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
 from ._arrays import flat_bytes
-from ._native import NativeCoherent, NativePending, NativeRpc
+from ._native import NativeCoherent, NativeCoherentMap, NativePending, NativeRpc
 from ._times import picoseconds
 
 if TYPE_CHECKING:
@@ -80,6 +81,52 @@ class Rpc:
         :raises LineLateError: it did not answer in time.
         """
         return self._native.call(_bytes(arguments))
+
+
+class CoherentMap:
+    """Coherent lines at an ordinary address; made by :meth:`CoherentMemory.map`.
+
+    ``memoryview(map)``, :attr:`buffer` and ``numpy.asarray(map.buffer)`` show the lines, also while a kernel changes them:
+    an access to a page whose lines the CPU does not have waits for them, with the interpreter's lock held. The pages stay
+    mapped as long as this or a view of it lives. An access that a kernel refuses, or that comes after the card was closed,
+    ends the program with SIGSEGV.
+    """
+
+    def __init__(self, native: NativeCoherentMap, write: bool) -> None:
+        self._native = native
+        self._write = write
+
+    @property
+    def address(self) -> int:
+        """Address of the first byte in this program."""
+        return self._native.address
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes, a multiple of 4096."""
+        return self._native.bytes
+
+    @property
+    def buffer(self) -> memoryview:
+        """The lines' bytes; writable if the map is."""
+        block = (ctypes.c_ubyte * self.nbytes).from_address(self.address)
+        # Whoever looks at the bytes keeps the pages.
+        block.owner = self._native  # type: ignore[attr-defined]
+        view = memoryview(block).cast("B")
+        return view if self._write else view.toreadonly()
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return self.buffer
+
+    def __len__(self) -> int:
+        return self.nbytes
+
+    def sync(self) -> None:
+        """Takes all pages back: what was written is in the CPU's lines, and the next access waits again."""
+        self._native.sync()
+
+    def __repr__(self) -> str:
+        return f"<CoherentMap: {self.nbytes} bytes at {self.address:#x}>"
 
 
 class CoherentMemory:
@@ -164,6 +211,17 @@ class CoherentMemory:
     def begin_store(self, offset: int, data: Any) -> PendingLine:
         """Begins to :meth:`store`, as stores do that wait in the write buffer of a core."""
         return PendingLine(self._native.begin_store(_offset(offset), _bytes(data)))
+
+    def map(self, *, write: bool = True, eager: bool = False) -> CoherentMap:
+        """Maps the memory: its lines at an ordinary address, for every thread of the program.
+
+        :param write: the program may store; otherwise a store ends it with SIGSEGV.
+        :param eager: bring all pages at once, so that loads do not wait until somebody else takes a line.
+        :raises CoherentRangeError: it does not begin and end at multiples of 4096, or the system refuses.
+
+        Eager maps have the errors of :meth:`load` too.
+        """
+        return CoherentMap(self._native.map(write, eager), write)
 
     def rpc(self, *, push: bool = False) -> Rpc:
         """Takes the first two lines for calls to the kernel ``rpc``, which waits for its first call since its reset.
