@@ -22,29 +22,6 @@ def card() -> Iterator[tombolo.Card]:
         yield opened
 
 
-def test_a_map_shows_the_lines(card: tombolo.Card) -> None:
-    memory = card.home_memory()
-    memory.store(3 * LINE + 5, b"before")
-    lines = memory.map(eager=True)
-    assert len(lines) == memory.nbytes and f"{lines.address:#x}" in repr(lines)
-    view = lines.buffer
-    assert bytes(view[3 * LINE + 5 : 3 * LINE + 11]) == b"before"
-    words = np.frombuffer(view, np.uint64)
-    words[16:32] = np.arange(16)
-    assert memory.on_core(1).load(LINE) == np.arange(16, dtype=np.uint64).tobytes()
-    memory.store(2 * LINE, b"core")
-    assert bytes(view[2 * LINE : 2 * LINE + 4]) == b"core"
-    view[40 * LINE] = 9
-    lines.sync()
-    # Views keep the pages.
-    del lines
-    assert view[40 * LINE] == 9 and memory.load(40 * LINE)[0] == 9
-    looks = memory.map(write=False).buffer
-    assert looks.readonly and looks[40 * LINE] == 9
-    with pytest.raises(errors.CoherentRangeError, match="4096"):
-        card.coherent_memory(LINE, 4096).map()
-
-
 def test_lines_and_calls(card: tombolo.Card) -> None:
     memory = card.coherent_memory(BASE, 64 * LINE)
     assert (memory.base, memory.nbytes) == (BASE, 64 * LINE)
@@ -153,6 +130,29 @@ except KeyboardInterrupt:
         timeout=100,
     )
     assert done.stdout == "ended\n", done.stderr
+
+
+def test_a_map_shows_the_lines(card: tombolo.Card) -> None:
+    memory = card.home_memory()
+    memory.store(3 * LINE + 5, b"before")
+    lines = memory.map(eager=True)
+    assert len(lines) == memory.nbytes and f"{lines.address:#x}" in repr(lines)
+    view = lines.buffer
+    assert bytes(view[3 * LINE + 5 : 3 * LINE + 11]) == b"before"
+    words = np.frombuffer(view, np.uint64)
+    words[16:32] = np.arange(16)
+    assert memory.on_core(1).load(LINE) == np.arange(16, dtype=np.uint64).tobytes()
+    memory.store(2 * LINE, b"core")
+    assert bytes(view[2 * LINE : 2 * LINE + 4]) == b"core"
+    view[40 * LINE] = 9
+    lines.sync()
+    # Views keep the pages.
+    del lines
+    assert view[40 * LINE] == 9 and memory.load(40 * LINE)[0] == 9
+    looks = memory.map(write=False).buffer
+    assert looks.readonly and looks[40 * LINE] == 9
+    with pytest.raises(errors.CoherentRangeError, match="4096"):
+        card.coherent_memory(LINE, 4096).map()
 
 
 def test_wrong_cards() -> None:

@@ -25,9 +25,9 @@ impl Rpc {
     /// As [`CoherentMemory::load`].
     pub fn connect(memory: CoherentMemory) -> Result<Self, Error> {
         let (request, answer) = (0, LINE_BYTES as u64);
+        memory.load_exclusive(request)?;
         // Another core may have looked at it.
         memory.flush(answer)?;
-        memory.load_exclusive(request)?;
         Ok(Self {
             memory,
             request,
