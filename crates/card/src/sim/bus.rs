@@ -87,6 +87,12 @@ impl ManagerBus {
         })
     }
 
+    /// Whether the shell offers anything.
+    #[inline]
+    pub(crate) fn any_offered(&self) -> bool {
+        (self.arvalid.get() | self.awvalid.get() | self.wvalid.get()) != 0
+    }
+
     /// Whether the shell offers anything, or is being offered anything: then the cycle counts as
     /// active.
     #[inline]

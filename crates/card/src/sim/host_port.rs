@@ -80,6 +80,8 @@ pub(crate) struct HostPort {
     answers: VecDeque<Answer>,
     row_taken: bool,
     answer_taken: bool,
+    /// Nothing is under way, and the inputs of the shell say so.
+    at_rest: bool,
     /// Payload, for the statistics.
     pub(crate) bytes_to_card: u64,
     /// Payload, for the statistics.
@@ -106,6 +108,7 @@ impl HostPort {
             answers: VecDeque::with_capacity(POSTED_ROWS),
             row_taken: false,
             answer_taken: false,
+            at_rest: false,
             bytes_to_card: 0,
             bytes_to_host: 0,
         })
@@ -166,64 +169,7 @@ impl HostPort {
         }
     }
 
-    /// Whether writes are on their way to the host.
-    pub(crate) fn has_posted(&self) -> bool {
-        !self.posted.is_empty()
-    }
-}
-
-/// Writes a row into host memory, byte for byte where strobes are missing.
-fn write_host_row(memory: &HostMemory, offset: usize, row: &Row, strobe: u64) {
-    // The range was checked when the address was taken, and the memory is kept alive since.
-    let written = if strobe == u64::MAX {
-        memory.write(offset, row)
-    } else {
-        let mut merged = [0; 64];
-        memory.read(offset, &mut merged).and_then(|()| {
-            merge(&mut merged, row, strobe);
-            memory.write(offset, &merged)
-        })
-    };
-    debug_assert!(written.is_ok());
-}
-
-impl Surrounding for HostPort {
-    fn sample(&mut self, now: Picoseconds, way: &mut Way<'_>) -> Result<bool, CardError> {
-        if !self.bus.any_valid() {
-            return Ok(false);
-        }
-        self.row_taken = self.bus.rvalid.high() && self.bus.rready.high();
-        self.answer_taken = self.bus.bvalid.high() && self.bus.bready.high();
-        if self.bus.wvalid.high() && self.bus.wready.high() {
-            self.take_write_row(now, way.link);
-        }
-        if self.bus.arvalid.high() && self.bus.arready.high() {
-            let rows = u16::from(self.bus.arlen.get()) + 1;
-            let bytes = u64::from(rows) * 64;
-            let source = way.map.find(self.bus.araddr.get(), bytes);
-            self.bytes_to_card += bytes;
-            self.reads.push_back(Read {
-                id: self.arid.get(),
-                source: source.map(|(memory, offset)| (memory.clone(), offset)),
-                rows,
-                done: 0,
-                transfer: way.link.read_host(now, bytes),
-            });
-        }
-        if self.bus.awvalid.high() && self.bus.awready.high() {
-            let rows = u16::from(self.bus.awlen.get()) + 1;
-            let target = way.map.find(self.bus.awaddr.get(), u64::from(rows) * 64);
-            self.writes.push_back(Write {
-                id: self.awid.get(),
-                target: target.map(|(memory, offset)| (memory.clone(), offset)),
-                rows,
-                done: 0,
-            });
-        }
-        Ok(true)
-    }
-
-    fn drive(&mut self, now: Picoseconds) -> bool {
+    fn drive_inputs(&mut self, now: Picoseconds) -> bool {
         let mut changed = false;
         self.make_visible(now);
         if self.row_taken {
@@ -280,7 +226,81 @@ impl Surrounding for HostPort {
             .awready
             .set((self.writes.len() < WRITE_ADDRESSES).into());
         changed |= self.bus.wready.set(data.into());
+        self.at_rest = !changed
+            && self.reads.is_empty()
+            && self.answers.is_empty()
+            && self.posted.is_empty()
+            && !self.bus.rvalid.high()
+            && !self.bus.bvalid.high();
         changed
+    }
+
+    /// Whether writes are on their way to the host.
+    pub(crate) fn has_posted(&self) -> bool {
+        !self.posted.is_empty()
+    }
+}
+
+/// Writes a row into host memory, byte for byte where strobes are missing.
+fn write_host_row(memory: &HostMemory, offset: usize, row: &Row, strobe: u64) {
+    // The range was checked when the address was taken, and the memory is kept alive since.
+    let written = if strobe == u64::MAX {
+        memory.write(offset, row)
+    } else {
+        let mut merged = [0; 64];
+        memory.read(offset, &mut merged).and_then(|()| {
+            merge(&mut merged, row, strobe);
+            memory.write(offset, &merged)
+        })
+    };
+    debug_assert!(written.is_ok());
+}
+
+impl Surrounding for HostPort {
+    fn sample(&mut self, now: Picoseconds, way: &mut Way<'_>) -> Result<bool, CardError> {
+        let used = if self.at_rest {
+            self.bus.any_offered()
+        } else {
+            self.bus.any_valid()
+        };
+        if !used {
+            return Ok(false);
+        }
+        self.at_rest = false;
+        self.row_taken = self.bus.rvalid.high() && self.bus.rready.high();
+        self.answer_taken = self.bus.bvalid.high() && self.bus.bready.high();
+        if self.bus.wvalid.high() && self.bus.wready.high() {
+            self.take_write_row(now, way.link);
+        }
+        if self.bus.arvalid.high() && self.bus.arready.high() {
+            let rows = u16::from(self.bus.arlen.get()) + 1;
+            let bytes = u64::from(rows) * 64;
+            let source = way.map.find(self.bus.araddr.get(), bytes);
+            self.bytes_to_card += bytes;
+            self.reads.push_back(Read {
+                id: self.arid.get(),
+                source: source.map(|(memory, offset)| (memory.clone(), offset)),
+                rows,
+                done: 0,
+                transfer: way.link.read_host(now, bytes),
+            });
+        }
+        if self.bus.awvalid.high() && self.bus.awready.high() {
+            let rows = u16::from(self.bus.awlen.get()) + 1;
+            let target = way.map.find(self.bus.awaddr.get(), u64::from(rows) * 64);
+            self.writes.push_back(Write {
+                id: self.awid.get(),
+                target: target.map(|(memory, offset)| (memory.clone(), offset)),
+                rows,
+                done: 0,
+            });
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn drive(&mut self, now: Picoseconds) -> bool {
+        !self.at_rest && self.drive_inputs(now)
     }
 
     fn next_event(&self, _: Picoseconds) -> Option<Picoseconds> {

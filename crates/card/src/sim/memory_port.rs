@@ -130,6 +130,29 @@ impl MemoryPort {
         }
     }
 
+    /// Takes what crosses at this edge.
+    fn take(&mut self, now: Picoseconds) {
+        self.at_rest = false;
+        self.row_taken = self.bus.rvalid.high() && self.bus.rready.high();
+        self.answer_taken = self.bus.bvalid.high() && self.bus.bready.high();
+        self.statistics.rows_read += u64::from(self.row_taken);
+        let write_row = self.bus.wvalid.high() && self.bus.wready.high();
+        if write_row {
+            self.take_write_row();
+        }
+        self.statistics.busy_cycles += u64::from(self.row_taken || write_row);
+        if self.bus.arvalid.high() && self.bus.arready.high() {
+            let burst = self.burst(self.bus.araddr.get(), self.bus.arlen.get());
+            self.reads.push_back(burst);
+            self.read_waits = (!burst.error).then(|| burst.access(false));
+        }
+        if self.bus.awvalid.high() && self.bus.awready.high() {
+            let burst = self.burst(self.bus.awaddr.get(), self.bus.awlen.get());
+            self.writes.push_back(burst);
+        }
+        self.push_to_model(now);
+    }
+
     fn push_to_model(&mut self, now: Picoseconds) {
         let mut pushed = false;
         for waits in [&mut self.read_waits, &mut self.write_waits] {
@@ -217,29 +240,18 @@ impl MemoryPort {
 }
 
 impl Surrounding for MemoryPort {
+    #[inline]
     fn sample(&mut self, now: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
-        if !self.bus.any_valid() {
+        // At rest nothing is offered to the shell.
+        let used = if self.at_rest {
+            self.bus.any_offered()
+        } else {
+            self.bus.any_valid()
+        };
+        if !used {
             return Ok(false);
         }
-        self.at_rest = false;
-        self.row_taken = self.bus.rvalid.high() && self.bus.rready.high();
-        self.answer_taken = self.bus.bvalid.high() && self.bus.bready.high();
-        self.statistics.rows_read += u64::from(self.row_taken);
-        let write_row = self.bus.wvalid.high() && self.bus.wready.high();
-        if write_row {
-            self.take_write_row();
-        }
-        self.statistics.busy_cycles += u64::from(self.row_taken || write_row);
-        if self.bus.arvalid.high() && self.bus.arready.high() {
-            let burst = self.burst(self.bus.araddr.get(), self.bus.arlen.get());
-            self.reads.push_back(burst);
-            self.read_waits = (!burst.error).then(|| burst.access(false));
-        }
-        if self.bus.awvalid.high() && self.bus.awready.high() {
-            let burst = self.burst(self.bus.awaddr.get(), self.bus.awlen.get());
-            self.writes.push_back(burst);
-        }
-        self.push_to_model(now);
+        self.take(now);
         Ok(true)
     }
 
