@@ -270,7 +270,8 @@ tmb_status tmb_coherent_flush(tmb_coherent *coherent, uint64_t offset);
 tmb_status tmb_coherent_close(tmb_coherent *coherent);
 
 /* The lines at an ordinary address, for every thread of the program. A load or store of a page whose lines the CPU
- * does not have waits for them; nobody but the program must be told anything. The memory begins and ends at multiples
+ * does not have waits for them: all 32 lines of the page, so none of them may be one whose load means something to the
+ * kernel, as the lines of a call. The memory begins and ends at multiples
  * of 4096 (TMB_ERROR_COHERENT_RANGE). An access that a kernel refuses, or that nobody answers, is SIGSEGV, as is one
  * after the card was closed. */
 typedef struct tmb_coherent_map tmb_coherent_map;

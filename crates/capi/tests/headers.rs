@@ -99,6 +99,8 @@ fn plain(declaration: &str, named: bool) -> String {
             "tmb_mapping",
             "tmb_memory",
             "tmb_slot",
+            // Before what it begins with.
+            "tmb_coherent_map",
             "tmb_coherent",
         ] {
             text = text.replace(handle, "handle");

@@ -4,7 +4,7 @@ mod sim;
 
 use sim::{entry, kernel, open, options, pattern, Driver, SLOT, SPACE};
 use tombolo_card::command::{Command, Operation};
-use tombolo_card::event::{CommandStatus, Event, FaultCause};
+use tombolo_card::event::{CommandStatus, Event, Fault, FaultCause};
 use tombolo_card::registers::SLOT_CONTROL;
 use tombolo_card::sim::SimOptions;
 use tombolo_card::Card;
@@ -43,6 +43,43 @@ fn run(driver: &mut Driver, from: u64, to: u64, bytes: usize) {
     driver.set_argument(0x20, bytes as u64);
     driver.start();
     finish(driver);
+}
+
+fn reply(driver: &mut Driver, fault: &Fault, entry: Option<PageEntry>) {
+    let operation = Operation::FaultReply {
+        token: fault.token,
+        entry,
+    };
+    let reply = Command {
+        operation,
+        ..Command::default()
+    };
+    driver.card.submit(reply).unwrap();
+}
+
+/// Answers all faults with a page until the kernel is done, or for so long; `true` when it is done.
+fn answer_faults(driver: &mut Driver, entry: PageEntry, longest: Picoseconds) -> bool {
+    let until = driver.card.now() + longest;
+    loop {
+        let mut events = std::mem::take(&mut driver.events);
+        if events.is_empty() {
+            events = driver.card.wait(Some(until)).unwrap();
+        }
+        if events.is_empty() {
+            return false;
+        }
+        let mut done = false;
+        for event in events {
+            match event {
+                Event::Fault(fault) => reply(driver, &fault, Some(entry)),
+                Event::Interrupt(SLOT) => done = true,
+                other => panic!("{other:?}"),
+            }
+        }
+        if done {
+            return true;
+        }
+    }
 }
 
 /// Waits for the kernel, and takes note of its interrupt: it may be started again.
@@ -111,6 +148,52 @@ fn a_kernel_reads_and_writes_pages_in_host_memory() {
     driver.card.unmap_host(host).unwrap();
 }
 
+/// The host answers a fault with a page of its own, and takes it away while the kernel reads it. As soon as that is
+/// acknowledged, it may unmap the memory.
+#[test]
+fn a_page_in_host_memory_is_taken_away_while_a_kernel_reads_it() {
+    let mut driver = start(direct_options());
+    let page = PAGE.bytes() as usize;
+    let bytes = 512 << 10;
+    let old: Vec<u8> = pattern(bytes);
+    let new: Vec<u8> = old.iter().map(|byte| !byte).collect();
+    let (first, first_at) = driver.map(page);
+    let (second, second_at) = driver.map(page);
+    first.write(0, &old).unwrap();
+    second.write(0, &new).unwrap();
+    install(&mut driver, 1, entry(1, true));
+    driver.set_argument(0x10, 0);
+    driver.set_argument(0x18, PAGE.bytes());
+    driver.set_argument(0x20, bytes as u64);
+    driver.start();
+    // Half of it takes some 25 us.
+    let half = Picoseconds::from_micros(25);
+    let done = answer_faults(&mut driver, in_host(first_at), half);
+    assert!(!done, "too fast to be interrupted");
+    // From now on the page is found in the table; what was answered stays as it is.
+    install(&mut driver, 0, in_host(first_at));
+    let status = driver.command(Operation::Invalidate {
+        asid: SPACE,
+        address: VirtAddr::new(0).unwrap(),
+        size: PAGE,
+    });
+    assert_eq!(status, CommandStatus::Ok);
+    first.write(0, &vec![0; bytes]).unwrap();
+    driver.card.unmap_host(first_at).unwrap();
+
+    let longest = Picoseconds::from_millis(10);
+    assert!(answer_faults(&mut driver, in_host(second_at), longest));
+    let (out, at) = driver.map(page);
+    driver.copy(at, PAGE.bytes(), bytes as u64, false);
+    let mut output = vec![0; bytes];
+    out.read(0, &mut output).unwrap();
+    let rows = || output.chunks(64).zip(old.chunks(64).zip(new.chunks(64)));
+    let before = rows().take_while(|(row, (old, _))| row == old).count();
+    let after = rows().skip(before);
+    assert!(after.clone().all(|(row, (_, new))| row == new));
+    assert!(before > 0 && before < bytes / 64, "{before} rows");
+}
+
 #[test]
 fn copies_and_direct_pages_share_the_link() {
     let page = PAGE.bytes() as usize;
@@ -173,15 +256,7 @@ fn card_memory_cannot_be_named_through_the_host_window() {
                 };
                 assert_eq!(fault.cause, FaultCause::Target, "{target:?}");
                 faults.push(fault.write);
-                let operation = Operation::FaultReply {
-                    token: fault.token,
-                    entry: None,
-                };
-                let reply = Command {
-                    operation,
-                    ..Command::default()
-                };
-                driver.card.submit(reply).unwrap();
+                reply(&mut driver, &fault, None);
             }
         }
         assert_eq!(faults, [false, true]);

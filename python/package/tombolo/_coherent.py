@@ -88,8 +88,9 @@ class CoherentMap:
 
     ``memoryview(map)``, :attr:`buffer` and ``numpy.asarray(map.buffer)`` show the lines, also while a kernel changes them:
     an access to a page whose lines the CPU does not have waits for them, with the interpreter's lock held. The pages stay
-    mapped as long as this or a view of it lives. An access that a kernel refuses, or that comes after the card was closed,
-    ends the program with SIGSEGV.
+    mapped as long as this or a view of it lives. All 32 lines of a page come together, so a page must not hold lines whose
+    load means something to the kernel, as those of a call. An access that a kernel refuses or does not answer, or that comes
+    after the card was closed, ends the program with SIGSEGV.
     """
 
     def __init__(self, native: NativeCoherentMap, write: bool) -> None:

@@ -9,6 +9,7 @@ __version__: str
 __all__ = [
     "NativeCard",
     "NativeCoherent",
+    "NativeCoherentMap",
     "NativeConnection",
     "NativeMapping",
     "NativeMemory",

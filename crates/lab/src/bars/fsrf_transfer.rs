@@ -1,5 +1,7 @@
 //! FSRF's figure 9: random reads of one size by one application, the whole path against its parts alone. Storage and the
-//! DMA engine by themselves bound it; the paper's system is within a factor of two of the slower one.
+//! DMA engine by themselves bound it; the paper's system is within a factor of two of the slower one. It does not say how many
+//! reads and copies its parts had under way. The bars let them have all at once; beside them stands what they do one at a
+//! time, as the text's "file access and DMA dominating run time" suggests.
 
 use super::aes::write_input;
 use super::Failure;
@@ -14,11 +16,19 @@ use timing::host::{Host, HostModel};
 use tombolo::{Card, Continue, FileState, MapOptions, OwnerOptions, PageSize, Preset, SlotId};
 use units::{CardAddr, Picoseconds};
 
-/// A bar for all sizes, and one for the largest.
+/// A bar for all sizes, and one for the largest; and for all sizes with parts that do one thing at a time.
 pub const NAMES: &[&str] = &[
     "fsrf.figure9.share_of_slowest",
     "fsrf.figure9.share_of_slowest_2m",
+    "fsrf.figure9.share_of_slowest_serial",
 ];
+
+/// How many a part of the path has under way when it is alone.
+#[derive(Clone, Copy)]
+enum Depth {
+    All,
+    One,
+}
 
 /// log2 of the sizes of a transfer, and how many are measured.
 const SIZES: [(u32, u64); 4] = [(12, 128), (14, 64), (17, 32), (21, 8)];
@@ -73,7 +83,7 @@ fn through(log2: u32, count: u64, state: FileState) -> Result<f64, Failure> {
 }
 
 /// Bytes a second of copies of this size to the card, nothing else running.
-fn link_alone(log2: u32, count: u64) -> Result<f64, Failure> {
+fn link_alone(log2: u32, count: u64, depth: Depth) -> Result<f64, Failure> {
     let mut driver = Driver::new(SimCard::open(options()?, |_| {})?);
     let bytes = 1u64 << log2;
     let host = Arc::new(HostMemory::allocate((2 << 20) as usize)?);
@@ -81,52 +91,70 @@ fn link_alone(log2: u32, count: u64) -> Result<f64, Failure> {
     let began = driver.card.now();
     for number in 0..count {
         let to = CardAddr::new((1 << 30) + number * bytes).ok_or("no such address")?;
-        driver.submit(Operation::CopyIn { from, to, bytes }, false)?;
+        let copy = Operation::CopyIn { from, to, bytes };
+        match depth {
+            Depth::All => drop(driver.submit(copy, false)?),
+            Depth::One => drop(driver.command(copy)?),
+        }
     }
     driver.command(Operation::Nop)?;
     Ok((count * bytes) as f64 / (driver.card.now() - began).as_seconds())
 }
 
-/// Bytes a second of what the host does for reads of this size, as many at a time as it likes.
-fn host_alone(log2: u32, count: u64, state: FileState) -> Result<f64, Failure> {
+/// Bytes a second of what the host does for reads of this size.
+fn host_alone(log2: u32, count: u64, state: FileState, depth: Depth) -> Result<f64, Failure> {
     let mut host = HostModel::new(options()?.platform.host());
     let bytes = 1u64 << log2;
-    let read = |_| match state {
-        FileState::Cold => host.storage_read(Picoseconds::ZERO, bytes),
-        FileState::Warm => host.page_cache_copy(Picoseconds::ZERO, bytes),
-    };
-    let end = (0..count).map(read).max().ok_or("no reads")?;
+    let mut end = Picoseconds::ZERO;
+    for _ in 0..count {
+        let begin = match depth {
+            Depth::All => Picoseconds::ZERO,
+            Depth::One => end,
+        };
+        let read = match state {
+            FileState::Cold => host.storage_read(begin, bytes),
+            FileState::Warm => host.page_cache_copy(begin, bytes),
+        };
+        end = end.max(read);
+    }
     Ok((count * bytes) as f64 / end.as_seconds())
 }
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let mut shares = Vec::new();
+    // The worst of all sizes, of the largest, and beside parts that do one thing at a time.
+    let mut worst = [f64::INFINITY; 3];
     for (log2, count) in SIZES {
-        let link = link_alone(log2, count)?;
+        let links = [
+            link_alone(log2, count, Depth::All)?,
+            link_alone(log2, count, Depth::One)?,
+        ];
         for state in [FileState::Warm, FileState::Cold] {
-            let host = host_alone(log2, count, state)?;
             let ours = through(log2, count, state)?;
-            let share = ours / link.min(host);
-            eprintln!(
-                "{:>7} bytes, {state:?}: {:.0} MB/s; host alone {:.0}, DMA alone {:.0}: share {share:.2}",
-                1 << log2,
-                ours / 1e6,
-                host / 1e6,
-                link / 1e6
-            );
-            shares.push((log2, share));
+            let mut shares = [0.0; 2];
+            for (place, depth) in [Depth::All, Depth::One].into_iter().enumerate() {
+                let host = host_alone(log2, count, state, depth)?;
+                let link = links[place];
+                shares[place] = ours / link.min(host);
+                eprintln!(
+                    "{:>7} bytes, {state:?}: {:.0} MB/s; {} host alone {:.0}, DMA alone {:.0}: share {:.2}",
+                    1 << log2,
+                    ours / 1e6,
+                    ["all at once:", "one at a time:"][place],
+                    host / 1e6,
+                    link / 1e6,
+                    shares[place]
+                );
+            }
+            worst[0] = worst[0].min(shares[0]);
+            if log2 == 21 {
+                worst[1] = worst[1].min(shares[0]);
+            }
+            worst[2] = worst[2].min(shares[1]);
         }
     }
-    let worst = |of: &dyn Fn(u32) -> bool| {
-        let shares = shares.iter().filter(|(log2, _)| of(*log2));
-        shares
-            .map(|(_, share)| *share)
-            .fold(f64::INFINITY, f64::min)
-    };
-    let all = worst(&|_| true);
-    let large = worst(&|log2| log2 == 21);
     Ok(vec![
-        Row::new(NAMES[0], all, "share", Target::AtLeast(0.5)),
-        Row::new(NAMES[1], large, "share", Target::AtLeast(0.8)),
+        Row::new(NAMES[0], worst[0], "share", Target::AtLeast(0.5)),
+        Row::new(NAMES[1], worst[1], "share", Target::AtLeast(0.8)),
+        Row::new(NAMES[2], worst[2], "share", Target::Shown),
     ])
 }

@@ -157,7 +157,8 @@ impl Shared {
 
 impl CoherentMemory {
     /// Maps the memory: real pages, to be read and written through an ordinary pointer. Nothing is brought
-    /// yet.
+    /// yet. All 32 lines of a page come together, so a page must not hold lines whose load means something to the
+    /// kernel, as the lines of a call ([`Rpc`](super::Rpc)).
     ///
     /// # Errors
     /// As [`map_with`](Self::map_with).
