@@ -34,7 +34,7 @@ enum Depth {
 const SIZES: [(u32, u64); 4] = [(12, 128), (14, 64), (17, 32), (21, 8)];
 
 fn preset() -> Result<Preset, Failure> {
-    Ok(Preset::named("fsrf-sram", 0)?.scaled(4, 6))
+    Ok(Preset::named("tombolo", 0)?.scaled(4, 6))
 }
 
 fn options() -> Result<SimOptions, Failure> {
