@@ -10,12 +10,11 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
-from home_bench import LINE, HomePort, slice_of
+from home_bench import LINE, CachedCpu, slice_of
 
 BASE = 0x4000_0000 // LINE
 MOST = 2048
 COUNT, CHECKSUM, ECHO = range(3)
-CLEAN_INVALIDATE = 1
 
 
 def payload(window: int, line: int) -> int:
@@ -26,26 +25,17 @@ def control(window: int) -> int:
     return BASE + 2 * MOST + window
 
 
-class Bench:
+class Bench(CachedCpu):
     """The kernel, and a CPU with a cache behind a directory."""
 
     def __init__(self, dut, seed: int):
-        self.dut = dut
-        self.random = random.Random(seed)
+        super().__init__(dut, seed)
         cocotb.start_soon(Clock(dut.ap_clk, 4, unit="ns").start())
         bus = AxiLiteBus.from_prefix(dut, "s_axi_control")
         self.registers = AxiLiteMaster(bus, dut.ap_clk, dut.ap_rst_n, reset_active_level=False)
-        self.homes = [HomePort(dut, k, seed + k, stalls=True) for k in (0, 1)]
-        self.cache, self.dirty, self.busy = {}, set(), set()
         self.recalled = []
-        self.acks = [[], []]
         self.request = 0
         self.calls = 0
-        for k in (0, 1):
-            cocotb.start_soon(self._operations(k))
-
-    def pin(self, name: str):
-        return getattr(self.dut, name)
 
     async def start(self):
         self.dut.ap_rst_n.value = 0
@@ -59,37 +49,6 @@ class Bench:
     async def handler(self, number: int):
         await self.registers.write(0x18, number.to_bytes(4, "little"))
 
-    async def until(self, condition, cycles: int = 60000):
-        for _ in range(cycles):
-            if condition():
-                return
-            await RisingEdge(self.dut.ap_clk)
-        raise AssertionError("nothing happens any more")
-
-    async def _operations(self, k: int):
-        """The directory's side of the line operations: each is a task of its own."""
-        self.pin(f"m_line{k}_req_ready").value = 0
-        self.pin(f"m_line{k}_ack_valid").value = 0
-        tags = set()
-        acks = self.acks[k]
-        while True:
-            await RisingEdge(self.dut.ap_clk)
-            if not self.dut.ap_rst_n.value:
-                continue
-            if self.pin(f"m_line{k}_req_valid").value and self.pin(f"m_line{k}_req_ready").value:
-                assert int(self.pin(f"m_line{k}_req_operation").value) == CLEAN_INVALIDATE
-                tag, line = (int(self.pin(f"m_line{k}_req_{name}").value) for name in ("tag", "line"))
-                assert tag not in tags, f"tag {tag} is in use"
-                assert slice_of(line) == k, f"line {line:#x} is not slice {k}'s"
-                tags.add(tag)
-                cocotb.start_soon(self._recall(line, lambda tag=tag: acks.append(tag)))
-            if self.pin(f"m_line{k}_ack_valid").value and self.pin(f"m_line{k}_ack_ready").value:
-                tags.remove(acks.pop(0))
-            self.pin(f"m_line{k}_req_ready").value = self.random.random() < 0.7
-            self.pin(f"m_line{k}_ack_valid").value = bool(acks)
-            if acks:
-                self.pin(f"m_line{k}_ack_tag").value = acks[0]
-
     async def _recall(self, line: int, done):
         await ClockCycles(self.dut.ap_clk, self.random.randrange(1, 90))
         await self.flush(line)
@@ -97,35 +56,6 @@ class Bench:
         # The acknowledgement may be slow on its way.
         await ClockCycles(self.dut.ap_clk, self.random.randrange(1, 60))
         done()
-
-    async def flush(self, line: int):
-        """The cache gives its copy up, if it has one."""
-        await self.until(lambda: line not in self.busy)
-        data = self.cache.pop(line, None)
-        if line not in self.dirty:
-            return
-        self.dirty.discard(line)
-        self.busy.add(line)
-        answers = []
-        home = self.homes[slice_of(line)]
-        await self.until(lambda: home.write(line, bytes(data), (1 << LINE) - 1, answers.append))
-        await self.until(lambda: answers)
-        self.busy.discard(line)
-        assert answers == [0], f"write of {line:#x}: {answers}"
-
-    async def load(self, line: int) -> bytes:
-        await self.until(lambda: line not in self.busy)
-        if line not in self.cache:
-            self.busy.add(line)
-            answers = []
-            home = self.homes[slice_of(line)]
-            await self.until(lambda: home.read(line, answers.append))
-            await self.until(lambda: answers)
-            self.busy.discard(line)
-            data, response = answers[0]
-            assert response == 0, f"read of {line:#x}: {response}"
-            self.cache[line] = bytearray(data)
-        return bytes(self.cache[line])
 
     async def store(self, line: int, data: bytes):
         await self.load(line)

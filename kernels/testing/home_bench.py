@@ -1,4 +1,5 @@
-"""A kernel behind the directory on a bench: the directory's side of its home ports (cocotb).
+"""A kernel behind the directory on a bench: the directory's side of its home ports and of its line operations, and a
+CPU with a cache (cocotb).
 
 As the directory does, at most one access to a line is under way, at most 32 reads and 32 writes a slice.
 """
@@ -11,6 +12,7 @@ from cocotb.triggers import RisingEdge
 LINE = 128
 ROW = 64
 PLACES = 32
+CLEAN_INVALIDATE = 1
 
 
 def slice_of(line: int) -> int:
@@ -108,3 +110,80 @@ class HomePort:
 
     def is_idle(self) -> bool:
         return not self.reads and not self.writes
+
+
+class CachedCpu:
+    """A CPU with a cache behind a directory of two slices. Lines that the kernel calls home (clean-invalidate) go to
+    `_recall(line, done)` of the bench: it flushes the line and says `done()`."""
+
+    def __init__(self, dut, seed: int):
+        self.dut = dut
+        self.random = random.Random(seed)
+        self.homes = [HomePort(dut, k, seed + k, stalls=True) for k in (0, 1)]
+        self.cache, self.dirty, self.busy = {}, set(), set()
+        self.acks = [[], []]
+        for k in (0, 1):
+            cocotb.start_soon(self._operations(k))
+
+    def pin(self, name: str):
+        return getattr(self.dut, name)
+
+    async def until(self, condition, cycles: int = 60000):
+        for _ in range(cycles):
+            if condition():
+                return
+            await RisingEdge(self.dut.ap_clk)
+        raise AssertionError("nothing happens any more")
+
+    async def _operations(self, k: int):
+        """The directory's side of the line operations: each is a task of its own."""
+        self.pin(f"m_line{k}_req_ready").value = 0
+        self.pin(f"m_line{k}_ack_valid").value = 0
+        tags = set()
+        acks = self.acks[k]
+        while True:
+            await RisingEdge(self.dut.ap_clk)
+            if not self.dut.ap_rst_n.value:
+                continue
+            if self.pin(f"m_line{k}_req_valid").value and self.pin(f"m_line{k}_req_ready").value:
+                assert int(self.pin(f"m_line{k}_req_operation").value) == CLEAN_INVALIDATE
+                tag, line = (int(self.pin(f"m_line{k}_req_{name}").value) for name in ("tag", "line"))
+                assert tag not in tags, f"tag {tag} is in use"
+                assert slice_of(line) == k, f"line {line:#x} is not slice {k}'s"
+                tags.add(tag)
+                cocotb.start_soon(self._recall(line, lambda tag=tag: acks.append(tag)))
+            if self.pin(f"m_line{k}_ack_valid").value and self.pin(f"m_line{k}_ack_ready").value:
+                tags.remove(acks.pop(0))
+            self.pin(f"m_line{k}_req_ready").value = self.random.random() < 0.7
+            self.pin(f"m_line{k}_ack_valid").value = bool(acks)
+            if acks:
+                self.pin(f"m_line{k}_ack_tag").value = acks[0]
+
+    async def flush(self, line: int):
+        """The cache gives its copy up, if it has one."""
+        await self.until(lambda: line not in self.busy)
+        data = self.cache.pop(line, None)
+        if line not in self.dirty:
+            return
+        self.dirty.discard(line)
+        self.busy.add(line)
+        answers = []
+        home = self.homes[slice_of(line)]
+        await self.until(lambda: home.write(line, bytes(data), (1 << LINE) - 1, answers.append))
+        await self.until(lambda: answers)
+        self.busy.discard(line)
+        assert answers == [0], f"write of {line:#x}: {answers}"
+
+    async def load(self, line: int) -> bytes:
+        await self.until(lambda: line not in self.busy)
+        if line not in self.cache:
+            self.busy.add(line)
+            answers = []
+            home = self.homes[slice_of(line)]
+            await self.until(lambda: home.read(line, answers.append))
+            await self.until(lambda: answers)
+            self.busy.discard(line)
+            data, response = answers[0]
+            assert response == 0, f"read of {line:#x}: {response}"
+            self.cache[line] = bytearray(data)
+        return bytes(self.cache[line])

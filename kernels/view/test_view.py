@@ -11,7 +11,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam
-from home_bench import LINE, HomePort, slice_of
+from home_bench import LINE, CachedCpu
 from kernel_bench import stalls
 
 ROWS = 1024
@@ -20,35 +20,25 @@ TABLE = 0x4000_0000 // LINE
 VIEW = 0x4020_0000 // LINE
 VIEW_LINES = 2048
 CUSTOMERS = 60
-CLEAN_INVALIDATE = 1
 
 
-class Bench:
+class Bench(CachedCpu):
     """The kernel, memory behind both ports, and a CPU with a cache behind a directory."""
 
     def __init__(self, dut, seed: int):
-        self.dut = dut
-        self.random = random.Random(seed)
+        super().__init__(dut, seed)
         self.memory = mmap.mmap(-1, 1 << 20)
         cocotb.start_soon(Clock(dut.ap_clk, 4, unit="ns").start())
         common = {"clock": dut.ap_clk, "reset": dut.ap_rst_n, "reset_active_level": False}
         self.control = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axi_control"), **common)
         rams = [AxiRam(AxiBus.from_prefix(dut, f"m_axi_gmem{k}"), **common, mem=self.memory) for k in (0, 1)]
-        self.homes = [HomePort(dut, k, seed + k, stalls=True) for k in (0, 1)]
         for n, ram in enumerate(rams):
             read, write = ram.read_if, ram.write_if
             channels = [read.ar_channel, read.r_channel, write.aw_channel, write.w_channel, write.b_channel]
             for i, channel in enumerate(channels):
                 channel.set_pause_generator(stalls(seed + 10 * n + i))
-        self.cache, self.dirty, self.busy = {}, set(), set()
         self.invalidated = []
         self.commits = 0
-        self.acks = [[], []]
-        for k in (0, 1):
-            cocotb.start_soon(self._operations(k))
-
-    def pin(self, name: str):
-        return getattr(self.dut, name)
 
     async def start(self, tuples: int = 0):
         self.dut.ap_rst_n.value = 0
@@ -64,71 +54,11 @@ class Bench:
     async def recompute(self, anew: bool):
         await self.control.write(0x34, int(anew).to_bytes(4, "little"))
 
-    async def until(self, condition, cycles: int = 60000):
-        for _ in range(cycles):
-            if condition():
-                return
-            await RisingEdge(self.dut.ap_clk)
-        raise AssertionError("nothing happens any more")
-
-    async def _operations(self, k: int):
-        """The directory's side of the line operations: each is a task of its own."""
-        self.pin(f"m_line{k}_req_ready").value = 0
-        self.pin(f"m_line{k}_ack_valid").value = 0
-        tags = set()
-        acks = self.acks[k]
-        while True:
-            await RisingEdge(self.dut.ap_clk)
-            if not self.dut.ap_rst_n.value:
-                continue
-            if self.pin(f"m_line{k}_req_valid").value and self.pin(f"m_line{k}_req_ready").value:
-                assert int(self.pin(f"m_line{k}_req_operation").value) == CLEAN_INVALIDATE
-                tag, line = (int(self.pin(f"m_line{k}_req_{name}").value) for name in ("tag", "line"))
-                assert tag not in tags, f"tag {tag} is in use"
-                assert slice_of(line) == k, f"line {line:#x} is not slice {k}'s"
-                tags.add(tag)
-                cocotb.start_soon(self._invalidate(line, lambda tag=tag: acks.append(tag)))
-            if self.pin(f"m_line{k}_ack_valid").value and self.pin(f"m_line{k}_ack_ready").value:
-                tags.remove(acks.pop(0))
-            self.pin(f"m_line{k}_req_ready").value = self.random.random() < 0.7
-            self.pin(f"m_line{k}_ack_valid").value = bool(acks)
-            if acks:
-                self.pin(f"m_line{k}_ack_tag").value = acks[0]
-
-    async def _invalidate(self, line: int, done):
+    async def _recall(self, line: int, done):
         await ClockCycles(self.dut.ap_clk, self.random.randrange(1, 60))
-        await self.give_up(line)
+        await self.flush(line)
         self.invalidated.append(line)
         done()
-
-    async def give_up(self, line: int):
-        """The cache gives its copy up, if it has one."""
-        await self.until(lambda: line not in self.busy)
-        data = self.cache.pop(line, None)
-        if line not in self.dirty:
-            return
-        self.dirty.discard(line)
-        self.busy.add(line)
-        answers = []
-        home = self.homes[slice_of(line)]
-        await self.until(lambda: home.write(line, bytes(data), (1 << LINE) - 1, answers.append))
-        await self.until(lambda: answers)
-        self.busy.discard(line)
-        assert answers == [0], f"write of {line:#x}: {answers}"
-
-    async def load(self, line: int) -> bytes:
-        await self.until(lambda: line not in self.busy)
-        if line not in self.cache:
-            self.busy.add(line)
-            answers = []
-            home = self.homes[slice_of(line)]
-            await self.until(lambda: home.read(line, answers.append))
-            await self.until(lambda: answers)
-            self.busy.discard(line)
-            data, response = answers[0]
-            assert response == 0, f"read of {line:#x}: {response}"
-            self.cache[line] = bytearray(data)
-        return bytes(self.cache[line])
 
     async def append(self, index: int, customer: int, price: int):
         line = TABLE + index
@@ -182,10 +112,10 @@ async def append_all(bench, first: int, tuples, evict: float):
         for n in range(k, len(tuples), 4):
             if bench.random.random() < evict:
                 await bench.append(first + n, tuples[n][0], 0)
-                await bench.give_up(TABLE + first + n)
+                await bench.flush(TABLE + first + n)
             await bench.append(first + n, *tuples[n])
             if bench.random.random() < evict:
-                await bench.give_up(TABLE + first + n)
+                await bench.flush(TABLE + first + n)
 
     for task in [cocotb.start_soon(part(k)) for k in range(4)]:
         await task
@@ -224,7 +154,7 @@ async def lines_asked_for_in_vain_and_views_read_meanwhile(dut):
             line = VIEW + bench.random.randrange(CUSTOMERS // 8 + 1)
             await bench.load(line)
             await ClockCycles(dut.ap_clk, bench.random.randrange(40))
-            await bench.give_up(line)
+            await bench.flush(line)
 
     reading = cocotb.start_soon(reader())
     for count in (40, 17, 80):
