@@ -164,24 +164,24 @@ impl Accesses {
             self.record(&all)?;
         }
         println!("{:>12} {:>10}  core  access", "begun ns", "took ns");
-        let mut begun = VecDeque::new();
+        let mut begun = Vec::new();
+        let wait = |begun: &mut Vec<_>| {
+            let mut all_begun = begun.drain(..);
+            all_begun.try_for_each(|(access, began, pending)| end(&all, access, began, pending))
+        };
         for access in &self.0 {
             if access.operation == Operation::Wait {
-                while let Some((access, began, pending)) = begun.pop_front() {
-                    end(&all, access, began, pending)?;
-                }
+                wait(&mut begun)?;
                 continue;
             }
             let began = all.now()?;
             let pending = access.begin(&all.on_core(access.core))?;
             match access.begun {
-                true => begun.push_back((access, began, pending)),
+                true => begun.push((access, began, pending)),
                 false => end(&all, access, began, pending)?,
             }
         }
-        while let Some((access, began, pending)) = begun.pop_front() {
-            end(&all, access, began, pending)?;
-        }
+        wait(&mut begun)?;
         if history {
             println!("\nsent, arrived (ns), line, from -> to, what");
             print!("{}", all.history()?.to_text());

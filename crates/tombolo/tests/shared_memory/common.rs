@@ -4,8 +4,9 @@ use card::functional::Registry;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tombolo::{
-    AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, HostFile, OwnerOptions,
-    PageSize, Picoseconds, Shareable, SharedMemory, Slot, SlotId, TrapFigures,
+    AddressSpace, Card, Continue, Error, FunctionalCard, FunctionalConfig, HostFile, OwnerOptions,
+    PageSize, Picoseconds, Shareable, SharedMemory, ShellConfig, SimOptions, Slot, SlotId,
+    TrapFigures,
 };
 
 /// A node as `kernels/list_sum` knows it.
@@ -52,6 +53,20 @@ pub fn functional_on(
         ..OwnerOptions::default()
     };
     Card::new(Box::new(FunctionalCard::new(config)), options).unwrap()
+}
+
+/// A simulated card with two slots.
+///
+/// # Errors
+/// What the library says.
+pub fn two_slots(options: OwnerOptions) -> Result<Card, Error> {
+    let mut card = SimOptions::named("f1")?;
+    card.shell = ShellConfig {
+        slots: 2,
+        queues: 3,
+        ..ShellConfig::default()
+    };
+    Card::simulated(card, options, |_| {})
 }
 
 /// A host on which a trap and a change of protection of 4096 bytes take so many microseconds.

@@ -5,9 +5,7 @@ use super::common::*;
 use std::hint::black_box;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::scope;
-use tombolo::{
-    Card, Error, HostFile, OwnerOptions, PageSize, Picoseconds, ShellConfig, SimOptions, SlotId,
-};
+use tombolo::{Card, Error, HostFile, OwnerOptions, PageSize, Picoseconds, SlotId};
 
 /// Time of the machine, not of the card, in an amount that a seed picks.
 fn dawdle(seed: &mut u64) {
@@ -71,16 +69,10 @@ pub fn run(card: &Card, seed: u64) -> Result<(String, Picoseconds), Error> {
 
 /// A simulated card with two slots, and what traps cost on its host.
 pub fn simulated(host: Option<HostFile>) -> Card {
-    let mut options = SimOptions::named("f1").unwrap();
-    options.shell = ShellConfig {
-        slots: 2,
-        queues: 3,
-        ..ShellConfig::default()
-    };
     let of_owner = OwnerOptions {
         page_size: PageSize::KIB_4,
         host,
         ..OwnerOptions::default()
     };
-    Card::simulated(options, of_owner, |_| {}).unwrap()
+    two_slots(of_owner).unwrap()
 }

@@ -1,13 +1,13 @@
 //! Schedules that a seed picks: who comes when, with how much memory, in pages of which size, guarded in which way.
 
-use super::common::{costs, functional_on};
+use super::common::{costs, functional_on, two_slots};
 use super::random::Random;
 use super::rings::{Gone, Rings};
 use super::shaker::{self, Load, Shaken};
 use card::functional::Registry;
 use std::path::Path;
 use std::time::Duration;
-use tombolo::{Card, Error, HostFile, OwnerOptions, PageSize, ShellConfig, SimOptions, TrapWay};
+use tombolo::{Error, HostFile, OwnerOptions, PageSize, TrapWay};
 
 /// Seeds of the functional card, all of them.
 pub const FUNCTIONAL: u64 = 1000;
@@ -56,19 +56,13 @@ pub fn functional(folder: &Path, seed: u64) -> Result<Shaken, Error> {
 /// What the library says.
 pub fn rtl(seed: u64) -> Result<Gone, Error> {
     let mut random = Random(seed);
-    let mut options = SimOptions::named("f1")?;
-    options.shell = ShellConfig {
-        slots: 2,
-        queues: 3,
-        ..ShellConfig::default()
-    };
     let of_owner = OwnerOptions {
         page_size: PageSize::KIB_4,
         read_ahead_bytes: 4096 * random.below(5),
         host: host(&mut random),
         ..OwnerOptions::default()
     };
-    let card = Card::simulated(options, of_owner, |_| {})?;
+    let card = two_slots(of_owner)?;
     let rings = Rings {
         pages: 8,
         frames: 1 + random.below(8),

@@ -1,6 +1,6 @@
 //! Everybody reads and writes at once: is a write lost, or an old one seen?
 
-use super::common::functional;
+use super::common::{functional, two_slots};
 use super::rings::Rings;
 use super::schedules;
 use super::shaker::{self, Load, MODEL};
@@ -8,7 +8,7 @@ use crate::bars::Failure;
 use crate::row::{Row, Target};
 use card::functional::Registry;
 use std::time::Duration;
-use tombolo::{Card, OwnerOptions, PageSize, ShellConfig, SimOptions};
+use tombolo::{OwnerOptions, PageSize};
 
 /// Two kernels and three threads on the functional card, in frames for a quarter of the pages.
 pub fn functional_card() -> Result<Vec<Row>, Failure> {
@@ -50,18 +50,12 @@ pub fn functional_card() -> Result<Vec<Row>, Failure> {
 /// The same rings and threads as of the seeded schedules, longer; card memory for a quarter of the pages.
 pub fn rtl() -> Result<Vec<Row>, Failure> {
     const PAGES: usize = 64;
-    let mut options = SimOptions::named("f1")?;
-    options.shell = ShellConfig {
-        slots: 2,
-        queues: 3,
-        ..ShellConfig::default()
-    };
     let of_owner = OwnerOptions {
         page_size: PageSize::KIB_4,
         read_ahead_bytes: 0,
         ..OwnerOptions::default()
     };
-    let card = Card::simulated(options, of_owner, |_| {})?;
+    let card = two_slots(of_owner)?;
     let rings = Rings {
         pages: PAGES,
         frames: PAGES as u64 / 4,
