@@ -61,6 +61,18 @@ def tool():
 RUST = """     Running tests/judges.rs (target/release/deps/judges-0123456789abcdef)
 
 running 5 tests
+
+failures:
+
+---- counts::are_right stdout ----
+seed 3
+
+thread 'counts::are_right' panicked at crates/a/tests/judges.rs:7:5:
+assertion failed: 1 != 1
+
+failures:
+    counts::are_right
+
 skipped: rumur_agrees: rumur is not installed (apt-get install rumur)
 test rumur_agrees ... skipped: graphviz_draws: dot is not installed
 ok
@@ -75,6 +87,7 @@ PYTEST = """..s.
 2.25s call     rtl/fabric/tests/test_fabric.py::test_b
 =========== short test summary info ============
 SKIPPED [2] rtl/x/test_x.py:5: no such tool
+FAILED rtl/fabric/tests/test_fabric.py::test_c[1] - AssertionError: 3 beats
 1 failed, 250 passed, 2 skipped, 3 deselected in 90.00s (0:01:30)
 """
 
@@ -94,6 +107,14 @@ def test_the_report_counts_rust_tests(tool, tmp_path):
     assert rust.slowest() == [(12.5, "judges tests/judges.rs"), (0.5, "examples of tombolo")]
 
 
+def test_the_report_names_what_failed(tool, tmp_path):
+    (name, why), = part(tool, tmp_path, RUST).failures()
+    assert name == "counts::are_right"
+    assert why.endswith("panicked at crates/a/tests/judges.rs:7:5: assertion failed: 1 != 1")
+    assert part(tool, tmp_path, PYTEST).failures() == [
+        ("rtl/fabric/tests/test_fabric.py::test_c[1]", "AssertionError: 3 beats")]
+
+
 def test_the_report_counts_rtl_tests(tool, tmp_path):
     rtl = part(tool, tmp_path, PYTEST)
     assert rtl.counts() == (250, 1, 3)
@@ -106,12 +127,13 @@ def test_a_part_that_fails_fails_the_whole(tool, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tool, "ROOT", tmp_path)
     monkeypatch.setattr(tool, "BUILDER", ("RTL builder", ["true"]))
     monkeypatch.setattr(tool, "EVERY", [
-        [("Rust compilation", ["sh", "-c", "echo no; exit 1"]), ("Rust tests", ["true"])],
+        [("Rust compilation", ["sh", "-c", "echo no; echo 'FAILED a::b - why'; exit 1"]), ("Rust tests", ["true"])],
         [("RTL tests", ["echo", "3 passed in 1.00s"])]])
     monkeypatch.setattr(sys, "argv", ["test"])
     assert tool.main() == 1
     said = capsys.readouterr().out
     assert "Rust compilation: FAILED\nno" in said and "RTL tests: ok" in said
+    assert said.endswith("Rust compilation: a::b failed: why\n")
     assert re.search(r"^Rust tests\s+not run$", said, re.MULTILINE)
     monkeypatch.setattr(sys, "argv", ["test", "RTL"])
     assert tool.main() == 0
