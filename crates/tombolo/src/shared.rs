@@ -157,7 +157,9 @@ impl AddressSpace {
     /// address allows.
     ///
     /// It must be whole pages of 4096 bytes of private memory of the program, or a block that `malloc` has
-    /// mapped by itself (large ones are: a `Vec` or an array of a megabyte, say), from its first byte on.
+    /// mapped by itself, from its first byte on. Large ones are: a `Vec` or an array of a megabyte in a new
+    /// process. But `malloc` takes blocks of up to 32 MiB from what the program has freed before, if it can:
+    /// `posix_memalign` and `mmap` give whole pages always.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), tombolo::Error> {

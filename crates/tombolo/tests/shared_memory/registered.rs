@@ -109,8 +109,8 @@ fn lists_in_memory_that_was_there() {
 fn a_vector_is_shared_and_is_a_vector_again() {
     let card = functional(3, None);
     let space = card.create_space().unwrap();
-    // Larger than anything that malloc takes from a heap. Its first element is not the first byte of a page.
-    let mut vector = vec![1u64; 5 << 20];
+    // Larger than the heap of a thread can be, whatever other tests have freed of theirs. Its first element is not the first byte of a page.
+    let mut vector = vec![1u64; 9 << 20];
     let bytes = vector.len() * 8;
     let start = vector.as_mut_ptr();
     // SAFETY: the vector is left alone until it is freed.
@@ -119,7 +119,7 @@ fn a_vector_is_shared_and_is_a_vector_again() {
     assert_eq!(memory.as_ptr(), start.cast());
     assert_eq!(
         (memory.len(), memory.slice::<AtomicU64>().len()),
-        (bytes, 5 << 20)
+        (bytes, 9 << 20)
     );
     let words = memory.slice::<AtomicU64>();
     let aligned = start.align_offset(64);
