@@ -17,6 +17,8 @@ mod shell;
 use clap::{Parser, Subcommand};
 use std::error::Error;
 use std::process::ExitCode;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
 
 /// One memory and one I/O layer for an FPGA card and its host.
 #[derive(Parser)]
@@ -38,11 +40,27 @@ enum Command {
     Serve(serve::Serve),
 }
 
-fn main() -> ExitCode {
+/// What happens goes to standard error as `TOMBOLO_LOG` asks: `debug`, or `tombolo=debug,card=trace`. Errors only
+/// without it.
+fn log() {
+    let errors = || Targets::new().with_default(LevelFilter::ERROR);
+    let filter = match std::env::var("TOMBOLO_LOG") {
+        Err(_) => errors(),
+        Ok(wanted) => wanted.parse().unwrap_or_else(|error| {
+            eprintln!("warning: TOMBOLO_LOG is `{wanted}`: {error}");
+            errors()
+        }),
+    };
     tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_env("TOMBOLO_LOG"))
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(std::io::stderr)
+        .finish()
+        .with(filter)
         .init();
+}
+
+fn main() -> ExitCode {
+    log();
     let command = Arguments::parse().command;
     interrupt::listen();
     let failures: Vec<Box<dyn Error>> = match command {

@@ -87,8 +87,10 @@ const RUNTIME: [&str; 3] = [
 ];
 const RUNTIME_FLAGS: [&str; 1] = ["-O1"];
 
-/// Files that the generated code is compiled in, whatever machine it is.
+/// Files that the generated code is compiled in, whatever machine it is, at most; and what makes another one
+/// worth its while: each reads Verilator's headers, which takes longer than a small design.
 const PARTS: usize = 4;
+const PART_BYTES: u64 = 1 << 20;
 
 /// Compiles Verilator's own files into a folder.
 pub(crate) fn compile_runtime(tools: &Toolchain, folder: &Path) -> Result<(), BuildError> {
@@ -156,7 +158,7 @@ impl Program {
     /// Tools and flags that all programs share.
     pub(crate) fn runtime_key(&self, tools: &Toolchain) -> String {
         format!(
-            "{} {VERILATOR_FLAGS:?} {COMPILER_FLAGS:?} {RUNTIME_FLAGS:?} {PARTS}",
+            "{} {VERILATOR_FLAGS:?} {COMPILER_FLAGS:?} {RUNTIME_FLAGS:?} {PARTS} {PART_BYTES}",
             tools.identity
         )
     }
@@ -196,7 +198,7 @@ impl Program {
             ("slow", slow, &slow_flags[..]),
         ];
         for (kind, files, flags) in kinds {
-            for (number, files) in parts(files, PARTS).iter().enumerate() {
+            for (number, files) in parts(files, PARTS, PART_BYTES).iter().enumerate() {
                 let mut text = String::new();
                 append_includes(&mut text, files);
                 let path = folder.join(format!("tmb_{kind}{number}.cc"));
@@ -312,12 +314,14 @@ fn generated(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), BuildError> 
     Ok((fast, slow))
 }
 
-/// Files in so many groups of about one size, in their order within each.
-fn parts(files: Vec<PathBuf>, most: usize) -> Vec<Vec<PathBuf>> {
+/// Files in at most so many groups of about one size, one for each so many bytes, in their order within each.
+fn parts(files: Vec<PathBuf>, most: usize, bytes: u64) -> Vec<Vec<PathBuf>> {
     let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |found| found.len());
     let mut sized: Vec<(u64, PathBuf)> = files.into_iter().map(|f| (size(&f), f)).collect();
     sized.sort_by(|a, b| b.cmp(a));
-    let mut groups = vec![(0, Vec::new()); most.min(sized.len())];
+    let all: u64 = sized.iter().map(|(size, _)| size).sum();
+    let worth = usize::try_from(all.div_ceil(bytes)).unwrap_or(most);
+    let mut groups = vec![(0, Vec::new()); most.min(sized.len()).min(worth.max(1))];
     for (size, file) in sized {
         if let Some(least) = groups.iter_mut().min_by_key(|group| group.0) {
             least.0 += size;
@@ -344,7 +348,7 @@ mod tests {
             path
         };
         let all = vec![file("a", 10), file("b", 60), file("c", 20), file("d", 40)];
-        let groups = parts(all.clone(), 2);
+        let groups = parts(all.clone(), 2, 1);
         let names = |group: &Vec<PathBuf>| -> Vec<_> {
             let names = group
                 .iter()
@@ -353,7 +357,9 @@ mod tests {
         };
         assert_eq!(names(&groups[0]), ["a", "b"]);
         assert_eq!(names(&groups[1]), ["c", "d"]);
-        assert_eq!(parts(all, 9).len(), 4);
-        assert!(parts(Vec::new(), 2).is_empty());
+        assert_eq!(parts(all.clone(), 9, 1).len(), 4);
+        assert_eq!(parts(all.clone(), 9, 50).len(), 3);
+        assert_eq!(parts(all, 9, 130).len(), 1);
+        assert!(parts(Vec::new(), 2, 50).is_empty());
     }
 }
