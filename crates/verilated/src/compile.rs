@@ -25,6 +25,11 @@ pub(crate) fn unit(
     command
 }
 
+/// Bytes of a file.
+pub(crate) fn size(path: &PathBuf) -> u64 {
+    std::fs::metadata(path).map_or(0, |found| found.len())
+}
+
 /// Files as one.
 pub(crate) fn append_includes(text: &mut String, files: &[PathBuf]) {
     for file in files {

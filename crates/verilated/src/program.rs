@@ -1,6 +1,6 @@
 //! RTL with C++ of the caller's: a library with an interface of its own, a bench, or a simulation for cocotb.
 
-use crate::compile::{append_includes, run, run_all, unit};
+use crate::compile::{append_includes, run, run_all, size, unit};
 use crate::design::Design;
 use crate::error::BuildError;
 use crate::toolchain::Toolchain;
@@ -158,7 +158,7 @@ impl Program {
     /// Tools and flags that all programs share.
     pub(crate) fn runtime_key(&self, tools: &Toolchain) -> String {
         format!(
-            "{} {VERILATOR_FLAGS:?} {COMPILER_FLAGS:?} {RUNTIME_FLAGS:?} {PARTS} {PART_BYTES}",
+            "{} {VERILATOR_FLAGS:?} {COMPILER_FLAGS:?} {RUNTIME_FLAGS:?} {PARTS}",
             tools.identity
         )
     }
@@ -193,10 +193,20 @@ impl Program {
             Effort::Short => ["-O0".to_owned()],
             Effort::Long => ["-O1".to_owned()],
         };
-        let kinds = [
+        let mut sources = &self.sources[..];
+        let mut kinds = vec![
             ("fast", fast, &fast_flags[..]),
             ("slow", slow, &slow_flags[..]),
         ];
+        let bytes: u64 = kinds.iter().flat_map(|kind| &kind.1).map(size).sum();
+        if self.effort == Effort::Short && bytes <= PART_BYTES {
+            // As one, with cocotb's main program: to read the headers again takes longer than all else.
+            let mut files: Vec<PathBuf> = kinds.drain(..).flat_map(|kind| kind.1).collect();
+            if matches!(self.form, Form::Cocotb { .. }) && self.flags.is_empty() {
+                files.extend(std::mem::take(&mut sources).iter().cloned());
+            }
+            kinds.push(("all", files, &fast_flags));
+        }
         for (kind, files, flags) in kinds {
             for (number, files) in parts(files, PARTS, PART_BYTES).iter().enumerate() {
                 let mut text = String::new();
@@ -206,7 +216,7 @@ impl Program {
                 compile(&path, flags, &[]);
             }
         }
-        for source in &self.sources {
+        for source in sources {
             compile(source, &fast_flags, &self.flags);
         }
         for (name, text) in &self.texts {
@@ -316,7 +326,6 @@ fn generated(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), BuildError> 
 
 /// Files in at most so many groups of about one size, one for each so many bytes, in their order within each.
 fn parts(files: Vec<PathBuf>, most: usize, bytes: u64) -> Vec<Vec<PathBuf>> {
-    let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |found| found.len());
     let mut sized: Vec<(u64, PathBuf)> = files.into_iter().map(|f| (size(&f), f)).collect();
     sized.sort_by(|a, b| b.cmp(a));
     let all: u64 = sized.iter().map(|(size, _)| size).sum();

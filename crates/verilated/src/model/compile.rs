@@ -1,7 +1,7 @@
 //! From C++ to the shared library of a model.
 
 use super::verilate::Generated;
-use crate::compile::{append_includes, run, run_all};
+use crate::compile::{append_includes, run, run_all, size};
 use crate::error::BuildError;
 use crate::toolchain::Toolchain;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,9 @@ pub(crate) const QUICK_FLAGS: [&str; 2] = ["-O1", "-fno-strict-aliasing"];
 
 /// What runs once. Cheap to compile.
 pub(crate) const SLOW_FLAGS: [&str; 1] = ["-O1"];
+
+/// Of so many bytes, C++ is compiled as one: to read the headers again takes longer than what runs once.
+const SMALL: u64 = 1 << 19;
 
 /// Verilator's own files, which generated code calls.
 const RUNTIME_SOURCES: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
@@ -105,14 +108,19 @@ pub(crate) fn compile(
         fast.push_str(WAVES);
     }
     append_includes(&mut fast, &generated.fast);
-    let mut slow = String::new();
-    append_includes(&mut slow, &generated.slow);
+    let files = generated.fast.iter().chain(&generated.slow);
+    let small = fast_flags == QUICK_FLAGS && files.map(size).sum::<u64>() <= SMALL;
+    let mut parts: Vec<(&str, String, &[&str])> = Vec::new();
+    if small {
+        append_includes(&mut fast, &generated.slow);
+    } else {
+        let mut slow = String::new();
+        append_includes(&mut slow, &generated.slow);
+        parts.push(("tmb_slow", slow, &SLOW_FLAGS));
+    }
+    parts.insert(0, ("tmb_fast", fast, fast_flags));
     let mut objects = Vec::new();
     let mut commands = Vec::new();
-    let parts: [(&str, String, &[&str]); 2] = [
-        ("tmb_fast", fast, fast_flags),
-        ("tmb_slow", slow, &SLOW_FLAGS),
-    ];
     for (part, text, flags) in parts {
         let source = folder.join(format!("{part}.cpp"));
         let object = folder.join(format!("{part}.o"));
