@@ -276,7 +276,7 @@ impl Pager {
     }
 
     /// Writes an entry; if its set is full, the table grows, or the oldest of the set has to go first.
-    fn install(
+    pub(crate) fn install(
         &mut self,
         key: ObjectPage,
         asid: Asid,

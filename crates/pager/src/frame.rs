@@ -52,6 +52,27 @@ impl FrameMemory {
         FrameNumber::new(self.channels.get_mut(channel)?.allocate(order)?)
     }
 
+    /// Takes this very block, if all of it is free.
+    pub(crate) fn take(&mut self, frame: FrameNumber, order: u8) -> bool {
+        let channel = self.channel_of(frame);
+        self.channels[channel].take(frame.get(), order)
+    }
+
+    /// Takes a block of `2^order` units at an offset in a larger one of a channel, all of which is free.
+    pub(crate) fn allocate_within(
+        &mut self,
+        channel: usize,
+        order: u8,
+        (larger, offset): (u8, u32),
+    ) -> Option<FrameNumber> {
+        let channel = self.channels.get_mut(channel)?;
+        let base = channel.allocate(larger)?;
+        channel.release(base, larger);
+        let taken = channel.take(base + offset, order);
+        debug_assert!(taken, "a part of a free block is free");
+        FrameNumber::new(base + offset)
+    }
+
     /// Takes a block of `2^order` units that is striped over the group of channels from `first` on.
     pub(crate) fn allocate_striped(
         &mut self,

@@ -27,6 +27,14 @@ pub(crate) enum Meaning {
 }
 
 impl Meaning {
+    /// The same of a page that this one is a part of now.
+    pub(crate) fn of(self, page: ObjectPage) -> Self {
+        match self {
+            Self::Reported(_) => Self::Reported(page),
+            other => other,
+        }
+    }
+
     pub(crate) fn page(self) -> Option<ObjectPage> {
         match self {
             Self::TableZeroed(_) | Self::TableGrown(_) => None,

@@ -39,6 +39,7 @@ mod grow;
 mod host_memory;
 pub mod ids;
 mod issue;
+mod join;
 mod object;
 pub mod page;
 mod pager;

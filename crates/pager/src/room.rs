@@ -112,13 +112,24 @@ impl Pager {
         }
         let first = available.iter().position(|&room| room)?;
         let asid = self.pages.get(&key)?.waiters.first()?.asid;
+        if let Some(beside) = self.frame_beside(key) {
+            if available[self.memory.channel_of(beside)] && self.memory.take(beside, order) {
+                return Some(beside);
+            }
+        }
         let wanted = self.policies.placement.channel(asid, key, &available);
         let channel = if available.get(wanted) == Some(&true) {
             wanted
         } else {
             first
         };
-        self.memory.allocate(channel, order)
+        // Blocks are begun so that their other parts find room beside.
+        let begun = self.place_in_block(key).and_then(|(largest, offset)| {
+            let joins = self.policies.size.joins(self.mapped_fits(asid, largest));
+            let block = (largest.class(), offset);
+            joins.then(|| self.memory.allocate_within(channel, order, block))?
+        });
+        begun.or_else(|| self.memory.allocate(channel, order))
     }
 
     /// Gives free buffers to fills and write-backs. True if anything changed.

@@ -27,4 +27,6 @@ pub enum Sabotage {
     /// Reads a page from the object although it was zeroed and evicted dirty, or the reverse: takes a
     /// saved page for zero.
     ForgetSaved,
+    /// Pages that become one forget what was written to all but the first.
+    JoinForgetsWrites,
 }

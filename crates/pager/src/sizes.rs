@@ -110,7 +110,7 @@ impl Pager {
     }
 
     /// All that a space maps could be on the card at once.
-    fn mapped_fits(&self, asid: Asid, size: PageSize) -> bool {
+    pub(crate) fn mapped_fits(&self, asid: Asid, size: PageSize) -> bool {
         let mappings = self.spaces.get(&asid).map(|space| space.mappings.values());
         let mapped: u64 = mappings.into_iter().flatten().map(Mapping::bytes).sum();
         mapped <= self.frames_for(asid, size) << size.bits()
@@ -139,6 +139,11 @@ impl Pager {
     pub(crate) fn varies(&self, key: ObjectPage) -> bool {
         let unit = self.objects.get(&key.object).map(|object| object.unit());
         unit.is_some_and(|unit| unit < self.size_of(key))
+    }
+
+    /// A page could become a part of a larger one.
+    pub(crate) fn varies_above(&self, key: ObjectPage) -> bool {
+        self.size_of(key) < self.page_size_of(key.object)
     }
 
     /// A page that has just left may come back as large as it was.

@@ -37,6 +37,8 @@ pub struct Statistics {
     pub pages_small: u64,
     /// Pages that were wanted whole and were taken in smaller ones.
     pub pages_split: u64,
+    /// Larger pages that their parts on the card became.
+    pub pages_joined: u64,
     /// Write-backs that failed.
     pub write_backs_failed: u64,
     /// Entries removed because their set of the page table was full.

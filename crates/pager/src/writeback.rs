@@ -74,6 +74,8 @@ impl Pager {
         } else if !stays && !page.unsaved {
             // It came in after its last mapping had gone.
             self.begin_write_back(key, Purpose::Release, out);
+        } else if self.varies_above(key) {
+            self.join(key, out);
         }
     }
 

@@ -24,6 +24,7 @@ fn random_worlds_lose_nothing() {
     assert!(tally.pages_large > 50, "{tally:?}");
     assert!(tally.pages_small > 100, "{tally:?}");
     assert!(tally.pages_split > 5, "{tally:?}");
+    assert!(tally.pages_joined > 8, "{tally:?}");
 }
 
 #[test]
@@ -70,5 +71,6 @@ mistakes! {
     notices_answered_writes_forgotten => ForgetAnsweredWrite,
     notices_leaked_buffers => LeakBuffer,
     notices_overfilled_sets => OverfillSet,
+    notices_pages_joined_without_their_writes => JoinForgetsWrites,
     notices_saved_pages_taken_for_zero => ForgetSaved,
 }

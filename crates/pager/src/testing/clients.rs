@@ -178,10 +178,13 @@ impl World {
     pub(super) fn create_object(&mut self) -> Verdict<()> {
         let object = ObjectId(self.next_object);
         self.next_object += 1;
-        let page_size = self.rng.pick(&self.sizes);
+        let page_size = match self.roomy {
+            true => self.largest(),
+            false => self.rng.pick(&self.sizes),
+        };
         let page = page_size.bytes();
         // Half of the objects leave the size to the policy, where there are several.
-        let varies = page_size > self.sizes[0] && self.rng.percent(50);
+        let varies = page_size > self.sizes[0] && (self.roomy || self.rng.percent(50));
         let unit = if varies { self.sizes[0] } else { page_size };
         let bytes = match self.rng.below(3) {
             0 => page * (1 + self.rng.below(6) as u64),

@@ -77,6 +77,8 @@ pub struct Tally {
     pub pages_small: u64,
     /// Pages that were wanted whole and taken in small ones.
     pub pages_split: u64,
+    /// Larger pages that their parts became.
+    pub pages_joined: u64,
 }
 
 impl Tally {
@@ -92,6 +94,7 @@ impl Tally {
         self.pages_large += statistics.pages_large;
         self.pages_small += statistics.pages_small;
         self.pages_split += statistics.pages_split;
+        self.pages_joined += statistics.pages_joined;
     }
 
     /// Adds another run.
@@ -115,6 +118,7 @@ impl Tally {
             pages_large,
             pages_small,
             pages_split,
+            pages_joined,
         } = other;
         self.events += events;
         self.accesses += accesses;
@@ -134,6 +138,7 @@ impl Tally {
         self.pages_large += pages_large;
         self.pages_small += pages_small;
         self.pages_split += pages_split;
+        self.pages_joined += pages_joined;
     }
 }
 

@@ -48,6 +48,8 @@ pub(super) struct World {
     pub(super) placed: bool,
     /// Sizes of pages; the first is the default, and the smallest.
     pub(super) sizes: Vec<PageSize>,
+    /// Pages of several sizes stay until they can become one.
+    pub(super) roomy: bool,
     pub(super) next_request: u64,
     pub(super) next_object: u64,
     pub(super) next_stamp: u64,
@@ -72,6 +74,10 @@ impl PageSizePolicy for AnySize {
     }
 
     fn comes(&mut self, _requester: u8, _range: std::ops::Range<u64>) {}
+
+    fn joins(&mut self, _fits: bool) -> bool {
+        self.0.percent(50)
+    }
 }
 
 /// The name of a space.
@@ -99,6 +105,8 @@ impl World {
         // At least two of the largest frames a channel.
         let frames = (frames * page_size.bytes()).next_multiple_of(largest.bytes());
         let frames = frames.max(2 * largest.bytes());
+        let roomy = sizes.len() > 1 && rng.percent(40);
+        let frames = frames + if roomy { 6 * largest.bytes() } else { 0 };
         let tables = (if grows { 12 } else { 3 }) * (64u64 << 10);
         // Spaces with channels of their own need room for tables everywhere.
         let placed = rng.percent(30);
@@ -181,6 +189,7 @@ impl World {
             collide,
             placed,
             sizes,
+            roomy,
             half_saved: BTreeSet::new(),
             next_request: 0,
             next_object: 0,

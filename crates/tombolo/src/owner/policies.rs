@@ -123,8 +123,9 @@ impl Owner {
             let pager = self.pager.statistics();
             return format!(
                 "pages of up to {page_size} while card memory lasts and smaller ones then (automatic: {} faults \
-                 brought large ones, {} small ones, {} large ones were split), {how} ({why}), {leaves}",
-                pager.pages_large, pager.pages_small, pager.pages_split
+                 brought large ones, {} small ones, {} were made of parts that had come, {} were split), {how} ({why}), \
+                 {leaves}",
+                pager.pages_large, pager.pages_small, pager.pages_joined, pager.pages_split
             );
         }
         format!("pages of {page_size} ({size}), {how} ({why}), {leaves}")
