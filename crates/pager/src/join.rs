@@ -31,10 +31,10 @@ impl Pager {
         let Some(entries) = self.pages.get(&block.key).map(|page| page.entries.clone()) else {
             return;
         };
-        let fits = entries
+        if !entries
             .iter()
-            .all(|entry| self.mapped_fits(entry.asid, block.size));
-        if !self.policies.size.joins(fits) {
+            .all(|entry| self.joins_in(entry.asid, block.size))
+        {
             return;
         }
         let mut steps = Vec::new();

@@ -125,7 +125,7 @@ impl Pager {
         };
         // Blocks are begun so that their other parts find room beside.
         let begun = self.place_in_block(key).and_then(|(largest, offset)| {
-            let joins = self.policies.size.joins(self.mapped_fits(asid, largest));
+            let joins = self.joins_in(asid, largest);
             let block = (largest.class(), offset);
             joins.then(|| self.memory.allocate_within(channel, order, block))?
         });

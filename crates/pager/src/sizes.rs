@@ -110,10 +110,19 @@ impl Pager {
     }
 
     /// All that a space maps could be on the card at once.
-    pub(crate) fn mapped_fits(&self, asid: Asid, size: PageSize) -> bool {
+    fn mapped_fits(&self, asid: Asid, size: PageSize) -> bool {
+        self.mapped_bytes(asid) <= self.frames_for(asid, size) << size.bits()
+    }
+
+    fn mapped_bytes(&self, asid: Asid) -> u64 {
         let mappings = self.spaces.get(&asid).map(|space| space.mappings.values());
-        let mapped: u64 = mappings.into_iter().flatten().map(Mapping::bytes).sum();
-        mapped <= self.frames_for(asid, size) << size.bits()
+        mappings.into_iter().flatten().map(Mapping::bytes).sum()
+    }
+
+    /// The parts of blocks of a size are to become one page in a space.
+    pub(crate) fn joins_in(&mut self, asid: Asid, size: PageSize) -> bool {
+        let (fits, mapped) = (self.mapped_fits(asid, size), self.mapped_bytes(asid));
+        self.policies.size.joins(fits, mapped)
     }
 
     /// A frame of a size is free for a space, beside those that others wait for.

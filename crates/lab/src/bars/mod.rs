@@ -350,6 +350,14 @@ pub const ALL: &[Bar] = &[
         measure: policy::loops,
     },
     Bar {
+        names: &[
+            "policy.join.joined_us",
+            "policy.join.64kib_us",
+            "policy.join.gain",
+        ],
+        measure: policy::joined,
+    },
+    Bar {
         names: &["policy.sharedfirst.rewritten"],
         measure: policy::shared_first,
     },

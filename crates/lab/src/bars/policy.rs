@@ -234,6 +234,50 @@ pub fn service() -> Result<Vec<Row>, Failure> {
     ])
 }
 
+/// Reads at random of data that is on the card and that small entries of the L1 TLBs do not reach, with pages of 64 KiB
+/// and with the same joined: microseconds.
+pub fn joined() -> Result<Vec<Row>, Failure> {
+    const LOG2: u32 = 25;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("data");
+    std::fs::File::create(&path)?.set_len(1 << LOG2)?;
+    let mut times = Vec::new();
+    for class in [None, Some(4)] {
+        let mut options = SimOptions::named("f1")?;
+        options.channel_bytes = Some((2 << LOG2) / u64::from(options.shell.channels));
+        let kernel = options.home.join("kernels/random_read");
+        let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
+        let space = card.create_space()?;
+        let size = class.and_then(PageSize::from_class);
+        let pages = size.map_or(MapOptions::read_only().auto_pages(), |size| {
+            MapOptions::read_only().page_size(size)
+        });
+        let data = space.map_file(&path, pages)?;
+        let (slot, _result) = load(&card, 0, &kernel, (&space, &data, &path))?;
+        slot.set("rows_log2", u64::from(LOG2 - 6))?;
+        slot.set("seed", SEED)?;
+        // So many that each page is met, then those that count.
+        for reads in [8192, 4096] {
+            slot.set("reads", reads)?;
+            slot.start()?;
+            slot.wait(None, |_| Continue::Yes)?;
+        }
+        let report = card.report()?;
+        let run = report.runs.last().ok_or("no run")?;
+        times.push(run.time.as_seconds() * 1e6);
+    }
+    Ok(vec![
+        Row::new("policy.join.joined_us", times[0], "us", Target::Shown),
+        Row::new("policy.join.64kib_us", times[1], "us", Target::Shown),
+        Row::new(
+            "policy.join.gain",
+            times[1] / times[0],
+            "ratio",
+            Target::Shown,
+        ),
+    ])
+}
+
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let folder = tempfile::tempdir()?;
     let mut rows = Vec::new();
