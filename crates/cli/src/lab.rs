@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use lab::experiment::cckit::{Cckit, Figure};
-use lab::experiment::fleximem::{area, features, lanes::Figure6, FlexiMem};
+use lab::experiment::fleximem::{area, components, features, lanes::Figure6, FlexiMem};
 use lab::experiment::vfpio::{Device, Vfpio};
 use lab::experiment::{Cell, Experiment, Failure, Size, Temperature};
 use std::path::PathBuf;
@@ -38,8 +38,7 @@ enum Paper {
     /// FSRF, table 2: files in FPGA virtual memory against Coyote's TLB and physical addresses.
     Fsrf(Choice),
     /// FlexiMem: an array in the program's memory changed in place, by page size (figures 7 and 8), the interconnect
-    /// by address lanes (figure 6, table II), features of systems (table I). Table III are bars:
-    /// `make bench ONLY=synth.fleximem_tlb`.
+    /// by address lanes (figure 6, table II), components (table III), features of systems (table I).
     Fleximem(Shared),
     /// vFPIO, figures 5 and 7, tables 4 and 5: kernels with streams, each the same on card memory and on host
     /// memory. Figure 6 and table 6 are bars: `make bench ONLY=sched.fig6`, `ONLY=synth.virtual_io`.
@@ -189,8 +188,10 @@ enum Part {
     /// Figure 6: rows a cycle by address lanes and length of bursts. The first time it builds six benches, a minute
     /// or more each.
     Lanes,
-    /// Table II: what the interconnect costs, by address lanes; some minutes the first time.
+    /// Table II: what the interconnect costs, by address lanes; some minutes.
     Area,
+    /// Table III: what TLBs, walker, table engine and DMA cost beside the paper's components; some minutes.
+    Components,
 }
 
 impl Shared {
@@ -217,7 +218,11 @@ impl Shared {
         }
         if self.has(Part::Area) {
             let areas = area::measure(|part| eprintln!("mapping {part}"))?;
-            print!("{}", area::table(&areas));
+            println!("{}", area::table(&areas));
+        }
+        if self.has(Part::Components) {
+            let costs = components::measure(|part| eprintln!("mapping {part}"))?;
+            print!("{}", components::table(&costs));
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! how fast two of them clock in an ECP5, placed and routed by nextpnr (`tools/fmax`).
 
 use super::{speed, Failure};
-use crate::experiment::fleximem::area;
+use crate::experiment::fleximem::{area, components};
 use crate::row::{Row, Target};
 use std::process::{Command, Stdio};
 
@@ -94,7 +94,7 @@ pub struct Longest {
 }
 
 /// The files of the shell.
-const SHELL: &str = "rtl/shell/tmb_shell.f";
+pub const SHELL: &str = "rtl/shell/tmb_shell.f";
 
 /// Maps a module of a list of files; modules in `once` are mapped once for all their instances.
 pub fn synthesize(list: &str, top: &str, once: &[&str]) -> Result<Report, Failure> {
@@ -223,7 +223,7 @@ pub fn measure_fsrf() -> Result<Vec<Row>, Failure> {
 }
 
 /// An L1 TLB: log2(bytes of a page), log2(sets), ways.
-fn tlb(bits: u8, sets: u8, ways: u8) -> Result<Report, Failure> {
+pub fn tlb(bits: u8, sets: u8, ways: u8) -> Result<Report, Failure> {
     let parameters = [
         format!("PageBits={bits}"),
         format!("SetsLog2={sets}"),
@@ -232,22 +232,20 @@ fn tlb(bits: u8, sets: u8, ways: u8) -> Result<Report, Failure> {
     synthesize_with(SHELL, "tmb_l1_tlb", &parameters)
 }
 
-/// FlexiMem's table III: pages of its TLBs, log2(bytes), LUT and FF.
-const FLEXIMEM_TLBS: [(&str, u8, f64, f64); 3] = [
-    ("32k", 15, 1464.0, 1102.0),
-    ("256k", 18, 1419.0, 1054.0),
-    ("2m", 21, 1344.0, 1006.0),
-];
-
-/// `synth.fleximem_tlb.*`: L1 TLBs of 8 entries, fully associative, as FlexiMem's evaluation has them.
+/// `synth.fleximem_tlb.*`: L1 TLBs of 8 entries, fully associative, as FlexiMem's evaluation has them: rows of its
+/// table III.
 pub fn measure_fleximem() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
-    for (name, bits, lut, ff) in FLEXIMEM_TLBS {
+    for (name, component) in ["32k", "256k", "2m"].into_iter().zip(components::TABLE3) {
+        let components::Ours::Tlb(bits) = component.ours else {
+            continue;
+        };
         let report = tlb(bits, 0, 8)?;
         let row = |what: &str, value, paper| {
             let name = format!("synth.fleximem_tlb.{name}.{what}");
-            Row::new(&name, value, "", Target::Beside(paper))
+            Row::new(&name, value, "", Target::Beside(f64::from(paper)))
         };
+        let [lut, ff, _] = component.paper;
         rows.extend([row("lut", report.lut, lut), row("ff", report.ff, ff)]);
     }
     Ok(rows)

@@ -1,4 +1,4 @@
-//! FlexiMem's tables II and III: what its interconnect and its parts cost, and ours, mapped by Yosys.
+//! FlexiMem's table II: what its interconnect costs, and ours, mapped by Yosys.
 //!
 //! Yosys cannot hold the whole interconnect of 32 engines and 32 channels in its memory, so ours is the sum of its
 //! parts, each mapped once and counted as often as it is there.

@@ -1,5 +1,5 @@
-//! FlexiMem's evaluation: its interconnect by address lanes (figure 6: [`lanes`], table II: [`area`]), itself beside others
-//! (table I: [`features`]), and shared pointers (figures 7 and 8: [`FlexiMem`]).
+//! FlexiMem's evaluation: its interconnect by address lanes (figure 6: [`lanes`], table II: [`area`]), its components
+//! (table III: [`components`]), itself beside others (table I: [`features`]), and shared pointers (figures 7 and 8: [`FlexiMem`]).
 //!
 //! Figures 7 and 8: an array changed in place by a kernel, in memory that the program has, by page size;
 //! over the same with the data already there, and with traps over without.
@@ -8,6 +8,7 @@
 //! fitted ([`fit`]), frozen in `experiments/fleximem.toml` and its host file, and what is left of each ratio is shown.
 
 pub mod area;
+pub mod components;
 pub mod features;
 mod fit;
 pub mod lanes;
