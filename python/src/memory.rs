@@ -1,6 +1,7 @@
 //! `NativeMemory`: memory that the program and kernels share.
 
 use crate::handle::Handle;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tombolo::{Error, MappedRange, SharedMemory, StreamError, TrapWay};
@@ -17,6 +18,9 @@ pub struct NativeMemory {
     /// System calls may be given it.
     #[pyo3(get)]
     in_calls: bool,
+    /// How accesses of the program are trapped.
+    #[pyo3(get)]
+    traps: Option<&'static str>,
     lead: u64,
     // Goes before what is pinned.
     memory: Handle<Mutex<SharedMemory>>,
@@ -26,6 +30,30 @@ pub struct NativeMemory {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Names of the ways to trap, in Python.
+const WAYS: [(&str, TrapWay); 3] = [
+    ("protect", TrapWay::Protect),
+    ("userfault", TrapWay::Userfault),
+    ("in-thread", TrapWay::InThread),
+];
+
+/// The way of a name.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn way_of(name: &str) -> PyResult<TrapWay> {
+    let found = WAYS.iter().find(|(known, _)| *known == name);
+    let rule = || format!("traps is {name:?}: give \"protect\", \"userfault\" or \"in-thread\"");
+    found
+        .map(|(_, way)| *way)
+        .ok_or_else(|| PyValueError::new_err(rule()))
+}
+
+fn name_of(way: TrapWay) -> &'static str {
+    let found = WAYS.iter().find(|(_, known)| *known == way);
+    found.map_or("protect", |(name, _)| name)
 }
 
 impl NativeMemory {
@@ -41,6 +69,7 @@ impl NativeMemory {
             lead,
             page_size: memory.page_size().bytes(),
             in_calls: memory.trap_way() == Some(TrapWay::Userfault),
+            traps: memory.trap_way().map(name_of),
             memory: Handle::new("shared memory", Mutex::new(memory)),
             pinned: Mutex::new(pinned),
         }

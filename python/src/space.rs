@@ -3,7 +3,7 @@
 use crate::card::page_size;
 use crate::flow::{Plan, Plugged};
 use crate::handle::Handle;
-use crate::memory::NativeMemory;
+use crate::memory::{way_of, NativeMemory};
 use crate::report::SharedNames;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -136,22 +136,24 @@ impl NativeSpace {
         Ok(self.mapped(name, mapped, page_size, mode))
     }
 
-    /// Memory for the program and kernels; for system calls too, if they are to have it and the system lets them.
+    /// Memory for the program and kernels; trapped in some way, if the system lets them have it.
     fn alloc(
         &self,
         py: Python<'_>,
         bytes: usize,
         pages: Option<u64>,
-        for_calls: bool,
+        traps: Option<&str>,
     ) -> PyResult<NativeMemory> {
         let size = pages.map(page_size).transpose()?;
-        let memory = self.space.call(py, |space| match (size, for_calls) {
-            (None, false) => space.alloc(bytes),
-            (Some(size), false) => space.alloc_with_pages(bytes, size),
-            (size, true) => {
+        let way = traps.map(way_of).transpose()?;
+        let way = way.unwrap_or_default();
+        let memory = self.space.call(py, |space| match (size, way) {
+            (None, TrapWay::Protect) => space.alloc(bytes),
+            (Some(size), TrapWay::Protect) => space.alloc_with_pages(bytes, size),
+            (size, way) => {
                 // Each page of the system costs there, so small ones are the better ones.
                 let size = size.unwrap_or(PageSize::KIB_4);
-                space.alloc_with_traps(bytes, size, TrapWay::Userfault)
+                space.alloc_with_traps(bytes, size, way)
             }
         })?;
         let part = (0, memory.len() as u64);

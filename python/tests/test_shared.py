@@ -292,6 +292,25 @@ def test_addresses_fit_pointers(card: tombolo.Card) -> None:
         assert repr(memory) == f"<SharedMemory: 64 bytes at {memory.address:#x}>"
 
 
+def test_threads_serve_their_own_traps_on_request(card: tombolo.Card) -> None:
+    with card.create_space() as space:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            memory = space.alloc(20_000, traps="in-thread")
+        assert memory.traps == ("protect" if told else "in-thread") and not memory.in_calls
+        assert memory.page_size == 4096 and space.alloc(64).traps == "protect"
+        text = bytes(range(1, 251)) * 80
+        memory.buffer[:] = text
+        found = bytearray(20_000)
+        copied(space, card, memory, found, 20_000)
+        copied(space, card, found[::-1], memory, 20_000)
+        assert bytes(memory.buffer) == text[::-1]
+        with pytest.raises(ValueError, match="in-thread"):
+            space.alloc(64, traps="signal")
+        with pytest.raises(ValueError, match="userfault"):
+            space.alloc(64, traps="in-thread", for_calls=True)
+
+
 def test_system_calls_take_memory_that_was_made_for_them(card: tombolo.Card, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(range(1, 251)) * 80)

@@ -223,6 +223,19 @@ tmb_status tmb_memory_alloc(tmb_space *space, size_t bytes, uint64_t page_size, 
 tmb_status tmb_memory_alloc_for_calls(tmb_space *space, size_t bytes, uint64_t page_size,
                                       tmb_memory **memory, int *in_calls);
 
+/* How the program's accesses are trapped: docs/tutorials/shared-pointers.md, "Memory for system calls". */
+typedef enum tmb_traps {
+    TMB_TRAPS_PROTECT = 0,   /* pages are protected: SIGSEGV. What tmb_memory_alloc takes; works everywhere */
+    TMB_TRAPS_USERFAULT = 1, /* userfaultfd: system calls wait too; it needs a right */
+    TMB_TRAPS_IN_THREAD = 2  /* userfaultfd: SIGBUS, and a thread serves itself what is the program's; no right */
+} tmb_traps;
+
+/* Memory whose accesses are trapped in a way of tmb_traps. *taken (if it is not NULL) is the way that was taken:
+ * TMB_TRAPS_PROTECT where the system does not let this program have the other (a warning says why). page_size 0: 2 MiB
+ * for TMB_TRAPS_PROTECT, else 4096. */
+tmb_status tmb_memory_alloc_with_traps(tmb_space *space, size_t bytes, uint64_t page_size, int traps,
+                                       tmb_memory **memory, int *taken);
+
 /* Memory that the program has, where it is: whole pages of 4096 bytes of private memory, or a block that malloc
  * has mapped by itself (large ones are, usually from 128 KiB on), from its first byte on. It must stay allocated
  * until it is freed here, and is then ordinary memory again, with what kernels wrote. page_size is the largest, or

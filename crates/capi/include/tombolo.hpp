@@ -291,6 +291,15 @@ public:
         if (in_calls != nullptr) *in_calls = works != 0;
         return Memory(memory, bytes);
     }
+    /// The same with a way of tmb_traps; see tmb_memory_alloc_with_traps.
+    Memory alloc_with_traps(std::size_t bytes, tmb_traps traps, std::uint64_t page_size = 0,
+                            tmb_traps *taken = nullptr) {
+        tmb_memory *memory = nullptr;
+        int way = 0;
+        check(tmb_memory_alloc_with_traps(handle_.get(), bytes, page_size, traps, &memory, &way));
+        if (taken != nullptr) *taken = static_cast<tmb_traps>(way);
+        return Memory(memory, bytes);
+    }
     /// Shares memory that the program has; see tmb_memory_register.
     Memory share(void *start, std::size_t bytes, std::uint64_t page_size = 0) {
         tmb_memory *memory = nullptr;

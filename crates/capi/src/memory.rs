@@ -62,6 +62,41 @@ pub unsafe extern "C" fn tmb_memory_alloc_for_calls(
     status
 }
 
+/// `tmb_traps` of the header.
+const WAYS: [TrapWay; 3] = [TrapWay::Protect, TrapWay::Userfault, TrapWay::InThread];
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_memory_alloc_with_traps(
+    space: Handle,
+    bytes: usize,
+    page_size: u64,
+    traps: c_int,
+    memory: *mut Handle,
+    taken: *mut c_int,
+) -> c_int {
+    let way = usize::try_from(traps).ok().and_then(|n| WAYS.get(n));
+    let Some(&way) = way else {
+        let rule = format!("traps is {traps}: give a tmb_traps, 0 to 2");
+        return entry(|| Err(Failure::argument(rule)));
+    };
+    let mut found = None;
+    let status = share(space, page_size, memory, |space, page| {
+        let page = page.unwrap_or(match way {
+            TrapWay::Protect => PageSize::MIB_2,
+            _ => PageSize::KIB_4,
+        });
+        let made = space.alloc_with_traps(bytes, page, way)?;
+        found = made.trap_way();
+        Ok(made)
+    });
+    let number = WAYS.iter().position(|way| found == Some(*way));
+    if let (0, Some(number), false) = (status, number, taken.is_null()) {
+        // SAFETY: not null, and the header asks for a place for an int. There are three ways.
+        unsafe { taken.write(number as c_int) };
+    }
+    status
+}
+
 #[no_mangle]
 pub unsafe extern "C" fn tmb_memory_register(
     space: Handle,

@@ -386,6 +386,19 @@ static void shared(const char *kernel)
     EXPECT(tmb_memory_alloc(space, 0, 0, &none), TMB_ERROR_UNSHAREABLE);
     EXPECT(tmb_memory_alloc_for_calls(space, bytes, 0, NULL, NULL), TMB_ERROR_ARGUMENT);
     EXPECT(tmb_memory_alloc_for_calls(space, 0, 0, &none, NULL), TMB_ERROR_UNSHAREABLE);
+    EXPECT(tmb_memory_alloc_with_traps(space, bytes, 0, 3, &none, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_memory_alloc_with_traps(space, bytes, 0, -1, &none, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_memory_alloc_with_traps(space, 0, 0, TMB_TRAPS_IN_THREAD, &none, NULL), TMB_ERROR_UNSHAREABLE);
+    {
+        tmb_memory *trapped = NULL;
+        void *first = NULL;
+        int taken = -1;
+        EXPECT(tmb_memory_alloc_with_traps(space, bytes, 0, TMB_TRAPS_IN_THREAD, &trapped, &taken), TMB_OK);
+        EXPECT(taken == TMB_TRAPS_IN_THREAD || taken == TMB_TRAPS_PROTECT, 1);
+        EXPECT(tmb_memory_pointer(trapped, &first), TMB_OK);
+        *(volatile char *)first = 1;
+        EXPECT(tmb_memory_free(trapped), TMB_OK);
+    }
     EXPECT(tmb_memory_register(space, on_the_stack, sizeof on_the_stack, page, &none),
            TMB_ERROR_UNREGISTRABLE);
     EXPECT(tmb_memory_register(space, NULL, page, page, &none), TMB_ERROR_UNREGISTRABLE);

@@ -1,9 +1,11 @@
 //! `tombolo host`: what this machine costs a program.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use std::fmt::Write;
 use std::io;
 use std::path::PathBuf;
-use tombolo::{HostFile, TrapFigures};
+
+use tombolo::{HostFile, TrapFigures, TrapWay};
 
 /// Host files: what a trapped access to shared memory costs in virtual time.
 #[derive(Args)]
@@ -15,6 +17,33 @@ pub(crate) struct Host {
 #[derive(Subcommand)]
 enum Action {
     Calibrate(Calibrate),
+    Traps(Traps),
+}
+
+/// Says which ways to trap a program's accesses this machine has, what each costs, and why others cannot be had.
+#[derive(Args)]
+struct Traps {}
+
+/// How accesses of programs are trapped.
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Way {
+    /// Pages are protected: mprotect and SIGSEGV.
+    #[default]
+    Protect,
+    /// Pages are missing, and a thread listens: userfaultfd.
+    Userfault,
+    /// Pages are missing, and a thread serves itself what it can: userfaultfd and SIGBUS.
+    InThread,
+}
+
+impl From<Way> for TrapWay {
+    fn from(way: Way) -> Self {
+        match way {
+            Way::Protect => Self::Protect,
+            Way::Userfault => Self::Userfault,
+            Way::InThread => Self::InThread,
+        }
+    }
 }
 
 /// Measures this machine and writes a host file.
@@ -23,6 +52,10 @@ struct Calibrate {
     /// Where to write it; to standard output if not given. Its name is the host's.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// The way to trap whose costs are measured.
+    #[arg(long, value_enum, default_value_t, value_name = "WAY")]
+    traps: Way,
 }
 
 /// Why there is no such file.
@@ -36,17 +69,68 @@ pub(crate) enum HostError {
 
 impl Host {
     pub(crate) fn run(self) -> Result<(), HostError> {
-        let Action::Calibrate(calibrate) = self.action;
-        calibrate.run()
+        match self.action {
+            Action::Calibrate(calibrate) => calibrate.run(),
+            Action::Traps(Traps {}) => {
+                print!("{}", ways());
+                Ok(())
+            }
+        }
     }
+}
+
+/// What each way costs here, and what moving pages would be good for.
+fn ways() -> String {
+    let mut text = format!(
+        "{:<24}{:>12}{:>12}{:>12}{:>14}\n",
+        "microseconds", "4 KiB", "32 KiB", "2 MiB", "of the trap"
+    );
+    for way in [TrapWay::Protect, TrapWay::Userfault, TrapWay::InThread] {
+        let _ = match tombolo::measure_traps_with(way) {
+            Ok(figures) => {
+                let micros = |bytes: u64| {
+                    // A piece of 2 MiB may be one page of the system.
+                    let huge = if bytes == 2 << 20 && figures.has_huge_pages() {
+                        bytes
+                    } else {
+                        0
+                    };
+                    let taken = figures.protect_with(bytes, huge);
+                    let all = taken + figures.trap_ps + figures.open_with(bytes, huge);
+                    format!("{:.1}", all.as_seconds() * 1e6)
+                };
+                writeln!(
+                    text,
+                    "{:<24}{:>12}{:>12}{:>12}{:>14.1}",
+                    way.to_string(),
+                    micros(4 << 10),
+                    micros(32 << 10),
+                    micros(2 << 20),
+                    figures.trap_ps.as_seconds() * 1e6
+                )
+            }
+            Err(error) => writeln!(text, "{:<24}not here: {error}", way.to_string()),
+        };
+    }
+    text.push_str(match tombolo::can_move_pages() {
+        Ok(true) => {
+            "UFFDIO_MOVE: the system has it. It is not used: it moves private anonymous pages only, and pages of \
+             shared memory\n             are shown to the program without a copy anyway (UFFDIO_CONTINUE)\n"
+        }
+        Ok(false) => "UFFDIO_MOVE: the system does not have it (Linux 6.8). It would not be used\n",
+        Err(_) => "UFFDIO_MOVE: not here, without userfaultfd. It would not be used\n",
+    });
+    text
 }
 
 impl Calibrate {
     fn run(self) -> Result<(), HostError> {
-        let figures = tombolo::measure_traps().map_err(HostError::Measuring)?;
+        let way = TrapWay::from(self.traps);
+        let figures = tombolo::measure_traps_with(way).map_err(HostError::Measuring)?;
         let name = self.output.as_ref().and_then(|path| path.file_stem());
         let name = name.map_or_else(|| "here".into(), |name| name.to_string_lossy());
-        let text = HostFile::text_of(&name, &machine(), figures).map_err(HostError::Measuring)?;
+        let text =
+            HostFile::text_of(&name, &machine(way), figures).map_err(HostError::Measuring)?;
         let Some(path) = self.output else {
             print!("{text}");
             return Ok(());
@@ -78,7 +162,7 @@ fn say(path: &std::path::Path, figures: TrapFigures) {
 }
 
 /// Words about this machine.
-fn machine() -> String {
+fn machine(way: TrapWay) -> String {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let system = read("/proc/sys/kernel/osrelease");
     let processors = read("/proc/cpuinfo");
@@ -90,7 +174,7 @@ fn machine() -> String {
         .next()
         .unwrap_or_else(|| "unknown processor".to_owned());
     format!(
-        "mprotect and SIGSEGV, measured by `tombolo host calibrate` on Linux {}, {} x {first}",
+        "{way}, measured by `tombolo host calibrate` on Linux {}, {} x {first}",
         system.trim(),
         model.count() + 1
     )

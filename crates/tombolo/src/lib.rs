@@ -81,6 +81,6 @@ pub use stream::{MappedRange, Moved, Stream};
 pub use stream_error::{PortName, StreamError};
 pub use timeline::Timeline;
 pub use timing::host::{HostFile, HostFileError, TrapFigures};
-pub use trap::{measure_traps, RangeError, TrapWay};
+pub use trap::{can_move_pages, measure_traps, measure_traps_with, RangeError, TrapWay};
 pub use units::{PageSize, PageSizes, Picoseconds, Stripe, VirtAddr};
 pub use verilated::Progress as BuildProgress;

@@ -111,7 +111,8 @@ impl AddressSpace {
 
     /// As [`alloc_with_pages`](Self::alloc_with_pages), with a way in which the program is trapped. With
     /// [`TrapWay::Userfault`] the memory may be handed to system calls: `read(2)`, `write(2)` and others wait for its
-    /// pages like the program itself. Each page of 4096 bytes costs there, so small pages are the better ones.
+    /// pages like the program itself. Each page of 4096 bytes costs there, so small pages are the better ones. With
+    /// [`TrapWay::InThread`] threads put pages that are the program's in place by themselves, and no right is needed.
     ///
     /// Where the system does not have userfaultfd, or not for this program, a warning says what would change that,
     /// and pages are protected instead: [`SharedMemory::trap_way`] says which way was taken.
@@ -126,16 +127,13 @@ impl AddressSpace {
     ) -> Result<SharedMemory, Error> {
         let failed = |source| Error::Unshareable { bytes, source };
         let desk = self.link().desk().map_err(failed)?;
-        let way = match way {
-            TrapWay::Userfault => desk.probe_userfault().map_or_else(
-                |error| {
-                    tracing::warn!("{error}; pages are protected, and system calls get EFAULT");
-                    TrapWay::Protect
-                },
-                |()| way,
-            ),
-            TrapWay::Protect => way,
-        };
+        let way = desk.probe(way).map_or_else(
+            |error| {
+                tracing::warn!("{error}; pages are protected, and system calls get EFAULT");
+                TrapWay::Protect
+            },
+            |()| way,
+        );
         let view = View::new(bytes, page, Some(way), desk).map_err(failed)?;
         self.share(Arc::new(view), 0, bytes)
     }

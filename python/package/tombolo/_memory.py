@@ -135,6 +135,12 @@ class SharedMemory(Scope):
         its pages, as the program does. See ``for_calls`` of :meth:`AddressSpace.alloc`."""
         return self._native.in_calls
 
+    @property
+    def traps(self) -> Optional[str]:
+        """How the program's accesses are trapped: ``"protect"``, ``"userfault"`` or ``"in-thread"``. See ``traps`` of
+        :meth:`AddressSpace.alloc`."""
+        return self._native.traps
+
     def _block(self) -> Any:
         block = (ctypes.c_ubyte * self.nbytes).from_address(self.address)
         # Whoever looks at the bytes keeps the memory.

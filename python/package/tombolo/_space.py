@@ -243,7 +243,13 @@ class AddressSpace(Scope):
         return ArrayMapping(self, native, copy, writable, what)
 
     def alloc(
-        self, shape: Shape, dtype: Any = None, *, page_size: Optional[int] = None, for_calls: bool = False
+        self,
+        shape: Shape,
+        dtype: Any = None,
+        *,
+        page_size: Optional[int] = None,
+        for_calls: bool = False,
+        traps: Optional[str] = None,
     ) -> SharedMemory:
         """Allocates zeroed memory that the program shares with the kernels of this space, pointers and all.
 
@@ -256,6 +262,11 @@ class AddressSpace(Scope):
             waits for its pages. It is guarded by userfaultfd then, where small pages are best (4096 bytes if
             ``page_size`` is not given). Where the system does not let this program have that, a ``RuntimeWarning``
             says so, and system calls get ``EFAULT`` as ever; :attr:`SharedMemory.in_calls` says which it is.
+        :param traps: how the program's accesses are trapped: ``"protect"`` (pages are protected, SIGSEGV; the default),
+            ``"userfault"`` (as ``for_calls``), or ``"in-thread"``: userfaultfd with SIGBUS, where a thread serves
+            itself what is the program's; no right is needed, and any number of pages can be had. A way that the
+            system does not have gives a ``RuntimeWarning``; :attr:`SharedMemory.traps` says which was taken.
+        :raises ValueError: another word for ``traps``, or ``for_calls`` with another way than ``"userfault"``.
         :raises MemoryError: there is no memory for it.
         :raises UnshareableError: so many pages that the system cannot protect each by itself.
         :raises ImportError: with ``dtype``, numpy is not installed.
@@ -263,8 +274,11 @@ class AddressSpace(Scope):
         nbytes, shapes = _bytes_of(shape, dtype)
         if nbytes >= 1 << 47:
             raise MemoryError(f"{nbytes} bytes are more than any program can address")
-        native = self._native.alloc(nbytes, page_size, for_calls)
-        if for_calls and not native.in_calls:
+        if for_calls and traps not in (None, "userfault"):
+            raise ValueError(f"system calls wait with traps='userfault' only, not {traps!r}")
+        wanted = "userfault" if for_calls else traps
+        native = self._native.alloc(nbytes, page_size, wanted)
+        if wanted not in (None, native.traps):
             warnings.warn(_NO_USERFAULTFD, RuntimeWarning, stacklevel=2)
         return SharedMemory(self, native, shapes, dtype, None)
 

@@ -28,10 +28,18 @@ struct Measured {
 /// # Errors
 /// Shared memory cannot be had here.
 pub fn measure_traps() -> io::Result<TrapFigures> {
-    let (small, _) = measure(SMALL, PageSize::KIB_4)?;
+    measure_traps_with(TrapWay::Protect)
+}
+
+/// The same for memory that is trapped in some way.
+///
+/// # Errors
+/// Such memory cannot be had here; the text says what would change that.
+pub fn measure_traps_with(way: TrapWay) -> io::Result<TrapFigures> {
+    let (small, _) = measure(SMALL, PageSize::KIB_4, way)?;
     // Too short for a piece that changes in one step.
-    let (large, _) = measure(LARGE - SYSTEM_PAGE, PageSize::KIB_4)?;
-    let (huge, has_huge) = measure(LARGE, PageSize::MIB_2)?;
+    let (large, _) = measure(LARGE - SYSTEM_PAGE, PageSize::KIB_4, way)?;
+    let (huge, has_huge) = measure(LARGE, PageSize::MIB_2, way)?;
     let pages = ((LARGE - SYSTEM_PAGE - SMALL) / SYSTEM_PAGE) as u32;
     // Through both points; never less than nothing.
     let line = |small: Duration, large: Duration| {
@@ -59,7 +67,7 @@ fn picoseconds(time: Duration) -> Picoseconds {
 }
 
 /// One size, in a block with such pages; and whether the system mapped it as one page.
-fn measure(bytes: usize, page: PageSize) -> io::Result<(Measured, bool)> {
+fn measure(bytes: usize, page: PageSize, way: TrapWay) -> io::Result<(Measured, bool)> {
     let view: Arc<OnceLock<Weak<View>>> = Arc::default();
     let (opened, told) = channel();
     let opened = Mutex::new(opened);
@@ -81,12 +89,7 @@ fn measure(bytes: usize, page: PageSize) -> io::Result<(Measured, bool)> {
             }
         })?
     };
-    let memory = Arc::new(View::new(
-        bytes,
-        page,
-        Some(TrapWay::Protect),
-        Arc::new(desk),
-    )?);
+    let memory = Arc::new(View::new(bytes, page, Some(way), Arc::new(desk))?);
     let _ = view.set(Arc::downgrade(&memory));
     let (mut protect, mut open, mut trap) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -125,10 +128,20 @@ mod tests {
 
     #[test]
     fn every_cost_is_seen() {
-        let figures = measure_traps().unwrap();
-        assert!(figures.trap_ps > Picoseconds::ZERO);
-        assert!(figures.protect(1 << 21) > Picoseconds::ZERO);
-        assert!(figures.open(1 << 21) > Picoseconds::ZERO);
-        assert_eq!(figures.service_ps, Picoseconds::ZERO);
+        for way in [TrapWay::Protect, TrapWay::InThread, TrapWay::Userfault] {
+            let figures = match measure_traps_with(way) {
+                Ok(figures) => figures,
+                // Not everybody may.
+                Err(error) if way != TrapWay::Protect => {
+                    assert!(error.to_string().contains("userfaultfd"), "{error}");
+                    continue;
+                }
+                Err(error) => panic!("{error}"),
+            };
+            assert!(figures.trap_ps > Picoseconds::ZERO, "{way}");
+            assert!(figures.protect(1 << 21) > Picoseconds::ZERO, "{way}");
+            assert!(figures.open(1 << 21) > Picoseconds::ZERO, "{way}");
+            assert_eq!(figures.service_ps, Picoseconds::ZERO);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::records::{self, Trapped};
 use super::userfault::Userfault;
+use super::TrapWay;
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +15,8 @@ pub(crate) struct Desk {
     serve: Serve,
     /// Opened for the first memory that wants it.
     userfault: Mutex<Option<Arc<Userfault>>>,
+    /// The same, for memory whose accesses are served in their own threads.
+    in_thread: Mutex<Option<Arc<Userfault>>>,
 }
 
 impl std::fmt::Debug for Desk {
@@ -50,6 +53,7 @@ impl Desk {
             index,
             serve,
             userfault: Mutex::default(),
+            in_thread: Mutex::default(),
         };
         spawned.map(desk).inspect_err(|_| {
             records::close_desk(index);
@@ -61,29 +65,34 @@ impl Desk {
         self.index
     }
 
-    /// Whether [`userfault`](Self::userfault) can be had.
+    /// Whether a way to trap can be had.
     ///
     /// # Errors
     /// Why not, and what would change that.
-    pub(crate) fn probe_userfault(&self) -> io::Result<()> {
-        self.userfault().map(drop)
+    pub(crate) fn probe(&self, way: TrapWay) -> io::Result<()> {
+        self.userfault(way).map(drop)
     }
 
-    /// The way that works inside system calls too.
+    /// Who guards memory that is trapped in such a way; nobody, if it is protected.
     ///
     /// # Errors
     /// See [`Userfault::open`].
-    pub(super) fn userfault(&self) -> io::Result<Arc<Userfault>> {
-        let mut place = self
-            .userfault
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn userfault(&self, way: TrapWay) -> io::Result<Option<Arc<Userfault>>> {
+        let place = match way {
+            TrapWay::Protect => return Ok(None),
+            TrapWay::Userfault => &self.userfault,
+            TrapWay::InThread => &self.in_thread,
+        };
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = &*place {
-            return Ok(open.clone());
+            return Ok(Some(open.clone()));
         }
         let serve = self.serve.clone();
-        let open = Userfault::open(move |trapped| serve_or_refuse(&serve, trapped))?;
-        Ok(place.insert(open).clone())
+        let open = match way {
+            TrapWay::InThread => Userfault::open_in_thread()?,
+            _ => Userfault::open(move |trapped| serve_or_refuse(&serve, trapped))?,
+        };
+        Ok(Some(place.insert(open).clone()))
     }
 }
 

@@ -1,11 +1,20 @@
-//! The SIGSEGV handler, and where the views are.
+//! The handlers of SIGSEGV (protected pages) and SIGBUS (missing pages of userfaultfd that are served in their own
+//! thread), and where the views are.
+//!
+//! The handler of SIGBUS takes a lock: of the states of one block's pages ([`Guarded::settle`]). That is sound because
+//! all signals are blocked while it holds it, and because nobody who holds it touches a view: so no thread can come
+//! here while it holds the lock itself, and each holder gives it back after a few system calls. It is a futex word:
+//! to take and to give it allocates nothing. Before the handler sleeps for the card it gives the lock back and
+//! unblocks signals.
 
 use super::records;
+use super::userfault::Guarded;
 use std::cell::UnsafeCell;
 use std::io;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::Mutex;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Views in a process.
 const VIEWS: usize = 1024;
@@ -15,6 +24,12 @@ struct Place {
     start: AtomicUsize,
     end: AtomicUsize,
     desk: AtomicUsize,
+    /// What an access raises that waits.
+    signal: AtomicI32,
+    /// Whose pages a thread may put in place by itself, if there is one.
+    guarded: AtomicPtr<Guarded>,
+    /// Threads that look at `guarded` right now.
+    users: AtomicUsize,
     /// What was watched before.
     ended: [AtomicUsize; 2],
 }
@@ -24,6 +39,9 @@ static PLACES: [Place; VIEWS] = [const {
         start: AtomicUsize::new(0),
         end: AtomicUsize::new(0),
         desk: AtomicUsize::new(0),
+        signal: AtomicI32::new(0),
+        guarded: AtomicPtr::new(null_mut()),
+        users: AtomicUsize::new(0),
         ended: [const { AtomicUsize::new(0) }; 2],
     }
 }; VIEWS];
@@ -39,12 +57,30 @@ struct Previous(UnsafeCell<MaybeUninit<libc::sigaction>>);
 // SAFETY: written once, under the lock of `install`, before the handler that reads it exists.
 unsafe impl Sync for Previous {}
 
-static PREVIOUS: Previous = Previous(UnsafeCell::new(MaybeUninit::uninit()));
-static INSTALLED: Mutex<bool> = Mutex::new(false);
+/// A signal that trapped accesses raise, and what it did before.
+struct Hook {
+    signal: libc::c_int,
+    previous: Previous,
+    installed: Mutex<bool>,
+}
 
-/// Installs the handler, once in a process.
-fn install() -> io::Result<()> {
-    let mut installed = INSTALLED
+impl Hook {
+    const fn new(signal: libc::c_int) -> Self {
+        Self {
+            signal,
+            previous: Previous(UnsafeCell::new(MaybeUninit::uninit())),
+            installed: Mutex::new(false),
+        }
+    }
+}
+
+static PROTECTED: Hook = Hook::new(libc::SIGSEGV);
+static MISSING: Hook = Hook::new(libc::SIGBUS);
+
+/// Installs the handler of a signal, once in a process.
+fn install(hook: &Hook) -> io::Result<()> {
+    let mut installed = hook
+        .installed
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     // SAFETY: has no arguments.
@@ -55,17 +91,24 @@ fn install() -> io::Result<()> {
     // SAFETY: `sigaction` reads and writes the structs that it is given; the previous action is complete
     // before the handler that reads it is installed.
     unsafe {
-        let previous = (*PREVIOUS.0.get()).as_mut_ptr();
-        if libc::sigaction(libc::SIGSEGV, std::ptr::null(), previous) != 0 {
+        let previous = (*hook.previous.0.get()).as_mut_ptr();
+        if libc::sigaction(hook.signal, std::ptr::null(), previous) != 0 {
             return Err(io::Error::last_os_error());
         }
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_fault as *const () as usize;
-        // On the alternate stack of the thread, if it has one. Not blocked meanwhile: a handler of another
-        // signal that interrupts this one may touch shared memory too.
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-        libc::sigemptyset(&mut action.sa_mask);
-        if libc::sigaction(libc::SIGSEGV, &action, std::ptr::null_mut()) != 0 {
+        // On the alternate stack of the thread, if it has one.
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        if hook.signal == libc::SIGBUS {
+            // Until the handler unblocks them: a thread that has a lock is not interrupted.
+            libc::sigfillset(&mut action.sa_mask);
+        } else {
+            // Not blocked meanwhile: a handler of another signal that interrupts this one may touch shared
+            // memory too.
+            action.sa_flags |= libc::SA_NODEFER;
+            libc::sigemptyset(&mut action.sa_mask);
+        }
+        if libc::sigaction(hook.signal, &action, null_mut()) != 0 {
             return Err(io::Error::last_os_error());
         }
     }
@@ -75,11 +118,25 @@ fn install() -> io::Result<()> {
 
 /// A range whose traps go to a desk.
 #[derive(Debug)]
-pub(super) struct Watched(usize);
+pub(super) struct Watched {
+    index: usize,
+    /// As long as handlers may use it.
+    _guarded: Option<Arc<Guarded>>,
+}
 
 impl Watched {
-    pub(super) fn new(start: usize, bytes: usize, desk: usize) -> io::Result<Self> {
-        install()?;
+    /// Of protected pages; or of missing ones, which threads put in place by themselves where they may.
+    pub(super) fn new(
+        start: usize,
+        bytes: usize,
+        desk: usize,
+        guarded: Option<Arc<Guarded>>,
+    ) -> io::Result<Self> {
+        let hook = match guarded {
+            Some(_) => &MISSING,
+            None => &PROTECTED,
+        };
+        install(hook)?;
         let free = |place: &Place| {
             place
                 .start
@@ -94,30 +151,77 @@ impl Watched {
         let place = &PLACES[index];
         place.end.store(start + bytes, Ordering::Relaxed);
         place.desk.store(desk, Ordering::Relaxed);
+        place.signal.store(hook.signal, Ordering::Relaxed);
+        let pointer = guarded
+            .as_ref()
+            .map_or(null_mut(), |guarded| Arc::as_ptr(guarded).cast_mut());
+        place.guarded.store(pointer, Ordering::SeqCst);
         place.start.store(start, Ordering::Release);
-        Ok(Self(index))
+        Ok(Self {
+            index,
+            _guarded: guarded,
+        })
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        let place = &PLACES[self.0];
+        let place = &PLACES[self.index];
         let [start, end] = &place.ended;
         start.store(place.start.load(Ordering::Relaxed), Ordering::Relaxed);
         end.store(place.end.load(Ordering::Relaxed), Ordering::Release);
         LATE.store(0, Ordering::Release);
         place.end.store(0, Ordering::Release);
+        place.guarded.store(null_mut(), Ordering::SeqCst);
+        // A handler counts itself before it looks, so whoever is not counted now sees nothing.
+        while place.users.load(Ordering::SeqCst) != 0 {
+            std::thread::yield_now();
+        }
         place.start.store(0, Ordering::Release);
     }
 }
 
-fn desk_of(address: usize) -> Option<usize> {
-    let holds = |place: &&Place| {
-        let start = place.start.load(Ordering::Acquire);
-        start > 1 && start <= address && address < place.end.load(Ordering::Acquire)
-    };
-    let place = PLACES.iter().find(holds)?;
-    Some(place.desk.load(Ordering::Acquire))
+impl Place {
+    fn holds(&self, address: usize) -> bool {
+        let start = self.start.load(Ordering::Acquire);
+        start > 1 && start <= address && address < self.end.load(Ordering::Acquire)
+    }
+
+    /// In the handler: the thread puts its page in place, if that is the program's to access in this way.
+    fn settle(&self, address: usize, write: bool) -> bool {
+        self.users.fetch_add(1, Ordering::SeqCst);
+        let guarded = self.guarded.load(Ordering::SeqCst);
+        // SAFETY: null, or of a `Watched` that has it until its users have gone, of whom this is one.
+        let guarded = unsafe { guarded.as_ref() };
+        let settled = guarded.is_some_and(|guarded| {
+            // The place may be another's since it was found.
+            self.holds(address) && guarded.settle(address, write)
+        });
+        self.users.fetch_sub(1, Ordering::SeqCst);
+        settled
+    }
+}
+
+/// Whose access that was.
+fn place_of(address: usize, signal: libc::c_int) -> Option<&'static Place> {
+    let is_it =
+        |place: &&Place| place.holds(address) && place.signal.load(Ordering::Relaxed) == signal;
+    PLACES.iter().find(is_it)
+}
+
+/// Signals are blocked as in the code that was interrupted.
+fn unblock(context: *mut libc::c_void) {
+    // SAFETY: the third argument of a SA_SIGINFO handler is a ucontext_t; the system's mask has 8 bytes.
+    unsafe {
+        let context = context.cast::<libc::ucontext_t>();
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const (*context).uc_sigmask,
+            null_mut::<libc::sigset_t>(),
+            8usize,
+        );
+    }
 }
 
 /// A thread may have been trapped before a watch ended, and come here behind that: its access is good now. Once:
@@ -163,11 +267,22 @@ extern "C" fn on_fault(
     // Codes from 1 on are the kernel's; kill and raise have others. A child has no desk.
     // SAFETY: has no arguments.
     let ours = code > 0 && unsafe { libc::getpid() } == PROCESS.load(Ordering::Acquire);
-    let desk = desk_of(address).filter(|_| ours);
-    let served = match desk {
-        Some(desk) => records::trap(desk, address, is_write(context)),
-        None => ours && is_late(address),
-    };
+    // A page of broken or poisoned memory raises SIGBUS too, with another code.
+    let ours = ours && (signal != libc::SIGBUS || code == libc::BUS_ADRERR);
+    let place = place_of(address, signal).filter(|_| ours);
+    let mut served = place.is_some_and(|place| place.settle(address, is_write(context)));
+    if !served {
+        if signal == libc::SIGBUS {
+            unblock(context);
+        }
+        served = match place {
+            Some(place) => {
+                let desk = place.desk.load(Ordering::Acquire);
+                records::trap(desk, address, is_write(context))
+            }
+            None => ours && is_late(address),
+        };
+    }
     // SAFETY: as above.
     unsafe { *errno = saved };
     if !served {
@@ -178,7 +293,13 @@ extern "C" fn on_fault(
 /// What would have happened without us.
 fn go_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: written before this handler was installed, and never again.
-    let previous = unsafe { (*PREVIOUS.0.get()).assume_init_ref() };
+    let previous = unsafe {
+        let hook = match signal {
+            libc::SIGBUS => &MISSING,
+            _ => &PROTECTED,
+        };
+        (*hook.previous.0.get()).assume_init_ref()
+    };
     match previous.sa_sigaction {
         libc::SIG_DFL | libc::SIG_IGN => {
             // SAFETY: the default action; the access is repeated and ends the process, as does a signal

@@ -79,7 +79,7 @@ impl Taken {
             .pointer(0, bytes)
             .map_err(|error| RangeError::system("sizing a memory file")(io::Error::other(error)))?;
         // From now on, who writes there waits.
-        let watched = Watched::new(claim.pages.start, bytes, desk)
+        let watched = Watched::new(claim.pages.start, bytes, desk, None)
             .map_err(RangeError::system("watching the memory"))?;
         let undo = |what, source| {
             // SAFETY: the rights that `whole_pages` has seen.

@@ -9,6 +9,15 @@
 //! A page of the program may be missing from its page table though it is the program's: the thread puts it there by
 //! itself. It looks at the state of the page and acts under one lock, which whoever changes the state holds too, so
 //! what it puts there is never more than what is allowed at that moment.
+//!
+//! Without that thread ([`Userfault::open_in_thread`]) a thread that touches such a page gets SIGBUS, and does the same in
+//! the handler ([`Guarded::settle`]); where the card has the page it leaves a record for the desk and sleeps, as with
+//! protected pages. Only the owner of the card can bring the page: it allocates, takes locks and talks to the card,
+//! none of which a handler may do. This takes no right at all, since accesses of the system are not served.
+//!
+//! `UFFDIO_MOVE` (6.8), which moves pages between addresses, is not used: it takes private anonymous pages only, of
+//! which there can be no alias. Ours are in a file, so they need not move at all: `UFFDIO_CONTINUE` shows the same
+//! page, without a copy. `shared.trap.2m.move_us` is what moving costs.
 
 use super::records::{Ticket, Trapped};
 use card::memory::HostMemory;
@@ -24,15 +33,14 @@ const SYSTEM_PAGE: usize = 4096;
 // linux/userfaultfd.h, and the version of Linux that has it.
 const API: u64 = 0xaa;
 const FEATURE_PAGEFAULT_FLAG_WP: u64 = 1 << 0; // 5.7
+const FEATURE_SIGBUS: u64 = 1 << 7; // 4.14
 const FEATURE_THREAD_ID: u64 = 1 << 8; // 4.14
 const FEATURE_MINOR_SHMEM: u64 = 1 << 10; // 5.14
 const FEATURE_WP_HUGETLBFS_SHMEM: u64 = 1 << 12; // 5.19
 const FEATURE_POISON: u64 = 1 << 14; // 6.6, which has UFFDIO_CONTINUE_MODE_WP (6.4)
-const FEATURES: u64 = FEATURE_PAGEFAULT_FLAG_WP
-    | FEATURE_THREAD_ID
-    | FEATURE_MINOR_SHMEM
-    | FEATURE_WP_HUGETLBFS_SHMEM
-    | FEATURE_POISON;
+const FEATURE_MOVE: u64 = 1 << 16; // 6.8
+const FEATURES: u64 =
+    FEATURE_PAGEFAULT_FLAG_WP | FEATURE_MINOR_SHMEM | FEATURE_WP_HUGETLBFS_SHMEM | FEATURE_POISON;
 const UFFDIO_API: libc::c_ulong = 0xc018_aa3f;
 const UFFDIO_REGISTER: libc::c_ulong = 0xc020_aa00;
 const UFFDIO_UNREGISTER: libc::c_ulong = 0x8010_aa01;
@@ -41,6 +49,8 @@ const UFFDIO_WRITEPROTECT: libc::c_ulong = 0xc018_aa06;
 const UFFDIO_CONTINUE: libc::c_ulong = 0xc020_aa07;
 const UFFDIO_POISON: libc::c_ulong = 0xc020_aa08;
 const USERFAULTFD_IOC_NEW: libc::c_ulong = 0xaa00;
+/// Only accesses of programs, not of the system for them: everybody may have that. From 5.11.
+const USER_MODE_ONLY: libc::c_int = 1;
 const REGISTER_WP_AND_MINOR: u64 = 2 | 4;
 const WRITEPROTECT_MODE_WP: u64 = 1;
 const WRITEPROTECT_MODE_DONTWAKE: u64 = 2;
@@ -65,8 +75,8 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Userfault {
     descriptor: File,
-    /// Ends the thread.
-    bell: File,
+    /// Ends the thread, if there is one.
+    bell: Option<File>,
     blocks: Mutex<BTreeMap<usize, Weak<Guarded>>>,
 }
 
@@ -116,6 +126,29 @@ fn descriptor() -> io::Result<File> {
     }
 }
 
+/// A descriptor for accesses of programs.
+fn user_mode_descriptor() -> io::Result<File> {
+    let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | USER_MODE_ONLY;
+    // SAFETY: has no pointers; a new descriptor is nobody else's.
+    match unsafe { libc::syscall(libc::SYS_userfaultfd, flags) } {
+        // SAFETY: just opened.
+        number @ 0.. => Ok(unsafe { File::from_raw_fd(number as i32) }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Whether the system can move pages between addresses (`UFFDIO_MOVE`).
+///
+/// # Errors
+/// It has no userfaultfd, or not for this program.
+pub(super) fn can_move() -> io::Result<bool> {
+    let descriptor = user_mode_descriptor().map_err(explained)?;
+    // It says what it has.
+    let mut api = [API, 0, 0];
+    call(&descriptor, UFFDIO_API, &mut api).map_err(explained)?;
+    Ok(api[1] & FEATURE_MOVE != 0)
+}
+
 /// Says what would have to change.
 fn explained(error: io::Error) -> io::Error {
     let remedy = match error.raw_os_error() {
@@ -137,7 +170,12 @@ impl Userfault {
     /// The system does not have it, or not for this program; the text says what would change that.
     pub(super) fn open(serve: impl Fn(Trapped) + Send + 'static) -> io::Result<Arc<Self>> {
         let descriptor = descriptor().map_err(explained)?;
-        call(&descriptor, UFFDIO_API, &mut [API, FEATURES, 0]).map_err(explained)?;
+        call(
+            &descriptor,
+            UFFDIO_API,
+            &mut [API, FEATURES | FEATURE_THREAD_ID, 0],
+        )
+        .map_err(explained)?;
         // SAFETY: has no pointers; the new descriptor is nobody else's.
         let bell = unsafe {
             let number = libc::eventfd(0, libc::EFD_CLOEXEC);
@@ -148,29 +186,50 @@ impl Userfault {
         };
         let userfault = Arc::new(Self {
             descriptor,
-            bell,
+            bell: Some(bell.try_clone()?),
             blocks: Mutex::default(),
         });
         let here = userfault.clone();
         let thread = std::thread::Builder::new().name("tombolo faults".to_owned());
-        thread.spawn(move || here.listen(&serve))?;
+        thread.spawn(move || here.listen(&bell, &serve))?;
         Ok(userfault)
+    }
+
+    /// Opens it without a thread: accesses raise SIGBUS.
+    ///
+    /// # Errors
+    /// The system does not have it; the text says what would change that.
+    pub(super) fn open_in_thread() -> io::Result<Arc<Self>> {
+        let descriptor = user_mode_descriptor().map_err(explained)?;
+        call(
+            &descriptor,
+            UFFDIO_API,
+            &mut [API, FEATURES | FEATURE_SIGBUS, 0],
+        )
+        .map_err(explained)?;
+        Ok(Arc::new(Self {
+            descriptor,
+            bell: None,
+            blocks: Mutex::default(),
+        }))
     }
 
     /// Ends the thread.
     pub(super) fn close(&self) {
         // A counter that cannot overflow by one.
-        let _ = (&self.bell).write_all(&1u64.to_ne_bytes());
+        if let Some(mut bell) = self.bell.as_ref() {
+            let _ = bell.write_all(&1u64.to_ne_bytes());
+        }
     }
 
-    fn listen(self: &Arc<Self>, serve: &dyn Fn(Trapped)) {
+    fn listen(self: &Arc<Self>, bell: &File, serve: &dyn Fn(Trapped)) {
         loop {
             let wait = |file: &File| libc::pollfd {
                 fd: file.as_raw_fd(),
                 events: libc::POLLIN,
                 revents: 0,
             };
-            let mut both = [wait(&self.descriptor), wait(&self.bell)];
+            let mut both = [wait(&self.descriptor), wait(bell)];
             // SAFETY: two entries; no time limit.
             unsafe { libc::poll(both.as_mut_ptr(), 2, -1) };
             if both[1].revents != 0 {
@@ -288,22 +347,33 @@ impl Guarded {
 
     /// An access to a page that is the program's: its page comes, or its right. False: it waits for others.
     fn resolve(&self, address: usize, write: bool) -> bool {
+        let given = self.give(address, write);
+        if let Some(Err(error)) = &given {
+            tracing::error!(%error, "a page of shared memory could not be shown");
+        }
+        given.is_some()
+    }
+
+    /// The same in a handler, which may not tell anybody. All signals are blocked. False: it waits for others.
+    pub(super) fn settle(&self, address: usize, write: bool) -> bool {
+        matches!(self.give(address, write), Some(Ok(())))
+    }
+
+    /// `None`: it waits for others. Also in handlers: allocates nothing, logs nothing, cannot panic.
+    fn give(&self, address: usize, write: bool) -> Option<io::Result<()>> {
         let states = lock(&self.state);
         let page = address / SYSTEM_PAGE * SYSTEM_PAGE;
         let mode = match states.get((address - self.start) / self.page) {
             Some(State::New | State::Open) => 0,
             Some(State::Read) if !write => CONTINUE_MODE_WP,
-            _ => return false,
+            _ => return None,
         };
         let mut done = self.userfault.put(page, SYSTEM_PAGE, mode);
         if mode == 0 {
             // It may be there, and write-protected still.
             done = done.and(self.userfault.write_protect(page, SYSTEM_PAGE, 0));
         }
-        if let Err(error) = done {
-            tracing::error!(%error, "a page of shared memory could not be shown");
-        }
-        true
+        Some(done)
     }
 
     /// Changes what the program may do with pages.

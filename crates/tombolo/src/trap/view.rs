@@ -35,8 +35,8 @@ pub struct View {
     /// By userfaultfd, and not by protection. Before the place: nobody guards addresses that are somebody else's.
     guarded: Option<Arc<Guarded>>,
     place: Mutex<Place>,
-    /// Programs are trapped; otherwise they ask for what they access.
-    trapped: bool,
+    /// How programs are trapped; otherwise they ask for what they access.
+    way: Option<TrapWay>,
     _counted: Counted,
     _desk: Arc<Desk>,
 }
@@ -59,6 +59,20 @@ pub enum TrapWay {
     /// Pages are missing, and a thread that touches one waits in the kernel (userfaultfd). It works in system calls
     /// too. It needs Linux 6.6 and the right to use userfaultfd.
     Userfault,
+    /// Pages are missing, and an access raises SIGBUS (userfaultfd without a thread that listens): a thread puts a page
+    /// that is the program's in place by itself, and waits for the library only where the card has it. Any number of
+    /// pages, for everybody. It needs Linux 6.6. System calls that get such memory fail with EFAULT.
+    InThread,
+}
+
+impl std::fmt::Display for TrapWay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Protect => "mprotect and SIGSEGV",
+            Self::Userfault => "userfaultfd",
+            Self::InThread => "userfaultfd and SIGBUS",
+        })
+    }
 }
 
 /// Where a view lies.
@@ -87,8 +101,8 @@ impl View {
         desk: Arc<Desk>,
     ) -> io::Result<Self> {
         let userfault = match way {
-            Some(TrapWay::Userfault) => Some(desk.userfault()?),
-            _ => None,
+            Some(way) => desk.userfault(way)?,
+            None => None,
         };
         let page_bytes = page.bytes() as usize;
         let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
@@ -130,10 +144,16 @@ impl View {
         let start = place.start().as_ptr() as usize;
         let alias = Arc::new(alias);
         let protects = way == Some(TrapWay::Protect);
-        let watch = || Watched::new(start, bytes, desk.index());
-        let watched = protects.then(watch).transpose()?;
         let guard = |userfault| Guarded::new(userfault, (start, bytes), page_bytes, alias.clone());
         let guarded = userfault.map(guard).transpose()?;
+        let watched = match way {
+            Some(TrapWay::Protect) => Some(Watched::new(start, bytes, desk.index(), None)?),
+            Some(TrapWay::InThread) => {
+                let guarded = guarded.clone();
+                Some(Watched::new(start, bytes, desk.index(), guarded)?)
+            }
+            Some(TrapWay::Userfault) | None => None,
+        };
         Ok(Self {
             start,
             bytes,
@@ -148,7 +168,7 @@ impl View {
                 _watched: watched,
                 _addresses: place,
             }),
-            trapped: way.is_some(),
+            way,
             guarded,
             _counted: counted,
             _desk: desk,
@@ -189,7 +209,7 @@ impl View {
             alias: Arc::new(alias),
             file: number,
             place: Mutex::new(Place::Taken(taken)),
-            trapped: true,
+            way: Some(TrapWay::Protect),
             guarded: None,
             _counted: counted,
             _desk: desk,
@@ -232,16 +252,12 @@ impl View {
 
     /// Programs are trapped.
     pub(crate) fn is_trapped(&self) -> bool {
-        self.trapped
+        self.way.is_some()
     }
 
     /// How, if they are.
     pub(crate) fn trap_way(&self) -> Option<TrapWay> {
-        let way = match self.guarded {
-            Some(_) => TrapWay::Userfault,
-            None => TrapWay::Protect,
-        };
-        self.trapped.then_some(way)
+        self.way
     }
 
     /// Size of its largest pages.
@@ -269,7 +285,7 @@ impl View {
     /// Whether a range is a piece of 2 MiB that changes hands in one step.
     pub(crate) fn is_whole(&self, range: &Range<u64>) -> bool {
         let piece = range.start as usize..range.end as usize;
-        self.trapped && self.pieces.is_whole(&piece)
+        self.way.is_some() && self.pieces.is_whole(&piece)
     }
 
     /// The system has given it pages of 2 MiB wherever it was asked to.
@@ -284,7 +300,7 @@ impl View {
         if end.is_none_or(|end| end > self.bytes as u64) {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
-        if !self.trapped {
+        if self.way.is_none() {
             return Ok(0);
         }
         if let Some(guarded) = &self.guarded {
@@ -319,7 +335,7 @@ impl View {
     /// Programs may do everything with what is left of a range: parts that they have unmapped, or mapped something
     /// else over, are none of ours.
     pub(crate) fn open(&self, offset: u64, bytes: u64) -> io::Result<()> {
-        if !self.trapped || self.guarded.is_some() {
+        if self.way.is_none() || self.guarded.is_some() {
             return self.protect(offset, bytes, HostAccess::ReadWrite).map(drop);
         }
         let start = self.start + offset as usize;

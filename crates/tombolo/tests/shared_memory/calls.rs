@@ -49,7 +49,53 @@ fn nothing_is_lost_when_everybody_accesses_at_random() {
         let shaken = shaker::shake_in(&card, folder.path(), load, TrapWay::Userfault).unwrap();
         assert_eq!(shaken.wrong, 0, "{shaken:?}");
         assert!(shaken.traps > 100, "they hardly met: {shaken:?}");
+        let card = functional(frames, seed);
+        let shaken = shaker::shake_in(&card, folder.path(), load, TrapWay::InThread).unwrap();
+        assert_eq!(shaken.wrong, 0, "{shaken:?}");
+        assert!(shaken.traps > 100, "they hardly met: {shaken:?}");
     }
+}
+
+/// Threads serve themselves what is the program's: the library hears of nothing, until the card has a page.
+#[test]
+fn threads_put_pages_of_the_program_in_place_by_themselves() {
+    let card = functional(8, None);
+    let space = card.create_space().unwrap();
+    let memory = space
+        .alloc_with_traps(4 * 4096, PageSize::KIB_4, TrapWay::InThread)
+        .unwrap();
+    if memory.trap_way() != Some(TrapWay::InThread) {
+        let line = "skipped: threads_put_pages_of_the_program_in_place_by_themselves: Linux 6.6\n";
+        return std::io::stderr().write_all(line.as_bytes()).unwrap();
+    }
+    let results = space.alloc_with_pages(4096, PageSize::KIB_4).unwrap();
+    let (nodes, output) = (build(&memory, 4, 64), &results.slice::<Node>()[0]);
+    let traps = || card.report().unwrap().paging.sharing.traps;
+    let drop_from_map = |page: usize| {
+        let at = bytes(&memory, page * 4096, 4096).as_mut_ptr();
+        // SAFETY: a page of the memory, whose bytes are in its file.
+        let done = unsafe { libc::madvise(at.cast(), 4096, libc::MADV_DONTNEED) };
+        assert_eq!(done, 0);
+    };
+    for page in 0..4 {
+        drop_from_map(page);
+    }
+    assert_eq!(nodes[0].value.load(Relaxed), 1);
+    nodes[1].rest[0].store(7, Relaxed);
+    assert_eq!(traps(), 0);
+    // The card gets all of them to write.
+    wait(&start(&card, SlotId(0), &space, nodes[0], output, 100, 0)).unwrap();
+    assert_eq!(nodes[1].value.load(Relaxed), 104);
+    assert_eq!(traps(), 1);
+    // Both may read it now: a thread shows it to itself, but may not write it.
+    drop_from_map(1);
+    assert_eq!(nodes[1].rest[0].load(Relaxed), 7);
+    assert_eq!(traps(), 1);
+    nodes[1].rest[0].store(8, Relaxed);
+    assert_eq!(traps(), 2);
+    let refused = file(&[]).write(bytes(&memory, 2 * 4096, 64)).unwrap_err();
+    assert_eq!(refused.raw_os_error(), Some(libc::EFAULT), "{refused}");
+    assert_eq!((nodes[2].value.load(Relaxed), traps()), (107, 3));
 }
 
 /// A file with what a system call reads.

@@ -4,7 +4,7 @@ use crate::{build, functional, shaker, start, wait, Node};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed};
-use tombolo::{Error, PageSize, SlotId};
+use tombolo::{Error, PageSize, SlotId, TrapWay};
 
 fn message(error: Error) -> String {
     error.to_string()
@@ -150,6 +150,31 @@ fn a_segmentation_fault_of_the_program_stays_one() {
     memory.slice::<AtomicU64>()[0].store(1, Relaxed);
     // SAFETY: none; this is the mistake.
     unsafe { std::ptr::dangling_mut::<u64>().write_volatile(1) };
+}
+
+#[test]
+fn a_bus_error_of_the_program_stays_one() {
+    if std::env::var_os(CHILD).is_none() {
+        let status = in_a_process("mistakes::a_bus_error_of_the_program_stays_one");
+        assert_eq!(status.signal(), Some(libc::SIGBUS), "{status}");
+        return;
+    }
+    let card = functional(4, None);
+    let space = card.create_space().unwrap();
+    let memory = space
+        .alloc_with_traps(4096, PageSize::KIB_4, TrapWay::InThread)
+        .unwrap();
+    memory.slice::<AtomicU64>()[0].store(1, Relaxed);
+    let empty = tempfile::tempfile().unwrap();
+    let rights = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: none; a page that is not in its file is the mistake.
+    unsafe {
+        let descriptor = std::os::fd::AsRawFd::as_raw_fd(&empty);
+        let null = std::ptr::null_mut();
+        let at = libc::mmap(null, 4096, rights, libc::MAP_SHARED, descriptor, 0);
+        assert_ne!(at, libc::MAP_FAILED);
+        at.cast::<u64>().write_volatile(1);
+    }
 }
 
 #[test]

@@ -42,10 +42,11 @@ pub fn functional(folder: &Path, seed: u64) -> Result<Shaken, Error> {
     let frames = (1 + random.below(load.pages)) << class;
     let host = host(&mut random);
     let card = functional_on(host, kernels, frames + 1, Some(seed));
-    let way = match random.below(2) {
+    let way = match random.below(3) {
         0 => TrapWay::Protect,
         // Where the system has it.
-        _ => TrapWay::Userfault,
+        1 => TrapWay::Userfault,
+        _ => TrapWay::InThread,
     };
     shaker::shake_in(&card, folder, load, way)
 }

@@ -1,8 +1,9 @@
 //! What a trap of 2 MiB costs here, beside FlexiMem's way: entries of 4 KiB and a thread that polls.
 
-use super::uffd::{has_huge_pages, write_protected};
+use super::uffd::{has_huge_pages, moved, write_protected};
 use crate::bars::Failure;
 use crate::row::{Row, Target};
+use tombolo::{TrapFigures, TrapWay};
 use units::Picoseconds;
 
 const BYTES: u64 = 2 << 20;
@@ -11,12 +12,16 @@ fn micros(time: Picoseconds) -> f64 {
     time.as_seconds() * 1e6
 }
 
+/// To take 2 MiB from the program, to trap it, and to give them back.
+fn of_two_mebibytes(figures: &TrapFigures) -> f64 {
+    let huge = if figures.has_huge_pages() { BYTES } else { 0 };
+    micros(figures.protect_with(BYTES, huge) + figures.trap_ps + figures.open_with(BYTES, huge))
+}
+
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let theirs = write_protected(false)?.as_secs_f64() * 1e6;
     let figures = tombolo::measure_traps()?;
-    let ours = micros(
-        figures.protect_with(BYTES, BYTES) + figures.trap_ps + figures.open_with(BYTES, BYTES),
-    );
+    let ours = of_two_mebibytes(&figures);
     let mut rows = vec![
         Row::new(
             "shared.trap_gain.2m",
@@ -32,7 +37,32 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             Target::Shown,
         ),
     ];
+    // The other ways, where this program may have them.
+    for (name, way) in [
+        ("userfault", TrapWay::Userfault),
+        ("in_thread", TrapWay::InThread),
+    ] {
+        match tombolo::measure_traps_with(way) {
+            Ok(figures) => {
+                let name = format!("shared.trap.2m.{name}_us");
+                let time = of_two_mebibytes(&figures);
+                rows.push(Row::new(&name, time, "us", Target::Shown));
+            }
+            Err(error) => eprintln!("{way}: {error}"),
+        }
+    }
     if has_huge_pages() {
+        // Memory without an alias, whose pages move to and fro.
+        match moved() {
+            Ok(time) => rows.push(Row::new(
+                "shared.trap.2m.move_us",
+                time.as_secs_f64() * 1e6,
+                "us",
+                Target::Shown,
+            )),
+            Err(error) => eprintln!("UFFDIO_MOVE: {error}"),
+        }
+
         // What huge pages would give, which memory files do not have here.
         let huge = write_protected(true)?.as_secs_f64() * 1e6;
         rows.push(Row::new(

@@ -1,5 +1,6 @@
-//! userfaultfd, as FlexiMem uses it: pages write-protected entry by entry, and a thread that polls for traps. The
-//! library does not use it (yet); this is what its own traps are compared with.
+//! userfaultfd, as FlexiMem uses it: pages write-protected entry by entry, and a thread that polls for traps. That is
+//! what the library's own traps are compared with. And pages that are moved out and back (`UFFDIO_MOVE`), which the
+//! library does not do.
 
 use crate::bars::Failure;
 use std::fs::File;
@@ -17,6 +18,9 @@ const UFFDIO_API: libc::c_ulong = 0xc018_aa3f;
 const UFFDIO_REGISTER: libc::c_ulong = 0xc020_aa00;
 const UFFDIO_WRITEPROTECT: libc::c_ulong = 0xc018_aa06;
 const FEATURE_PAGEFAULT_FLAG_WP: u64 = 1;
+const UFFDIO_MOVE: libc::c_ulong = 0xc028_aa05; // 6.8
+const FEATURE_MOVE: u64 = 1 << 16;
+const REGISTER_MODE_MISSING: u64 = 1;
 const REGISTER_MODE_WP: u64 = 2;
 const WRITEPROTECT_MODE_WP: u64 = 1;
 const MESSAGE_BYTES: usize = 32;
@@ -43,6 +47,11 @@ fn call<T>(descriptor: &File, request: libc::c_ulong, argument: &mut T) -> io::R
 
 impl Watched {
     fn new(huge: bool) -> io::Result<Self> {
+        let features = FEATURE_PAGEFAULT_FLAG_WP;
+        Self::with(BYTES, huge, features, REGISTER_MODE_WP)
+    }
+
+    fn with(bytes: usize, huge: bool, features: u64, mode: u64) -> io::Result<Self> {
         // SAFETY: has no pointers; the new descriptor is nobody else's.
         let trapped = unsafe {
             let descriptor = libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC);
@@ -51,16 +60,12 @@ impl Watched {
             }
             File::from_raw_fd(descriptor as i32)
         };
-        call(
-            &trapped,
-            UFFDIO_API,
-            &mut [UFFD_API, FEATURE_PAGEFAULT_FLAG_WP, 0],
-        )?;
+        call(&trapped, UFFDIO_API, &mut [UFFD_API, features, 0])?;
         // SAFETY: a new mapping, twice as large, in which an aligned one lies.
         let start = unsafe {
             let rights = libc::PROT_READ | libc::PROT_WRITE;
             let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            let all = libc::mmap(std::ptr::null_mut(), 2 * BYTES, rights, how, -1, 0);
+            let all = libc::mmap(std::ptr::null_mut(), bytes + BYTES, rights, how, -1, 0);
             if all == libc::MAP_FAILED {
                 return Err(io::Error::last_os_error());
             }
@@ -69,14 +74,14 @@ impl Watched {
                 true => libc::MADV_HUGEPAGE,
                 false => libc::MADV_NOHUGEPAGE,
             };
-            if libc::madvise(start, BYTES, advice) != 0 {
+            if libc::madvise(start, bytes, advice) != 0 {
                 return Err(io::Error::last_os_error());
             }
             start.cast::<u8>()
         };
         let watched = Self { start, trapped };
         watched.touch();
-        let range = [start as u64, BYTES as u64, REGISTER_MODE_WP, 0];
+        let range = [start as u64, bytes as u64, mode, 0];
         call(&watched.trapped, UFFDIO_REGISTER, &mut { range })?;
         Ok(watched)
     }
@@ -94,6 +99,49 @@ impl Watched {
         let range = [self.start as u64, BYTES as u64, mode];
         call(&self.trapped, UFFDIO_WRITEPROTECT, &mut { range })
     }
+}
+
+/// The median time in which 2 MiB of huge pages are moved out of the program's sight, trapped by a write, and moved back
+/// by a thread that polls.
+pub fn moved() -> Result<Duration, Failure> {
+    // What the program sees, and behind it where pages are meanwhile.
+    let watched = Watched::with(2 * BYTES, true, FEATURE_MOVE, REGISTER_MODE_MISSING)
+        .map_err(|error| format!("userfaultfd: {error}"))?;
+    let view = watched.start as u64;
+    let arena = view + BYTES as u64;
+    // Only what is empty can be moved to, and only what was written to can be moved.
+    let mut messages = watched.trapped.try_clone()?;
+    let move_to = |to: u64, from: u64| -> io::Result<()> {
+        call(
+            &watched.trapped,
+            UFFDIO_MOVE,
+            &mut [to, from, BYTES as u64, 0, 0],
+        )
+    };
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        let time = std::thread::scope(|scope| {
+            let (ready, is_ready) = std::sync::mpsc::channel();
+            let (messages, move_to) = (&mut messages, &move_to);
+            let poller = scope.spawn(move || {
+                let _ = ready.send(());
+                let mut message = [0; MESSAGE_BYTES];
+                messages.read_exact(&mut message)?;
+                move_to(view, arena)
+            });
+            is_ready.recv()?;
+            let begin = Instant::now();
+            move_to(arena, view)?;
+            // SAFETY: in the mapping.
+            unsafe { watched.start.write_volatile(2) };
+            let time = begin.elapsed();
+            poller.join().map_err(|_| "the polling thread panicked")??;
+            Ok::<Duration, Failure>(time)
+        })?;
+        times.push(time);
+    }
+    times.sort();
+    Ok(times[times.len() / 2])
 }
 
 /// Whether the kernel gives huge pages to who asks for them.
