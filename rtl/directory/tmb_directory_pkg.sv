@@ -61,14 +61,20 @@ package tmb_directory_pkg;
   // ---------------------------------------------------------------------------------------------
 
   // The CPU keeps the IDs of its outstanding requests apart, by class and slice.
+  // Enzian's header has five bits for one, and our CPU as many; +define+TMB_REQUEST_ID_WIDTH=6 takes one
+  // of the reserved bits above them. 6 at most: a buffer's index has as many bits as an operation's tag.
+`ifdef TMB_REQUEST_ID_WIDTH
+  localparam int unsigned RequestIdWidth = `TMB_REQUEST_ID_WIDTH;
+`else
   localparam int unsigned RequestIdWidth = 5;
+`endif
   localparam int unsigned NumRequestIds = 1 << RequestIdWidth;
   typedef logic [RequestIdWidth-1:0] request_id_t;
 
   typedef struct packed {
     message_e                 message;    // [63:59]
     logic                     poisoned;   // [58] whoever has the line answered with an error: no data
-    logic [2:0]               reserved_h; // [57:55]
+    logic [7-RequestIdWidth:0] reserved_h; // [57:55]
     request_id_t              id;         // [54:50] of a request and of what answers it
     dmask_t                   dmask;      // [49:46] parts that the payload holds
     logic                     non_secure; // [45]

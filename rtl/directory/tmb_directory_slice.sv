@@ -851,6 +851,7 @@ module tmb_directory_slice
   assign unused_ok = &{1'b0, axi_rsp_i.r.resp[0], axi_rsp_i.b.resp[0], request_header,
                        response_i, response_data_i.header, data.payload};
 
+  `TMB_ASSERT_INIT(RequestIdsFit, RequestIdWidth <= OperationTagWidth)
   `TMB_ASSERT_INIT(IdsFit, UnitWidth + SetWidth + WayWidth <= AxiIdWidth)
   `TMB_ASSERT_INIT(UnitsArePowerOfTwo, Units >= 2 && (Units & (Units - 1)) == 0)
   `TMB_ASSERT_INIT(SlicesArePowerOfTwo, NumSlices >= 1 && (NumSlices & (NumSlices - 1)) == 0)

@@ -114,7 +114,8 @@ pub fn run_on(library: &Path, plan: &Plan, link: &LinkFigures) -> Result<Report,
         geometry.total_sets(),
         geometry.ways,
         geometry.slices,
-    );
+    )
+    .with_requests(geometry.request_ids as u8);
     let link = LinkFigures {
         round_trip_ps: plan.round_trip_ps,
         jitter_ps: plan.jitter_ps,

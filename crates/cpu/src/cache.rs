@@ -12,8 +12,9 @@ use protocol::spec::{AccessKind, MsgId, Trigger};
 use crate::line::{merge_parts, write_bytes, write_parts, Data, FoldedLine, WORDS};
 use crate::message::Message;
 
-/// Numbers of requests that a slice's CPU side may have under way.
-const REQUESTS: usize = 32;
+/// Numbers of requests that a slice's CPU side may have under way, if nobody says otherwise: five bits of the link's
+/// header.
+pub const REQUESTS: u8 = 32;
 
 /// What a core wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +122,7 @@ pub struct Cache {
     ways: usize,
     slices: usize,
     lines: HashMap<u64, Entry>,
+    requests: u8,
     free: Vec<Vec<u8>>,
     clock: u64,
     /// Ways of a set that are emptied before a miss needs them; 0 at first.
@@ -142,11 +144,28 @@ impl Cache {
             ways,
             slices,
             lines: HashMap::new(),
-            free: vec![(0..REQUESTS as u8).rev().collect(); slices],
+            requests: REQUESTS,
+            free: vec![(0..REQUESTS).rev().collect(); slices],
             clock: 0,
             evict_ahead: 0,
             out: (0..lanes).map(|_| VecDeque::new()).collect(),
             completed: Vec::new(),
+        }
+    }
+
+    /// The same cache, empty, with another number of requests that may be under way at once, to each slice. The directory
+    /// must know as many (`TMB_REQUEST_ID_WIDTH`).
+    #[must_use]
+    pub fn with_requests(self, requests: u8) -> Self {
+        let mut free: Vec<u8> = (0..requests).rev().collect();
+        if requests > REQUESTS {
+            // The highest first, so that few requests have numbers of six bits, too.
+            free.reverse();
+        }
+        Self {
+            requests,
+            free: vec![free; self.slices],
+            ..self
         }
     }
 
@@ -341,6 +360,16 @@ impl Cache {
             .forwards
             .iter()
             .any(|f| f.message == message.id);
+        // What is not a forward answers the line's request, by its number.
+        let asked = self.lines.get(&line.0).map(|entry| entry.request);
+        if let Some(asked) = asked.filter(|asked| !forward && *asked != message.request) {
+            let name = &self.protocol.spec.message(message.id).name;
+            return Err(Unexpected {
+                state: machine.states[state].name.clone(),
+                message: format!("{name} for request {}, not {asked},", message.request),
+                line: line.0,
+            });
+        }
         if let (Some(entry), Some(data)) = (self.lines.get_mut(&line.0), message.data) {
             merge_parts(&mut entry.data, message.parts, &data);
         }
@@ -495,6 +524,9 @@ impl Cache {
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.out.iter().all(VecDeque::is_empty)
-            && self.free.iter().all(|free| free.len() == REQUESTS)
+            && self
+                .free
+                .iter()
+                .all(|free| free.len() == usize::from(self.requests))
     }
 }

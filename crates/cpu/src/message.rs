@@ -22,12 +22,12 @@ pub struct Message {
 }
 
 impl Message {
-    /// The header on the link: message [63:59], poisoned [58], request [54:50], parts [49:46], address [39:0].
+    /// The header on the link: message [63:59], poisoned [58], request [57:50], parts [49:46], address [39:0].
     #[must_use]
     pub fn header(&self) -> u64 {
         u64::from(self.id.0) << 59
             | u64::from(self.poisoned) << 58
-            | u64::from(self.request & 0x1f) << 50
+            | u64::from(self.request) << 50
             | u64::from(self.parts & 0xf) << 46
             | (self.line.0 << 7) & 0xff_ffff_ffff
     }
@@ -37,7 +37,7 @@ impl Message {
     pub fn from_header(header: u64) -> Self {
         Self {
             id: MsgId((header >> 59) as u8),
-            request: (header >> 50 & 0x1f) as u8,
+            request: (header >> 50 & 0xff) as u8,
             parts: (header >> 46 & 0xf) as u8,
             line: FoldedLine((header & 0xff_ffff_ffff) >> 7),
             poisoned: header >> 58 & 1 == 1,
@@ -60,7 +60,7 @@ mod tests {
     fn header_holds_every_field() {
         let message = Message {
             id: MsgId(21),
-            request: 19,
+            request: 0b1101_0011,
             parts: 0b1010,
             line: FoldedLine(0x1_2345_6789),
             poisoned: true,
@@ -68,5 +68,6 @@ mod tests {
         };
         assert_eq!(Message::from_header(message.header()), message);
         assert_eq!(message.header() >> 59, 21);
+        assert_eq!(message.header() >> 50 & 0xff, 0b1101_0011);
     }
 }

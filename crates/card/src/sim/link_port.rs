@@ -104,7 +104,8 @@ impl LinkPort {
         let pins = (0..slices as u32)
             .map(|slice| SlicePins::new(shell, slice, &protocol.spec))
             .collect::<Result<_, BuildError>>()?;
-        let mut cache = Cache::new(protocol, sets, figures.cache_ways, slices);
+        let mut cache = Cache::new(protocol, sets, figures.cache_ways, slices)
+            .with_requests(figures.request_ids);
         cache.evict_ahead = figures.evict_ahead;
         let homes = u32::from(config.slots) * slices as u32;
         Ok(Self {

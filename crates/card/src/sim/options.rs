@@ -210,11 +210,17 @@ impl SimOptions {
 
     /// Macros that the shell's model is built with.
     pub(crate) fn shell_defines(&self) -> Vec<String> {
-        match self.asserting {
-            true => Vec::new(),
+        let mut defines = Vec::new();
+        if !self.asserting {
             // rtl/lib/tmb_assert.svh
-            false => vec!["TMB_NO_ASSERT".to_owned()],
+            defines.push("TMB_NO_ASSERT".to_owned());
         }
+        let cpu = self.platform.coherent().map(|coherent| coherent.cpu);
+        if cpu.is_some_and(|cpu| cpu.request_ids > cpu::cache::REQUESTS) {
+            // rtl/directory/tmb_directory_pkg.sv
+            defines.push("TMB_REQUEST_ID_WIDTH=6".to_owned());
+        }
+        defines
     }
 
     /// Modules of the shell's model that sleep.

@@ -21,8 +21,8 @@ use crate::two_cpus::SecondCpu;
 pub use contention::figure7;
 pub use invalidations::invalidations;
 pub use latencies::latencies;
-pub use random::{mutants, random_operations};
-pub use streams::{choices, figure6, streams};
+pub use random::{mutants, random_operations, wide_requests};
+pub use streams::{choices, figure6, request_numbers, streams};
 
 /// Lines of the region that streams run over: 1 GiB, as in the paper.
 const REGION: u64 = (1 << 30) / BYTES;
@@ -103,7 +103,8 @@ fn directory(platform: &Platform, geometry: Geometry) -> Result<System<Directory
     };
     let home = Directory::new(geometry, &protocol.spec, surroundings, 1)?;
     let sets = (platform.cache.bytes / BYTES) as usize / platform.cache.ways;
-    let mut cache = Cache::new(protocol, sets, platform.cache.ways, geometry.slices);
+    let mut cache = Cache::new(protocol, sets, platform.cache.ways, geometry.slices)
+        .with_requests(geometry.request_ids as u8);
     cache.evict_ahead = platform.cache.evict_ahead;
     Ok(System::new(
         cache,

@@ -52,6 +52,33 @@ pub fn random_operations(platform: &Platform, operations: u64) -> Result<Vec<Bar
     ])
 }
 
+/// `directory.wide_ids.random_ops_unexplained`: six bits for a request's number, more lines than the 64 units have places,
+/// and arrivals spread over ten round trips, so that many requests wait.
+///
+/// # Errors
+/// [`SystemError`].
+pub fn wide_requests(platform: &Platform, operations: u64) -> Result<Vec<Bar>, SystemError> {
+    let plan = Plan {
+        geometry: Geometry::WIDE.with_wide_requests(),
+        operations,
+        lines: 1000,
+        card_operations: 24,
+        round_trip_ps: 40_000,
+        jitter_ps: 400_000,
+        seed: 51,
+    };
+    let report = torture::run(&plan, &platform.link)?;
+    if let Some(first) = &report.first {
+        tracing::error!("{first}");
+    }
+    let done = (report.cpu + report.card) as f64;
+    let name = "directory.wide_ids.random_ops_unexplained";
+    Ok(vec![
+        Bar::shown("directory.wide_ids.random_ops", done, "operations"),
+        Bar::at_most(name, report.unexplained as f64, "", 0.0),
+    ])
+}
+
 /// Seeds with which a mutant is hunted, until one finds it.
 const HUNTS: std::ops::RangeInclusive<u64> = 1..=4;
 

@@ -49,6 +49,9 @@ fn stream<H: Home>(
     Ok(lines as f64 / seconds)
 }
 
+/// What is behind the directory, in CCKit's section 4.3.
+const AXI_PS: u64 = 300_000;
+
 /// Order of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
@@ -126,6 +129,36 @@ pub fn figure6(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, Syst
     }
     let name = "cckit.figure6.onchip_vs_two_cpus";
     bars.push(Bar::at_least(name, least, "x", 1.0));
+    Ok(bars)
+}
+
+/// `directory.axi_300ns.*`: sequential reads in GiB/s when whatever is behind the directory takes 300 ns, with five and six
+/// bits for the number of a request: over the platform's link, and over one of 30 GiB/s, which bounds nothing. CCKit,
+/// section 4.3: 24 GiB/s of traffic with 64 units.
+///
+/// # Errors
+/// [`SystemError`].
+pub fn request_numbers(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, SystemError> {
+    let gib = (1u64 << 30) as f64;
+    let mut slow = platform.clone();
+    slow.memory.latency_cycles = AXI_PS.div_ceil(platform.clock_ps);
+    let mut fast = slow.clone();
+    fast.link.payload_bytes_per_second = 30 << 30;
+    fast.link.header_bytes_per_second = 45 << 30;
+    let mut bars = Vec::new();
+    for geometry in [geometry, geometry.with_wide_requests()] {
+        for (link, platform) in [("link", &slow), ("fast_link", &fast)] {
+            let mut system = directory(platform, geometry)?;
+            let lines = rate(&mut system, platform, READ.1, Order::Sequential)?;
+            let ids = geometry.request_ids;
+            let name = format!("directory.axi_300ns.ids_{ids}.{link}");
+            let rate = lines * BYTES as f64 / gib;
+            bars.push(match (ids, link) {
+                (64, "fast_link") => Bar::at_least(name, rate, "GiB/s", 24.0),
+                _ => Bar::shown(name, rate, "GiB/s"),
+            });
+        }
+    }
     Ok(bars)
 }
 

@@ -19,6 +19,8 @@ pub struct Geometry {
     pub ways: usize,
     /// Cycles that a request waits for a way before another line is recalled.
     pub patience: usize,
+    /// Requests of the CPU that may be under way at once, to each slice: 32 or 64.
+    pub request_ids: usize,
 }
 
 impl Geometry {
@@ -29,6 +31,7 @@ impl Geometry {
         sets: 128,
         ways: 16,
         patience: 255,
+        request_ids: 32,
     };
 
     /// As many lines in eight units: what pipelined units make possible.
@@ -38,6 +41,7 @@ impl Geometry {
         sets: 1024,
         ways: 16,
         patience: 255,
+        request_ids: 32,
     };
 
     /// Four units with few lines, so that conflicts are frequent.
@@ -47,6 +51,7 @@ impl Geometry {
         sets: 4,
         ways: 2,
         patience: 63,
+        request_ids: 32,
     };
 
     /// The paper's units with few lines each.
@@ -56,7 +61,17 @@ impl Geometry {
         sets: 2,
         ways: 2,
         patience: 63,
+        request_ids: 32,
     };
+
+    /// The same directory with six bits for a request's number.
+    #[must_use]
+    pub fn with_wide_requests(self) -> Self {
+        Self {
+            request_ids: 64,
+            ..self
+        }
+    }
 
     /// All sets: the sets of a cache of the same geometry.
     #[must_use]
@@ -108,6 +123,7 @@ pub fn build_changed(
     geometry: Geometry,
     mutation: Option<Mutation>,
 ) -> Result<PathBuf, ModelError> {
+    let wide = geometry.request_ids > usize::from(crate::cache::REQUESTS);
     Recipe {
         name: "directory",
         rtl: "rtl/directory/tmb_directory.f",
@@ -121,6 +137,10 @@ pub fn build_changed(
             ("Ways", geometry.ways),
             ("Patience", geometry.patience),
         ],
+        rtl_defines: match wide {
+            true => vec!["TMB_REQUEST_ID_WIDTH=6".to_owned()],
+            false => Vec::new(),
+        },
         defines: vec![format!("NUM_SLICES={}", geometry.slices)],
         assertions: true,
         mutation,

@@ -52,6 +52,8 @@ pub(crate) struct Recipe {
     /// The C interface.
     pub(crate) glue: &'static str,
     pub(crate) parameters: Vec<(&'static str, usize)>,
+    /// Macros of the RTL.
+    pub(crate) rtl_defines: Vec<String>,
     /// Macros of the C interface.
     pub(crate) defines: Vec<String>,
     /// Assertions of the RTL end a run.
@@ -73,7 +75,7 @@ impl Recipe {
                 top: self.top.to_owned(),
                 clock: "clk_i".to_owned(),
                 file_sets: vec![files],
-                defines: Vec::new(),
+                defines: self.rtl_defines.clone(),
                 parameters: parameters
                     .map(|(name, value)| ((*name).to_owned(), value.to_string()))
                     .collect(),

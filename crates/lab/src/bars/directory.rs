@@ -14,6 +14,9 @@ use std::time::Instant;
 /// Operations of the random test.
 const OPERATIONS: u64 = 10_000_000;
 
+/// The same with six bits for a request's number.
+const WIDE_OPERATIONS: u64 = 1_000_000;
+
 /// LUTs of a VU9P (CCKit's card).
 const VU9P_LUTS: f64 = 1_182_240.0;
 
@@ -37,6 +40,14 @@ pub fn latencies() -> Result<Vec<Row>, Failure> {
 pub fn streams() -> Result<Vec<Row>, Failure> {
     let platform = Platform::enzian()?;
     Ok(rows(bars::streams(&platform, Geometry::PAPER)?))
+}
+
+/// More than 64 requests under way.
+pub fn request_numbers() -> Result<Vec<Row>, Failure> {
+    let platform = Platform::enzian()?;
+    let mut rows = rows(bars::request_numbers(&platform, Geometry::PAPER)?);
+    rows.extend(self::rows(bars::wide_requests(&platform, WIDE_OPERATIONS)?));
+    Ok(rows)
 }
 
 pub fn choices() -> Result<Vec<Row>, Failure> {

@@ -540,7 +540,12 @@ pub const ALL: &[Bar] = &[
         measure: cckit::contended_cpus,
     },
     Bar {
-        names: &["coherent.store_ns", "coherent.buffered_store_ns"],
+        names: &[
+            "coherent.store_ns",
+            "coherent.buffered_store_ns",
+            "coherent.word_store_ns",
+            "coherent.word_store_ns.without_merging",
+        ],
         measure: rpc::stores,
     },
     Bar {
@@ -829,6 +834,17 @@ pub const ALL: &[Bar] = &[
             "directory.write.most_of_link",
         ],
         measure: directory::streams,
+    },
+    Bar {
+        names: &[
+            "directory.axi_300ns.ids_32.link",
+            "directory.axi_300ns.ids_32.fast_link",
+            "directory.axi_300ns.ids_64.link",
+            "directory.axi_300ns.ids_64.fast_link",
+            "directory.wide_ids.random_ops",
+            "directory.wide_ids.random_ops_unexplained",
+        ],
+        measure: directory::request_numbers,
     },
     Bar {
         names: &[

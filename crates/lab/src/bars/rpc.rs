@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 use tombolo::{
     AddressSpace, Card, CoherentMemory, PendingLine, Picoseconds, Rpc, ShellConfig, SimOptions,
-    Slot, SlotId,
+    Slot, SlotId, WriteBuffer,
 };
 
 const BASE: u64 = 0x1000_0000;
@@ -127,10 +127,41 @@ pub fn stores() -> Result<Vec<Row>, Failure> {
     }
     buffer.fence()?;
     let buffered = nanoseconds(memory.now()? - began) / half as f64;
+    let [merged, alone] = [words(true)?, words(false)?];
+    let without = "coherent.word_store_ns.without_merging";
     Ok(vec![
         Row::new("coherent.store_ns", each, "ns", Target::Shown),
         Row::new("coherent.buffered_store_ns", buffered, "ns", Target::Shown),
+        Row::new("coherent.word_store_ns", merged, "ns", Target::Shown),
+        Row::new(without, alone, "ns", Target::Shown),
     ])
+}
+
+/// Nanoseconds of a store of 8 bytes, in order over lines that the core does not have: through its write buffer, or with
+/// as many stores under way as that has lines, each by itself.
+fn words(merge: bool) -> Result<f64, Failure> {
+    let (_card, _space, _slot, memory) = card()?;
+    memory.load(0)?;
+    let stores = (LINES - 1) * LINE / 8;
+    let began = memory.now()?;
+    let mut buffer = memory.write_buffer();
+    let mut alone: VecDeque<PendingLine> = VecDeque::new();
+    for word in 0..stores {
+        let at = LINE + 8 * word;
+        if merge {
+            buffer.store(at, &word.to_le_bytes())?;
+            continue;
+        }
+        if alone.len() == WriteBuffer::LINES {
+            alone.pop_front().map(PendingLine::wait).transpose()?;
+        }
+        alone.push_back(memory.begin_store(at, &word.to_le_bytes())?);
+    }
+    buffer.fence()?;
+    for store in alone {
+        store.wait()?;
+    }
+    Ok(nanoseconds(memory.now()? - began) / stores as f64)
 }
 
 /// Several contexts of one core.

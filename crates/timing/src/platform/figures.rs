@@ -248,6 +248,14 @@ pub struct CpuFigures {
     pub l1_bytes: u64,
     /// A core's access that hits it.
     pub l1_hit_ps: Picoseconds,
+    /// Requests that may be under way at once, to each slice of the directory: above 32, the link's header and the directory
+    /// have six bits for their number.
+    #[serde(default = "five_bits")]
+    pub request_ids: u8,
+}
+
+fn five_bits() -> u8 {
+    32
 }
 
 fn one_thread() -> u32 {
@@ -327,6 +335,8 @@ impl CpuFigures {
         ] {
             range(name, value.get(), 1, LONGEST.get(), "must be above zero")?;
         }
+        let ids = u64::from(self.request_ids);
+        range("cpu.request_ids", ids, 1, 64, "must be from 1 to 64")?;
         let starts = self.accesses_per_cycle as u64;
         range(
             "cpu.accesses_per_cycle",
