@@ -1,4 +1,4 @@
-//! `NativeCoherent`, `NativePending`, `NativeRpc`: cache lines of the CPU beside a coherent card.
+//! `NativeCoherent`, `NativePending`, `NativeRpc`, `NativeRpcLines`, `NativeWriteBuffer`: cache lines of the CPU beside a coherent card.
 
 use crate::errors;
 use crate::handle::Handle;
@@ -9,7 +9,11 @@ use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use tombolo::{
     CoherentMap, CoherentMapOptions, CoherentMemory, Error, PendingLine, Picoseconds, Rpc,
+    RpcLines, WriteBuffer,
 };
+
+/// What a context of calls takes.
+const TWO_LINES: u64 = 256;
 
 /// Calls the library from a thread, and looks at signals meanwhile: a kernel may keep an access waiting for long, and
 /// nothing else of a wait for a line could be interrupted. After a signal the call goes on, and nobody learns of it.
@@ -152,15 +156,33 @@ impl NativeCoherent {
         Ok((history.to_text(), history.to_svg(title)))
     }
 
-    fn rpc(&self, py: Python<'_>, push: bool) -> PyResult<NativeRpc> {
-        let memory = CoherentMemory::clone(&*self.memory.shared(py)?);
-        let rpc = watched(py, move || Rpc::connect(memory))?;
+    fn rpc(&self, py: Python<'_>, context: u32, push: bool) -> PyResult<NativeRpc> {
+        let memory = self.memory.shared(py)?;
+        let rpc = watched(py, move || match context {
+            0 => Rpc::connect(CoherentMemory::clone(&memory)),
+            _ => Rpc::connect(memory.part(u64::from(context) * TWO_LINES, TWO_LINES)?),
+        })?;
         let rpc = match push {
             true => rpc.pushing(),
             false => rpc,
         };
         Ok(NativeRpc {
             rpc: Handle::new("connection", Mutex::new(rpc)),
+        })
+    }
+
+    fn rpc_lines(&self, py: Python<'_>) -> PyResult<NativeRpcLines> {
+        let memory = CoherentMemory::clone(&*self.memory.shared(py)?);
+        let rpc = watched(py, move || RpcLines::connect(memory))?;
+        Ok(NativeRpcLines {
+            rpc: Handle::new("connection", Mutex::new(rpc)),
+        })
+    }
+
+    fn write_buffer(&self, py: Python<'_>) -> PyResult<NativeWriteBuffer> {
+        let buffer = self.memory.shared(py)?.write_buffer();
+        Ok(NativeWriteBuffer {
+            buffer: Handle::new("write buffer", Mutex::new(buffer)),
         })
     }
 }
@@ -222,5 +244,85 @@ impl NativeRpc {
             rpc.call(&arguments)
         })?;
         Ok(PyBytes::new(py, &line))
+    }
+
+    fn begin_call(&self, py: Python<'_>, arguments: Vec<u8>) -> PyResult<NativePending> {
+        let rpc = self.rpc.shared(py)?;
+        let pending = watched(py, move || {
+            let mut rpc = rpc.lock().unwrap_or_else(PoisonError::into_inner);
+            rpc.begin_call(&arguments)
+        })?;
+        Ok(NativePending {
+            pending: Handle::new("access", Mutex::new(Some(pending))),
+        })
+    }
+}
+
+/// What comes with an answer of `rpc_lines`: lines, calls before, sum, exclusive or, cycles, payload.
+type LinesAnswer<'py> = (u32, u32, u64, u64, u32, Bound<'py, PyBytes>);
+
+/// Calls to the kernel `rpc_lines`.
+#[pyclass(frozen, module = "tombolo._native")]
+pub struct NativeRpcLines {
+    rpc: Handle<Mutex<RpcLines>>,
+}
+
+#[pymethods]
+impl NativeRpcLines {
+    fn prepare(&self, py: Python<'_>, lines: u64) -> PyResult<()> {
+        let rpc = self.rpc.shared(py)?;
+        watched(py, move || {
+            let mut rpc = rpc.lock().unwrap_or_else(PoisonError::into_inner);
+            rpc.prepare(lines)
+        })
+    }
+
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        payload: Vec<u8>,
+        answer_lines: u64,
+    ) -> PyResult<LinesAnswer<'py>> {
+        let rpc = self.rpc.shared(py)?;
+        let got = watched(py, move || {
+            let mut rpc = rpc.lock().unwrap_or_else(PoisonError::into_inner);
+            rpc.call(&payload, answer_lines)
+        })?;
+        let payload = PyBytes::new(py, &got.payload);
+        Ok((got.lines, got.calls, got.sum, got.xor, got.cycles, payload))
+    }
+}
+
+/// A core's write buffer.
+#[pyclass(frozen, module = "tombolo._native")]
+pub struct NativeWriteBuffer {
+    buffer: Handle<Mutex<WriteBuffer>>,
+}
+
+impl NativeWriteBuffer {
+    fn does(
+        &self,
+        py: Python<'_>,
+        what: impl Send + 'static + FnOnce(&mut WriteBuffer) -> Result<(), Error>,
+    ) -> PyResult<()> {
+        let buffer = self.buffer.shared(py)?;
+        watched(py, move || {
+            what(&mut buffer.lock().unwrap_or_else(PoisonError::into_inner))
+        })
+    }
+}
+
+#[pymethods]
+impl NativeWriteBuffer {
+    fn store(&self, py: Python<'_>, offset: u64, bytes: Vec<u8>) -> PyResult<()> {
+        self.does(py, move |buffer| buffer.store(offset, &bytes))
+    }
+
+    fn flush(&self, py: Python<'_>, offset: u64) -> PyResult<()> {
+        self.does(py, move |buffer| buffer.flush(offset))
+    }
+
+    fn fence(&self, py: Python<'_>) -> PyResult<()> {
+        self.does(py, WriteBuffer::fence)
     }
 }

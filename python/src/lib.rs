@@ -40,6 +40,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<coherent::NativeCoherentMap>()?;
     module.add_class::<coherent::NativePending>()?;
     module.add_class::<coherent::NativeRpc>()?;
+    module.add_class::<coherent::NativeRpcLines>()?;
+    module.add_class::<coherent::NativeWriteBuffer>()?;
     Ok(())
 }
 

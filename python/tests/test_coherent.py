@@ -44,6 +44,15 @@ def test_lines_and_calls(card: tombolo.Card) -> None:
         assert begun[0].wait()[0] == 8, "again"
         memory.begin_load(13 * LINE)  # nobody waits
 
+        with memory.write_buffer() as buffer:
+            before = card.time
+            for word in range(16 * 16):  # the words of a line merge
+                buffer.store(20 * LINE + 8 * word, np.uint64(word * word).tobytes())
+            assert card.time == before, "nothing waits"
+            buffer.flush(20 * LINE)
+        stored = b"".join(memory.on_core(1).load((20 + line) * LINE) for line in range(16))
+        assert np.array_equal(np.frombuffer(stored, dtype=np.uint64), np.arange(256, dtype=np.uint64) ** 2)
+
         rpc = memory.rpc()
         memory.record({0: "A", LINE: "B"})
         before = card.time
@@ -64,6 +73,12 @@ def test_lines_and_calls(card: tombolo.Card) -> None:
             (lambda: memory.store(0, b""), errors.CoherentRangeError, "0 bytes"),
             (lambda: memory.store(0, np.zeros((4, 4))[::2]), ValueError, "C-contiguous"),
             (lambda: rpc.call(bytes(129)), errors.CoherentRangeError, "129"),
+            (lambda: rpc.begin_call(bytes(129)), errors.CoherentRangeError, "129"),
+            (lambda: memory.rpc(context=32), errors.CoherentRangeError, "256"),
+            (lambda: memory.rpc(context=-1), ValueError, "-1"),
+            (memory.rpc_lines, errors.CoherentRangeError, str(tombolo.RpcLines.BYTES)),
+            (lambda: buffer.store(120, bytes(16)), errors.CoherentRangeError, "16"),
+            (lambda: buffer.flush(64), errors.CoherentRangeError, "64"),
             (lambda: memory.load(-128), ValueError, "offset -128"),
             (lambda: memory.on_core(256), ValueError, "core 256"),
             (lambda: memory.on_core(200).load(0), errors.Error, "200"),
@@ -75,6 +90,17 @@ def test_lines_and_calls(card: tombolo.Card) -> None:
         for refused, kind, words in wrong:
             with pytest.raises(kind, match=words):
                 refused()
+
+        # Two contexts, a call under way in each.
+        slot.set("contexts", 2)
+        slot.set("calls", 8)
+        slot.start()
+        contexts = [rpc, memory.rpc(context=1, push=True)]
+        for turn in range(4):
+            answers = [one.begin_call(bytes([turn, number])) for number, one in enumerate(contexts)]
+            assert [answer.wait()[:2] for answer in answers] == [bytes([turn, 0]), bytes([turn, 1])]
+        slot.wait()
+        slot.set("contexts", 0)
 
         # A kernel that never answers is cut off, and the error names slot and line.
         card.set_home_patience(2000)

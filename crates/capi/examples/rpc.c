@@ -12,7 +12,7 @@
         }                                                                                    \
     } while (0)
 
-enum { CALLS = 10 };
+enum { CALLS = 10, CONTEXTS = 2 };
 
 int main(int argc, char **argv)
 {
@@ -34,32 +34,48 @@ int main(int argc, char **argv)
     TRY(tmb_slot_load(card, 0, argv[1], space, &slot));
     TRY(tmb_slot_set(slot, "base", base));
     TRY(tmb_slot_set(slot, "handler", 0)); /* which answers with its arguments */
-    TRY(tmb_slot_set(slot, "calls", CALLS));
+    TRY(tmb_slot_set(slot, "calls", CALLS + 1));
+    TRY(tmb_slot_set(slot, "contexts", CONTEXTS));
     TRY(tmb_slot_start(slot));
     TRY(tmb_coherent_open(card, base, (uint64_t)64 * TMB_LINE_BYTES, 0, &lines));
 
     /* The CPU has one line for itself and writes arguments into it, which costs nothing. A load of the other one is
      * the call: the kernel answers it when it has the result. Then the lines have changed roles. */
-    unsigned char line[TMB_LINE_BYTES];
-    uint64_t request = 0, answer = TMB_LINE_BYTES;
-    TRY(tmb_coherent_load(lines, request, 1, line));
-    for (int call = 0; call < CALLS; call++) {
-        unsigned char arguments[TMB_LINE_BYTES];
-        for (int at = 0; at < TMB_LINE_BYTES; at++) arguments[at] = (unsigned char)(call + at);
-        TRY(tmb_coherent_store(lines, request, arguments, sizeof arguments));
-        TRY(tmb_coherent_load(lines, answer, 1, line));
-        if (memcmp(line, arguments, sizeof line) != 0) {
-            fprintf(stderr, "call %d: the answer is not the arguments\n", call);
-            return 1;
+    unsigned char line[TMB_LINE_BYTES], arguments[TMB_LINE_BYTES];
+    tmb_rpc *contexts[CONTEXTS];
+    for (uint32_t context = 0; context < CONTEXTS; context++)
+        TRY(tmb_rpc_connect(lines, context, context == 1, &contexts[context]));
+    for (int call = 0; call < CALLS; call += CONTEXTS) {
+        /* A core may have a call under way in each context. */
+        tmb_access *answers[CONTEXTS];
+        for (int context = 0; context < CONTEXTS; context++) {
+            for (int at = 0; at < TMB_LINE_BYTES; at++) arguments[at] = (unsigned char)(call + context + at);
+            TRY(tmb_rpc_begin_call(contexts[context], arguments, sizeof arguments, &answers[context]));
         }
-        uint64_t other = request;
-        request = answer;
-        answer = other;
+        for (int context = 0; context < CONTEXTS; context++) {
+            for (int at = 0; at < TMB_LINE_BYTES; at++) arguments[at] = (unsigned char)(call + context + at);
+            TRY(tmb_access_wait(answers[context], line));
+            if (memcmp(line, arguments, sizeof line) != 0) {
+                fprintf(stderr, "call %d: the answer is not the arguments\n", call + context);
+                return 1;
+            }
+        }
     }
+    /* One that waits. The line of an answer takes the next arguments, so the bytes behind them are that answer's. */
+    TRY(tmb_rpc_call(contexts[0], "now", 3, line));
+    if (memcmp(line, "now", 3) != 0 || line[3] != (unsigned char)(CALLS - CONTEXTS + 3)) {
+        fprintf(stderr, "the last answer is not the arguments\n");
+        return 1;
+    }
+    if (tmb_rpc_call(contexts[0], arguments, TMB_LINE_BYTES + 1, line) != TMB_ERROR_COHERENT_RANGE) {
+        fprintf(stderr, "129 bytes were taken for arguments\n");
+        return 1;
+    }
+    for (uint32_t context = 0; context < CONTEXTS; context++) TRY(tmb_rpc_close(contexts[context]));
     TRY(tmb_slot_wait(slot, NULL));
-    printf("%d calls answered\n", CALLS);
+    printf("%d calls answered\n", CALLS + 1);
 
-    /* The kernel's other lines at an ordinary address: a page without the two that are calls. */
+    /* The kernel's other lines at an ordinary address: a page without those that are calls. */
     tmb_coherent_map *map;
     void *start;
     TRY(tmb_coherent_map_open(lines, 1, 0, &map));

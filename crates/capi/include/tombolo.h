@@ -131,7 +131,7 @@ typedef struct tmb_card_options {
     /* simulated: a system of docs/presets.md ("coyote-2m"), or a .toml file, instead of shell_json */
     const char *preset;
     uint64_t home_bytes; /* coherent: card memory kept for tmb_coherent_open_home */
-    uint32_t coherent;   /* simulated: 1: a shell with a coherence directory, for platform "enzian" */
+    uint32_t coherent;   /* simulated: 1: a shell with a coherence directory, for platform "enzian"; 2: with two slices */
     uint32_t reserved;   /* 0 */
 } tmb_card_options;
 
@@ -300,6 +300,85 @@ tmb_status tmb_coherent_map_sync(tmb_coherent_map *map);
 
 /* Unmaps: what was written is in the CPU's lines. */
 tmb_status tmb_coherent_map_close(tmb_coherent_map *map);
+
+/* An access of a core that is under way: a core may have many. It ends, and its handle with it, when it is waited for;
+ * closed, it goes on to its end, and nobody learns of it. */
+typedef struct tmb_access tmb_access;
+
+/* As tmb_coherent_load and tmb_coherent_store, without waiting. */
+tmb_status tmb_coherent_begin_load(tmb_coherent *coherent, uint64_t offset, int exclusive, tmb_access **access);
+tmb_status tmb_coherent_begin_store(tmb_coherent *coherent, uint64_t offset, const void *bytes, size_t count,
+                                    tmb_access **access);
+
+/* Waits: the line as the access saw or left it, TMB_LINE_BYTES bytes; null if it is of no interest. The handle is gone,
+ * whatever became of the access. */
+tmb_status tmb_access_wait(tmb_access *access, void *line);
+
+tmb_status tmb_access_close(tmb_access *access);
+
+/* A core's write buffer, 24 lines: its stores end before their lines have come, and begin in order. A store to a line
+ * that waits in the buffer merges with what is there. What went wrong is told by a later call. */
+typedef struct tmb_write_buffer tmb_write_buffer;
+
+tmb_status tmb_write_buffer_open(tmb_coherent *coherent, tmb_write_buffer **buffer);
+
+/* Stores bytes that lie in one line. Waits for the oldest line if the buffer is full. */
+tmb_status tmb_write_buffer_store(tmb_write_buffer *buffer, uint64_t offset, const void *bytes, size_t count);
+
+/* Gives the line up after the stores to it. */
+tmb_status tmb_write_buffer_flush(tmb_write_buffer *buffer, uint64_t offset);
+
+/* Waits until all that was stored is in its lines, and what was flushed is on its way. */
+tmb_status tmb_write_buffer_fence(tmb_write_buffer *buffer);
+
+/* Fences, and closes whatever came of that. */
+tmb_status tmb_write_buffer_close(tmb_write_buffer *buffer);
+
+/* Calls to the kernel rpc through two coherent lines (kernels/rpc): lines 2 * context and 2 * context + 1 of the memory.
+ * The kernel waits for its first call in them since its reset. */
+typedef struct tmb_rpc tmb_rpc;
+
+/* push: 1: the arguments are sent home with the call instead of being called home by the kernel: a round trip less. */
+tmb_status tmb_rpc_connect(tmb_coherent *coherent, uint32_t context, int push, tmb_rpc **rpc);
+
+/* Calls: up to TMB_LINE_BYTES bytes of arguments (the rest of the line keeps what it has; with none, null will do), and
+ * TMB_LINE_BYTES bytes of result. More arguments are TMB_ERROR_COHERENT_RANGE; other errors as for a load. */
+tmb_status tmb_rpc_call(tmb_rpc *rpc, const void *arguments, size_t count, void *result);
+
+/* Begins to call; the line of the access is the result. A core with several contexts (the kernel's argument) may have a
+ * call under way in each. */
+tmb_status tmb_rpc_begin_call(tmb_rpc *rpc, const void *arguments, size_t count, tmb_access **access);
+
+tmb_status tmb_rpc_close(tmb_rpc *rpc);
+
+/* Calls of up to TMB_RPC_LINES_MOST lines each way to the kernel rpc_lines, in TMB_RPC_LINES_BYTES bytes of memory from
+ * the kernel's argument "base" on. The kernel waits for its first call since its reset. */
+typedef struct tmb_rpc_lines tmb_rpc_lines;
+
+enum { TMB_RPC_LINES_MOST = 2048, TMB_RPC_LINES_BYTES = (2 * TMB_RPC_LINES_MOST + 2) * TMB_LINE_BYTES };
+
+/* What comes with an answer. */
+typedef struct tmb_lines_answer {
+    uint64_t sum;      /* of the request's 64-bit words, if the handler makes it */
+    uint64_t xor_bits; /* their exclusive or */
+    uint32_t lines;    /* of the request, as the kernel counted them */
+    uint32_t calls;    /* before this one */
+    uint32_t cycles;   /* of the card, from the call to the answer */
+    uint32_t reserved; /* 0 */
+} tmb_lines_answer;
+
+tmb_status tmb_rpc_lines_connect(tmb_coherent *coherent, tmb_rpc_lines **rpc);
+
+/* Brings the first lines of the next request, so that its stores find them. A call does it too, if nobody has. */
+tmb_status tmb_rpc_lines_prepare(tmb_rpc_lines *rpc, uint64_t lines);
+
+/* Calls with these bytes, to the end of their last line as zeroes, and takes so many lines of the answer. about may be
+ * null, and so may answer if answer_lines is 0. Too many lines are TMB_ERROR_COHERENT_RANGE. After an error of the
+ * kernel, connect anew. */
+tmb_status tmb_rpc_lines_call(tmb_rpc_lines *rpc, const void *payload, size_t count, void *answer,
+                              uint64_t answer_lines, tmb_lines_answer *about);
+
+tmb_status tmb_rpc_lines_close(tmb_rpc_lines *rpc);
 
 /* ---- Slots ----------------------------------------------------------------------------------------- */
 

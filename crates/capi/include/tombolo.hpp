@@ -64,6 +64,8 @@ public:
 
     /// The handle, which stays this object's.
     T *get() const noexcept { return handle_; }
+    /// Gives it away: whoever takes it ends it.
+    T *release() noexcept { return std::exchange(handle_, nullptr); }
     /// Closes it now.
     void close() {
         T *handle = std::exchange(handle_, nullptr);
@@ -221,11 +223,84 @@ private:
     detail::Handle<tmb_coherent_map, tmb_coherent_map_close> handle_;
 };
 
+/// A line of coherent memory.
+using Line = std::array<std::uint8_t, TMB_LINE_BYTES>;
+
+/// An access that is under way; see tmb_access. Without wait() it goes on to its end, and nobody learns of it.
+class PendingLine {
+public:
+    explicit PendingLine(tmb_access *handle) noexcept : handle_(handle) {}
+    /// Waits, once: the line as the access saw or left it.
+    Line wait() {
+        Line line;
+        check(tmb_access_wait(handle_.release(), line.data()));
+        return line;
+    }
+
+private:
+    detail::Handle<tmb_access, tmb_access_close> handle_;
+};
+
+/// A core's write buffer; see tmb_write_buffer. What was stored is in its lines after fence() or close().
+class WriteBuffer {
+public:
+    explicit WriteBuffer(tmb_write_buffer *handle) noexcept : handle_(handle) {}
+    /// Stores bytes that lie in one line.
+    void store(std::uint64_t offset, const void *bytes, std::size_t count) {
+        check(tmb_write_buffer_store(handle_.get(), offset, bytes, count));
+    }
+    /// Gives the line up after the stores to it.
+    void flush(std::uint64_t offset) { check(tmb_write_buffer_flush(handle_.get(), offset)); }
+    /// Waits until all that was stored is in its lines.
+    void fence() { check(tmb_write_buffer_fence(handle_.get())); }
+    void close() { handle_.close(); }
+
+private:
+    detail::Handle<tmb_write_buffer, tmb_write_buffer_close> handle_;
+};
+
+/// Calls to the kernel rpc; see tmb_rpc.
+class Rpc {
+public:
+    explicit Rpc(tmb_rpc *handle) noexcept : handle_(handle) {}
+    /// Up to 128 bytes of arguments; the line of the result.
+    Line call(const void *arguments, std::size_t count) {
+        Line line;
+        check(tmb_rpc_call(handle_.get(), arguments, count, line.data()));
+        return line;
+    }
+    /// Begins to call; the line that comes is the result.
+    PendingLine begin_call(const void *arguments, std::size_t count) {
+        tmb_access *access = nullptr;
+        check(tmb_rpc_begin_call(handle_.get(), arguments, count, &access));
+        return PendingLine(access);
+    }
+
+private:
+    detail::Handle<tmb_rpc, tmb_rpc_close> handle_;
+};
+
+/// Calls of many lines to the kernel rpc_lines; see tmb_rpc_lines.
+class RpcLines {
+public:
+    explicit RpcLines(tmb_rpc_lines *handle) noexcept : handle_(handle) {}
+    /// Brings the first lines of the next request.
+    void prepare(std::uint64_t lines) { check(tmb_rpc_lines_prepare(handle_.get(), lines)); }
+    /// Calls with so many bytes, and takes as many lines of the answer as `answer` has room for, a multiple of 128 bytes.
+    tmb_lines_answer call(const void *payload, std::size_t count, std::vector<std::uint8_t> &answer) {
+        tmb_lines_answer about;
+        check(tmb_rpc_lines_call(handle_.get(), payload, count, answer.data(), answer.size() / TMB_LINE_BYTES, &about));
+        return about;
+    }
+
+private:
+    detail::Handle<tmb_rpc_lines, tmb_rpc_lines_close> handle_;
+};
+
 /// Addresses behind the directory of a coherent card, used by a core of the CPU beside it; see tmb_coherent_open.
 class CoherentMemory {
 public:
-    /// A line.
-    using Line = std::array<std::uint8_t, TMB_LINE_BYTES>;
+    using Line = tombolo::Line;
 
     explicit CoherentMemory(tmb_coherent *handle) noexcept : handle_(handle) {}
     /// The line at a multiple of 128.
@@ -239,6 +314,36 @@ public:
     /// A hint that the line will be loaded.
     void prefetch(std::uint64_t offset) { check(tmb_coherent_prefetch(handle_.get(), offset)); }
     void flush(std::uint64_t offset) { check(tmb_coherent_flush(handle_.get(), offset)); }
+    /// Begins to load; a core may have many accesses under way.
+    PendingLine begin_load(std::uint64_t offset, bool exclusive = false) {
+        tmb_access *access = nullptr;
+        check(tmb_coherent_begin_load(handle_.get(), offset, exclusive ? 1 : 0, &access));
+        return PendingLine(access);
+    }
+    /// Begins to store.
+    PendingLine begin_store(std::uint64_t offset, const void *bytes, std::size_t count) {
+        tmb_access *access = nullptr;
+        check(tmb_coherent_begin_store(handle_.get(), offset, bytes, count, &access));
+        return PendingLine(access);
+    }
+    /// A write buffer of this core, empty.
+    WriteBuffer write_buffer() {
+        tmb_write_buffer *buffer = nullptr;
+        check(tmb_write_buffer_open(handle_.get(), &buffer));
+        return WriteBuffer(buffer);
+    }
+    /// Takes the two lines of a context for calls to the kernel rpc; see tmb_rpc_connect.
+    Rpc rpc(std::uint32_t context = 0, bool push = false) {
+        tmb_rpc *rpc = nullptr;
+        check(tmb_rpc_connect(handle_.get(), context, push ? 1 : 0, &rpc));
+        return Rpc(rpc);
+    }
+    /// Takes the memory for calls to the kernel rpc_lines.
+    RpcLines rpc_lines() {
+        tmb_rpc_lines *rpc = nullptr;
+        check(tmb_rpc_lines_connect(handle_.get(), &rpc));
+        return RpcLines(rpc);
+    }
     /// At an ordinary address; see tmb_coherent_map.
     CoherentMap map(bool write = true, bool eager = false) {
         tmb_coherent_map *map = nullptr;

@@ -128,7 +128,14 @@ pub unsafe extern "C" fn tmb_card_open_simulated(
                 let rule = "coherent is a shell of its own: set coherent, preset or shell_json";
                 return Err(Failure::argument(rule.to_owned()));
             }
-            sim.shell = ShellConfig::coherent();
+            sim.shell = match given.coherent {
+                1 => ShellConfig::coherent(),
+                2 => ShellConfig::coherent_full(),
+                other => {
+                    let rule = format!("coherent {other}: it is 0, 1 or 2");
+                    return Err(Failure::argument(rule));
+                }
+            };
         }
         if let Some(shell) = shell {
             sim.shell = serde_json::from_str(shell)

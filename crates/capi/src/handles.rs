@@ -6,8 +6,8 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tombolo::{
-    AddressSpace, Card, CoherentMap, CoherentMemory, Mapping, Preset, SharedMemory, Slot,
-    SpacePlacement,
+    AddressSpace, Card, CoherentMap, CoherentMemory, Mapping, PendingLine, Preset, Rpc, RpcLines,
+    SharedMemory, Slot, SpacePlacement, WriteBuffer,
 };
 
 /// What a handle stands for.
@@ -19,6 +19,10 @@ pub enum Thing {
     Slot(Box<Slot>),
     CoherentMemory(CoherentMemory),
     CoherentMap(CoherentMap),
+    Access(Mutex<Option<PendingLine>>),
+    WriteBuffer(Mutex<WriteBuffer>),
+    Rpc(Mutex<Rpc>),
+    RpcLines(Mutex<RpcLines>),
 }
 
 /// A card, with what it was opened as.
@@ -66,6 +70,10 @@ impl Thing {
             Self::Slot(_) => "slot",
             Self::CoherentMemory(_) => "coherent memory",
             Self::CoherentMap(_) => "coherent map",
+            Self::Access(_) => "access",
+            Self::WriteBuffer(_) => "write buffer",
+            Self::Rpc(_) => "connection",
+            Self::RpcLines(_) => "connection of many lines",
         }
     }
 }
@@ -157,6 +165,8 @@ pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
         Thing::CoherentMemory(_) => Ok(()),
         // Dropped, it is unmapped; without a card there are no lines.
         Thing::CoherentMap(_) => Ok(()),
+        // Dropped, they go on to their end.
+        Thing::Access(_) | Thing::WriteBuffer(_) | Thing::Rpc(_) | Thing::RpcLines(_) => Ok(()),
     };
     match ended {
         Err(tombolo::Error::Gone { .. }) => Ok(()),
@@ -172,12 +182,12 @@ pub fn forget(handle: Handle) {
 }
 
 macro_rules! callers {
-    ($($name:ident, $variant:ident, $kind:literal;)*) => {
+    ($($name:ident, $variant:ident, $held:ty, $kind:literal;)*) => {
         $(
             #[doc = concat!("Calls with the ", $kind, " of a handle.")]
             pub fn $name<R>(
                 handle: Handle,
-                call: impl FnOnce(&$variant) -> Result<R, Failure>,
+                call: impl FnOnce(&$held) -> Result<R, Failure>,
             ) -> Result<R, Failure> {
                 match &*find(handle, $kind)? {
                     Thing::$variant(thing) => call(thing),
@@ -189,11 +199,15 @@ macro_rules! callers {
 }
 
 callers! {
-    with_card, OpenCard, "card";
-    with_mapping, Mapping, "mapping";
-    with_slot, Slot, "slot";
-    with_coherent, CoherentMemory, "coherent memory";
-    with_coherent_map, CoherentMap, "coherent map";
+    with_card, OpenCard, OpenCard, "card";
+    with_mapping, Mapping, Mapping, "mapping";
+    with_slot, Slot, Slot, "slot";
+    with_coherent, CoherentMemory, CoherentMemory, "coherent memory";
+    with_coherent_map, CoherentMap, CoherentMap, "coherent map";
+    with_access, Access, Mutex<Option<PendingLine>>, "access";
+    with_write_buffer, WriteBuffer, Mutex<WriteBuffer>, "write buffer";
+    with_rpc, Rpc, Mutex<Rpc>, "connection";
+    with_rpc_lines, RpcLines, Mutex<RpcLines>, "connection of many lines";
 }
 
 /// The slots of several handles, as many as there are.

@@ -11,6 +11,7 @@
 // What callers must keep to is in the headers: pointers are null or valid, strings end with a zero byte.
 #![allow(clippy::missing_safety_doc)]
 
+mod calls;
 mod card;
 mod coherent;
 mod fsrf;

@@ -249,6 +249,7 @@ pub extern "C" fn tmb_layout(what: c_int) -> usize {
         3 => size_of::<WaitOptions>(),
         4 => size_of::<Progress>(),
         5 => size_of::<ScheduleOptions>(),
+        6 => size_of::<crate::calls::LinesAnswer>(),
         _ => 0,
     }
 }

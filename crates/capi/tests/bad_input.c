@@ -115,6 +115,33 @@ static void coherent(tmb_card *card)
     EXPECT(tmb_coherent_prefetch(lines, 1), TMB_ERROR_COHERENT_RANGE);
     EXPECT(tmb_coherent_flush(lines, 1), TMB_ERROR_COHERENT_RANGE);
     EXPECT(tmb_coherent_load((tmb_coherent *)card, 0, 0, line), TMB_ERROR_HANDLE);
+
+    /* What a core has under way. */
+    tmb_access *access = NULL;
+    tmb_write_buffer *buffer = NULL;
+    tmb_rpc *rpc = NULL;
+    tmb_rpc_lines *many = NULL;
+    EXPECT(tmb_coherent_begin_load(lines, 64, 0, &access), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_coherent_begin_load(lines, 0, 0, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_coherent_begin_store(lines, 120, line, 16, &access), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_coherent_begin_store(lines, 0, NULL, 1, &access), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_access_wait(NULL, line), TMB_ERROR_HANDLE);
+    EXPECT(tmb_access_close((tmb_access *)lines), TMB_ERROR_HANDLE);
+    EXPECT(tmb_rpc_connect(lines, 1, 0, &rpc), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_rpc_connect(lines, 0, 0, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_rpc_connect(lines, 0, 0, &rpc), TMB_ERROR_CARD);
+    EXPECT(tmb_rpc_call(NULL, NULL, 0, line), TMB_ERROR_HANDLE);
+    EXPECT(tmb_rpc_lines_connect(lines, &many), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_rpc_lines_call(NULL, NULL, 0, NULL, 1, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_write_buffer_open(lines, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_write_buffer_open(lines, &buffer), TMB_OK);
+    EXPECT(tmb_write_buffer_store(buffer, 120, line, 16), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_write_buffer_store(buffer, 0, NULL, 1), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_write_buffer_store(buffer, 0, line, 1), TMB_ERROR_CARD);
+    EXPECT(tmb_write_buffer_flush(buffer, 1), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_write_buffer_fence(buffer), TMB_OK);
+    EXPECT(tmb_write_buffer_close(buffer), TMB_OK);
+    EXPECT(tmb_write_buffer_close(buffer), TMB_ERROR_GONE);
     EXPECT(tmb_coherent_close(lines), TMB_OK);
     EXPECT(tmb_coherent_close(lines), TMB_ERROR_GONE);
     EXPECT(tmb_coherent_prefetch(lines, 0), TMB_ERROR_GONE);
@@ -128,6 +155,7 @@ static void layouts(void)
     TRUE(tmb_layout(3) == sizeof(tmb_wait_options));
     TRUE(tmb_layout(4) == sizeof(tmb_progress));
     TRUE(tmb_layout(5) == sizeof(tmb_schedule_options));
+    TRUE(tmb_layout(6) == sizeof(tmb_lines_answer));
 }
 
 static void options(void)

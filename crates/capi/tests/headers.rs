@@ -40,6 +40,7 @@ fn c_type(rust: &str) -> String {
         "MapOptions" => "tmb_map_options",
         "WaitOptions" => "tmb_wait_options",
         "ScheduleOptions" => "tmb_schedule_options",
+        "LinesAnswer" => "tmb_lines_answer",
         other => panic!("no C type is known for {other}"),
     };
     format!("{base}{stars}")
@@ -102,6 +103,11 @@ fn plain(declaration: &str, named: bool) -> String {
             // Before what it begins with.
             "tmb_coherent_map",
             "tmb_coherent",
+            "tmb_access",
+            "tmb_write_buffer",
+            // Before what it begins with.
+            "tmb_rpc_lines",
+            "tmb_rpc",
         ] {
             text = text.replace(handle, "handle");
         }

@@ -178,6 +178,10 @@ fn c_and_cpp_programs_work() {
         run(Command::new(program).arg(installed.kernel("list_sum")));
         let program = installed.compile(compilers, "examples/rpc.c", true);
         run(Command::new(program).arg(installed.kernel("rpc")));
+        let program = installed.compile(compilers, "examples/write_buffer.cpp", true);
+        run(Command::new(program).arg(installed.kernel("rpc")));
+        // Its kernel needs a shell of its own, which no test builds.
+        installed.compile(compilers, "examples/rpc_lines.c", true);
         let program = installed.compile(compilers, "examples/encrypt.c", true);
         ciphers.push(installed.example(&program, "aes256ctr", &input));
     }

@@ -46,6 +46,53 @@ fn beyond_of(card: &Card) -> CoherentMemory {
         .expect("memory")
 }
 
+/// The words of 24 lines fit in a write buffer, since those of a line merge, one more line does not, and nothing
+/// merges over a flush.
+fn stores_merge(memory: &CoherentMemory) {
+    let first = 16;
+    for line in first..first + 26 {
+        memory.flush(line * LINE).expect("flush");
+    }
+    let lines = tombolo::WriteBuffer::LINES as u64;
+    let mut buffer = memory.write_buffer();
+    let began = memory.now().expect("time");
+    for word in 0..16 {
+        for line in first..first + lines {
+            let at = line * LINE + 8 * word;
+            buffer.store(at, &(at << 20).to_le_bytes()).expect("store");
+        }
+    }
+    assert_eq!(memory.now().expect("time"), began, "nothing waits");
+    let next = (first + lines) * LINE;
+    buffer.store(next, &[1]).expect("store");
+    let waited = memory.now().expect("time");
+    assert!(waited > began, "it was full");
+    buffer.fence().expect("fence");
+    for line in first..first + lines {
+        let bytes = memory.on_core(7).load(line * LINE).expect("load");
+        for (word, value) in bytes.chunks(8).enumerate() {
+            let at = line * LINE + 8 * word as u64;
+            assert_eq!(
+                value,
+                (at << 20).to_le_bytes(),
+                "word {word} of line {line}"
+            );
+        }
+    }
+    memory.flush(next).expect("flush");
+    let mut buffer = memory.write_buffer();
+    let began = memory.now().expect("time");
+    for turn in 0..lines / 2 {
+        buffer.store(next, &[turn as u8]).expect("store");
+        buffer.flush(next).expect("flush");
+    }
+    assert_eq!(memory.now().expect("time"), began, "nothing waits");
+    buffer.store(next, &[99]).expect("store");
+    assert!(memory.now().expect("time") > began, "it was full");
+    buffer.fence().expect("fence");
+    assert_eq!(memory.on_core(7).load(next).expect("load")[0], 99);
+}
+
 #[test]
 fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
     let kernel = card::sim::home().join("kernels/rpc");
@@ -99,6 +146,7 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
     buffer.fence().expect("fence");
     assert_eq!(other.load(40 * LINE).expect("load")[..3], [9, 0, 0]);
     assert!(buffer.store(126, &[0; 3]).is_err(), "across a line");
+    stores_merge(&memory);
     let mut lost = beyond_of(&card).write_buffer();
     lost.store(LINES * LINE, &[1]).expect("begins");
     assert!(matches!(lost.fence(), Err(Error::Home(_))));

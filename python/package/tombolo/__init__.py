@@ -16,7 +16,7 @@ kernel a function, for tests. Errors are in :mod:`tombolo.errors`.
 
 from . import cache, errors
 from ._card import Card
-from ._coherent import CoherentMap, CoherentMemory, LineHistory, PendingLine, Rpc
+from ._coherent import CoherentMap, CoherentMemory, LineHistory, PendingLine, Rpc, RpcAnswer, RpcLines, WriteBuffer
 from ._kernel import Kernel, kernel
 from ._memory import SharedMemory, empty
 from ._native import __version__
@@ -48,9 +48,12 @@ __all__ = [
     "Progress",
     "Report",
     "Rpc",
+    "RpcAnswer",
+    "RpcLines",
     "SharedMemory",
     "Slot",
     "Stream",
+    "WriteBuffer",
     "__version__",
     "cache",
     "empty",

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Dict, Optional
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Type
 
 from ._arrays import flat_bytes
-from ._native import NativeCoherent, NativeCoherentMap, NativePending, NativeRpc
+from ._native import (
+    NativeCoherent,
+    NativeCoherentMap,
+    NativePending,
+    NativeRpc,
+    NativeRpcLines,
+    NativeWriteBuffer,
+)
 from ._times import picoseconds
 
 if TYPE_CHECKING:
@@ -81,6 +89,95 @@ class Rpc:
         :raises LineLateError: it did not answer in time.
         """
         return self._native.call(_bytes(arguments))
+
+    def begin_call(self, arguments: Any = b"") -> PendingLine:
+        """Begins to :meth:`call` and does not wait; the line that comes is the result. A core may have a call under way in
+        each of its contexts; in one context the next call waits for the one before."""
+        return PendingLine(self._native.begin_call(_bytes(arguments)))
+
+
+class RpcAnswer(NamedTuple):
+    """What a call of :class:`RpcLines` brings back."""
+
+    #: Lines of the request, as the kernel counted them.
+    lines: int
+    #: Calls before this one.
+    calls: int
+    #: Sum of the request's 64-bit words, if the handler makes it.
+    sum: int
+    #: Their exclusive or.
+    xor: int
+    #: Cycles of the card from the call to the answer.
+    cycles: int
+    #: The lines of the answer.
+    payload: bytes
+
+
+class RpcLines:
+    """Calls of many lines to a kernel, the program's side of the kernel ``rpc_lines``; made by
+    :meth:`CoherentMemory.rpc_lines`."""
+
+    #: Payload lines of a request, or of an answer, at most.
+    MOST = 2048
+    #: Bytes of coherent memory that it takes.
+    BYTES = (2 * MOST + 2) * LINE
+
+    def __init__(self, native: NativeRpcLines) -> None:
+        self._native = native
+
+    def prepare(self, lines: int) -> None:
+        """Brings the first lines of the next request, so that its stores find them. An answer of as many lines does, too.
+
+        :raises CoherentRangeError: more than :attr:`MOST`.
+        """
+        self._native.prepare(_count(lines))
+
+    def call(self, payload: Any = b"", answer_lines: int = 0) -> RpcAnswer:
+        """Calls the kernel, and takes so many lines of its answer. After an error of the kernel, connect anew.
+
+        :param payload: bytes, a numpy array, or another contiguous buffer; zeroes to the end of its last line.
+        :raises CoherentRangeError: too many lines.
+        :raises HomeError: the kernel broke a rule.
+        :raises LineLateError: it did not answer in time.
+        """
+        return RpcAnswer(*self._native.call(_bytes(payload), _count(answer_lines)))
+
+
+class WriteBuffer:
+    """A core's write buffer of 24 lines; made by :meth:`CoherentMemory.write_buffer`. Its stores end before their lines have
+    come, and begin in order; a store to a line that waits in the buffer merges with what is there. What went wrong is told
+    by a later call. In a ``with`` block, the end of the block is a :meth:`fence`."""
+
+    def __init__(self, native: NativeWriteBuffer) -> None:
+        self._native = native
+
+    def store(self, offset: int, data: Any) -> None:
+        """Stores bytes that lie in one line. Waits for the oldest line if the buffer is full.
+
+        Errors as for :meth:`CoherentMemory.store`, of this store or of an earlier one.
+        """
+        self._native.store(_offset(offset), _bytes(data))
+
+    def flush(self, offset: int) -> None:
+        """Gives the line up after the stores to it."""
+        self._native.flush(_offset(offset))
+
+    def fence(self) -> None:
+        """Waits until all that was stored is in its lines, so that every core sees it, and what was flushed is on its
+        way. Raises the error of the first store that failed; the others have ended, too."""
+        self._native.fence()
+
+    def __enter__(self) -> WriteBuffer:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        if error is None:
+            self.fence()
 
 
 class CoherentMap:
@@ -224,15 +321,28 @@ class CoherentMemory:
         """
         return CoherentMap(self._native.map(write, eager), write)
 
-    def rpc(self, *, push: bool = False) -> Rpc:
-        """Takes the first two lines for calls to the kernel ``rpc``, which waits for its first call since its reset.
+    def rpc(self, *, context: int = 0, push: bool = False) -> Rpc:
+        """Takes two lines for calls to the kernel ``rpc``, which waits for its first call in them since its reset.
 
+        :param context: takes the two lines from line ``2 * context`` on.
         :param push: send the arguments home with the call (a flush) instead of letting the kernel call them home: a
             round trip less.
 
         Errors as for :meth:`load`.
         """
-        return Rpc(self._native.rpc(push))
+        return Rpc(self._native.rpc(_count(context), push))
+
+    def rpc_lines(self) -> RpcLines:
+        """Takes the first :attr:`RpcLines.BYTES` bytes for calls to the kernel ``rpc_lines``, which waits for its first call
+        since its reset.
+
+        Errors as for :meth:`load`; :class:`CoherentRangeError`: the memory is too small.
+        """
+        return RpcLines(self._native.rpc_lines())
+
+    def write_buffer(self) -> WriteBuffer:
+        """A write buffer of this core, empty."""
+        return WriteBuffer(self._native.write_buffer())
 
     def record(self, lines: Dict[int, str]) -> None:
         """Records from now on what happens to lines. What was recorded before, by whomever, is forgotten.
@@ -256,6 +366,12 @@ def _offset(offset: int) -> int:
     if not 0 <= offset < 1 << 64:
         raise ValueError(f"offset {offset}: it counts from the first byte of the memory")
     return offset
+
+
+def _count(number: int) -> int:
+    if not 0 <= number < 1 << 32:
+        raise ValueError(f"{number} is no number of lines or contexts")
+    return number
 
 
 def _bytes(data: Any) -> bytes:

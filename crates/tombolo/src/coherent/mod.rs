@@ -7,6 +7,7 @@ mod map;
 mod pending;
 mod rpc;
 mod rpc_lines;
+mod under_way;
 mod write_buffer;
 
 pub use map::{CoherentMap, CoherentMapOptions};

@@ -1,13 +1,13 @@
 //! Calls of many lines to a kernel (CCKit, section 5.7), the program's side of `kernels/rpc_lines`.
 
-use super::{CoherentMemory, PendingLine};
+use super::under_way::UnderWay;
+use super::CoherentMemory;
 use crate::error::Error;
 use card::coherent::LINE_BYTES;
-use std::collections::VecDeque;
 
 const LINE: u64 = LINE_BYTES as u64;
 /// Loads under way at a time: fewer than the link's request numbers.
-const LOADS: usize = 48;
+const LOADS: usize = 49;
 
 /// What a call brings back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,38 +37,6 @@ pub struct RpcLines {
     request: u64,
     /// Lines, from the first on, that the CPU may have of each window.
     held: [u64; 2],
-}
-
-/// Accesses under way, at most so many.
-struct UnderWay {
-    most: usize,
-    pending: VecDeque<PendingLine>,
-}
-
-impl UnderWay {
-    fn new(most: usize) -> Self {
-        let pending = VecDeque::with_capacity(most);
-        Self { most, pending }
-    }
-
-    /// One more; the line of the oldest, if it had to end first.
-    fn push(&mut self, pending: PendingLine) -> Result<Option<[u8; LINE_BYTES]>, Error> {
-        self.pending.push_back(pending);
-        match self.pending.len() > self.most {
-            true => self.next(),
-            false => Ok(None),
-        }
-    }
-
-    /// The line of the oldest.
-    fn next(&mut self) -> Result<Option<[u8; LINE_BYTES]>, Error> {
-        self.pending.pop_front().map(PendingLine::wait).transpose()
-    }
-
-    fn wait(mut self) -> Result<(), Error> {
-        while self.next()?.is_some() {}
-        Ok(())
-    }
 }
 
 impl RpcLines {
@@ -126,7 +94,8 @@ impl RpcLines {
         let mut loads = UnderWay::new(LOADS);
         for line in held..lines {
             let at = Self::payload(window, line);
-            loads.push(self.memory.begin_load_exclusive(at)?)?;
+            loads.make_room()?;
+            loads.push(at, self.memory.begin_load_exclusive(at)?);
         }
         loads.wait()
     }
@@ -168,8 +137,8 @@ impl RpcLines {
         let mut loads = UnderWay::new(LOADS);
         for line in 0..answer_lines {
             let at = Self::payload(answer, line);
-            let first = loads.push(self.memory.begin_load_exclusive(at)?)?;
-            bytes.extend(first.into_iter().flatten());
+            bytes.extend(loads.make_room()?.into_iter().flatten());
+            loads.push(at, self.memory.begin_load_exclusive(at)?);
         }
         let row = called.wait()?;
         self.request = answer;

@@ -1,23 +1,24 @@
 //! A core's write buffer: stores that end for the core before their lines have come.
 
-use super::{CoherentMemory, PendingLine};
+use super::under_way::UnderWay;
+use super::CoherentMemory;
 use crate::error::Error;
 use card::coherent::LINE_BYTES;
-use std::collections::VecDeque;
 
 /// Of a core, in bytes (CCKit, section 5.2: 3 KiB).
 const BYTES: usize = 3072;
 
 /// A core's stores and flushes on their way. They begin in order, and those to one line end in order; the core goes
-/// on at once while the buffer has room. Loads of the same lines, by whatever core, come after the stores that
-/// began before them.
+/// on at once while the buffer has room. A store to a line that waits in the buffer merges with what is there, and
+/// takes no room (up to 128 stores; a flush of the line ends that). Loads of the same lines, by whatever core, come
+/// after the stores that began before them.
 ///
 /// What went wrong is told by a later store, or by [`fence`](Self::fence); dropped, the buffer empties itself, and
 /// nobody learns of it.
 #[derive(Debug)]
 pub struct WriteBuffer {
     memory: CoherentMemory,
-    under_way: VecDeque<PendingLine>,
+    under_way: UnderWay,
 }
 
 impl WriteBuffer {
@@ -25,19 +26,25 @@ impl WriteBuffer {
     pub const LINES: usize = BYTES / LINE_BYTES;
 
     pub(super) fn new(memory: CoherentMemory) -> Self {
-        let under_way = VecDeque::with_capacity(Self::LINES);
+        let under_way = UnderWay::new(Self::LINES);
         Self { memory, under_way }
     }
 
-    /// Stores bytes at `offset`, in one line. Waits for the oldest store if the buffer is full.
+    /// Stores bytes at `offset`, in one line. Waits for the oldest line if the buffer is full.
     ///
     /// # Errors
     /// As [`CoherentMemory::store`], of this store or of an earlier one.
     pub fn store(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         self.memory.check_store(offset, bytes)?;
-        self.make_room()?;
+        let line = offset - offset % LINE_BYTES as u64;
+        if self.under_way.merges(line) {
+            let store = self.memory.begin_store(offset, bytes)?;
+            self.under_way.merge(line, store);
+            return Ok(());
+        }
+        self.under_way.make_room()?;
         let store = self.memory.begin_store(offset, bytes)?;
-        self.under_way.push_back(store);
+        self.under_way.push_store(line, store);
         Ok(())
     }
 
@@ -47,9 +54,9 @@ impl WriteBuffer {
     /// As [`store`](Self::store).
     pub fn flush(&mut self, offset: u64) -> Result<(), Error> {
         self.memory.check_line(offset)?;
-        self.make_room()?;
+        self.under_way.make_room()?;
         let flush = self.memory.begin_flush(offset)?;
-        self.under_way.push_back(flush);
+        self.under_way.push(offset, flush);
         Ok(())
     }
 
@@ -58,19 +65,6 @@ impl WriteBuffer {
     /// # Errors
     /// Of the first store that failed; the others have ended, too.
     pub fn fence(&mut self) -> Result<(), Error> {
-        let mut first = Ok(());
-        for store in self.under_way.drain(..) {
-            let ended = store.wait().map(drop);
-            first = first.and(ended);
-        }
-        first
-    }
-
-    fn make_room(&mut self) -> Result<(), Error> {
-        if self.under_way.len() < Self::LINES {
-            return Ok(());
-        }
-        let oldest = self.under_way.pop_front();
-        oldest.map_or(Ok(()), |store| store.wait().map(drop))
+        self.under_way.wait()
     }
 }
