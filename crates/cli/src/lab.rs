@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use lab::experiment::cckit::{Cckit, Figure};
 use lab::experiment::fleximem::{area, components, features, lanes::Figure6, FlexiMem};
-use lab::experiment::vfpio::{Device, Vfpio};
+use lab::experiment::vfpio::{resources, Device, Vfpio};
 use lab::experiment::{Cell, Experiment, Failure, Size, Temperature};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -21,6 +21,7 @@ Examples:
   tombolo lab fleximem --part lanes         figure 6 alone
   tombolo lab vfpio                         kernels with streams, the same on each device
   tombolo lab vfpio --application sha3
+  tombolo lab vfpio --resources             table 6 alone: what the shell's parts cost
   tombolo lab cckit                         the directory: loads, streams, and four applications
   tombolo lab cckit --quick
   tombolo lab cckit --figure figure8 --pictures .
@@ -40,8 +41,9 @@ enum Paper {
     /// FlexiMem: an array in the program's memory changed in place, by page size (figures 7 and 8), the interconnect
     /// by address lanes (figure 6, table II), components (table III), features of systems (table I).
     Fleximem(Shared),
-    /// vFPIO, figures 5 and 7, tables 4 and 5: kernels with streams, each the same on card memory and on host
-    /// memory. Figure 6 and table 6 are bars: `make bench ONLY=sched.fig6`, `ONLY=synth.virtual_io`.
+    /// vFPIO, figures 5 and 7, tables 4 to 6: kernels with streams, each the same on card memory and on host
+    /// memory; what the shell's parts cost (needs Yosys, some minutes the first time). Figure 6 is a bar:
+    /// `make bench ONLY=sched.fig6`.
     Vfpio(Streams),
     /// CCKit, tables 1 to 3 and figures 6 to 10: loads and streams through the directory, and the applications behind
     /// it. Table 1 needs Yosys.
@@ -122,9 +124,13 @@ impl Coherent {
 
 #[derive(Args)]
 struct Streams {
-    /// Only these applications (names as in the table), and no figure 7.
+    /// Only these applications (names as in the table), and neither figure 7 nor table 6.
     #[arg(long)]
     application: Vec<String>,
+
+    /// Only table 6: what the parts of the shell cost.
+    #[arg(long, conflicts_with = "application")]
+    resources: bool,
 }
 
 impl Streams {
@@ -136,6 +142,9 @@ impl Streams {
             if experiment.application(name).is_none() {
                 return Err(format!("no application `{name}`; there are {known}").into());
             }
+        }
+        if self.resources {
+            return Self::table6(&experiment);
         }
         let chosen = experiment
             .application
@@ -159,7 +168,20 @@ impl Streams {
             print!("{}", experiment.latencies(&host, &card));
         }
         print!("{}", experiment.complexity()?);
-        Ok(())
+        match self.application.is_empty() {
+            true => Self::table6(&experiment),
+            false => Ok(()),
+        }
+    }
+
+    fn table6(experiment: &Vfpio) -> Result<(), Failure> {
+        let lines = &experiment.resource;
+        let mapped = resources::measure(lines, |block| eprintln!("mapping {block}"));
+        print!("{}", resources::table(lines, &mapped));
+        match resources::failures(&mapped) {
+            0 => Ok(()),
+            failed => Err(format!("{failed} lines of table 6 were not measured").into()),
+        }
     }
 }
 

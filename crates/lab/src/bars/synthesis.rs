@@ -103,16 +103,19 @@ pub fn synthesize(list: &str, top: &str, once: &[&str]) -> Result<Report, Failur
 
 /// Maps a module of a list of files with these parameters (`NAME=VALUE`).
 pub fn synthesize_with(list: &str, top: &str, parameters: &[String]) -> Result<Report, Failure> {
-    run("synthesis", list, top, parameters, &[])
+    run("synthesis", list, top, parameters, NONE)
 }
 
+/// No module is mapped once.
+const NONE: &[&str] = &[];
+
 /// Runs a tool on a module of a list of files.
-fn run<Said: serde::de::DeserializeOwned>(
+pub fn run<Said: serde::de::DeserializeOwned>(
     tool: &str,
     list: &str,
     top: &str,
     parameters: &[String],
-    once: &[&str],
+    once: &[impl AsRef<str>],
 ) -> Result<Said, Failure> {
     let home = card::sim::home();
     let mut command = Command::new(speed::python(&home));
@@ -124,7 +127,7 @@ fn run<Said: serde::de::DeserializeOwned>(
         command.args(["-G", parameter]);
     }
     for module in once {
-        command.args(["--once", module]);
+        command.args(["--once", module.as_ref()]);
     }
     let output = command.output()?;
     if !output.status.success() {
@@ -182,8 +185,9 @@ pub fn measure_lanes() -> Result<Vec<Row>, Failure> {
 }
 
 /// `synth.scheduler.*`, `synth.virtual_io.*`: beside vFPIO's table 6. The scheduler is that of one device, reads and
-/// writes, for the paper's three slots with two ports each; it has weights, floors and a bound, which the paper's has
-/// not. Virtual I/O is the switch of two pairs of ports: any port to any mover or port, which the paper's has not.
+/// writes, for three slots with two ports each, as the paper's experiments have them (its table's shell has one slot:
+/// `tombolo lab vfpio --resources` prints both); it has weights, floors and a bound, which the paper's has not.
+/// Virtual I/O is the switch of two pairs of ports: any port to any mover or port, which the paper's has not.
 pub fn measure_vfpio() -> Result<Vec<Row>, Failure> {
     let slots = ["NumSlots=3", "NumRequests=8"].map(str::to_owned);
     let scheduler = synthesize_with(SHELL, "tmb_schedule", &slots)?;
@@ -255,7 +259,7 @@ pub fn measure_fleximem() -> Result<Vec<Row>, Failure> {
 pub fn measure_fmax() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (name, top) in ROUTED {
-        let speed: Speed = run("fmax", SHELL, top, &[], &[])?;
+        let speed: Speed = run("fmax", SHELL, top, &[], NONE)?;
         eprintln!(
             "synth {name}: slowest path from {} to {}",
             speed.longest_path.from, speed.longest_path.to

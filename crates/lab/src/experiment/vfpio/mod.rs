@@ -2,6 +2,7 @@
 //! published values. `experiments/vfpio.toml` says what runs.
 
 mod complexity;
+pub mod resources;
 mod run;
 mod table;
 
@@ -30,6 +31,8 @@ pub struct Vfpio {
     pub known_differences: Vec<String>,
     /// The kernels.
     pub application: Vec<Application>,
+    /// Table 6.
+    pub resource: Vec<resources::Resource>,
 }
 
 /// A kernel, what it is given, and what the paper prints.
@@ -122,10 +125,38 @@ impl Vfpio {
 mod tests {
     use super::*;
 
+    const TABLE6: [&str; 9] = [
+        "U280",
+        "Coyote",
+        "vFPIO",
+        "RDMA",
+        "PCIe DMA",
+        "Local DMA",
+        "MMU",
+        "Scheduler",
+        "Virtual IO",
+    ];
+
     #[test]
     fn the_experiment_is_understood() {
         let experiment = Vfpio::read(&card::sim::home().join("experiments")).unwrap();
         assert_eq!(experiment.application.len(), 8);
+        // Each line of the paper's table 6 is there, and is measured or says why not.
+        for name in TABLE6 {
+            let mut lines = experiment.resource.iter();
+            assert!(lines.any(|line| line.name == name), "{name}");
+        }
+        for line in &experiment.resource {
+            assert!(!line.ours.is_empty(), "{}", line.name);
+            let Some(block) = &line.block else { continue };
+            let list = card::sim::home().join(&block.list);
+            let files = std::fs::read_to_string(list).unwrap();
+            let wanted = format!("/{}.sv", block.top);
+            assert!(
+                files.lines().any(|file| file.ends_with(&wanted)),
+                "{wanted}"
+            );
+        }
         for application in &experiment.application {
             let folder = card::sim::home().join("kernels").join(&application.kernel);
             let kernel = card::kernel::KernelPackage::open(&folder).unwrap();
