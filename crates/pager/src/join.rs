@@ -21,10 +21,18 @@ struct Block {
 }
 
 impl Pager {
+    /// Pages that have come to rest become parts of larger ones. At the end of an event, when nobody goes through pages
+    /// any more: a request that has done with one page of a block must still find the others.
+    pub(crate) fn join_rested(&mut self, out: &mut Vec<Action>) {
+        for key in std::mem::take(&mut self.rested) {
+            self.join(key, out);
+        }
+    }
+
     /// A page at rest becomes a part of a larger one, if all of that is on the card, shown alike and quiet. Its
     /// small entries are removed and the large one is written behind them: an access that comes between waits for
     /// the host, as for any entry that was removed.
-    pub(crate) fn join(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+    fn join(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         let Some(block) = self.complete_block(key) else {
             return;
         };

@@ -103,6 +103,8 @@ pub struct Pager {
     pub(crate) cleaning: BTreeSet<ObjectPage>,
     /// Pages whose accessed bits an eviction policy has asked for.
     pub(crate) examined: BTreeSet<ObjectPage>,
+    /// Pages that have come to rest at this event; empty between events.
+    pub(crate) rested: Vec<ObjectPage>,
     /// Somebody has said how often pages are used again.
     pub(crate) advised: bool,
     pub(crate) issued: Issued,
@@ -163,6 +165,7 @@ impl Pager {
             releasing: BTreeSet::new(),
             cleaning: BTreeSet::new(),
             examined: BTreeSet::new(),
+            rested: Vec::new(),
             advised: false,
             issued: Issued::default(),
             requests: Requests::default(),
@@ -283,6 +286,7 @@ impl Pager {
             } => self.slot_stopped(first_requester..=last_requester),
         }
         self.pump(out);
+        self.join_rested(out);
     }
 
     fn operation_done(
@@ -501,6 +505,7 @@ impl Pager {
             releasing: self.releasing.clone(),
             cleaning: self.cleaning.clone(),
             examined: self.examined.clone(),
+            rested: Vec::new(),
             advised: self.advised,
             issued: self.issued.clone(),
             requests: self.requests.clone(),

@@ -75,7 +75,7 @@ impl Pager {
             // It came in after its last mapping had gone.
             self.begin_write_back(key, Purpose::Release, out);
         } else if self.varies_above(key) {
-            self.join(key, out);
+            self.rested.push(key);
         }
     }
 

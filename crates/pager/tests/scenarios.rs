@@ -1,9 +1,13 @@
 //! Is each rule of docs/blocks/pager.md kept, step by step? One short story a rule.
 
 use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use tombolo_pager::eviction::SecondChance;
 use tombolo_pager::fetch::ReadAhead;
 use tombolo_pager::placement::SpacePlacement;
+use tombolo_pager::size::{PageSizePolicy, SizeTouch};
 use tombolo_pager::{
     AccessError, Action, ChannelMemory, Config, Event, FaultCause, FaultToken, IoError, IoId,
     ObjectId, ObjectKind, Operation, OperationId, OperationStatus, Pager, PagerError, Policies,
@@ -1254,4 +1258,82 @@ fn a_hole_that_somebody_filled_is_read() {
     let read = desk.fault(0, 16, false);
     assert!(matches!(read[..], [Action::ReadObject { offset: 0, .. }]));
     assert_eq!(names(&desk.fault(0, 17, false))[0], "zero");
+}
+
+/// Small pages, which are joined while a switch is on.
+#[derive(Debug)]
+struct JoinsWhile(Arc<AtomicBool>);
+
+impl PageSizePolicy for JoinsWhile {
+    fn touched(&mut self, _: &SizeTouch) -> PageSize {
+        PageSize::KIB_4
+    }
+
+    fn comes(&mut self, _: u8, _: Range<u64>) {}
+
+    fn joins(&mut self, _: bool, _: u64) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn a_sync_saves_every_page_of_a_block_that_is_joined_meanwhile() {
+    let joins = Arc::new(AtomicBool::new(true));
+    let policies = Policies {
+        size: Box::new(JoinsWhile(joins.clone())),
+        ..Policies::default()
+    };
+    let mut desk = Desk::configured(8, policies, [None, None], |_| {});
+    let file = ObjectId(1);
+    let (large, sizes) = (
+        PageSize::from_class(1).unwrap(),
+        PageSizes::only(PageSize::KIB_4),
+    );
+    desk.ask(|request| Event::CreateObject {
+        request,
+        object: file,
+        offset: 0,
+        bytes: 2 * PAGE,
+        kind: FILE,
+        page_size: Some(large),
+    });
+    desk.tell(Event::VaryPages {
+        object: file,
+        sizes: sizes.with(large),
+    });
+    desk.map(0, 16, file, 2, true).unwrap();
+    desk.touch(0, 16, false);
+    let fill = desk.fault(0, 17, true);
+    joins.store(false, Ordering::Relaxed);
+    desk.serve(fill);
+    assert_eq!(desk.pager.statistics().pages_joined, 0);
+
+    // Neither can be written now, and the second one could not be saved.
+    let sync = |desk: &mut Desk| {
+        desk.ask(|request| Event::Sync {
+            request,
+            asid: space(0),
+            address: at(16),
+            bytes: 2 * PAGE,
+        })
+    };
+    let protect = sync(&mut desk);
+    assert_eq!(names(&protect), ["protect", "protect"]);
+    desk.done(id_of(&protect[0]), false);
+    let out = desk.done(id_of(&protect[1]), true);
+    let write = desk.done(id_of(&out[0]), false);
+    let failed = desk.io(io_of(&write[0]), Err(IoError::Os(28)));
+    assert!(result(&failed).is_err());
+
+    joins.store(true, Ordering::Relaxed);
+    let again = sync(&mut desk);
+    let answered = |actions: &[Action]| {
+        let mut ends = actions.iter();
+        ends.any(|action| matches!(action, Action::Complete { .. }))
+    };
+    assert!(!answered(&again), "the second page is not saved: {again:?}");
+    let done = desk.serve(again);
+    assert!(answered(&done));
+    assert_eq!(desk.pager.statistics().pages_written, 1);
+    assert_eq!(desk.pager.statistics().pages_joined, 1, "in the end");
 }

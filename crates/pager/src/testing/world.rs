@@ -538,8 +538,12 @@ impl World {
         let offset = (page.index << size.bits()) + address.page_offset(size);
         let row = (offset / ROW) as usize;
         let memory = &mut self.card.rows(leaving.card, 1)?[0];
+        // What is written beyond the ends is lost by rule; a kernel that goes on after its mapping was replaced, or
+        // goes anywhere, may write there.
+        let start = self.host.starts.get(&page.object).copied();
         let object = self.model.objects.get_mut(&page.object);
-        let expected = object.and_then(|object| object.rows.get_mut(row));
+        let own = object.filter(|_| offset >= start.unwrap_or_default());
+        let expected = own.and_then(|object| object.rows.get_mut(row));
         match (write, expected) {
             (true, Some(latest)) => {
                 *memory = self.next_stamp;
