@@ -66,6 +66,14 @@ pub struct CardDescription {
     pub l1_sizes: units::PageSizes,
     /// Period of the shell's clock; zero on a card without time.
     pub clock_period: Picoseconds,
+    /// Pages may lie in host memory. Left out where they may not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub host_channel: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn is_zero(number: &u8) -> bool {

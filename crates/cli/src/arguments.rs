@@ -29,7 +29,7 @@ pub enum Mode {
     New(Option<Size>),
 }
 
-/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE][:advice=WORDS]`
+/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE][:advice=WORDS][:direct]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapArgument {
     /// The kernel's pointer argument.
@@ -46,6 +46,8 @@ pub struct MapArgument {
     pub page_size: Option<PageSize>,
     /// The pager chooses the size of each page.
     pub auto_pages: bool,
+    /// Its pages stay in host memory.
+    pub direct: bool,
     /// How the kernel is going to use it.
     pub advice: Advice,
 }
@@ -153,9 +155,9 @@ pub enum SyntaxError {
 }
 
 const MAP_FORM: &str =
-    "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS]";
+    "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct]";
 const CONNECT_FORM: &str =
-    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS], or another device, \
+    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct], or another device, \
      PORT=KIND:WHERE";
 const SET_FORM: &str = "ARGUMENT=VALUE";
 const SCHEDULE_FORM: &str = "SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES]";
@@ -245,6 +247,7 @@ impl MapArgument {
             mode: options.mode.unwrap_or(Mode::AsNeeded),
             page_size: options.page_size,
             auto_pages: options.auto_pages,
+            direct: options.direct,
             advice: options.advice.unwrap_or_default(),
         })
     }
@@ -295,10 +298,11 @@ struct Options {
     mode: Option<Mode>,
     page_size: Option<PageSize>,
     auto_pages: bool,
+    direct: bool,
     advice: Option<Advice>,
 }
 
-/// Mode, page size and advice at the end, in any order; file names may contain colons.
+/// Mode, page size, place and advice at the end, in any order; file names may contain colons.
 fn split_options(mut text: &[u8]) -> Result<(&[u8], Options), SyntaxError> {
     let mut options = Options::default();
     while let Some((rest, word)) = split_at_last(text, b':') {
@@ -320,6 +324,7 @@ fn split_options(mut text: &[u8]) -> Result<(&[u8], Options), SyntaxError> {
             (_, Some(words)) if options.advice.is_none() => {
                 options.advice = Some(words.parse().map_err(SyntaxError::Advice)?);
             }
+            _ if word == "direct" && !options.direct => options.direct = true,
             _ if options.mode.is_some() => break,
             _ => match parse_mode(word)? {
                 Some(found) => options.mode = Some(found),
@@ -465,6 +470,10 @@ mod tests {
         let new = map("a=b:page=1GiB:new=5");
         assert_eq!(new.page_size, Some(PageSize::GIB_1));
         assert!(map("in=data.bin:page=auto").auto_pages);
+        let direct = map("in=data.bin:direct:ro");
+        assert!(direct.direct && direct.mode == Mode::ReadOnly);
+        assert!(!map("in=data.bin:ro").direct);
+        assert_eq!(map("in=x:direct:direct").file, PathBuf::from("x:direct"));
         let advised = map("in=data.bin:advice=stream+lowuse:ro");
         assert_eq!(advised.advice.to_string(), "stream+lowuse");
         assert_eq!(advised.mode, Mode::ReadOnly);

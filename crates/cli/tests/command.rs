@@ -89,6 +89,49 @@ fn bad_input_is_named_in_one_line() {
 }
 
 #[test]
+fn a_direct_file_stays_in_host_memory() {
+    let folder = folder();
+    let words = ["input=in:direct", "--map", "output=out:direct:new"];
+    let words = [&copy(&words)[..], &["--json", "report.json"]].concat();
+    let output = tombolo(folder.path(), &words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(fs::read(folder.path().join("out")).unwrap() == vec![5; 10_000]);
+    let json = fs::read(folder.path().join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(report["paging"]["direct"]["pages"], 2);
+    assert_eq!(report["paging"]["direct"]["pages_written"], 1);
+
+    // Automatic sizes are for pages that move; a shell that was asked for is as it is.
+    for (words, expected) in [
+        (
+            &["input=in:direct:page=auto", "--map", "output=b:new"][..],
+            "have one size",
+        ),
+        (
+            &[
+                "input=in:direct",
+                "--map",
+                "output=b:new",
+                "--preset",
+                "fsrf",
+            ],
+            "leave out --preset",
+        ),
+    ] {
+        let functional = |word: &&str| !words.contains(&"--preset") || *word != "--functional";
+        let words: Vec<&str> = copy(words).into_iter().filter(functional).collect();
+        let output = tombolo(folder.path(), &words);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            said.contains(expected) && said.lines().count() == 1,
+            "{said}"
+        );
+        assert!(!folder.path().join("b").exists());
+    }
+}
+
+#[test]
 fn an_unknown_kernel_lists_those_there_are() {
     let folder = folder();
     let output = tombolo(folder.path(), &["run", "cpoy"]);

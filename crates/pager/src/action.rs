@@ -199,6 +199,36 @@ pub enum Action {
         /// page's whole rest if it moves at once, else that of the rows at the object's edges.
         around: (u64, u64),
     },
+    /// Fill a page of an object whose pages stay in host memory. Comes back like [`Action::ReadObject`].
+    FillDirect {
+        /// Comes back in [`Event::IoDone`](crate::Event::IoDone).
+        io: IoId,
+        /// From what.
+        object: ObjectId,
+        /// From where in the object's file.
+        offset: u64,
+        /// How much; never what is not the object's.
+        bytes: u64,
+        /// Where in the memory of [`Event::PlaceDirect`](crate::Event::PlaceDirect).
+        at: u64,
+        /// So many bytes before these and behind them are the rest of the page: the owner zeroes them.
+        around: (u64, u64),
+    },
+    /// Write a page that stays in host memory to its object.
+    SaveDirect {
+        /// Comes back in [`Event::IoDone`](crate::Event::IoDone).
+        io: IoId,
+        /// To what.
+        object: ObjectId,
+        /// To where in the object's file.
+        offset: u64,
+        /// How much; never what is not the object's.
+        bytes: u64,
+        /// Where in the memory of [`Event::PlaceDirect`](crate::Event::PlaceDirect).
+        at: u64,
+        /// So many bytes before these and behind them are the rest of the page, as in [`Action::WriteObject`].
+        around: (u64, u64),
+    },
     /// Change what programs may do with a page of host memory. Done when no program can do more than
     /// that any longer, in any thread.
     ProtectHost {

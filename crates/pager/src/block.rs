@@ -27,7 +27,9 @@ impl Scope {
     /// A page is one of those.
     pub(crate) fn holds(&self, memory: &FrameMemory, page: &Page) -> bool {
         let on_channels = |frame| memory.touches(frame, page.stripe, &(self.first..self.end));
-        (self.asid.is_none() || page.charged == self.asid) && page.frame.is_none_or(on_channels)
+        page.direct.is_none()
+            && (self.asid.is_none() || page.charged == self.asid)
+            && page.frame.is_none_or(on_channels)
     }
 
     /// The block that a page has to leave together with its neighbours; `None` if its leaving helps by

@@ -268,8 +268,29 @@ impl Pager {
             "only what moves through a buffer has moved",
         );
         expect(
-            page.frame.is_some() != waiting,
+            page.has_place() != waiting,
             "a page has a frame unless it waits for one",
+        );
+        expect(
+            page.direct.is_none() || (page.frame.is_none() && page.charged.is_none()),
+            "a page in host memory takes no card memory",
+        );
+        let of_host = matches!(
+            state,
+            State::Fetching
+                | State::WritingBack {
+                    stage: Stage::Saving,
+                    ..
+                }
+        );
+        expect(
+            !of_host || page.direct.is_some(),
+            "only a page in host memory is fetched and saved there",
+        );
+        let of_card = matches!(state, State::AwaitingBuffer | State::Loading { .. });
+        expect(
+            page.direct.is_none() || (!of_card && state.part().is_none()),
+            "a page in host memory needs no buffer and no copy",
         );
         expect(
             self.frame_queue.contains(key) == waiting,

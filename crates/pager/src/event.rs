@@ -187,6 +187,16 @@ pub enum Event {
         /// Smaller sizes; those that there are not are left out.
         sizes: PageSizes,
     },
+    /// Pages of a file stay in host memory, and kernels read and write them there: for a card that has a way to it.
+    /// Of no effect if one of its pages was wanted before, or if its pages have several sizes: ask
+    /// [`Pager::is_direct`](crate::Pager::is_direct).
+    PlaceDirect {
+        /// Which object.
+        object: ObjectId,
+        /// Where the card finds the object's first page, a multiple of the page size; its other pages follow. It
+        /// stays there until the object is closed.
+        memory: HostAddr,
+    },
     /// Asks to bring pages in before they are touched, as far as frames are free. A hint: no answer.
     Prefetch {
         /// Which space.

@@ -12,7 +12,7 @@ use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
 use crate::space::Mapping;
 use std::ops::{Range, RangeInclusive};
-use units::{Asid, PageEntry, PageSize, Target, VirtAddr};
+use units::{Asid, PageEntry, PageSize, VirtAddr};
 
 /// What is fetched beside the page that was touched.
 pub(crate) struct Ahead {
@@ -142,12 +142,16 @@ impl Pager {
             ..page
         };
         let mapped = mapped.start >> bits..mapped.end >> bits;
+        let frames = match self.is_direct(page.object) {
+            true => u64::MAX,
+            false => self.frames_for(asid, size),
+        };
         let plan = self.policies.fetch.touched(&Touch {
             requester,
             page,
             page_size: size,
             mapped: mapped.clone(),
-            frames: self.frames_for(asid, size),
+            frames,
             advice: mapping.advice,
         });
         let urgency = if plan.pushes {
@@ -233,15 +237,16 @@ impl Pager {
         let place = self
             .pages
             .get(&key)
-            .map(|page| (page.frame, page.size, page.exclusive));
-        let (Some((read, write)), Some((Some(frame), size, exclusive))) = (rights, place) else {
+            .map(|page| (page.target(), page.size, page.exclusive));
+        let (Some((read, write)), Some((Some((frame, target)), size, exclusive))) = (rights, place)
+        else {
             return self.fail_access(waiter, AccessError::NotMapped, out);
         };
         let marks = waiter.writes() && !self.sabotaged(Sabotage::ForgetAnsweredWrite);
         let mut entry = PageEntry {
             frame,
             size,
-            target: Target::Card,
+            target,
             read,
             write: write && exclusive,
             accessed: waiter.access().is_some(),

@@ -89,6 +89,9 @@ impl Pager {
         result: Result<u64, IoError>,
         out: &mut Vec<Action>,
     ) {
+        if self.direct_filled(key, result, out) {
+            return;
+        }
         let Some(State::Reading(part)) = self.pages.get(&key).map(|page| page.state) else {
             return;
         };
@@ -228,7 +231,7 @@ impl Pager {
     }
 
     /// Writes the entries and answers the accesses; the last command reports.
-    fn begin_install(
+    pub(crate) fn begin_install(
         &mut self,
         key: ObjectPage,
         part: Option<Part>,
@@ -308,13 +311,18 @@ impl Pager {
         self.become_resident(key, out);
     }
 
-    fn become_resident(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+    pub(crate) fn become_resident(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+        let mut direct = false;
         if let Some(page) = self.pages.get_mut(&key) {
             page.enter(State::Resident);
             page.urgency = Urgency::Hint;
             page.moved = 0;
+            direct = page.direct.is_some();
         }
-        self.policies.eviction.inserted(key);
+        // Nobody gains by the leaving of a direct page.
+        if !direct {
+            self.policies.eviction.inserted(key);
+        }
         self.settle(key, out);
     }
 
@@ -339,6 +347,7 @@ impl Pager {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
+        page.direct = None;
         let charged = page.charged.take();
         if let Some(space) = charged.and_then(|asid| self.spaces.get_mut(&asid)) {
             space.charged -= page.size.bytes();

@@ -90,7 +90,8 @@ impl Pager {
         let object = self.objects.get(&key.object)?;
         let page = self.pages.get(&key)?;
         let size = object.sizes.iter().find(|&size| size > page.size)?;
-        if matches!(object.kind, ObjectKind::Host { .. }) || page.stripe != Stripe::NONE {
+        let moves = !matches!(object.kind, ObjectKind::Host { .. }) && object.direct.is_none();
+        if !moves || page.stripe != Stripe::NONE {
             return None;
         }
         let unit = object.unit().bits();

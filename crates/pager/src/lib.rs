@@ -27,6 +27,7 @@ mod check;
 mod clean;
 mod client;
 pub mod config;
+mod direct;
 pub mod error;
 pub mod event;
 pub mod eviction;

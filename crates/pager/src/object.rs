@@ -22,6 +22,8 @@ pub(crate) struct Object {
     zero: ExtentSet,
     /// Where it is mapped, and which of its pages that mapping shows.
     users: BTreeMap<(Asid, VirtAddr), Range<u64>>,
+    /// Where its first page lies in host memory, if its pages stay there.
+    pub(crate) direct: Option<HostAddr>,
     /// A close is under way.
     pub(crate) closing: bool,
     /// Dirty pages are dropped, not written.
@@ -45,6 +47,7 @@ impl Object {
             sizes: PageSizes::only(page_size),
             zero,
             users: BTreeMap::new(),
+            direct: None,
             closing: false,
             discard: false,
             expected: 0..0,
@@ -76,6 +79,17 @@ impl Object {
             ObjectKind::Host { memory } => Some(memory.offset(index << self.unit().bits())),
             ObjectKind::File { .. } | ObjectKind::Anonymous => None,
         }
+    }
+
+    /// Where a page lies in the direct memory, from the object's first page on.
+    pub(crate) fn direct_offset(&self, index: u64) -> u64 {
+        let bits = self.unit().bits();
+        (index << bits) - (self.start >> bits << bits)
+    }
+
+    /// Where a page lies in host memory; `None` if the object's pages go to the card.
+    pub(crate) fn direct_address(&self, index: u64) -> Option<HostAddr> {
+        Some(self.direct?.offset(self.direct_offset(index)))
     }
 
     /// The saved content of a page is zero: nothing needs to be read.

@@ -5,7 +5,7 @@ use crate::buffer::Part;
 use crate::event::OperationStatus;
 use crate::ids::{FaultToken, ObjectId, RequestId};
 use crate::queue::Urgency;
-use units::{Asid, CardAddr, FrameNumber, PageSize, Stripe, VirtAddr};
+use units::{Asid, CardAddr, FrameNumber, HostAddr, PageSize, Stripe, Target, VirtAddr};
 
 /// A page of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +41,8 @@ pub enum Stage {
     Returning,
     /// Shared memory: host memory is complete; programs are being let in again.
     Yielding,
+    /// Direct: from its place in host memory to the object. Nobody can write the place meanwhile.
+    Saving,
 }
 
 /// Where a page is in its life. `docs/blocks/pager.md` has the diagram; [`State::may_become`] is the
@@ -56,6 +58,8 @@ pub enum State {
     /// From the object to the buffer; all but the last piece of a page that is larger than a buffer from
     /// there to the frame as well.
     Reading(Part),
+    /// Direct: from the object to its place in host memory.
+    Fetching,
     /// From the buffer (or as zeroes) to the frame.
     Loading {
         /// The buffer, unless the page is zeroed.
@@ -89,7 +93,11 @@ impl State {
     pub fn may_become(self, next: Self) -> bool {
         use State::*;
         match (self, next) {
-            (Waiting, AwaitingBuffer | Claiming | Loading { .. } | Installing { .. })
+            (
+                Waiting,
+                AwaitingBuffer | Claiming | Fetching | Loading { .. } | Installing { .. },
+            )
+            | (Fetching, Installing { .. } | Resident)
             | (AwaitingBuffer, Reading(_))
             | (Claiming, Loading { .. } | Installing { .. })
             | (Resident, Upgrading)
@@ -115,7 +123,10 @@ impl State {
                         (Stage::Draining, Stage::AwaitingBuffer)
                             | (Stage::AwaitingBuffer, Stage::CopyingOut(_))
                             | (Stage::CopyingOut(_), Stage::Writing(_))
-                            | (Stage::Draining, Stage::Returning | Stage::Yielding)
+                            | (
+                                Stage::Draining,
+                                Stage::Returning | Stage::Yielding | Stage::Saving
+                            )
                             | (Stage::Returning, Stage::Yielding)
                     )
             }
@@ -123,7 +134,7 @@ impl State {
             (WritingBack { purpose, stage }, Resident) => match stage {
                 Stage::Draining => purpose == Purpose::Clean,
                 Stage::AwaitingBuffer => false,
-                Stage::CopyingOut(_) | Stage::Writing(_) | Stage::Returning => true,
+                Stage::CopyingOut(_) | Stage::Writing(_) | Stage::Returning | Stage::Saving => true,
                 Stage::Yielding => purpose == Purpose::Clean,
             },
             // Somebody wants the page again that has just been released. (Nobody can, of an object that is thrown
@@ -142,6 +153,7 @@ impl State {
             Self::Waiting
                 | Self::Claiming
                 | Self::Reading(_)
+                | Self::Fetching
                 | Self::Loading { .. }
                 | Self::WritingBack {
                     purpose: Purpose::Release,
@@ -149,6 +161,7 @@ impl State {
                     stage: Stage::Draining
                         | Stage::CopyingOut(_)
                         | Stage::Writing(_)
+                        | Stage::Saving
                         | Stage::Yielding,
                 }
         )
@@ -238,6 +251,8 @@ pub(crate) struct Page {
     /// That of its object.
     pub(crate) size: PageSize,
     pub(crate) frame: Option<FrameNumber>,
+    /// Its place in host memory, if it stays there: instead of a frame.
+    pub(crate) direct: Option<HostAddr>,
     /// Bytes that earlier pieces of the fill or write-back under way have moved.
     pub(crate) moved: u64,
     /// The space whose quota the frame counts against.
@@ -287,6 +302,7 @@ impl Page {
             state: State::Waiting,
             size,
             frame: None,
+            direct: None,
             moved: 0,
             charged: None,
             stripe: Stripe::NONE,
@@ -328,10 +344,26 @@ impl Page {
     /// The record ends.
     pub(crate) fn end(self) {
         debug_assert!(
-            self.state.may_end() && self.frame.is_none(),
+            self.state.may_end() && !self.has_place(),
             "{self:?} forgotten"
         );
         moved(Some(self.state), None);
+    }
+
+    /// Its data has a place: a frame, or one in host memory.
+    pub(crate) fn has_place(&self) -> bool {
+        self.frame.is_some() || self.direct.is_some()
+    }
+
+    /// What its entries name.
+    pub(crate) fn target(&self) -> Option<(FrameNumber, Target)> {
+        match self.direct {
+            None => Some((self.frame?, Target::Card)),
+            Some(host) => {
+                let frame = FrameNumber::at(CardAddr::new(host.get())?)?;
+                Some((frame, Target::Host))
+            }
+        }
     }
 
     /// A place in the frame.

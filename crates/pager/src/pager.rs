@@ -205,6 +205,7 @@ impl Pager {
                 bytes,
             } => self.object_hole(object, offset, bytes),
             Event::VaryPages { object, sizes } => self.vary_pages(object, sizes),
+            Event::PlaceDirect { object, memory } => self.place_direct(object, memory),
             Event::CloseObject {
                 request,
                 object,
@@ -372,12 +373,9 @@ impl Pager {
         self.memory.count(0) << PageSize::KIB_4.bits()
     }
 
-    /// Pages that have a frame.
+    /// Pages that have a frame, or a place in host memory.
     pub fn resident_pages(&self) -> usize {
-        self.pages
-            .values()
-            .filter(|page| page.frame.is_some())
-            .count()
+        self.pages.values().filter(|page| page.has_place()).count()
     }
 
     /// Size of the pages of objects that do not say another.
@@ -465,6 +463,7 @@ impl Pager {
         let left = own.end - at;
         let buffer = match self.host_address(key) {
             Some(_) => size.bytes(),
+            None if self.stays_in_host(key) => size.bytes(),
             None => PageSize::KIB_4.bytes() << self.buffers.class_for(size),
         };
         // Pieces but the first begin with a row.

@@ -28,6 +28,12 @@ impl Pager {
                 continue;
             };
             let hint = page.is_hint() && page.urgency == Urgency::Hint;
+            if self.stays_in_host(key) {
+                self.frame_queue.remove(key);
+                self.begin_direct(key, out);
+                changed = true;
+                continue;
+            }
             let limit = self.limit_of(key, &limited);
             let free = match limit {
                 Some(_) => None,

@@ -29,4 +29,6 @@ pub enum Sabotage {
     ForgetSaved,
     /// Pages that become one forget what was written to all but the first.
     JoinForgetsWrites,
+    /// Takes a page that stays in host memory for written to its object.
+    ForgetDirect,
 }

@@ -19,7 +19,7 @@ impl Pager {
         let possible = self.page_sizes;
         let used = !self.pages_of(object, 0..u64::MAX).is_empty();
         if let Some(known) = self.objects.get_mut(&object) {
-            if !used && known.any_user().is_none() {
+            if !used && known.any_user().is_none() && known.direct.is_none() {
                 let kept = sizes
                     .iter()
                     .filter(|&size| possible.contains(size) && size < known.page_size);

@@ -53,6 +53,12 @@ pub struct Statistics {
     pub pages_shared: u64,
     /// Pages of shared memory that left the card: programs have them to themselves again.
     pub pages_returned: u64,
+    /// Of the pages read, those that stayed in host memory.
+    pub pages_direct: u64,
+    /// Bytes of these.
+    pub bytes_direct: u64,
+    /// Of the pages written, those that were in host memory.
+    pub pages_direct_written: u64,
     /// Pages brought in before anybody touched them.
     pub pages_hinted: u64,
 }

@@ -164,6 +164,9 @@ impl Pager {
         if purpose == Purpose::Release && page.drop_dirty {
             page.dirty = false;
         }
+        if page.dirty && writes && page.direct.is_some() {
+            return self.save_direct(key, purpose, out);
+        }
         if page.dirty && writes {
             page.enter(State::WritingBack {
                 purpose,
@@ -310,6 +313,9 @@ impl Pager {
         result: Result<u64, IoError>,
         out: &mut Vec<Action>,
     ) {
+        if self.direct_saved(key, result, out) {
+            return;
+        }
         let piece = self.piece(key);
         let wanted = piece.bytes;
         let Some(State::WritingBack {
@@ -389,7 +395,13 @@ impl Pager {
 
     /// Drained and saved: the frame is free. Somebody may want the page again already.
     fn released(&mut self, key: ObjectPage, mut ended: Vec<RequestId>, out: &mut Vec<Action>) {
-        self.policies.eviction.removed(key);
+        if self
+            .pages
+            .get(&key)
+            .is_some_and(|page| page.direct.is_none())
+        {
+            self.policies.eviction.removed(key);
+        }
         self.releasing.remove(&key);
         self.give_frame_back(key);
         let Some(page) = self.pages.get_mut(&key) else {

@@ -44,6 +44,26 @@ fn every_order_of_two_pages_that_want_one_frame_is_right() {
     }
 }
 
+#[test]
+fn every_order_of_a_page_that_stays_in_host_memory_is_right() {
+    for (syncs, unmaps) in [(2, 0), (0, 2)] {
+        let found = right(Small {
+            pages: 1,
+            direct: true,
+            accesses: 2,
+            syncs,
+            unmaps,
+            failures: 1,
+            ..Small::TWO_TWO_TWO
+        });
+        assert!(found.states > 1_000, "{found:?}");
+        for stage in ["Fetching", "Clean.Saving", "Release.Saving"] {
+            let seen = found.moves.iter().any(|(_, to)| *to == stage);
+            assert!(seen || syncs > 0, "{stage}");
+        }
+    }
+}
+
 /// A mistake is found in the world of two pages, or where I/O fails and frames are short.
 fn finds(sabotage: Sabotage, small: Small) {
     let small = Small {
@@ -62,6 +82,12 @@ fn planted_mistakes_are_found() {
         failures: 1,
         ..Small::ONE_FRAME
     };
+    let direct = Small {
+        pages: 1,
+        direct: true,
+        accesses: 1,
+        ..Small::ONE_FRAME
+    };
     for (sabotage, small) in [
         (Sabotage::SkipDrain, Small::TWO_TWO_TWO),
         (Sabotage::DropDirty, Small::TWO_TWO_TWO),
@@ -71,6 +97,7 @@ fn planted_mistakes_are_found() {
         (Sabotage::ReuseEarly, Small::ONE_FRAME),
         (Sabotage::LeakBuffer, short),
         (Sabotage::TrustFailedWrite, short),
+        (Sabotage::ForgetDirect, direct),
     ] {
         finds(sabotage, small);
     }

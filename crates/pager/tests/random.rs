@@ -25,6 +25,8 @@ fn random_worlds_lose_nothing() {
     assert!(tally.pages_small > 100, "{tally:?}");
     assert!(tally.pages_split > 5, "{tally:?}");
     assert!(tally.pages_joined > 8, "{tally:?}");
+    assert!(tally.pages_direct > 300, "{tally:?}");
+    assert!(tally.pages_direct_written > 100, "{tally:?}");
 }
 
 #[test]
@@ -37,7 +39,7 @@ fn equal_seeds_give_equal_worlds() {
 
 /// Worlds until the mistake is noticed, without the pager's own invariants: by what it does alone.
 fn notices(sabotage: Sabotage) {
-    let noticed = (0..200).any(|seed| {
+    let noticed = (0..1_000).any(|seed| {
         let scenario = Scenario {
             seed,
             events: 2_000,
@@ -72,5 +74,6 @@ mistakes! {
     notices_leaked_buffers => LeakBuffer,
     notices_overfilled_sets => OverfillSet,
     notices_pages_joined_without_their_writes => JoinForgetsWrites,
+    notices_pages_in_host_memory_that_are_not_written => ForgetDirect,
     notices_saved_pages_taken_for_zero => ForgetSaved,
 }

@@ -72,7 +72,7 @@ pub use pager::placement::SpacePlacement;
 pub use participants::{Participant, Present};
 pub use preset::{Preset, PresetError};
 pub use remote::{Export, FabricError, RemoteError, RemoteMemory, RemoteServer};
-pub use report::{Report, SlotShare, SpaceReport};
+pub use report::{DirectReport, Report, SlotShare, SpaceReport};
 pub use shared::{Shareable, SharedMemory};
 pub use sizes::parse_bytes;
 pub use slot::{Continue, RunState, Slot};

@@ -112,6 +112,8 @@ pub(crate) enum Request {
         page_size: Option<PageSize>,
         /// The pager chooses the size of each page; as the owner does if `None`.
         auto_pages: Option<bool>,
+        /// Its pages stay in host memory.
+        direct: bool,
     },
     /// Write back and end a mapping.
     Unmap {

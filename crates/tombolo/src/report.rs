@@ -79,6 +79,9 @@ pub struct PagingReport {
     pub faults_ahead: u64,
     /// Table entries that made room for others of their set.
     pub set_conflicts: u64,
+    /// Pages that stayed in host memory, if there were any.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub direct: DirectReport,
     /// Shared memory, if there was any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sharing: SharingReport,
@@ -106,6 +109,11 @@ impl PagingReport {
             pages_dropped_clean: pager.pages_dropped_clean,
             faults_ahead: pager.faults_ahead,
             set_conflicts: pager.set_conflicts,
+            direct: DirectReport {
+                pages: pager.pages_direct,
+                bytes: pager.bytes_direct,
+                pages_written: pager.pages_direct_written,
+            },
             sharing: SharingReport {
                 traps: pager.host_traps,
                 upgraded: pager.pages_upgraded,
@@ -117,6 +125,17 @@ impl PagingReport {
             ping_pong: Vec::new(),
         }
     }
+}
+
+/// Pages that kernels read and wrote in host memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectReport {
+    /// Pages filled there.
+    pub pages: u64,
+    /// Bytes of files in them.
+    pub bytes: u64,
+    /// Pages written back from there.
+    pub pages_written: u64,
 }
 
 /// What one run of a kernel did.
@@ -349,6 +368,16 @@ impl fmt::Display for Report {
             paging.pages_written,
             paging.evictions
         )?;
+        let direct = paging.direct;
+        if !is_default(&direct) {
+            writeln!(
+                f,
+                "  direct: {} pages ({}) stayed in host memory, {} written back from there",
+                direct.pages,
+                bytes(direct.bytes),
+                direct.pages_written
+            )?;
+        }
         // One space alone has just waited for all of it.
         for space in self.spaces.iter().filter(|_| self.spaces.len() > 1) {
             writeln!(

@@ -36,6 +36,7 @@ pub struct MapOptions {
     address: Option<VirtAddr>,
     page_size: Option<PageSize>,
     auto_pages: Option<bool>,
+    direct: bool,
     advice: Advice,
 }
 
@@ -51,6 +52,7 @@ impl MapOptions {
             address: None,
             page_size: None,
             auto_pages: None,
+            direct: false,
             advice: Advice::NONE,
         }
     }
@@ -102,6 +104,18 @@ impl MapOptions {
         Self {
             page_size: None,
             auto_pages: Some(true),
+            ..self
+        }
+    }
+
+    /// With pages that stay in host memory: kernels read and write them there over PCIe, and they take no card
+    /// memory. It suits what is touched hardly more than once, beside data that is used again. The card must have a
+    /// way to host memory (`host_channel` in [`ShellConfig`](crate::ShellConfig) or
+    /// [`FunctionalConfig`](crate::FunctionalConfig)). What kernels write is written to the file by
+    /// [`Mapping::sync`] and [`Mapping::unmap`], as ever; a file is direct or not, however often it is mapped.
+    pub const fn direct(self) -> Self {
+        Self {
+            direct: true,
             ..self
         }
     }
@@ -271,6 +285,7 @@ impl AddressSpace {
             fresh: options.create,
             page_size: options.page_size,
             auto_pages: options.auto_pages,
+            direct: options.direct,
         };
         match self.link.call(request)? {
             Reply::Mapped { mapping, address } => {

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::HostAddr;
 
-/// IOVAs are handed out in ascending order and never reused, with a hole behind each region, so an
-/// access past the end or after the end of a mapping is an error and not someone else's memory.
+/// IOVAs are handed out in ascending order, with a hole behind each region, so an access past the end or after
+/// the end of a mapping is an error and not someone else's memory. They are used again only when those that page
+/// tables can hold ([`REACH`]) have all been handed out.
 #[derive(Debug)]
 pub(super) struct HostMap {
     regions: BTreeMap<u64, Arc<HostMemory>>,
@@ -16,6 +17,8 @@ pub(super) struct HostMap {
 
 const FIRST: u64 = 1 << 32;
 const END: u64 = 1 << 56;
+/// Pages in host memory lie below.
+const REACH: u64 = 1 << 36;
 const ALIGN: u64 = 2 << 20;
 
 impl HostMap {
@@ -27,14 +30,30 @@ impl HostMap {
     }
 
     pub(super) fn map(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
-        let address = self.next;
-        let next = (address + memory.len() as u64 + ALIGN).next_multiple_of(ALIGN);
-        if next > END {
-            return Err(CardError::HostMemory("no address range is left".to_owned()));
-        }
-        self.next = next;
+        let bytes = (memory.len() as u64 + ALIGN).next_multiple_of(ALIGN);
+        let next = self.next + bytes;
+        let gap = if next > REACH { self.gap(bytes) } else { None };
+        let address = match gap {
+            Some(gap) => gap,
+            None if next > END => {
+                return Err(CardError::HostMemory("no address range is left".to_owned()));
+            }
+            None => std::mem::replace(&mut self.next, next),
+        };
         self.regions.insert(address, memory);
         Ok(HostAddr::new(address))
+    }
+
+    /// The first free range that page tables can hold.
+    fn gap(&self, bytes: u64) -> Option<u64> {
+        let mut start = FIRST;
+        for (&next, region) in &self.regions {
+            if start + bytes <= next {
+                break;
+            }
+            start = next + (region.len() as u64 + ALIGN).next_multiple_of(ALIGN);
+        }
+        (start + bytes <= REACH).then_some(start)
     }
 
     pub(super) fn unmap(&mut self, address: HostAddr) -> Result<(), CardError> {
@@ -85,5 +104,22 @@ mod tests {
         let mut byte = [0];
         map.read(second + 4095, &mut byte).unwrap();
         assert_eq!(byte, [1]);
+    }
+
+    #[test]
+    fn ranges_that_page_tables_hold_are_used_again_at_last() {
+        let mut map = HostMap::new();
+        // Nothing is touched: it takes no memory.
+        let large = || Arc::new(HostMemory::allocate(16 << 30).unwrap());
+        let kept = map.map(large()).unwrap().get();
+        for _ in 0..20 {
+            let other = map.map(large()).unwrap();
+            assert!(other.get() >= kept + (16 << 30));
+            assert!(other.get() + (16 << 30) <= REACH, "{:x}", other.get());
+            map.unmap(other).unwrap();
+        }
+        let rest = [large(), large(), large()].map(|memory| map.map(memory).unwrap().get());
+        let reached = rest.map(|address| address + (16 << 30) <= REACH);
+        assert_eq!(reached, [true, true, false], "{rest:x?}");
     }
 }

@@ -140,6 +140,7 @@ impl FunctionalCard {
                 page_sizes: config.page_sizes,
                 l1_sizes: PageSizes::default(),
                 clock_period: Picoseconds::ZERO,
+                host_channel: config.host_channel,
             },
             queue_limit: config.queue,
             kernels: config.kernels,

@@ -93,6 +93,10 @@ impl<'a> Mapped<'a> {
         };
         let options = options.offset(self.offset).bytes(self.bytes);
         let options = options.advice(self.map.advice);
+        let options = match self.map.direct {
+            true => options.direct(),
+            false => options,
+        };
         match self.map.page_size {
             Some(size) => options.page_size(size),
             None if self.map.auto_pages => options.auto_pages(),
@@ -106,6 +110,15 @@ fn unmappable(path: &Path, rule: impl Into<String>) -> Failure {
         path: path.to_owned(),
         rule: rule.into(),
     })
+}
+
+/// The shell that was asked for has no way to host memory.
+pub(super) fn no_host_channel(path: &Path) -> Failure {
+    unmappable(
+        path,
+        "direct pages need a shell with a way to host memory, and this one has none: leave out --preset and --coherent, \
+         say host_channel = true under [shell] in the file for --shell, or leave out :direct",
+    )
 }
 
 fn failed(path: &Path, what: &'static str) -> impl FnOnce(std::io::Error) -> Failure {

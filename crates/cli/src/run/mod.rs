@@ -66,7 +66,7 @@ pub struct Run {
     kernel: PathBuf,
 
     /// Maps a file and passes its address:
-    /// ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS].
+    /// ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct].
     /// New files are as large as the largest file that is mapped and there already, or as BYTES or
     /// size(ARGUMENT) says; they appear whole, when the run has succeeded, or not at all. A name that ends
     /// like an option needs one behind it: x:new:rw is the file x:new. See docs/command.md.
@@ -75,7 +75,7 @@ pub struct Run {
     maps: Vec<MapArgument>,
 
     /// Connects a stream port to a device:
-    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS]. The file goes into the
+    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct]. The file goes into the
     /// kernel as one packet; a packet that comes out ends the run, or a full file does. Other devices are pipes,
     /// sockets, the standard input and output (-): `tombolo devices` lists them.
     #[arg(long = "connect", value_name = "PORT=DEVICE:…",
@@ -586,6 +586,11 @@ impl Run {
         Ok(Some(self.waves(&base)))
     }
 
+    /// The first file whose pages stay in host memory.
+    fn direct(&self) -> Option<&MapArgument> {
+        self.files.iter().find(|file| file.direct)
+    }
+
     /// The system that was asked for; `fsrf` depends on the bytes of data.
     fn find_preset(&self, bytes: u64) -> Result<Option<Preset>, Failure> {
         let preset = match (&self.preset, &self.shell) {
@@ -622,6 +627,13 @@ impl Run {
                 _ => ShellConfig::coherent_full(),
             };
         }
+        if let Some(direct) = self.direct() {
+            // A shell that was asked for is as it is.
+            options.shell.host_channel |= preset.is_none() && !self.coherent;
+            if !options.shell.host_channel {
+                return Err(files::no_host_channel(&direct.file));
+            }
+        }
         let pairs = manifest.stream_pairs();
         if pairs > 0 {
             options.shell.ports_per_slot = ports_of(manifest);
@@ -638,7 +650,10 @@ impl Run {
     ) -> Result<(Card, Option<Preset>), Failure> {
         if self.functional {
             let pairs = manifest.stream_pairs();
-            let mut config = FunctionalConfig::default();
+            let mut config = FunctionalConfig {
+                host_channel: self.direct().is_some(),
+                ..FunctionalConfig::default()
+            };
             if pairs > 0 {
                 config.ports_per_slot = ports_of(manifest);
                 config.streams_per_slot = pairs;

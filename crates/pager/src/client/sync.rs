@@ -82,6 +82,7 @@ impl Pager {
             | State::AwaitingBuffer
             | State::Claiming
             | State::Reading(_)
+            | State::Fetching
             | State::Loading { .. } => return,
             // It may have been written again since its copy was taken.
             State::WritingBack {
@@ -179,8 +180,9 @@ impl Pager {
         let Some(unit) = self.objects.get(&object).map(|object| object.unit()) else {
             return;
         };
-        // In smallest pages.
+        // In smallest pages. Direct ones take no frame.
         let mut room = match urgency {
+            Urgency::Hint if self.is_direct(object) => u64::MAX,
             Urgency::Hint => {
                 let free = self.memory.count(most.class());
                 let left = free.saturating_sub(self.frame_queue.len() as u64);

@@ -12,7 +12,8 @@ use crate::ids::{FaultToken, OperationId};
 use crate::page::ObjectPage;
 use std::collections::{BTreeMap, VecDeque};
 use units::{
-    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Stripe, TableGeometry, VirtAddr,
+    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Stripe, TableGeometry, Target,
+    VirtAddr,
 };
 
 /// A command in the ring.
@@ -132,6 +133,8 @@ pub(super) struct Card {
     pub(super) units: std::collections::BTreeMap<crate::ids::ObjectId, PageSize>,
 }
 
+/// Accesses of host memory have addresses from here on.
+pub(super) const HOST_WINDOW: u64 = 1 << 40;
 const REQUESTER_DEPTH: usize = 4;
 
 impl Card {
@@ -195,6 +198,9 @@ impl Card {
     fn as_it_lies(&self, mut operation: Operation) -> Operation {
         let placed = |address: CardAddr, stripe: Stripe| stripe.place(address, CHANNEL_BYTES_LOG2);
         let place_frame = |entry: &mut PageEntry, asid: Asid| {
+            if entry.target == Target::Host {
+                return;
+            }
             let stripe = self.stripes.get(&asid).copied().unwrap_or_default();
             let place = placed(entry.frame.card_address(), stripe);
             entry.frame = FrameNumber::at(place).unwrap_or(entry.frame);
@@ -833,5 +839,10 @@ impl Card {
 }
 
 fn physical(entry: PageEntry, address: VirtAddr) -> u64 {
-    entry.frame.card_address().get() + address.page_offset(entry.size)
+    let window = if entry.target == Target::Host {
+        HOST_WINDOW
+    } else {
+        0
+    };
+    window + entry.frame.card_address().get() + address.page_offset(entry.size)
 }

@@ -1,6 +1,7 @@
 //! What random kernels and clients do, and what befalls them.
 
 use super::card::Access;
+use super::host::{direct_address, POISON};
 use super::model::{ObjectModel, Piece, SpaceModel, SpacePhase, Wish};
 use super::world::{asid, World};
 use super::{Verdict, ROW};
@@ -250,6 +251,9 @@ impl World {
             let sizes = all.fold(PageSizes::default(), PageSizes::with);
             self.tell(Event::VaryPages { object, sizes })?;
         }
+        if self.rng.percent(30) {
+            self.place_direct(object)?;
+        }
         match hole {
             Some((offset, bytes)) => self.tell(Event::ObjectHole {
                 object,
@@ -258,6 +262,28 @@ impl World {
             }),
             None => Ok(()),
         }
+    }
+
+    /// Pages of a file are to stay in host memory. That is too late if one was wanted before.
+    fn place_direct(&mut self, object: ObjectId) -> Verdict<()> {
+        let Some(model) = self.model.objects.get(&object) else {
+            return Ok(());
+        };
+        let one_size = model.unit == model.page;
+        let known = self.host.direct.contains_key(&object) || model.closing;
+        if known || !one_size || !matches!(model.kind, ObjectKind::File { .. }) {
+            return Ok(());
+        }
+        let page = model.page.bytes();
+        let start = self.host.starts.get(&object).copied().unwrap_or_default();
+        let bytes = model.bytes.next_multiple_of(page) - start / page * page;
+        let memory = direct_address(object);
+        self.tell(Event::PlaceDirect { object, memory })?;
+        if self.pager.is_direct(object) {
+            let rows = vec![POISON; (bytes / ROW) as usize];
+            self.host.direct.insert(object, rows);
+        }
+        Ok(())
     }
 
     pub(super) fn close_object(&mut self, object: ObjectId, discard: bool) -> Verdict<()> {
@@ -428,6 +454,11 @@ impl World {
     }
 
     fn advise(&mut self, asid: Asid) -> Verdict<()> {
+        let objects: Vec<ObjectId> = self.model.objects.keys().copied().collect();
+        if !objects.is_empty() && self.rng.percent(30) {
+            let object = self.rng.pick(&objects);
+            self.place_direct(object)?;
+        }
         let Some((start, bytes, _)) = self.some_range(asid) else {
             return Ok(());
         };

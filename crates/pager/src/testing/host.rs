@@ -17,6 +17,11 @@ pub(super) fn buffer_address(index: usize) -> HostAddr {
     HostAddr::new((index as u64 + 1) << 32)
 }
 
+/// Where the direct memory of an object begins, as the card sees it.
+pub(super) fn direct_address(object: ObjectId) -> HostAddr {
+    HostAddr::new((object.0 % 2047 + 1) << 25)
+}
+
 /// I/O that has begun.
 #[derive(Debug)]
 struct Io {
@@ -25,7 +30,8 @@ struct Io {
     object: ObjectId,
     offset: u64,
     bytes: u64,
-    buffer: BufferId,
+    /// `None`: the object's direct memory.
+    buffer: Option<BufferId>,
     buffer_offset: u64,
     /// The rows, if they were taken at the beginning; else they are taken at the end. The host may
     /// do either.
@@ -36,6 +42,8 @@ struct Io {
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) buffers: Vec<Vec<u64>>,
+    /// Pages of objects that stay in host memory.
+    pub(super) direct: BTreeMap<ObjectId, Vec<u64>>,
     /// What is stored, by row.
     pub(super) disk: BTreeMap<ObjectId, Vec<u64>>,
     /// Where they begin in their files.
@@ -66,6 +74,7 @@ impl Host {
     pub(super) fn new(buffers: usize, buffer_bytes: u64) -> Self {
         Self {
             buffers: vec![vec![POISON; (buffer_bytes / ROW) as usize]; buffers],
+            direct: BTreeMap::new(),
             disk: BTreeMap::new(),
             starts: BTreeMap::new(),
             bytes: BTreeMap::new(),
@@ -88,11 +97,24 @@ impl Host {
             .ok_or_else(|| format!("no buffer holds {rows} rows at {address:?}"))
     }
 
+    /// A row of direct memory from a card's address.
+    pub(super) fn direct_row(&mut self, address: u64) -> Verdict<&mut u64> {
+        let row = (address % (1 << 25) / ROW) as usize;
+        self.direct
+            .iter_mut()
+            .find(|(object, _)| direct_address(**object).get() >> 25 == address >> 25)
+            .and_then(|(_, rows)| rows.get_mut(row))
+            .ok_or_else(|| format!("no direct memory at 0x{address:x}"))
+    }
+
     fn part(&mut self, io: &Io) -> Verdict<&mut [u64]> {
         let first = (io.buffer_offset / ROW) as usize;
         let rows = io.bytes.div_ceil(ROW) as usize;
-        self.buffers
-            .get_mut(io.buffer.0 as usize)
+        let memory = match io.buffer {
+            Some(buffer) => self.buffers.get_mut(buffer.0 as usize),
+            None => self.direct.get_mut(&io.object),
+        };
+        memory
             .and_then(|buffer| buffer.get_mut(first..first + rows))
             .ok_or_else(|| format!("no buffer for {io:?}"))
     }
@@ -108,7 +130,27 @@ impl Host {
 
     /// Begins I/O.
     pub(super) fn begin(&mut self, action: &Action, rng: &mut Rng) -> Verdict<()> {
+        let mut zeroed = (0, 0);
         let (write, io, object, offset, bytes, buffer, buffer_offset) = match *action {
+            Action::FillDirect {
+                io,
+                object,
+                offset,
+                bytes,
+                at,
+                around,
+            } => {
+                zeroed = around;
+                (false, io, object, offset, bytes, None, at)
+            }
+            Action::SaveDirect {
+                io,
+                object,
+                offset,
+                bytes,
+                at,
+                around: _,
+            } => (true, io, object, offset, bytes, None, at),
             Action::ReadObject {
                 io,
                 object,
@@ -116,7 +158,15 @@ impl Host {
                 bytes,
                 buffer,
                 buffer_offset,
-            } => (false, io, object, offset, bytes, buffer, buffer_offset),
+            } => (
+                false,
+                io,
+                object,
+                offset,
+                bytes,
+                Some(buffer),
+                buffer_offset,
+            ),
             Action::WriteObject {
                 io,
                 object,
@@ -125,7 +175,7 @@ impl Host {
                 buffer,
                 buffer_offset,
                 around: _,
-            } => (true, io, object, offset, bytes, buffer, buffer_offset),
+            } => (true, io, object, offset, bytes, Some(buffer), buffer_offset),
             _ => return Ok(()),
         };
         let length = self.bytes.get(&object).copied().unwrap_or_default();
@@ -160,8 +210,29 @@ impl Host {
         }
         if !write {
             self.part(&new)?.fill(POISON);
+            self.zero_around(&new, zeroed)?;
         }
         self.io.push(new);
+        Ok(())
+    }
+
+    /// Zeroes the rest of a direct page.
+    fn zero_around(&mut self, io: &Io, (before, behind): (u64, u64)) -> Verdict<()> {
+        let Some(memory) = self
+            .direct
+            .get_mut(&io.object)
+            .filter(|_| io.buffer.is_none())
+        else {
+            return Ok(());
+        };
+        let start = io.buffer_offset - before;
+        let end = io.buffer_offset + io.bytes;
+        for range in [start..io.buffer_offset, end..end + behind] {
+            let rows = (range.start.div_ceil(ROW) as usize)..(range.end / ROW) as usize;
+            let rows = memory.get_mut(rows);
+            rows.ok_or_else(|| format!("{io:?} leaves the direct memory"))?
+                .fill(0);
+        }
         Ok(())
     }
 

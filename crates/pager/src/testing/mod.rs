@@ -79,6 +79,10 @@ pub struct Tally {
     pub pages_split: u64,
     /// Larger pages that their parts became.
     pub pages_joined: u64,
+    /// Pages filled in host memory.
+    pub pages_direct: u64,
+    /// Pages written back from there.
+    pub pages_direct_written: u64,
 }
 
 impl Tally {
@@ -95,6 +99,8 @@ impl Tally {
         self.pages_small += statistics.pages_small;
         self.pages_split += statistics.pages_split;
         self.pages_joined += statistics.pages_joined;
+        self.pages_direct += statistics.pages_direct;
+        self.pages_direct_written += statistics.pages_direct_written;
     }
 
     /// Adds another run.
@@ -119,6 +125,8 @@ impl Tally {
             pages_small,
             pages_split,
             pages_joined,
+            pages_direct,
+            pages_direct_written,
         } = other;
         self.events += events;
         self.accesses += accesses;
@@ -139,6 +147,8 @@ impl Tally {
         self.pages_small += pages_small;
         self.pages_split += pages_split;
         self.pages_joined += pages_joined;
+        self.pages_direct += pages_direct;
+        self.pages_direct_written += pages_direct_written;
     }
 }
 

@@ -315,6 +315,8 @@ impl Model {
     fn closed(&mut self, object: ObjectId, discard: bool, host: &mut Host) -> Verdict<()> {
         let disk = host.disk.remove(&object).unwrap_or_default();
         host.bytes.remove(&object);
+        // Whoever reaches its memory from now on comes too late.
+        host.direct.remove(&object);
         let Some(model) = self.objects.remove(&object) else {
             return Err(format!("{object} closed twice"));
         };

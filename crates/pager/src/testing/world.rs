@@ -1,6 +1,6 @@
 //! The world around a pager under test: a card, a host, clients and kernels, all in random order.
 
-use super::card::{Access, Card};
+use super::card::{Access, Card, HOST_WINDOW};
 use super::host::{buffer_address, Host};
 use super::model::Model;
 use super::rng::Rng;
@@ -36,7 +36,7 @@ enum Happened {
 
 /// Everything.
 pub(super) struct World {
-    pager: Pager,
+    pub(super) pager: Pager,
     pub(super) card: Card,
     pub(super) host: Host,
     pub(super) model: Model,
@@ -350,7 +350,14 @@ impl World {
                 }
                 self.host.begin(action, &mut self.rng)
             }
+            Action::FillDirect { .. } => self.host.begin(action, &mut self.rng),
             Action::WriteObject {
+                object,
+                offset,
+                bytes,
+                ..
+            }
+            | Action::SaveDirect {
                 object,
                 offset,
                 bytes,
@@ -537,10 +544,13 @@ impl World {
         let size = self.model.page_of(page.object, 0).1;
         let offset = (page.index << size.bits()) + address.page_offset(size);
         let row = (offset / ROW) as usize;
-        let memory = &mut self.card.rows(leaving.card, 1)?[0];
         // What is written beyond the ends is lost by rule; a kernel that goes on after its mapping was replaced, or
         // goes anywhere, may write there.
         let start = self.host.starts.get(&page.object).copied();
+        let memory = match leaving.card.checked_sub(HOST_WINDOW) {
+            Some(address) => self.host.direct_row(address)?,
+            None => &mut self.card.rows(leaving.card, 1)?[0],
+        };
         let object = self.model.objects.get_mut(&page.object);
         let own = object.filter(|_| offset >= start.unwrap_or_default());
         let expected = own.and_then(|object| object.rows.get_mut(row));

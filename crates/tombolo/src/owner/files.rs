@@ -5,6 +5,7 @@
 //! the card, and ranges that overlap would show different bytes after a write: they are refused, unless
 //! nobody writes.
 
+use super::direct::Direct;
 use super::handles::MappedRange;
 use super::owner_ref::OwnerRef;
 use super::policies::Paged;
@@ -15,6 +16,7 @@ use crate::io::Direction;
 use crate::link::ClientId;
 use crate::message::{Reply, SpaceId};
 use crate::remote::{Backing, RemoteMemory};
+use card::memory::HostMemory;
 use pager::advice::Advice;
 use pager::{Event, ObjectId, ObjectKind, Success};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +38,7 @@ pub(super) struct Range {
     pub fresh: Option<u64>,
     pub page_size: Option<PageSize>,
     pub auto_pages: Option<bool>,
+    pub direct: bool,
 }
 
 #[derive(Debug)]
@@ -53,6 +56,8 @@ struct Object {
     size_asked: bool,
     /// Its pages may be smaller.
     auto_pages: bool,
+    /// Its pages stay in host memory.
+    direct: Option<Direct>,
     advice: Advice,
     mappings: u32,
     /// What it has on the card is being written back, after its last mapping.
@@ -65,6 +70,7 @@ impl Object {
             page_size: self.page_size,
             asked: self.size_asked,
             auto: self.auto_pages,
+            direct: self.direct.as_ref().map(|direct| direct.asked),
             advice: self.advice,
         }
     }
@@ -86,12 +92,12 @@ type Identity = (u64, u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct View {
     identity: Identity,
-    offset: u64,
-    bytes: u64,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
 }
 
 impl View {
-    const fn end(self) -> u64 {
+    pub(super) const fn end(self) -> u64 {
         self.offset.saturating_add(self.bytes)
     }
 
@@ -149,6 +155,31 @@ impl Files {
         all.find(|candidate| candidate.id == object)
     }
 
+    /// The file of a mapping that all of it belongs to, if it has no other and may have its pages in host memory:
+    /// its range, its object and its page size.
+    pub(super) fn could_be_direct(
+        &self,
+        space: Asid,
+        (address, bytes): (VirtAddr, u64),
+    ) -> Option<(View, ObjectId, PageSize)> {
+        let inside = |m: &&Mapped| {
+            let end = m.address.get() + m.bytes;
+            m.space == space && (m.address.get()..end).contains(&address.get())
+        };
+        let mapped = self.mappings.iter().find(inside)?;
+        let object = self.objects.get(&mapped.view)?;
+        let whole = bytes >= mapped.view.bytes && object.mappings == 1;
+        let can = whole && !object.auto_pages && !object.closing && object.direct.is_none();
+        can.then_some((mapped.view, object.id, object.page_size))
+    }
+
+    /// The pages of a range's object stay in host memory.
+    pub(super) fn set_direct(&mut self, view: View, direct: Direct) {
+        if let Some(object) = self.objects.get_mut(&view) {
+            object.direct = Some(direct);
+        }
+    }
+
     /// File and name behind an object; the file is open for that direction.
     pub(super) fn of(&self, object: ObjectId, way: Direction) -> Option<(Arc<File>, String)> {
         let found = self.find(object)?;
@@ -157,6 +188,15 @@ impl Files {
             Direction::Write => found.writer.as_ref()?,
         };
         Some((file.clone(), found.label.clone()))
+    }
+
+    /// The memory of an object whose pages stay in host memory, and where its first page begins there.
+    pub(super) fn direct_memory(&self, object: ObjectId) -> Result<(Arc<HostMemory>, u64), Error> {
+        let found = self.find(object).and_then(|found| found.direct.as_ref());
+        match found {
+            Some(direct) => Ok((direct.memory.clone(), direct.first)),
+            None => Err(Error::Internal(format!("{object} has no host memory"))),
+        }
     }
 
     /// The peer that has an object's bytes; `None` if a file has them.
@@ -511,6 +551,11 @@ impl OwnerRef {
         }
         self.with(|owner| {
             if let Some(object) = owner.files.objects.remove(&view) {
+                // When every page has left, the card has answered every Invalidate. A card that fails may still
+                // write: it keeps the memory.
+                if let Some(direct) = object.direct.as_ref().filter(|_| result.is_ok()) {
+                    owner.end_direct(direct);
+                }
                 owner.remember_paging(object.label.clone(), object.paged());
             }
             owner.files.strays.remove(&object);
@@ -687,7 +732,13 @@ impl Owner {
             )));
         }
         let sizes = self.card.description().page_sizes;
-        let auto = range.auto_pages.unwrap_or(self.options.auto_pages) && range.page_size.is_none();
+        let auto = range.auto_pages.unwrap_or(self.options.auto_pages)
+            && range.page_size.is_none()
+            && !range.direct;
+        if range.direct && range.auto_pages == Some(true) {
+            let rule = "pages that stay in host memory have one size: leave out direct, or automatic pages";
+            return Err(refused(rule.to_owned()));
+        }
         let usual = match auto && sizes.contains(PageSize::MIB_2) {
             true => PageSize::MIB_2,
             false => self.options.page_size,
@@ -712,6 +763,17 @@ impl Owner {
                 Some(format!(
                     "it is mapped already with pages of {how} size; unmap it first, or map it likewise"
                 ))
+            } else if range.direct != object.direct.is_some()
+                && object.direct.as_ref().is_none_or(|direct| direct.asked)
+            {
+                let place = if range.direct {
+                    "on the card"
+                } else {
+                    "in host memory (direct)"
+                };
+                Some(format!(
+                    "it is mapped already with pages {place}; unmap it first, or map it likewise"
+                ))
             } else if range.page_size.is_some() && page_size != object.page_size {
                 Some(format!(
                     "it is mapped already with pages of {}, and a range of a file has pages of one \
@@ -726,21 +788,34 @@ impl Owner {
                 None => Ok((object.id, object.page_size)),
             };
         }
+        let direct = match range.direct {
+            true => Some(self.begin_direct(view, page_size).map_err(refused)?),
+            false => None,
+        };
         let id = self.files.new_object();
         let kind = ObjectKind::File {
             // Each mapping has its own rights; a writable one may come later.
             writable: true,
             fresh: range.fresh.is_some(),
         };
-        self.ask_now(|request| Event::CreateObject {
+        let created = self.ask_now(|request| Event::CreateObject {
             request,
             object: id,
             offset: range.offset,
             bytes: range.bytes,
             kind,
             page_size: Some(page_size),
-        })
-        .map_err(|error| named(error, id, label))?;
+        });
+        if let Err(error) = created {
+            if let Some(direct) = &direct {
+                self.end_direct(direct);
+            }
+            return Err(named(error, id, label));
+        }
+        if let Some(direct) = &direct {
+            let memory = direct.host.offset(direct.first);
+            self.tell(Event::PlaceDirect { object: id, memory })?;
+        }
         if auto {
             let event = Event::VaryPages {
                 object: id,
@@ -757,6 +832,7 @@ impl Owner {
             page_size,
             size_asked: range.page_size.is_some(),
             auto_pages: auto,
+            direct,
             advice: Advice::default(),
             mappings: 0,
             closing: false,

@@ -5,6 +5,7 @@
 
 mod coherent;
 mod connections;
+mod direct;
 mod files;
 mod guard;
 mod handles;

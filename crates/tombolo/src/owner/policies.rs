@@ -27,6 +27,8 @@ pub(super) struct Paged {
     pub asked: bool,
     /// Its pages may be smaller.
     pub auto: bool,
+    /// Its pages stay in host memory; whether a mapping asked for it.
+    pub direct: Option<bool>,
     pub advice: Advice,
 }
 
@@ -55,6 +57,9 @@ impl Owner {
             advice,
         })?;
         self.files.advised(range.asid, (address, bytes), advice);
+        if advice.reuse == Some(Reuse::Low) {
+            self.leave_in_host(range.asid, (address, bytes))?;
+        }
         Ok(())
     }
 
@@ -78,6 +83,7 @@ impl Owner {
             page_size,
             asked,
             auto,
+            direct,
             advice,
         } = paged;
         let options = &self.options;
@@ -106,6 +112,8 @@ impl Owner {
             "the range holds no more"
         };
         let leaves = match (advice.reuse, options.eviction) {
+            _ if direct == Some(true) => "stays in host memory (direct)",
+            _ if direct == Some(false) => "stays in host memory (advice lowuse)",
             (Some(Reuse::Low), _) => "leaves first (advice lowuse)",
             (Some(Reuse::High), _) => "leaves last (advice reuse)",
             (None, Eviction::Fifo) => "leaves first in, first out (the owner's way)",

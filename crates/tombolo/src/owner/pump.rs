@@ -7,10 +7,12 @@ use crate::error::Error;
 use crate::io::{write_stopped, Direction, Transfer, TransferId};
 use card::command::{Command, CommandId, FaultToken, Operation, QueueId};
 use card::event::Event as CardEvent;
+use card::memory::HostMemory;
 use card::{HostWork, SlotId, WorkId};
 use pager::{Action, Event, IoError, IoId};
 use std::io;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use units::{Asid, Picoseconds};
 
 /// The owner's own commands, one a slot; the pager counts its up from zero.
@@ -49,7 +51,10 @@ pub(super) struct Pending {
     label: String,
     offset: u64,
     bytes: u64,
+    memory: Arc<HostMemory>,
     memory_offset: usize,
+    /// Bytes before these and behind them that are zeroed after a read; `None`: those of the rows at the edges.
+    around: Option<(u64, u64)>,
 }
 
 impl Owner {
@@ -331,7 +336,8 @@ impl Owner {
                 buffer_offset,
             } => {
                 let at = u64::from(buffer.0) * self.buffer_bytes + buffer_offset;
-                self.start_transfer(Direction::Read, io, object, offset, bytes, at)?;
+                let place = (self.buffers.clone(), at, None);
+                self.start_transfer(Direction::Read, (io, object), (offset, bytes), place)?;
             }
             Action::WriteObject {
                 io,
@@ -343,8 +349,35 @@ impl Owner {
                 around,
             } => {
                 let at = u64::from(buffer.0) * self.buffer_bytes + buffer_offset;
-                self.look_around(object, (offset, bytes), at, around);
-                self.start_transfer(Direction::Write, io, object, offset, bytes, at)?;
+                let buffers = self.buffers.clone();
+                self.look_around(object, (offset, bytes), (&buffers, at), around);
+                let place = (buffers, at, None);
+                self.start_transfer(Direction::Write, (io, object), (offset, bytes), place)?;
+            }
+            Action::FillDirect {
+                io,
+                object,
+                offset,
+                bytes,
+                at,
+                around,
+            } => {
+                let (memory, first) = self.files.direct_memory(object)?;
+                let place = (memory, first + at, Some(around));
+                self.start_transfer(Direction::Read, (io, object), (offset, bytes), place)?;
+            }
+            Action::SaveDirect {
+                io,
+                object,
+                offset,
+                bytes,
+                at,
+                around,
+            } => {
+                let (memory, first) = self.files.direct_memory(object)?;
+                self.look_around(object, (offset, bytes), (&memory, first + at), around);
+                let place = (memory, first + at, None);
+                self.start_transfer(Direction::Write, (io, object), (offset, bytes), place)?;
             }
             Action::ProtectHost {
                 io,
@@ -416,11 +449,9 @@ impl Owner {
     fn start_transfer(
         &mut self,
         direction: Direction,
-        io: IoId,
-        object: pager::ObjectId,
-        offset: u64,
-        bytes: u64,
-        at: u64,
+        (io, object): (IoId, pager::ObjectId),
+        (offset, bytes): (u64, u64),
+        (memory, at, around): (Arc<HostMemory>, u64, Option<(u64, u64)>),
     ) -> Result<(), Error> {
         let Some((file, label)) = self.files.of(object, direction) else {
             return Err(Error::Internal(format!("{object} has no file")));
@@ -433,14 +464,14 @@ impl Owner {
         let memory_offset = at as usize;
         if direction == Direction::Write {
             let place = (memory_offset, bytes as usize);
-            self.moved.note(direction, offset, &self.buffers, place);
+            self.moved.note(direction, offset, &memory, place);
         }
         let transfer = Transfer {
             id: TransferId(io.0),
             direction,
             file,
             file_offset: offset,
-            memory: self.buffers.clone(),
+            memory: memory.clone(),
             memory_offset,
             bytes: bytes as usize,
         };
@@ -459,7 +490,9 @@ impl Owner {
             label,
             offset,
             bytes,
+            memory,
             memory_offset,
+            around,
         };
         self.work.insert(work, Work::Transfer(pending));
         Ok(())
@@ -473,11 +506,11 @@ impl Owner {
         let result = result.and_then(|bytes| {
             match pending.direction {
                 Direction::Read => {
-                    self.zero_around(&pending, bytes)?;
+                    zero_around(&pending, bytes)?;
                     let place = (pending.memory_offset, bytes);
                     let direction = pending.direction;
                     self.moved
-                        .note(direction, pending.offset, &self.buffers, place);
+                        .note(direction, pending.offset, &pending.memory, place);
                 }
                 // Whoever does the I/O: bytes that are not in the file are not written back.
                 Direction::Write if (bytes as u64) < pending.bytes => return Err(write_stopped()),
@@ -505,18 +538,22 @@ impl Owner {
             result,
         })
     }
+}
 
-    /// What a file did not fill reads as zeroes, from the row that the copy begins with to the one that it
-    /// ends with.
-    fn zero_around(&self, pending: &Pending, read: usize) -> io::Result<()> {
-        let row = units::ROW_BYTES as usize;
-        let start = pending.memory_offset;
-        let lead = start % row;
-        let end = (start + pending.bytes as usize).next_multiple_of(row);
-        let behind = start + read;
-        self.buffers
-            .zero(start - lead, lead)
-            .and_then(|()| self.buffers.zero(behind, end - behind))
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
-    }
+/// What a file did not fill reads as zeroes, from the row that the copy begins with to the one that it
+/// ends with; on a page that stays in host memory, all of it.
+fn zero_around(pending: &Pending, read: usize) -> io::Result<()> {
+    let row = units::ROW_BYTES as usize;
+    let start = pending.memory_offset;
+    let end = start + pending.bytes as usize;
+    let (lead, end) = match pending.around {
+        None => (start % row, end.next_multiple_of(row)),
+        Some((before, behind)) => (before as usize, end + behind as usize),
+    };
+    let behind = start + read;
+    pending
+        .memory
+        .zero(start - lead, lead)
+        .and_then(|()| pending.memory.zero(behind, end - behind))
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
 }

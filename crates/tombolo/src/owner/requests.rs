@@ -55,6 +55,7 @@ impl OwnerRef {
                 fresh,
                 page_size,
                 auto_pages,
+                direct,
             } => {
                 let range = Range {
                     offset,
@@ -65,6 +66,7 @@ impl OwnerRef {
                     fresh,
                     page_size,
                     auto_pages,
+                    direct,
                 };
                 self.map(client, space, (file, remote), label, range).await
             }

@@ -6,6 +6,7 @@
 
 use super::Owner;
 use crate::error::Error;
+use card::memory::HostMemory;
 use pager::ObjectId;
 use std::ops::Range;
 use units::VirtAddr;
@@ -40,39 +41,39 @@ impl Stray {
 }
 
 impl Owner {
-    /// Looks at what came along with bytes that are written back from a place in the DMA buffers: so many
+    /// Looks at what came along with bytes that are written back from a place in host memory: so many
     /// bytes before and behind them, which no kernel may have written. `file_offset` is that of the first.
     pub(super) fn look_around(
         &mut self,
         object: ObjectId,
         (file_offset, bytes): (u64, u64),
-        place: u64,
+        (memory, place): (&HostMemory, u64),
         (before, behind): (u64, u64),
     ) {
-        let ahead = self.first_written(place - before, before);
+        let ahead = first_written(memory, place - before, before);
         let ahead = ahead.map(|at| file_offset - before + at);
-        let rest = self.first_written(place + bytes, behind);
+        let rest = first_written(memory, place + bytes, behind);
         let rest = rest.map(|at| file_offset + bytes + at);
         if let Some(offset) = ahead.or(rest) {
             self.files.strayed(object, Stray { offset });
         }
     }
+}
 
-    /// The first byte that is not zero in a range of the buffers.
-    fn first_written(&self, place: u64, bytes: u64) -> Option<u64> {
-        let mut chunk = vec![0; CHUNK.min(bytes as usize)];
-        let mut seen = 0;
-        while seen < bytes {
-            let part = &mut chunk[..CHUNK.min((bytes - seen) as usize)];
-            // The pager's places lie inside the buffers; one that does not holds nobody's bytes.
-            self.buffers.read((place + seen) as usize, part).ok()?;
-            if let Some(at) = first_not_zero(part) {
-                return Some(seen + at as u64);
-            }
-            seen += part.len() as u64;
+/// The first byte that is not zero in a range of host memory.
+fn first_written(memory: &HostMemory, place: u64, bytes: u64) -> Option<u64> {
+    let mut chunk = vec![0; CHUNK.min(bytes as usize)];
+    let mut seen = 0;
+    while seen < bytes {
+        let part = &mut chunk[..CHUNK.min((bytes - seen) as usize)];
+        // The pager's places lie inside the memory; one that does not holds nobody's bytes.
+        memory.read((place + seen) as usize, part).ok()?;
+        if let Some(at) = first_not_zero(part) {
+            return Some(seen + at as u64);
         }
-        None
+        seen += part.len() as u64;
     }
+    None
 }
 
 fn first_not_zero(bytes: &[u8]) -> Option<usize> {

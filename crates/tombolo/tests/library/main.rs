@@ -7,6 +7,7 @@ mod clients;
 #[path = "../common/mod.rs"]
 mod common;
 mod created;
+mod direct;
 mod error_codes;
 mod loading;
 mod managed;

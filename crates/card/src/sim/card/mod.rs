@@ -215,6 +215,7 @@ impl SimCard {
             page_sizes: config.page_sizes(),
             l1_sizes: config.l1_sizes(),
             clock_period: clock.period_ps,
+            host_channel: config.host_channel,
         };
         let slices = config.slices();
         let mut card = Self {

@@ -88,10 +88,10 @@ impl Whole {
         for page in self.brain.pager.pages.values() {
             let empty = matches!(
                 page.state,
-                State::Waiting | State::AwaitingBuffer | State::Reading(_)
+                State::Waiting | State::AwaitingBuffer | State::Reading(_) | State::Fetching
             );
             if !empty {
-                live.extend(page.frame.map(|frame| u64::from(frame.get())));
+                live.extend(page.target().map(|(frame, _)| u64::from(frame.get())));
             }
         }
         for requester in &world.requesters {
@@ -104,7 +104,9 @@ impl Whole {
             .map(|buffer| free.iter().all(|part| part.buffer.0 as usize != buffer))
             .collect();
         for io in &world.io {
-            full[io.buffer] = io.write;
+            if let Some(buffer) = io.buffer {
+                full[buffer] = io.write;
+            }
         }
         for command in &world.commands {
             match command.operation {

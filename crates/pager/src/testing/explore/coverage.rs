@@ -74,6 +74,7 @@ fn legal_moves() -> BTreeSet<(&'static str, &'static str)> {
         State::Waiting,
         State::AwaitingBuffer,
         State::Reading(part),
+        State::Fetching,
         loading,
         installing,
         State::Resident,
@@ -84,6 +85,7 @@ fn legal_moves() -> BTreeSet<(&'static str, &'static str)> {
             Stage::AwaitingBuffer,
             Stage::CopyingOut(part),
             Stage::Writing(part),
+            Stage::Saving,
         ] {
             states.push(State::WritingBack { purpose, stage });
         }
@@ -111,6 +113,7 @@ pub(super) fn kind(state: Option<State>) -> &'static str {
         State::Waiting => "Waiting",
         State::AwaitingBuffer => "AwaitingBuffer",
         State::Reading(_) => "Reading",
+        State::Fetching => "Fetching",
         State::Loading { .. } => "Loading",
         State::Installing { .. } => "Installing",
         State::Claiming => "Claiming",
@@ -123,6 +126,8 @@ pub(super) fn kind(state: Option<State>) -> &'static str {
             (Purpose::Clean, Stage::Writing(_)) => "Clean.Writing",
             (Purpose::Clean, Stage::Returning) => "Clean.Returning",
             (Purpose::Clean, Stage::Yielding) => "Clean.Yielding",
+            (Purpose::Clean, Stage::Saving) => "Clean.Saving",
+            (Purpose::Release, Stage::Saving) => "Release.Saving",
             (Purpose::Release, Stage::Returning) => "Release.Returning",
             (Purpose::Release, Stage::Yielding) => "Release.Yielding",
             (Purpose::Release, Stage::Draining) => "Release.Draining",
@@ -134,11 +139,12 @@ pub(super) fn kind(state: Option<State>) -> &'static str {
 }
 
 /// The states of a page.
-const STATES: [&str; 15] = [
+const STATES: [&str; 18] = [
     "Absent",
     "Waiting",
     "AwaitingBuffer",
     "Reading",
+    "Fetching",
     "Loading",
     "Installing",
     "Resident",
@@ -146,19 +152,23 @@ const STATES: [&str; 15] = [
     "Clean.AwaitingBuffer",
     "Clean.CopyingOut",
     "Clean.Writing",
+    "Clean.Saving",
     "Release.Draining",
     "Release.AwaitingBuffer",
     "Release.CopyingOut",
     "Release.Writing",
+    "Release.Saving",
 ];
 
 /// What kernels and clients can do to a page in any state.
 const ASKED: [&str; 6] = ["read", "write", "sync", "unmap", "hint", "stop"];
 
 /// What ends, and the states in which it can.
-const ENDS: [(&str, &str); 14] = [
+const ENDS: [(&str, &str); 20] = [
     ("Reading", "I/O ends"),
     ("Reading", "I/O fails"),
+    ("Fetching", "I/O ends"),
+    ("Fetching", "I/O fails"),
     ("Loading", "command ends"),
     ("Loading", "command fails"),
     ("Installing", "command ends"),
@@ -171,6 +181,10 @@ const ENDS: [(&str, &str); 14] = [
     ("Release.Draining", "command ends"),
     ("Release.CopyingOut", "command ends"),
     ("Release.Writing", "I/O ends"),
+    ("Clean.Saving", "I/O ends"),
+    ("Clean.Saving", "I/O fails"),
+    ("Release.Saving", "I/O ends"),
+    ("Release.Saving", "I/O fails"),
 ];
 
 thread_local! {

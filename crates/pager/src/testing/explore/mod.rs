@@ -35,6 +35,8 @@ pub struct Small {
     pub spaces: u8,
     /// The object begins as zeroes.
     pub kind: ObjectKind,
+    /// Its pages stay in host memory.
+    pub direct: bool,
     /// When entries are written.
     pub install_order: InstallOrder,
     /// See [`Config::clean_ahead`].
@@ -43,6 +45,8 @@ pub struct Small {
     pub accesses: u8,
     /// Syncs.
     pub syncs: u8,
+    /// Refreshes: pages leave although they are mapped, and what was written is saved first.
+    pub refreshes: u8,
     /// Unmaps.
     pub unmaps: u8,
     /// Closes of the object, its bytes thrown away, once nobody maps it.
@@ -73,10 +77,12 @@ impl Small {
             writable: true,
             fresh: false,
         },
+        direct: false,
         install_order: InstallOrder::Fenced,
         clean_ahead: 0,
         accesses: 3,
         syncs: 1,
+        refreshes: 0,
         unmaps: 0,
         closes: 0,
         hints: 0,
@@ -140,6 +146,11 @@ pub fn every_pair() -> Result<Explored, String> {
         frames: 2,
         hints: 1,
         ..one
+    };
+    let direct = Small {
+        pages: 1,
+        direct: true,
+        ..pair
     };
     let worlds = [
         Small {
@@ -219,6 +230,51 @@ pub fn every_pair() -> Result<Explored, String> {
             spaces: 2,
             accesses: 3,
             ..three
+        },
+        // Pages that stay in host memory.
+        Small {
+            syncs: 2,
+            accesses: 3,
+            ..direct
+        },
+        Small {
+            syncs: 1,
+            failures: 1,
+            ..direct
+        },
+        Small {
+            unmaps: 2,
+            failures: 1,
+            ..direct
+        },
+        Small {
+            syncs: 1,
+            unmaps: 2,
+            ..direct
+        },
+        Small {
+            refreshes: 1,
+            syncs: 1,
+            unmaps: 1,
+            ..direct
+        },
+        Small {
+            refreshes: 1,
+            hints: 1,
+            stops: 1,
+            ..direct
+        },
+        Small {
+            unmaps: 1,
+            hints: 1,
+            stops: 1,
+            ..direct
+        },
+        Small {
+            syncs: 1,
+            hints: 1,
+            stops: 1,
+            ..direct
         },
     ];
     let mut found = Explored::default();

@@ -20,6 +20,8 @@ use units::{Asid, CardAddr, HostAddr, PageSize, VirtAddr};
 const OBJECT: ObjectId = ObjectId(1);
 const PAGE: u64 = 4096;
 const BUFFER: u64 = 1 << 32;
+/// Where pages that stay in host memory lie: frames that no card memory has.
+const DIRECT: u64 = 1 << 35;
 
 /// A policy whose state can be copied from outside.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +73,8 @@ pub(super) struct Io {
     pub(super) id: IoId,
     pub(super) write: bool,
     pub(super) page: u64,
-    pub(super) buffer: usize,
+    /// `None`: the page's place in host memory.
+    pub(super) buffer: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,6 +129,7 @@ pub(super) struct World {
 pub(super) struct Budget {
     pub(super) accesses: u8,
     pub(super) syncs: u8,
+    pub(super) refreshes: u8,
     pub(super) unmaps: u8,
     pub(super) closes: u8,
     pub(super) hints: u8,
@@ -164,6 +168,7 @@ pub(super) enum Step {
     Deliver,
     Io(usize, bool),
     Sync(u8),
+    Refresh(u8),
     Unmap(u8),
     Close,
     Hint(u8),
@@ -185,6 +190,11 @@ fn page_at(address: VirtAddr) -> u64 {
 
 pub(super) fn frame_of(address: CardAddr) -> u64 {
     address.get() / PAGE
+}
+
+/// Where a page lies that stays in host memory.
+pub(super) fn direct_frame(page: u64) -> u64 {
+    DIRECT / PAGE + page
 }
 
 pub(super) fn buffer_of(address: HostAddr) -> usize {
@@ -243,6 +253,7 @@ impl Whole {
                 left: Budget {
                     accesses: small.accesses,
                     syncs: small.syncs,
+                    refreshes: small.refreshes,
                     unmaps: small.unmaps,
                     closes: small.closes,
                     hints: small.hints,
@@ -269,6 +280,13 @@ impl Whole {
             kind: small.kind,
             page_size: None,
         })?;
+        if small.direct {
+            let place = Event::PlaceDirect {
+                object: OBJECT,
+                memory: HostAddr::new(DIRECT),
+            };
+            whole.tell(place, &mut Explored::default())?;
+        }
         for space in 0..small.spaces {
             whole.ask(None, |request| Event::Map {
                 request,
@@ -342,6 +360,9 @@ impl Whole {
             }
             if mapped && left.syncs > 0 {
                 steps.push(Step::Sync(space));
+            }
+            if mapped && left.refreshes > 0 {
+                steps.push(Step::Refresh(space));
             }
             if mapped && left.unmaps > 0 {
                 steps.push(Step::Unmap(space));
@@ -463,6 +484,18 @@ impl Whole {
                     asid: asid(space),
                     address: address(0),
                     bytes,
+                })
+            }
+            Step::Refresh(space) => {
+                world.left.refreshes -= 1;
+                let promise = Some(world.latest.clone());
+                let bytes = world.latest.len() as u64 * PAGE;
+                self.ask(promise, |request| Event::Refresh {
+                    request,
+                    asid: asid(space),
+                    address: address(0),
+                    bytes,
+                    discard: false,
                 })
             }
             Step::Unmap(space) => {
@@ -693,18 +726,26 @@ impl Whole {
     fn end_io(&mut self, io: Io, good: bool, found: &mut Explored) -> Verdict<()> {
         let name = if good { "I/O ends" } else { "I/O fails" };
         found.pairs.insert((kind(self.state(io.page)), name));
+        if good && !io.write && io.buffer.is_none() {
+            let content = Some((Some(io.page), self.world.disk[io.page as usize]));
+            self.overwrite(direct_frame(io.page), content)?;
+        }
         let world = &mut self.world;
         let page = io.page as usize;
         let result = if good {
             if io.write {
-                let (held, version) = world.buffers[io.buffer].ok_or("garbage is written")?;
+                let content = match io.buffer {
+                    Some(buffer) => world.buffers[buffer],
+                    None => world.frames.get(&direct_frame(io.page)).copied().flatten(),
+                };
+                let (held, version) = content.ok_or("garbage is written")?;
                 let right = held.is_none_or(|held| held == io.page) && version >= world.disk[page];
                 if !right {
                     return Err(format!("{io:?} writes {held:?} {version}"));
                 }
                 world.disk[page] = version;
-            } else {
-                world.buffers[io.buffer] = Some((Some(io.page), world.disk[page]));
+            } else if let Some(buffer) = io.buffer {
+                world.buffers[buffer] = Some((Some(io.page), world.disk[page]));
             }
             Ok(PAGE)
         } else {
@@ -765,8 +806,24 @@ impl Whole {
                 id: io,
                 write: matches!(action, Action::WriteObject { .. }),
                 page: offset / PAGE,
-                buffer: buffer.0 as usize,
+                buffer: Some(buffer.0 as usize),
             }),
+            Action::FillDirect { io, offset, .. } | Action::SaveDirect { io, offset, .. } => {
+                let write = matches!(action, Action::SaveDirect { .. });
+                let page = offset / PAGE;
+                // Who saves a page that can be written meanwhile saves half of a write.
+                let shown = |entry: &Entry| entry.frame == direct_frame(page);
+                let entries = world.table.values().filter(|entry| shown(entry));
+                if write && entries.clone().any(|entry| entry.write) {
+                    return Err(format!("page {page} is saved while it can be written"));
+                }
+                world.io.push(Io {
+                    id: io,
+                    write,
+                    page,
+                    buffer: None,
+                });
+            }
             Action::ProtectHost { .. } => {
                 return Err(format!("nobody shares memory here: {action:?}"));
             }

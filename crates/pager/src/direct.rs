@@ -1,0 +1,186 @@
+//! Direct pages: they stay in host memory, and kernels read and write them there over PCIe (FSRF §4.6).
+//!
+//! The owner gives an object memory of the host that the card reaches, as large as the object's pages together.
+//! A page's place in it is its frame, so it takes no card memory and no DMA buffer: it is read from the object to its
+//! place ([`State::Fetching`]), its entries have the target *host*, and what kernels wrote is written from its place
+//! to the object ([`Stage::Saving`]). Nobody may write it meanwhile, as there is no copy. It leaves when it is unmapped,
+//! refreshed or its object is closed, never for another page; and when it has left, every Invalidate has been
+//! answered, so the owner may end the card's way to the memory as soon as the object is closed.
+
+use crate::action::Action;
+use crate::error::{AccessError, Direction, IoError};
+use crate::event::ObjectKind;
+use crate::ids::ObjectId;
+use crate::page::{ObjectPage, Purpose, Stage, State};
+use crate::pager::Pager;
+use crate::sabotage::Sabotage;
+use units::HostAddr;
+
+impl Pager {
+    /// From now on pages of a file lie in this memory of the host.
+    pub(crate) fn place_direct(&mut self, object: ObjectId, memory: HostAddr) {
+        let used = !self.pages_of(object, 0..u64::MAX).is_empty();
+        if let Some(known) = self.objects.get_mut(&object) {
+            let file = matches!(known.kind, ObjectKind::File { .. });
+            // Pages of several sizes split and join, and move to do so.
+            let one_size = known.unit() == known.page_size;
+            let aligned = memory.get() % known.page_size.bytes() == 0;
+            let free = !used && !known.closing && known.direct.is_none();
+            if file && one_size && aligned && free {
+                known.direct = Some(memory);
+            }
+        }
+    }
+
+    /// Pages of an object stay in host memory.
+    pub fn is_direct(&self, object: ObjectId) -> bool {
+        let known = self.objects.get(&object);
+        known.is_some_and(|known| known.direct.is_some())
+    }
+
+    /// A page has a place in host memory. Of a mapping that is longer than its object the pages behind it have none:
+    /// what lies there may be anybody's. They are zeroes on the card, as of any object.
+    pub(crate) fn stays_in_host(&self, key: ObjectPage) -> bool {
+        self.is_direct(key.object) && !self.part_on(key).is_empty()
+    }
+
+    /// A page needs no frame: fetches its data to its place.
+    pub(crate) fn begin_direct(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+        let keep = self.keep_of(key);
+        let place = self.objects.get(&key.object);
+        let place = place.and_then(|object| object.direct_address(key.index));
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        page.keep = keep;
+        page.drop_dirty = false;
+        page.moved = 0;
+        page.direct = place;
+        page.enter(State::Fetching);
+        if page.is_hint() {
+            self.statistics.pages_hinted += 1;
+        }
+        let Some((offset, bytes, at, around)) = self.direct_part(key) else {
+            return;
+        };
+        out.push(Action::FillDirect {
+            io: self.issued.io(key, Direction::Read),
+            object: key.object,
+            offset,
+            bytes,
+            at,
+            around,
+        });
+    }
+
+    /// What of a page is the object's: its place in the file, its bytes, its place in the direct memory, and what
+    /// lies before it and behind it in the page.
+    fn direct_part(&self, key: ObjectPage) -> Option<(u64, u64, u64, (u64, u64))> {
+        let object = self.objects.get(&key.object)?;
+        let own = self.part_on(key);
+        let size = self.size_of(key).bytes();
+        let base = object.direct_offset(key.index);
+        let offset = (key.index << object.unit().bits()) + own.start;
+        let around = (own.start, size - own.end);
+        Some((offset, own.end - own.start, base + own.start, around))
+    }
+
+    /// The data is in its place, or is not to be had. False if the page is no direct one.
+    pub(crate) fn direct_filled(
+        &mut self,
+        key: ObjectPage,
+        result: Result<u64, IoError>,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let page = self.pages.get(&key);
+        let Some(page) = page.filter(|page| page.state == State::Fetching) else {
+            return false;
+        };
+        let wanted_by_access = page.wants_entry();
+        let wanted = self.own_bytes(key);
+        match complete(result, wanted) {
+            Ok(()) => {
+                self.statistics.pages_read += 1;
+                self.statistics.bytes_read += wanted;
+                self.statistics.pages_direct += 1;
+                self.statistics.bytes_direct += wanted;
+                if wanted_by_access {
+                    self.begin_install(key, None, false, out);
+                } else {
+                    self.become_resident(key, out);
+                }
+            }
+            Err(error) => {
+                let error = self.io_error(Direction::Read, key, error);
+                self.fail_fill(key, AccessError::Fetch(error), out);
+            }
+        }
+        true
+    }
+
+    /// Nobody can write a dirty page now: its data goes to the object.
+    pub(crate) fn save_direct(&mut self, key: ObjectPage, purpose: Purpose, out: &mut Vec<Action>) {
+        let Some((offset, bytes, at, around)) = self.direct_part(key) else {
+            return;
+        };
+        if let Some(page) = self.pages.get_mut(&key) {
+            page.dirty = false;
+        }
+        if self.sabotaged(Sabotage::ForgetDirect) {
+            return self.written_back(key, purpose, Ok(()), out);
+        }
+        if let Some(page) = self.pages.get_mut(&key) {
+            page.enter(State::WritingBack {
+                purpose,
+                stage: Stage::Saving,
+            });
+        }
+        out.push(Action::SaveDirect {
+            io: self.issued.io(key, Direction::Write),
+            object: key.object,
+            offset,
+            bytes,
+            at,
+            around,
+        });
+    }
+
+    /// The data is with the object, or was refused. False if the page is no direct one.
+    pub(crate) fn direct_saved(
+        &mut self,
+        key: ObjectPage,
+        result: Result<u64, IoError>,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let state = self.pages.get(&key).map(|page| page.state);
+        let Some(State::WritingBack {
+            purpose,
+            stage: Stage::Saving,
+        }) = state
+        else {
+            return false;
+        };
+        let wanted = self.own_bytes(key);
+        let result = complete(result, wanted);
+        if result.is_ok() {
+            self.statistics.pages_written += 1;
+            self.statistics.bytes_written += wanted;
+            self.statistics.pages_direct_written += 1;
+            let size = self.size_of(key);
+            if let Some(object) = self.objects.get_mut(&key.object) {
+                object.saved(key.index, size);
+            }
+        }
+        let result = result.map_err(|error| self.io_error(Direction::Write, key, error));
+        self.written_back(key, purpose, result, out);
+        true
+    }
+}
+
+/// Fewer bytes than asked for count as a failure.
+fn complete(result: Result<u64, IoError>, wanted: u64) -> Result<(), IoError> {
+    match result? {
+        done if done < wanted => Err(IoError::Short { wanted, done }),
+        _ => Ok(()),
+    }
+}
