@@ -1,6 +1,6 @@
 //! Direct pages: a kernel streams from host memory over PCIe, alone and beside the DMA engine's copies.
 
-use super::Failure;
+use super::{the_command, Failure};
 use crate::driver::{Driver, START};
 use crate::row::{Row, Target};
 use card::command::Operation;
@@ -9,7 +9,10 @@ use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::sim::{SimCard, SimOptions};
 use card::{Card, SlotId};
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
+use tombolo::{Continue, MapOptions, OwnerOptions, Report, Unsaved};
 use units::{
     Asid, CardAddr, FrameNumber, HostAddr, PageEntry, PageSize, TableGeometry, Target as Place,
     VirtAddr,
@@ -131,5 +134,99 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         Row::new(NAMES[0], alone / peak, "share", Target::AtLeast(0.9)),
         Row::new(NAMES[1], reads / peak, "share", Target::AtLeast(0.45)),
         Row::new(NAMES[2], copies / peak, "share", Target::AtLeast(0.45)),
+    ])
+}
+
+/// What a file that is mapped direct gives, through the pager.
+pub const FILE_NAMES: &[&str] = &[
+    "fsrf.direct.file.share_of_link",
+    "fsrf.direct.file.first_pass",
+    "fsrf.direct.file.beside_paging",
+    "fsrf.direct.file.paging_beside",
+    "fsrf.direct.command.share_of_link",
+];
+
+/// Bytes of each file: so many that the beginning of a sequence, when windows are small yet, does not decide.
+const FILE: u64 = 64 << 20;
+/// Runs of a kernel: in the first, pages come from the file to their place in host memory.
+const RUNS: usize = 2;
+
+/// Bytes a second of runs of a kernel over files, each mapped its way.
+fn of_files(
+    folder: &Path,
+    kernel: &str,
+    inputs: &[(&str, bool)],
+    (output, length): (&str, (&str, u64)),
+) -> Result<Vec<f64>, Failure> {
+    let mut options = SimOptions::named("f1")?;
+    options.shell.host_channel = true;
+    let kernel = options.home.join("kernels").join(kernel);
+    let card = tombolo::Card::simulated(options, OwnerOptions::default(), |_| {})?;
+    let space = card.create_space()?;
+    let slot = card.load(SLOT, &kernel, &space)?;
+    let mut mapped = Vec::new();
+    for &(name, direct) in inputs {
+        let path = folder.join(name);
+        std::fs::write(&path, vec![1; FILE as usize])?;
+        let plain = MapOptions::read_only();
+        let options = if direct { plain.direct() } else { plain };
+        let mapping = space.map_file(&path, options)?;
+        slot.set_pointer(name, mapping.address())?;
+        mapped.push(mapping);
+    }
+    let result = space.map_file(&folder.join(output), MapOptions::create(FILE))?;
+    slot.set_pointer(output, result.address())?;
+    slot.set(length.0, length.1)?;
+    for _ in 0..RUNS {
+        // What goes to the card goes there in each run.
+        for mapping in mapped.iter().zip(inputs).filter(|(_, (_, direct))| !direct) {
+            mapping.0.refresh(Unsaved::Save)?;
+        }
+        slot.start()?;
+        slot.wait(None, |_| Continue::Yes)?;
+    }
+    let report = card.report()?;
+    let runs = report.runs.iter();
+    Ok(runs
+        .map(|run| FILE as f64 / run.time.as_seconds())
+        .collect())
+}
+
+/// The same by the command, which runs a kernel once.
+fn by_command(folder: &Path) -> Result<f64, Failure> {
+    let run = Command::new(the_command()?)
+        .current_dir(folder)
+        .args(["run", "sum", "--quiet", "--set", "bytes=size(input)"])
+        .args(["--map", "input=input:direct", "--map", "output=sum:new=64"])
+        .args(["--json", "report.json"])
+        .output()?;
+    if !run.status.success() {
+        return Err(String::from_utf8_lossy(&run.stderr).into_owned().into());
+    }
+    let report: Report = serde_json::from_slice(&std::fs::read(folder.join("report.json"))?)?;
+    let run = report.runs.first().ok_or("no run")?;
+    Ok(FILE as f64 / run.time.as_seconds())
+}
+
+pub fn files() -> Result<Vec<Row>, Failure> {
+    let peak = link_peak(&SimOptions::named("f1")?);
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path();
+    let sum = ("output", ("bytes", FILE));
+    let alone = of_files(folder, "sum", &[("input", true)], sum)?;
+    // Both inputs go at one pace: each has at most half of the link.
+    let added = ("c", ("length", FILE / 4));
+    let both = of_files(folder, "vadd", &[("a", true), ("b", false)], added)?;
+    let command = by_command(folder)?;
+    let [first, second] = alone[..] else {
+        return Err("not every run ended".into());
+    };
+    let beside = *both.last().ok_or("no run")?;
+    Ok(vec![
+        Row::new(FILE_NAMES[0], second / peak, "share", Target::AtLeast(0.9)),
+        Row::new(FILE_NAMES[1], first / peak, "share", Target::AtLeast(0.9)),
+        Row::new(FILE_NAMES[2], beside / peak, "share", Target::AtLeast(0.45)),
+        Row::new(FILE_NAMES[3], beside / peak, "share", Target::AtLeast(0.45)),
+        Row::new(FILE_NAMES[4], command / peak, "share", Target::AtLeast(0.9)),
     ])
 }

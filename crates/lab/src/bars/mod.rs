@@ -131,6 +131,10 @@ pub const ALL: &[Bar] = &[
         measure: fsrf_direct::measure,
     },
     Bar {
+        names: fsrf_direct::FILE_NAMES,
+        measure: fsrf_direct::files,
+    },
+    Bar {
         names: fsrf_transfer::NAMES,
         measure: fsrf_transfer::measure,
     },
