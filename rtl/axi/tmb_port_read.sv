@@ -257,10 +257,11 @@ module tmb_port_read
   beat_end_t next_offset;
   logic here, flag_failed, failed, step, last_beat, row_done, stage_valid_q, stage_ready;
   logic row_leaves, rows_skipped;
-  row_pointer_t released;
+  row_pointer_t released, all_rows;  // of the burst
   row_index_t read_row;
 
   assign read_row = row_index_t'(read_q);
+  assign all_rows = row_pointer_t'(order.rows) + row_pointer_t'(1);
   assign failed = order.refused || flag_failed;
   assign stage_ready = !stage_valid_q || r_ready_i || port_reset_i;
   assign step = order_valid && stage_ready && (failed || here);
@@ -283,7 +284,9 @@ module tmb_port_read
       stage_valid_q <= 1'b0;
     end else begin
       released_q <= released;
-      read_q <= read_q + released;
+      // As `released`, the sums before the choice.
+      if (row_leaves) read_q <= read_q + row_pointer_t'(1);
+      else if (rows_skipped) read_q <= read_q + all_rows;
       if (stage_ready) stage_valid_q <= step;
       if (step) beat_q <= last_beat ? '0 : beat_q + 8'd1;
       if (order_pop) retire_position_q <= retire_position_q + position_t'(1);
@@ -293,7 +296,7 @@ module tmb_port_read
   always_comb begin
     released = '0;
     if (row_leaves) released = row_pointer_t'(1);
-    else if (rows_skipped) released = row_pointer_t'(order.rows) + row_pointer_t'(1);
+    else if (rows_skipped) released = all_rows;
   end
 
   always_ff @(posedge clk_i) begin

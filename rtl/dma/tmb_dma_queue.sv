@@ -4,7 +4,7 @@
 //
 // Command queue: fetches commands from their ring in host memory.
 //
-// FetchDepth   commands fetched ahead; also the longest fetch
+// FetchDepth   commands fetched ahead, a power of two; also the longest fetch
 //
 // When the host has moved the tail, commands are read in bursts as long as the ring's end, the
 // end of the 4 KiB block and the room here allow; several bursts may be on their way, so the next
@@ -42,6 +42,7 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
 );
 
   localparam int unsigned CountWidth = $clog2(FetchDepth + 1);
+  localparam int unsigned DepthLog2 = $clog2(FetchDepth);
 
   typedef logic [CountWidth-1:0] count_t;
 
@@ -57,9 +58,9 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
 
   state_e state_q;
   logic [31:0] fetch_q, head_q;  // free-running: asked for, arrived
-  logic [31:0] waiting, place, ring_left;
-  count_t waiting_q, contiguous_q, room_q, burst_q;
-  logic [BurstLenWidth:0] block_left;
+  logic [31:0] waiting, place, last_place;
+  count_t waiting_q, contiguous_q, room_q, room_then_q, burst_q, ring_left, block_left;
+  logic ring_ends, block_ends;
   logic start, pop;
 
   function automatic count_t at_most_depth(logic [31:0] value);
@@ -71,10 +72,14 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
   endfunction
 
   assign waiting = ring_i.host_count - fetch_q;
-  assign place = fetch_q & ~(32'hFFFF_FFFF << ring_i.size_log2);
-  assign ring_left = (32'd1 << ring_i.size_log2) - place;
-  assign block_left = (BurstLenWidth + 1)'(MaxBurstRows) -
-      (BurstLenWidth + 1)'(place[BurstLenWidth-1:0]);
+  assign last_place = ~(32'hFFFF_FFFF << ring_i.size_log2);
+  assign place = fetch_q & last_place;
+  // Ring or block end within the longest fetch, and after how many commands: a look at the upper bits says the
+  // one, the lower ones say the other. The block does not end before the ring if the ring is that short.
+  assign ring_ends = (place ^ last_place) >> DepthLog2 == '0;
+  assign block_ends = place[BurstLenWidth-1:0] >> DepthLog2 == {BurstLenWidth{1'b1}} >> DepthLog2;
+  assign ring_left = count_t'((place ^ last_place) & 32'(FetchDepth - 1)) + 1'b1;
+  assign block_left = count_t'(~place & 32'(FetchDepth - 1)) + 1'b1;
 
   assign start = state_q == StRead && host_ar_ready_i;
 
@@ -102,11 +107,12 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
   always_ff @(posedge clk_i) begin
     if (state_q == StIdle) begin
       if (enable_i && waiting != '0) begin
-        waiting_q <= least(at_most_depth(waiting), room_q);
-        contiguous_q <= least(at_most_depth(ring_left), at_most_depth(32'(block_left)));
+        waiting_q <= at_most_depth(waiting);
+        room_then_q <= room_q;
+        contiguous_q <= ring_ends ? ring_left : block_ends ? block_left : count_t'(FetchDepth);
       end
     end else if (state_q == StMeasure) begin
-      burst_q <= least(waiting_q, contiguous_q);
+      burst_q <= least(least(waiting_q, room_then_q), contiguous_q);
     end
   end
 
@@ -142,6 +148,7 @@ module tmb_dma_queue import tmb_pkg::*; import tmb_dma_pkg::*; #(
       (enable_i && waiting != '0);
 
   `TMB_ASSERT_INIT(FetchFitsBurst, FetchDepth <= MaxBurstRows)
+  `TMB_ASSERT_INIT(FetchIsPowerOfTwo, FetchDepth >= 2 && FetchDepth == (1 << DepthLog2))
   `TMB_ASSERT(FetchHasRoom, !arrived_valid_i || fifo_ready)
   `TMB_ASSERT(RingIsAligned, !start || ring_i.base[MinPageBits-1:0] == '0)
 

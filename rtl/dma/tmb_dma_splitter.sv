@@ -41,15 +41,16 @@ module tmb_dma_splitter import tmb_pkg::*; import tmb_dma_pkg::*; (
     return burst_rows_t'(MaxBurstRows) - burst_rows_t'(row_of_block);
   endfunction
 
-  function automatic burst_rows_t least(burst_rows_t a, burst_rows_t b);
-    return (a < b) ? a : b;
-  endfunction
-
   burst_rows_t card_rows, host_rows, left_rows;
-  assign card_rows = rows_to_block_end(copy_q.card_addr[RowOffsetWidth+:BurstLenWidth]);
-  assign host_rows = rows_to_block_end(copy_q.host_addr[RowOffsetWidth+:BurstLenWidth]);
+  burst_len_t card_row, host_row;  // of the block
+  logic card_first;  // the block of the card ends first
+  assign card_row = copy_q.card_addr[RowOffsetWidth+:BurstLenWidth];
+  assign host_row = copy_q.host_addr[RowOffsetWidth+:BurstLenWidth];
+  assign card_rows = rows_to_block_end(card_row);
+  assign host_rows = rows_to_block_end(host_row);
   assign left_rows = (copy_q.rows >= row_count_t'(MaxBurstRows)) ? burst_rows_t'(MaxBurstRows)
                                                                   : burst_rows_t'(copy_q.rows);
+  assign card_first = card_row > host_row;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -72,7 +73,11 @@ module tmb_dma_splitter import tmb_pkg::*; import tmb_dma_pkg::*; (
       copy_q.host_addr <= copy_q.host_addr + (host_addr_t'(rows_q) << RowOffsetWidth);
       copy_q.rows <= copy_q.rows - row_count_t'(rows_q);
     end
-    if (state_q == StMeasure) rows_q <= least(least(card_rows, host_rows), left_rows);
+    // The least of three, all compares side by side.
+    if (state_q == StMeasure) begin
+      rows_q <= (left_rows < card_rows && left_rows < host_rows) ? left_rows
+          : card_first ? card_rows : host_rows;
+    end
   end
 
   assign copy_ready_o = state_q == StIdle;

@@ -12,11 +12,13 @@
 // commands of a queue complete in order in a unit.
 //
 // A completion is offered when the command asked for it or failed; otherwise it passes silently.
-// It comes from a register, since its taker chooses among many.
+// It comes from a register, since its taker chooses among many; that register is free in the cycle after it
+// has been taken, so that the choice does not reach the ring.
 //
 // Throughput: one start, one end and one departure a cycle. Latency: end to completion 3 cycles.
 // Back-pressure: burst_ready_o falls when the ring is full; a completion that is not taken holds
-// the next, and that one the ring. No deadlock: entries leave as bursts end, and those need nothing from here.
+// the next, and that one the ring. Completions that are offered come every two cycles at most.
+// No deadlock: entries leave as bursts end, and those need nothing from here.
 
 `include "tmb_assert.svh"
 
@@ -63,34 +65,34 @@ module tmb_dma_tracker import tmb_dma_pkg::*; #(
   logic [NumQueues-1:0] failed_q;
   logic [QueueIndexWidth-1:0] source;
 
-  logic start, leave, head_done, head_error, head_failed, complete_ready;
+  logic start, leave, head_done, head_error, head_failed, announce;
   entry_t head;
 
   assign head = entry_q[head_q];
   assign source = QueueIndexWidth'(head.note.queue_id);
   assign head_failed = failed_q[source] || head_error;
 
-  // The command that is complete.
-  logic complete_q, announce_q, command_failed_q;
+  // The command that is complete: nobody is told, or a completion is offered.
+  logic silent_q, offered_q, command_failed_q;
   queue_t queue_q;
   logic [31:0] id_q;
 
-  assign complete_ready = !complete_q || !announce_q || completion_ready_i;
+  assign announce = head.note.notify || head_failed;
   assign burst_ready_o = count_q != (BurstIndexWidth + 1)'(MaxBursts);
   assign burst_index_o = tail_q;
   assign start = burst_valid_i && burst_ready_o;
-  assign leave = head_done && (!head.last || complete_ready);
+  assign leave = head_done && (!head.last || !offered_q);
 
-  assign completion_valid_o = complete_q && announce_q;
+  assign completion_valid_o = offered_q;
   assign completion_o = '{
       id: id_q,
       status: command_failed_q ? StatusBusError : StatusOk,
       accessed: 1'b0,
       dirty: 1'b0
   };
-  assign retired_valid_o = complete_q && complete_ready;
+  assign retired_valid_o = silent_q || (offered_q && completion_ready_i);
   assign retired_queue_o = queue_q;
-  assign busy_o = count_q != '0 || complete_q;
+  assign busy_o = count_q != '0 || silent_q || offered_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -98,9 +100,11 @@ module tmb_dma_tracker import tmb_dma_pkg::*; #(
       head_q <= '0;
       count_q <= '0;
       failed_q <= '0;
-      complete_q <= 1'b0;
+      silent_q <= 1'b0;
+      offered_q <= 1'b0;
     end else begin
-      if (complete_ready) complete_q <= leave && head.last;
+      silent_q <= leave && head.last && !announce;
+      offered_q <= offered_q ? !completion_ready_i : leave && head.last && announce;
       if (start) tail_q <= burst_index_t'(tail_q + 1'b1);
       if (start != leave) begin
         count_q <= start ? (BurstIndexWidth + 1)'(count_q + 1'b1)
@@ -119,7 +123,6 @@ module tmb_dma_tracker import tmb_dma_pkg::*; #(
 
   always_ff @(posedge clk_i) begin
     if (leave && head.last) begin
-      announce_q <= head.note.notify || head_failed;
       command_failed_q <= head_failed;
       queue_q <= head.note.queue_id;
       id_q <= head.note.id;

@@ -237,7 +237,8 @@ module tmb_channel import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_sched
       granted_q <= 1'b0;
     end else begin
       rows_q <= rows_d;
-      rows_left_q <= rows_d < (granted ? rows_t'(MaxReadRows - MaxBurstRows) : rows_t'(MaxReadRows));
+      // Both compares beside the grant, which comes late.
+      rows_left_q <= granted ? rows_d < rows_t'(MaxReadRows - MaxBurstRows) : rows_d < rows_t'(MaxReadRows);
       granted_q <= granted;
     end
   end

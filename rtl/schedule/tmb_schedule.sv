@@ -86,13 +86,14 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
   // Weight: rows left in the round. A debt is less than two bursts.
   localparam int unsigned LeftWidth = $bits(weight_t) + BurstBits + 2;
   typedef logic signed [LeftWidth-1:0] left_t;
-  localparam left_t LeastLeft = -left_t'(2 * MaxBurstRows);
+  localparam int unsigned LeastLeftLog2 = BurstBits + 1;
+  localparam left_t LeastLeft = -(left_t'(1) <<< LeastLeftLog2);
 
   // Floor: 1/256 of rows that are due; at most two bursts, and two in advance.
   localparam int unsigned DueWidth = $bits(floor_t) + BurstBits + 4;
   typedef logic signed [DueWidth-1:0] due_t;
-  localparam due_t BurstDue = due_t'(2 ** $bits(floor_t) * MaxBurstRows);
-  localparam due_t MostDue = 2 * BurstDue;
+  localparam int unsigned MostDueLog2 = $bits(floor_t) + BurstBits + 1;
+  localparam due_t MostDue = due_t'(1) <<< MostDueLog2;
 
   // ---------------------------------------------------------------------------------------------
   // Choice
@@ -206,37 +207,47 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
   left_t left_d [NumSlots];
   due_t due_rows_q [NumSlots];
   due_t due_rows_d [NumSlots];
+  slots_t has_rest, due_now;
 
   logic [BurstBits:0] rows, peer_rows;
   assign rows = (BurstBits + 1)'(len_q) + 1'b1;
   assign peer_rows = (BurstBits + 1)'(peer_i.len) + 1'b1;
 
+  // Each account is one sum, and its bounds are powers of two: few levels.
   for (genvar s = 0; s < NumSlots; s++) begin : gen_account
-    left_t quantum;
+    left_t quantum, carried;
     floor_t least;
+    logic refills, pays, paid, earns, peer_earns;
+    due_t earned, spent, own, both;
     assign quantum = schedule_i[s].weight == '0 ? left_t'(MaxBurstRows)
         : left_t'({schedule_i[s].weight, BurstBits'(0)});
     assign least = schedule_i[s].floor < LeastFloor ? LeastFloor : schedule_i[s].floor;
 
-    always_comb begin
-      left_d[s] = left_q[s];
-      if (taken_q && round_q && |(top_q & level_of[s])) begin
-        left_d[s] = left_d[s] + quantum;
-        if (left_d[s] > quantum) left_d[s] = quantum;
-      end
-      if (taken_q && granted_q[s] && !owed_q) left_d[s] = left_d[s] - left_t'({1'b0, rows});
-      if (left_d[s] < LeastLeft) left_d[s] = LeastLeft;
+    // A round takes over what a slot owes, not what it has left.
+    assign refills = taken_q && round_q && |(top_q & level_of[s]);
+    assign carried = (refills && has_rest_q[s]) ? '0 : left_q[s];
+    assign paid = taken_q && granted_q[s];
+    assign pays = paid && !owed_q;
+    assign earns = taken_q && asked_q[s];
+    assign peer_earns = peer_i.taken && asks[s] && (asks & ~below_peer) == '0;
 
-      due_rows_d[s] = due_rows_q[s];
-      if (taken_q && asked_q[s]) begin
-        due_rows_d[s] = due_rows_d[s] + due_t'(least) * due_t'({1'b0, rows});
+    always_comb begin
+      left_d[s] = carried + (refills ? quantum : '0) - (pays ? left_t'({1'b0, rows}) : '0);
+      has_rest[s] = !left_d[s][LeftWidth-1] && left_d[s] != '0;
+      if (left_d[s][LeftWidth-1] && left_d[s][LeftWidth-2:LeastLeftLog2] != '1) left_d[s] = LeastLeft;
+
+      // Who asks is known late, so both sums are there before it.
+      earned = earns ? due_t'(least) * due_t'({1'b0, rows}) : '0;
+      spent = paid ? due_t'({rows, floor_t'(0)}) : '0;
+      own = due_rows_q[s] + earned - spent;
+      both = due_rows_q[s] + earned + due_t'(least) * due_t'({1'b0, peer_rows}) - spent;
+      due_rows_d[s] = peer_earns ? both : own;
+      due_now[s] = peer_earns ? !both[DueWidth-1] && both != '0 : !own[DueWidth-1] && own != '0;
+      if (!due_rows_d[s][DueWidth-1] && due_rows_d[s][DueWidth-2:MostDueLog2] != '0) begin
+        due_rows_d[s] = MostDue;
+      end else if (due_rows_d[s][DueWidth-1] && due_rows_d[s][DueWidth-2:MostDueLog2] != '1) begin
+        due_rows_d[s] = -MostDue;
       end
-      if (peer_i.taken && asks[s] && (asks & ~below_peer) == '0) begin
-        due_rows_d[s] = due_rows_d[s] + due_t'(least) * due_t'({1'b0, peer_rows});
-      end
-      if (taken_q && granted_q[s]) due_rows_d[s] = due_rows_d[s] - due_t'({rows, floor_t'(0)});
-      if (due_rows_d[s] > MostDue) due_rows_d[s] = MostDue;
-      if (due_rows_d[s] < -MostDue) due_rows_d[s] = -MostDue;
     end
 
     always_ff @(posedge clk_i) begin
@@ -247,9 +258,9 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
         due_q[s] <= 1'b0;
       end else if (taken_q || peer_i.taken) begin
         left_q[s] <= left_d[s];
-        has_rest_q[s] <= left_d[s] > 0;
+        has_rest_q[s] <= has_rest[s];
         due_rows_q[s] <= due_rows_d[s];
-        due_q[s] <= due_rows_d[s] > 0;
+        due_q[s] <= due_now[s];
       end
     end
   end
@@ -264,6 +275,12 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
   localparam rows_t Room = LowRows > MaxBurstRows ? rows_t'(LowRows - MaxBurstRows) : '0;
   rows_t low_rows_q, low_rows_d;
   slots_t below;
+  logic no_room;
+  if (Room == '0) begin : gen_no_room
+    assign no_room = 1'b1;
+  end else begin : gen_room
+    assign no_room = low_rows_d >= Room;
+  end
 
   // Levels that have asked of late, in either direction.
   levels_t active, recent_q, seen_q;
@@ -302,7 +319,7 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
     end else begin
       low_q <= below;
       low_rows_q <= low_rows_d;
-      low_full_q <= low_rows_d >= (taken && low_o ? Room : rows_t'(LowRows));
+      low_full_q <= (taken && low_o) ? no_room : low_rows_d >= rows_t'(LowRows);
     end
   end
 
@@ -312,6 +329,7 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
 
   `TMB_ASSERT_INIT(RequestsExist, NumSlots >= 1 && RequestsPerSlot >= 1
       && NumScheduled <= NumRequests)
+  `TMB_ASSERT_INIT(BurstIsPowerOfTwo, MaxBurstRows == (1 << BurstBits))
   `TMB_ASSERT_INIT(BoundIsPositive, LowRows >= 1)
   `TMB_ASSERT(OnlyRequested, (candidate_o & ~request_i) == '0)
   `TMB_ASSERT(BoundIsKept, 32'(low_rows_q) < LowRows + MaxBurstRows)

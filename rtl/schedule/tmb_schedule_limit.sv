@@ -39,10 +39,11 @@ module tmb_schedule_limit import tmb_pkg::*; import tmb_schedule_pkg::*; #(
       $clog2(MaxBurstRows * (NumRequests + 1) + 2 ** ($bits(limit_t) - FractionBits))
       + FractionBits + 2;
   typedef logic signed [AccountWidth-1:0] account_t;
-  localparam account_t Full = account_t'(MaxBurstRows) <<< FractionBits;
+  localparam int unsigned FullLog2 = $clog2(MaxBurstRows) + FractionBits;
+  localparam account_t Full = account_t'(1) <<< FullLog2;
 
   logic [NumRequests-1:0] offered_q, passes;
-  logic open_q;
+  logic open_q, positive;
   account_t account_q, account_d;
 
   for (genvar r = 0; r < NumRequests; r++) begin : gen_request
@@ -56,14 +57,14 @@ module tmb_schedule_limit import tmb_pkg::*; import tmb_schedule_pkg::*; #(
   end
 
   always_comb begin
-    account_d = account_q;
+    account_d = account_q + account_t'(limit_i);
     for (int unsigned r = 0; r < NumRequests; r++) begin
       if (passes[r]) begin
         account_d = account_d - ((account_t'(len_i[r]) + account_t'(1)) <<< FractionBits);
       end
     end
-    account_d = account_d + account_t'(limit_i);
-    if (account_d > Full) account_d = Full;
+    positive = !account_d[AccountWidth-1] && account_d != '0;
+    if (!account_d[AccountWidth-1] && account_d[AccountWidth-2:FullLog2] != '0) account_d = Full;
   end
 
   always_ff @(posedge clk_i) begin
@@ -72,10 +73,11 @@ module tmb_schedule_limit import tmb_pkg::*; import tmb_schedule_pkg::*; #(
       open_q <= 1'b1;
     end else begin
       account_q <= account_d;
-      open_q <= account_d > 0;
+      open_q <= positive;
     end
   end
 
+  `TMB_ASSERT_INIT(BurstIsPowerOfTwo, MaxBurstRows == (1 << $clog2(MaxBurstRows)))
   `TMB_ASSERT(DebtIsBounded,
       account_q >= -(account_t'(MaxBurstRows * (NumRequests + 1)) <<< FractionBits))
 

@@ -78,9 +78,9 @@ module tmb_invalidate
   block_t page_q, page_d, last_page;  // of that L1 TLB, counted from the region's first
   block_t page_block;                 // its first block
   logic for_space_q, for_space_d, epoch_q;
-  spaces_t enable_q, flushing_q, flush_first;
+  spaces_t enable_q, flushing_q, flushing_d, flush_first;
   asid_t flush_asid;
-  logic flush_done;
+  logic flush_done, busy_q;
 
   assign whole_space = region_q.mask == '1;
 
@@ -156,18 +156,23 @@ module tmb_invalidate
   assign done_o = (state_q == StateBursts) && (state_d == StateIdle) && !for_space_q;
   assign flush_done = (state_q == StateBursts) && (state_d == StateIdle) && for_space_q;
 
+  assign flushing_d = (flushing_q & ~(flush_done ? (spaces_t'(1) << region_q.asid) : spaces_t'(0)))
+      | (enable_q & ~space_enable_i);
+
+  // That a sequence runs is known from a register: it decides which lookups go, at the start of a long path.
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q <= StateIdle;
       epoch_q <= 1'b0;
       enable_q <= '0;
       flushing_q <= '0;
+      busy_q <= 1'b0;
     end else begin
       state_q <= state_d;
       if (state_q == StateFlash) epoch_q <= !epoch_q;
       enable_q <= space_enable_i;
-      flushing_q <= (flushing_q & ~(flush_done ? (spaces_t'(1) << region_q.asid) : spaces_t'(0)))
-          | (enable_q & ~space_enable_i);
+      flushing_q <= flushing_d;
+      busy_q <= (state_d != StateIdle) || (flushing_d != '0);
     end
   end
   always_ff @(posedge clk_i) begin
@@ -184,8 +189,9 @@ module tmb_invalidate
   assign kill_block_o = region_q.block + page_block;
   assign flash_valid_o = state_q == StateFlash;
   assign epoch_o = epoch_q;
-  assign busy_o = (state_q != StateIdle) || (flushing_q != '0);
+  assign busy_o = busy_q;
 
+  `TMB_ASSERT(BusyIsKnown, busy_q == ((state_q != StateIdle) || (flushing_q != '0)))
   `TMB_ASSERT(OldEpochIsEmpty, (state_q == StateKill) |-> !bursts_i[!epoch_q])
 
 endmodule

@@ -128,14 +128,13 @@ module tmb_table_engine
 
   space_cfg_t space;
   block_t block;
-  logic legal;
+  logic legal, page_aligned_q, table_aligned_q;  // the address, found out as the command comes
   assign space = space_i[asid_q];
   assign block = addr_q[VirtAddrWidth-1:MinPageBits];
   assign legal = space.enable
       && (32'(given_q.size_class) <= MaxSizeClass)
       && space.size_classes[given_q.size_class]
-      && (addr_q[MinPageBits-1:0] == '0)
-      && ((block & page_mask(given_q.size_class)) == '0);
+      && page_aligned_q;
 
   // ---------------------------------------------------------------------------------------------
   // Choice
@@ -166,6 +165,10 @@ module tmb_table_engine
       addr_q <= table_cmd_i.addr;
       given_q <= table_cmd_i.entry;
       new_sets_log2_q <= table_cmd_i.sets_log2;
+      page_aligned_q <= (table_cmd_i.addr[MinPageBits-1:0] == '0)
+          && ((table_cmd_i.addr[VirtAddrWidth-1:MinPageBits] & page_mask(table_cmd_i.entry.size_class)) == '0);
+      table_aligned_q <= ((table_cmd_i.addr >> CardAddrWidth) == '0) && ((table_cmd_i.addr
+          & ((virt_addr_t'(RowBytes) << table_cmd_i.sets_log2) - virt_addr_t'(1))) == '0);
     end
   end
 
@@ -299,10 +302,10 @@ module tmb_table_engine
 
   assign grow_legal = space.enable
       && (new_sets_log2_q == space.table_sets_log2 + 5'd1)
-      && ((addr_q >> CardAddrWidth) == '0)
-      && ((addr_q & ((virt_addr_t'(RowBytes) << new_sets_log2_q) - virt_addr_t'(1))) == '0);
+      && table_aligned_q;
   assign grow_half = card_addr_t'(RowBytes) << grow_sets_log2_q;
-  assign last_chunk = grow_offset_q == grow_half - (card_addr_t'(1) << ChunkWidth);
+  assign last_chunk = ((grow_offset_q ^ (~(~card_addr_t'(0) << grow_sets_log2_q) << RowOffsetWidth))
+      >> ChunkWidth) == '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) growing_q <= 1'b0;

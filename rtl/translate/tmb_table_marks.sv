@@ -98,7 +98,7 @@ module tmb_table_marks
   page_entry_t recent_entry;
   card_addr_t index_addr_q;
   logic [TableTagWidth-1:0] index_tag_q;
-  block_t index_block;
+  block_t index_block_q;  // first of its page
   page_number_t number_page;
   space_cfg_t number_space;
 
@@ -128,6 +128,7 @@ module tmb_table_marks
   always_ff @(posedge clk_i) begin
     if (front_moves && number_valid) begin
       index_q <= number;
+      index_block_q <= number.block & ~page_mask(number.size_class);
       index_legal_q <= number_space.enable;
       index_addr_q <= number_space.table_base
           | {table_set(number_page, number_space.table_sets_log2), RowOffsetWidth'(0)};
@@ -136,13 +137,12 @@ module tmb_table_marks
   end
 
   assign index_place = '{mark: index_q, row_addr: index_addr_q, tag: index_tag_q};
-  assign index_block = index_q.block & ~page_mask(index_q.size_class);
 
   always_comb begin
     recent_entry = '0;
     for (int unsigned i = 0; i < NumRecent; i++) begin
       recent_match[i] = recent_valid_q[i] && (recent_q[i].asid == index_q.asid)
-          && (recent_q[i].block == index_block)
+          && (recent_q[i].block == index_block_q)
           && (recent_q[i].entry.size_class == index_q.size_class)
           && (index_q.write ? (recent_q[i].entry.write && recent_q[i].entry.dirty)
               : recent_q[i].entry.read);

@@ -127,13 +127,14 @@ module tmb_translate_lane
   // Choice
   // ---------------------------------------------------------------------------------------------
 
-  logic [NumRequesters-1:0] request, grant;
+  logic [NumRequesters-1:0] request, grant, may_go;
   requester_t chosen;
   logic requested, turn, look_taken, reply_taken, update_taken;
   logic [CreditWidth-1:0] credit_q;
   lookup_t lookup;
 
-  assign turn = lookup.is_reply ? (!kill_valid_i && !walk_valid_i) : (credit_q != '0);
+  // Beside the choice, not behind it.
+  assign turn = (grant & may_go) != '0;
   assign look_taken = requested && turn && !lookup.is_reply;
   assign reply_taken = requested && turn && lookup.is_reply;
   assign update_taken = kill_valid_i || walk_valid_i || reply_taken;
@@ -142,7 +143,8 @@ module tmb_translate_lane
   for (genvar s = 0; s < NumRequesters; s++) begin : gen_request
     assign request[s] = lookup_valid_i[s]
         && !(skip_valid_i && !lookup_i[s].is_reply && lookup_i[s].asid == skip_asid_i);
-    assign lookup_ready_o[s] = grant[s] && turn;
+    assign may_go[s] = lookup_i[s].is_reply ? (!kill_valid_i && !walk_valid_i) : (credit_q != '0);
+    assign lookup_ready_o[s] = grant[s] && may_go[s];
   end
 
   tmb_round_robin_arbiter #(
