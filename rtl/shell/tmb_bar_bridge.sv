@@ -133,27 +133,34 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
 
   access_t access_q;
   logic [SlotWidth-1:0] slot_q;
-  logic is_register, is_slot, is_directory, done;
-  logic [31:RegistersLog2] block_q;
+  logic is_register_q, is_slot, is_directory, done;
+  logic [31:WindowLog2] block_q;
   logic [WindowWidth-1:0] window;
   access_rsp_t rsp;
   logic [1:0] resp_q;
   logic [31:0] data_q;
 
-  assign is_register = block_q == '0;
-  assign window = block_q[31:WindowLog2] - FirstWindow;
-  assign is_directory = HasDirectory && block_q[31:WindowLog2] == DirectoryWindow;
-  assign is_slot = block_q[31:WindowLog2] >= FirstWindow && 32'(window) < NumSlots;
+  logic register_done_q;
+  access_rsp_t register_rsp_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) register_done_q <= 1'b0;
+    else register_done_q <= register_done_i;
+  end
+  always_ff @(posedge clk_i) register_rsp_q <= register_rsp_i;
+
+  assign window = block_q - FirstWindow;
+  assign is_directory = HasDirectory && block_q == DirectoryWindow;
+  assign is_slot = block_q >= FirstWindow && 32'(window) < NumSlots;
 
   assign done = (target_q == TargetNothing) ||
-      (target_q == TargetRegisters && register_done_i) ||
+      (target_q == TargetRegisters && register_done_q) ||
       (target_q == TargetSlot && slot_done_i[slot_q]) ||
       (target_q == TargetDirectory && directory_done_i);
   always_comb begin
     unique case (target_q)
       TargetSlot: rsp = slot_rsp_i[slot_q];
       TargetDirectory: rsp = directory_rsp_i;
-      default: rsp = register_rsp_i;
+      default: rsp = register_rsp_q;
     endcase
   end
 
@@ -174,7 +181,8 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
 
   always_ff @(posedge clk_i) begin
     if (start_read || start_write) begin
-      block_q <= start_read ? araddr_q[31:RegistersLog2] : awaddr_q[31:RegistersLog2];
+      block_q <= start_read ? araddr_q[31:WindowLog2] : awaddr_q[31:WindowLog2];
+      is_register_q <= start_read ? araddr_q >> RegistersLog2 == '0 : awaddr_q >> RegistersLog2 == '0;
       access_q <= '{
           write: start_write,
           addr: {start_read ? araddr_q[15:2] : awaddr_q[15:2], 2'b00},
@@ -183,7 +191,7 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
       };
     end
     if (state_q == StDecode) begin
-      if (is_register) target_q <= TargetRegisters;
+      if (is_register_q) target_q <= TargetRegisters;
       else if (is_slot) target_q <= TargetSlot;
       else if (is_directory) target_q <= TargetDirectory;
       else target_q <= TargetNothing;
@@ -204,7 +212,9 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   assign unused_ok = &{1'b0, araddr_q[1:0], awaddr_q[1:0]};
 
   assign access_o = access_q;
-  assign register_valid_o = state_q == StRequest && target_q == TargetRegisters;
+  // Registers are asked while others are decoded: their answer passes a multiplexer of all registers, and
+  // waits in a register of its own.
+  assign register_valid_o = state_q == StDecode && is_register_q;
   assign directory_valid_o = state_q == StRequest && target_q == TargetDirectory;
   for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
     assign slot_valid_o[s] =
