@@ -29,7 +29,7 @@
 //  - Reads: a reader asks only for what it has room for, so every row that comes is taken, so every
 //    channel drains.
 //  - Writes: a writer's request is enqueued at its channel (u_turn) and, in the same cycle, in the
-//    writer's own order (u_order). Look at the burst that was enqueued first of all that still have
+//    writer's own order (tmb_fabric_order). Look at the burst that was enqueued first of all that still have
 //    rows to send (several of one cycle have different writers and channels: take any). Its channel
 //    has nothing older, so it is at the head there; its writer has nothing older, so its rows are
 //    next; and they are ready, because a write is requested only with all its rows. So it streams,
@@ -186,6 +186,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
     logic is_final;
 
     if (MemoryChannels > 1 && StripedReaders[r]) begin : gen_striped
+      logic unused_error;
       tmb_fabric_stripe #(
         .NumChannels(MemoryChannels),
         .ChannelBytesLog2(Cfg.ChannelBytesLog2),
@@ -202,7 +203,9 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
         .piece_o(read_piece[r]),
         .done_valid_i(row_valid[r] && read_rsp_ready_i[r] && row[r].rsp.last),
         .done_cut_i(row[r].cut),
-        .final_o(is_final)
+        .done_error_i(1'b0),  // each row tells of itself
+        .final_o(is_final),
+        .error_o(unused_error)
       );
     end else begin : gen_plain
       assign read_piece_valid[r] = read_valid[r];
@@ -237,8 +240,7 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
 
   for (genvar w = 0; w < NumWriters; w++) begin : gen_writer
     if (MemoryChannels > 1 && StripedWriters[w]) begin : gen_striped
-      logic is_final;
-      logic [MaxCuts-1:0] failed_q;  // an earlier piece of the burst
+      logic is_final, failed;
 
       tmb_fabric_stripe #(
         .NumChannels(MemoryChannels),
@@ -256,24 +258,15 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
         .piece_o(write_piece[w]),
         .done_valid_i(done_valid[w] && done_ready[w]),
         .done_cut_i(done[w].cut),
-        .final_o(is_final)
+        .done_error_i(done[w].rsp.error),
+        .final_o(is_final),
+        .error_o(failed)
       );
 
       // The responses of a burst become one.
       assign done_ready[w] = write_rsp_ready_i[w] || !is_final;
       assign write_rsp_valid_o[w] = done_valid[w] && is_final;
-      assign write_rsp_o[w] = '{
-          tag: done[w].rsp.tag,
-          error: done[w].rsp.error || (done[w].cut.valid && failed_q[done[w].cut.id])
-      };
-
-      always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-          failed_q <= '0;
-        end else if (done_valid[w] && done_ready[w] && done[w].cut.valid) begin
-          failed_q[done[w].cut.id] <= !is_final && write_rsp_o[w].error;
-        end
-      end
+      assign write_rsp_o[w] = '{tag: done[w].rsp.tag, error: failed};
     end else begin : gen_plain
       assign write_piece_valid[w] = write_enters[w];
       assign write_taken[w] = write_piece_ready[w];
@@ -344,49 +337,40 @@ module tmb_fabric import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_schedu
 
   mem_write_data_t write_row [NumWriters];
 
-  typedef struct packed {
-    logic [ChannelWidth-1:0] channel;
-    burst_len_t              len;
-  } order_t;
-
   for (genvar w = 0; w < NumWriters; w++) begin : gen_data
     logic order_ready, order_valid, sent, piece_ends;
-    order_t order;
-    burst_len_t sent_q;  // rows of the piece
+    logic [ChannelWidth-1:0] channel;
 
     assign write_valid[w] = write_piece_valid[w] && order_ready;
     assign write_piece_ready[w] = write_ready[w] && order_ready;
 
-    tmb_fifo #(
-      .T(order_t),
+    tmb_fabric_order #(
+      .NumChannels(NumChannels),
       .Depth(WriterOrderDepth)
     ) u_order (
       .clk_i,
       .rst_ni,
-      .in_valid_i(write_piece_valid[w] && write_ready[w]),
-      .in_ready_o(order_ready),
-      .in_data_i('{channel: write_channel[w], len: write_piece[w].len}),
-      .out_valid_o(order_valid),
-      .out_ready_i(sent && piece_ends),
-      .out_data_o(order)
+      .piece_valid_i(write_piece_valid[w] && write_ready[w]),
+      .piece_ready_o(order_ready),
+      .piece_channel_i(write_channel[w]),
+      .piece_len_i(write_piece[w].len),
+      .row_valid_o(order_valid),
+      .row_channel_o(channel),
+      .row_last_o(piece_ends),
+      .row_leaves_i(sent)
     );
 
-    assign piece_ends = sent_q == order.len;
     assign sent = write_data_valid_i[w] && write_data_ready_o[w];
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) sent_q <= '0;
-      else if (sent) sent_q <= piece_ends ? '0 : burst_len_t'(sent_q + 1'b1);
-    end
 
     assign write_row[w] = '{
         row: write_data_i[w].row,
         strobe: write_data_i[w].strobe,
         last: piece_ends
     };
-    assign write_data_ready_o[w] = order_valid && channel_data_ready[order.channel][w];
+    assign write_data_ready_o[w] = order_valid && channel_data_ready[channel][w];
     for (genvar c = 0; c < NumChannels; c++) begin : gen_data_valid
       assign channel_data_valid[c][w] =
-          write_data_valid_i[w] && order_valid && order.channel == ChannelWidth'(c);
+          write_data_valid_i[w] && order_valid && channel == ChannelWidth'(c);
     end
 
     // The end of a burst is the end of a piece.

@@ -44,7 +44,9 @@ module tmb_fabric_stripe import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   // A piece is complete.
   input  logic     done_valid_i,
   input  cut_t     done_cut_i,
-  output logic     final_o       // nothing of its burst is outstanding after it
+  input  logic     done_error_i,
+  output logic     final_o,      // nothing of its burst is outstanding after it
+  output logic     error_o       // it failed, or an earlier piece of its burst did
 );
 
   localparam int unsigned MaxChannelsLog2 = $clog2(NumChannels);
@@ -99,6 +101,7 @@ module tmb_fabric_stripe import tmb_pkg::*; import tmb_fabric_pkg::*; #(
 
   cut_id_t number_q;
   logic [MaxCuts-1:0] open_q, closed_q;  // pieces are outstanding or to come; the last has left
+  logic [MaxCuts-1:0] failed_q;          // a piece that is complete did
   count_t outstanding_q [MaxCuts];
 
   logic is_cut, may_leave, leave, ready, cut_leaves, ends;
@@ -111,6 +114,7 @@ module tmb_fabric_stripe import tmb_pkg::*; import tmb_fabric_pkg::*; #(
   assign final_o = !done_cut_i.valid ||
       (closed_q[done_cut_i.id] && outstanding_q[done_cut_i.id] == count_t'(1));
   assign ends = done_valid_i && done_cut_i.valid;
+  assign error_o = done_error_i || (done_cut_i.valid && failed_q[done_cut_i.id]);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -118,7 +122,9 @@ module tmb_fabric_stripe import tmb_pkg::*; import tmb_fabric_pkg::*; #(
       number_q <= '0;
       open_q <= '0;
       closed_q <= '0;
+      failed_q <= '0;
     end else begin
+      if (ends) failed_q[done_cut_i.id] <= !final_o && error_o;
       if (ends && final_o) begin
         open_q[done_cut_i.id] <= 1'b0;
         closed_q[done_cut_i.id] <= 1'b0;

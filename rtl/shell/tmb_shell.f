@@ -1,6 +1,7 @@
 +incdir+rtl/lib
 rtl/lib/tmb_pkg.sv
 rtl/lib/tmb_fifo.sv
+rtl/lib/tmb_flop.sv
 rtl/lib/tmb_spill_register.sv
 rtl/lib/tmb_one_hot_index.sv
 rtl/lib/tmb_round_robin_arbiter.sv
@@ -38,6 +39,7 @@ rtl/schedule/tmb_schedule_limit.sv
 rtl/fabric/tmb_fabric_router.sv
 rtl/fabric/tmb_fabric_return.sv
 rtl/fabric/tmb_fabric_stripe.sv
+rtl/fabric/tmb_fabric_order.sv
 rtl/fabric/tmb_channel.sv
 rtl/fabric/tmb_fabric.sv
 rtl/dma/tmb_dma_pkg.sv

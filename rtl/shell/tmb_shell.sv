@@ -1044,16 +1044,22 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
 
   // A port's bursts are striped as its space is. Both change only while the port is empty.
   for (genvar p = 0; p < NumPorts; p++) begin : gen_stripe
-    stripe_t stripe_d, stripe_q;
+    stripe_t stripe;
     always_comb begin
-      stripe_d = '0;
+      stripe = '0;
       for (int unsigned a = 0; a < Cfg.NumSpaces; a++) begin
-        if (port_asid[p] == asid_t'(a)) stripe_d = space_stripe[a];
+        if (port_asid[p] == asid_t'(a)) stripe = space_stripe[a];
       end
     end
-    always_ff @(posedge clk_i) stripe_q <= stripe_d;
-    assign read_stripe[p] = stripe_q;
-    assign write_stripe[p] = stripe_q;
+    tmb_flop #(
+      .T(stripe_t)
+    ) u_stripe (
+      .clk_i,
+      .rst_ni,
+      .d_i(stripe),
+      .q_o(read_stripe[p])
+    );
+    assign write_stripe[p] = read_stripe[p];
   end
   for (genvar r = NumPorts; r < DmaReader; r++) begin : gen_plain_reader
     assign read_stripe[r] = '0;

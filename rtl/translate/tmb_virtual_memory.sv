@@ -208,12 +208,12 @@ module tmb_virtual_memory
       );
     end
 
-    logic idle_q;
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) idle_q <= 1'b0;
-      else idle_q <= port_idle && (park_idle == '1);
-    end
-    assign port_idle_o[p] = idle_q;
+    tmb_flop i_idle (
+      .clk_i(clk_i),
+      .rst_ni(rst_ni),
+      .d_i(port_idle && (park_idle == '1)),
+      .q_o(port_idle_o[p])
+    );
   end
 
   // ---------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ rtl/schedule/tmb_schedule_limit.sv
 rtl/fabric/tmb_fabric_router.sv
 rtl/fabric/tmb_fabric_return.sv
 rtl/fabric/tmb_fabric_stripe.sv
+rtl/fabric/tmb_fabric_order.sv
 rtl/fabric/tmb_channel.sv
 rtl/fabric/tmb_fabric.sv
 rtl/fabric/tests/traffic_engine.sv

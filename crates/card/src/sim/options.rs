@@ -13,7 +13,7 @@ use units::Picoseconds;
 use verilated::{BuildError, Builder, FileSet};
 
 /// Modules of the shell that sleep while they have nothing to do; `CONTAINER/MODULE` only where they stand there.
-pub(crate) const SLEEPING: [&str; 21] = [
+pub(crate) const SLEEPING: [&str; 23] = [
     "tmb_bar_bridge",
     "tmb_slot_control",
     "tmb_slot_guard",
@@ -24,7 +24,9 @@ pub(crate) const SLEEPING: [&str; 21] = [
     "tmb_schedule_limit",
     "tmb_fabric_return",
     "tmb_port/tmb_spill_register",
-    "tmb_fabric/tmb_fifo",
+    "tmb_fabric_order",
+    "tmb_shell/tmb_flop",
+    "tmb_virtual_memory/tmb_flop",
     "tmb_dma",
     "tmb_register_block",
     "tmb_translate_paged",

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <initializer_list>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,9 @@ bool Vmodel___024root___eval_phase__ico(Vmodel___024root*);
 #endif
 bool Vmodel___024root___eval_phase__act(Vmodel___024root*);
 bool Vmodel___024root___eval_phase__nba(Vmodel___024root*);
+#ifdef TMB_SLEEP
+void Vmodel___024root___eval_triggers_vec__act(Vmodel___024root*);
+#endif
 #endif
 
 #define TMB_EXPORT extern "C" __attribute__((visibility("default")))
@@ -52,6 +56,13 @@ constexpr std::size_t kTextLimit = 16384;
 #ifdef TMB_SLEEP
 // What is compared at once. Objects begin at a multiple of it.
 typedef std::uint64_t Chunk __attribute__((vector_size(32)));
+
+// A bit of the model's triggers: what follows from it is evaluated if it is set.
+struct Trigger {
+  QData* word = nullptr;
+  QData bit = 0;
+  void set() const { *word |= bit; }
+};
 
 // Chunks of a block.
 struct Range {
@@ -115,6 +126,7 @@ struct Block {
   bool (*inputs_rest)(const Chunk* object, const Chunk* picture);
   CData* clock;
   CData* history;
+  Trigger trigger;
   std::vector<Range> whole;
   std::vector<Chunk> picture;
   bool asleep = false;
@@ -196,8 +208,8 @@ struct Block {
 struct Instance {
 #ifdef TMB_SLEEP
   std::vector<Block> blocks;
-  // At this edge.
-  std::vector<Block*> awake;
+  // The trigger that the model's own clock is.
+  Trigger clock;
 #endif
   VerilatedContext context;
   Vmodel model;
@@ -213,6 +225,33 @@ struct Instance {
 #ifdef TMB_SLEEP
 // Generated (sleep.rs).
 void add_blocks(Instance& instance);
+
+// Which trigger the rise of a clock is: the model is asked.
+Trigger trigger_of(Vmodel___024root* root, CData& clock, CData& history) {
+  clock = 1;
+  history = 0;
+  Vmodel___024root___eval_triggers_vec__act(root);
+  clock = history = 0;
+  Trigger found;
+  auto& triggers = root->__VactTriggered;
+  for (std::size_t word = 0; word < sizeof triggers / sizeof(QData); ++word) {
+    const QData bits = triggers[word];
+    if (!bits) continue;
+    if (found.word || (bits & (bits - 1))) throw std::runtime_error{"a clock is several triggers"};
+    found = {&root->__VnbaTriggered[word], bits};
+    triggers[word] = 0;
+  }
+  if (!found.word) throw std::runtime_error{"a clock is no trigger"};
+  return found;
+}
+
+void find_triggers(Instance& instance) {
+  Vmodel___024root* const root = instance.model.rootp;
+  root->TMB_CLOCK_HISTORY = 0;
+  for (Block& block : instance.blocks)
+    block.trigger = trigger_of(root, *block.clock, *block.history);
+  instance.clock = trigger_of(root, instance.model.TMB_CLOCK, root->TMB_CLOCK_HISTORY);
+}
 #endif
 
 thread_local Instance* running = nullptr;
@@ -351,7 +390,6 @@ TMB_EXPORT Instance* tmb_create(const char* const* folders, std::uint32_t count)
     instance->folders.assign(folders, folders + count);
 #ifdef TMB_SLEEP
     add_blocks(*instance);
-    instance->awake.reserve(instance->blocks.size());
 #endif
     return instance;
   } catch (...) {
@@ -364,9 +402,13 @@ TMB_EXPORT void tmb_free(Instance* instance) { delete instance; }
 // The first evaluation runs initial blocks; inputs are settled before every edge, so it is always
 // this one.
 TMB_EXPORT int tmb_start(Instance* instance) {
-  return guarded(instance, 0, [](Vmodel& model) {
+  return guarded(instance, 0, [instance](Vmodel& model) {
+    (void)instance;
     model.TMB_CLOCK = 0;
     model.eval_step();
+#ifdef TMB_SLEEP
+    find_triggers(*instance);
+#endif
   });
 }
 
@@ -374,27 +416,22 @@ TMB_EXPORT int tmb_start(Instance* instance) {
 TMB_EXPORT int tmb_edge(Instance* instance, std::uint64_t picoseconds) {
   return guarded(instance, picoseconds, [instance](Vmodel& model) {
     (void)instance;
-#ifdef TMB_SLEEP
-    instance->awake.clear();
-    for (Block& block : instance->blocks) {
-      if (!block.wakes()) continue;
-      *block.clock = 1;
-      instance->awake.push_back(&block);
-    }
-#endif
     model.TMB_CLOCK = 1;
 #ifdef TMB_PHASES
-    // What eval_step does, without what was done when the inputs were settled. Nothing but the
-    // clock triggers anything, so that one round is all.
+    // What eval_step does, without what was done when the inputs were settled. Nothing but clocks triggers
+    // anything, so that one round is all.
     Vmodel___024root* const root = model.rootp;
 #ifdef TMB_PHASE_SAMPLE
     Vmodel___024root___sample(root);
 #endif
-    Vmodel___024root___eval_phase__act(root);
-    Vmodel___024root___eval_phase__nba(root);
 #ifdef TMB_SLEEP
-    for (Block* block : instance->awake) *block->clock = *block->history = 0;
+    for (Block& block : instance->blocks)
+      if (block.wakes()) block.trigger.set();
+    instance->clock.set();
+#else
+    Vmodel___024root___eval_phase__act(root);
 #endif
+    Vmodel___024root___eval_phase__nba(root);
 #else
     model.eval_step();
 #endif
