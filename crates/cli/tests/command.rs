@@ -132,6 +132,41 @@ fn a_direct_file_stays_in_host_memory() {
 }
 
 #[test]
+fn a_stream_is_mapped_at_addresses() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    for name in ["from", "to"] {
+        let made = Command::new("mkfifo").arg(path(name)).status();
+        assert!(made.unwrap().success());
+    }
+    let (from, to) = (path("from"), path("to"));
+    let writer = std::thread::spawn(move || fs::write(from, vec![7; 9_999]).unwrap());
+    let reader = std::thread::spawn(move || fs::read(to).unwrap());
+    let output = tombolo(
+        folder.path(),
+        &copy(&["input=pipe:from@0+9999", "--map", "output=pipe:to@0+9999"]),
+    );
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    writer.join().unwrap();
+    assert!(reader.join().unwrap() == vec![7; 9_999]);
+
+    let cases: [(&str, &str); 4] = [
+        ("input=pipe:from", "say behind its name how many bytes"),
+        ("input=pipe:from@5+9", "say behind its name how many bytes"),
+        ("input=pipe:from:new", "a stream is not made anew"),
+        ("input=pipe:in@0+9", "write file:PATH"),
+    ];
+    for (word, expected) in cases {
+        let output = tombolo(folder.path(), &copy(&[word, "--map", "output=b:new=9"]));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(expected), "{word}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(!path("b").exists());
+    }
+}
+
+#[test]
 fn an_unknown_kernel_lists_those_there_are() {
     let folder = folder();
     let output = tombolo(folder.path(), &["run", "cpoy"]);

@@ -4,7 +4,7 @@
 //! becomes a daemon, files as passed descriptors. Clients open files, so that the system's permission
 //! checks are theirs.
 
-use crate::remote::RemoteMemory;
+use crate::owner::behind::StandsFor;
 use crate::report::Report;
 use crate::stream::{StreamReply, StreamRequest};
 use crate::trap::View;
@@ -93,7 +93,7 @@ pub(crate) enum Request {
         /// The file, opened by the client with the rights that the mapping needs.
         file: File,
         /// What the file stands in for, if it does.
-        remote: Option<Box<RemoteMemory>>,
+        behind: Option<StandsFor>,
         /// The file's name, for messages.
         label: String,
         /// Where in the file.

@@ -1,11 +1,14 @@
 //! Address spaces and mappings of files.
 
+use crate::device::window::Source;
 use crate::device::Device;
 use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{MappingId, Reply, Request, SpaceId};
+use crate::owner::behind::StandsFor;
 use crate::remote::{stand_in, RemoteMemory};
 use pager::advice::Advice;
+use pager::fetch::Fetch;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -171,7 +174,8 @@ impl AddressSpace {
     /// Maps a file, or a range of it. The file is opened here, with the caller's rights.
     ///
     /// `remote:HOST:PORT` and its other forms ([`Device::KINDS`]) are no file, but what
-    /// [`map_remote`](Self::map_remote) maps; a file of such a name is `./remote:…`.
+    /// [`map_remote`](Self::map_remote) maps; a file of such a name is `./remote:…`. So are `pipe:PATH` and the names of
+    /// sockets: [`map_stream`](Self::map_stream) maps [as many bytes](MapOptions::bytes) as the options say.
     ///
     /// With [`MapOptions::create`] nothing happens to a file that is there until everything that can be
     /// refused has been checked; only then is it emptied. A file that was made for a mapping that is refused
@@ -190,6 +194,10 @@ impl AddressSpace {
                 ..options
             };
             return self.map_remote(memory, options);
+        }
+        if Device::names_stream(path.as_os_str()) {
+            let bytes = options.bytes.unwrap_or_default();
+            return self.map_stream(Device::parse(path.as_os_str())?, bytes, options);
         }
         let (file, made) = open(path, &options)?;
         let mapping = self.map_open_file(file, path, options);
@@ -258,12 +266,63 @@ impl AddressSpace {
             what: "standing in for it",
             source,
         })?;
+        let memory = StandsFor::Remote(Box::new(memory));
         self.map_opened((file, Some(memory)), &name, options, length)
+    }
+
+    /// Maps `bytes` of a stream, a pipe, a socket or another device: byte `n` of what comes is byte `n` of the mapping. A
+    /// kernel that reads a page waits until its bytes have come, so long as nobody says `:timeout=`; no more is read of the device
+    /// than kernels want, and so pages are of 4 KiB if the options say no other size. With a writable mapping, what
+    /// kernels wrote goes out by [`Mapping::sync`] and [`Mapping::unmap`]: from the first byte on, without gaps, in whole
+    /// pages but for the last. Bytes that are out cannot be changed.
+    ///
+    /// What has come is kept in host memory until the mapping ends. A stream that ends early, is late or fails is an error
+    /// of the kernel that wants the page, or of the call that sends; a page of which something came is filled up with
+    /// zeroes, as the last page of a file.
+    ///
+    /// # Errors
+    /// What is no stream, or does not exist; zero bytes; an offset.
+    pub fn map_stream(
+        &self,
+        device: Device,
+        bytes: u64,
+        options: MapOptions,
+    ) -> Result<Mapping, Error> {
+        let name = PathBuf::from(device.name());
+        let refuse = |rule: &str| Error::Unmappable {
+            path: name.clone(),
+            rule: rule.to_owned(),
+        };
+        if options.offset > 0 || options.bytes.is_some_and(|part| part != bytes) {
+            return Err(refuse("a stream is mapped from its first byte on"));
+        }
+        if bytes == 0 {
+            return Err(refuse("say how many bytes of the stream are mapped"));
+        }
+        let source = Source::prepare(device, options.write, bytes)?;
+        let file = stand_in(bytes).map_err(|source| Error::File {
+            path: name.clone(),
+            what: "keeping its bytes",
+            source,
+        })?;
+        let options = MapOptions {
+            // Nobody waits for bytes that are going to be written.
+            create: options.write.then_some(bytes),
+            page_size: options.page_size.or(Some(PageSize::KIB_4)),
+            advice: options.advice.then(Advice::fetching(Fetch::OnDemand)),
+            ..options
+        };
+        self.map_opened(
+            (file, Some(StandsFor::Stream(source))),
+            &name,
+            options,
+            bytes,
+        )
     }
 
     fn map_opened(
         &self,
-        (file, remote): (File, Option<RemoteMemory>),
+        (file, behind): (File, Option<StandsFor>),
         name: &Path,
         options: MapOptions,
         length: u64,
@@ -275,7 +334,7 @@ impl AddressSpace {
         let request = Request::Map {
             space: self.id,
             file,
-            remote: remote.map(Box::new),
+            behind,
             label: name.display().to_string(),
             offset: options.offset,
             bytes,

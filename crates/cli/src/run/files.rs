@@ -34,6 +34,8 @@ pub(super) enum Source {
     There(File),
     /// Memory of a peer.
     Remote(Box<RemoteMemory>),
+    /// A stream, not open yet.
+    Stream(Device),
     /// It is made, and appears at this place.
     New(Box<Place>),
 }
@@ -55,6 +57,7 @@ pub(super) struct Mapped<'a> {
 pub(super) enum Opened {
     File(File),
     Remote(Box<RemoteMemory>),
+    Stream(Device),
 }
 
 /// A file that is open, and how the library is to map it.
@@ -72,6 +75,7 @@ impl<'a> Mapped<'a> {
         let opened = match self.source {
             Source::There(file) => Opened::File(file),
             Source::Remote(memory) => Opened::Remote(memory),
+            Source::Stream(device) => Opened::Stream(device),
             Source::New(place) => {
                 let made = outputs.file(*place);
                 Opened::File(made.map_err(failed(&self.map.file, "creating it"))?.0)
@@ -184,6 +188,10 @@ fn new_length(
     sizes: &BTreeMap<&str, u64>,
     largest: Option<u64>,
 ) -> Result<Option<u64>, Failure> {
+    if Device::names_stream(map.file.as_os_str()) {
+        let rule = "a stream is not made anew; leave `:new` away and write @0+BYTES";
+        return Err(unmappable(&map.file, rule));
+    }
     match &map.mode {
         Mode::New(Some(Size::Bytes(bytes))) => Ok(Some(*bytes)),
         Mode::New(Some(Size::Of(name))) => Ok(sizes.get(name.as_str()).copied()),
@@ -232,11 +240,33 @@ fn open_remote(map: &MapArgument, write: bool) -> Result<Mapped<'_>, Failure> {
     })
 }
 
+/// A stream at addresses. It is opened when the first byte is wanted.
+fn open_stream(map: &MapArgument, write: bool) -> Result<Mapped<'_>, Failure> {
+    let path = map.file.as_path();
+    let device = Device::parse(path.as_os_str()).map_err(device_failed)?;
+    let bytes = map.bytes.filter(|_| map.offset == 0).ok_or_else(|| {
+        let rule = "a stream has no size: say behind its name how many bytes are mapped, @0+BYTES";
+        unmappable(path, rule)
+    })?;
+    Ok(Mapped {
+        bytes,
+        identity: (u64::MAX, 1, Some(map.argument.clone().into())),
+        source: Source::Stream(device),
+        map,
+        write,
+        offset: 0,
+        length: bytes,
+    })
+}
+
 fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, Failure> {
     let path = map.file.as_path();
     let write = map.writes(access != AccessMode::Read);
     if is_remote(path) {
         return open_remote(map, write);
+    }
+    if Device::names_stream(path.as_os_str()) {
+        return open_stream(map, write);
     }
     let what = match write {
         true => "opening it for reading and writing, as the mapping asks",
@@ -368,7 +398,7 @@ pub(super) fn refuse_clashes(
     for file in planned {
         let mapped = format!("mapped for `{}`", file.map.argument);
         match &file.source {
-            Source::Remote(_) => {}
+            Source::Remote(_) | Source::Stream(_) => {}
             Source::There(_) => used.push((file.identity.clone(), mapped)),
             Source::New(place) => outputs.push((file.identity.clone(), mapped, &place.named)),
         }

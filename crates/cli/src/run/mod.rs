@@ -793,6 +793,7 @@ fn map_files(
         let mapping = match file.opened {
             Opened::File(opened) => space.map_open_file(opened, &file.map.file, file.options)?,
             Opened::Remote(memory) => space.map_remote(*memory, file.options)?,
+            Opened::Stream(device) => space.map_stream(device, file.bytes, file.options)?,
         };
         mappings.insert(file.map.argument.clone(), mapping);
     }

@@ -37,6 +37,7 @@ mod error;
 mod flow;
 mod hose;
 mod name;
+pub(crate) mod window;
 
 pub use error::DeviceError;
 pub use flow::{Flow, Flowed};

@@ -192,6 +192,13 @@ impl Device {
         Ok(device)
     }
 
+    /// A text that looks like the name of a stream, and not of remote memory or a file: `-`, `pipe:…` and sockets.
+    pub fn names_stream(text: &OsStr) -> bool {
+        const KINDS: [&[u8]; 5] = [b"pipe:", b"tcp:", b"tcp-listen:", b"unix:", b"unix-listen:"];
+        let text = text.as_bytes();
+        text == b"-" || text.starts_with(b"-:") || KINDS.iter().any(|kind| text.starts_with(kind))
+    }
+
     /// The standard input, or the standard output.
     pub fn is_standard(&self) -> bool {
         self.kind == Kind::Standard

@@ -5,17 +5,17 @@
 //! the card, and ranges that overlap would show different bytes after a write: they are refused, unless
 //! nobody writes.
 
+use super::behind::{Behind, StandsFor};
 use super::direct::Direct;
 use super::handles::MappedRange;
 use super::owner_ref::OwnerRef;
 use super::policies::Paged;
 use super::stray::Stray;
-use super::{Aside, Owner};
+use super::Owner;
 use crate::error::Error;
 use crate::io::Direction;
 use crate::link::ClientId;
 use crate::message::{Reply, SpaceId};
-use crate::remote::{Backing, RemoteMemory};
 use card::memory::HostMemory;
 use pager::advice::Advice;
 use pager::{Event, ObjectId, ObjectKind, Success};
@@ -115,6 +115,8 @@ pub(super) struct Durable {
     label: String,
     /// An earlier attempt failed.
     doubtful: bool,
+    /// The stream that the file stands in for.
+    stream: Option<Arc<Behind>>,
 }
 
 /// The files that are mapped.
@@ -140,7 +142,7 @@ pub(super) struct Files {
 #[derive(Clone, Debug)]
 struct Remote {
     stand_in: Arc<File>,
-    backing: Arc<Backing>,
+    backing: Arc<Behind>,
 }
 
 impl Files {
@@ -199,8 +201,14 @@ impl Files {
         }
     }
 
-    /// The peer that has an object's bytes; `None` if a file has them.
-    pub(super) fn remote_of(&self, object: ObjectId) -> Option<&Backing> {
+    fn stream_of(&self, identity: Identity) -> Option<Arc<Behind>> {
+        let remote = self.remotes.get(&identity)?;
+        let stream = remote.backing.is_stream();
+        stream.then(|| remote.backing.clone())
+    }
+
+    /// What has an object's bytes; `None` if a file has them.
+    pub(super) fn remote_of(&self, object: ObjectId) -> Option<&Behind> {
         if self.remotes.is_empty() {
             return None;
         }
@@ -240,6 +248,7 @@ impl Files {
                 file: object.writer.as_ref().unwrap_or(&object.file).clone(),
                 label: object.label.clone(),
                 doubtful: self.doubtful.contains(&identity),
+                stream: self.stream_of(identity),
             })
             .collect()
     }
@@ -348,17 +357,17 @@ impl OwnerRef {
         &self,
         client: ClientId,
         space: SpaceId,
-        (file, memory): (File, Option<Box<RemoteMemory>>),
+        (file, behind): (File, Option<StandsFor>),
         label: String,
         range: Range,
     ) -> Result<Reply, Error> {
-        let Some(memory) = memory else {
+        let Some(behind) = behind else {
             let file = Arc::new(file);
             return self
                 .map_one(client, space, (file, None), label, range)
                 .await;
         };
-        let (identity, remote) = self.with(|owner| owner.remote(file, *memory, &label))?;
+        let (identity, remote) = self.with(|owner| owner.remote(file, behind, &label))?;
         let file = (remote.stand_in.clone(), Some(remote));
         let result = self.map_one(client, space, file, label, range).await;
         if result.is_err() {
@@ -497,6 +506,15 @@ impl OwnerRef {
     async fn make_durable(&self, files: &[Durable]) -> Result<(), Error> {
         let mut result = Ok(());
         for durable in files {
+            if let Some(stream) = &durable.stream {
+                let sent = self.send(stream).await;
+                result = result.and(sent.map_err(|source| Error::File {
+                    path: (&durable.label).into(),
+                    what: "sending what was written",
+                    source,
+                }));
+                continue;
+            }
             let (what, source) = if durable.doubtful {
                 let source = io::Error::from_raw_os_error(libc::EIO);
                 ("putting it on storage, which failed before,", source)
@@ -592,11 +610,11 @@ fn check_rights(file: &File, label: &str, range: Range) -> Result<(), Error> {
 const TOLD: usize = 16;
 
 impl Owner {
-    /// Memory of a peer, with the file that stands in for it: the one there is, or this one.
+    /// What has the bytes of a mapping, with the file that stands in for it: the peer there is, or this one.
     fn remote(
         &mut self,
         file: File,
-        memory: RemoteMemory,
+        behind: StandsFor,
         label: &str,
     ) -> Result<(Identity, Remote), Error> {
         let failed = |source| Error::File {
@@ -605,7 +623,10 @@ impl Owner {
             source,
         };
         let mut known = self.files.remotes.iter();
-        let found = known.find(|(_, remote)| remote.backing.address() == memory.address());
+        let found = known.find(|(_, remote)| match &behind {
+            StandsFor::Remote(memory) => remote.backing.is_at(memory.address()),
+            StandsFor::Stream(_) => false,
+        });
         if let Some((identity, remote)) = found {
             return match remote.backing.failure() {
                 None => Ok((*identity, remote.clone())),
@@ -618,10 +639,11 @@ impl Owner {
         let metadata = file.metadata().map_err(failed)?;
         let identity = (metadata.dev(), metadata.ino());
         let post = self.post.clone();
-        let done = move |id, result| post.send(Aside::Moved(id, result));
+        let stand_in = Arc::new(file);
+        let backing = Behind::start(behind, stand_in.clone(), move |aside| post.send(aside));
         let remote = Remote {
-            stand_in: Arc::new(file),
-            backing: Arc::new(Backing::start(memory, done).map_err(failed)?),
+            stand_in,
+            backing: Arc::new(backing.map_err(failed)?),
         };
         self.files.remotes.insert(identity, remote.clone());
         Ok((identity, remote))

@@ -3,6 +3,7 @@
 //! A thread of its own ([`thread`]) and event-driven: requests are begun and answered later, any number at
 //! once ([`requests`], [`owner_ref`]). Nothing that a client or a kernel does ends it.
 
+pub(crate) mod behind;
 mod coherent;
 mod connections;
 mod direct;

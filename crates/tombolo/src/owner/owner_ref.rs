@@ -172,7 +172,7 @@ impl OwnerRef {
         }
     }
 
-    async fn aside(&self, id: u64) -> Result<(), Error> {
+    pub(super) async fn aside(&self, id: u64) -> Result<(), Error> {
         let _open = OpenAside(self, id);
         poll_fn(|_| {
             self.with(|owner| match owner.asides.get_mut(&id) {
@@ -185,7 +185,7 @@ impl OwnerRef {
 }
 
 impl Owner {
-    fn open_aside(&mut self) -> u64 {
+    pub(super) fn open_aside(&mut self) -> u64 {
         self.next_aside += 1;
         self.asides.insert(self.next_aside, None);
         self.next_aside

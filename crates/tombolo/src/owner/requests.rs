@@ -45,7 +45,7 @@ impl OwnerRef {
             Request::Map {
                 space,
                 file,
-                remote,
+                behind,
                 label,
                 offset,
                 bytes,
@@ -68,7 +68,7 @@ impl OwnerRef {
                     auto_pages,
                     direct,
                 };
-                self.map(client, space, (file, remote), label, range).await
+                self.map(client, space, (file, behind), label, range).await
             }
             Request::Share { space, view } => self.share(client, space, view).await,
             Request::Free { mapping } => self.free(client, mapping).await,

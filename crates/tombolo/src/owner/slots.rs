@@ -1,5 +1,6 @@
 //! Slots: loading, registers, start, done, failures.
 
+use super::behind::Behind;
 use super::guard::IDLE_INTERRUPTS;
 use super::owner_ref::OwnerRef;
 use super::pump::Work;
@@ -7,7 +8,6 @@ use super::Owner;
 use crate::error::{AccessError, Error};
 use crate::link::ClientId;
 use crate::message::{LoadId, Progress, Reply, SpaceId};
-use crate::remote::Backing;
 use crate::report::RunReport;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
 use card::{HostWork, SlotId};
@@ -765,7 +765,7 @@ impl Owner {
         let lost = match reason {
             pager::AccessError::Fetch(pager::PagerError::Io { object, .. }) => {
                 let remote = self.files.remote_of(*object);
-                remote.and_then(Backing::failure)
+                remote.and_then(Behind::failure)
             }
             _ => None,
         };

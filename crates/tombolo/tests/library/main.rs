@@ -16,4 +16,5 @@ mod policies;
 mod queues;
 mod ranges;
 mod slots;
+mod stream_memory;
 mod system;

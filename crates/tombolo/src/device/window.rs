@@ -1,0 +1,309 @@
+//! A device at addresses: byte `n` of a stream is byte `n` of a mapping (FSRF §4.8, memory mode).
+//!
+//! **In.** A page that a kernel wants waits until its bytes have arrived, and so does the kernel. Of the device no more
+//! is read than what somebody wants: nothing is read ahead. What has arrived is kept in a file in memory, since pages
+//! may leave the card and come back.
+//!
+//! **Out.** What kernels wrote goes out when the mapping is synced or unmapped, from the first byte on and without
+//! gaps. Until then it is kept, as pages come in any order.
+//!
+//! A thread of its own waits for the device, so that one that is silent holds up nobody else.
+
+use super::end::{ignore_broken_pipes, End, Ending, Socket, Way};
+use super::name::Kind;
+use super::{Device, DeviceError};
+use crate::io::{Direction, Transfer, TransferId};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Builder;
+
+/// At most so many bytes are read or written at once.
+const CHUNK: u64 = 64 << 10;
+
+/// A device that is to be mapped.
+#[derive(Debug)]
+pub(crate) struct Source {
+    socket: Arc<Socket>,
+    way: Way,
+    bytes: u64,
+}
+
+impl Source {
+    /// Everything that can be refused without the other end.
+    pub(crate) fn prepare(device: Device, out: bool, bytes: u64) -> Result<Self, DeviceError> {
+        let unfit = |rule: &str| DeviceError::Unfit {
+            device: device.name().to_string_lossy().into_owned(),
+            rule: rule.to_owned(),
+        };
+        if matches!(device.kind, Kind::Remote { .. }) {
+            return Err(unfit("remote memory is mapped by its own addresses"));
+        }
+        if device.live {
+            return Err(unfit("a mapping has no packets: leave :live away"));
+        }
+        Ok(Self {
+            socket: Socket::prepare(device)?,
+            way: if out { Way::Out } else { Way::In },
+            bytes,
+        })
+    }
+}
+
+/// What ended.
+pub(crate) enum Done {
+    /// Bytes of a page.
+    Moved(TransferId, io::Result<usize>),
+    /// All that was written is out.
+    Sent(u64, io::Result<()>),
+}
+
+enum Job {
+    Move(Transfer),
+    Send(u64),
+}
+
+/// A device that is mapped.
+#[derive(Debug)]
+pub(crate) struct Window {
+    jobs: Sender<Job>,
+    failure: Arc<Mutex<Option<String>>>,
+    /// When this is gone, the thread waits no longer.
+    _stop: UnixStream,
+}
+
+impl Window {
+    /// Starts the thread. `store` keeps the bytes; `done` is told what ends.
+    pub(crate) fn start(
+        source: Source,
+        store: Arc<File>,
+        done: impl Fn(Done) + Send + 'static,
+    ) -> io::Result<Self> {
+        let (jobs, inbox) = channel();
+        let (stop, stopped) = UnixStream::pair()?;
+        let failure = Arc::new(Mutex::new(None));
+        let name = source.socket.device.name().to_string_lossy().into_owned();
+        let work = Work {
+            source,
+            name,
+            store,
+            stop: stopped,
+            end: None,
+            so_far: 0,
+            ended: false,
+            kept: BTreeMap::new(),
+            failure: failure.clone(),
+        };
+        Builder::new()
+            .name("tombolo-window".to_owned())
+            .spawn(move || work.run(&inbox, done))?;
+        Ok(Self {
+            jobs,
+            failure,
+            _stop: stop,
+        })
+    }
+
+    /// What went wrong last.
+    pub(crate) fn failure(&self) -> Option<String> {
+        let failure = self.failure.lock();
+        failure.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Begins to move a page.
+    pub(crate) fn transfer(&self, transfer: Transfer) -> io::Result<()> {
+        self.tell(Job::Move(transfer))
+    }
+
+    /// Begins to send what was written.
+    pub(crate) fn send(&self, id: u64) -> io::Result<()> {
+        self.tell(Job::Send(id))
+    }
+
+    fn tell(&self, job: Job) -> io::Result<()> {
+        let told = self.jobs.send(job);
+        told.map_err(|_| io::Error::other("the thread of its device has ended"))
+    }
+}
+
+struct Work {
+    source: Source,
+    name: String,
+    store: Arc<File>,
+    stop: UnixStream,
+    end: Option<End>,
+    /// Bytes that have arrived, or have gone out.
+    so_far: u64,
+    /// No more will arrive.
+    ended: bool,
+    /// What was written and has not gone out: first byte, and the byte behind the last.
+    kept: BTreeMap<u64, u64>,
+    failure: Arc<Mutex<Option<String>>>,
+}
+
+impl Work {
+    fn run(mut self, inbox: &Receiver<Job>, done: impl Fn(Done)) {
+        ignore_broken_pipes();
+        // Reads that wait, by their places: a stream comes in order.
+        let mut waiting: BTreeMap<(u64, u64), Transfer> = BTreeMap::new();
+        loop {
+            let job = match waiting.is_empty() {
+                true => match inbox.recv() {
+                    Ok(job) => Some(job),
+                    Err(_) => break,
+                },
+                false => inbox.try_recv().ok(),
+            };
+            match job {
+                Some(Job::Send(id)) => {
+                    let sent = self.send();
+                    done(Done::Sent(id, self.noted(sent)));
+                }
+                Some(Job::Move(transfer)) if transfer.direction == Direction::Write => {
+                    let kept = self.keep(&transfer);
+                    done(Done::Moved(transfer.id, self.noted(kept)));
+                }
+                Some(Job::Move(transfer)) => {
+                    waiting.insert((transfer.file_offset, transfer.id.0), transfer);
+                }
+                None => {
+                    let Some((place, transfer)) = waiting.pop_first() else {
+                        continue;
+                    };
+                    match self.read(&transfer).transpose() {
+                        Some(read) => done(Done::Moved(transfer.id, self.noted(read))),
+                        None => drop(waiting.insert(place, transfer)),
+                    }
+                }
+            }
+        }
+        if let Some(end) = self.end.take().filter(|_| self.source.way == Way::Out) {
+            // What was promised is out, and said so.
+            let _ = end.finish(true);
+        }
+    }
+
+    /// Remembers what went wrong: the system has no number for it.
+    fn noted<T>(&self, result: Result<T, String>) -> io::Result<T> {
+        if let Err(why) = &result {
+            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            *failure = Some(why.clone());
+        }
+        result.map_err(io::Error::other)
+    }
+
+    fn end(&mut self) -> Result<&mut End, String> {
+        if self.end.is_none() {
+            let stop = self.stop.try_clone().map_err(|error| error.to_string())?;
+            let end = self.source.socket.open(self.source.way, stop);
+            self.end = Some(end.map_err(told)?);
+        }
+        self.end.as_mut().ok_or_else(|| "it is closed".to_owned())
+    }
+
+    /// A page for a kernel; `None` if something came, but not yet all of it.
+    fn read(&mut self, transfer: &Transfer) -> Result<Option<usize>, String> {
+        let (offset, bytes) = (transfer.file_offset, transfer.bytes as u64);
+        let comes = self.source.way == Way::In;
+        let wanted = (offset + bytes).min(self.source.bytes);
+        if comes && self.so_far < wanted && !self.ended {
+            self.fetch(wanted)?;
+            return Ok(None);
+        }
+        let there = if comes { self.so_far } else { wanted };
+        let there = there.saturating_sub(offset).min(bytes);
+        if there == 0 {
+            return Err(format!(
+                "{}: the stream has ended after {} bytes",
+                self.name, self.so_far
+            ));
+        }
+        let mut page = vec![0; transfer.bytes];
+        self.stored(offset, &mut page[..there as usize])?;
+        let put = transfer.memory.write(transfer.memory_offset, &page);
+        put.map_err(|error| error.to_string())?;
+        Ok(Some(transfer.bytes))
+    }
+
+    /// Takes what comes, at most up to a place.
+    fn fetch(&mut self, wanted: u64) -> Result<(), String> {
+        let mut piece = vec![0; (wanted - self.so_far).min(CHUNK) as usize];
+        let read = self.end()?.read(&mut piece).map_err(told)?;
+        self.ended = read == 0;
+        let kept = self.store.write_all_at(&piece[..read], self.so_far);
+        kept.map_err(|error| format!("{}: keeping its bytes: {error}", self.name))?;
+        self.so_far += read as u64;
+        Ok(())
+    }
+
+    /// Keeps what a kernel wrote.
+    fn keep(&mut self, transfer: &Transfer) -> Result<usize, String> {
+        let (offset, bytes) = (transfer.file_offset, transfer.bytes as u64);
+        let mut page = vec![0; transfer.bytes];
+        let taken = transfer.memory.read(transfer.memory_offset, &mut page);
+        taken.map_err(|error| error.to_string())?;
+        let gone = self.so_far.saturating_sub(offset).min(bytes) as usize;
+        let mut before = vec![0; gone];
+        self.stored(offset, &mut before)?;
+        if before != page[..gone] {
+            return Err(format!(
+                "{}: bytes of the first {} have changed, and these have gone out already; a kernel writes a page of a \
+                 stream before it is synced, not after it",
+                self.name, self.so_far
+            ));
+        }
+        let kept = self.store.write_all_at(&page, offset);
+        kept.map_err(|error| format!("{}: keeping its bytes: {error}", self.name))?;
+        if gone < transfer.bytes {
+            let end = self.kept.entry(offset + gone as u64).or_default();
+            *end = (*end).max(offset + bytes);
+        }
+        Ok(transfer.bytes)
+    }
+
+    /// Sends what is kept.
+    fn send(&mut self) -> Result<(), String> {
+        if self.source.way == Way::In {
+            return Ok(());
+        }
+        self.end()?;
+        while let Some((start, end)) = self.kept.pop_first() {
+            if start > self.so_far {
+                self.kept.insert(start, end);
+                return Err(format!(
+                    "{}: nothing was written from byte {} on, so what was written from byte {start} on cannot go out: a \
+                     stream is written without gaps",
+                    self.name, self.so_far
+                ));
+            }
+            while self.so_far < end {
+                let mut piece = vec![0; (end - self.so_far).min(CHUNK) as usize];
+                self.stored(self.so_far, &mut piece)?;
+                let sent = self.end()?.write(&piece).map_err(told);
+                if let Err(why) = sent {
+                    // How far it went is not known; nothing goes out twice.
+                    self.so_far = end.max(self.so_far);
+                    return Err(why);
+                }
+                self.so_far += piece.len() as u64;
+            }
+        }
+        Ok(())
+    }
+
+    fn stored(&self, offset: u64, bytes: &mut [u8]) -> Result<(), String> {
+        let read = self.store.read_exact_at(bytes, offset);
+        read.map_err(|error| format!("{}: {error}", self.name))
+    }
+}
+
+fn told(ending: Ending) -> String {
+    match ending {
+        Ending::Stopped => "it was unmapped meanwhile".to_owned(),
+        Ending::Failed(error) => error.to_string(),
+    }
+}
