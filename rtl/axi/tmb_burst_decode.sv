@@ -32,22 +32,28 @@ module tmb_burst_decode
   logic [BlockBits-1:0] last_in_rows;
   rule_e rule;
 
-  assign start = ax_i.addr[BlockBits-1:0] & ~BlockBits'((32'd1 << ax_i.size) - 32'd1);
+  assign start = ax_i.addr[BlockBits-1:0] & ({BlockBits{1'b1}} << ax_i.size);
   assign last = last_t'(start) + (last_t'(ax_i.len) << ax_i.size);
   assign last_in_rows = BlockBits'(start[RowOffsetWidth-1:0])
       + (BlockBits'(ax_i.len) << ax_i.size);
 
+  logic far, crosses, wide, other_type;
+  assign far = ax_i.addr[63:VirtAddrWidth] != '0;
+  assign crosses = last[LastWidth-1:BlockBits] != '0;
+  assign wide = 32'(ax_i.size) > RowOffsetWidth;
+  assign other_type = ax_i.burst != AxiBurstIncr && ax_i.len != '0;
+
   always_comb begin
     rule = RuleNone;
-    if (ax_i.addr[63:VirtAddrWidth] != '0) rule = RuleAddress;
-    if (last[LastWidth-1:BlockBits] != '0) rule = RuleBlock;
-    if (32'(ax_i.size) > RowOffsetWidth) rule = RuleBeatSize;
-    if (ax_i.burst != AxiBurstIncr && ax_i.len != '0) rule = RuleBurstType;
+    if (far) rule = RuleAddress;
+    if (crosses) rule = RuleBlock;
+    if (wide) rule = RuleBeatSize;
+    if (other_type) rule = RuleBurstType;
   end
 
   assign burst_o.addr = ax_i.addr[VirtAddrWidth-1:0];
   assign burst_o.len = last_in_rows[BlockBits-1:RowOffsetWidth];
-  assign burst_o.refused = rule != RuleNone;
+  assign burst_o.refused = far || crosses || wide || other_type;
   assign rule_o = rule;
 
   logic unused_ok;

@@ -253,8 +253,7 @@ module tmb_port_read
   // ---------------------------------------------------------------------------------------------
 
   logic [7:0] beat_q;
-  logic [RowOffsetWidth-1:0] offset_q, offset;
-  beat_end_t next_offset;
+  row_offset_t offset_q, offset, last_offset;
   logic here, flag_failed, failed, step, last_beat, row_done, stage_valid_q, stage_ready;
   logic row_leaves, rows_skipped;
   row_pointer_t released, all_rows;  // of the burst
@@ -270,8 +269,8 @@ module tmb_port_read
 
   // Where the beats of a narrow burst cross into the next row.
   assign offset = (beat_q == '0) ? order.offset : offset_q;
-  assign next_offset = beat_end(offset, order.size);
-  assign row_done = last_beat || next_offset[RowOffsetWidth];
+  assign last_offset = beat_last(offset, order.size);
+  assign row_done = last_beat || last_offset == '1;
   assign row_leaves = step && !failed && row_done;
   assign rows_skipped = order_pop && failed && !order.refused;
 
@@ -300,7 +299,7 @@ module tmb_port_read
   end
 
   always_ff @(posedge clk_i) begin
-    if (step) offset_q <= next_offset[RowOffsetWidth-1:0];
+    if (step) offset_q <= last_offset + row_offset_t'(1);
   end
 
   // Rows that have arrived, bursts that have failed.

@@ -129,8 +129,7 @@ module tmb_port_write
   );
 
   logic [7:0] beat_q;
-  logic [RowOffsetWidth-1:0] offset_q, offset;
-  beat_end_t next_offset;
+  row_offset_t offset_q, offset, last_offset;
   logic last_beat, ends, row_done, beat_ready, take, finish;
   logic misplaced, bad;  // WLAST on a beat that is not the last, or not on the last
   logic order_ready, row_room, write_row;
@@ -140,8 +139,8 @@ module tmb_port_write
   assign ends = last_beat || w_i.last;
   assign misplaced = w_i.last != last_beat;
   assign offset = (beat_q == '0) ? ask.burst.addr[RowOffsetWidth-1:0] : offset_q;
-  assign next_offset = beat_end(offset, ask.size);
-  assign row_done = ends || next_offset[RowOffsetWidth];
+  assign last_offset = beat_last(offset, ask.size);
+  assign row_done = ends || last_offset == '1;
   assign row_room = ask.burst.refused || ((write_q ^ read_q) != row_pointer_t'(BufferRows));
 
   assign beat_ready = ask_valid && row_room && !port_reset_i
@@ -181,7 +180,7 @@ module tmb_port_write
   end
 
   always_ff @(posedge clk_i) begin
-    if (take) offset_q <= next_offset[RowOffsetWidth-1:0];
+    if (take) offset_q <= last_offset + row_offset_t'(1);
   end
 
   // What the guard learns: a burst that is refused, a WLAST in the wrong place, and where the

@@ -41,15 +41,17 @@ module tmb_dma_splitter import tmb_pkg::*; import tmb_dma_pkg::*; (
     return burst_rows_t'(MaxBurstRows) - burst_rows_t'(row_of_block);
   endfunction
 
-  burst_rows_t card_rows, host_rows, left_rows;
+  burst_rows_t card_rows, host_rows, card_end, host_end;
   burst_len_t card_row, host_row;  // of the block
-  logic card_first;  // the block of the card ends first
+  logic few, card_first;  // less than a block is left; the block of the card ends first
   assign card_row = copy_q.card_addr[RowOffsetWidth+:BurstLenWidth];
   assign host_row = copy_q.host_addr[RowOffsetWidth+:BurstLenWidth];
   assign card_rows = rows_to_block_end(card_row);
   assign host_rows = rows_to_block_end(host_row);
-  assign left_rows = (copy_q.rows >= row_count_t'(MaxBurstRows)) ? burst_rows_t'(MaxBurstRows)
-                                                                  : burst_rows_t'(copy_q.rows);
+  assign few = copy_q.rows < row_count_t'(MaxBurstRows);
+  // Where the copy ends, counted from the start of the block, if few rows are left.
+  assign card_end = burst_rows_t'(card_row) + burst_rows_t'(copy_q.rows[BurstLenWidth-1:0]);
+  assign host_end = burst_rows_t'(host_row) + burst_rows_t'(copy_q.rows[BurstLenWidth-1:0]);
   assign card_first = card_row > host_row;
 
   always_ff @(posedge clk_i) begin
@@ -73,9 +75,9 @@ module tmb_dma_splitter import tmb_pkg::*; import tmb_dma_pkg::*; (
       copy_q.host_addr <= copy_q.host_addr + (host_addr_t'(rows_q) << RowOffsetWidth);
       copy_q.rows <= copy_q.rows - row_count_t'(rows_q);
     end
-    // The least of three, all compares side by side.
+    // The least of three: what is left, to the end of either block.
     if (state_q == StMeasure) begin
-      rows_q <= (left_rows < card_rows && left_rows < host_rows) ? left_rows
+      rows_q <= (few && !card_end[BurstLenWidth] && !host_end[BurstLenWidth]) ? burst_rows_t'(copy_q.rows)
           : card_first ? card_rows : host_rows;
     end
   end

@@ -10,10 +10,10 @@
 //
 // The flag of the head is kept in a register: it is looked up a cycle ahead, for the head staying
 // where it is and for its next place, so that no multiplexer of Depth flags lies between the head and
-// what follows from its flag.
+// what follows from its flag. The number of the next place is kept in a register too.
 //
 // Throughput: one flag up and one down a cycle. Latency: one cycle from set_valid_i to flag_o.
-// After a jump flag_o is low for one cycle, whatever the flag says.
+// After a jump flag_o is low for one cycle, whatever the flag says, and the head does not step in it.
 // No deadlock: waits for nothing.
 
 `include "tmb_assert.svh"
@@ -37,9 +37,12 @@ module tmb_ring_flags #(
 
   logic flags_q [Depth];
   logic flag_q;
-  index_t next;
+  index_t next_q;  // the place behind the head, except after a jump
 
-  assign next = head_i + index_t'(1);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) next_q <= index_t'(1);
+    else next_q <= (step_i ? next_q : head_i) + index_t'(1);
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -52,7 +55,7 @@ module tmb_ring_flags #(
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || jump_i) flag_q <= 1'b0;
-    else if (step_i) flag_q <= flags_q[next] || (set_valid_i && set_index_i == next);
+    else if (step_i) flag_q <= flags_q[next_q] || (set_valid_i && set_index_i == next_q);
     else flag_q <= flags_q[head_i] || (set_valid_i && set_index_i == head_i);
   end
 
@@ -60,6 +63,7 @@ module tmb_ring_flags #(
 
   `TMB_ASSERT_INIT(DepthIsPowerOfTwo, Depth >= 2 && Depth == (1 << IndexWidth))
   `TMB_ASSERT(FlagIsTheHeads, flag_q |-> flags_q[head_i])
+  `TMB_ASSERT(NextIsBehindTheHead, step_i |-> next_q == head_i + index_t'(1))
   if (SetOnce) begin : gen_set_once
     `TMB_ASSERT(IsDown, set_valid_i |-> !flags_q[set_index_i])
   end

@@ -237,7 +237,7 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
       if (left_d[s][LeftWidth-1] && left_d[s][LeftWidth-2:LeastLeftLog2] != '1) left_d[s] = LeastLeft;
 
       // Who asks is known late, so both sums are there before it.
-      earned = earns ? due_t'(least) * due_t'({1'b0, rows}) : '0;
+      earned = due_t'(least) * due_t'({1'b0, earns ? rows : '0});
       spent = paid ? due_t'({rows, floor_t'(0)}) : '0;
       own = due_rows_q[s] + earned - spent;
       both = due_rows_q[s] + earned + due_t'(least) * due_t'({1'b0, peer_rows}) - spent;

@@ -168,7 +168,7 @@ module tmb_table_engine
       page_aligned_q <= (table_cmd_i.addr[MinPageBits-1:0] == '0)
           && ((table_cmd_i.addr[VirtAddrWidth-1:MinPageBits] & page_mask(table_cmd_i.entry.size_class)) == '0);
       table_aligned_q <= ((table_cmd_i.addr >> CardAddrWidth) == '0) && ((table_cmd_i.addr
-          & ((virt_addr_t'(RowBytes) << table_cmd_i.sets_log2) - virt_addr_t'(1))) == '0);
+          & ~((~virt_addr_t'(0) << RowOffsetWidth) << table_cmd_i.sets_log2)) == '0);
     end
   end
 

@@ -34,14 +34,12 @@ package tmb_translate_pkg;
     logic       error;    // not to be issued: the kernel gets an error response
   } departure_t;
 
-  // One past the last byte of a beat, counted from the start of its row. The top bit tells that the
-  // row ends with the beat.
-  typedef logic [RowOffsetWidth:0] beat_end_t;
+  // The last byte of a beat, in its row; the beat behind it begins with the next one. The row ends with
+  // the beat if that is its last byte.
+  typedef logic [RowOffsetWidth-1:0] row_offset_t;
 
-  function automatic beat_end_t beat_end(logic [RowOffsetWidth-1:0] offset, logic [2:0] size);
-    beat_end_t bytes;
-    bytes = beat_end_t'(1) << size;
-    return (beat_end_t'(offset) & ~(bytes - beat_end_t'(1))) + bytes;
+  function automatic row_offset_t beat_last(row_offset_t offset, logic [2:0] size);
+    return offset | ~({RowOffsetWidth{1'b1}} << size);
   endfunction
 
   // ---------------------------------------------------------------------------------------------
@@ -140,7 +138,7 @@ package tmb_translate_pkg;
 
   // Ones below bit `size_class`: the blocks of one page.
   function automatic block_t page_mask(size_class_t size_class);
-    return block_t'((block_t'(1) << size_class) - block_t'(1));
+    return ~(~block_t'(0) << size_class);
   endfunction
 
   function automatic logic in_region(region_t region, asid_t asid, block_t block);
@@ -209,16 +207,7 @@ package tmb_translate_pkg;
 
   typedef logic [$clog2(TableWays)-1:0] way_t;
 
-  // The largest size class of a mask (0 when the mask is empty).
-  function automatic size_class_t largest_class(logic [MaxSizeClass:0] mask);
-    size_class_t result;
-    result = '0;
-    for (int unsigned i = 0; i <= MaxSizeClass; i++) begin
-      if (mask[i]) result = size_class_t'(i);
-    end
-    return result;
-  endfunction
-
+  // The smallest size class of a mask (0 when the mask is empty).
   function automatic size_class_t smallest_class(logic [MaxSizeClass:0] mask);
     size_class_t result;
     result = '0;
