@@ -13,7 +13,7 @@
 //   completions, faults, interrupts, closed slots ─► events ─► event ring, irq
 //
 // Queues are independent: each has its ring, its order and its fences, and they take turns, burst by
-// burst. Within a queue commands start in ring order; copies and zeroes then run side by side, table
+// burst; at the host link by the priorities, weights and floors of their slots, where these differ. Within a queue commands start in ring order; copies and zeroes then run side by side, table
 // commands and fault replies one after the other. "Complete" is the last write response at the
 // memory (CopyIn, Zero), the host's acceptance of the last posted write (CopyOut), the table engine's
 // answer, or the acceptance of a fault reply: never earlier.
@@ -29,8 +29,10 @@
 
 `include "tmb_assert.svh"
 
-module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::*; #(
-  parameter shell_cfg_t Cfg = DefaultShellCfg
+module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::*;
+  import tmb_schedule_pkg::*; #(
+  parameter shell_cfg_t Cfg = DefaultShellCfg,
+  localparam int unsigned NumScheduled = Cfg.NumQueues > 1 ? Cfg.NumQueues - 1 : 1
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -42,6 +44,8 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
   input  ring_t       event_ring_i,
   output logic [31:0] event_tail_o,
   output logic        idle_o,
+  input  logic        managed_i,                  // the schedulers of the host link are in use
+  input  schedule_t   schedule_i [NumScheduled],  // of the queues from 1 on
   output logic        row_in_o,      // counted events: one row each
   output logic        row_out_o,
   output logic        row_zeroed_o,
@@ -292,10 +296,15 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
   chunk_t copy_in_chunk;
 
   tmb_dma_share #(
-    .NumQueues(NumQueues)
+    .NumQueues(NumQueues),
+    .Scheduled(1'b1)
   ) u_copy_in_share (
     .clk_i,
     .rst_ni,
+    .managed_i,
+    .schedule_i,
+    .row_done_i(copy_in_r_valid),
+    .burst_done_i(host_r.last),
     .copy_valid_i(copy_in_valid),
     .copy_ready_o(copy_in_ready),
     .copy_i(copy),
@@ -355,6 +364,10 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
   ) u_zero_share (
     .clk_i,
     .rst_ni,
+    .managed_i,
+    .schedule_i,
+    .row_done_i(1'b0),
+    .burst_done_i(1'b0),
     .copy_valid_i(zero_valid),
     .copy_ready_o(zero_ready),
     .copy_i(zero_copy),
@@ -420,10 +433,15 @@ module tmb_dma import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_stream_pkg::
   chunk_t copy_out_chunk;
 
   tmb_dma_share #(
-    .NumQueues(NumQueues)
+    .NumQueues(NumQueues),
+    .Scheduled(1'b1)
   ) u_copy_out_share (
     .clk_i,
     .rst_ni,
+    .managed_i,
+    .schedule_i,
+    .row_done_i(copy_out_w_valid && copy_out_w_ready),
+    .burst_done_i(copy_out_w.last),
     .copy_valid_i(copy_out_valid),
     .copy_ready_o(copy_out_ready),
     .copy_i(copy),

@@ -956,11 +956,26 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   direct_req_t direct_req;
   direct_rsp_t direct_rsp;
 
+  schedule_t queue_schedule [Cfg.NumQueues > 1 ? Cfg.NumQueues - 1 : 1];
+
+  tmb_schedule_queues #(
+    .NumSlots(NumSlots),
+    .NumQueues(Cfg.NumQueues)
+  ) u_queue_schedule (
+    .clk_i,
+    .run_i(slot_run),
+    .asid_i(slot_asid),
+    .schedule_i(schedule),
+    .schedule_o(queue_schedule)
+  );
+
   tmb_dma #(
     .Cfg(Cfg)
   ) u_dma (
     .clk_i,
     .rst_ni,
+    .managed_i(managed),
+    .schedule_i(queue_schedule),
     .enable_i(enable),
     .command_ring_i(command_ring),
     .command_head_o(command_head),

@@ -599,9 +599,10 @@ pub mod switch {
 
 /// Registers of one element of [`SCHEDULE`].
 pub mod schedule {
-    /// Who goes first at card memory. Counts from the next cycle on, also while the slot runs.
-    /// While all slots have the same LEVEL and WEIGHT, and the FLOOR of reset, their ports take
-    /// turns.
+    /// Who goes first at card memory and on the host link. Counts from the next cycle on (two for
+    /// the host link), also while the slot runs. While all slots have the same LEVEL and WEIGHT,
+    /// and the FLOOR of reset, their ports take turns. On the host link it counts for the command
+    /// queue of the slot's space.
     pub const POLICY: u32 = 0x0;
     /// Rate limit.
     pub const LIMIT: u32 = 0x4;

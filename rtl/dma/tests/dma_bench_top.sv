@@ -5,7 +5,8 @@
 // tmb_dma on tmb_fabric with two small channels; every bus flat, as cocotbext-axi wants it, and the
 // interfaces to the virtual memory in the hands of the test.
 
-module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg::*; (
+module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg::*;
+  import tmb_schedule_pkg::*; (
   input  logic clk_i,
   input  logic rst_ni,
 
@@ -24,6 +25,8 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
   output logic        row_out_o,
   output logic        row_zeroed_o,
   output logic        irq_o,
+  input  logic            managed_i,  // levels of the queues 1 and 2 count
+  input  logic [1:0][1:0] level_i,
   input  logic [1:0]  interrupt_i,
   input  logic [1:0]  closed_i,
 
@@ -207,6 +210,14 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
     assign command_head_o[q] = command_head[q];
   end
 
+  schedule_t schedule [2];
+  for (genvar q = 0; q < 2; q++) begin : gen_schedule
+    always_comb begin
+      schedule[q] = DefaultSchedule;
+      schedule[q].level = level_i[q];
+    end
+  end
+
   // No movers.
   logic transfer_ready;
 
@@ -216,6 +227,8 @@ module dma_bench_top import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma
     .clk_i,
     .rst_ni,
     .enable_i,
+    .managed_i,
+    .schedule_i(schedule),
     .command_ring_i(command_ring),
     .command_head_o(command_head),
     .event_ring_i('{

@@ -34,7 +34,7 @@ class Bench:
         dut.rst_ni.value = 0
         for name in ["enable_i", "command_tail_i", "event_head_i", "interrupt_i", "closed_i",
                      "table_cmd_ready_i", "table_rsp_valid_i", "fault_valid_i",
-                     "fault_reply_ready_i"]:
+                     "fault_reply_ready_i", "managed_i", "level_i"]:
             getattr(dut, name).value = 0
         dut.command_base_i.value, dut.command_size_log2_i.value = COMMANDS, command_log2
         dut.event_base_i.value, dut.event_size_log2_i.value = EVENTS, event_log2
@@ -217,6 +217,38 @@ async def queues_take_turns_burst_by_burst(dut, opcode):
     assert await commands.completion(behind) == (OK, 0, 0)
     # Under way: the buffers (at most 16 bursts), and what left while the command was fetched.
     assert bench.rows[name] - before <= QUEUES * page // ROW + 26 * 64, bench.rows[name] - before
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+@cocotb.parametrize(opcode=[COPY_IN, COPY_OUT])
+async def a_higher_level_goes_first_at_the_host_link(dut, opcode):
+    """Behind long copies of a lower level a page waits for what may be outstanding of lower levels, not for
+    a turn of theirs with each of its bursts; while nobody of the higher level asks, the lower one has all."""
+    bench = Bench(dut, seed=15)
+    commands = await bench.start(host_latency=100, card_latency=30)
+    dut.level_i.value = 2 | 1 << 2
+    name = {COPY_IN: "in", COPY_OUT: "out"}[opcode]
+    long, page = 6400 * ROW, 16 * 64 * ROW
+    for _ in range(8):
+        commands.put(opcode, 0, DATA, long, queue=2)
+    await commands.doorbell()
+    await commands.until(lambda: bench.rows[name] > 640)
+    waited = []
+    for managed in [0, 1, 1, 1]:
+        dut.managed_i.value = managed
+        before = bench.rows[name]
+        number = commands.put(opcode, CHANNEL, DATA + long, page, queue=1)
+        await commands.doorbell()
+        assert await commands.completion(number) == (OK, 0, 0)
+        waited.append(bench.rows[name] - before - page // ROW)
+    # In turn: as many bursts of the other, at least. Then the first finds whole buffers. After that: 256 rows
+    # and a burst, four bursts that are here and leave first, and what goes on while the command comes, and
+    # its completion (a row a cycle).
+    assert waited[0] >= page // ROW, waited
+    assert max(waited[2:]) <= 256 + 64 + 4 * 64 + 150, waited
+    before = bench.rows[name]
+    await ClockCycles(dut.clk_i, 2000)
+    assert bench.rows[name] - before > 1000, bench.rows[name] - before
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
