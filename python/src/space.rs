@@ -95,7 +95,7 @@ impl NativeSpace {
         self.space.call(py, |space| Ok(space.asid().get()))
     }
 
-    #[pyo3(signature = (path, mode, *, create, offset, bytes, address, page_size))]
+    #[pyo3(signature = (path, mode, *, create, offset, bytes, address, page_size, direct))]
     #[allow(clippy::too_many_arguments)] // Named in Python.
     fn map_file(
         &self,
@@ -107,8 +107,12 @@ impl NativeSpace {
         bytes: Option<u64>,
         address: Option<u64>,
         page_size: Option<u64>,
+        direct: bool,
     ) -> PyResult<NativeMapping> {
-        let options = options(mode, create, offset, bytes, address, page_size)?;
+        let mut options = options(mode, create, offset, bytes, address, page_size)?;
+        if direct {
+            options = options.direct();
+        }
         let mapped = self
             .space
             .call(py, |space| space.map_file(&path, options))?;

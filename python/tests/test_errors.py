@@ -123,6 +123,8 @@ def test_an_array_is_as_it_was_after_a_run_that_failed(card: tombolo.Card) -> No
     [
         (lambda space, path: space.map_file(path / "none"), FileNotFoundError, "opening it for reading"),
         (lambda space, path: space.map_file(path), errors.UnmappableError, "only regular files"),
+        (lambda space, path: space.map_file(path / "f", direct=True), errors.UnmappableError, "host_channel"),
+        (lambda space, path: space.map_file("pipe:/dev/zero"), errors.UnmappableError, "how many bytes"),
         (lambda space, path: space.map_file(path / "f", offset=9), errors.UnmappableError, "past the end"),
         (lambda space, path: space.map_file(path / "f", nbytes=9), errors.UnmappableError, "has 3 there"),
         (lambda space, path: space.map_file(path / "f", nbytes=-1), OverflowError, "int"),

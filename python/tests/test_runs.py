@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import array
+import os
 import subprocess
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +39,26 @@ def test_a_file_is_copied(card: tombolo.Card, tmp_path: Path) -> None:
     assert report["paging"]["faults"] > 0
     assert report["paging"]["bytes_written"] >= 5_000_001
     assert "kernel copy in slot 0" in str(report)
+
+
+def test_a_pipe_is_read_at_addresses(card: tombolo.Card, tmp_path: Path) -> None:
+    source, target = tmp_path / "pipe", tmp_path / "out.bin"
+    os.mkfifo(source)
+    content = noise(10_001).tobytes()
+    writer = threading.Thread(target=source.write_bytes, args=(content,))
+    writer.start()
+    with card.create_space() as space:
+        given = space.map_file(f"pipe:{source}", nbytes=len(content))
+        made = space.map_file(target, "rw", create=given.nbytes)
+        slot = card.load("copy", space)
+        slot.set("input", given)
+        slot.set("output", made)
+        slot.set("bytes", given.nbytes)
+        slot.start()
+        slot.wait()
+        made.unmap()
+    writer.join()
+    assert target.read_bytes() == content
 
 
 def test_an_array_is_encrypted_as_openssl_does(card: tombolo.Card) -> None:

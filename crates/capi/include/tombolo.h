@@ -185,11 +185,15 @@ typedef struct tmb_map_options {
     uint64_t bytes;        /* bytes, or 0 for up to the end */
     uint64_t page_size;    /* a power of two from 4096 to 2^30, or 0 for the card's */
     uint64_t address;      /* where in the space, a multiple of the page size, or 0 for the pager's choice */
+    uint32_t direct;       /* 1: its pages stay in host memory, for a card with a way there (host_channel) */
+    uint32_t reserved;     /* 0 */
 } tmb_map_options;
 
-#define TMB_MAP_OPTIONS { sizeof(tmb_map_options), 0, 0, 0, 0, 0, 0, 0 }
+#define TMB_MAP_OPTIONS { sizeof(tmb_map_options), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Maps a file, opened here with the rights of this process. */
+/* Maps a file, opened here with the rights of this process. "pipe:PATH", "tcp:HOST:PORT", "unix:PATH" and so on are
+ * streams (docs/devices.md): set bytes. A kernel that reads one waits for what comes; what it wrote goes out by
+ * tmb_mapping_sync and tmb_mapping_unmap. */
 tmb_status tmb_map_file(tmb_space *space, const char *path, const tmb_map_options *options,
                         tmb_mapping **mapping);
 

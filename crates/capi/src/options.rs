@@ -208,6 +208,8 @@ pub struct MapOptions {
     pub bytes: u64,
     pub page_size: u64,
     pub address: u64,
+    pub direct: u32,
+    pub reserved: u32,
 }
 
 // SAFETY: as the trait asks.

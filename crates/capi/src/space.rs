@@ -60,6 +60,9 @@ fn library(options: &MapOptions) -> Result<tombolo::MapOptions, Failure> {
     if options.address != 0 {
         made = made.address(address(options.address)?);
     }
+    if options.direct != 0 {
+        made = made.direct();
+    }
     Ok(made)
 }
 

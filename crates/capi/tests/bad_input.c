@@ -226,6 +226,13 @@ static void handles(const char *kernel, const char *file)
     TRUE(tmb_last_errno() == 2);
     EXPECT(tmb_map_file(space, "/", NULL, &mapping), TMB_ERROR_UNMAPPABLE);
     EXPECT(tmb_map_file(space, "\xff", NULL, &mapping), TMB_ERROR_ARGUMENT);
+    /* A stream without a number of bytes, and with one. */
+    EXPECT(tmb_map_file(space, "pipe:/dev/zero", &map, &mapping), TMB_ERROR_UNMAPPABLE);
+    map.bytes = 4096;
+    EXPECT(tmb_map_file(space, "pipe:/dev/zero", &map, &mapping), TMB_OK);
+    EXPECT(tmb_mapping_unmap(mapping), TMB_OK);
+    mapping = NULL;
+    map.bytes = 0;
     map.access = 7;
     EXPECT(tmb_map_file(space, file, &map, &mapping), TMB_ERROR_ARGUMENT);
     map.access = TMB_READ;
@@ -233,6 +240,10 @@ static void handles(const char *kernel, const char *file)
     EXPECT(tmb_map_file(space, file, &map, &mapping), TMB_ERROR_ARGUMENT);
     map.access = TMB_READ_WRITE;
     map.create_bytes = 100;
+    /* A card without a way to host memory. */
+    map.direct = 1;
+    EXPECT(tmb_map_file(space, file, &map, &mapping), TMB_ERROR_UNMAPPABLE);
+    map.direct = 0;
     EXPECT(tmb_map_file(space, file, &map, NULL), TMB_ERROR_ARGUMENT);
     TRUE(access(file, F_OK) != 0);
     EXPECT(tmb_map_file(space, file, &map, &mapping), TMB_OK);

@@ -102,6 +102,7 @@ class NativeSpace:
         bytes: Optional[int],
         address: Optional[int],
         page_size: Optional[int],
+        direct: bool,
     ) -> NativeMapping: ...
     def map_descriptor(
         self, descriptor: int, name: str, mode: str, page_size: Optional[int]

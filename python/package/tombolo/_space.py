@@ -75,7 +75,7 @@ class Mapping(Scope):
 
         :param advice: ``"stream"``: one byte after the other, so much is fetched ahead; ``"random"``: in no order,
             nothing is. ``"reuse"``: again and again, its pages stay; ``"lowuse"``: hardly more than once, they
-            leave first. Two joined with ``+``; an empty text takes everything back.
+            leave first, or stay in host memory if the card has a way there. Two joined with ``+``; an empty text takes everything back.
         :param offset: first byte of the range that is spoken of, which grows to whole pages.
         :param nbytes: its bytes; up to the end if not given.
         :raises ValueError: no such word, or two that contradict each other.
@@ -190,10 +190,13 @@ class AddressSpace(Scope):
         nbytes: Optional[int] = None,
         page_size: Optional[int] = None,
         address: Optional[int] = None,
+        direct: bool = False,
     ) -> Mapping:
         """Maps a file, or a range of it, opened here with the rights of this process.
 
-        :param path: a regular file of at least 1 byte.
+        :param path: a regular file of at least 1 byte. Or a stream: ``"pipe:PATH"``, ``"tcp:HOST:PORT"``,
+            ``"unix:PATH"`` and so on, with ``nbytes``: a kernel that reads one waits for what comes, and what it wrote
+            goes out by :meth:`Mapping.sync` and :meth:`Mapping.unmap`.
         :param mode: ``"r"``: the kernel may read; ``"rw"``: and write.
         :param create: creates the file, or empties it, with so many bytes of zeroes; needs ``"rw"``.
         :param offset: first byte of the range.
@@ -201,6 +204,8 @@ class AddressSpace(Scope):
         :param page_size: bytes of a page, a power of two from 4096 to 2**30; the card's choice (2 MiB) if
             not given. Small pages suit accesses to few bytes here and there, large ones keep faults few.
         :param address: where in the space, a multiple of the page size; the pager's choice if not given.
+        :param direct: its pages stay in host memory, where kernels read and write them; for a card with a way there
+            (``host_channel`` of its shell).
         :raises OSError: the file cannot be opened so, or made.
         :raises UnmappableError: empty, not a regular file, a range outside of it or over another mapping.
         """
@@ -213,6 +218,7 @@ class AddressSpace(Scope):
             bytes=nbytes,
             address=address,
             page_size=page_size,
+            direct=direct,
         )
         return Mapping(self, native, where)
 
