@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Two schedulers that know of one another, as for the reads and the writes of a memory channel, each
-// with its arbiter; and a rate limit. Vectors are packed, element 0 in the low bits.
+// with its arbiter; a rate limit; and the settings of four command queues. Vectors are packed, element 0 in
+// the low bits.
 
 module schedule_bench_top import tmb_pkg::*; import tmb_schedule_pkg::*; #(
   parameter int unsigned NumSlots = 3,
@@ -32,7 +33,13 @@ module schedule_bench_top import tmb_pkg::*; import tmb_schedule_pkg::*; #(
   output logic [1:0]  limit_ready_o,
   output logic [1:0]  limit_valid_o,
   input  logic [1:0]  limit_ready_i,
-  input  logic [1:0][5:0] limit_len_i
+  input  logic [1:0][5:0] limit_len_i,
+  // queues 1 to 3
+  input  logic [NumSlots-1:0]      run_i,
+  input  logic [NumSlots-1:0][3:0] asid_i,
+  output logic [2:0][1:0]          queue_level_o,
+  output logic [2:0][3:0]          queue_weight_o,
+  output logic [2:0][7:0]          queue_floor_o
 );
 
   schedule_t schedule [NumSlots];
@@ -107,6 +114,30 @@ module schedule_bench_top import tmb_pkg::*; import tmb_schedule_pkg::*; #(
     .len_i(len),
     .out_valid_o(out_valid),
     .out_ready_i(out_ready)
+  );
+
+  logic run [NumSlots];
+  asid_t asid [NumSlots];
+  schedule_t queue [3];
+  for (genvar s = 0; s < NumSlots; s++) begin : gen_space
+    assign run[s] = run_i[s];
+    assign asid[s] = asid_i[s];
+  end
+  for (genvar q = 0; q < 3; q++) begin : gen_queue
+    assign queue_level_o[q] = queue[q].level;
+    assign queue_weight_o[q] = queue[q].weight;
+    assign queue_floor_o[q] = queue[q].floor;
+  end
+
+  tmb_schedule_queues #(
+    .NumSlots(NumSlots),
+    .NumQueues(4)
+  ) u_queues (
+    .clk_i,
+    .run_i(run),
+    .asid_i(asid),
+    .schedule_i(schedule),
+    .schedule_o(queue)
   );
 
 endmodule

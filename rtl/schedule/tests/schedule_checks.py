@@ -43,7 +43,8 @@ class Device:
         self.dut.rst_ni.value = 0
         self.dut.limit_i.value = 0
         for name in ("request", "accept", "low_done", "len", "managed", "level", "weight", "floor",
-                     "limit_valid", "limit_ready", "limit_len", "under_way", "under_way_level"):
+                     "limit_valid", "limit_ready", "limit_len", "under_way", "under_way_level",
+                     "run", "asid"):
             getattr(self.dut, f"{name}_i").value = 0
         cocotb.start_soon(Clock(self.dut.clk_i, 2, "ns").start())
         for _ in range(3):
@@ -232,6 +233,28 @@ async def the_bound_holds_while_the_other_direction_is_idle(dut):
         for _ in range(150):
             await device.step(lambda d, r: d == 0 and 2 <= r < REQUESTS - 1, lambda r: BURST)
     assert device.rows[0][1] > 2 * BURST
+
+
+@cocotb.test()
+async def a_queue_is_as_its_highest_slot_that_runs(dut):
+    device = Device(dut, 7)
+    await device.start()
+    rng = device.rng
+    for _ in range(300):
+        settings = [Setting(rng.randrange(4), rng.randrange(16), rng.randrange(256))
+                    for _ in range(SLOTS)]
+        runs, asids = rng.randrange(1 << SLOTS), [rng.randrange(16) for _ in range(SLOTS)]
+        device.set(*settings)
+        dut.run_i.value, dut.asid_i.value = runs, pack(asids, 4)
+        await FallingEdge(dut.clk_i)
+        for queue in range(3):
+            there = [settings[s] for s in range(SLOTS) if runs >> s & 1 and asids[s] % 3 == queue]
+            # The first of several that are as high.
+            expected = max(there, key=lambda setting: setting.level, default=Setting())
+            found = Setting(int(dut.queue_level_o.value) >> 2 * queue & 3,
+                            int(dut.queue_weight_o.value) >> 4 * queue & 15,
+                            int(dut.queue_floor_o.value) >> 8 * queue & 255)
+            assert found == expected, (queue, settings, runs, asids)
 
 
 @cocotb.test()

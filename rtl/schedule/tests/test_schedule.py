@@ -16,7 +16,7 @@ from verilator_bench import ROOT, build_cpp, run_cocotb, run_cpp, shell_sources 
 
 def sources(top):
     return [ROOT / "rtl/lib/tmb_pkg.sv", ROOT / "rtl/lib/tmb_round_robin_arbiter.sv",
-            *shell_sources("rtl/schedule"), HERE / top]
+            *shell_sources("rtl/schedule"), ROOT / "rtl/shell/tmb_schedule_queues.sv", HERE / top]
 
 
 def test_scheduler_against_the_rules():
