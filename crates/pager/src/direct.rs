@@ -3,7 +3,7 @@
 //! The owner gives an object memory of the host that the card reaches, as large as the object's pages together.
 //! A page's place in it is its frame, so it takes no card memory and no DMA buffer: it is read from the object to its
 //! place ([`State::Fetching`]), its entries have the target *host*, and what kernels wrote is written from its place
-//! to the object ([`Stage::Saving`]). Nobody may write it meanwhile, as there is no copy. It leaves when it is unmapped,
+//! to the object ([`Stage::Saving`]). Pages of shared memory are there from the beginning, and need neither. Nobody may write it meanwhile, as there is no copy. It leaves when it is unmapped,
 //! refreshed or its object is closed, never for another page; and when it has left, every Invalidate has been
 //! answered, so the owner may end the card's way to the memory as soon as the object is closed.
 
@@ -11,17 +11,21 @@ use crate::action::Action;
 use crate::error::{AccessError, Direction, IoError};
 use crate::event::ObjectKind;
 use crate::ids::ObjectId;
-use crate::page::{ObjectPage, Purpose, Stage, State};
+use crate::page::{ObjectPage, Page, Purpose, Stage, State};
 use crate::pager::Pager;
 use crate::sabotage::Sabotage;
 use units::HostAddr;
 
 impl Pager {
-    /// From now on pages of a file lie in this memory of the host.
+    /// From now on pages of a file lie in this memory of the host; those of shared memory where they are anyway.
     pub(crate) fn place_direct(&mut self, object: ObjectId, memory: HostAddr) {
         let used = !self.pages_of(object, 0..u64::MAX).is_empty();
         if let Some(known) = self.objects.get_mut(&object) {
-            let file = matches!(known.kind, ObjectKind::File { .. });
+            let file = match known.kind {
+                ObjectKind::File { .. } => true,
+                ObjectKind::Host { memory: own } => own == memory,
+                ObjectKind::Anonymous => false,
+            };
             // Pages of several sizes split and join, and move to do so.
             let one_size = known.unit() == known.page_size;
             let aligned = memory.get() % known.page_size.bytes() == 0;
@@ -60,6 +64,9 @@ impl Pager {
         if page.is_hint() {
             self.statistics.pages_hinted += 1;
         }
+        if self.host_address(key).is_some() {
+            return self.direct_there(key, out);
+        }
         let Some((offset, bytes, at, around)) = self.direct_part(key) else {
             return;
         };
@@ -93,22 +100,15 @@ impl Pager {
         out: &mut Vec<Action>,
     ) -> bool {
         let page = self.pages.get(&key);
-        let Some(page) = page.filter(|page| page.state == State::Fetching) else {
+        if page.is_none_or(|page| page.state != State::Fetching) {
             return false;
-        };
-        let wanted_by_access = page.wants_entry();
+        }
         let wanted = self.own_bytes(key);
         match complete(result, wanted) {
             Ok(()) => {
                 self.statistics.pages_read += 1;
                 self.statistics.bytes_read += wanted;
-                self.statistics.pages_direct += 1;
-                self.statistics.bytes_direct += wanted;
-                if wanted_by_access {
-                    self.begin_install(key, None, false, out);
-                } else {
-                    self.become_resident(key, out);
-                }
+                self.direct_there(key, out);
             }
             Err(error) => {
                 let error = self.io_error(Direction::Read, key, error);
@@ -116,6 +116,16 @@ impl Pager {
             }
         }
         true
+    }
+
+    /// The data is in its place: kernels may use it.
+    fn direct_there(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
+        self.statistics.pages_direct += 1;
+        self.statistics.bytes_direct += self.own_bytes(key);
+        match self.pages.get(&key).is_some_and(Page::wants_entry) {
+            true => self.begin_install(key, None, false, out),
+            false => self.become_resident(key, out),
+        }
     }
 
     /// Nobody can write a dirty page now: its data goes to the object.

@@ -155,9 +155,13 @@ impl Pager {
     /// Nothing can write the page now, and the dirty bit is exact.
     fn drained(&mut self, key: ObjectPage, purpose: Purpose, out: &mut Vec<Action>) {
         let writes = self.writes_back(key);
-        if self.host_address(key).is_some() {
+        let direct = self.pages.get(&key).is_some_and(|p| p.direct.is_some());
+        let host = self.host_address(key).is_some();
+        if host && !direct {
             return self.host_drained(key, purpose, writes, out);
         }
+        // Programs have shared memory where it is: nothing is to be written.
+        let writes = writes && !host;
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };

@@ -69,6 +69,8 @@ pub(crate) enum Request {
         space: SpaceId,
         /// The memory.
         view: Arc<View>,
+        /// Kernels use it where it is.
+        direct: bool,
     },
     /// Let the program read, or also write, some bytes of shared memory.
     Take {

@@ -4,7 +4,8 @@ use super::files::View;
 use super::Owner;
 use crate::error::Error;
 use card::memory::HostMemory;
-use pager::Event;
+use pager::{Event, ObjectId};
+use std::io;
 use std::sync::Arc;
 use units::{Asid, HostAddr, PageSize, VirtAddr};
 
@@ -27,7 +28,7 @@ impl Owner {
     /// Memory for the pages of a range; or the rule that it breaks. Host memory is taken as pages are touched.
     pub(super) fn begin_direct(&mut self, view: View, page: PageSize) -> Result<Direct, String> {
         if !self.card.description().host_channel {
-            return Err(NO_CHANNEL.to_owned());
+            return Err(format!("{NO_CHANNEL}, or leave out direct"));
         }
         let size = page.bytes();
         let end = view.end().div_ceil(size).saturating_mul(size);
@@ -94,6 +95,35 @@ impl Owner {
         Ok(())
     }
 
+    /// Kernels use shared memory where it is.
+    pub(super) fn memory_stays(
+        &mut self,
+        object: ObjectId,
+        host: HostAddr,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        let refused = |rule: &str| Error::Unshareable {
+            bytes: bytes as usize,
+            source: io::Error::new(io::ErrorKind::Unsupported, rule),
+        };
+        if !self.card.description().host_channel {
+            return Err(refused(NO_CHANNEL));
+        }
+        if host.get() + bytes > WINDOW {
+            return Err(refused(
+                "no host addresses that the card reaches are left for it",
+            ));
+        }
+        self.tell(Event::PlaceDirect {
+            object,
+            memory: host,
+        })?;
+        match self.pager.is_direct(object) {
+            true => Ok(()),
+            false => Err(refused("it does not begin with a whole page")),
+        }
+    }
+
     /// The card no longer uses it.
     pub(super) fn end_direct(&mut self, direct: &Direct) {
         if let Err(error) = self.card.unmap_host(direct.host) {
@@ -104,4 +134,4 @@ impl Owner {
 
 const NO_CHANNEL: &str = "direct pages need a card with a way to host memory, and this one has none: open it with \
                           host_channel = true, in the shell's configuration (ShellConfig, [shell] of a file for --shell) \
-                          or in FunctionalConfig, or leave out direct";
+                          or in FunctionalConfig";

@@ -399,7 +399,7 @@ impl Owner {
         Ok(objects.collect())
     }
 
-    fn map_memory(&mut self, object: ObjectId) -> Result<(), Error> {
+    fn map_memory(&mut self, object: ObjectId, direct: bool) -> Result<(), Error> {
         let Some(memory) = self.memories.blocks.get(&object) else {
             return Err(Error::Internal(format!("{object} is no shared memory")));
         };
@@ -414,6 +414,9 @@ impl Owner {
             kind: ObjectKind::Host { memory: host },
             page_size: Some(page),
         })?;
+        if direct {
+            self.memory_stays(object, host, bytes)?;
+        }
         let mapped = self.ask_now(|request| Event::Map {
             request,
             asid,
@@ -445,13 +448,17 @@ impl OwnerRef {
         client: ClientId,
         space: SpaceId,
         view: Arc<View>,
+        direct: bool,
     ) -> Result<Reply, Error> {
         let (asid, objects) = self.with(|owner| {
             let asid = owner.handles.space(client, space)?;
             Ok::<_, Error>((asid, owner.new_memory(asid, &view)?))
         })?;
         let (address, bytes) = (view.address(), view.bytes() as u64);
-        let mapped = self.with(|owner| objects.iter().try_for_each(|one| owner.map_memory(*one)));
+        let mapped = self.with(|owner| {
+            let mut objects = objects.iter();
+            objects.try_for_each(|one| owner.map_memory(*one, direct))
+        });
         if let Err(error) = mapped {
             // Those parts that are mapped already.
             if let Err(error) = self.unmap(asid, address, bytes).await {

@@ -70,7 +70,11 @@ impl OwnerRef {
                 };
                 self.map(client, space, (file, behind), label, range).await
             }
-            Request::Share { space, view } => self.share(client, space, view).await,
+            Request::Share {
+                space,
+                view,
+                direct,
+            } => self.share(client, space, view, direct).await,
             Request::Free { mapping } => self.free(client, mapping).await,
             Request::Take {
                 mapping,

@@ -3,10 +3,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tempfile::TempDir;
 use tombolo::{
     AddressSpace, Advice, Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions,
-    Mapping, OwnerOptions, PageSize, Picoseconds, SimOptions, SlotId, Unsaved,
+    Mapping, OwnerOptions, PageSize, Picoseconds, SimOptions, SlotId, SpacePlacement, Stripe,
+    Unsaved,
 };
 
 /// No whole page, and no whole row.
@@ -96,7 +98,12 @@ fn a_range_with_odd_ends_is_all_that_changes() {
         let path = folder.join("file");
         fs::write(&path, pattern(3)).unwrap();
         fs::write(folder.join("in"), pattern(4)).unwrap();
-        let space = card.create_space().unwrap();
+        // Pages on the card are striped over its channels, pages in the host are not.
+        let striped = SpacePlacement::Interleaved {
+            first: 0,
+            stripe: Stripe::new(64, 2).unwrap(),
+        };
+        let space = card.create_space_on(striped).unwrap();
         let (from, bytes) = ((2 << 20) - 4096 + 128, 9_001);
         let part = MapOptions::read_write().offset(from).bytes(bytes).direct();
         let part = part.page_size(PageSize::KIB_4);
@@ -218,4 +225,48 @@ fn spaces_share_a_direct_file_until_the_last_of_them_ends() {
     output.unmap().unwrap();
     assert!(fs::read(path("out")).unwrap() == pattern(9));
     assert_eq!(card.report().unwrap().paging.direct.pages, 2);
+}
+
+#[test]
+fn shared_memory_that_stays_in_the_host_is_one_for_both() {
+    const WORDS: usize = 3 << 10;
+    on_each_card(|card, _| {
+        let space = card.create_space().unwrap();
+        for page in [PageSize::KIB_4, PageSize::MIB_2] {
+            let mut memory = space.alloc_direct(2 * 8 * WORDS, page).unwrap();
+            let all = memory.slice::<AtomicU64>();
+            let (from, to) = all.split_at(WORDS);
+            let kernel = card::sim::home().join("kernels/copy");
+            let slot = card.load(SlotId(0), &kernel, &space).unwrap();
+            let start = memory.address().get();
+            slot.set("input", start).unwrap();
+            slot.set("output", start + 8 * WORDS as u64).unwrap();
+            slot.set("bytes", 8 * WORDS as u64).unwrap();
+            for round in 0..3 {
+                // Neither side asks, and nothing moves.
+                for (n, word) in from.iter().enumerate() {
+                    word.store(n as u64 * 3 + round, Relaxed);
+                }
+                slot.start().unwrap();
+                slot.wait(Some(Picoseconds::from_millis(200)), |_| Continue::Yes)
+                    .unwrap();
+                let right = |(n, word): (usize, &AtomicU64)| {
+                    word.load(Relaxed) == n as u64 * 3 + round && to.len() == WORDS
+                };
+                assert!(to.iter().enumerate().all(right), "{page}, round {round}");
+            }
+            let report = card.report().unwrap();
+            assert_eq!(report.paging.pages_read + report.paging.pages_written, 0);
+            assert_eq!(report.spaces[0].bytes_on_card, 0, "{report}");
+            // Once a page, and not once a run.
+            let pages = (2 * 8 * WORDS as u64).div_ceil(page.bytes());
+            let before = if page == PageSize::KIB_4 { 0 } else { 12 };
+            assert_eq!(report.paging.direct.pages, before + pages, "{report}");
+            memory.free().unwrap();
+        }
+    });
+    let card = functional(false);
+    let space = card.create_space().unwrap();
+    let error = space.alloc_direct(4096, PageSize::KIB_4).unwrap_err();
+    assert!(error.to_string().contains("host_channel"), "{error}");
 }
