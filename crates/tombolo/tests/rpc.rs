@@ -3,6 +3,8 @@
 
 #[path = "common/line_threads.rs"]
 mod line_threads;
+#[path = "../examples/work_queue/queue.rs"]
+mod queue;
 
 use coherence::oracle::Oracle;
 use line_threads::{random, share, word};
@@ -487,4 +489,16 @@ fn card_memory_serves_lines_without_a_kernel() {
     let beyond = card.coherent_memory(lines * LINE, LINE).expect("range");
     let error = beyond.load(0).expect_err("behind the end");
     assert!(matches!(error, Error::CoherentOffset { .. }), "{error}");
+}
+
+#[test]
+fn every_item_of_a_queue_is_taken_once() {
+    let mut queue = queue::Queue::new().expect("queue");
+    for (consumers, items, pace) in [(1, 20, 0), (queue::CONSUMERS, 100, 0), (3, 10, 300)] {
+        let run = queue.run(consumers, items, pace).expect("run");
+        assert_eq!((run.wrong, run.in_vain), (0, 0));
+        assert_eq!(run.taken.iter().sum::<u64>(), items);
+        let cycles = run.ns / queue.cycle_ns().expect("card");
+        assert!(cycles > pace as f64, "{cycles} cycles an item");
+    }
 }

@@ -45,6 +45,7 @@ mod view;
 mod vio;
 mod vio_kernels;
 mod walk;
+mod work_queue;
 
 use crate::row::Row;
 use std::error::Error;
@@ -412,6 +413,10 @@ pub const ALL: &[Bar] = &[
             "app.shared_table.wrong",
         ],
         measure: shared_table::measure,
+    },
+    Bar {
+        names: work_queue::NAMES,
+        measure: work_queue::measure,
     },
     Bar {
         names: &[

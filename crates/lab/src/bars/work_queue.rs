@@ -1,0 +1,53 @@
+//! Work queue, an application of our own: items a second that cores take from a queue behind the directory with plain
+//! loads, and what one costs.
+
+use super::Failure;
+use crate::row::{Row, Target};
+use queue::{Queue, CONSUMERS};
+
+#[path = "../../../tombolo/examples/work_queue/queue.rs"]
+mod queue;
+
+/// The rows.
+pub const NAMES: &[&str] = &[
+    "app.work_queue.mitems_s.1",
+    "app.work_queue.mitems_s.2",
+    "app.work_queue.mitems_s.4",
+    "app.work_queue.mitems_s.8",
+    "app.work_queue.mitems_s.16",
+    "app.work_queue.take_ns",
+    "app.work_queue.late_cycles",
+    "app.work_queue.wrong",
+];
+
+const ITEMS: u64 = 1600;
+/// Cycles between the items that are waited for.
+const PACE: u64 = 2000;
+const AWAITED: u64 = 50;
+
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let mut queue = Queue::new()?;
+    let row = |name: &str, value, unit: &str, target| {
+        Row::new(&format!("app.work_queue.{name}"), value, unit, target)
+    };
+    let mut rows = Vec::new();
+    let mut wrong = 0;
+    let mut take = 0.0;
+    for consumers in [1, 2, 4, 8, CONSUMERS] {
+        let run = queue.run(consumers, ITEMS, 0)?;
+        wrong += run.wrong;
+        if consumers == 1 {
+            take = run.ns;
+        }
+        let name = format!("mitems_s.{consumers}");
+        rows.push(row(&name, 1000.0 / run.ns, "M items/s", Target::Shown));
+    }
+    rows.push(row("take_ns", take, "ns", Target::Shown));
+    // The queue counts from one item that is taken to the next; what is more is time in which an item lay there.
+    let awaited = queue.run(4, AWAITED, PACE)?;
+    wrong += awaited.wrong + awaited.in_vain;
+    let late = awaited.ns / queue.cycle_ns()? - PACE as f64;
+    rows.push(row("late_cycles", late, "cycles", Target::Shown));
+    rows.push(row("wrong", wrong as f64, "items", Target::Exactly(0.0)));
+    Ok(rows)
+}
