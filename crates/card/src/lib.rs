@@ -64,11 +64,40 @@ pub struct CardDescription {
     pub page_sizes: units::PageSizes,
     /// Those of them that the shell has an L1 TLB for; none without L1 TLBs, and on a card without time.
     pub l1_sizes: units::PageSizes,
+    /// How much each of these L1 TLBs translates, smallest pages first. Not in reports.
+    #[serde(skip)]
+    pub l1_reach: Vec<L1Reach>,
     /// Period of the shell's clock; zero on a card without time.
     pub clock_period: Picoseconds,
     /// Pages may lie in host memory. Left out where they may not.
     #[serde(default, skip_serializing_if = "is_false")]
     pub host_channel: bool,
+}
+
+/// How much an L1 TLB of an address lane translates at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct L1Reach {
+    /// Its pages.
+    pub page: units::PageSize,
+    /// Their bytes, of all its entries.
+    pub bytes: u64,
+}
+
+impl L1Reach {
+    /// What pages of 2 MiB and more should become where so many bytes are more than their L1 TLB reaches: the next
+    /// larger pages that have one, if it reaches further and there are bytes for such a page; and the reach of the
+    /// smaller. Pages below 2 MiB stay: who has those wants little of each.
+    pub fn beyond(
+        all: &[Self],
+        page: units::PageSize,
+        bytes: u64,
+    ) -> Option<(units::PageSize, u64)> {
+        let usual = |l1: &&Self| l1.page == page && page >= units::PageSize::MIB_2;
+        let own = all.iter().find(usual)?;
+        let larger = all.iter().find(|l1| l1.page > page)?;
+        let helps = larger.bytes > own.bytes && bytes > own.bytes && bytes >= larger.page.bytes();
+        helps.then_some((larger.page, own.bytes))
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]

@@ -82,10 +82,11 @@ impl Pager {
         self.want((page, size), waiter, urgency, out);
         let touched = (start, mapping, page, size);
         let ahead = self.fetch_ahead(token.requester, asid, touched, out);
-        if size == self.page_size_of(page.object) {
+        let large = self.page_size_of(page.object).min(PageSize::MIB_2);
+        if size >= large {
             self.expect_writes(page.object, write, &ahead);
         }
-        if write && size == self.page_size_of(page.object) {
+        if write && size >= large {
             for range in ahead.ranges {
                 self.upgrade_ahead(page.object, range, out);
             }

@@ -51,8 +51,9 @@ pub trait PageSizePolicy: Debug + Send {
     /// page that holds it, or what follows and is fetched ahead.
     fn comes(&mut self, requester: u8, range: Range<u64>);
     /// Whether the parts of a larger block are laid side by side where there is room, and become one page when all of
-    /// them are there. `fits`: all that the space maps, so many bytes, could be on the card at once.
-    fn joins(&mut self, fits: bool, mapped: u64) -> bool {
+    /// them are there. `size` is the block's; `fits`: all that the space maps, so many bytes, could be on the card at once.
+    fn joins(&mut self, size: PageSize, fits: bool, mapped: u64) -> bool {
+        let _ = size;
         fits && mapped > REACH
     }
 }
@@ -68,6 +69,9 @@ const SHARE: u64 = 8;
 /// No larger page is brought to the card at once, where there are several sizes as small: the kernel would wait for all
 /// of it. Larger ones come by joining, when all their parts are there.
 const FETCHED: u64 = 64 << 10;
+
+/// The same where no size is as small: FSRF's I/O.
+const FETCHED_LARGE: u64 = 2 << 20;
 
 /// What the L1 TLBs of Coyote's size hold in entries of 4 KiB. A space that maps no more finds its small pages there, and
 /// joining them would only be work: each entry that is removed waits for the accesses under way.
@@ -89,9 +93,25 @@ struct Run {
 pub struct Doubling {
     /// Of each requester, the one used last first.
     requesters: BTreeMap<u8, Vec<Run>>,
+    /// Pages of this size are made where a space maps more than so many bytes, instead of [`REACH`].
+    beyond: BTreeMap<PageSize, u64>,
+}
+
+impl Doubling {
+    /// Blocks of a size become one page where a space maps more than `reach`: what the L1 TLB of the smaller pages
+    /// holds.
+    #[must_use]
+    pub fn joining(mut self, size: PageSize, reach: u64) -> Self {
+        self.beyond.insert(size, reach);
+        self
+    }
 }
 
 impl PageSizePolicy for Doubling {
+    fn joins(&mut self, size: PageSize, fits: bool, mapped: u64) -> bool {
+        fits && mapped > *self.beyond.get(&size).unwrap_or(&REACH)
+    }
+
     fn touched(&mut self, touch: &SizeTouch) -> PageSize {
         let (smallest, largest) = (touch.smallest(), touch.largest());
         let runs = self.requesters.entry(touch.requester).or_default();
@@ -130,7 +150,7 @@ impl PageSizePolicy for Doubling {
         };
         let fitting = |most: u64| touch.sizes.iter().filter(move |size| size.bytes() <= most);
         let fetched = match fitting(FETCHED).count() {
-            ..=1 => most,
+            ..=1 => most.min(FETCHED_LARGE.max(smallest.bytes())),
             _ => most.min(FETCHED),
         };
         fitting(fetched).last().unwrap_or(smallest)
@@ -179,8 +199,14 @@ mod tests {
             ..touch(700)
         };
         assert_eq!(policy.touched(&with_room).bytes(), FETCHED);
-        assert!(policy.joins(true, 1 << 30) && !policy.joins(false, 1 << 30));
-        assert!(!policy.joins(true, REACH), "small entries reach");
+        assert!(
+            policy.joins(PageSize::MIB_2, true, 1 << 30)
+                && !policy.joins(PageSize::MIB_2, false, 1 << 30)
+        );
+        assert!(
+            !policy.joins(PageSize::MIB_2, true, REACH),
+            "small entries reach"
+        );
         // Without a size between.
         let two = SizeTouch {
             sizes: PageSizes::only(PageSize::KIB_4).with(PageSize::MIB_2),
@@ -193,6 +219,38 @@ mod tests {
         };
         assert_eq!(policy.touched(&more_than_fits), PageSize::KIB_4);
         assert_eq!(policy.touched(&touch(5000)), PageSize::KIB_4);
+    }
+
+    #[test]
+    fn pages_above_2_mib_are_made_where_their_parts_are_too_many() {
+        let large = PageSize::from_class(13).unwrap();
+        let mut policy = Doubling::default().joining(large, 256 << 20);
+        assert!(
+            !policy.joins(large, true, 256 << 20),
+            "the 2 MiB TLB reaches"
+        );
+        assert!(policy.joins(large, true, (256 << 20) + 1) && !policy.joins(large, false, 1 << 30));
+        assert!(policy.joins(PageSize::MIB_2, true, REACH + 1), "as ever");
+        for (sizes, fetched) in [
+            (sizes().with(large), FETCHED),
+            (PageSizes::only(PageSize::MIB_2).with(large), FETCHED_LARGE),
+        ] {
+            for (room, fits) in [(true, true), (false, false)] {
+                let touch = SizeTouch {
+                    sizes,
+                    room,
+                    fits,
+                    memory: 1 << 30,
+                    pattern: Some(Pattern::Stream),
+                    ..touch(0)
+                };
+                assert_eq!(
+                    policy.touched(&touch).bytes(),
+                    fetched,
+                    "no fault brings 32 MiB"
+                );
+            }
+        }
     }
 
     #[test]

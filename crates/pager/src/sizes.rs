@@ -78,14 +78,16 @@ impl Pager {
             let size = self.size_of(key);
             (key, size, 1 << (size.bits() - mapping.unit.bits()))
         });
+        // Larger pages are made of such ones.
+        let whole = mapping.page_size.min(PageSize::MIB_2);
         let touch = SizeTouch {
             requester,
             object: at.object,
             index: at.index,
             sizes,
             covered: covered.map(|(key, _, units)| key.index..key.index + units),
-            room: self.has_room(asid, mapping.page_size),
-            fits: self.mapped_fits(asid, mapping.page_size),
+            room: self.has_room(asid, whole),
+            fits: self.mapped_fits(asid, whole),
             memory: self.frames_for(asid, mapping.unit) << mapping.unit.bits(),
             first: at.index == mapping.object_pages().start,
             pattern: mapping.advice.pattern,
@@ -96,7 +98,7 @@ impl Pager {
             Some((key, size, _)) => (key, size),
             None => {
                 let (key, size) = self.page_for(at, most);
-                let large = size == mapping.page_size;
+                let large = size >= whole;
                 self.statistics.pages_large += u64::from(large);
                 self.statistics.pages_small += u64::from(!large);
                 (key, size)
@@ -122,7 +124,7 @@ impl Pager {
     /// The parts of blocks of a size are to become one page in a space.
     pub(crate) fn joins_in(&mut self, asid: Asid, size: PageSize) -> bool {
         let (fits, mapped) = (self.mapped_fits(asid, size), self.mapped_bytes(asid));
-        self.policies.size.joins(fits, mapped)
+        self.policies.size.joins(size, fits, mapped)
     }
 
     /// A frame of a size is free for a space, beside those that others wait for.

@@ -1271,7 +1271,7 @@ impl PageSizePolicy for JoinsWhile {
 
     fn comes(&mut self, _: u8, _: Range<u64>) {}
 
-    fn joins(&mut self, _: bool, _: u64) -> bool {
+    fn joins(&mut self, _: PageSize, _: bool, _: u64) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -50,6 +50,7 @@ pub use card::guard::{Rule, Violation};
 pub use card::schedule::{Priority, SlotSchedule};
 pub use card::sim::{DirectoryConfig, ShellConfig, SimOptions, WaveStart, Waves};
 pub use card::stream::StreamDirection;
+pub use card::L1Reach;
 pub use card::SlotId;
 pub use card_handle::Card;
 pub use coherent::{

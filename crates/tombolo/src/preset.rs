@@ -383,6 +383,35 @@ mod tests {
         assert_eq!(scaled.shell.broken_rule(), None);
     }
 
+    /// Bits of a lane's L1 TLBs: as `entry_t` of `rtl/translate/tmb_l1_tlb.sv` has them, and the next victim of a set.
+    fn bits(l1: &[L1Config]) -> u64 {
+        let one = |l1: &L1Config| {
+            let (in_page, ways) = (u64::from(l1.page_bits) - 12, u64::from(l1.ways));
+            let tag = 36 - in_page - u64::from(l1.sets_log2);
+            let entry = 1 + 4 + tag + (25 - in_page) + 3;
+            let victim = u64::from(ways.next_power_of_two().ilog2());
+            (ways * entry + victim) << l1.sets_log2
+        };
+        l1.iter().map(one).sum()
+    }
+
+    #[test]
+    fn ours_reaches_sixteen_times_as_far_as_coyote_in_fewer_bits() {
+        let [ours, coyote] = ["tombolo", "coyote-2m"].map(|name| Preset::named(name, 0).unwrap());
+        assert!(bits(&ours.shell.l1) < bits(&coyote.shell.l1));
+        let reach = ours.shell.l1_reach();
+        assert_eq!(reach.last().unwrap().bytes, 16 * coyote.reach_bytes());
+        assert_eq!(ours.reach_bytes(), coyote.reach_bytes());
+        let beyond = |bytes| card::L1Reach::beyond(&reach, ours.page, bytes);
+        assert_eq!(beyond(256 << 20), None);
+        let large = beyond((256 << 20) + 1).unwrap();
+        assert_eq!((large.0.bytes(), large.1), (32 << 20, 256 << 20));
+        assert_eq!(
+            card::L1Reach::beyond(&reach, PageSize::KIB_4, 1 << 40),
+            None
+        );
+    }
+
     #[test]
     fn all_presets_can_be_used() {
         for name in Preset::names() {

@@ -1,6 +1,7 @@
 //! What a functional card is made of.
 
 use super::kernel::Registry;
+use crate::L1Reach;
 use units::PageSizes;
 
 /// Shape and manner of a functional card. The default has the shape of the default shell.
@@ -26,6 +27,8 @@ pub struct FunctionalConfig {
     pub host_channel: bool,
     /// Sizes that pages can have.
     pub page_sizes: PageSizes,
+    /// L1 TLBs that the owner takes it to have when it chooses page sizes; the card itself has none.
+    pub l1_reach: Vec<L1Reach>,
     /// Command queues.
     pub queues: u8,
     /// Commands that may be unfinished in each.
@@ -51,6 +54,7 @@ impl Default for FunctionalConfig {
             translated: true,
             host_channel: false,
             page_sizes: PageSizes::ALL,
+            l1_reach: Vec::new(),
             queues: 2,
             queue: 256,
             seed: None,

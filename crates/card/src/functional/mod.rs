@@ -139,6 +139,7 @@ impl FunctionalCard {
                 translated: config.translated,
                 page_sizes: config.page_sizes,
                 l1_sizes: PageSizes::default(),
+                l1_reach: config.l1_reach,
                 clock_period: Picoseconds::ZERO,
                 host_channel: config.host_channel,
             },

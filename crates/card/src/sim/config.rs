@@ -1,5 +1,6 @@
 //! The configuration of a shell, as `tmb_pkg::shell_cfg_t` has it.
 
+use crate::L1Reach;
 use serde::{Deserialize, Serialize};
 use units::{PageSize, PageSizes};
 
@@ -243,6 +244,21 @@ impl ShellConfig {
         let own = self.l1.iter().filter(|_| paged);
         own.filter_map(|l1| PageSize::from_class(l1.page_bits.checked_sub(12)?))
             .fold(PageSizes::default(), PageSizes::with)
+    }
+
+    /// How much each L1 TLB of a lane translates, smallest pages first.
+    pub fn l1_reach(&self) -> Vec<L1Reach> {
+        let paged = self.translator == Translator::Paged;
+        let own = self.l1.iter().filter(|_| paged);
+        own.filter_map(|l1| {
+            let page = PageSize::from_class(l1.page_bits.checked_sub(12)?)?;
+            let entries = u64::from(l1.ways) << l1.sets_log2;
+            Some(L1Reach {
+                page,
+                bytes: entries << page.bits(),
+            })
+        })
+        .collect()
     }
 
     /// The rule that the configuration breaks, if any.

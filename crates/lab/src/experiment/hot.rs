@@ -7,7 +7,8 @@ use card::command::{Command, CommandId, Operation, QueueId};
 use card::event::{Event, Fault};
 use card::kernel::KernelPackage;
 use card::sim::{SimCard, SimOptions};
-use card::{Card, HostWork, SlotId, WorkId};
+use card::{Card, HostWork, L1Reach, SlotId, WorkId};
+use tombolo::Preset;
 use units::{
     Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Picoseconds, TableGeometry,
     Target, VirtAddr,
@@ -18,7 +19,7 @@ use units::{
 const DATA: u64 = 1 << 30;
 /// log2 of the sets of a page table.
 const SETS_LOG2: u8 = 12;
-/// How far apart the applications' data begins, beside what parts them anyway: the granule of a stripe.
+/// How far apart the applications' data begins, beside what parts them anyway: the granule of a stripe, or a page.
 const STAGGER: u64 = 2 << 20;
 
 /// Runs the applications beside each other.
@@ -31,8 +32,13 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>,
     Ok(measured)
 }
 
-/// The page that a preset has for data: no larger than the data, as in the library.
-fn page_of(page: PageSize, bytes: u64) -> PageSize {
+/// The page that a preset has for data: no larger than the data, as in the library, and what its pages become where
+/// their L1 TLB does not reach all of it.
+fn page_of(preset: &Preset, bytes: u64) -> PageSize {
+    let page = preset.page;
+    if let Some((larger, _)) = L1Reach::beyond(&preset.shell.l1_reach(), page, bytes) {
+        return larger;
+    }
     let fits = |size: &PageSize| size.bytes() <= bytes.max(PageSize::MIB_2.bytes());
     let mut sizes = (0..=page.class()).rev().filter_map(PageSize::from_class);
     sizes.find(fits).unwrap_or(page)
@@ -63,7 +69,7 @@ impl Hot {
         let mut hot = Self {
             driver: Driver::new(SimCard::open(options, |_| {})?),
             slots,
-            page: page_of(preset.page, data.set_bytes),
+            page: page_of(preset, data.set_bytes),
             bytes: data.accessed(preset, true),
             waiting: vec![Vec::new(); usize::from(slots)],
             serving: vec![None; usize::from(slots)],
@@ -75,7 +81,7 @@ impl Hot {
             let base = u64::from(number) << channel_log2;
             // Frames are given out as applications touch their first pages, one after another: on a card that
             // stripes, they begin on channels side by side.
-            let base = base + u64::from(number) * STAGGER;
+            let base = base + u64::from(number) * STAGGER.max(hot.page.bytes());
             if hot.driver.card.description().translated {
                 let stripe = preset.placement(number).stripe();
                 hot.driver.card.stripe_space(asid, stripe)?;

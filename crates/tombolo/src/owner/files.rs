@@ -52,6 +52,8 @@ struct Object {
     /// Of the whole file.
     length: u64,
     page_size: PageSize,
+    /// Size of the pages that become those of `page_size`, without automatic sizes.
+    parts: PageSize,
     /// Whose choice the page size was.
     size_asked: bool,
     /// Its pages may be smaller.
@@ -68,6 +70,7 @@ impl Object {
     fn paged(&self) -> Paged {
         Paged {
             page_size: self.page_size,
+            parts: self.parts,
             asked: self.size_asked,
             auto: self.auto_pages,
             direct: self.direct.as_ref().map(|direct| direct.asked),
@@ -171,7 +174,11 @@ impl Files {
         let mapped = self.mappings.iter().find(inside)?;
         let object = self.objects.get(&mapped.view)?;
         let whole = bytes >= mapped.view.bytes && object.mappings == 1;
-        let can = whole && !object.auto_pages && !object.closing && object.direct.is_none();
+        let can = whole
+            && !object.auto_pages
+            && object.parts == object.page_size
+            && !object.closing
+            && object.direct.is_none();
         can.then_some((mapped.view, object.id, object.page_size))
     }
 
@@ -767,6 +774,12 @@ impl Owner {
         };
         let page_size = range.page_size.unwrap_or(usual);
         let page_size = page_for(page_size, sizes, range.bytes);
+        // Pages that nobody asked for become larger ones, where the L1 TLB of their size is too small.
+        let beyond = match range.page_size.is_none() && !range.direct {
+            true => self.beyond_reach(page_size, range.bytes),
+            false => None,
+        };
+        let (parts, page_size) = (page_size, beyond.map_or(page_size, |(larger, _)| larger));
         if let Some(object) = self.files.objects.get(&view) {
             let rule = if object.length != length {
                 Some(format!(
@@ -796,11 +809,11 @@ impl Owner {
                 Some(format!(
                     "it is mapped already with pages {place}; unmap it first, or map it likewise"
                 ))
-            } else if range.page_size.is_some() && page_size != object.page_size {
+            } else if range.page_size.is_some() && page_size != object.parts {
                 Some(format!(
                     "it is mapped already with pages of {}, and a range of a file has pages of one \
                      size; unmap it first or ask for that size",
-                    object.page_size
+                    object.parts
                 ))
             } else {
                 None
@@ -838,10 +851,14 @@ impl Owner {
             let memory = direct.host.offset(direct.first);
             self.tell(Event::PlaceDirect { object: id, memory })?;
         }
-        if auto {
+        let varying = match auto {
+            true => super::policies::AUTOMATIC,
+            false => PageSizes::only(parts),
+        };
+        if auto || parts < page_size {
             let event = Event::VaryPages {
                 object: id,
-                sizes: super::policies::AUTOMATIC,
+                sizes: varying,
             };
             self.tell(event)?;
         }
@@ -852,6 +869,7 @@ impl Owner {
             label: label.to_owned(),
             length,
             page_size,
+            parts,
             size_asked: range.page_size.is_some(),
             auto_pages: auto,
             direct,
@@ -861,7 +879,7 @@ impl Owner {
         };
         self.files.told.remove(label);
         self.files.objects.insert(view, object);
-        self.files.page_sizes.insert(page_size);
+        self.files.page_sizes.insert(parts);
         Ok((id, page_size))
     }
 

@@ -300,6 +300,7 @@ impl Owner {
         let policies = Policies {
             fetch: Box::new(chosen),
             eviction: options.eviction.policy(),
+            size: Box::new(policies::page_sizes(&description.l1_reach)),
             ..Policies::default()
         };
         let pager = Pager::with_policies(config, policies).map_err(|source| Error::CardMemory {

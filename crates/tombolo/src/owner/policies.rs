@@ -4,9 +4,11 @@ use super::handles::MappedRange;
 use super::Owner;
 use crate::error::Error;
 use crate::report::bytes;
+use card::L1Reach;
 use pager::advice::{Advice, Pattern, Reuse};
 use pager::eviction::Eviction;
 use pager::fetch::{Chosen, Fetch};
+use pager::size::Doubling;
 use pager::{Event, PagerError};
 use units::{PageSize, PageSizes, VirtAddr};
 
@@ -19,10 +21,21 @@ pub(super) const AUTOMATIC: PageSizes = PageSizes::only(PageSize::KIB_4)
     })
     .with(PageSize::MIB_2);
 
+/// Page sizes on a card with these L1 TLBs: pages beyond 2 MiB are made where those of the next smaller L1 TLB are too
+/// many for it.
+pub(super) fn page_sizes(l1: &[L1Reach]) -> Doubling {
+    let larger = l1.windows(2).filter(|two| two[0].page >= PageSize::MIB_2);
+    larger.fold(Doubling::default(), |policy, two| {
+        policy.joining(two[1].page, two[0].bytes)
+    })
+}
+
 /// How a file is paged, and who chose so.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Paged {
     pub page_size: PageSize,
+    /// Size of the pages that become those of `page_size`, without automatic sizes.
+    pub parts: PageSize,
     /// The mapping asked for pages of this size.
     pub asked: bool,
     /// Its pages may be smaller.
@@ -63,6 +76,19 @@ impl Owner {
         Ok(())
     }
 
+    /// What pages of a size become for so many bytes, if their L1 TLB does not reach all of them and the card has
+    /// room to lay such pages side by side; and how far it reaches.
+    pub(super) fn beyond_reach(&self, page: PageSize, bytes: u64) -> Option<(PageSize, u64)> {
+        let card = self.card.description();
+        let beyond = L1Reach::beyond(&card.l1_reach, page, bytes)?;
+        (4 * beyond.0.bytes() <= card.channel_bytes).then_some(beyond)
+    }
+
+    fn reach_of(&self, page: PageSize) -> Option<u64> {
+        let all = &self.card.description().l1_reach;
+        all.iter().find(|l1| l1.page == page).map(|l1| l1.bytes)
+    }
+
     /// How each file is paged, and why so: a line a file, or a line for all that are alike.
     pub(super) fn policies(&self) -> Vec<String> {
         let told = |paged: Paged| self.told(paged);
@@ -81,6 +107,7 @@ impl Owner {
     pub(super) fn told(&self, paged: Paged) -> String {
         let Paged {
             page_size,
+            parts,
             asked,
             auto,
             direct,
@@ -106,7 +133,7 @@ impl Owner {
         };
         let size = if asked {
             "the mapping asks"
-        } else if page_size == options.page_size {
+        } else if parts == options.page_size {
             "the owner's size"
         } else {
             "the range holds no more"
@@ -127,6 +154,15 @@ impl Owner {
                 "leaves before pages that kernels may write (the owner's way)"
             }
         };
+        let joined = match self.reach_of(parts).filter(|_| parts < page_size) {
+            None => String::new(),
+            Some(reach) => format!(
+                ", made into pages of {page_size} in place where a space maps more than the L1 TLB of {parts} pages \
+                 reaches ({}; {} were made)",
+                bytes(reach),
+                self.pager.statistics().pages_joined
+            ),
+        };
         if auto {
             let pager = self.pager.statistics();
             return format!(
@@ -136,7 +172,7 @@ impl Owner {
                 pager.pages_large, pager.pages_small, pager.pages_joined, pager.pages_split
             );
         }
-        format!("pages of {page_size} ({size}), {how} ({why}), {leaves}")
+        format!("pages of {parts} ({size}){joined}, {how} ({why}), {leaves}")
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use tombolo::{
     AddressSpace, Advice, Card, Continue, Error, Eviction, Fetch, FunctionalCard, FunctionalConfig,
-    MapOptions, Mapping, OwnerOptions, PageSize, Report, SlotId, Unsaved,
+    L1Reach, MapOptions, Mapping, OwnerOptions, PageSize, Report, SlotId, Unsaved,
 };
 
 const KIB_64: PageSize = match PageSize::from_class(4) {
@@ -108,6 +108,59 @@ fn automatic_pages_change_no_byte() {
             assert!(report.paging.evictions > 0);
             assert!(report.to_string().contains("automatic"), "{report}");
         }
+    }
+}
+
+/// An L1 TLB of two 2 MiB pages, and one of larger ones.
+#[test]
+fn pages_become_larger_where_their_l1_tlb_does_not_reach() {
+    const BYTES: usize = (10 << 20) + 300;
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let count = BYTES / 4;
+    let numbers = |seed: u32| -> Vec<u8> {
+        let all = (0..count as u32).flat_map(|n| n.wrapping_mul(seed).to_le_bytes());
+        all.collect()
+    };
+    fs::write(path("a"), numbers(3)).unwrap();
+    fs::write(path("b"), numbers(5)).unwrap();
+    for auto_pages in [false, true] {
+        let larger = PageSize::from_class(10).unwrap();
+        let l1 = |page: PageSize, bytes| L1Reach { page, bytes };
+        let config = FunctionalConfig {
+            channel_bytes: 32 << 20,
+            l1_reach: vec![l1(PageSize::MIB_2, 4 << 20), l1(larger, 32 << 20)],
+            ..FunctionalConfig::default()
+        };
+        let options = OwnerOptions {
+            auto_pages,
+            ..OwnerOptions::default()
+        };
+        let card = Card::new(Box::new(FunctionalCard::new(config)), options).unwrap();
+        let space = card.create_space().unwrap();
+        let a = space.map_file(&path("a"), MapOptions::read_only()).unwrap();
+        let small = MapOptions::read_only().page_size(PageSize::MIB_2);
+        let b = space.map_file(&path("b"), small).unwrap();
+        let new = MapOptions::create(BYTES as u64);
+        let sum = space.map_file(&path("sum"), new).unwrap();
+        vadd(&card, &space, &[("a", &a), ("b", &b), ("c", &sum)], count);
+        assert!(fs::read(path("sum")).unwrap() == numbers(8));
+        let report = card.report().unwrap();
+        assert_eq!(report.paging.evictions, 0);
+        let text = report.to_string();
+        let told = match auto_pages {
+            false => "pages of 2 MiB (the owner's size), made into pages of 4 MiB in place where",
+            true => "pages of up to 4 MiB",
+        };
+        assert!(text.contains(told), "{text}");
+        let (before, _) = text.split_once(" were made").unwrap();
+        let made: u64 = before.rsplit(' ').next().unwrap().parse().unwrap();
+        // Two of 4 MiB of `a` and of the sum each; automatic ones count those of 2 MiB too.
+        assert!(made >= 4, "{text}");
+        assert!(
+            text.contains("b: pages of 2 MiB (the mapping asks), fetched"),
+            "{text}"
+        );
     }
 }
 

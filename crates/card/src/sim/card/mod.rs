@@ -214,6 +214,7 @@ impl SimCard {
             translated: config.translator != Translator::Identity,
             page_sizes: config.page_sizes(),
             l1_sizes: config.l1_sizes(),
+            l1_reach: config.l1_reach(),
             clock_period: clock.period_ps,
             host_channel: config.host_channel,
         };
