@@ -108,8 +108,12 @@ module tmb_dma_table import tmb_pkg::*; import tmb_dma_pkg::*; #(
     endcase
   end
 
-  logic announce;
-  assign announce = current_q.note.notify || answer_q.status != TableOk;
+  // Known a cycle before it counts: the completion's taker chooses among many.
+  logic announce_q;
+  always_ff @(posedge clk_i) begin
+    if (state_q == StIdle) announce_q <= next.note.notify;
+    else if (state_q == StAnswer && table_rsp_valid_i && table_rsp_i.status != TableOk) announce_q <= 1'b1;
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -120,7 +124,7 @@ module tmb_dma_table import tmb_pkg::*; import tmb_dma_pkg::*; #(
         StCommand: if (table_cmd_ready_i) state_q <= StAnswer;
         StAnswer: if (table_rsp_valid_i) state_q <= StComplete;
         StReply: if (fault_reply_ready_i) state_q <= StComplete;
-        StComplete: if (!announce || completion_ready_i) state_q <= StIdle;
+        StComplete: if (!announce_q || completion_ready_i) state_q <= StIdle;
         default: state_q <= StIdle;
       endcase
     end
@@ -150,14 +154,14 @@ module tmb_dma_table import tmb_pkg::*; import tmb_dma_pkg::*; #(
       fail: current_q.fail,
       entry: current_q.entry
   };
-  assign completion_valid_o = state_q == StComplete && announce;
+  assign completion_valid_o = state_q == StComplete && announce_q;
   assign completion_o = '{
       id: current_q.note.id,
       status: status,
       accessed: answer_q.accessed,
       dirty: answer_q.dirty
   };
-  assign retired_valid_o = state_q == StComplete && (!announce || completion_ready_i);
+  assign retired_valid_o = state_q == StComplete && (!announce_q || completion_ready_i);
   assign retired_queue_o = current_q.note.queue_id;
   assign busy_o = next_valid || state_q != StIdle;
 

@@ -238,9 +238,11 @@ module tmb_schedule import tmb_pkg::*; import tmb_schedule_pkg::*; #(
 
       // Who asks is known late, so both sums are there before it.
       earned = due_t'(least) * due_t'({1'b0, earns ? rows : '0});
-      spent = paid ? due_t'({rows, floor_t'(0)}) : '0;
-      own = due_rows_q[s] + earned - spent;
-      both = due_rows_q[s] + earned + due_t'(least) * due_t'({1'b0, peer_rows}) - spent;
+      // One row more than the length says.
+      spent = paid ? due_t'({len_q, floor_t'(0)}) : '0;
+      own = due_rows_q[s] + earned - spent - due_t'({paid, floor_t'(0)});
+      both = due_rows_q[s] + earned + due_t'(least) * due_t'({1'b0, peer_rows}) - spent
+          - due_t'({paid, floor_t'(0)});
       due_rows_d[s] = peer_earns ? both : own;
       due_now[s] = peer_earns ? !both[DueWidth-1] && both != '0 : !own[DueWidth-1] && own != '0;
       if (!due_rows_d[s][DueWidth-1] && due_rows_d[s][DueWidth-2:MostDueLog2] != '0) begin

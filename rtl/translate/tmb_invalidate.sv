@@ -80,7 +80,7 @@ module tmb_invalidate
   logic for_space_q, for_space_d, epoch_q;
   spaces_t enable_q, flushing_q, flushing_d, flush_first;
   asid_t flush_asid;
-  logic flush_done, busy_q;
+  logic flush_done, busy_q, stays_busy;
 
   assign whole_space = region_q.mask == '1;
 
@@ -159,6 +159,10 @@ module tmb_invalidate
   assign flushing_d = (flushing_q & ~(flush_done ? (spaces_t'(1) << region_q.asid) : spaces_t'(0)))
       | (enable_q & ~space_enable_i);
 
+  // A space to flush keeps it busy by itself.
+  assign stays_busy = !(state_q == StateIdle && !start_valid_i)
+      && !(state_q == StateBursts && !bursts_i[!epoch_q]);
+
   // That a sequence runs is known from a register: it decides which lookups go, at the start of a long path.
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -172,7 +176,7 @@ module tmb_invalidate
       if (state_q == StateFlash) epoch_q <= !epoch_q;
       enable_q <= space_enable_i;
       flushing_q <= flushing_d;
-      busy_q <= (state_d != StateIdle) || (flushing_d != '0);
+      busy_q <= stays_busy || (flushing_d != '0);
     end
   end
   always_ff @(posedge clk_i) begin

@@ -133,7 +133,9 @@ module tmb_translate_lane
   logic [CreditWidth-1:0] credit_q;
   lookup_t lookup;
 
-  // Beside the choice, not behind it.
+  // Beside the choice, not behind it: who may go, and what a reply says.
+  frame_t reply_frame [NumRequesters];
+  l1_set_t reply_fill [NumRequesters];
   assign turn = (grant & may_go) != '0;
   assign look_taken = requested && turn && !lookup.is_reply;
   assign reply_taken = requested && turn && lookup.is_reply;
@@ -145,6 +147,10 @@ module tmb_translate_lane
         && !(skip_valid_i && !lookup_i[s].is_reply && lookup_i[s].asid == skip_asid_i);
     assign may_go[s] = lookup_i[s].is_reply ? (!kill_valid_i && !walk_valid_i) : (credit_q != '0);
     assign lookup_ready_o[s] = grant[s] && may_go[s];
+    assign reply_frame[s] =
+        frame_of_block(lookup_i[s].frame, frame_t'(lookup_i[s].block), lookup_i[s].size_class);
+    assign reply_fill[s] =
+        walker_off_i[lookup_i[s].asid] ? l1_of_class(L1, lookup_i[s].size_class) : '0;
   end
 
   tmb_round_robin_arbiter #(
@@ -161,6 +167,9 @@ module tmb_translate_lane
 
   assign lookup = lookup_i[chosen];
 
+  logic unused_lookup;
+  assign unused_lookup = &{1'b0, lookup};
+
   look_t look_read_q, look_q;
   update_t update, update_read_q, update_q;
   logic look_read_valid_q, look_valid_q, update_read_valid_q, update_valid_q;
@@ -176,8 +185,8 @@ module tmb_translate_lane
         epoch: 1'b0,
         outcome: lookup.fail ? OutcomeError : OutcomeReady,
         cause: FaultAbsent,
-        frame: frame_of_block(lookup.frame, frame_t'(lookup.block), lookup.size_class),
-        fill: walker_off_i[lookup.asid] ? l1_of_class(L1, lookup.size_class) : '0,
+        frame: reply_frame[chosen],
+        fill: reply_fill[chosen],
         size_class: lookup.size_class,
         page_read: lookup.page_read,
         page_write: lookup.page_write,

@@ -207,7 +207,16 @@ package tmb_translate_pkg;
 
   typedef logic [$clog2(TableWays)-1:0] way_t;
 
-  // The smallest size class of a mask (0 when the mask is empty).
+  // The largest size class of a mask (0 when the mask is empty).
+  function automatic size_class_t largest_class(logic [MaxSizeClass:0] mask);
+    size_class_t result;
+    result = '0;
+    for (int unsigned i = 0; i <= MaxSizeClass; i++) begin
+      if (mask[i]) result = size_class_t'(i);
+    end
+    return result;
+  endfunction
+
   function automatic size_class_t smallest_class(logic [MaxSizeClass:0] mask);
     size_class_t result;
     result = '0;

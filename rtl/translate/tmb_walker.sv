@@ -188,43 +188,20 @@ module tmb_walker
 
   assign further_walk = walk_q[further_ticket];
 
-  // The two largest classes, found side by side: whether of the classes from one upwards there is one, and
-  // whether there are two. Ranges of twice the length each time.
-  classes_t some, several, largest, second_largest;
   always_comb begin
-    some = choose_q.classes;
-    several = '0;
-    for (int unsigned step = 1; step <= MaxSizeClass; step *= 2) begin
-      several = several | (several >> step) | (some & (some >> step));
-      some = some | (some >> step);
-    end
-    largest = some & ~(some >> 1);
-    second_largest = several & ~(several >> 1);
+    pair_d = '{
+        ticket: choose_q.ticket,
+        asid: choose_q.asid,
+        block: choose_q.block,
+        first: largest_class(choose_q.classes),
+        second: '0,
+        after_first: '0,
+        after_second: '0
+    };
+    pair_d.after_first = choose_q.classes & ~(classes_t'(1) << pair_d.first);
+    pair_d.second = largest_class(pair_d.after_first);
+    pair_d.after_second = pair_d.after_first & ~(classes_t'(1) << pair_d.second);
   end
-
-  size_class_t first, second;
-  tmb_one_hot_index #(
-    .Width($bits(classes_t))
-  ) i_first (
-    .one_hot_i(largest),
-    .index_o  (first)
-  );
-  tmb_one_hot_index #(
-    .Width($bits(classes_t))
-  ) i_second (
-    .one_hot_i(second_largest),
-    .index_o  (second)
-  );
-
-  assign pair_d = '{
-      ticket: choose_q.ticket,
-      asid: choose_q.asid,
-      block: choose_q.block,
-      first: first,
-      second: second,
-      after_first: choose_q.classes & ~largest,
-      after_second: choose_q.classes & ~largest & ~second_largest
-  };
 
   assign query_o = advance && pair_valid_q;
   assign query_asid_o = pair_q.asid;

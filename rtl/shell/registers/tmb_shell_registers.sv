@@ -485,121 +485,55 @@ module tmb_shell_registers (
     always_comb begin
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
-        if(rd_mux_addr == 15'h0) begin
-            readback_data_var[31:0] |= 32'h424d4f54;
-        end
-        if(rd_mux_addr == 15'h4) begin
-            readback_data_var[15:0] |= 16'h3;
-            readback_data_var[31:16] |= 16'h2;
-        end
-        if(rd_mux_addr == 15'h8) begin
-            readback_data_var[7:0] |= hwif_in.GEOMETRY.SLOTS.next;
-            readback_data_var[15:8] |= hwif_in.GEOMETRY.PORTS_PER_SLOT.next;
-            readback_data_var[23:16] |= hwif_in.GEOMETRY.SPACES.next;
-            readback_data_var[25:24] |= hwif_in.GEOMETRY.TRANSLATOR.next;
-            readback_data_var[30:26] |= hwif_in.GEOMETRY.QUEUES.next;
-        end
-        if(rd_mux_addr == 15'hc) begin
-            readback_data_var[7:0] |= hwif_in.MEMORY.CHANNELS.next;
-            readback_data_var[13:8] |= hwif_in.MEMORY.CHANNEL_BYTES_LOG2.next;
-        end
-        if(rd_mux_addr == 15'h10) begin
-            readback_data_var[15:0] |= hwif_in.TRANSLATION.MAX_WALKS.next;
-            readback_data_var[23:16] |= hwif_in.TRANSLATION.PARK_DEPTH.next;
-            readback_data_var[31:24] |= hwif_in.TRANSLATION.LOOK_AHEAD.next;
-        end
-        if(rd_mux_addr == 15'h14) begin
-            readback_data_var[7:0] |= hwif_in.STREAM_GEOMETRY.PER_SLOT.next;
-        end
-        if(rd_mux_addr == 15'h20) begin
-            readback_data_var[0] |= field_storage.CONTROL.ENABLE.value;
-        end
-        if(rd_mux_addr == 15'h24) begin
-            readback_data_var[0] |= hwif_in.STATUS.IDLE.next;
-        end
-        if(rd_mux_addr == 15'h60) begin
-            readback_data_var[31:0] |= field_storage.EVENT_BASE_LO.VALUE.value;
-        end
-        if(rd_mux_addr == 15'h64) begin
-            readback_data_var[31:0] |= field_storage.EVENT_BASE_HI.VALUE.value;
-        end
-        if(rd_mux_addr == 15'h68) begin
-            readback_data_var[4:0] |= field_storage.EVENT_SIZE_LOG2.VALUE.value;
-        end
-        if(rd_mux_addr == 15'h6c) begin
-            readback_data_var[31:0] |= field_storage.EVENT_HEAD.VALUE.value;
-        end
-        if(rd_mux_addr == 15'h70) begin
-            readback_data_var[31:0] |= hwif_in.EVENT_TAIL.VALUE.next;
-        end
-        if(rd_mux_addr == 15'h80) begin
-            readback_data_var[31:0] |= hwif_in.ROWS_IN_LO.VALUE.next;
-        end
-        if(rd_mux_addr == 15'h84) begin
-            readback_data_var[31:0] |= hwif_in.ROWS_IN_HI.VALUE.next;
-        end
-        if(rd_mux_addr == 15'h88) begin
-            readback_data_var[31:0] |= hwif_in.ROWS_OUT_LO.VALUE.next;
-        end
-        if(rd_mux_addr == 15'h8c) begin
-            readback_data_var[31:0] |= hwif_in.ROWS_OUT_HI.VALUE.next;
-        end
-        if(rd_mux_addr == 15'h90) begin
-            readback_data_var[31:0] |= hwif_in.ROWS_ZEROED_LO.VALUE.next;
-        end
-        if(rd_mux_addr == 15'h94) begin
-            readback_data_var[31:0] |= hwif_in.ROWS_ZEROED_HI.VALUE.next;
-        end
-        if(rd_mux_addr == 15'h98) begin
-            readback_data_var[31:0] |= hwif_in.WALK_READS_LO.VALUE.next;
-        end
-        if(rd_mux_addr == 15'h9c) begin
-            readback_data_var[31:0] |= hwif_in.WALK_READS_HI.VALUE.next;
-        end
-        if(rd_mux_addr == 15'ha0) begin
-            readback_data_var[5:0] |= hwif_in.L1_0.PAGE_BITS.next;
-            readback_data_var[12:8] |= hwif_in.L1_0.SETS_LOG2.next;
-            readback_data_var[23:16] |= hwif_in.L1_0.WAYS.next;
-        end
-        if(rd_mux_addr == 15'ha4) begin
-            readback_data_var[5:0] |= hwif_in.L1_1.PAGE_BITS.next;
-            readback_data_var[12:8] |= hwif_in.L1_1.SETS_LOG2.next;
-            readback_data_var[23:16] |= hwif_in.L1_1.WAYS.next;
-        end
-        if(rd_mux_addr == 15'ha8) begin
-            readback_data_var[5:0] |= hwif_in.L1_2.PAGE_BITS.next;
-            readback_data_var[12:8] |= hwif_in.L1_2.SETS_LOG2.next;
-            readback_data_var[23:16] |= hwif_in.L1_2.WAYS.next;
-        end
-        if(rd_mux_addr == 15'hac) begin
-            readback_data_var[5:0] |= hwif_in.L1_3.PAGE_BITS.next;
-            readback_data_var[12:8] |= hwif_in.L1_3.SETS_LOG2.next;
-            readback_data_var[23:16] |= hwif_in.L1_3.WAYS.next;
-        end
-        if((rd_mux_addr >= 15'h1000) && (rd_mux_addr <= 15'h1000 + 15'h1ff)) begin
-            readback_data_var |= hwif_in.SPACES.rd_data;
-        end
-        if((rd_mux_addr >= 15'h2000) && (rd_mux_addr <= 15'h2000 + 15'hff)) begin
-            readback_data_var |= hwif_in.SLOTS.rd_data;
-        end
-        if((rd_mux_addr >= 15'h3000) && (rd_mux_addr <= 15'h3000 + 15'hfff)) begin
-            readback_data_var |= hwif_in.PORTS.rd_data;
-        end
-        if((rd_mux_addr >= 15'h4000) && (rd_mux_addr <= 15'h4000 + 15'h1fff)) begin
-            readback_data_var |= hwif_in.REQUESTERS.rd_data;
-        end
-        if((rd_mux_addr >= 15'h6000) && (rd_mux_addr <= 15'h6000 + 15'h3ff)) begin
-            readback_data_var |= hwif_in.QUEUES.rd_data;
-        end
-        if((rd_mux_addr >= 15'h7000) && (rd_mux_addr <= 15'h7000 + 15'h7ff)) begin
-            readback_data_var |= hwif_in.MOVERS.rd_data;
-        end
-        if((rd_mux_addr >= 15'h7800) && (rd_mux_addr <= 15'h7800 + 15'hff)) begin
-            readback_data_var |= hwif_in.SWITCHES.rd_data;
-        end
-        if((rd_mux_addr >= 15'h7a00) && (rd_mux_addr <= 15'h7a00 + 15'h7f)) begin
-            readback_data_var |= hwif_in.SCHEDULES.rd_data;
-        end
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h0) ? 32'h424d4f54 : '0;
+        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h3 : '0;
+        readback_data_var[31:16] |= (rd_mux_addr == 15'h4) ? 16'h2 : '0;
+        readback_data_var[7:0] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.SLOTS.next : '0;
+        readback_data_var[15:8] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.PORTS_PER_SLOT.next : '0;
+        readback_data_var[23:16] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.SPACES.next : '0;
+        readback_data_var[25:24] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.TRANSLATOR.next : '0;
+        readback_data_var[30:26] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.QUEUES.next : '0;
+        readback_data_var[7:0] |= (rd_mux_addr == 15'hc) ? hwif_in.MEMORY.CHANNELS.next : '0;
+        readback_data_var[13:8] |= (rd_mux_addr == 15'hc) ? hwif_in.MEMORY.CHANNEL_BYTES_LOG2.next : '0;
+        readback_data_var[15:0] |= (rd_mux_addr == 15'h10) ? hwif_in.TRANSLATION.MAX_WALKS.next : '0;
+        readback_data_var[23:16] |= (rd_mux_addr == 15'h10) ? hwif_in.TRANSLATION.PARK_DEPTH.next : '0;
+        readback_data_var[31:24] |= (rd_mux_addr == 15'h10) ? hwif_in.TRANSLATION.LOOK_AHEAD.next : '0;
+        readback_data_var[7:0] |= (rd_mux_addr == 15'h14) ? hwif_in.STREAM_GEOMETRY.PER_SLOT.next : '0;
+        readback_data_var[0] |= (rd_mux_addr == 15'h20) ? field_storage.CONTROL.ENABLE.value : '0;
+        readback_data_var[0] |= (rd_mux_addr == 15'h24) ? hwif_in.STATUS.IDLE.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h60) ? field_storage.EVENT_BASE_LO.VALUE.value : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h64) ? field_storage.EVENT_BASE_HI.VALUE.value : '0;
+        readback_data_var[4:0] |= (rd_mux_addr == 15'h68) ? field_storage.EVENT_SIZE_LOG2.VALUE.value : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h6c) ? field_storage.EVENT_HEAD.VALUE.value : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h70) ? hwif_in.EVENT_TAIL.VALUE.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h80) ? hwif_in.ROWS_IN_LO.VALUE.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h84) ? hwif_in.ROWS_IN_HI.VALUE.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h88) ? hwif_in.ROWS_OUT_LO.VALUE.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h8c) ? hwif_in.ROWS_OUT_HI.VALUE.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h90) ? hwif_in.ROWS_ZEROED_LO.VALUE.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h94) ? hwif_in.ROWS_ZEROED_HI.VALUE.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h98) ? hwif_in.WALK_READS_LO.VALUE.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'h9c) ? hwif_in.WALK_READS_HI.VALUE.next : '0;
+        readback_data_var[5:0] |= (rd_mux_addr == 15'ha0) ? hwif_in.L1_0.PAGE_BITS.next : '0;
+        readback_data_var[12:8] |= (rd_mux_addr == 15'ha0) ? hwif_in.L1_0.SETS_LOG2.next : '0;
+        readback_data_var[23:16] |= (rd_mux_addr == 15'ha0) ? hwif_in.L1_0.WAYS.next : '0;
+        readback_data_var[5:0] |= (rd_mux_addr == 15'ha4) ? hwif_in.L1_1.PAGE_BITS.next : '0;
+        readback_data_var[12:8] |= (rd_mux_addr == 15'ha4) ? hwif_in.L1_1.SETS_LOG2.next : '0;
+        readback_data_var[23:16] |= (rd_mux_addr == 15'ha4) ? hwif_in.L1_1.WAYS.next : '0;
+        readback_data_var[5:0] |= (rd_mux_addr == 15'ha8) ? hwif_in.L1_2.PAGE_BITS.next : '0;
+        readback_data_var[12:8] |= (rd_mux_addr == 15'ha8) ? hwif_in.L1_2.SETS_LOG2.next : '0;
+        readback_data_var[23:16] |= (rd_mux_addr == 15'ha8) ? hwif_in.L1_2.WAYS.next : '0;
+        readback_data_var[5:0] |= (rd_mux_addr == 15'hac) ? hwif_in.L1_3.PAGE_BITS.next : '0;
+        readback_data_var[12:8] |= (rd_mux_addr == 15'hac) ? hwif_in.L1_3.SETS_LOG2.next : '0;
+        readback_data_var[23:16] |= (rd_mux_addr == 15'hac) ? hwif_in.L1_3.WAYS.next : '0;
+        readback_data_var |= ((rd_mux_addr >= 15'h1000) && (rd_mux_addr <= 15'h1000 + 15'h1ff)) ? hwif_in.SPACES.rd_data : '0;
+        readback_data_var |= ((rd_mux_addr >= 15'h2000) && (rd_mux_addr <= 15'h2000 + 15'hff)) ? hwif_in.SLOTS.rd_data : '0;
+        readback_data_var |= ((rd_mux_addr >= 15'h3000) && (rd_mux_addr <= 15'h3000 + 15'hfff)) ? hwif_in.PORTS.rd_data : '0;
+        readback_data_var |= ((rd_mux_addr >= 15'h4000) && (rd_mux_addr <= 15'h4000 + 15'h1fff)) ? hwif_in.REQUESTERS.rd_data : '0;
+        readback_data_var |= ((rd_mux_addr >= 15'h6000) && (rd_mux_addr <= 15'h6000 + 15'h3ff)) ? hwif_in.QUEUES.rd_data : '0;
+        readback_data_var |= ((rd_mux_addr >= 15'h7000) && (rd_mux_addr <= 15'h7000 + 15'h7ff)) ? hwif_in.MOVERS.rd_data : '0;
+        readback_data_var |= ((rd_mux_addr >= 15'h7800) && (rd_mux_addr <= 15'h7800 + 15'hff)) ? hwif_in.SWITCHES.rd_data : '0;
+        readback_data_var |= ((rd_mux_addr >= 15'h7a00) && (rd_mux_addr <= 15'h7a00 + 15'h7f)) ? hwif_in.SCHEDULES.rd_data : '0;
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr & ~decoded_req_is_external;
         readback_err = '0;
