@@ -119,6 +119,37 @@ def test_lines_and_calls(card: tombolo.Card) -> None:
             slot.wait()
 
 
+@pytest.mark.deep  # Builds the model of a directory of two slices.
+def test_calls_of_many_lines() -> None:
+    directory = {"slices": 2, "units": 4, "sets": 1024, "ways": 16}
+    shell = {"slots": 1, "ports_per_slot": 2, "directory": directory}
+    with tombolo.Card.simulated("enzian", shell=shell) as card, card.create_space() as space:
+        with card.load("rpc_lines", space) as slot:
+            slot.set("base", BASE)
+            slot.set("handler", 0)
+            slot.start()
+            rpc = card.coherent_memory(BASE, tombolo.RpcLines.BYTES).rpc_lines()
+            random, calls = np.random.default_rng(7), 0
+            for handler in range(3):
+                slot.set("handler", handler)
+                # Ends within a line, within a word, none, one, many.
+                for size in (0, 1, 128, 131, 5000):
+                    request = random.integers(0, 256, size, dtype=np.uint8)
+                    whole = np.zeros(-(-size // LINE) * LINE, dtype=np.uint8)
+                    whole[:size] = request
+                    words = whole.view(np.uint64) if handler else np.zeros(0, dtype=np.uint64)
+                    answer = rpc.call(request, whole.size // LINE if handler == 2 else 0)
+                    assert (answer.lines, answer.calls) == (whole.size // LINE, calls)
+                    assert (answer.sum, answer.xor) == (int(words.sum()), int(np.bitwise_xor.reduce(words)))
+                    assert answer.payload == (whole.tobytes() if handler == 2 else b"")
+                    assert answer.cycles > 0
+                    calls += 1
+            rpc.prepare(300)
+            assert rpc.call().calls == calls, "prepared lines may stay unused"
+            with pytest.raises(errors.CoherentRangeError):
+                rpc.prepare(tombolo.RpcLines.MOST + 1)
+
+
 def test_card_memory_behind_the_directory(card: tombolo.Card) -> None:
     memory = card.home_memory()
     assert memory.nbytes == 1 << 20

@@ -180,7 +180,7 @@ fn c_and_cpp_programs_work() {
         run(Command::new(program).arg(installed.kernel("rpc")));
         let program = installed.compile(compilers, "examples/write_buffer.cpp", true);
         run(Command::new(program).arg(installed.kernel("rpc")));
-        // Its kernel needs a shell of its own, which no test builds.
+        // Its kernel needs a shell of its own: below.
         installed.compile(compilers, "examples/rpc_lines.c", true);
         let program = installed.compile(compilers, "examples/encrypt.c", true);
         ciphers.push(installed.example(&program, "aes256ctr", &input));
@@ -192,6 +192,16 @@ fn c_and_cpp_programs_work() {
         .arg(installed.path("in")));
     for cipher in ciphers {
         assert!(cipher == judge.stdout);
+    }
+}
+
+#[test]
+#[ignore = "deep: builds the model of a directory of two slices"]
+fn calls_of_many_lines_get_right_answers() {
+    let installed = Installed::new();
+    for source in ["tests/rpc_lines.cpp", "examples/rpc_lines.c"] {
+        let program = installed.compile(GCC, source, true);
+        run(Command::new(program).arg(installed.kernel("rpc_lines")));
     }
 }
 

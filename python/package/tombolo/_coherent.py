@@ -375,4 +375,9 @@ def _count(number: int) -> int:
 
 
 def _bytes(data: Any) -> bytes:
-    return bytes(data) if isinstance(data, bytes) else bytes(flat_bytes(data, writable=False))
+    if isinstance(data, bytes):
+        return data
+    # Nothing is mapped here, so it may be empty: a call without a payload is a call.
+    if isinstance(data, (bytearray, memoryview)) and len(data) == 0 or getattr(data, "size", None) == 0:
+        return b""
+    return bytes(flat_bytes(data, writable=False))
