@@ -25,7 +25,7 @@ const WINDOW: usize = 96;
 
 /// Of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Read,
     Write,
 }
@@ -34,7 +34,7 @@ fn ddr() -> Result<(Card, CoherentMemory), Failure> {
     ddr_of(SimOptions::named("enzian")?)
 }
 
-fn ddr_of(mut options: SimOptions) -> Result<(Card, CoherentMemory), Failure> {
+pub(super) fn ddr_of(mut options: SimOptions) -> Result<(Card, CoherentMemory), Failure> {
     options.shell = ShellConfig::coherent_full();
     let owner = OwnerOptions {
         home_bytes: REGION * LINE,
@@ -45,17 +45,17 @@ fn ddr_of(mut options: SimOptions) -> Result<(Card, CoherentMemory), Failure> {
     Ok((card, memory))
 }
 
-/// GiB/s of a stream in its steady state: every line that comes makes another leave.
-fn stream(
+/// GiB/s of a stream in its steady state, so many accesses under way: every line that comes makes another leave.
+pub(super) fn stream(
     memory: &CoherentMemory,
-    kind: Kind,
+    (kind, window): (Kind, usize),
     mut next: impl FnMut() -> u64,
 ) -> Result<f64, Failure> {
     let begin = |line: u64| match kind {
         Kind::Read => memory.begin_load(line * LINE),
         Kind::Write => memory.begin_store(line * LINE, &line.to_le_bytes()),
     };
-    let mut under_way: VecDeque<PendingLine> = VecDeque::with_capacity(WINDOW);
+    let mut under_way: VecDeque<PendingLine> = VecDeque::with_capacity(window);
     let mut began = Picoseconds::ZERO;
     // At random some sets are full late.
     let warm = CACHE * 5 / 4;
@@ -63,7 +63,7 @@ fn stream(
         if access == warm {
             began = memory.now()?;
         }
-        if under_way.len() == WINDOW {
+        if under_way.len() == window {
             if let Some(oldest) = under_way.pop_front() {
                 oldest.wait()?;
             }
@@ -77,8 +77,17 @@ fn stream(
     Ok((MEASURED * LINE) as f64 / (took.get() as f64 * 1e-12) / (1u64 << 30) as f64)
 }
 
+/// Lines of the region in order.
+pub(super) fn sequential_lines() -> impl FnMut() -> u64 {
+    let mut line = 0;
+    move || {
+        line = (line + 1) % REGION;
+        line
+    }
+}
+
 /// A generator of lines of the region: xorshift.
-fn random_lines() -> impl FnMut() -> u64 {
+pub(super) fn random_lines() -> impl FnMut() -> u64 {
     let mut state = 0x5eed_u64;
     move || {
         state ^= state << 13;
@@ -120,24 +129,30 @@ pub fn latencies() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// What the paper prints of its controller and of its memory, put into our platform: the directory takes 173 to 186 ns of a
-/// load (ours 56), and memory with its AXI 137 to 157 (ours 116). The directory's part is on the link, half of it
-/// each way, since each transaction passes it once; memory's part is in the controller of the DIMMs.
-fn as_slow_as_the_papers() -> Result<SimOptions, Failure> {
+/// Platform enzian with other figures: a line of its file, or the beginning of one, and what stands there instead.
+pub(super) fn enzian_with(edits: &[(&str, &str)], name: &str) -> Result<SimOptions, Failure> {
     let mut options = SimOptions::named("enzian")?;
     let mut text = std::fs::read_to_string(options.home.join("platforms/enzian.toml"))?;
-    for (ours, slow) in [
-        ("round_trip_ps = 230000", "round_trip_ps = 353600"),
-        ("response_ps = 30000", "response_ps = 61000"),
-    ] {
+    for (ours, other) in edits {
         if text.matches(ours).count() != 1 {
             return Err(format!("platforms/enzian.toml has no single `{ours}`").into());
         }
-        text = text.replace(ours, slow);
+        text = text.replace(ours, other);
     }
-    options.platform =
-        timing::platform::Platform::from_bytes(text.as_bytes(), "enzian, as slow as the paper's")?;
+    options.platform = timing::platform::Platform::from_bytes(text.as_bytes(), name)?;
     Ok(options)
+}
+
+/// What the paper prints of its controller and of its memory, put into our platform: the directory takes 173 to 186 ns of a
+/// load (ours 56), and memory with its AXI 137 to 157 (ours 116). The directory's part is on the link, half of it
+/// each way, since each transaction passes it once; memory's part is in the controller of the DIMMs.
+pub(super) const PAPERS_LATENCIES: [(&str, &str); 2] = [
+    ("round_trip_ps = 230000", "round_trip_ps = 353600"),
+    ("response_ps = 30000", "response_ps = 61000"),
+];
+
+fn as_slow_as_the_papers() -> Result<SimOptions, Failure> {
+    enzian_with(&PAPERS_LATENCIES, "enzian, as slow as the paper's")
 }
 
 /// `cckit.repro.*`: the paper's figures by our model of its hardware. None of them is fitted.
@@ -150,7 +165,7 @@ pub fn reproduction() -> Result<Vec<Row>, Failure> {
     let mut next = random_lines();
     let ddr_ns = rpc::load_ns(&memory, (0..200).map(|_| next()))?;
     drop(card);
-    let (line_by_line, ahead) = prefetch::four_clients(as_slow_as_the_papers()?)?;
+    let (line_by_line, ahead) = prefetch::four_clients(as_slow_as_the_papers()?, prefetch::LOADS)?;
     let figures = [
         ("onchip_ns", onchip, "ns", 454.0),
         ("ddr_ns", ddr_ns, "ns", 591.0),
@@ -181,18 +196,16 @@ pub fn streams() -> Result<Vec<Row>, Failure> {
     let mut rows = directory::rows(bars::figure6(&platform, Geometry::COMPACT)?);
     for (kind, name) in [(Kind::Read, "read"), (Kind::Write, "write")] {
         let (_card, memory) = ddr()?;
-        let mut line = 0;
-        let sequential = || {
-            line = (line + 1) % REGION;
-            line
-        };
-        let rate = stream(&memory, kind, sequential)?;
+        let rate = stream(&memory, (kind, WINDOW), sequential_lines())?;
         let name_of = |order: &str| format!("cckit.figure6.ddr.{order}_{name}");
         let row =
             |order: &str, rate| Row::new(&name_of(order), rate, "GiB/s", Target::AtLeast(14.0));
         rows.push(row("seq", rate));
         let (_card, memory) = ddr()?;
-        rows.push(row("rand", stream(&memory, kind, random_lines())?));
+        rows.push(row(
+            "rand",
+            stream(&memory, (kind, WINDOW), random_lines())?,
+        ));
     }
     Ok(rows)
 }

@@ -4,6 +4,7 @@ pub(crate) mod aes;
 mod axi;
 mod cache_controller;
 mod cckit;
+mod cckit_varied;
 mod coherent_map;
 mod command;
 mod demo;
@@ -523,6 +524,37 @@ pub const ALL: &[Bar] = &[
             "cckit.repro.off.prefetch_without",
         ],
         measure: cckit::reproduction,
+    },
+    Bar {
+        names: &[
+            "cckit.figure6.ddr.seq_read.ids_64",
+            "cckit.figure6.ddr.rand_read.ids_64",
+            "cckit.figure6.ddr.seq_write.ids_64",
+            "cckit.figure6.ddr.rand_write.ids_64",
+        ],
+        measure: cckit_varied::more_ids,
+    },
+    Bar {
+        names: &[
+            "cckit.figure6.ddr.rand_write.faw_16",
+            "cckit.figure6.ddr.rand_write.faw_16.ids_64",
+        ],
+        measure: cckit_varied::short_faw,
+    },
+    Bar {
+        names: &[
+            "app.prefetch.without.clients_4.ids_64",
+            "app.prefetch.with.clients_4.ids_64",
+        ],
+        measure: cckit_varied::prefetch_with_more_ids,
+    },
+    Bar {
+        names: &[
+            "cckit.repro.prefetch_without.vendors_controller",
+            "cckit.repro.prefetch_with.vendors_controller",
+            "cckit.repro.prefetch_gain.vendors_controller",
+        ],
+        measure: cckit_varied::vendors_controller,
     },
     Bar {
         names: &[

@@ -3,6 +3,7 @@
 
 use super::Failure;
 use crate::row::{Row, Target};
+pub(super) use clients::LOADS;
 use clients::{serve, stream, LINE};
 use tombolo::{Card, ShellConfig, SimOptions};
 
@@ -21,8 +22,9 @@ fn file_of(bytes: u64) -> Vec<u8> {
         .collect()
 }
 
-/// GiB/s of four clients without and with the kernel's blocks, on a platform of this kind.
-pub(super) fn four_clients(mut options: SimOptions) -> Result<(f64, f64), Failure> {
+/// GiB/s of four clients without and with the kernel's blocks, on a platform of this kind, with so many loads of each
+/// client under way.
+pub(super) fn four_clients(mut options: SimOptions, loads: usize) -> Result<(f64, f64), Failure> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("data");
     let bytes = 2 * CLIENTS * PART * LINE;
@@ -36,7 +38,7 @@ pub(super) fn four_clients(mut options: SimOptions) -> Result<(f64, f64), Failur
     for (turn, units) in [(0, 0), (1, 8)] {
         served.slot.set("units", units)?;
         let lines = (turn * CLIENTS * PART, (turn + 1) * CLIENTS * PART);
-        let (rate, wrong) = stream(&served.memory, &file, CLIENTS, lines)?;
+        let (rate, wrong) = stream(&served.memory, &file, (CLIENTS, loads), lines)?;
         if wrong > 0 {
             return Err(format!("{wrong} lines are not the file's").into());
         }
@@ -63,7 +65,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         served.slot.set("units", units)?;
         for clients in 1..=CLIENTS {
             let lines = (first * PART, (first + clients) * PART);
-            let (rate, bad) = stream(&served.memory, &file, clients, lines)?;
+            let (rate, bad) = stream(&served.memory, &file, (clients, LOADS), lines)?;
             first += clients;
             wrong += bad;
             let target = match (units, clients) {

@@ -11,7 +11,7 @@ use tombolo::{
 /// Bytes of a line.
 pub const LINE: u64 = 128;
 /// Loads that a client has under way; those of four fill the link's request numbers.
-const WINDOW: usize = 16;
+pub const LOADS: usize = 16;
 
 /// A core that loads lines in order.
 struct Client {
@@ -70,11 +70,12 @@ fn settle(memory: &CoherentMemory, bytes: u64) -> Result<(), Error> {
     memory.load(bytes - LINE).map(drop)
 }
 
-/// All clients load their parts of the lines `from..to`; the rate in GiB/s, and lines that are not the file's.
+/// So many clients, with so many loads under way each, load their parts of the lines `from..to`; the rate in GiB/s, and
+/// lines that are not the file's.
 pub fn stream(
     memory: &CoherentMemory,
     file: &[u8],
-    clients: u64,
+    (clients, loads): (u64, usize),
     (from, to): (u64, u64),
 ) -> Result<(f64, u64), Error> {
     let part = (to - from) / clients;
@@ -82,7 +83,7 @@ pub fn stream(
         memory: memory.on_core(number as u8),
         next: from + number * part,
         end: from + (number + 1) * part,
-        under_way: VecDeque::with_capacity(WINDOW),
+        under_way: VecDeque::with_capacity(loads),
     };
     let mut all: Vec<Client> = (0..clients).map(client).collect();
     let mut wrong = 0;
@@ -91,7 +92,7 @@ pub fn stream(
     while working {
         working = false;
         for client in &mut all {
-            while client.under_way.len() < WINDOW && client.next < client.end {
+            while client.under_way.len() < loads && client.next < client.end {
                 let load = client.memory.begin_load(client.next * LINE)?;
                 client.under_way.push_back((client.next, load));
                 client.next += 1;

@@ -7,7 +7,7 @@
 
 mod clients;
 
-use clients::{serve, stream, LINE};
+use clients::{serve, stream, LINE, LOADS};
 use tombolo::{Card, ShellConfig, SimOptions};
 
 const BYTES: u64 = 4 << 20;
@@ -32,7 +32,12 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     for units in [0, 8] {
         served.slot.set("units", units)?;
         for clients in 1..=4 {
-            let (rate, bad) = stream(&served.memory, &file, clients, (place, place + share))?;
+            let (rate, bad) = stream(
+                &served.memory,
+                &file,
+                (clients, LOADS),
+                (place, place + share),
+            )?;
             println!("{clients} clients, {units} blocks ahead: {rate:5.2} GiB/s");
             place += share;
             wrong += bad;

@@ -1,0 +1,103 @@
+//! What bounds the streams of figure 6 and the prefetcher of figure 8: the same streams with more request numbers, with
+//! other figures of the DIMMs, and with the settings of a vendor's memory controller.
+
+use super::cckit::{self, enzian_with, Kind, PAPERS_LATENCIES};
+use super::{prefetch, Failure};
+use crate::row::{Row, Target};
+
+/// Six bits for the number of a request instead of five: 64 for each slice.
+const MORE_IDS: (&str, &str) = ("[cpu]\n", "[cpu]\nrequest_ids = 64\n");
+/// Accesses under way, more than 128 request numbers.
+const WINDOW: usize = 160;
+/// Loads that each of four clients has under way, for as many numbers.
+const LOADS: usize = 32;
+
+/// AMD's DDR4 controller: the settings of platform `f1-mig`, fitted to another paper's figures
+/// (docs/blocks/timing.md). Enzian's own settings are not published.
+const VENDOR: [(&str, &str); 4] = [
+    (
+        "page_bytes = 8192\n",
+        "page_bytes = 8192\nbank_interleave_log2 = 1\nplain_banks = true\n",
+    ),
+    (
+        "read_queue = 32\n",
+        "read_queue = 4\nauto_precharge = true\ngroup_gap = 3\n",
+    ),
+    ("write_queue = 64\n", "write_queue = 4\n"),
+    ("drain_start = 32\n", "drain_start = 4\n"),
+];
+
+/// JESD79-4 for parts with pages of 512 bytes at 2400 MT/s: four activates in 13 ns, at least 16 clocks.
+const SHORT_FAW: (&str, &str) = ("faw = 26 ", "faw = 16 ");
+
+/// `cckit.figure6.ddr.*` with 64 request numbers a slice.
+pub fn more_ids() -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    for (kind, name) in [(Kind::Read, "read"), (Kind::Write, "write")] {
+        for order in ["seq", "rand"] {
+            let (_card, memory) = cckit::ddr_of(enzian_with(&[MORE_IDS], "enzian, 64 requests")?)?;
+            let rate = match order {
+                "seq" => cckit::stream(&memory, (kind, WINDOW), cckit::sequential_lines())?,
+                _ => cckit::stream(&memory, (kind, WINDOW), cckit::random_lines())?,
+            };
+            let name = format!("cckit.figure6.ddr.{order}_{name}.ids_64");
+            rows.push(Row::new(&name, rate, "GiB/s", Target::Shown));
+        }
+    }
+    Ok(rows)
+}
+
+/// `cckit.figure6.ddr.rand_write` with the DIMMs' activates less far apart.
+pub fn short_faw() -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    for (edits, name) in [
+        (&[SHORT_FAW][..], "faw_16"),
+        (&[SHORT_FAW, MORE_IDS], "faw_16.ids_64"),
+    ] {
+        let (_card, memory) = cckit::ddr_of(enzian_with(edits, "enzian, tFAW of 16 clocks")?)?;
+        let rate = cckit::stream(&memory, (Kind::Write, WINDOW), cckit::random_lines())?;
+        let name = format!("cckit.figure6.ddr.rand_write.{name}");
+        rows.push(Row::new(&name, rate, "GiB/s", Target::Shown));
+    }
+    Ok(rows)
+}
+
+/// `app.prefetch` of four clients with 64 request numbers a slice.
+pub fn prefetch_with_more_ids() -> Result<Vec<Row>, Failure> {
+    let (without, with) =
+        prefetch::four_clients(enzian_with(&[MORE_IDS], "enzian, 64 requests")?, LOADS)?;
+    let row = |name: &str, rate| {
+        Row::new(
+            &format!("app.prefetch.{name}.clients_4.ids_64"),
+            rate,
+            "GiB/s",
+            Target::Shown,
+        )
+    };
+    Ok(vec![row("without", without), row("with", with)])
+}
+
+/// `cckit.repro.prefetch_*` with a vendor's memory controller.
+pub fn vendors_controller() -> Result<Vec<Row>, Failure> {
+    let edits: Vec<_> = PAPERS_LATENCIES.into_iter().chain(VENDOR).collect();
+    let options = enzian_with(&edits, "enzian, with a vendor's memory controller")?;
+    let (without, with) = prefetch::four_clients(options, prefetch::LOADS)?;
+    let row = |name: &str, rate, paper| {
+        Row::new(
+            &format!("cckit.repro.{name}.vendors_controller"),
+            rate,
+            "GiB/s",
+            Target::Beside(paper),
+        )
+    };
+    Ok(vec![
+        row("prefetch_without", without, 7.8),
+        row("prefetch_with", with, 17.4),
+        Row::new(
+            "cckit.repro.prefetch_gain.vendors_controller",
+            with / without,
+            "x",
+            Target::Beside(2.2),
+        ),
+    ])
+}
