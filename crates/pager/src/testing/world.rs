@@ -75,7 +75,7 @@ impl PageSizePolicy for AnySize {
 
     fn comes(&mut self, _requester: u8, _range: std::ops::Range<u64>) {}
 
-    fn joins(&mut self, _fits: bool, _mapped: u64) -> bool {
+    fn joins(&mut self, _size: PageSize, _fits: bool, _mapped: u64) -> bool {
         self.0.percent(50)
     }
 }
