@@ -28,7 +28,7 @@ pub struct SharingReport {
     pub protect_time: Picoseconds,
 }
 
-/// Blocks that go to and fro which the text names.
+/// Blocks that go to and fro which the text names, and places of each.
 const PING_PONGS: usize = 3;
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -52,6 +52,18 @@ pub struct PingPong {
     pub worst_offset: u64,
     /// How often that was.
     pub worst_traps: u64,
+    /// Where in the program it waited for pages again, the most frequent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<TrapPlace>,
+}
+
+/// A place in a program whose accesses waited for pages that had been waited for before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrapPlace {
+    /// `FILE:LINE`, if the code was compiled with lines (`-g`); else its function, or its address in its file.
+    pub place: String,
+    /// How often it waited there.
+    pub traps: u64,
 }
 
 /// What the pager did.
@@ -357,6 +369,9 @@ impl fmt::Display for Report {
                 block.worst_offset,
                 block.worst_traps
             )?;
+            for at in block.places.iter().take(PING_PONGS) {
+                writeln!(f, "    {} times at {}", at.traps, at.place)?;
+            }
         }
         let paging = &self.paging;
         writeln!(

@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::link::ClientId;
 use crate::message::{MappingId, Reply, SpaceId};
 use crate::participants::Guest;
-use crate::report::PingPong;
-use crate::trap::{Part, Ticket, View, Wake, PIECE};
+use crate::report::{PingPong, TrapPlace};
+use crate::trap::{Part, Sources, Ticket, View, Wake, PIECE};
 use card::{HostWork, SlotId, WorkId};
 use pager::{Event, HostAccess, IoError, IoId, ObjectId, ObjectKind, RequestId, Success};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -129,6 +129,8 @@ pub(super) struct Memories {
     pub(super) free_threads: BTreeSet<u64>,
     /// How often the program waited for each page, by block (address, bytes, bytes of a page) and offset.
     waited: BTreeMap<(u64, u64, u64), BTreeMap<u64, u64>>,
+    /// By block: which instructions waited for pages that had been waited for before, and how often.
+    waited_at: BTreeMap<(u64, u64, u64), BTreeMap<usize, u64>>,
     /// What the pager asks for just now.
     pub(super) asked: Vec<Asked>,
     /// Changes of protection that the pager is to be told of.
@@ -173,34 +175,55 @@ impl Memories {
     }
 
     /// The program waits for a page.
-    fn count_trap(&mut self, object: ObjectId, offset: u64) {
+    fn count_trap(&mut self, object: ObjectId, offset: u64, ticket: &Ticket) {
         if let Some(memory) = self.blocks.get(&object) {
             let page = memory.part.page.bytes();
             let block = (memory.address().get(), memory.part.range.len() as u64, page);
             let pages = self.waited.entry(block).or_default();
-            *pages.entry(offset / page * page).or_default() += 1;
+            let traps = pages.entry(offset / page * page).or_default();
+            *traps += 1;
+            // The first time a page comes, and goes nowhere: nobody need know who that was.
+            if let Some(code) = (*traps > 1).then(|| ticket.code()).flatten() {
+                let places = self.waited_at.entry(block).or_default();
+                *places.entry(code).or_default() += 1;
+            }
         }
     }
 
     /// Blocks of which pages go to and fro, the worst first.
     pub(super) fn ping_pong(&self) -> Vec<PingPong> {
-        let block = |(&(address, bytes, page), pages): (&(u64, u64, u64), &BTreeMap<u64, u64>)| {
-            // Of pages that are equally bad, the first.
-            let worst = pages.iter().rev().max_by_key(|(_, traps)| **traps)?;
-            let block = PingPong {
-                address,
-                bytes,
-                page,
-                traps: pages.values().sum(),
-                pages: pages.values().filter(|traps| **traps > 1).count() as u64,
-                worst_offset: *worst.0,
-                worst_traps: *worst.1,
+        let mut sources = Sources::default();
+        let mut block =
+            |(&(address, bytes, page), pages): (&(u64, u64, u64), &BTreeMap<u64, u64>)| {
+                // Of pages that are equally bad, the first.
+                let worst = pages.iter().rev().max_by_key(|(_, traps)| **traps)?;
+                let block = PingPong {
+                    address,
+                    bytes,
+                    page,
+                    traps: pages.values().sum(),
+                    pages: pages.values().filter(|traps| **traps > 1).count() as u64,
+                    worst_offset: *worst.0,
+                    worst_traps: *worst.1,
+                    places: self.places((address, bytes, page), &mut sources),
+                };
+                (block.pages > 0).then_some(block)
             };
-            (block.pages > 0).then_some(block)
-        };
-        let mut blocks: Vec<PingPong> = self.waited.iter().filter_map(block).collect();
+        let mut blocks: Vec<PingPong> = self.waited.iter().filter_map(&mut block).collect();
         blocks.sort_by_key(|block| std::cmp::Reverse(block.traps));
         blocks
+    }
+
+    /// Where the program waited for pages of a block again, the most frequent first.
+    fn places(&self, block: (u64, u64, u64), sources: &mut Sources) -> Vec<TrapPlace> {
+        let mut traps: BTreeMap<String, u64> = BTreeMap::new();
+        for (code, count) in self.waited_at.get(&block).into_iter().flatten() {
+            *traps.entry(sources.name(*code)).or_default() += count;
+        }
+        let place = |(place, traps)| TrapPlace { place, traps };
+        let mut places: Vec<TrapPlace> = traps.into_iter().map(place).collect();
+        places.sort_by_key(|place| std::cmp::Reverse(place.traps));
+        places
     }
 
     /// Whether a range of an object is a piece of its block that changes hands in one step.
@@ -599,7 +622,7 @@ impl OwnerRef {
                 ticket.serve();
                 return None;
             };
-            owner.memories.count_trap(object, offset);
+            owner.memories.count_trap(object, offset, &ticket);
             owner.trace_trap(address as u64, write);
             let request = owner.take_request();
             let trap = Waiting {

@@ -8,6 +8,7 @@
 //! unblocks signals.
 
 use super::records;
+use super::source;
 use super::userfault::Guarded;
 use std::cell::UnsafeCell;
 use std::io;
@@ -278,7 +279,8 @@ extern "C" fn on_fault(
         served = match place {
             Some(place) => {
                 let desk = place.desk.load(Ordering::Acquire);
-                records::trap(desk, address, is_write(context))
+                let code = source::of_context(context);
+                records::trap(desk, address, is_write(context), code)
             }
             None => ours && is_late(address),
         };

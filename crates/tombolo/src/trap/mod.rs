@@ -10,7 +10,7 @@
 //! waits in the kernel, also inside a system call; or raises SIGBUS, and serves itself what is the program's.
 //!
 //! Memory that the program had before (`taken`) is one too: its pages are copied into the file, which is mapped
-//! over them. `range` says which memory that can be. Pieces of 2 MiB that change hands as a whole are one page
+//! over them. `range` says which memory that can be. `source` says which line of the program an access is from. Pieces of 2 MiB that change hands as a whole are one page
 //! for the system where it can be had (`huge`).
 //!
 //! Rules of this room, one of those with `unsafe`:
@@ -27,6 +27,7 @@ mod huge;
 mod places;
 mod range;
 mod records;
+mod source;
 mod taken;
 mod userfault;
 mod view;
@@ -37,6 +38,7 @@ pub(crate) use huge::PIECE;
 pub use range::RangeError;
 pub use records::Ticket;
 pub(crate) use records::{Trapped, Wake};
+pub(crate) use source::Sources;
 pub(crate) use view::Part;
 pub use view::{TrapWay, View};
 

@@ -1,5 +1,6 @@
 //! What trapped threads leave for their desk: a fixed number of records, and words to sleep on.
 
+use super::source;
 use super::userfault::Userfault;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ struct Record {
     generation: AtomicU32,
     desk: AtomicUsize,
     address: AtomicUsize,
+    /// The instruction that was trapped.
+    code: AtomicUsize,
     write: AtomicU32,
     thread: AtomicI32,
 }
@@ -41,6 +44,7 @@ static RECORD: [Record; RECORDS] = [const {
         generation: AtomicU32::new(0),
         desk: AtomicUsize::new(0),
         address: AtomicUsize::new(0),
+        code: AtomicUsize::new(0),
         write: AtomicU32::new(0),
         thread: AtomicI32::new(0),
     }
@@ -80,7 +84,7 @@ fn wake(word: &AtomicU32) {
 }
 
 /// Called in the signal handler: waits until the owner has answered. True if the access may be tried again.
-pub(super) fn trap(desk: usize, address: usize, write: bool) -> bool {
+pub(super) fn trap(desk: usize, address: usize, write: bool, code: usize) -> bool {
     let record = loop {
         let claim = |record: &&Record| {
             record
@@ -97,6 +101,7 @@ pub(super) fn trap(desk: usize, address: usize, write: bool) -> bool {
     record.generation.fetch_add(1, Ordering::Relaxed);
     record.desk.store(desk, Ordering::Relaxed);
     record.address.store(address, Ordering::Relaxed);
+    record.code.store(code, Ordering::Relaxed);
     record.write.store(write.into(), Ordering::Relaxed);
     // SAFETY: has no arguments, and may be called in a handler.
     let thread = unsafe { libc::gettid() };
@@ -168,6 +173,7 @@ pub(super) fn next(desk: usize) -> Option<Trapped> {
                 ticket: Ticket {
                     wake: Some(wake),
                     fault: None,
+                    code: Code::At(record.code.load(Ordering::Relaxed)),
                     open: true,
                 },
             });
@@ -190,6 +196,15 @@ pub(crate) struct Trapped {
     pub(crate) ticket: Ticket,
 }
 
+/// Where in the program a trapped access is.
+#[derive(Clone, Copy, Debug)]
+enum Code {
+    /// The address of its instruction; 0 if it is not known.
+    At(usize),
+    /// Where this thread waits in the kernel.
+    OfThread(u64),
+}
+
 /// The right to let a trapped thread go on. Dropped without [`serve`](Ticket::serve), its access fails with
 /// the signal that it raised, or would have.
 #[derive(Debug)]
@@ -198,16 +213,26 @@ pub struct Ticket {
     wake: Option<Wake>,
     /// One that sleeps in the kernel, and where.
     fault: Option<(Arc<Userfault>, usize)>,
+    code: Code,
     open: bool,
 }
 
 impl Ticket {
     /// Of a thread that waits for a page in the kernel.
-    pub(super) fn of_fault(userfault: Arc<Userfault>, address: usize) -> Self {
+    pub(super) fn of_fault(userfault: Arc<Userfault>, address: usize, thread: u64) -> Self {
         Self {
             wake: None,
             fault: Some((userfault, address)),
+            code: Code::OfThread(thread),
             open: true,
+        }
+    }
+
+    /// The instruction that waits, if it is known.
+    pub(crate) fn code(&self) -> Option<usize> {
+        match self.code {
+            Code::At(code) => Some(code).filter(|code| *code != 0),
+            Code::OfThread(thread) => source::of_thread(thread),
         }
     }
 

@@ -258,11 +258,12 @@ impl Userfault {
         if block.is_none_or(|block| block.resolve(address, write)) {
             return self.wake(address);
         }
+        let thread = word(24) & u64::from(u32::MAX);
         serve(Trapped {
             address,
             write,
-            thread: word(24) & u64::from(u32::MAX),
-            ticket: Ticket::of_fault(self.clone(), address),
+            thread,
+            ticket: Ticket::of_fault(self.clone(), address, thread),
         });
     }
 

@@ -4,6 +4,7 @@
 mod behind;
 mod calls;
 mod common;
+mod lines;
 mod mistakes;
 mod programs;
 #[allow(dead_code, reason = "the bars use more of it")]
@@ -184,6 +185,11 @@ fn the_report_names_pages_that_go_to_and_fro() {
     }
     assert_eq!(nodes[1].value.load(Relaxed), 7);
     let report = card.report().unwrap();
+    let report_places = &report.paging.ping_pong[0].places;
+    assert_eq!(
+        report_places.iter().map(|place| place.traps).sum::<u64>(),
+        2
+    );
     let expected = tombolo::report::PingPong {
         address: memory.address().get(),
         bytes: 4 * 4096,
@@ -192,6 +198,7 @@ fn the_report_names_pages_that_go_to_and_fro() {
         pages: 1,
         worst_offset: 2 * 4096,
         worst_traps: 3,
+        places: report_places.clone(),
     };
     assert_eq!(report.paging.ping_pong, [expected]);
     let text = report.to_string();
