@@ -78,7 +78,7 @@ unsafe extern "C" fn look(
         };
         search.found = Some(InFile {
             path: path.to_owned(),
-            address: (search.code as u64).wrapping_sub(file.dlpi_addr as u64),
+            address: (search.code as u64).wrapping_sub(file.dlpi_addr),
         });
         return 1;
     }
