@@ -138,72 +138,44 @@ module rpc (
   );
 
   // ---------------------------------------------------------------------------------------------
-  // Memory: a row read and a row written a cycle
+  // Lines
   // ---------------------------------------------------------------------------------------------
 
-  logic [511:0] memory [2 << LinesLog2];
-  logic read_enable, write_enable;
-  logic [LinesLog2:0] read_row, write_row;
+  logic read_enable, result_write, written;
+  logic [LinesLog2:0] read_row;
   logic [511:0] row_q, write_data;
   logic [63:0] write_strobes;
+  logic [LinesLog2:0] write_row;
+  line_t written_line;
 
-  initial begin
-    for (int unsigned i = 0; i < (2 << LinesLog2); i++) memory[i] = '0;
-  end
-  always_ff @(posedge ap_clk) begin
-    if (read_enable) row_q <= memory[read_row];
-  end
-  always_ff @(posedge ap_clk) begin
-    if (write_enable) begin
-      for (int unsigned b = 0; b < 64; b++) begin
-        if (write_strobes[b]) memory[write_row][8*b+:8] <= write_data[8*b+:8];
-      end
-    end
-  end
-
-  // ---------------------------------------------------------------------------------------------
-  // Writes of the directory
-  // ---------------------------------------------------------------------------------------------
-
-  logic w_busy_q, w_second_q, w_inside_q, b_valid_q;
-  logic [15:0] w_id_q, b_id_q;
-  logic [1:0] b_resp_q;
-  line_t w_line_q;
-  logic row_written, line_written;
-  logic result_write;  // a result has the memory's port
-
-  assign s_home_awready = !w_busy_q && !b_valid_q;
-  assign s_home_wready = w_busy_q && !result_write;
-  assign row_written = s_home_wvalid && s_home_wready;
-  assign line_written = row_written && w_second_q;
-
-  always_ff @(posedge ap_clk) begin
-    if (!ap_rst_n) begin
-      w_busy_q <= 1'b0;
-      w_second_q <= 1'b0;
-      b_valid_q <= 1'b0;
-    end else begin
-      if (s_home_awvalid && s_home_awready) w_busy_q <= 1'b1;
-      else if (line_written) w_busy_q <= 1'b0;
-      if (row_written) w_second_q <= !w_second_q;
-      if (line_written) b_valid_q <= 1'b1;
-      else if (s_home_bready) b_valid_q <= 1'b0;
-    end
-  end
-  always_ff @(posedge ap_clk) begin
-    if (s_home_awvalid && s_home_awready) begin
-      w_id_q <= s_home_awid;
-      w_line_q <= s_home_awaddr[LineLog2+:LinesLog2];
-      w_inside_q <= s_home_awaddr[63:WindowLog2] == arguments.base[63:WindowLog2];
-    end
-    if (line_written) begin
-      b_id_q <= w_id_q;
-      b_resp_q <= w_inside_q ? Okay : DecodeError;
-    end
-  end
-  assign s_home_bvalid = b_valid_q;
-  assign s_home_bid = b_id_q;
-  assign s_home_bresp = b_resp_q;
+  kernel_line_memory #(
+    .LinesLog2(LinesLog2)
+  ) u_lines (
+    .clk_i(ap_clk),
+    .rst_ni(ap_rst_n),
+    .base_i(arguments.base),
+    .awvalid_i(s_home_awvalid),
+    .awready_o(s_home_awready),
+    .awid_i(s_home_awid),
+    .awaddr_i(s_home_awaddr),
+    .wvalid_i(s_home_wvalid),
+    .wready_o(s_home_wready),
+    .wdata_i(s_home_wdata),
+    .wstrb_i(s_home_wstrb),
+    .bvalid_o(s_home_bvalid),
+    .bready_i(s_home_bready),
+    .bid_o(s_home_bid),
+    .bresp_o(s_home_bresp),
+    .written_o(written),
+    .line_o(written_line),
+    .read_i(read_enable),
+    .read_row_i(read_row),
+    .row_o(row_q),
+    .write_i(result_write),
+    .write_row_i(write_row),
+    .write_data_i(write_data),
+    .write_strobes_i(write_strobes)
+  );
 
   // ---------------------------------------------------------------------------------------------
   // Reads, and calls
@@ -372,10 +344,9 @@ module rpc (
     s_home_rdata = row_q;
     if (state_q == StResult) s_home_rdata = second_q ? '0 : 512'({result_xor_q, result_sum_q});
   end
-  assign write_enable = result_write || (row_written && w_inside_q);
-  assign write_row = result_write ? {line_q, second_q} : {w_line_q, w_second_q};
-  assign write_data = result_write ? s_home_rdata : s_home_wdata;
-  assign write_strobes = result_write ? '1 : s_home_wstrb;
+  assign write_row = {line_q, second_q};
+  assign write_data = s_home_rdata;
+  assign write_strobes = '1;
 
   // Runs, and turns.
   assign done = call_done && serving_q && left_q == 32'd1;
@@ -436,9 +407,9 @@ module rpc (
       if (ar_taken && is_call) wait_q[ar_context] <= 1'b1;
       // An acknowledgement is seen once.
       home_q <= home_q | recalled;
-      if (line_written && w_inside_q && asked[w_line_q[LinesLog2-1:1]]
-          && w_line_q[0] == turn_q[w_line_q[LinesLog2-1:1]]) begin
-        home_q[w_line_q[LinesLog2-1:1]] <= 1'b1;
+      if (written && asked[written_line[LinesLog2-1:1]]
+          && written_line[0] == turn_q[written_line[LinesLog2-1:1]]) begin
+        home_q[written_line[LinesLog2-1:1]] <= 1'b1;
       end
       if (picked) begin
         wait_q[pick] <= 1'b0;
@@ -451,7 +422,7 @@ module rpc (
   end
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, s_home_araddr[LineLog2-1:0], s_home_awaddr[LineLog2-1:0],
+  assign unused_ok = &{1'b0, s_home_araddr[LineLog2-1:0],
                        arguments.base[63:40], arguments.base[WindowLog2-1:0]};
 
 endmodule

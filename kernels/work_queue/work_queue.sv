@@ -137,70 +137,44 @@ module work_queue (
   );
 
   // ---------------------------------------------------------------------------------------------
-  // Memory: a row read and a row written a cycle
+  // Lines
   // ---------------------------------------------------------------------------------------------
 
-  logic [511:0] memory [2 << LinesLog2];
-  logic read_enable, write_enable;
-  logic [LinesLog2:0] read_row, write_row;
+  logic read_enable, answer_write, unused_written;
+  logic [LinesLog2:0] read_row;
   logic [511:0] row_q, write_data;
   logic [63:0] write_strobes;
+  logic [LinesLog2:0] write_row;
+  line_t unused_written_line;
 
-  initial begin
-    for (int unsigned i = 0; i < (2 << LinesLog2); i++) memory[i] = '0;
-  end
-  always_ff @(posedge ap_clk) begin
-    if (read_enable) row_q <= memory[read_row];
-  end
-  always_ff @(posedge ap_clk) begin
-    if (write_enable) begin
-      for (int unsigned b = 0; b < 64; b++) begin
-        if (write_strobes[b]) memory[write_row][8*b+:8] <= write_data[8*b+:8];
-      end
-    end
-  end
-
-  // ---------------------------------------------------------------------------------------------
-  // Writes of the directory
-  // ---------------------------------------------------------------------------------------------
-
-  logic w_busy_q, w_second_q, w_inside_q, b_valid_q;
-  logic [15:0] w_id_q, b_id_q;
-  logic [1:0] b_resp_q;
-  line_t w_line_q;
-  logic row_written, line_written, answer_write;
-
-  assign s_home_awready = !w_busy_q && !b_valid_q;
-  assign s_home_wready = w_busy_q && !answer_write;
-  assign row_written = s_home_wvalid && s_home_wready;
-  assign line_written = row_written && w_second_q;
-  always_ff @(posedge ap_clk) begin
-    if (!ap_rst_n) begin
-      w_busy_q <= 1'b0;
-      w_second_q <= 1'b0;
-      b_valid_q <= 1'b0;
-    end else begin
-      if (s_home_awvalid && s_home_awready) w_busy_q <= 1'b1;
-      else if (line_written) w_busy_q <= 1'b0;
-      if (row_written) w_second_q <= !w_second_q;
-      if (line_written) b_valid_q <= 1'b1;
-      else if (s_home_bready) b_valid_q <= 1'b0;
-    end
-  end
-  always_ff @(posedge ap_clk) begin
-    if (s_home_awvalid && s_home_awready) begin
-      w_id_q <= s_home_awid;
-      w_line_q <= s_home_awaddr[LineLog2+:LinesLog2];
-      w_inside_q <= s_home_awaddr[63:WindowLog2] == arguments.base[63:WindowLog2];
-    end
-    if (line_written) begin
-      b_id_q <= w_id_q;
-      b_resp_q <= w_inside_q ? Okay : DecodeError;
-    end
-  end
-  assign s_home_bvalid = b_valid_q;
-  assign s_home_bid = b_id_q;
-  assign s_home_bresp = b_resp_q;
+  kernel_line_memory #(
+    .LinesLog2(LinesLog2)
+  ) u_lines (
+    .clk_i(ap_clk),
+    .rst_ni(ap_rst_n),
+    .base_i(arguments.base),
+    .awvalid_i(s_home_awvalid),
+    .awready_o(s_home_awready),
+    .awid_i(s_home_awid),
+    .awaddr_i(s_home_awaddr),
+    .wvalid_i(s_home_wvalid),
+    .wready_o(s_home_wready),
+    .wdata_i(s_home_wdata),
+    .wstrb_i(s_home_wstrb),
+    .bvalid_o(s_home_bvalid),
+    .bready_i(s_home_bready),
+    .bid_o(s_home_bid),
+    .bresp_o(s_home_bresp),
+    .written_o(unused_written),
+    .line_o(unused_written_line),
+    .read_i(read_enable),
+    .read_row_i(read_row),
+    .row_o(row_q),
+    .write_i(answer_write),
+    .write_row_i(write_row),
+    .write_data_i(write_data),
+    .write_strobes_i(write_strobes)
+  );
 
   // ---------------------------------------------------------------------------------------------
   // Items
@@ -348,10 +322,9 @@ module work_queue (
     s_home_rdata = row_q;
     if (state_q == StAnswer) s_home_rdata = second_q ? '0 : 512'({value_q, number_q, 64'(answer_q)});
   end
-  assign write_enable = answer_write || (row_written && w_inside_q);
-  assign write_row = answer_write ? {line_q, second_q} : {w_line_q, w_second_q};
-  assign write_data = answer_write ? s_home_rdata : s_home_wdata;
-  assign write_strobes = answer_write ? '1 : s_home_wstrb;
+  assign write_row = {line_q, second_q};
+  assign write_data = s_home_rdata;
+  assign write_strobes = '1;
 
   // Consumers. Whoever waits at a tick and at the next one has waited long.
   logic tick;
@@ -436,7 +409,8 @@ module work_queue (
   end
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, s_home_araddr[LineLog2-1:0], s_home_awaddr[LineLog2-1:0],
-                       arguments.base[63:40], arguments.base[WindowLog2-1:0]};
+  assign unused_ok = &{1'b0, s_home_araddr[LineLog2-1:0],
+                       arguments.base[63:40], arguments.base[WindowLog2-1:0],
+                       unused_written, unused_written_line};
 
 endmodule
