@@ -3,9 +3,10 @@
 //! The owner gives an object memory of the host that the card reaches, as large as the object's pages together.
 //! A page's place in it is its frame, so it takes no card memory and no DMA buffer: it is read from the object to its
 //! place ([`State::Fetching`]), its entries have the target *host*, and what kernels wrote is written from its place
-//! to the object ([`Stage::Saving`]). Pages of shared memory are there from the beginning, and need neither. Nobody may write it meanwhile, as there is no copy. It leaves when it is unmapped,
-//! refreshed or its object is closed, never for another page; and when it has left, every Invalidate has been
-//! answered, so the owner may end the card's way to the memory as soon as the object is closed.
+//! to the object ([`Stage::Saving`]); nobody may write it meanwhile, as there is no copy. Pages of shared memory are
+//! there from the beginning, and need neither. A page leaves when it is unmapped, refreshed or its object is closed,
+//! never for another page; and when it has left, every Invalidate has been answered, so the owner may end the card's
+//! way to the memory as soon as the object is closed.
 
 use crate::action::Action;
 use crate::error::{AccessError, Direction, IoError};
@@ -104,7 +105,7 @@ impl Pager {
             return false;
         }
         let wanted = self.own_bytes(key);
-        match complete(result, wanted) {
+        match IoError::check(result, wanted) {
             Ok(()) => {
                 self.statistics.pages_read += 1;
                 self.statistics.bytes_read += wanted;
@@ -171,7 +172,7 @@ impl Pager {
             return false;
         };
         let wanted = self.own_bytes(key);
-        let result = complete(result, wanted);
+        let result = IoError::check(result, wanted);
         if result.is_ok() {
             self.statistics.pages_written += 1;
             self.statistics.bytes_written += wanted;
@@ -184,13 +185,5 @@ impl Pager {
         let result = result.map_err(|error| self.io_error(Direction::Write, key, error));
         self.written_back(key, purpose, result, out);
         true
-    }
-}
-
-/// Fewer bytes than asked for count as a failure.
-fn complete(result: Result<u64, IoError>, wanted: u64) -> Result<(), IoError> {
-    match result? {
-        done if done < wanted => Err(IoError::Short { wanted, done }),
-        _ => Ok(()),
     }
 }

@@ -23,6 +23,16 @@ pub enum IoError {
     },
 }
 
+impl IoError {
+    /// What came of I/O that was to move so many bytes: fewer are a failure.
+    pub(crate) fn check(result: Result<u64, Self>, wanted: u64) -> Result<(), Self> {
+        match result? {
+            done if done < wanted => Err(Self::Short { wanted, done }),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A direction of I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {

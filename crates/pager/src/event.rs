@@ -187,8 +187,8 @@ pub enum Event {
         /// Smaller sizes; those that there are not are left out.
         sizes: PageSizes,
     },
-    /// Pages of a file stay in host memory, and kernels read and write them there: for a card that has a way to it.
-    /// Of no effect if one of its pages was wanted before, or if its pages have several sizes: ask
+    /// Pages of a file, or of shared memory, stay in host memory, and kernels read and write them there: for a card
+    /// that has a way to it. Of no effect if one of its pages was wanted before, or if its pages have several sizes: ask
     /// [`Pager::is_direct`](crate::Pager::is_direct).
     PlaceDirect {
         /// Which object.

@@ -97,12 +97,8 @@ impl Pager {
         };
         let piece = self.piece(key);
         let wanted = piece.bytes;
-        let result = match result {
-            Ok(done) if done < wanted => Err(IoError::Short { wanted, done }),
-            other => other,
-        };
-        match result {
-            Ok(_) => {
+        match IoError::check(result, wanted) {
+            Ok(()) => {
                 self.statistics.bytes_read += wanted;
                 if piece.last {
                     self.statistics.pages_read += 1;

@@ -89,9 +89,9 @@ impl Pager {
     fn complete_block(&self, key: ObjectPage) -> Option<Block> {
         let object = self.objects.get(&key.object)?;
         let page = self.pages.get(&key)?;
+        // Direct pages have one size.
         let size = object.sizes.iter().find(|&size| size > page.size)?;
-        let moves = !matches!(object.kind, ObjectKind::Host { .. }) && object.direct.is_none();
-        if !moves || page.stripe != Stripe::NONE {
+        if matches!(object.kind, ObjectKind::Host { .. }) || page.stripe != Stripe::NONE {
             return None;
         }
         let unit = object.unit().bits();

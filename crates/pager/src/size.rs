@@ -52,10 +52,7 @@ pub trait PageSizePolicy: Debug + Send {
     fn comes(&mut self, requester: u8, range: Range<u64>);
     /// Whether the parts of a larger block are laid side by side where there is room, and become one page when all of
     /// them are there. `size` is the block's; `fits`: all that the space maps, so many bytes, could be on the card at once.
-    fn joins(&mut self, size: PageSize, fits: bool, mapped: u64) -> bool {
-        let _ = size;
-        fits && mapped > REACH
-    }
+    fn joins(&mut self, size: PageSize, fits: bool, mapped: u64) -> bool;
 }
 
 /// Sequences that a requester may follow at once.

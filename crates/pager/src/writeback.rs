@@ -330,9 +330,8 @@ impl Pager {
             return;
         };
         let result = match result {
-            Ok(done) if done < wanted => Err(IoError::Short { wanted, done }),
             Err(_) if self.sabotaged(Sabotage::TrustFailedWrite) => Ok(()),
-            other => other.map(|_| ()),
+            other => IoError::check(other, wanted),
         };
         if result.is_ok() {
             self.statistics.pages_written += u64::from(piece.last);
