@@ -136,16 +136,16 @@ pub(super) struct Files {
     /// Those of which storage may have lost bytes. The system says so once and counts its pages as clean
     /// from then on, so a later attempt that goes well would prove nothing.
     doubtful: BTreeSet<Identity>,
-    /// Memory of peers, each with the file that stands in for it.
-    remotes: BTreeMap<Identity, Remote>,
+    /// What is no file but has bytes of mappings, each by the file that stands in for it.
+    stand_ins: BTreeMap<Identity, StandIn>,
     next: u64,
 }
 
-/// Memory of a peer.
+/// A file that stands in, and for what.
 #[derive(Clone, Debug)]
-struct Remote {
-    stand_in: Arc<File>,
-    backing: Arc<Behind>,
+struct StandIn {
+    file: Arc<File>,
+    behind: Arc<Behind>,
 }
 
 impl Files {
@@ -209,25 +209,24 @@ impl Files {
     }
 
     fn stream_of(&self, identity: Identity) -> Option<Arc<Behind>> {
-        let remote = self.remotes.get(&identity)?;
-        let stream = remote.backing.is_stream();
-        stream.then(|| remote.backing.clone())
+        let behind = &self.stand_ins.get(&identity)?.behind;
+        behind.is_stream().then(|| behind.clone())
     }
 
     /// What has an object's bytes; `None` if a file has them.
-    pub(super) fn remote_of(&self, object: ObjectId) -> Option<&Behind> {
-        if self.remotes.is_empty() {
+    pub(super) fn behind(&self, object: ObjectId) -> Option<&Behind> {
+        if self.stand_ins.is_empty() {
             return None;
         }
         let mut all = self.objects.iter();
         let (view, _) = all.find(|(_, candidate)| candidate.id == object)?;
-        Some(&*self.remotes.get(&view.identity)?.backing)
+        Some(&*self.stand_ins.get(&view.identity)?.behind)
     }
 
-    /// Ends the connection to a peer of which nothing is mapped.
-    fn forget_remote(&mut self, identity: Identity) {
+    /// Ends what a file stands in for, if nothing of it is mapped.
+    fn forget_stand_in(&mut self, identity: Identity) {
         if !self.shows(identity) {
-            self.remotes.remove(&identity);
+            self.stand_ins.remove(&identity);
         }
     }
 
@@ -374,11 +373,11 @@ impl OwnerRef {
                 .map_one(client, space, (file, None), label, range)
                 .await;
         };
-        let (identity, remote) = self.with(|owner| owner.remote(file, behind, &label))?;
-        let file = (remote.stand_in.clone(), Some(remote));
+        let (identity, stand_in) = self.with(|owner| owner.stand_in(file, behind, &label))?;
+        let file = (stand_in.file.clone(), Some(stand_in));
         let result = self.map_one(client, space, file, label, range).await;
         if result.is_err() {
-            self.with(|owner| owner.files.forget_remote(identity));
+            self.with(|owner| owner.files.forget_stand_in(identity));
         }
         result
     }
@@ -387,7 +386,7 @@ impl OwnerRef {
         &self,
         client: ClientId,
         space: SpaceId,
-        (file, remote): (Arc<File>, Option<Remote>),
+        (file, stand_in): (Arc<File>, Option<StandIn>),
         label: String,
         range: Range,
     ) -> Result<Reply, Error> {
@@ -411,8 +410,8 @@ impl OwnerRef {
             // Whoever closed it meanwhile has forgotten it.
             owner
                 .files
-                .remotes
-                .extend(remote.map(|remote| (identity, remote)));
+                .stand_ins
+                .extend(stand_in.map(|stand_in| (identity, stand_in)));
             owner.map(asid, view, file, &label, length, range)
         });
         let address = match mapped {
@@ -587,7 +586,7 @@ impl OwnerRef {
             if !owner.files.shows(view.identity) {
                 owner.files.doubtful.remove(&view.identity);
             }
-            owner.files.forget_remote(view.identity);
+            owner.files.forget_stand_in(view.identity);
             owner.stirred = true;
         });
         result.map(drop)
@@ -618,25 +617,25 @@ const TOLD: usize = 16;
 
 impl Owner {
     /// What has the bytes of a mapping, with the file that stands in for it: the peer there is, or this one.
-    fn remote(
+    fn stand_in(
         &mut self,
         file: File,
         behind: StandsFor,
         label: &str,
-    ) -> Result<(Identity, Remote), Error> {
+    ) -> Result<(Identity, StandIn), Error> {
         let failed = |source| Error::File {
             path: label.into(),
             what: "standing in for it",
             source,
         };
-        let mut known = self.files.remotes.iter();
-        let found = known.find(|(_, remote)| match &behind {
-            StandsFor::Remote(memory) => remote.backing.is_at(memory.address()),
+        let mut known = self.files.stand_ins.iter();
+        let found = known.find(|(_, known)| match &behind {
+            StandsFor::Remote(memory) => known.behind.is_at(memory.address()),
             StandsFor::Stream(_) => false,
         });
-        if let Some((identity, remote)) = found {
-            return match remote.backing.failure() {
-                None => Ok((*identity, remote.clone())),
+        if let Some((identity, known)) = found {
+            return match known.behind.failure() {
+                None => Ok((*identity, known.clone())),
                 Some(why) => Err(Error::Unmappable {
                     path: label.into(),
                     rule: format!("it is mapped already and has failed; unmap it first: {why}"),
@@ -646,14 +645,14 @@ impl Owner {
         let metadata = file.metadata().map_err(failed)?;
         let identity = (metadata.dev(), metadata.ino());
         let post = self.post.clone();
-        let stand_in = Arc::new(file);
-        let backing = Behind::start(behind, stand_in.clone(), move |aside| post.send(aside));
-        let remote = Remote {
-            stand_in,
-            backing: Arc::new(backing.map_err(failed)?),
+        let file = Arc::new(file);
+        let behind = Behind::start(behind, file.clone(), move |aside| post.send(aside));
+        let stand_in = StandIn {
+            file,
+            behind: Arc::new(behind.map_err(failed)?),
         };
-        self.files.remotes.insert(identity, remote.clone());
-        Ok((identity, remote))
+        self.files.stand_ins.insert(identity, stand_in.clone());
+        Ok((identity, stand_in))
     }
 
     /// Of the first files that were mapped, for a report that is asked for later.

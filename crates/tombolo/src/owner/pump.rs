@@ -475,9 +475,9 @@ impl Owner {
             memory_offset,
             bytes: bytes as usize,
         };
-        match self.files.remote_of(object) {
-            Some(remote) => {
-                let begun = remote.transfer(transfer);
+        match self.files.behind(object) {
+            Some(behind) => {
+                let begun = behind.transfer(transfer);
                 begun.map_err(|error| Error::Internal(format!("{label}: {error}")))?;
             }
             None => self.io.start(transfer),

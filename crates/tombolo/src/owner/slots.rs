@@ -764,8 +764,8 @@ impl Owner {
         // The system has no number for what happened to a peer.
         let lost = match reason {
             pager::AccessError::Fetch(pager::PagerError::Io { object, .. }) => {
-                let remote = self.files.remote_of(*object);
-                remote.and_then(Behind::failure)
+                let behind = self.files.behind(*object);
+                behind.and_then(Behind::failure)
             }
             _ => None,
         };
