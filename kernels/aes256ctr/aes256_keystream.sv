@@ -69,22 +69,18 @@ module aes256_keystream import aes_pkg::*; (
     for (int i = 0; i < 256; i++) column_shares[i] = column_share(8'(i));
   end
 
-  // SubBytes, ShiftRows, MixColumns, AddRoundKey. The share of a byte in row r is that of row 0,
-  // rotated by r rows.
-  function automatic block_t round(block_t state, block_t key);
-    for (int unsigned c = 0; c < 4; c++) begin
-      column_t column, share;
-      column = key[32*c+:32];
-      for (int unsigned r = 0; r < 4; r++) begin
-        share = column_shares[state[32*((c+r)%4)+8*r+:8]];
-        column ^= (share << (8 * r)) | (share >> (32 - 8 * r));
-      end
-      round[32*c+:32] = column;
-    end
+  // SubBytes, MixColumns and AddRoundKey of a column. The share of a byte in row r is that of row 0, rotated by r
+  // rows.
+  function automatic column_t round_column(column_t shifted, column_t key);
+    column_t share1, share2, share3;
+    share1 = column_shares[shifted[15:8]];
+    share2 = column_shares[shifted[23:16]];
+    share3 = column_shares[shifted[31:24]];
+    return key ^ column_shares[shifted[7:0]] ^ {share1[23:0], share1[31:24]}
+           ^ {share2[15:0], share2[31:16]} ^ {share3[7:0], share3[31:8]};
   endfunction
 
   logic [Rounds:0] valid_q;
-  logic [511:0] states [Rounds+1];
 
   assign advance = keys_ready && !(valid_q[Rounds] && !row_ready_i);
 
@@ -93,28 +89,36 @@ module aes256_keystream import aes_pkg::*; (
     else if (advance) valid_q <= {valid_q[Rounds-1:0], 1'b1};
   end
 
+  // Sixteen columns, four a block.
   for (genvar r = 0; r <= Rounds; r++) begin : gen_stages
-    logic [511:0] state_d, state_q;
-
-    if (r == 0) begin : gen_first
-      assign state_d = counters;
-    end else begin : gen_round
-      for (genvar b = 0; b < 4; b++) begin : gen_blocks
-        if (r < Rounds) begin : gen_inner
-          assign state_d[128*b+:128] = round(states[r-1][128*b+:128], round_keys[r]);
-        end else begin : gen_last
-          assign state_d[128*b+:128] = last_round(states[r-1][128*b+:128], round_keys[r]);
+    for (genvar k = 0; k < 16; k++) begin : gen_columns
+      column_t column_q;
+      if (r == 0) begin : gen_first
+        always_ff @(posedge clk_i) begin
+          if (advance) column_q <= counters[32*k+:32];
+        end
+      end else begin : gen_round
+        // ShiftRows: row i comes from the column i places further on in the block.
+        localparam int unsigned C1 = k / 4 * 4 + (k + 1) % 4;
+        localparam int unsigned C2 = k / 4 * 4 + (k + 2) % 4;
+        localparam int unsigned C3 = k / 4 * 4 + (k + 3) % 4;
+        column_t shifted, key;
+        assign shifted = {gen_stages[r-1].gen_columns[C3].column_q[31:24],
+                          gen_stages[r-1].gen_columns[C2].column_q[23:16],
+                          gen_stages[r-1].gen_columns[C1].column_q[15:8],
+                          gen_stages[r-1].gen_columns[k].column_q[7:0]};
+        assign key = round_keys[r][32*(k%4)+:32];
+        always_ff @(posedge clk_i) begin
+          if (advance) column_q <= r < Rounds ? round_column(shifted, key) : sub_word(shifted) ^ key;
         end
       end
     end
+  end
 
-    always_ff @(posedge clk_i) begin
-      if (advance) state_q <= state_d;
-    end
-    assign states[r] = state_q;
+  for (genvar k = 0; k < 16; k++) begin : gen_row
+    assign row_o[32*k+:32] = gen_stages[Rounds].gen_columns[k].column_q;
   end
 
   assign row_valid_o = valid_q[Rounds];
-  assign row_o = states[Rounds];
 
 endmodule

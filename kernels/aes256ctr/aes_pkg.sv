@@ -51,18 +51,7 @@ package aes_pkg;
     return {twice ^ once, once, once, twice};
   endfunction
 
-  // SubBytes, ShiftRows, AddRoundKey.
-  function automatic block_t last_round(block_t state, block_t key);
-    block_t next;
-    for (int unsigned c = 0; c < 4; c++) begin
-      for (int unsigned r = 0; r < 4; r++) begin
-        next[32*c+8*r+:8] = key[32*c+8*r+:8] ^ SBox[state[32*((c+r)%4)+8*r+:8]];
-      end
-    end
-    return next;
-  endfunction
-
-  // SubWord of the key expansion.
+  // SubBytes of a column; SubWord of the key expansion.
   function automatic column_t sub_word(column_t word);
     return {SBox[word[31:24]], SBox[word[23:16]], SBox[word[15:8]], SBox[word[7:0]]};
   endfunction

@@ -50,6 +50,14 @@ module tmb_fifo #(
   assign empty = count_q == '0;
   assign in_ready_o = count_q != count_t'(Depth);
 
+  // Push and pop come late, so which bits would change is there before them: a bit of one more does when all bits
+  // below it are 1, of one less when they are 0.
+  count_t more, less;
+  for (genvar b = 0; b < CountWidth; b++) begin : gen_count
+    assign more[b] = b == 0 || (count_q | ~count_t'((1 << b) - 1)) == '1;
+    assign less[b] = b == 0 || (count_q & count_t'((1 << b) - 1)) == '0;
+  end
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       write_index_q <= '0;
@@ -58,7 +66,7 @@ module tmb_fifo #(
     end else begin
       if (push) write_index_q <= successor(write_index_q);
       if (pop) read_index_q <= successor(read_index_q);
-      if (push != pop) count_q <= push ? count_t'(count_q + 1'b1) : count_t'(count_q - 1'b1);
+      if (push != pop) count_q <= count_q ^ (push ? more : less);
     end
   end
 

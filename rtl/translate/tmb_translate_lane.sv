@@ -405,7 +405,12 @@ module tmb_translate_lane
   logic look_answers;
   logic [CreditWidth-1:0] queued_q, queued_d, unheld_q;
   assign look_answers = look_valid_q && !missed;
-  assign queued_d = queued_q + CreditWidth'(look_answers) - CreditWidth'(look_leaves);
+  // Whether a lookup is answered is known late, so both numbers are there before it. What comes leaves at once
+  // unless an update answers; what leaves then is the oldest.
+  logic [CreditWidth-1:0] queued_with, queued_without;
+  assign queued_with = queued_q + CreditWidth'(update_answers);
+  assign queued_without = queued_q - CreditWidth'(queued_q != '0 && !update_answers);
+  assign queued_d = (queued_with & {CreditWidth{look_answers}}) | (queued_without & {CreditWidth{!look_answers}});
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       queued_q <= '0;
@@ -413,7 +418,7 @@ module tmb_translate_lane
     end else begin
       queued_q <= queued_d;
       if (!hold_valid_i) unheld_q <= queued_d;
-      else if (look_leaves && unheld_q != '0) unheld_q <= unheld_q - CreditWidth'(1);
+      else if (!update_answers && unheld_q != '0) unheld_q <= unheld_q - CreditWidth'(1);
     end
   end
 
@@ -489,32 +494,44 @@ module tmb_translate_lane
   // that it went to (one of each queue in one cycle: two places).
   assign miss_leaves = miss_valid_o && miss_ready_i;
 
+  // The sums are there before it is known which of them counts: the choice and what the L1 TLBs say come late.
+  logic [CreditWidth-1:0] credit_less, credit_more, credit_two_more, credit_d;
+  assign credit_less = credit_q - CreditWidth'(1);
+  assign credit_more = credit_q + CreditWidth'(1);
+  assign credit_two_more = credit_q + CreditWidth'(2);
+  always_comb begin
+    credit_d = '0;
+    if (look_taken && !miss_leaves && !look_leaves) credit_d |= credit_less;
+    if (look_taken ? miss_leaves != look_leaves : !miss_leaves && !look_leaves) credit_d |= credit_q;
+    if (look_taken ? miss_leaves && look_leaves : miss_leaves != look_leaves) credit_d |= credit_more;
+    if (!look_taken && miss_leaves && look_leaves) credit_d |= credit_two_more;
+  end
+
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      credit_q <= CreditWidth'(QueueDepth);
-    end else if (look_taken || miss_leaves || look_leaves) begin
-      credit_q <= credit_q - CreditWidth'(look_taken) + CreditWidth'(miss_leaves)
-          + CreditWidth'(look_leaves);
-    end
+    if (!rst_ni) credit_q <= CreditWidth'(QueueDepth);
+    else credit_q <= credit_d;
   end
 
   // Walks by epoch, from the miss to the end at the hold comparator.
   logic [WalksWidth-1:0] walks_q [2];
   for (genvar e = 0; e < 2; e++) begin : gen_walks
     logic begins, ends;
+    logic [WalksWidth-1:0] more, less;
+    assign more = walks_q[e] + WalksWidth'(1);
+    assign less = walks_q[e] - WalksWidth'(1);
     assign begins = missed && (epoch_i == 1'(e));
     assign ends = is_walk && (update_q.epoch == 1'(e));
     assign walks_o[e] = walks_q[e] != '0;
 
     always_ff @(posedge clk_i) begin
       if (!rst_ni) walks_q[e] <= '0;
-      else if (begins && !ends) walks_q[e] <= walks_q[e] + WalksWidth'(1);
-      else if (!begins && ends) walks_q[e] <= walks_q[e] - WalksWidth'(1);
+      else if (begins != ends) walks_q[e] <= (more & {WalksWidth{begins}}) | (less & {WalksWidth{ends}});
     end
   end
 
   `TMB_ASSERT_INIT(L1sInOrder, l1_cfgs_legal(L1))
   `TMB_ASSERT(OneHit, look_valid_q |-> $onehot0(hits))
+  `TMB_ASSERT(UnheldAreQueued, unheld_q <= queued_q)
   `TMB_ASSERT(ResultHasRoom, look_answers |-> look_room)
   `TMB_ASSERT(MissHasRoom, missed |-> miss_room)
   `TMB_ASSERT(WalkWasCounted, is_walk |-> walks_o[update_q.epoch])

@@ -14,14 +14,16 @@ pub(crate) const GLUE: &str = include_str!("glue.cpp");
 pub(crate) const WAVES: &str = include_str!("waves.cpp");
 pub(crate) const RUNTIME_HEADER: &str = include_str!("runtime.h");
 
-/// Flags of every compilation: hidden symbols, so that models cannot see one another.
-pub(crate) const COMMON_FLAGS: [&str; 12] = [
+/// Flags of every compilation: hidden symbols, so that models cannot see one another; without the assertions of
+/// Verilator's own files, one of which clang makes a call of libatomic's.
+pub(crate) const COMMON_FLAGS: [&str; 13] = [
     "-std=gnu++17",
     "-fPIC",
     "-fvisibility=hidden",
     "-fvisibility-inlines-hidden",
     "-fno-gnu-unique",
     "-w",
+    "-DNDEBUG",
     "-DVERILATOR=1",
     "-DVM_COVERAGE=0",
     "-DVM_SC=0",
@@ -141,6 +143,8 @@ pub(crate) fn compile(
         "-pthread",
         "-Wl,-Bsymbolic",
         "-Wl,--gc-sections",
+        // What is missing is an error here, not the end of the program that loads it.
+        "-Wl,-z,defs",
         "-o",
     ]);
     link.arg(folder.join("model.so"))
