@@ -75,14 +75,17 @@ fn refused(py: Python<'_>, error: &PresetError) -> PyErr {
 fn placement(
     channel: Option<usize>,
     stripe: Option<(usize, u64, u64)>,
+    isolated: bool,
 ) -> PyResult<Option<SpacePlacement>> {
-    match (channel, stripe) {
-        (None, None) => Ok(None),
-        (Some(_), Some(_)) => Err(PyValueError::new_err(
-            "a space lies on one channel (channel) or is striped over several (channels), not both",
+    match (channel, stripe, isolated) {
+        (None, None, false) => Ok(None),
+        (None, None, true) => Ok(Some(SpacePlacement::Isolated)),
+        (Some(channel), None, false) => Ok(Some(SpacePlacement::Channel(channel))),
+        (Some(_), Some(_), _) | (_, _, true) => Err(PyValueError::new_err(
+            "a space lies on one channel (channel), is striped over several (channels), or is isolated: say one of \
+             these",
         )),
-        (Some(channel), None) => Ok(Some(SpacePlacement::Channel(channel))),
-        (None, Some((first, channels, granule))) => match Stripe::new(granule, channels) {
+        (None, Some((first, channels, granule)), false) => match Stripe::new(granule, channels) {
             Some(stripe) => Ok(Some(SpacePlacement::Interleaved { first, stripe })),
             None => Err(PyValueError::new_err(format!(
                 "{granule} bytes on each of {channels} channels: use powers of two, 64 to 2**30 bytes and 1 to \
@@ -117,7 +120,7 @@ fn owner_options(
 #[pymethods]
 impl NativeCard {
     #[staticmethod]
-    #[pyo3(signature = (*, slots, ports_per_slot, streams_per_slot, channels, channel_bytes, seed, page_size, read_ahead_bytes, clean_ahead_bytes))]
+    #[pyo3(signature = (*, slots, ports_per_slot, streams_per_slot, channels, channel_bytes, seed, host_channel, page_size, read_ahead_bytes, clean_ahead_bytes))]
     #[allow(clippy::too_many_arguments)] // Named in Python.
     fn functional(
         py: Python<'_>,
@@ -127,6 +130,7 @@ impl NativeCard {
         channels: Option<u8>,
         channel_bytes: Option<u64>,
         seed: Option<u64>,
+        host_channel: bool,
         page_size: Option<u64>,
         read_ahead_bytes: Option<u64>,
         clean_ahead_bytes: Option<u64>,
@@ -143,6 +147,7 @@ impl NativeCard {
             channels: channels.unwrap_or(base.channels),
             channel_bytes: channel_bytes.unwrap_or(base.channel_bytes),
             seed,
+            host_channel,
             ..base
         };
         let base = OwnerOptions::default();
@@ -234,9 +239,10 @@ impl NativeCard {
         py: Python<'_>,
         channel: Option<usize>,
         stripe: Option<(usize, u64, u64)>,
+        isolated: bool,
         limit: Option<u64>,
     ) -> PyResult<NativeSpace> {
-        let placement = match (placement(channel, stripe)?, &self.preset) {
+        let placement = match (placement(channel, stripe, isolated)?, &self.preset) {
             (Some(placement), _) => placement,
             (None, Some(preset)) => {
                 preset.placement(self.applications.fetch_add(1, Ordering::Relaxed))

@@ -123,6 +123,11 @@ impl NativeCoherent {
         watched(py, move || memory.flush(offset))
     }
 
+    fn clean(&self, py: Python<'_>, offset: u64) -> PyResult<()> {
+        let memory = self.memory.shared(py)?;
+        watched(py, move || memory.clean(offset))
+    }
+
     fn begin_load(&self, py: Python<'_>, offset: u64, exclusive: bool) -> PyResult<NativePending> {
         self.pending(py, |memory| match exclusive {
             false => memory.begin_load(offset),

@@ -68,7 +68,10 @@ impl NativeMemory {
             bytes,
             lead,
             page_size: memory.page_size().bytes(),
-            in_calls: memory.trap_way() == Some(TrapWay::Userfault),
+            // What is never trapped (`alloc_direct`) is there for everybody.
+            in_calls: memory
+                .trap_way()
+                .is_none_or(|way| way == TrapWay::Userfault),
             traps: memory.trap_way().map(name_of),
             memory: Handle::new("shared memory", Mutex::new(memory)),
             pinned: Mutex::new(pinned),

@@ -147,11 +147,14 @@ impl NativeSpace {
         bytes: usize,
         pages: Option<u64>,
         traps: Option<&str>,
+        direct: bool,
     ) -> PyResult<NativeMemory> {
         let size = pages.map(page_size).transpose()?;
         let way = traps.map(way_of).transpose()?;
         let way = way.unwrap_or_default();
         let memory = self.space.call(py, |space| match (size, way) {
+            (None, _) if direct => space.alloc_direct(bytes, space.page_for(bytes)?),
+            (Some(size), _) if direct => space.alloc_direct(bytes, size),
             (None, TrapWay::Protect) => space.alloc(bytes),
             (Some(size), TrapWay::Protect) => space.alloc_with_pages(bytes, size),
             (size, way) => {

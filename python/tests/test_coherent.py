@@ -37,6 +37,9 @@ def test_lines_and_calls(card: tombolo.Card) -> None:
         assert memory.on_core(1).load(5 * LINE, exclusive=True)[:10] == bytes([0, 0, 0, 7, 8, 9, 10, 11, 0, 0])
         memory.flush(5 * LINE)
         assert memory.load(5 * LINE)[3:8] == bytes([7, 8, 9, 10, 11])
+        memory.store(5 * LINE, b"x")
+        memory.clean(5 * LINE)
+        assert memory.load(5 * LINE)[:4] == b"x\0\0\x07"
         begun = [memory.begin_store(line * LINE, bytes([line])) for line in range(8, 12)]
         begun += [memory.begin_load(line * LINE) for line in range(8, 12)]
         lines = [access.wait()[0] for access in begun]
@@ -67,6 +70,7 @@ def test_lines_and_calls(card: tombolo.Card) -> None:
 
         wrong: list[tuple[Callable[[], object], type[Exception], str]] = [
             (lambda: memory.flush(64), errors.CoherentRangeError, "64"),
+            (lambda: memory.clean(64), errors.CoherentRangeError, "64"),
             (lambda: memory.load(64), errors.CoherentRangeError, "64"),
             (lambda: memory.load(64 * LINE), errors.CoherentRangeError, "8192"),
             (lambda: memory.store(120, bytes(16)), errors.CoherentRangeError, "16"),

@@ -39,6 +39,29 @@ def test_a_list_is_followed_by_a_kernel(card: tombolo.Card) -> None:
         assert nodes.address == nodes.array.ctypes.data and nodes.page_size == 4096
 
 
+def test_memory_that_stays_in_the_host() -> None:
+    """Program and kernel write the same pages in turns; none moves, and system calls have it at any time."""
+    with tombolo.Card.functional(host_channel=True) as card, card.create_space() as space:
+        both = space.alloc((2, 3008), np.uint8, direct=True)
+        slot = card.load("copy", space)
+        for turn in range(3):
+            both.array[0] = turn + 1
+            slot.run(input=both.address_of((0, 0)), output=both.address_of((1, 0)), bytes=3001)
+            assert both.array[1].tolist() == [turn + 1] * 3001 + [0] * 7
+        assert both.traps is None and both.in_calls
+        with open("/dev/zero", "rb", buffering=0) as file:
+            assert file.readinto(both.buffer) == 6016
+        assert not both.array.any()
+        report = card.report()
+        assert "direct: " in str(report), report
+        both.free()
+        with pytest.raises(ValueError, match="never trapped"):
+            space.alloc(64, direct=True, for_calls=True)
+    with tombolo.Card.functional() as card, card.create_space() as space:
+        with pytest.raises(errors.UnshareableError, match="host_channel"):
+            space.alloc(64, direct=True)
+
+
 def test_everything_shows_the_same_bytes(card: tombolo.Card) -> None:
     with card.create_space() as space:
         memory = space.alloc((3, 5), np.int16)

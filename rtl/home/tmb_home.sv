@@ -23,7 +23,9 @@
 // is swept: lines that the CPU has are recalled, what it writes back is dropped, and locks are released. Only
 // then does the next one come. RECALL does the first half while the kernel is still there.
 //
-// All slices lie in front of one slot at a time, or of card memory. Whoever has neither has the shell:
+// All slices lie in front of one slot at a time, or of card memory. A slot may be beside card memory: its kernel sends
+// line operations for the lines that memory serves. When such a kernel goes, the same sweep releases its locks, and what
+// the CPU writes back reaches memory. Whoever has neither slot nor memory has the shell:
 // reads end with zeroes and SLVERR, writes are dropped with SLVERR.
 //
 // Throughput, latency, ordering, back-pressure, no deadlock: tmb_directory_slice and tmb_home_guard; the
@@ -236,19 +238,27 @@ module tmb_home
   tmb_home_regblock_pkg::tmb_home__in_t to_block;
   tmb_home_regblock_pkg::tmb_home__out_t from_block;
 
+  // open: lines are served. line_open: the slot's kernel may send line operations; it is the one that serves the
+  // lines, or is beside memory that does. gone_q: what closes now served them.
   logic [NumSlots-1:0] routed;
-  logic to_memory, closing, open_d, open_q;
+  logic to_memory, closing, gone_q, open_d, open_q, line_open_d, line_open_q;
   assign to_memory = from_block.ROUTE.MEMORY.value;
   always_comb begin
-    open_d = to_memory && !closing;
+    line_open_d = 1'b0;
     for (int unsigned k = 0; k < NumSlots; k++) begin
       routed[k] = from_block.ROUTE.VALID.value && from_block.ROUTE.SLOT.value == 8'(k);
-      if (routed[k] && slot_live_i[k] && !slot_closed_i[k] && !closing) open_d = 1'b1;
+      if (routed[k] && slot_live_i[k] && !slot_closed_i[k] && !closing) line_open_d = 1'b1;
     end
+    open_d = to_memory ? !(closing && gone_q) : line_open_d;
   end
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) open_q <= 1'b0;
-    else open_q <= open_d;
+    if (!rst_ni) begin
+      open_q <= 1'b0;
+      line_open_q <= 1'b0;
+    end else begin
+      open_q <= open_d;
+      line_open_q <= line_open_d;
+    end
   end
   logic [SlotWidth-1:0] slot;
   assign slot = SlotWidth'(from_block.ROUTE.SLOT.value);
@@ -268,7 +278,7 @@ module tmb_home
   logic line_ready [NumLinks];
   logic line_ack_valid [NumLinks];
   operation_rsp_t line_ack [NumLinks];
-  logic [NumLinks-1:0] idle, violation;
+  logic [NumLinks-1:0] idle, line_idle, violation;
   logic [1:0] answered [NumLinks];
   home_violation_t violation_info [NumLinks];
 
@@ -304,19 +314,17 @@ module tmb_home
           line_ack_ready = line_ack_ready_i[k*NumLinks+s];
         end
       end
-      if (to_memory) begin
-        home_rsp[s] = memory_rsp[s];
-        line_req_valid = 1'b0;
-        line_ack_ready = 1'b1;
-      end
+      if (to_memory) home_rsp[s] = memory_rsp[s];
     end
 
     tmb_home_guard u_guard (
       .clk_i,
       .rst_ni,
       .open_i(open_q),
-      .patience_i(from_block.PATIENCE.VALUE.value),
+      .line_open_i(line_open_q),
+      .patience_i(to_memory ? '0 : from_block.PATIENCE.VALUE.value),
       .idle_o(idle[s]),
+      .line_idle_o(line_idle[s]),
       .violation_o(violation[s]),
       .violation_info_o(violation_info[s]),
       .answered_o(answered[s]),
@@ -340,8 +348,9 @@ module tmb_home
 
     for (genvar k = 0; k < NumSlots; k++) begin : gen_slot
       localparam int unsigned Home = k * NumLinks + s;
-      logic here;
-      assign here = slot == SlotWidth'(k) && !to_memory;
+      logic here, line_here;
+      assign line_here = slot == SlotWidth'(k);
+      assign here = line_here && !to_memory;
       assign home_arid_o[Home] = home_req[s].ar.id;
       assign home_araddr_o[Home] = home_req[s].ar.addr;
       assign home_arlen_o[Home] = home_req[s].ar.len;
@@ -361,7 +370,7 @@ module tmb_home
       assign home_wvalid_o[Home] = home_req[s].w_valid && here;
       assign home_bready_o[Home] = home_req[s].b_ready;
       assign line_req_ready_o[Home] = line_ready[s];
-      assign line_ack_valid_o[Home] = line_ack_valid[s] && here;
+      assign line_ack_valid_o[Home] = line_ack_valid[s] && line_here;
       assign line_ack_tag_o[Home] = line_ack[s].tag;
       assign line_ack_row_o[Home] = line_ack[s].row;
       assign line_ack_last_o[Home] = line_ack[s].last;
@@ -397,7 +406,7 @@ module tmb_home
   state_e state_q, state_d;
   logic sweep, swept, goes, left_q, left_d;
   logic [2:0] gap_q;
-  assign goes = open_q && !open_d;
+  assign goes = (open_q && !open_d) || (line_open_q && !line_open_d);
   assign sweep = state_q == StOpen || state_q == StClosed;
   assign closing = state_q == StClosed || state_q == StGap;
   always_comb begin
@@ -418,6 +427,7 @@ module tmb_home
       end
       default: begin
         // What was granted since this sweep began is seen by the next.
+        if (goes) left_d = 1'b1;
         if (swept) state_d = left_q ? StGap : StRest;
       end
     endcase
@@ -427,8 +437,11 @@ module tmb_home
       state_q <= StRest;
       left_q <= 1'b0;
       gap_q <= '0;
+      gone_q <= 1'b0;
     end else begin
       state_q <= state_d;
+      if (open_q && !open_d) gone_q <= 1'b1;
+      else if (!closing) gone_q <= 1'b0;
       left_q <= left_d;
       gap_q <= state_q == StGap ? gap_q + 1'b1 : '0;
     end
@@ -488,7 +501,8 @@ module tmb_home
         idle_q <= 1'b1;
         violation_q <= 1'b0;
       end else begin
-        idle_q <= !routed[k] || ((&idle) && state_q != StClosed && state_q != StGap);
+        idle_q <= !routed[k]
+            || ((to_memory ? &line_idle : &idle) && state_q != StClosed && state_q != StGap);
         violation_q <= routed[k] && (|violation);
       end
     end

@@ -18,7 +18,8 @@
 // slot. While the way is not open (closed, in reset, nobody routed here) the shell answers in the kernel's
 // place: reads end with zeroes and SLVERR, writes with SLVERR, also those that the kernel
 // had; acknowledgements are dropped. So the CPU goes on. A kernel that is cut off sees its offers
-// withdrawn.
+// withdrawn. Its line operations have a way of their own (line_open_i): they stay out while it is not open, also
+// beside memory that serves the lines.
 //
 // Throughput: a row a cycle each way. Latency: one cycle each way (two for rows of writes). Ordering: none
 // beyond what an AXI4 ID has. Back-pressure: reads wait while NumReads are under way.
@@ -43,9 +44,11 @@ module tmb_home_guard
   input  logic            clk_i,
   input  logic            rst_ni,
 
-  input  logic            open_i,      // a kernel that obeys is there
+  input  logic            open_i,       // a kernel that obeys is there, or memory
+  input  logic            line_open_i,  // a kernel that obeys is there, and may send line operations
   input  logic [31:0]     patience_i,
-  output logic            idle_o,      // nothing is under way
+  output logic            idle_o,       // nothing is under way
+  output logic            line_idle_o,  // no line operation is
   output logic            violation_o,
   output home_violation_t violation_info_o,
   output logic [1:0]      answered_o,  // answers that the shell gave in the kernel's place
@@ -360,7 +363,7 @@ module tmb_home_guard
   ) u_lines (
     .clk_i,
     .rst_ni,
-    .in_valid_i(line_valid_i && open_i),
+    .in_valid_i(line_valid_i && line_open_i),
     .in_ready_o(line_ready_o),
     .in_data_i(line_i),
     .out_valid_o(line_valid),
@@ -386,15 +389,15 @@ module tmb_home_guard
   // A write that was cut off is ended without further parts.
   always_comb begin
     operation_o = line;
-    if (!open_i) begin
+    if (!line_open_i) begin
       operation_o = first_q;
       operation_o.dmask = '0;
       operation_o.last = 1'b1;
     end
   end
-  assign operation_valid_o = open_i ? line_valid && line_good : second_q;
+  assign operation_valid_o = line_open_i ? line_valid && line_good : second_q;
   assign line_sent = operation_valid_o && operation_ready_i;
-  assign line_take = !open_i || !line_good || operation_ready_i;
+  assign line_take = !line_open_i || !line_good || operation_ready_i;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) second_q <= 1'b0;
     else if (line_sent) second_q <= !operation_o.last;
@@ -416,11 +419,11 @@ module tmb_home_guard
     .in_ready_o(acknowledge_ready),
     .in_data_i(operation_i),
     .out_valid_o(acknowledge_valid),
-    .out_ready_i(!line_valid_q || line_ready_i || !open_i),
+    .out_ready_i(!line_valid_q || line_ready_i || !line_open_i),
     .out_data_o(acknowledge)
   );
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || !open_i) line_valid_q <= 1'b0;
+    if (!rst_ni || !line_open_i) line_valid_q <= 1'b0;
     else if (!line_valid_q || line_ready_i) line_valid_q <= acknowledge_valid;
   end
   always_ff @(posedge clk_i) begin
@@ -470,9 +473,11 @@ module tmb_home_guard
   assign line_address = 64'({line.line, LineOffsetWidth'(0)});
   always_comb begin
     violation_d = '{rule: HomeRuleNone, at: '0};
-    if (open_i) begin
+    if (line_open_i) begin
       if (line_valid && !line_free) violation_d = '{rule: HomeRuleTag, at: line_address};
       if (line_valid && !line_whole) violation_d = '{rule: HomeRuleOperation, at: line_address};
+    end
+    if (open_i) begin
       if (done_valid && !done_known) begin
         violation_d = '{rule: HomeRuleWriteUnknown, at: 64'(done.id)};
       end
@@ -502,8 +507,8 @@ module tmb_home_guard
   assign violation_info_o = violation_q;
   assign answered_o = answered_q;
 
-  assign idle_o = !owed && !aw_valid && !w_valid && rows_q == '0 && tag_busy_q == '0 && !second_q
-      && !acknowledge_valid;
+  assign line_idle_o = tag_busy_q == '0 && !second_q && !acknowledge_valid;
+  assign idle_o = !owed && !aw_valid && !w_valid && rows_q == '0 && line_idle_o;
 
   `TMB_ASSERT_INIT(ReadsArePowerOfTwo, NumReads >= 2 && (NumReads & (NumReads - 1)) == 0)
   `TMB_ASSERT_INIT(WritesArePowerOfTwo, NumWrites >= 2 && (NumWrites & (NumWrites - 1)) == 0)

@@ -11,7 +11,7 @@
 module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_shell_pkg::*;
   import tmb_guard_pkg::*; import tmb_stream_pkg::*; import tmb_schedule_pkg::*; #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
-  localparam int unsigned NumMovers = 2 * Cfg.NumSlots * Cfg.StreamsPerSlot,
+  localparam int unsigned NumMovers = 2 * (Cfg.NumSlots * Cfg.StreamsPerSlot + Cfg.NetworkPairs),
   localparam int unsigned MoverElements = NumMovers == 0 ? 1 : NumMovers,
   localparam int unsigned PairElements = NumMovers == 0 ? 1 : NumMovers / 2
 ) (
@@ -121,6 +121,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.TRANSLATION.PARK_DEPTH.next = 8'(Cfg.ParkDepth);
     hwif_in.TRANSLATION.LOOK_AHEAD.next = 8'(Cfg.LookAhead);
     hwif_in.STREAM_GEOMETRY.PER_SLOT.next = 8'(Cfg.StreamsPerSlot);
+    hwif_in.STREAM_GEOMETRY.NETWORK.next = 8'(Cfg.NetworkPairs);
     hwif_in.STATUS.IDLE.next = idle_i;
     hwif_in.EVENT_TAIL.VALUE.next = event_tail_i;
     hwif_in.ROWS_IN_LO.VALUE.next = rows_in_q[31:0];

@@ -19,6 +19,11 @@
 // A stream pair has movers in front of one of the slot's ports: of the PortsPerSlot ports of a slot, the
 // last StreamsPerSlot. Their elements of port_* are not used, and low. Without stream pairs sin_* and
 // sout_* have one element, which is not used.
+//   net_*    network interfaces, NetworkPairs of them: net_send_* AXI4-Stream managers, what a kernel sends;
+//            net_receive_* AXI4-Stream subordinates, what has come for a kernel. Element 2n of the others is of
+//            what interface n sends, 2n+1 of what it receives: net_start_o begins a transfer of net_bytes_o from
+//            net_address_o on of the peer's memory, net_done_* is its end. They take part in the switch as ports of
+//            a slot do, and have no mover. Without them one element (two of net_start_o and its like), not used.
 //   link_*, home_*, line_*   with a directory: to the CPU, and to the kernels behind it (tmb_home);
 //            else one element each, which is not used
 //
@@ -44,6 +49,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   localparam int unsigned NumChannels = Cfg.NumChannels,
   localparam int unsigned NumPairs = Cfg.NumSlots * Cfg.StreamsPerSlot,
   localparam int unsigned PairElements = NumPairs == 0 ? 1 : NumPairs,
+  localparam int unsigned NumNetworks = Cfg.NetworkPairs,
+  localparam int unsigned NetworkElements = NumNetworks == 0 ? 1 : NumNetworks,
   localparam bit HasDirectory = Cfg.Directory.Slices != 0,
   localparam int unsigned NumLinks = HasDirectory ? Cfg.Directory.Slices : 1,
   localparam int unsigned NumHomes = HasDirectory ? Cfg.NumSlots * Cfg.Directory.Slices : 1
@@ -179,6 +186,29 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   input  logic         sout_tvalid_i [PairElements],
   output logic         sout_tready_o [PairElements],
 
+  output logic [511:0] net_send_tdata_o [NetworkElements],
+  output logic [63:0]  net_send_tkeep_o [NetworkElements],
+  output logic         net_send_tlast_o [NetworkElements],
+  output logic         net_send_tvalid_o [NetworkElements],
+  input  logic         net_send_tready_i [NetworkElements],
+  input  logic [511:0] net_receive_tdata_i [NetworkElements],
+  input  logic [63:0]  net_receive_tkeep_i [NetworkElements],
+  input  logic         net_receive_tlast_i [NetworkElements],
+  input  logic         net_receive_tvalid_i [NetworkElements],
+  output logic         net_receive_tready_o [NetworkElements],
+  output logic         net_start_o [2*NetworkElements],      // one cycle each
+  output logic [47:0]  net_address_o [2*NetworkElements],
+  output logic [47:0]  net_bytes_o [2*NetworkElements],
+  output logic         net_last_o [2*NetworkElements],       // the last beat received has TLAST
+  output logic         net_stop_o [2*NetworkElements],       // one cycle: end as if the range were full; cut what is received
+  input  logic         net_busy_i [2*NetworkElements],
+  input  logic [47:0]  net_moved_i [2*NetworkElements],      // bytes that have crossed the stream
+  input  logic         net_done_valid_i [2*NetworkElements],
+  output logic         net_done_ready_o [2*NetworkElements],
+  input  logic [47:0]  net_done_bytes_i [2*NetworkElements],
+  input  logic         net_done_last_i [2*NetworkElements],
+  input  logic [1:0]   net_done_status_i [2*NetworkElements],  // mover_status_e
+
   input  logic slot_interrupt_i [NumSlots],
   output logic slot_rst_no [NumSlots],
 
@@ -264,8 +294,12 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   localparam int unsigned DmaReader = NumReaders - 1;
   localparam int unsigned DmaWriter = NumWriters - 1;
 
+  // Pairs of the switch: those of the slots, then the network interfaces.
+  localparam int unsigned AllPairs = NumPairs + NumNetworks;
+  localparam int unsigned SwitchElements = AllPairs == 0 ? 1 : AllPairs;
+
   // Without stream pairs the registers have one element.
-  localparam int unsigned MoverElements = NumPairs == 0 ? 1 : 2 * NumPairs;
+  localparam int unsigned MoverElements = AllPairs == 0 ? 1 : 2 * AllPairs;
 
   // Memory channels, and the way to host memory behind them.
   localparam int unsigned NumFabricChannels = NumChannels + 32'(Cfg.HostChannel);
@@ -342,12 +376,12 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic slot_rearm [NumSlots];
   guard_status_t port_guard [NumPorts];
   port_events_t port_events [2*NumPorts];
-  logic mover_start [2*PairElements];
-  mover_command_t mover_command [2*PairElements];
-  mover_state_t mover_state [2*PairElements];
-  stream_source_t switch_source [PairElements];
-  logic switch_forget [PairElements];
-  switch_state_t switch_state [PairElements];
+  logic mover_start [2*SwitchElements];
+  mover_command_t mover_command [2*SwitchElements];
+  mover_state_t mover_state [2*SwitchElements];
+  stream_source_t switch_source [SwitchElements];
+  logic switch_forget [SwitchElements];
+  switch_state_t switch_state [SwitchElements];
   schedule_t schedule [NumSlots];
   logic managed;
   array_req_t ports_req, requesters_req;
@@ -705,19 +739,19 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   axi_req_t port_req [NumPorts];
   axi_rsp_t port_rsp [NumPorts];
 
-  logic done_valid [2*PairElements];
-  logic done_ready [2*PairElements];
-  mover_done_t done [2*PairElements];
+  logic done_valid [2*SwitchElements];
+  logic done_ready [2*SwitchElements];
+  mover_done_t done [2*SwitchElements];
 
   // Between the movers and the switch.
-  logic pair_reset [PairElements];
-  logic mover_in_valid [PairElements];
-  logic mover_in_ready [PairElements];
-  stream_beat_t mover_in [PairElements];
-  logic mover_out_begin [PairElements];
-  logic mover_out_valid [PairElements];
-  logic mover_out_ready [PairElements];
-  stream_beat_t mover_out [PairElements];
+  logic pair_reset [SwitchElements];
+  logic mover_in_valid [SwitchElements];
+  logic mover_in_ready [SwitchElements];
+  stream_beat_t mover_in [SwitchElements];
+  logic mover_out_begin [SwitchElements];
+  logic mover_out_valid [SwitchElements];
+  logic mover_out_ready [SwitchElements];
+  stream_beat_t mover_out [SwitchElements];
 
   for (genvar p = 0; p < NumPorts; p++) begin : gen_port
     localparam int unsigned FirstPair = Cfg.PortsPerSlot - Cfg.StreamsPerSlot;
@@ -809,7 +843,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic [7:0] transfer_mover;
   mover_done_t transfer;
 
-  if (NumPairs == 0) begin : gen_no_pairs
+  if (AllPairs == 0) begin : gen_no_pairs
     logic unused_pairs;
     assign sin_tdata_o[0] = '0;
     assign sin_tkeep_o[0] = '0;
@@ -845,18 +879,84 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     assign mover_out_ready[0] = 1'b0;
     assign mover_out[0] = '0;
   end else begin : gen_pairs
-    stream_beat_t in_beat [NumPairs];
-    stream_beat_t out_beat [NumPairs];
+    logic in_valid [AllPairs];
+    logic in_ready [AllPairs];
+    stream_beat_t in_beat [AllPairs];
+    logic out_valid [AllPairs];
+    logic out_ready [AllPairs];
+    stream_beat_t out_beat [AllPairs];
 
     for (genvar p = 0; p < NumPairs; p++) begin : gen_pins
       assign sin_tdata_o[p] = in_beat[p].data;
       assign sin_tkeep_o[p] = in_beat[p].keep;
       assign sin_tlast_o[p] = in_beat[p].last;
+      assign sin_tvalid_o[p] = in_valid[p];
+      assign in_ready[p] = sin_tready_i[p];
       assign out_beat[p] = '{data: sout_tdata_i[p], keep: sout_tkeep_i[p], last: sout_tlast_i[p]};
+      assign out_valid[p] = sout_tvalid_i[p];
+      assign sout_tready_o[p] = out_ready[p];
+    end
+
+    for (genvar n = 0; n < NumNetworks; n++) begin : gen_network
+      localparam int unsigned Pair = NumPairs + n;
+      logic unused_mover;
+
+      assign net_send_tdata_o[n] = in_beat[Pair].data;
+      assign net_send_tkeep_o[n] = in_beat[Pair].keep;
+      assign net_send_tlast_o[n] = in_beat[Pair].last;
+      assign net_send_tvalid_o[n] = in_valid[Pair];
+      assign in_ready[Pair] = net_send_tready_i[n];
+      assign out_beat[Pair] = '{
+          data: net_receive_tdata_i[n],
+          keep: net_receive_tkeep_i[n],
+          last: net_receive_tlast_i[n]
+      };
+      assign out_valid[Pair] = net_receive_tvalid_i[n];
+      assign net_receive_tready_o[n] = out_ready[Pair];
+
+      // No slot, so no reset, and no mover.
+      assign pair_reset[Pair] = 1'b0;
+      assign mover_in_valid[Pair] = 1'b0;
+      assign mover_in[Pair] = '0;
+      assign mover_out_begin[Pair] = 1'b0;
+      assign mover_out_ready[Pair] = 1'b0;
+      assign unused_mover = &{1'b0, mover_in_ready[Pair], mover_out_valid[Pair], mover_out[Pair]};
+
+      for (genvar d = 0; d < 2; d++) begin : gen_direction
+        assign net_start_o[2*n+d] = mover_start[2*Pair+d];
+        assign net_address_o[2*n+d] = mover_command[2*Pair+d].addr;
+        assign net_bytes_o[2*n+d] = mover_command[2*Pair+d].bytes;
+        assign net_last_o[2*n+d] = mover_command[2*Pair+d].last;
+        assign net_stop_o[2*n+d] = mover_command[2*Pair+d].stop;
+        assign mover_state[2*Pair+d] = '{
+            busy: net_busy_i[2*n+d],
+            valid: d == 0 ? in_valid[Pair] : net_receive_tvalid_i[n],
+            ready: d == 0 ? net_send_tready_i[n] : out_ready[Pair],
+            moved: net_moved_i[2*n+d]
+        };
+
+        // The way from valid to ready ends here: no path leads from one pin to the other.
+        tmb_spill_register #(
+          .T(mover_done_t)
+        ) u_done (
+          .clk_i,
+          .rst_ni,
+          .in_valid_i(net_done_valid_i[2*n+d]),
+          .in_ready_o(net_done_ready_o[2*n+d]),
+          .in_data_i('{
+              bytes: net_done_bytes_i[2*n+d],
+              last: net_done_last_i[2*n+d],
+              status: mover_status_e'(net_done_status_i[2*n+d])
+          }),
+          .out_valid_o(done_valid[2*Pair+d]),
+          .out_ready_i(done_ready[2*Pair+d]),
+          .out_data_o(done[2*Pair+d])
+        );
+      end
     end
 
     tmb_stream_switch #(
-      .NumPairs(NumPairs)
+      .NumPairs(AllPairs)
     ) u_switch (
       .clk_i,
       .rst_ni,
@@ -871,16 +971,16 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       .mover_out_valid_o(mover_out_valid),
       .mover_out_ready_i(mover_out_ready),
       .mover_out_o(mover_out),
-      .in_valid_o(sin_tvalid_o),
-      .in_ready_i(sin_tready_i),
+      .in_valid_o(in_valid),
+      .in_ready_i(in_ready),
       .in_o(in_beat),
-      .out_valid_i(sout_tvalid_i),
-      .out_ready_o(sout_tready_o),
+      .out_valid_i(out_valid),
+      .out_ready_o(out_ready),
       .out_i(out_beat)
     );
 
     tmb_stream_completions #(
-      .NumMovers(2 * NumPairs)
+      .NumMovers(2 * AllPairs)
     ) u_completions (
       .clk_i,
       .rst_ni,
@@ -892,6 +992,30 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       .mover_o(transfer_mover),
       .done_o(transfer)
     );
+  end
+
+  if (NumNetworks == 0) begin : gen_no_networks
+    assign net_send_tdata_o[0] = '0;
+    assign net_send_tkeep_o[0] = '0;
+    assign net_send_tlast_o[0] = 1'b0;
+    assign net_send_tvalid_o[0] = 1'b0;
+    assign net_receive_tready_o[0] = 1'b0;
+    for (genvar d = 0; d < 2; d++) begin : gen_direction
+      logic unused_done;
+      assign net_start_o[d] = 1'b0;
+      assign net_address_o[d] = '0;
+      assign net_bytes_o[d] = '0;
+      assign net_last_o[d] = 1'b0;
+      assign net_stop_o[d] = 1'b0;
+      assign net_done_ready_o[d] = 1'b0;
+      assign unused_done = &{1'b0, net_busy_i[d], net_moved_i[d], net_done_valid_i[d],
+                             net_done_bytes_i[d], net_done_last_i[d], net_done_status_i[d]};
+    end
+
+    logic unused_network;
+    assign unused_network = &{1'b0, net_send_tready_i[0], net_receive_tdata_i[0],
+                              net_receive_tkeep_i[0], net_receive_tlast_i[0],
+                              net_receive_tvalid_i[0]};
   end
 
   logic table_cmd_valid, table_cmd_ready, table_rsp_valid, table_rsp_ready;
@@ -1205,7 +1329,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   `TMB_ASSERT_INIT(SlotsFitMap, NumSlots >= 1 && NumSlots <= 16)
   `TMB_ASSERT_INIT(SpacesFitMap, Cfg.NumSpaces >= 1 && Cfg.NumSpaces <= 16)
   `TMB_ASSERT_INIT(StreamsAreSomeOfThePorts, Cfg.StreamsPerSlot <= Cfg.PortsPerSlot)
-  `TMB_ASSERT_INIT(MoversFitMap, 2 * NumPairs <= 64)
+  `TMB_ASSERT_INIT(MoversFitMap, 2 * AllPairs <= 64)
+  `TMB_ASSERT_INIT(NetworksServeStreams, NumNetworks == 0 || NumPairs != 0)
   `TMB_ASSERT_INIT(LanesArePowerOfTwo,
       Cfg.NumLanes >= 1 && (Cfg.NumLanes & (Cfg.NumLanes - 1)) == 0)
   `TMB_ASSERT_INIT(LanesShareRequesters, 2 * NumPorts % Cfg.NumLanes == 0)

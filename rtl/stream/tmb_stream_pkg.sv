@@ -28,7 +28,8 @@ package tmb_stream_pkg;
   typedef enum logic [1:0] {
     MoverOk = 2'd0,
     MoverAccess = 2'd1,  // an access to memory ended with an error
-    MoverKeep = 2'd2     // the kernel sent a beat whose TKEEP has a hole
+    MoverKeep = 2'd2,    // the kernel sent a beat whose TKEEP has a hole
+    MoverNetwork = 2'd3  // of a network interface: its peer does not answer, or refuses
   } mover_status_e;
 
   // How a transfer ended.

@@ -132,7 +132,7 @@ typedef struct tmb_card_options {
     const char *preset;
     uint64_t home_bytes; /* coherent: card memory kept for tmb_coherent_open_home */
     uint32_t coherent;   /* simulated: 1: a shell with a coherence directory, for platform "enzian"; 2: with two slices */
-    uint32_t reserved;   /* 0 */
+    uint32_t host_channel; /* 1: pages may stay in host memory (tmb_memory_alloc_direct, tmb_map_options.direct) */
 } tmb_card_options;
 
 #define TMB_CARD_OPTIONS { sizeof(tmb_card_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
@@ -240,6 +240,12 @@ typedef enum tmb_traps {
 tmb_status tmb_memory_alloc_with_traps(tmb_space *space, size_t bytes, uint64_t page_size, int traps,
                                        tmb_memory **memory, int *taken);
 
+/* Zeroed memory that stays in the host: kernels read and write it over PCIe, no page moves and the program is never
+ * trapped (direct shared virtual memory), so system calls may have it too. For what is touched little, or written by
+ * both sides in turns. The card needs a way to host memory (host_channel of tmb_card_options or of the shell's
+ * configuration). page_size 0: as for tmb_memory_alloc. */
+tmb_status tmb_memory_alloc_direct(tmb_space *space, size_t bytes, uint64_t page_size, tmb_memory **memory);
+
 /* Memory that the program has, where it is: whole pages of 4096 bytes of private memory, or a block that malloc
  * has mapped by itself (large ones are, usually from 128 KiB on), from its first byte on. It must stay allocated
  * until it is freed here, and is then ordinary memory again, with what kernels wrote. page_size is the largest, or
@@ -283,6 +289,9 @@ tmb_status tmb_coherent_prefetch(tmb_coherent *coherent, uint64_t offset);
 
 /* Gives the line up: what was stored in it goes home. Returns when it is on its way. */
 tmb_status tmb_coherent_flush(tmb_coherent *coherent, uint64_t offset);
+
+/* Sends home what was stored in the line, and keeps a copy to read. Returns when it is on its way. */
+tmb_status tmb_coherent_clean(tmb_coherent *coherent, uint64_t offset);
 
 tmb_status tmb_coherent_close(tmb_coherent *coherent);
 

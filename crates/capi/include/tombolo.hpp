@@ -314,6 +314,7 @@ public:
     /// A hint that the line will be loaded.
     void prefetch(std::uint64_t offset) { check(tmb_coherent_prefetch(handle_.get(), offset)); }
     void flush(std::uint64_t offset) { check(tmb_coherent_flush(handle_.get(), offset)); }
+    void clean(std::uint64_t offset) { check(tmb_coherent_clean(handle_.get(), offset)); }
     /// Begins to load; a core may have many accesses under way.
     PendingLine begin_load(std::uint64_t offset, bool exclusive = false) {
         tmb_access *access = nullptr;
@@ -403,6 +404,12 @@ public:
         int way = 0;
         check(tmb_memory_alloc_with_traps(handle_.get(), bytes, page_size, traps, &memory, &way));
         if (taken != nullptr) *taken = static_cast<tmb_traps>(way);
+        return Memory(memory, bytes);
+    }
+    /// Zeroed memory that stays in the host; see tmb_memory_alloc_direct.
+    Memory alloc_direct(std::size_t bytes, std::uint64_t page_size = 0) {
+        tmb_memory *memory = nullptr;
+        check(tmb_memory_alloc_direct(handle_.get(), bytes, page_size, &memory));
         return Memory(memory, bytes);
     }
     /// Shares memory that the program has; see tmb_memory_register.

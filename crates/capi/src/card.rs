@@ -53,7 +53,10 @@ pub unsafe extern "C" fn tmb_card_open_functional(
                 return Err(Failure::argument(rule));
             }
         }
-        let mut config = FunctionalConfig::default();
+        let mut config = FunctionalConfig {
+            host_channel: options.host_channel()?,
+            ..FunctionalConfig::default()
+        };
         if options.slots != 0 {
             config.slots = slots(options.slots)?;
         }
@@ -141,6 +144,7 @@ pub unsafe extern "C" fn tmb_card_open_simulated(
             sim.shell = serde_json::from_str(shell)
                 .map_err(|error| Failure::argument(format!("shell_json: {error}")))?;
         }
+        sim.shell.host_channel |= given.host_channel()?;
         if given.slots != 0 {
             sim.shell.slots = slots(given.slots)?;
         }

@@ -93,6 +93,11 @@ pub extern "C" fn tmb_coherent_flush(coherent: Handle, offset: u64) -> c_int {
 }
 
 #[no_mangle]
+pub extern "C" fn tmb_coherent_clean(coherent: Handle, offset: u64) -> c_int {
+    entry(|| handles::with_coherent(coherent, |memory| Ok(memory.clean(offset)?)))
+}
+
+#[no_mangle]
 pub extern "C" fn tmb_coherent_close(coherent: Handle) -> c_int {
     entry(|| handles::close(coherent, "coherent memory"))
 }

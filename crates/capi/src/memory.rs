@@ -41,6 +41,19 @@ pub unsafe extern "C" fn tmb_memory_alloc(
 }
 
 #[no_mangle]
+pub unsafe extern "C" fn tmb_memory_alloc_direct(
+    space: Handle,
+    bytes: usize,
+    page_size: u64,
+    memory: *mut Handle,
+) -> c_int {
+    share(space, page_size, memory, |space, page| match page {
+        None => space.alloc_direct(bytes, space.page_for(bytes)?),
+        Some(page) => space.alloc_direct(bytes, page),
+    })
+}
+
+#[no_mangle]
 pub unsafe extern "C" fn tmb_memory_alloc_for_calls(
     space: Handle,
     bytes: usize,

@@ -64,7 +64,7 @@ pub struct CardOptions {
     pub preset: *const c_char,
     pub home_bytes: u64,
     pub coherent: u32,
-    pub reserved: u32,
+    pub host_channel: u32,
 }
 
 // SAFETY: as the trait asks.
@@ -73,6 +73,18 @@ unsafe impl Options for CardOptions {
 }
 
 impl CardOptions {
+    /// Whether pages may stay in host memory.
+    pub fn host_channel(&self) -> Result<bool, Failure> {
+        match self.host_channel {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => {
+                let rule = format!("host_channel is {other}: it is 0 or 1");
+                Err(Failure::argument(rule))
+            }
+        }
+    }
+
     /// What the owner of the card needs of it.
     pub fn owner(&self, mut options: OwnerOptions) -> Result<OwnerOptions, Failure> {
         if self.page_size != 0 {
@@ -83,10 +95,6 @@ impl CardOptions {
         }
         if self.home_bytes != 0 {
             options.home_bytes = self.home_bytes;
-        }
-        if self.reserved != 0 {
-            let rule = "reserved is not 0: begin with TMB_CARD_OPTIONS";
-            return Err(Failure::argument(rule.to_owned()));
         }
         Ok(options)
     }

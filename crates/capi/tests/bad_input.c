@@ -114,6 +114,7 @@ static void coherent(tmb_card *card)
     EXPECT(tmb_coherent_store(lines, 0, NULL, 1), TMB_ERROR_ARGUMENT);
     EXPECT(tmb_coherent_prefetch(lines, 1), TMB_ERROR_COHERENT_RANGE);
     EXPECT(tmb_coherent_flush(lines, 1), TMB_ERROR_COHERENT_RANGE);
+    EXPECT(tmb_coherent_clean(lines, 1), TMB_ERROR_COHERENT_RANGE);
     EXPECT(tmb_coherent_load((tmb_coherent *)card, 0, 0, line), TMB_ERROR_HANDLE);
 
     /* What a core has under way. */
@@ -425,6 +426,11 @@ static void shared(const char *kernel)
     EXPECT(tmb_memory_alloc(space, 0, 0, &none), TMB_ERROR_UNSHAREABLE);
     EXPECT(tmb_memory_alloc_for_calls(space, bytes, 0, NULL, NULL), TMB_ERROR_ARGUMENT);
     EXPECT(tmb_memory_alloc_for_calls(space, 0, 0, &none, NULL), TMB_ERROR_UNSHAREABLE);
+    /* A card without a way to host memory. */
+    EXPECT(tmb_memory_alloc_direct(space, bytes, 0, &none), TMB_ERROR_UNSHAREABLE);
+    TRUE(strstr(tmb_last_error(), "host_channel") != NULL);
+    EXPECT(tmb_memory_alloc_direct(space, bytes, 0, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_memory_alloc_direct(space, bytes, 1000, &none), TMB_ERROR_ARGUMENT);
     EXPECT(tmb_memory_alloc_with_traps(space, bytes, 0, 3, &none, NULL), TMB_ERROR_ARGUMENT);
     EXPECT(tmb_memory_alloc_with_traps(space, bytes, 0, -1, &none, NULL), TMB_ERROR_ARGUMENT);
     EXPECT(tmb_memory_alloc_with_traps(space, 0, 0, TMB_TRAPS_IN_THREAD, &none, NULL), TMB_ERROR_UNSHAREABLE);
@@ -487,7 +493,7 @@ static void lines(void)
     EXPECT(tmb_card_open_simulated(&wrong, &card), TMB_ERROR_ARGUMENT);
     TRUE(strstr(tmb_last_error(), "coherent") != NULL);
     wrong = (tmb_card_options)TMB_CARD_OPTIONS;
-    wrong.reserved = 1;
+    wrong.host_channel = 2;
     EXPECT(tmb_card_open_functional(&wrong, &card), TMB_ERROR_ARGUMENT);
 }
 

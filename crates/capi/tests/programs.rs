@@ -176,6 +176,10 @@ fn c_and_cpp_programs_work() {
         }
         let program = installed.compile(compilers, "examples/shared_map.cpp", true);
         run(Command::new(program).arg(installed.kernel("list_sum")));
+        let program = installed.compile(compilers, "examples/direct.c", true);
+        let told = run(Command::new(program).arg(installed.kernel("copy")));
+        let told = String::from_utf8_lossy(&told.stdout);
+        assert!(told.contains("direct: "), "{told}");
         let program = installed.compile(compilers, "examples/rpc.c", true);
         run(Command::new(program).arg(installed.kernel("rpc")));
         let program = installed.compile(compilers, "examples/write_buffer.cpp", true);

@@ -43,6 +43,8 @@ pub enum AccessKind {
     Prefetch,
     /// Gives it up: what was written in it goes home. Ends when it is on its way.
     Flush,
+    /// Sends home what was written in it, and keeps a copy. Ends when it is on its way.
+    Clean,
 }
 
 /// An access of a core to one line.

@@ -158,6 +158,7 @@ pub fn decode(words: &[u64; 8]) -> Result<Event, MalformedEvent> {
                     0 => TransferStatus::Ok,
                     1 => TransferStatus::AccessFailed,
                     2 => TransferStatus::MalformedBeat,
+                    3 => TransferStatus::NetworkFailed,
                     _ => return Err(malformed),
                 },
             },
@@ -201,7 +202,7 @@ mod tests {
             status: TransferStatus::Ok,
         };
         assert_eq!(event, Ok(Event::TransferDone { mover: 3, end }));
-        assert!(decode(&[0x0305, 0, 0, 0, 0, 0, 0, 1]).is_err());
+        assert!(decode(&[0x0405, 0, 0, 0, 0, 0, 0, 1]).is_err());
     }
 
     #[test]

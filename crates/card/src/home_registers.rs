@@ -8,8 +8,9 @@
 
 use crate::registers::Field;
 
-/// Route. What serves the directory's lines: a slot's kernel, card memory, or nobody. To be changed
-/// only while nothing is under way: no CPU uses a line, the slots are in reset.
+/// Route. What serves the directory's lines: a slot's kernel, card memory, or nobody; and whose
+/// line operations it takes. To be changed only while nothing is under way: no CPU uses a line, the
+/// slots are in reset. VALID and SLOT may be changed while MEMORY is 1.
 pub const ROUTE: u32 = 0x0;
 /// Patience. The kernel answers every access within one to two times this many cycles, or its slot
 /// is closed and the shell answers in its place.
@@ -38,10 +39,11 @@ pub mod route {
 
     /// Slot.
     pub const SLOT: Field = Field { lsb: 0, width: 8 };
-    /// 1: the slot's kernel serves the lines.
+    /// 1: the slot's kernel serves the lines; with MEMORY, it is beside the memory that does, and
+    /// its line operations are taken.
     pub const VALID: Field = Field { lsb: 8, width: 1 };
-    /// 1: card memory serves the lines (VALID is 0 then). Both 0: nobody does, and accesses end
-    /// with errors.
+    /// 1: card memory serves the lines. VALID and MEMORY 0: nobody does, and accesses end with
+    /// errors.
     pub const MEMORY: Field = Field { lsb: 9, width: 1 };
 }
 

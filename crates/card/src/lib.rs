@@ -12,6 +12,7 @@ pub mod guard;
 pub mod home_registers;
 pub mod kernel;
 pub mod memory;
+pub mod network;
 pub mod registers;
 pub mod schedule;
 pub mod sim;
@@ -48,6 +49,9 @@ pub struct CardDescription {
     /// Stream pairs of each slot. Left out where there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub streams_per_slot: u8,
+    /// Network interfaces, each a stream pair. Left out where there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub network_pairs: u8,
     /// Memory channels.
     pub channels: u8,
     /// log2 of the bytes of address space that a channel owns.
@@ -115,23 +119,37 @@ impl CardDescription {
         self.ports_per_slot.saturating_sub(self.streams_per_slot)
     }
 
-    /// Whether a slot has the stream.
+    /// The streams of the network interfaces are those of this slot, which is behind the last one and has no kernel.
+    pub fn network_slot(&self) -> SlotId {
+        SlotId(self.slots)
+    }
+
+    /// Stream pairs of a slot, or of the network.
+    fn pairs_of(&self, slot: SlotId) -> u8 {
+        match slot == self.network_slot() {
+            true => self.network_pairs,
+            false => self.streams_per_slot,
+        }
+    }
+
+    /// Whether a slot, or the network, has the stream.
     ///
     /// # Errors
     /// [`CardError::NoSuchSlot`], [`CardError::NoSuchStream`].
     pub fn check_stream(&self, slot: SlotId, stream: StreamId) -> Result<(), CardError> {
-        if slot.0 >= self.slots {
+        if slot.0 >= self.slots && !(slot == self.network_slot() && self.network_pairs > 0) {
             return Err(CardError::NoSuchSlot {
                 slot,
                 card: self.name.clone(),
                 last: self.slots.saturating_sub(1),
             });
         }
-        if stream.pair >= self.streams_per_slot {
+        let pairs = self.pairs_of(slot);
+        if stream.pair >= pairs {
             return Err(CardError::NoSuchStream {
                 slot,
                 stream,
-                pairs: self.streams_per_slot,
+                pairs,
             });
         }
         Ok(())
@@ -155,6 +173,14 @@ impl CardDescription {
             self.check_stream(slot, StreamId { pair, direction })?;
         }
         Ok(slot.0 * self.streams_per_slot + pair)
+    }
+
+    fn no_network(&self, interface: u8) -> CardError {
+        CardError::NoNetwork {
+            card: self.name.clone(),
+            interface,
+            interfaces: self.network_pairs,
+        }
     }
 
     /// Whether the card can have a stripe.
@@ -367,6 +393,43 @@ pub trait Card: Send {
         self.description()
             .check_connection(slot, pair, source)
             .map(|_| ())
+    }
+
+    /// Connects an interface in a direction (*into* it is sent, *out* of it is received) to a peer. What failed there
+    /// before is forgotten; a transfer under way goes on with the new peer.
+    ///
+    /// # Errors
+    /// [`CardError::NoNetwork`]: no such interface.
+    fn connect_peer(
+        &mut self,
+        interface: u8,
+        direction: StreamDirection,
+        peer: Box<dyn network::Peer>,
+    ) -> Result<(), CardError> {
+        let _ = (direction, peer);
+        Err(self.description().no_network(interface))
+    }
+
+    /// Why an interface works no more in a direction, since a peer was connected.
+    ///
+    /// # Errors
+    /// As [`connect_peer`](Card::connect_peer).
+    fn network_failure(
+        &mut self,
+        interface: u8,
+        direction: StreamDirection,
+    ) -> Result<Option<String>, CardError> {
+        let _ = direction;
+        Err(self.description().no_network(interface))
+    }
+
+    /// Pulls the cable of an interface (`false`), or puts it back: for tests of what happens then.
+    ///
+    /// # Errors
+    /// As [`connect_peer`](Card::connect_peer); a real card.
+    fn set_network_link(&mut self, interface: u8, up: bool) -> Result<(), CardError> {
+        let _ = up;
+        Err(self.description().no_network(interface))
     }
 
     /// What is connected to the incoming port of a stream pair now.
@@ -679,6 +742,19 @@ pub enum CardError {
         slot: SlotId,
         /// The stream.
         stream: StreamId,
+    },
+    /// The network interface does not exist.
+    #[error(
+        "network interface {interface}: {card} has {interfaces}; the shell's `network_pairs` says how many there are, \
+         and only a simulated card has any"
+    )]
+    NoNetwork {
+        /// The card's name.
+        card: String,
+        /// The interface asked for.
+        interface: u8,
+        /// Interfaces that it has.
+        interfaces: u8,
     },
     /// A number of a slot's schedule is out of range.
     #[error("slot {slot}: {what} {value}: {least} to {most} is possible", slot = .slot.0)]

@@ -104,7 +104,7 @@ pub const L1_3: u32 = 0xac;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.
-pub const VERSION_MINOR: u32 = 0x3;
+pub const VERSION_MINOR: u32 = 0x4;
 /// What `VERSION` holds in field `MAJOR`.
 pub const VERSION_MAJOR: u32 = 0x2;
 /// Address space: one block each.
@@ -143,7 +143,7 @@ pub const MOVER: Array = Array {
     stride: 0x20,
     count: 64,
 };
-/// Stream switch: an incoming port of a kernel: one block each.
+/// Stream switch: an incoming port of a kernel, or of a network interface: one block each.
 pub const SWITCH: Array = Array {
     base: 0x7800,
     stride: 0x8,
@@ -176,7 +176,7 @@ pub mod version {
     use super::Field;
 
     /// Compatible additions.
-    /// Value in this version: 0x3.
+    /// Value in this version: 0x4.
     pub const MINOR: Field = Field { lsb: 0, width: 16 };
     /// Changes that break a driver.
     /// Value in this version: 0x2.
@@ -227,6 +227,8 @@ pub mod stream_geometry {
 
     /// Stream pairs of each slot: its last ports of PORTS_PER_SLOT serve them.
     pub const PER_SLOT: Field = Field { lsb: 0, width: 8 };
+    /// Stream pairs of network interfaces, numbered behind those of the slots.
+    pub const NETWORK: Field = Field { lsb: 8, width: 8 };
 }
 
 /// Fields of `CONTROL`.
@@ -516,11 +518,12 @@ pub mod queue {
 
 /// Registers of one element of [`MOVER`].
 pub mod mover {
-    /// Address of the first byte, low half. Virtual, in the slot's address space; any alignment.
+    /// Address of the first byte, low half. Virtual, in the slot's address space; of a network
+    /// interface: in the memory of its peer. Any alignment.
     pub const ADDRESS_LO: u32 = 0x0;
     /// Address of the first byte, high half.
     pub const ADDRESS_HI: u32 = 0x4;
-    /// Bytes to move, low half. Out of the kernel: at most so many.
+    /// Bytes to move, low half. Out of the kernel, and into a network interface: at most so many.
     pub const BYTES_LO: u32 = 0x8;
     /// Bytes to move, high half.
     pub const BYTES_HI: u32 = 0xc;
@@ -540,10 +543,10 @@ pub mod mover {
 
         /// Write 1: begin.
         pub const START: Field = Field { lsb: 0, width: 1 };
-        /// Into the kernel: 1: the last beat carries TLAST.
+        /// Into the kernel, and out of a network interface: 1: the last beat carries TLAST.
         pub const LAST: Field = Field { lsb: 1, width: 1 };
-        /// Write 1, out of the kernel: the transfer under way ends as if its range were full; no
-        /// beat is lost.
+        /// Write 1, out of the kernel, and into a network interface: the transfer under way ends as
+        /// if its range were full; no beat is lost.
         pub const STOP: Field = Field { lsb: 2, width: 1 };
     }
 
@@ -572,9 +575,9 @@ pub mod switch {
     pub mod source {
         use super::super::Field;
 
-        /// 0: its own mover; 1: an outgoing port of a kernel.
+        /// 0: its own mover (a network interface: nothing); 1: an outgoing port.
         pub const FROM_PORT: Field = Field { lsb: 0, width: 1 };
-        /// Pair of that outgoing port, counted over all slots.
+        /// Pair of that outgoing port, counted over all slots, then over the network interfaces.
         pub const PAIR: Field = Field { lsb: 8, width: 8 };
     }
 

@@ -6,7 +6,7 @@
 //! [`Event::TransferDone`]: crate::event::Event::TransferDone
 
 use crate::registers as reg;
-use crate::{CardError, SlotId};
+use crate::{CardDescription, CardError, SlotId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::VirtAddr;
@@ -47,19 +47,26 @@ impl StreamId {
         2 * (slot.0 * pairs + self.pair) + out
     }
 
-    /// Slot and stream of a mover.
-    pub fn of_mover(mover: u8, pairs: u8) -> (SlotId, Self) {
-        let pairs = pairs.max(1);
+    /// Slot and stream of a mover, or of a network interface.
+    pub fn of_mover(mover: u8, card: &CardDescription) -> (SlotId, Self) {
         let direction = match mover % 2 {
             0 => StreamDirection::In,
             _ => StreamDirection::Out,
         };
-        let pair = mover / 2;
-        let stream = Self {
-            pair: pair % pairs,
-            direction,
-        };
-        (SlotId(pair / pairs), stream)
+        let (slot, pair) = place_of(mover / 2, card);
+        (slot, Self { pair, direction })
+    }
+}
+
+/// Slot and number in it of a pair that is counted over all slots, then over the network interfaces.
+fn place_of(pair: u8, card: &CardDescription) -> (SlotId, u8) {
+    let of_slots = card.slots * card.streams_per_slot;
+    match pair < of_slots {
+        true => (
+            SlotId(pair / card.streams_per_slot),
+            pair % card.streams_per_slot,
+        ),
+        false => (card.network_slot(), pair - of_slots),
     }
 }
 
@@ -89,6 +96,9 @@ pub enum TransferStatus {
     AccessFailed,
     /// The kernel sent a beat whose kept bytes are not the first ones.
     MalformedBeat,
+    /// Of a network interface: the peer does not answer, or refuses; [`network_failure`](crate::Card::network_failure)
+    /// says why. What was acknowledged is counted.
+    NetworkFailed,
 }
 
 /// The end of a transfer.
@@ -153,7 +163,7 @@ pub enum StreamSource {
     Mover,
     /// The outgoing port of a stream pair.
     Port {
-        /// Of this slot.
+        /// Of this slot, or of [`CardDescription::network_slot`].
         slot: SlotId,
         /// Number of the pair in the slot.
         pair: u8,
@@ -189,17 +199,15 @@ pub struct SwitchState {
 }
 
 impl SwitchState {
-    /// From the register, on a card with so many pairs a slot.
-    pub(crate) fn from_register(value: u32, pairs: u8) -> Self {
+    /// From the register.
+    pub(crate) fn from_register(value: u32, card: &CardDescription) -> Self {
         use reg::switch::state;
-        let pair = state::PAIR.get(value) as u8;
-        let pairs = pairs.max(1);
         let source = match state::FROM_PORT.get(value) {
             0 => StreamSource::Mover,
-            _ => StreamSource::Port {
-                slot: SlotId(pair / pairs),
-                pair: pair % pairs,
-            },
+            _ => {
+                let (slot, pair) = place_of(state::PAIR.get(value) as u8, card);
+                StreamSource::Port { slot, pair }
+            }
         };
         Self {
             source,
@@ -235,15 +243,26 @@ pub(crate) fn stop_register(mover: u8) -> (u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Card;
 
     #[test]
     fn movers_are_numbered_by_slot_pair_and_direction() {
         for pairs in 1..4 {
-            for mover in 0..16 {
-                let (slot, stream) = StreamId::of_mover(mover, pairs);
-                assert!(stream.pair < pairs);
+            let card = CardDescription {
+                streams_per_slot: pairs,
+                network_pairs: 2,
+                ..crate::functional::FunctionalCard::new(Default::default())
+                    .description()
+                    .clone()
+            };
+            let movers = 2 * (card.slots * pairs + card.network_pairs);
+            for mover in 0..movers {
+                let (slot, stream) = StreamId::of_mover(mover, &card);
+                card.check_stream(slot, stream).unwrap();
                 assert_eq!(stream.mover(slot, pairs), mover);
             }
+            let (slot, stream) = StreamId::of_mover(movers - 1, &card);
+            assert_eq!((slot, stream.pair), (card.network_slot(), 1));
         }
     }
 }

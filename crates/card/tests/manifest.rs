@@ -154,6 +154,8 @@ fn ports_behind_the_directory_come_in_pairs() {
         (vec!["s_home".to_owned()], vec!["m_line".to_owned()])
     );
     assert_eq!(manifest.ports.len(), 2, "memory ports are counted apart");
+    let beside = parse(&with(&line)).expect("beside card memory");
+    assert_eq!((beside.homes.len(), beside.lines.len()), (0, 1));
     let rule = |ports: &str| match parse(&with(ports)) {
         Err(KernelError::Manifest { rule, .. }) => rule,
         other => panic!("{ports} gave {other:?}"),

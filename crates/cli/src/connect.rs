@@ -64,6 +64,20 @@ pub fn wrong(connections: &[ConnectArgument], manifest: &Manifest) -> Option<Str
     })
 }
 
+/// Network interfaces that the connections need: one for each port of a direction that is plugged into the network.
+pub fn interfaces(connections: &[ConnectArgument], manifest: &Manifest) -> u8 {
+    let of = |direction| {
+        let on_network = connections.iter().filter(|connection| {
+            let port = manifest.stream(connection.port());
+            port.is_some_and(|(port, _)| port.direction == direction)
+                && connection.device().is_some_and(Device::is_on_network)
+        });
+        on_network.count()
+    };
+    let most = of(StreamDirection::In).max(of(StreamDirection::Out));
+    u8::try_from(most).unwrap_or(u8::MAX)
+}
+
 /// Whether the standard output is for what comes out of a kernel.
 pub fn fills_standard_output(connections: &[ConnectArgument], manifest: &Manifest) -> bool {
     connections.iter().any(|connection| {

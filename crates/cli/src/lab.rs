@@ -2,7 +2,9 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use lab::experiment::cckit::{Cckit, Figure};
-use lab::experiment::fleximem::{area, components, features, lanes::Figure6, FlexiMem};
+use lab::experiment::fleximem::{
+    self, area, components, features, lanes::Figure6, FlexiMem, Measured,
+};
 use lab::experiment::vfpio::{resources, Device, Vfpio};
 use lab::experiment::{Cell, Experiment, Failure, Size, Temperature};
 use std::path::PathBuf;
@@ -19,6 +21,7 @@ Examples:
   tombolo lab fsrf --experiment fsrf-figure8   random reads by size, on the DRAM TLB
   tombolo lab fleximem                      shared pointers, by page size; the interconnect, by address lanes
   tombolo lab fleximem --part lanes         figure 6 alone
+  tombolo lab fleximem --html fleximem.html   all of it as a page: plots, tables, a verdict a figure
   tombolo lab vfpio                         kernels with streams, the same on each device
   tombolo lab vfpio --application sha3
   tombolo lab vfpio --resources             table 6 alone: what the shell's parts cost
@@ -199,6 +202,10 @@ struct Shared {
     /// Writes a line a page size to this file; without pages among the parts, a line a number of lanes and length.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+
+    /// Writes a page with plots, tables and a verdict a figure to this file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -222,14 +229,24 @@ impl Shared {
     }
 
     fn run(&self) -> Result<(), Failure> {
-        if self.fit || self.has(Part::Pages) {
-            self.pages()?;
-        }
+        let experiment = FlexiMem::read(&card::sim::home().join("experiments"))?;
         if self.fit {
+            let told = |fitted: &_| eprintln!("{fitted:?}");
+            println!("{:?}", experiment.fit(told)?);
             return Ok(());
         }
+        let mut measured = Measured::default();
         if self.has(Part::Features) {
             println!("{}", features::table());
+        }
+        if self.has(Part::Pages) {
+            let mut tell = steps("pages", experiment.steps());
+            let pages = experiment.pages(&mut tell)?;
+            println!("{}", experiment.table(&pages));
+            if let Some(path) = &self.csv {
+                write(path, experiment.comma_separated(&pages))?;
+            }
+            measured.pages = Some(pages);
         }
         if self.has(Part::Lanes) {
             let figure = Figure6::measure(&mut |progress| eprintln!("{progress}"))?;
@@ -237,44 +254,35 @@ impl Shared {
             if let Some(path) = self.csv.as_ref().filter(|_| !self.has(Part::Pages)) {
                 write(path, figure.comma_separated())?;
             }
+            measured.lanes = Some(figure);
         }
         if self.has(Part::Area) {
-            let areas = area::measure(|part| eprintln!("mapping {part}"))?;
+            let areas = area::measure(steps("area", area::STEPS))?;
             println!("{}", area::table(&areas));
+            measured.area = Some(areas);
         }
         if self.has(Part::Components) {
-            let costs = components::measure(|part| eprintln!("mapping {part}"))?;
-            print!("{}", components::table(&costs));
+            let costs = components::measure(steps("components", components::STEPS))?;
+            println!("{}", components::table(&costs));
+            measured.components = Some(costs);
         }
-        Ok(())
+        let study = fleximem::study(&experiment, &measured);
+        print!("{}", study.verdicts());
+        match &self.html {
+            Some(path) => write(path, study.to_string()),
+            None => Ok(()),
+        }
     }
+}
 
-    /// Figures 7 and 8.
-    fn pages(&self) -> Result<(), Failure> {
-        let experiment = FlexiMem::read(&card::sim::home().join("experiments"))?;
-        if self.fit {
-            let told = |fitted: &_| eprintln!("{fitted:?}");
-            println!("{:?}", experiment.fit(told)?);
-            return Ok(());
-        }
-        let systems = [&experiment.paper, &experiment.ours];
-        let mut ready = Vec::new();
-        let mut outcomes = Vec::new();
-        for system in systems {
-            ready.push(experiment.ready(system, system.pace)?);
-            let mut of_pages = Vec::new();
-            for page in &experiment.page {
-                eprintln!("host `{}`, pages of {}", system.host, page.name);
-                of_pages.push(experiment.run(system, page)?);
-            }
-            outcomes.push(of_pages);
-        }
-        let (ready, paper, ours) = ([ready[0], ready[1]], &outcomes[0], &outcomes[1]);
-        println!("{}", experiment.table(ready, paper, ours));
-        if let Some(path) = &self.csv {
-            write(path, experiment.comma_separated(ready, paper, ours))?;
-        }
-        Ok(())
+/// Tells how far a part is: which step of how many, and since when.
+fn steps(part: &'static str, of: usize) -> impl FnMut(&str) {
+    let began = Instant::now();
+    let mut step = 0;
+    move |what| {
+        step += 1;
+        let spent = began.elapsed().as_secs_f64();
+        eprintln!("{part} [{step}/{of}] {what} ({spent:.0} s)");
     }
 }
 

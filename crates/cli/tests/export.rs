@@ -114,3 +114,38 @@ fn a_configuration_that_cannot_be_is_named_with_its_line() {
         assert!(!folder.path().join("out").exists());
     }
 }
+
+#[test]
+fn what_a_run_takes_is_shown_built_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = "page_bytes = 65536\n[shell]\nchannels = 2\nlook_ahead = 3\n";
+    std::fs::write(folder.path().join("mine.toml"), file).unwrap();
+    let shown = tombolo(folder.path(), &["shell", "show", "--shell", "mine.toml"]);
+    let text = said(&shown);
+    assert!(shown.status.success(), "{text}");
+    assert!(text.contains("look-ahead faults       3"), "{text}");
+    let drawn = tombolo(
+        folder.path(),
+        &["shell", "show", "--graph", "--preset", "fsrf-sram"],
+    );
+    let text = said(&drawn);
+    assert!(drawn.status.success() && text.contains("digraph"), "{text}");
+    assert!(!text.contains("walker"), "FSRF's SRAM TLB has none: {text}");
+    // The default shell is in the cache of tests, so it is found at once; a second time too.
+    for _ in 0..2 {
+        let built = tombolo(folder.path(), &["shell", "build"]);
+        let text = said(&built);
+        assert!(built.status.success(), "{text}");
+        let path = text.trim().rsplit_once(": ").unwrap().1;
+        assert!(Path::new(path).exists(), "{text}");
+    }
+    for (words, wanted) in [
+        (["shell", "build", "--preset", "none"], "none"),
+        (["shell", "build", "--shell", "absent.toml"], "absent.toml"),
+    ] {
+        let refused = tombolo(folder.path(), &words);
+        let text = said(&refused);
+        assert!(!refused.status.success() && text.contains(wanted), "{text}");
+        assert!(!text.contains("panicked"), "{text}");
+    }
+}

@@ -1,8 +1,9 @@
 //! Does `tombolo run --connect` carry files through streams, and say what is wrong?
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn run(folder: &Path, words: &[&str]) -> Output {
     let first = ["run", "loopback", "--functional", "--quiet"];
@@ -145,4 +146,63 @@ fn a_kernel_is_a_part_of_a_pipeline_of_commands() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && said.contains(told), "{said}");
     }
+}
+
+/// The other ends are a simulated machine, and a process of its own; the host moves no byte.
+#[test]
+fn a_stream_goes_over_the_cards_own_network_interface() {
+    let folder = tempfile::tempdir().unwrap();
+    let wanted = data(100_003);
+    fs::write(folder.path().join("a"), &wanted).unwrap();
+    fs::write(folder.path().join("b"), vec![0; 200_000]).unwrap();
+    let mut server = Command::new(env!("CARGO_BIN_EXE_tombolo"))
+        .current_dir(folder.path())
+        .args(["serve", "b", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut told = BufReader::new(server.stdout.take().unwrap());
+    told.read_line(&mut line).unwrap();
+    let address = line.trim().rsplit_once("remote:").unwrap().1.to_owned();
+    let simulated = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+        let first = ["run", "loopback", "--platform", "u280", "--quiet"];
+        let command = command.current_dir(folder.path()).args(first).args(words);
+        command.output().unwrap()
+    };
+    for (to, at) in [
+        ("out=net-node:b@101".to_owned(), 101),
+        (format!("out=net:{address}@7"), 7),
+    ] {
+        let output = simulated(&["--connect", &to, "--connect", "in=net-node:a"]);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{to}: {told}");
+        let got = fs::read(folder.path().join("b")).unwrap();
+        assert_eq!(got.len(), 200_000);
+        assert!(got[at..at + wanted.len()] == wanted, "{to}");
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+    for (to, rule) in [
+        ("out=net-node:b+1", "opening its file"),
+        ("out=net-node:b@200000", "200000 bytes"),
+        ("out=net-node:b@5+100", "has more than its 100 bytes"),
+        (&*format!("out=net:{address}"), "connecting to it"),
+        ("out=net:nowhere", "net:HOST:PORT"),
+    ] {
+        let output = simulated(&["--connect", to, "--connect", "in=net-node:a"]);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && told.contains(rule),
+            "{to}: {told}"
+        );
+    }
+    let functional = ["--connect", "out=net-node:b", "--connect", "in=net-node:a"];
+    let output = run(folder.path(), &functional);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && told.contains("network interface"),
+        "{told}"
+    );
 }

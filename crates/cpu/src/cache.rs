@@ -41,6 +41,8 @@ pub enum Access {
     PrefetchExclusive,
     /// Give the line up: what was written in it goes home.
     Flush,
+    /// Send home what was written in the line, and keep a copy.
+    Clean,
     /// Read without keeping a copy.
     UncachedRead,
     /// Write these parts without keeping a copy.
@@ -179,14 +181,18 @@ impl Cache {
         if !about.stable {
             return Outcome::Busy;
         }
-        if access == Access::Flush {
-            return self.flush(line);
+        match access {
+            Access::Flush => return self.flush(line),
+            Access::Clean => return self.clean(line),
+            _ => {}
         }
         let rights = spec.state(about.copy);
         let hit = match access {
             Access::Load | Access::PrefetchShared | Access::PrefetchExclusive => rights.read,
             Access::Store { .. } | Access::StoreBytes { .. } => rights.write,
-            Access::Flush | Access::UncachedRead | Access::UncachedWrite { .. } => false,
+            Access::Flush | Access::Clean | Access::UncachedRead | Access::UncachedWrite { .. } => {
+                false
+            }
         };
         if hit {
             return self.hit(line, access);
@@ -291,6 +297,28 @@ impl Cache {
         };
         let data = entry.data.clone();
         match self.downgrade(line, 0) {
+            true => Outcome::Hit(data),
+            false => Outcome::Busy,
+        }
+    }
+
+    /// Sends home what was written in a line that is not between two states; it keeps the strongest copy that is not
+    /// dirty. The line as it is, or zeroes of one that is not here.
+    fn clean(&mut self, line: FoldedLine) -> Outcome {
+        let Some(entry) = self.lines.get(&line.0) else {
+            return Outcome::Hit(Box::new([0; WORDS]));
+        };
+        let data = entry.data.clone();
+        let states = &self.protocol.spec.states;
+        let copy = self.protocol.cache.states[entry.state].copy;
+        if !states[copy.index()].dirty {
+            return Outcome::Hit(data);
+        }
+        let kept: Vec<usize> = (0..states.len())
+            .rev()
+            .filter(|copy| !states[*copy].dirty)
+            .collect();
+        match kept.into_iter().any(|to| self.downgrade(line, to)) {
             true => Outcome::Hit(data),
             false => Outcome::Busy,
         }

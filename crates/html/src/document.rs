@@ -18,19 +18,7 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         true => format!("nothing ran on {}", report.card.name),
         false => format!("{} on {}", kernels.join(", "), report.card.name),
     };
-    write!(
-        f,
-        "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n\
-         <meta name=viewport content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=generator content=\"Tombolo {}\">\n\
-         <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         script-src 'unsafe-inline'; img-src data:\">\n\
-         <link rel=icon href=\"data:,\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\
-         <h1>{}</h1>",
-        env!("CARGO_PKG_VERSION"),
-        Text(&title),
-        Text(&title)
-    )?;
+    head(&title, f)?;
     if let Some(failure) = page.failure {
         write!(f, "<p class=failure role=alert>{}</p>", Text(failure))?;
     }
@@ -45,6 +33,23 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     write!(
         f,
         "\n</main>\n<div id=tip role=status hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+    )
+}
+
+/// All up to the title, inside the header.
+pub(crate) fn head(title: &str, f: &mut Formatter<'_>) -> fmt::Result {
+    write!(
+        f,
+        "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n\
+         <meta name=viewport content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=generator content=\"Tombolo {}\">\n\
+         <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'unsafe-inline'; img-src data:\">\n\
+         <link rel=icon href=\"data:,\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\
+         <h1>{}</h1>",
+        env!("CARGO_PKG_VERSION"),
+        Text(title),
+        Text(title)
     )
 }
 

@@ -15,15 +15,20 @@
 //! The page is made of a [`Report`], and of what a [`timeline`] recorded, if one did: without it there are
 //! sums, and with it pictures over time. It fetches nothing, works without JavaScript (which only adds what is
 //! under the pointer), and its size does not grow with the run.
+//!
+//! A [`Study`] is such a page of an experiment: a paper's figures beside ours.
 
 mod channels;
 mod document;
 mod faults;
 mod pages;
+mod study;
 mod svg;
 mod text;
 mod time_line;
 mod waits;
+
+pub use study::{Section, Study, Verdict};
 
 use std::fmt;
 use timeline::Record;

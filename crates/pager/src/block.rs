@@ -5,9 +5,13 @@
 
 use crate::advice::Keep;
 use crate::frame::FrameMemory;
+use crate::ids::ObjectId;
 use crate::page::{ObjectPage, Page, State};
+use crate::placement::SpacePlacement;
+use crate::space::Space;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use units::{Asid, FrameNumber, PageSize, Stripe};
 
 /// Whose pages may leave to make room: those with a part of their frame on these channels, of anybody
@@ -88,6 +92,11 @@ pub(crate) struct Candidates<'a> {
     pub(crate) keep: Keep,
     /// Pages that a kernel may write, or has written, stay.
     pub(crate) unwritten: bool,
+    /// Pages of objects that stay: they were fetched ahead and are still to be used.
+    pub(crate) expected: &'a [(ObjectId, Range<u64>)],
+    /// Nothing leaves but pages that lie beside the channels that their spaces have by now.
+    pub(crate) strays: bool,
+    pub(crate) spaces: &'a BTreeMap<Asid, Space>,
     pub(crate) pages: &'a Pages,
     pub(crate) examined: &'a BTreeSet<ObjectPage>,
     pub(crate) releasing: &'a BTreeSet<ObjectPage>,
@@ -129,11 +138,27 @@ impl Candidates<'_> {
             page.state == State::Resident
                 && page.keep <= self.keep
                 && !(self.unwritten && page.may_be_written())
+                && !self.is_expected(key)
+                && (!self.strays || self.is_stray(page))
                 && !page.unsaved
                 && page.waiters.is_empty()
                 && page.leaving.is_empty()
                 && !self.examined.contains(&key)
         })
+    }
+
+    fn is_expected(&self, key: ObjectPage) -> bool {
+        let mut expected = self.expected.iter();
+        expected.any(|(object, pages)| *object == key.object && pages.contains(&key.index))
+    }
+
+    fn is_stray(&self, page: &Page) -> bool {
+        let space = page.charged.and_then(|asid| self.spaces.get(&asid));
+        let elsewhere = |(space, frame): (&Space, FrameNumber)| {
+            space.placement == SpacePlacement::Isolated
+                && !space.channels.contains(&self.memory.channel_of(frame))
+        };
+        space.zip(page.frame).is_some_and(elsewhere)
     }
 
     fn block_may_leave(&self, block: FrameNumber) -> bool {

@@ -1,7 +1,7 @@
 //! Which page leaves when frames run out.
 
 use crate::page::ObjectPage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 
@@ -23,6 +23,11 @@ pub trait EvictionPolicy: Debug + Send {
     fn inserted(&mut self, page: ObjectPage);
     /// A page has left.
     fn removed(&mut self, page: ObjectPage);
+    /// Resident pages have become one: nothing has come, and nothing has left.
+    fn joined(&mut self, parts: &[ObjectPage], whole: ObjectPage) {
+        parts.iter().for_each(|&part| self.removed(part));
+        self.inserted(whole);
+    }
     /// The answer to [`Choice::Examine`]: has the page been touched since it was last examined?
     fn observed(&mut self, page: ObjectPage, accessed: bool);
     /// Chooses among the resident pages for which `eligible` holds. It does not hold for a page that
@@ -31,6 +36,10 @@ pub trait EvictionPolicy: Debug + Send {
     /// Pages that a kernel may write, or has written, are not eligible while others are: those leave without a
     /// copy.
     fn spares_written(&self) -> bool {
+        false
+    }
+    /// Pages that were fetched ahead and are still to be used are not eligible while others are.
+    fn spares_expected(&self) -> bool {
         false
     }
     /// The first pages that would leave, if nobody touched them.
@@ -117,6 +126,11 @@ impl Line {
             .values()
             .copied()
             .find(|&page| eligible(page))
+    }
+
+    fn last(&self, eligible: &dyn Fn(ObjectPage) -> bool) -> Option<ObjectPage> {
+        let mut newest = self.by_ticket.values().rev().copied();
+        newest.find(|&page| eligible(page))
     }
 }
 
@@ -238,12 +252,12 @@ impl EvictionPolicy for SecondChance {
 }
 
 /// Pages of which so many in a group are young.
-const YOUNG: usize = 4;
+const YOUNG: usize = 8;
 /// Pages that share one of so many buckets: one leads with FIFO, one with the old pages held.
 const BUCKETS: u64 = 16;
 /// What holding has to be ahead by, in pages that did not have to come again.
 const LEAD: i32 = 4;
-/// Where the old pages are held, one of so many that leave is an old one, so that they change in the end.
+/// Where the old pages are held, one of so many that leave is the oldest, so that they change in the end.
 const CHANGE: u32 = 8;
 /// It never gets further ahead than this, so that a change is noticed.
 const FURTHEST: i32 = 64;
@@ -255,14 +269,23 @@ struct Group {
     young: Line,
     /// Pages that left while the old ones were held.
     held: u32,
+    /// Chosen, and still on their way out: many are chosen before the first has left.
+    leaving: BTreeSet<ObjectPage>,
 }
 
 impl Group {
     fn len(&self) -> usize {
-        self.old.len() + self.young.len()
+        (self.old.len() + self.young.len()).saturating_sub(self.leaving.len())
     }
 
-    /// The first that may leave: of the young ones if the old are held.
+    fn remove(&mut self, page: ObjectPage) {
+        self.old.remove(page);
+        self.young.remove(page);
+        self.leaving.remove(&page);
+    }
+
+    /// The first that may leave. If the old ones are held, the newest of that half of them which goes before the other: so
+    /// what has to come again lies scattered among what stays, and comes while a kernel is busy with that.
     fn first(&mut self, hold: bool, eligible: &dyn Fn(ObjectPage) -> bool) -> Option<ObjectPage> {
         let most = (self.len() / YOUNG).max(1);
         while self.young.len() > most {
@@ -273,20 +296,26 @@ impl Group {
             self.old.push(page);
         }
         self.held = self.held.wrapping_add(u32::from(hold));
-        let (one, other) = match hold && self.held % CHANGE != 0 {
-            true => (&self.young, &self.old),
-            false => (&self.old, &self.young),
+        let old = match hold && self.held % CHANGE != 0 {
+            true => {
+                let half = self.old.last(&|page| !is_kept(page) && eligible(page));
+                half.or_else(|| self.old.last(eligible))
+            }
+            false => self.old.first(eligible),
         };
-        one.first(eligible).or_else(|| other.first(eligible))
+        let chosen = old.or_else(|| self.young.first(eligible));
+        self.leaving.extend(chosen);
+        chosen
     }
 }
 
-/// First in, first out, or most of the pages held and only the young ones changed, whichever needs fewer pages
-/// to come.
+/// First in, first out, or most of the pages held and those that leave taken from the newest ones, whichever needs fewer
+/// pages to come.
 ///
 /// A loop over more than there is room for finds nothing again by FIFO: each page leaves shortly before it is
-/// needed. If three quarters of the pages stay and the others take turns, the loop finds those three
-/// quarters each time. But held pages are worth nothing when a program goes on to others. So a sixteenth of the pages (by their
+/// needed. If most of the pages stay and the others take turns, the loop finds those that stay each time. A page leaves
+/// when it is no longer young, an eighth of the room after it came; what was fetched ahead and is still to be used stays, or it would
+/// leave before it was of use. But held pages are worth nothing when a program goes on to others. So a sixteenth of the pages (by their
 /// numbers) always goes by FIFO, a sixteenth always holds, in as much room each; each page that comes counts
 /// against its rule, and the rest follow the better one (set dueling, as caches do).
 #[derive(Clone, Debug, Default)]
@@ -302,10 +331,18 @@ pub struct Adaptive {
 /// How many buckets each group has.
 const WEIGHTS: [usize; 3] = [1, 1, BUCKETS as usize - 2];
 
+/// Neighbours differ in it, and so do pages at a stride of a power of two.
+fn mixed(page: ObjectPage) -> u64 {
+    (page.object.0 ^ page.index).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
+}
+
 fn group_of(page: ObjectPage) -> usize {
-    // Neighbours are in different buckets, and a stride of a power of two meets all of them.
-    let mixed = (page.object.0 ^ page.index).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-    (mixed % BUCKETS).min(2) as usize
+    (mixed(page) % BUCKETS).min(2) as usize
+}
+
+/// A page is of the half that stays longer.
+fn is_kept(page: ObjectPage) -> bool {
+    mixed(page) / BUCKETS % 2 == 1
 }
 
 impl EvictionPolicy for Adaptive {
@@ -319,9 +356,12 @@ impl EvictionPolicy for Adaptive {
     }
 
     fn removed(&mut self, page: ObjectPage) {
-        let group = &mut self.groups[group_of(page)];
-        group.old.remove(page);
-        group.young.remove(page);
+        self.groups[group_of(page)].remove(page);
+    }
+
+    fn joined(&mut self, parts: &[ObjectPage], whole: ObjectPage) {
+        parts.iter().for_each(|&part| self.removed(part));
+        self.groups[group_of(whole)].young.push(whole);
     }
 
     fn observed(&mut self, _page: ObjectPage, _accessed: bool) {}
@@ -341,15 +381,20 @@ impl EvictionPolicy for Adaptive {
         Choice::Nothing
     }
 
+    fn spares_expected(&self) -> bool {
+        true
+    }
+
     fn upcoming(&self, pages: usize) -> Vec<ObjectPage> {
-        let hold = self.ahead > LEAD;
         let rest = &self.groups[2];
-        let (one, other) = match hold {
-            true => (&rest.young, &rest.old),
-            false => (&rest.old, &rest.young),
+        let mut next = match self.ahead > LEAD {
+            true => {
+                let newest = rest.old.by_ticket.values().rev();
+                newest.copied().take(pages).collect()
+            }
+            false => rest.old.upcoming(pages),
         };
-        let mut next = one.upcoming(pages);
-        next.extend(other.upcoming(pages - next.len()));
+        next.extend(rest.young.upcoming(pages - next.len()));
         next
     }
 }
@@ -419,6 +464,26 @@ mod tests {
         let adaptive = misses(&mut Adaptive::default(), 256, &loops);
         assert_eq!(fifo, loops.len(), "nothing is found");
         assert!(adaptive * 100 < 60 * fifo, "{adaptive} of {fifo}");
+    }
+
+    #[test]
+    fn the_leaders_keep_their_rooms_when_many_leave_at_once() {
+        let mut policy = Adaptive::default();
+        (0..160).for_each(|index| policy.inserted(page(index)));
+        let leading = |policy: &Adaptive| [policy.groups[0].len(), policy.groups[1].len()];
+        let before = leading(&policy);
+        let mut gone = BTreeSet::new();
+        for _ in 0..40 {
+            let Choice::Evict(victim) = policy.choose(&|page| !gone.contains(&page)) else {
+                panic!("something leaves");
+            };
+            gone.insert(victim);
+        }
+        for (left, before) in leading(&policy).into_iter().zip(before) {
+            assert!(left * 2 >= before, "{left} of {before}");
+        }
+        gone.into_iter().for_each(|page| policy.removed(page));
+        assert!(policy.groups.iter().all(|group| group.leaving.is_empty()));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::pager::Pager;
 use crate::placement::SpacePlacement;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
+use crate::sizes::covering;
 use crate::space::Mapping;
 use std::ops::{Range, RangeInclusive};
 use units::{Asid, PageEntry, PageSize, VirtAddr};
@@ -81,7 +82,7 @@ impl Pager {
         };
         self.want((page, size), waiter, urgency, out);
         let touched = (start, mapping, page, size);
-        let ahead = self.fetch_ahead(token.requester, asid, touched, out);
+        let ahead = self.fetch_ahead((token.requester, write), asid, touched, out);
         let large = self.page_size_of(page.object).min(PageSize::MIB_2);
         if size >= large {
             self.expect_writes(page.object, write, &ahead);
@@ -129,7 +130,7 @@ impl Pager {
     /// What the fetch policy wants besides the page that was touched.
     fn fetch_ahead(
         &mut self,
-        requester: u8,
+        (requester, write): (u8, bool),
         asid: Asid,
         (start, mapping, page, size): (VirtAddr, Mapping, ObjectPage, PageSize),
         out: &mut Vec<Action>,
@@ -147,14 +148,28 @@ impl Pager {
             true => u64::MAX,
             false => self.frames_for(asid, size),
         };
-        let plan = self.policies.fetch.touched(&Touch {
+        let touch = Touch {
             requester,
             page,
             page_size: size,
             mapped: mapped.clone(),
             frames,
             advice: mapping.advice,
-        });
+        };
+        let Self {
+            policies, pages, ..
+        } = self;
+        let there = |index: u64| {
+            let at = ObjectPage {
+                index: index << bits,
+                ..page
+            };
+            let held = covering(pages, at, mapping.unit).and_then(|key| pages.get(&key));
+            let offset = (index - touch.mapped.start) << size.bits();
+            let address = VirtAddr::truncated(start.get() + offset);
+            held.is_some_and(|page| page.is_ready_for(asid, address, write))
+        };
+        let plan = policies.fetch.touched(&touch, &there);
         let urgency = if plan.pushes {
             Urgency::Soon
         } else {
@@ -191,7 +206,7 @@ impl Pager {
         let Some(space) = self.spaces.get(&asid) else {
             return 0;
         };
-        let channels = self.memory.channels_of(space.placement).len() as u64;
+        let channels = space.channels.len() as u64;
         let all = self.memory.channels_of(SpacePlacement::Anywhere).len() as u64;
         let frames = self.frames_in_all(size) * channels / all.max(1);
         frames.min(space.limit.map_or(u64::MAX, |limit| limit >> size.bits()))

@@ -40,8 +40,14 @@ pub struct Plan {
 
 /// Decides what is fetched. It sees the accesses that wait for the host, and nothing else.
 pub trait FetchPolicy: Debug + Send {
-    /// An access waits, for a page that is missing, on its way, or just not installed.
-    fn touched(&mut self, touch: &Touch) -> Plan;
+    /// An access waits, for a page that is missing, on its way, or just not installed. `there` says of a page of the
+    /// same size that the mapping shows whether an access of this kind would find it, or it is on its way.
+    fn touched(&mut self, touch: &Touch, there: &dyn Fn(u64) -> bool) -> Plan;
+    /// Pages that were asked for ahead of accesses, and that none is known to be behind: the object, how large the pages
+    /// are that count, and which.
+    fn expected(&self) -> Vec<(ObjectId, PageSize, Range<u64>)> {
+        Vec::new()
+    }
     /// An object is gone, and its name is never used again.
     fn forgotten(&mut self, _object: ObjectId) {}
 }
@@ -120,13 +126,13 @@ impl Chosen {
 }
 
 impl FetchPolicy for Chosen {
-    fn touched(&mut self, touch: &Touch) -> Plan {
+    fn touched(&mut self, touch: &Touch, there: &dyn Fn(u64) -> bool) -> Plan {
         match self.of(touch.advice) {
-            Fetch::OnDemand => self.on_demand.touched(touch),
+            Fetch::OnDemand => self.on_demand.touched(touch, there),
             Fetch::ReadAhead => {
-                let plan = self.read_ahead.touched(touch);
+                let plan = self.read_ahead.touched(touch, there);
                 match plan.ahead.is_empty() && plan.jump {
-                    true => self.on_demand.touched(touch),
+                    true => self.on_demand.touched(touch, there),
                     false => plan,
                 }
             }
@@ -137,10 +143,14 @@ impl FetchPolicy for Chosen {
                         ahead: touch.mapped.clone(),
                         ..Plan::default()
                     },
-                    false => self.on_demand.touched(touch),
+                    false => self.on_demand.touched(touch, there),
                 }
             }
         }
+    }
+
+    fn expected(&self) -> Vec<(ObjectId, PageSize, Range<u64>)> {
+        self.read_ahead.expected()
     }
 
     fn forgotten(&mut self, object: ObjectId) {
@@ -163,7 +173,7 @@ impl Default for OnDemand {
 }
 
 impl FetchPolicy for OnDemand {
-    fn touched(&mut self, touch: &Touch) -> Plan {
+    fn touched(&mut self, touch: &Touch, _there: &dyn Fn(u64) -> bool) -> Plan {
         let pages = (self.block_bytes >> touch.page_size.bits()).max(1);
         let first = touch.page.index / pages * pages;
         Plan {
@@ -178,6 +188,8 @@ const SEQUENCES: usize = 4;
 /// A window takes at most this part of the card, so that what is fetched ahead does not push itself
 /// out before it is used.
 const SHARE_OF_CARD: u64 = 8;
+/// Pages that are there and are looked past for one access, at most.
+const LOOK: u64 = 1024;
 
 /// A requester's way through an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,22 +197,27 @@ struct Sequence {
     object: ObjectId,
     /// Of the pages that it counts.
     page_size: PageSize,
-    /// The page that was touched first.
+    /// Where it began.
+    began: u64,
+    /// The page that was touched first of what was not used up.
     first: u64,
     /// The first page that was not asked for.
     next: u64,
     /// An access at or behind this page asks for the next window.
     marker: u64,
+    /// Pages that were asked for at once.
     window: u64,
 }
 
 /// Sequential read-ahead: each requester's next pages are on their way before it touches them.
 ///
-/// A requester that goes on where it was gets a window ahead, twice as large each time, up to a limit.
+/// A requester that goes on where it was gets a window ahead, twice as large each time, up to a limit. A window counts
+/// the pages that are missing: what is there already is gone over, and its accesses are not seen.
 /// The first page of each window is not installed: its first access says that the requester has come
 /// that far, and the next window is asked for while this one is used. An access elsewhere begins a
 /// new sequence; a requester follows a few at once. At the beginning of a mapping a requester is taken
-/// to be sequential.
+/// to be sequential, and so is one that comes back to what it has gone through in order, once for each time that it
+/// has: it is in a loop.
 #[derive(Clone, Debug)]
 pub struct ReadAhead {
     max_bytes: u64,
@@ -218,38 +235,73 @@ impl ReadAhead {
     }
 }
 
+/// The next window from a page on: from its first missing page to behind its last, and so many missing pages at most.
+fn window(from: u64, missing: u64, end: u64, there: &dyn Fn(u64) -> bool) -> Range<u64> {
+    let start = (from..end.min(from.saturating_add(LOOK))).find(|&page| !there(page));
+    let Some(start) = start else {
+        return from..from;
+    };
+    let mut left = missing;
+    let mut behind = start;
+    for page in start..end.min(start.saturating_add(missing).saturating_add(LOOK)) {
+        if left == 0 {
+            break;
+        }
+        if !there(page) {
+            left -= 1;
+            behind = page + 1;
+        }
+    }
+    start..behind
+}
+
 impl FetchPolicy for ReadAhead {
-    fn touched(&mut self, touch: &Touch) -> Plan {
+    fn touched(&mut self, touch: &Touch, there: &dyn Fn(u64) -> bool) -> Plan {
         let page = touch.page.index;
         let most = self.max_bytes.div_ceil(touch.page_size.bytes());
         let limit = most.min(touch.frames / SHARE_OF_CARD);
         let sequences = self.requesters.entry(touch.requester).or_default();
+        let alike = |sequence: &Sequence| {
+            sequence.object == touch.page.object && sequence.page_size == touch.page_size
+        };
         let follows = |sequence: &Sequence| {
-            sequence.object == touch.page.object
-                && sequence.page_size == touch.page_size
-                && (sequence.first..=sequence.next).contains(&page)
+            let behind = sequence.next..page;
+            alike(sequence)
+                && page >= sequence.first
+                && (behind.is_empty()
+                    || page - sequence.next <= LOOK && behind.into_iter().all(there))
         };
         let Some(place) = sequences.iter().position(follows) else {
-            sequences.truncate(SEQUENCES - 1);
-            let window = match touch.advice.pattern {
-                Some(Pattern::Stream) => limit,
-                _ => u64::from(page == touch.mapped.start).min(limit),
+            let again = |sequence: &Sequence| {
+                let gone_through = (sequence.began..sequence.next).contains(&page);
+                alike(sequence) && (gone_through || sequence.next >= touch.mapped.end)
             };
-            let next = page + 1 + window;
+            let again = sequences.iter().position(again);
+            let again = again.map(|place| sequences.remove(place));
+            sequences.truncate(SEQUENCES - 1);
+            let size = match (touch.advice.pattern, again) {
+                (Some(Pattern::Stream), _) => limit,
+                (_, Some(before)) => (before.window / 2).max(1),
+                (_, None) => u64::from(page == touch.mapped.start),
+            };
+            let ahead = window(page + 1, size.min(limit), touch.mapped.end, there);
+            // One page is gone through before anything can be asked for.
+            let marker = (ahead.end - ahead.start > 1).then_some(ahead.start);
             sequences.insert(
                 0,
                 Sequence {
                     object: touch.page.object,
                     page_size: touch.page_size,
+                    began: page,
                     first: page,
-                    next,
+                    next: ahead.end,
                     marker: page + 1,
-                    window,
+                    window: size.min(limit),
                 },
             );
             return Plan {
-                ahead: page + 1..next,
-                marker: None,
+                ahead,
+                marker,
                 pushes: true,
                 jump: true,
             };
@@ -260,18 +312,28 @@ impl FetchPolicy for ReadAhead {
             return Plan::default();
         }
         sequence.window = (2 * sequence.window).clamp(1, limit.max(1));
-        let start = sequence.next.max(page + 1);
-        let end = start + sequence.window.min(limit);
+        let from = sequence.next.max(page + 1);
+        let ahead = window(from, sequence.window.min(limit), touch.mapped.end, there);
         // The beginning of what was asked for before is used up now.
         sequence.first = sequence.marker;
-        sequence.marker = start;
-        sequence.next = end;
+        sequence.marker = ahead.start;
+        sequence.next = ahead.end;
         Plan {
-            ahead: start..end,
-            marker: Some(start),
+            marker: Some(ahead.start),
+            ahead,
             pushes: true,
             jump: false,
         }
+    }
+
+    fn expected(&self) -> Vec<(ObjectId, PageSize, Range<u64>)> {
+        let sequences = self.requesters.values().flatten();
+        sequences
+            .map(|sequence| {
+                let pages = sequence.first..sequence.next;
+                (sequence.object, sequence.page_size, pages)
+            })
+            .collect()
     }
 }
 
@@ -280,6 +342,11 @@ mod tests {
     use super::*;
 
     const PAGE: PageSize = PageSize::MIB_2;
+
+    /// Of a policy that finds nothing there.
+    fn plan_of(policy: &mut dyn FetchPolicy, touch: &Touch) -> Plan {
+        policy.touched(touch, &|_| false)
+    }
 
     fn touch(requester: u8, object: u64, index: u64) -> Touch {
         Touch {
@@ -298,7 +365,7 @@ mod tests {
     #[test]
     fn windows_double_as_a_requester_goes_on() {
         let mut policy = ReadAhead::new(8 * PAGE.bytes());
-        let mut plan = |page| policy.touched(&touch(0, 1, page)).ahead;
+        let mut plan = |page| plan_of(&mut policy, &touch(0, 1, page)).ahead;
         assert_eq!(plan(0), 1..2, "a beginning is taken for a sequence");
         assert_eq!(plan(1), 2..4);
         assert_eq!(
@@ -317,19 +384,25 @@ mod tests {
     fn jumps_fetch_nothing_ahead() {
         let mut policy = ReadAhead::new(8 * PAGE.bytes());
         for page in [500, 7, 90, 301] {
-            assert!(policy.touched(&touch(0, 1, page)).ahead.is_empty());
+            assert!(plan_of(&mut policy, &touch(0, 1, page)).ahead.is_empty());
         }
-        assert_eq!(policy.touched(&touch(0, 1, 8)).ahead, 9..10);
+        assert_eq!(plan_of(&mut policy, &touch(0, 1, 8)).ahead, 9..10);
     }
 
     #[test]
     fn requesters_and_objects_have_sequences_of_their_own() {
         let mut policy = ReadAhead::new(8 * PAGE.bytes());
         for (requester, object) in [(0, 1), (0, 2), (1, 1)] {
-            assert_eq!(policy.touched(&touch(requester, object, 0)).ahead, 1..2);
+            assert_eq!(
+                plan_of(&mut policy, &touch(requester, object, 0)).ahead,
+                1..2
+            );
         }
         for (requester, object) in [(0, 1), (0, 2), (1, 1)] {
-            assert_eq!(policy.touched(&touch(requester, object, 1)).ahead, 2..4);
+            assert_eq!(
+                plan_of(&mut policy, &touch(requester, object, 1)).ahead,
+                2..4
+            );
         }
     }
 
@@ -342,7 +415,7 @@ mod tests {
                 advice,
                 ..touch(0, 1, page)
             };
-            policy.touched(&touch).ahead
+            plan_of(&mut policy, &touch).ahead
         };
         assert_eq!(plan(0, "random"), 0..2, "its block and nothing else");
         assert_eq!(plan(0, "none"), 1..2);
@@ -358,12 +431,12 @@ mod tests {
     #[test]
     fn an_owner_that_reads_nothing_ahead_does_when_told() {
         let mut policy = Chosen::new(Fetch::ReadAhead, 0, 0);
-        assert_eq!(policy.touched(&touch(0, 1, 0)).ahead, 0..1);
+        assert_eq!(plan_of(&mut policy, &touch(0, 1, 0)).ahead, 0..1);
         let told = Touch {
             advice: Advice::STREAM,
             ..touch(0, 1, 0)
         };
-        assert_eq!(policy.touched(&told).ahead, 1..9);
+        assert_eq!(plan_of(&mut policy, &told).ahead, 1..9);
     }
 
     #[test]
@@ -374,7 +447,7 @@ mod tests {
             ..touch(0, 1, page)
         };
         let longest = (0..40).map(|page| {
-            let ahead = policy.touched(&small(page)).ahead;
+            let ahead = plan_of(&mut policy, &small(page)).ahead;
             ahead.end - ahead.start
         });
         assert_eq!(longest.max(), Some(2));
@@ -382,6 +455,44 @@ mod tests {
             frames: 7,
             ..touch(3, 1, 0)
         };
-        assert!(policy.touched(&none).ahead.is_empty());
+        assert!(plan_of(&mut policy, &none).ahead.is_empty());
+    }
+
+    #[test]
+    fn what_is_there_is_gone_over() {
+        let mut policy = ReadAhead::new(8 * PAGE.bytes());
+        let held = |page: u64| (10..500).contains(&page);
+        let mut at = |page| policy.touched(&touch(0, 1, page), &held);
+        assert_eq!(at(0).ahead, 1..2);
+        assert_eq!(at(1).ahead, 2..4);
+        assert_eq!(at(2).ahead, 4..8);
+        let over = at(4);
+        // Eight that are missing: two before what is held, and six behind it.
+        assert_eq!((over.ahead, over.marker), (8..506, Some(8)));
+        assert_eq!(at(8).ahead, 506..514);
+        // One that is beyond what is there and was not asked for: it goes on where it was.
+        let held = |page: u64| (514..600).contains(&page);
+        let on = policy.touched(&touch(0, 1, 600), &held);
+        assert_eq!((on.ahead, on.jump), (601..609, false));
+        // Not so across a page that is missing.
+        let elsewhere = policy.touched(&touch(0, 1, 700), &|_| false);
+        assert!(elsewhere.jump && elsewhere.ahead.is_empty());
+    }
+
+    #[test]
+    fn who_comes_back_to_what_it_went_through_is_in_a_loop() {
+        let mut policy = ReadAhead::new(8 * PAGE.bytes());
+        for page in 0..64 {
+            plan_of(&mut policy, &touch(0, 1, page));
+        }
+        let back = plan_of(&mut policy, &touch(0, 1, 20));
+        assert_eq!((back.ahead, back.marker), (21..25, Some(21)));
+        let on = plan_of(&mut policy, &touch(0, 1, 21));
+        assert_eq!((on.ahead, on.jump), (25..33, false));
+        // Only once: jumps among what was gone through are jumps.
+        for page in [40, 60, 50, 45] {
+            let jump = plan_of(&mut policy, &touch(0, 1, page));
+            assert!(jump.ahead.is_empty(), "{page}");
+        }
     }
 }

@@ -147,10 +147,10 @@ impl FrameMemory {
         }
     }
 
-    /// The channels that the frames of a placement lie on.
+    /// The channels that the frames of a placement lie on; of isolated spaces, those that they may have.
     pub(crate) fn channels_of(&self, placement: SpacePlacement) -> std::ops::Range<usize> {
         match placement {
-            SpacePlacement::Anywhere => 0..self.channels.len(),
+            SpacePlacement::Anywhere | SpacePlacement::Isolated => 0..self.channels.len(),
             SpacePlacement::Channel(channel) => channel..channel + 1,
             SpacePlacement::Interleaved { first, stripe } => {
                 first..first + (1 << stripe.channels_log2())
@@ -162,7 +162,7 @@ impl FrameMemory {
     pub(crate) fn has_placement(&self, placement: SpacePlacement) -> bool {
         let channels = self.channels.len();
         match placement {
-            SpacePlacement::Anywhere => true,
+            SpacePlacement::Anywhere | SpacePlacement::Isolated => true,
             SpacePlacement::Channel(channel) => channel < channels,
             SpacePlacement::Interleaved { first, stripe } => {
                 let group = 1 << stripe.channels_log2();
@@ -224,6 +224,8 @@ impl FrameMemory {
         match placement {
             SpacePlacement::Anywhere => (0..self.ranges.len()).any(|channel| holds(channel, order)),
             SpacePlacement::Channel(channel) => holds(channel, order),
+            // One channel may be all that it has.
+            SpacePlacement::Isolated => (0..self.ranges.len()).all(|channel| holds(channel, order)),
             SpacePlacement::Interleaved { stripe, .. } => self
                 .channels_of(placement)
                 .all(|channel| holds(channel, share_order(stripe, order))),

@@ -22,8 +22,8 @@ impl Pager {
         if !full || !may {
             return;
         }
-        let placement = space.placement;
-        let Some((table, frame)) = self.allocate_table(placement, old.sets_log2() + 1) else {
+        let channels = space.channels.clone();
+        let Some((table, frame)) = self.allocate_table(channels, old.sets_log2() + 1) else {
             return;
         };
         let Some(space) = self.spaces.get_mut(&asid) else {

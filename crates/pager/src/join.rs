@@ -142,7 +142,6 @@ impl Pager {
     fn unite(&mut self, block: &Block) {
         let mut others = Vec::new();
         for &part in &block.parts {
-            self.policies.eviction.removed(part);
             if part == block.key {
                 continue;
             }
@@ -165,7 +164,7 @@ impl Pager {
             whole.cleaned &= part.cleaned;
             whole.unsaved |= part.unsaved;
         }
-        self.policies.eviction.inserted(block.key);
+        self.policies.eviction.joined(&block.parts, block.key);
     }
 
     /// Where a page would lie beside others of its largest block that have frames.

@@ -63,5 +63,5 @@ pub use config::{ChannelMemory, Config, InstallOrder};
 pub use error::{AccessError, ConfigError, Direction, IoError, PagerError};
 pub use event::{Event, FaultCause, ObjectKind, OperationStatus};
 pub use ids::{BufferId, FaultToken, IoId, ObjectId, OperationId, RequestId};
-pub use pager::{Pager, Policies};
+pub use pager::{Occupied, Pager, Policies};
 pub use statistics::{SpaceStatistics, Statistics};

@@ -377,6 +377,14 @@ impl Page {
             .find(|entry| entry.asid == asid && entry.address == address)
     }
 
+    /// An access of a space would find it without the host, or it is on its way for that.
+    pub(crate) fn is_ready_for(&self, asid: Asid, address: VirtAddr, write: bool) -> bool {
+        let shows = |of: Asid, at: VirtAddr| of == asid && at == address.page_base(self.size);
+        let has_entry = |entry: &Entry| shows(entry.asid, entry.address) && entry.write >= write;
+        let comes = |waiter: &Waiter| shows(waiter.asid, waiter.address);
+        self.entries.iter().any(has_entry) || self.waiters.iter().any(comes)
+    }
+
     /// Somebody wants an entry or an answer, and not just its data on the card.
     pub(crate) fn wants_entry(&self) -> bool {
         self.waiters.iter().any(|waiter| waiter.wish != Wish::Load)

@@ -12,7 +12,7 @@ use crate::ids::{ObjectId, OperationId, RequestId};
 use crate::issue::{Io, Issued, Meaning};
 use crate::object::Object;
 use crate::page::{ObjectPage, Page};
-use crate::placement::{Placement, RoundRobin};
+use crate::placement::{Placement, RoundRobin, SpacePlacement};
 use crate::queue::PageQueue;
 use crate::request::Requests;
 use crate::sabotage::Sabotage;
@@ -47,6 +47,9 @@ impl Default for Policies {
         }
     }
 }
+
+/// Bytes of card memory that are filled on behalf of a space and, of an isolated one, the channels that it has now.
+pub type Occupied = (u64, Option<Range<usize>>);
 
 /// A part of a page that moves at once: bytes of the object, and the rows that hold them.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +110,8 @@ pub struct Pager {
     pub(crate) rested: Vec<ObjectPage>,
     /// Somebody has said how often pages are used again.
     pub(crate) advised: bool,
+    /// An isolated space has got other channels than it had.
+    pub(crate) regrouped: bool,
     pub(crate) issued: Issued,
     pub(crate) requests: Requests,
     pub(crate) statistics: Statistics,
@@ -167,6 +172,7 @@ impl Pager {
             examined: BTreeSet::new(),
             rested: Vec::new(),
             advised: false,
+            regrouped: false,
             issued: Issued::default(),
             requests: Requests::default(),
             statistics: Statistics::default(),
@@ -338,11 +344,17 @@ impl Pager {
     }
 
     /// What the kernels of each space have waited for, by ASID, and the bytes of card memory that are filled on
-    /// its behalf. A space that was destroyed is there until its number is used again.
-    pub fn spaces(&self) -> impl Iterator<Item = (Asid, SpaceStatistics, u64)> + '_ {
+    /// its behalf; of isolated ones, their channels now. A space that was destroyed is there until its number is used again.
+    pub fn spaces(&self) -> impl Iterator<Item = (Asid, SpaceStatistics, Occupied)> + '_ {
         self.space_statistics.iter().map(|(&asid, &statistics)| {
             let charged = self.spaces.get(&asid).map_or(0, |space| space.charged);
-            (asid, statistics, charged)
+            let isolated = |space: &&Space| space.placement == SpacePlacement::Isolated;
+            let space = self.spaces.get(&asid).filter(isolated);
+            (
+                asid,
+                statistics,
+                (charged, space.map(|space| space.channels.clone())),
+            )
         })
     }
 
@@ -506,6 +518,7 @@ impl Pager {
             examined: self.examined.clone(),
             rested: Vec::new(),
             advised: self.advised,
+            regrouped: self.regrouped,
             issued: self.issued.clone(),
             requests: self.requests.clone(),
             statistics: self.statistics,
@@ -525,7 +538,8 @@ impl Pager {
         let lists = (&self.spaces, &self.creating, &self.objects, &self.pages);
         let queues = (&self.frame_queue, &self.buffer_queue);
         let sets = (&self.releasing, &self.cleaning, &self.examined);
-        let rest = (&self.memory, &self.buffers, &self.requests, self.advised);
+        let flags = (self.advised, self.regrouped);
+        let rest = (&self.memory, &self.buffers, &self.requests, flags);
         (lists, queues, sets, rest).hash(hasher);
     }
 

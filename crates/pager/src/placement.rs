@@ -3,6 +3,7 @@
 use crate::page::ObjectPage;
 use std::fmt;
 use std::fmt::Debug;
+use std::ops::Range;
 use units::{Asid, Stripe};
 
 /// Where the frames of a space lie.
@@ -20,13 +21,29 @@ pub enum SpacePlacement {
         /// Over how many, and how.
         stripe: Stripe,
     },
+    /// Isolated from other such spaces as they come and go (FSRF §4.7): all channels for one, half of them each for two,
+    /// and so on down to a channel each; beyond that they share channels. See [`groups`].
+    Isolated,
+}
+
+/// Channels of each of so many isolated spaces: neighbours, as equal in number as they can be. Spaces beyond the number of
+/// channels share them.
+pub fn groups(spaces: usize, channels: usize) -> Vec<Range<usize>> {
+    let own = spaces.clamp(1, channels.max(1));
+    let (each, more) = (channels / own, channels % own);
+    let group = |number: usize| {
+        let number = number % own;
+        let first = number * each + number.min(more);
+        first..first + each + usize::from(number < more)
+    };
+    (0..spaces).map(group).collect()
 }
 
 impl SpacePlacement {
     /// How the space's card addresses are striped.
     pub const fn stripe(self) -> Stripe {
         match self {
-            Self::Anywhere | Self::Channel(_) => Stripe::NONE,
+            Self::Anywhere | Self::Channel(_) | Self::Isolated => Stripe::NONE,
             Self::Interleaved { stripe, .. } => stripe,
         }
     }
@@ -38,6 +55,7 @@ impl fmt::Display for SpacePlacement {
             Self::Anywhere => f.write_str("any channel"),
             Self::Channel(channel) => write!(f, "channel {channel}"),
             Self::Interleaved { first, stripe } => write!(f, "{stripe} from channel {first} on"),
+            Self::Isolated => f.write_str("channels of its own"),
         }
     }
 }
@@ -96,6 +114,17 @@ mod tests {
         assert_eq!(next(&[true, true, true]), 0);
         assert_eq!(next(&[true, false, true]), 2);
         assert_eq!(next(&[true, true, true]), 0);
+    }
+
+    #[test]
+    fn isolated_spaces_have_channels_of_their_own_while_there_are_enough() {
+        assert_eq!(groups(1, 4), std::slice::from_ref(&(0..4)));
+        assert_eq!(groups(2, 4), [0..2, 2..4]);
+        assert_eq!(groups(3, 4), [0..2, 2..3, 3..4]);
+        assert_eq!(groups(4, 4), [0..1, 1..2, 2..3, 3..4]);
+        assert_eq!(groups(6, 4)[3..], [3..4, 0..1, 1..2]);
+        assert_eq!(groups(2, 1), [0..1, 0..1]);
+        assert!(groups(0, 4).is_empty());
     }
 
     #[test]

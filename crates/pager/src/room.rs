@@ -5,6 +5,7 @@ use crate::advice::Keep;
 use crate::block::{self, Candidates, Scope};
 use crate::error::AccessError;
 use crate::eviction::Choice;
+use crate::ids::ObjectId;
 use crate::issue::{Meaning, Step};
 use crate::page::{ObjectPage, Page, Purpose, Stage, State};
 use crate::pager::Pager;
@@ -12,7 +13,8 @@ use crate::placement::SpacePlacement;
 use crate::queue::Urgency;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use units::{Asid, FrameNumber, Stripe};
+use std::ops::Range;
+use units::{Asid, FrameNumber, PageSize, Stripe};
 
 impl Pager {
     /// Gives free frames to waiting pages, most urgent first. True if anything changed.
@@ -54,7 +56,7 @@ impl Pager {
                     changed = true;
                 }
                 (None, None) => {
-                    wanted[self.memory.channels_of(self.placement_of(key))].fill(true);
+                    wanted[self.channels_for_page(key)].fill(true);
                 }
                 (None, Some(asid)) => {
                     limited.insert(asid);
@@ -69,6 +71,14 @@ impl Pager {
         let waiter = self.pages.get(&key).and_then(|page| page.waiters.first());
         let space = waiter.and_then(|waiter| self.spaces.get(&waiter.asid));
         space.map_or(SpacePlacement::Anywhere, |space| space.placement)
+    }
+
+    /// The channels that it is to lie on.
+    fn channels_for_page(&self, key: ObjectPage) -> Range<usize> {
+        let waiter = self.pages.get(&key).and_then(|page| page.waiters.first());
+        let space = waiter.and_then(|waiter| self.spaces.get(&waiter.asid));
+        let all = || self.memory.channels_of(SpacePlacement::Anywhere);
+        space.map_or_else(all, |space| space.channels.clone())
     }
 
     /// The space whose limit keeps a waiting page from its frame: its own pages leave for it. In a space
@@ -89,7 +99,11 @@ impl Pager {
             let limit = self.limit_of(key, &limited);
             limited.extend(limit);
             let placement = self.placement_of(key);
-            let channels = self.memory.channels_of(placement);
+            // What counts against a limit may lie on channels that the space had before.
+            let channels = match limit {
+                Some(_) => self.memory.channels_of(placement),
+                None => self.channels_for_page(key),
+            };
             let scope = Scope {
                 asid: limit,
                 first: channels.start,
@@ -105,7 +119,7 @@ impl Pager {
     fn allocate_for(&mut self, key: ObjectPage, wanted: &[bool]) -> Option<FrameNumber> {
         let order = self.size_of(key).class();
         let placement = self.placement_of(key);
-        let channels = self.memory.channels_of(placement);
+        let channels = self.channels_for_page(key);
         if let SpacePlacement::Interleaved { first, stripe } = placement {
             let free = !wanted[channels].contains(&true);
             return free
@@ -219,6 +233,10 @@ impl Pager {
     /// What the policy chooses among the pages of a scope, and what leaves with it. Pages that are to stay
     /// stay while others can go.
     fn choose(&mut self, scope: Scope) -> (Choice, Vec<ObjectPage>) {
+        let expected = match self.policies.eviction.spares_expected() {
+            true => self.expected(),
+            false => Vec::new(),
+        };
         let Self {
             pages,
             policies,
@@ -226,6 +244,8 @@ impl Pager {
             releasing,
             owners,
             memory,
+            spaces,
+            regrouped,
             ..
         } = self;
         let turns = match self.advised {
@@ -236,14 +256,29 @@ impl Pager {
             true => &[true, false][..],
             false => &[false],
         };
-        let turns = turns
+        let waits = match expected.is_empty() {
+            true => &[&[][..]][..],
+            false => &[&expected[..], &[]],
+        };
+        let turns = turns.iter().flat_map(|&keep| {
+            let of = move |&unwritten| waits.iter().map(move |&wait| (keep, unwritten, wait));
+            spared.iter().flat_map(of)
+        });
+        let strays = match *regrouped {
+            true => &[true, false][..],
+            false => &[false],
+        };
+        let turns = strays
             .iter()
-            .flat_map(|&keep| spared.iter().map(move |&unwritten| (keep, unwritten)));
-        for (keep, unwritten) in turns {
+            .flat_map(|&strays| turns.clone().map(move |turn| (strays, turn)));
+        for (strays, (keep, unwritten, expected)) in turns {
             let candidates = Candidates {
                 scope,
                 keep,
                 unwritten,
+                expected,
+                strays,
+                spaces,
                 pages,
                 examined,
                 releasing,
@@ -258,6 +293,17 @@ impl Pager {
             }
         }
         (Choice::Nothing, Vec::new())
+    }
+
+    /// What was fetched ahead and is still to be used, in smallest pages of the objects.
+    fn expected(&self) -> Vec<(ObjectId, Range<u64>)> {
+        let expected = self.policies.fetch.expected().into_iter();
+        let in_units = |(object, size, pages): (ObjectId, PageSize, Range<u64>)| {
+            let unit = self.objects.get(&object)?.unit();
+            let bits = size.bits().checked_sub(unit.bits())?;
+            Some((object, pages.start << bits..pages.end << bits))
+        };
+        expected.filter_map(in_units).collect()
     }
 
     /// Pages leave for the pages of a scope that wait.
@@ -287,8 +333,8 @@ impl Pager {
                 let mut memory = self.memory.clone();
                 memory.allocate_striped(first, stripe, order).is_some()
             }
-            placement => {
-                let channels = self.memory.channels_of(placement);
+            _ => {
+                let channels = self.channels_for_page(key);
                 self.memory.available(order)[channels].contains(&true)
             }
         }

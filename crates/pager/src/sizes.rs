@@ -4,6 +4,7 @@
 //! and what is unmapped or synced of them, are whole pages of the largest size.
 
 use crate::action::Action;
+use crate::block::Pages;
 use crate::error::AccessError;
 use crate::ids::ObjectId;
 use crate::page::{ObjectPage, Waiter};
@@ -12,6 +13,13 @@ use crate::queue::Urgency;
 use crate::size::SizeTouch;
 use crate::space::Mapping;
 use units::{Asid, PageSize, PageSizes, VirtAddr};
+
+/// The page that holds a place of an object with such smallest pages.
+pub(crate) fn covering(pages: &Pages, at: ObjectPage, unit: PageSize) -> Option<ObjectPage> {
+    let (&key, page) = pages.range(..=at).next_back()?;
+    let units = 1 << (page.size.bits() - unit.bits());
+    (key.object == at.object && at.index < key.index + units).then_some(key)
+}
 
 impl Pager {
     /// From now on pages of an object may have several sizes. The largest stays what mappings are made of.
@@ -32,9 +40,7 @@ impl Pager {
     /// The page, wanted or there, that holds a place.
     pub(crate) fn covering(&self, at: ObjectPage) -> Option<ObjectPage> {
         let unit = self.objects.get(&at.object)?.unit();
-        let (&key, page) = self.pages.range(..=at).next_back()?;
-        let units = 1 << (page.size.bits() - unit.bits());
-        (key.object == at.object && at.index < key.index + units).then_some(key)
+        covering(&self.pages, at, unit)
     }
 
     /// The largest page up to a size that can be made at a place: no other page is in its block.
@@ -141,7 +147,7 @@ impl Pager {
         let within = space
             .limit
             .is_none_or(|limit| space.charged + waiting + size.bytes() <= limit);
-        let channels = self.memory.channels_of(space.placement);
+        let channels = space.channels.clone();
         let there = self.memory.available(size.class())[channels].contains(&true);
         within && there && self.memory.count(size.class()) > waiting.div_ceil(size.bytes())
     }

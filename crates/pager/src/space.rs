@@ -87,6 +87,8 @@ pub(crate) struct Space {
     /// At most so many bytes of frames are filled on behalf of this space.
     pub(crate) limit: Option<u64>,
     pub(crate) placement: SpacePlacement,
+    /// The channels that its frames lie on from now on.
+    pub(crate) channels: Range<usize>,
     /// Bytes of the frames that were filled on behalf of this space.
     pub(crate) charged: u64,
     /// Page sizes that the shell has been told to look for.
@@ -257,6 +259,7 @@ mod tests {
                 .collect(),
             limit: None,
             placement: SpacePlacement::Anywhere,
+            channels: 0..1,
             charged: 0,
             page_sizes: PageSizes::only(PAGE),
             unmaps: BTreeSet::new(),

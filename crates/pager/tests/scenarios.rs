@@ -507,7 +507,10 @@ fn each_space_has_counts_of_its_own() {
     // The frame is charged to the space that had it filled, and not to the one that shares it.
     assert_eq!(
         counted,
-        [(space(0), of_first, PAGE), (space(1), of_second, 0)]
+        [
+            (space(0), of_first, (PAGE, None)),
+            (space(1), of_second, (0, None))
+        ]
     );
 }
 
@@ -950,6 +953,62 @@ fn an_isolated_space_stays_on_its_channel_and_evicts_only_there() {
         assert_eq!(channels_of_copies(&desk.serve(actions)), [0]);
     }
     assert_eq!(desk.pager.statistics().evictions, 10 - FRAMES);
+}
+
+#[test]
+fn isolated_spaces_get_other_channels_as_others_come_and_go() {
+    let mut desk = desk_with_placements(&[SpacePlacement::Isolated]);
+    let object = desk.object(0, 16 * PAGE, FILE);
+    desk.map(0, 0, object, 16, true).unwrap();
+    let channels = |desk: &mut Desk, asid, page| {
+        let actions = desk.fault(asid, page, false);
+        channels_of_copies(&desk.serve(actions))
+    };
+    // Alone, it has all.
+    let alone: Vec<u64> = (0..8)
+        .flat_map(|page| channels(&mut desk, 0, page))
+        .collect();
+    assert!(alone.contains(&0) && alone.contains(&1), "{alone:?}");
+    let place = |asid| {
+        move |request| Event::CreateSpace {
+            request,
+            asid: space(asid),
+            limit: None,
+            placement: SpacePlacement::Isolated,
+        }
+    };
+    for asid in [1, 2] {
+        let actions = desk.ask(place(asid));
+        let actions = desk.serve(actions);
+        assert_eq!(result(&actions), Ok(Success::Done));
+    }
+    let groups: Vec<_> = desk
+        .pager
+        .spaces()
+        .map(|(_, _, (_, group))| group)
+        .collect();
+    assert_eq!(groups, [Some(0..1), Some(1..2), Some(2..3)]);
+    let object = desk.object(1, 16 * PAGE, FILE);
+    desk.map(1, 0, object, 16, true).unwrap();
+    // The second finds its channel full of the first's pages, and these leave.
+    for page in 0..FRAMES {
+        assert_eq!(channels(&mut desk, 1, page), [1]);
+    }
+    for page in 8..12 {
+        assert_eq!(channels(&mut desk, 0, page), [0]);
+    }
+    // When the others have gone, it has all again.
+    for asid in [1, 2] {
+        let actions = desk.ask(|request| Event::DestroySpace {
+            request,
+            asid: space(asid),
+        });
+        desk.serve(actions);
+    }
+    let again: Vec<u64> = (12..16)
+        .flat_map(|page| channels(&mut desk, 0, page))
+        .collect();
+    assert!(again.iter().any(|&channel| channel > 0), "{again:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Models of card memory, PCIe, host and storage as pure functions of virtual time.
+//! Models of card memory, PCIe, network, host and storage as pure functions of virtual time.
 //!
 //! Nothing here moves bytes, reads clocks or has threads: a caller says what was asked for and when,
 //! and a model answers when it is done. Equal calls give equal answers. `docs/blocks/timing.md` explains
@@ -20,5 +20,7 @@
 pub mod dram;
 mod hash;
 pub mod host;
+pub mod network;
 pub mod pcie;
 pub mod platform;
+mod wire;

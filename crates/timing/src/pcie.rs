@@ -1,7 +1,6 @@
 //! The PCIe link between host and card: packet overhead, credits, latency, order.
 
 mod link;
-mod wire;
 
 pub use link::PcieLink;
 

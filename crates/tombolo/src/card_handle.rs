@@ -131,7 +131,8 @@ impl Card {
         self.create_space_on(SpacePlacement::Anywhere)
     }
 
-    /// Makes an address space whose frames lie on one channel, or are striped over several.
+    /// Makes an address space whose frames lie on one channel, are striped over several, or keep apart from those of
+    /// other spaces ([`SpacePlacement::Isolated`]).
     ///
     /// # Errors
     /// As [`create_space`](Self::create_space); and channels that the card does not have.

@@ -178,6 +178,7 @@ fn of_stream(error: &StreamError) -> ErrorCode {
         StreamError::NotOpen { .. } | StreamError::NotConnected => ErrorCode::Gone,
         StreamError::AccessFailed { .. } => ErrorCode::Access,
         StreamError::MalformedBeat { .. } => ErrorCode::Violation,
+        StreamError::Network { .. } => ErrorCode::Transfer,
         StreamError::Reset { .. } => ErrorCode::StreamReset,
         _ => ErrorCode::Stream,
     }

@@ -94,6 +94,8 @@ pub struct Preset {
     pub page: PageSize,
     /// See [`OwnerOptions::read_ahead_bytes`].
     pub read_ahead_bytes: u64,
+    /// See [`OwnerOptions::direct_bytes`].
+    pub direct_bytes: Option<u64>,
     stripe: Option<Stripe>,
 }
 
@@ -108,6 +110,7 @@ struct Text {
     page_bytes: u64,
     #[serde(default)]
     read_ahead_bytes: u64,
+    direct_bytes: Option<u64>,
     stripe_granule_bytes: Option<u64>,
     #[serde(default)]
     shell: ShellConfig,
@@ -247,6 +250,7 @@ impl Preset {
             shell,
             page,
             read_ahead_bytes: text.read_ahead_bytes,
+            direct_bytes: text.direct_bytes,
             stripe,
         })
     }
@@ -318,6 +322,7 @@ impl Preset {
         owner.preset = self.name.clone();
         owner.page_size = self.page;
         owner.read_ahead_bytes = self.read_ahead_bytes;
+        owner.direct_bytes = self.direct_bytes;
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use card::schedule::SlotSchedule;
 use card::{CardDescription, Statistics};
-use pager::SpaceStatistics;
+use pager::{Occupied, SpaceStatistics};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
@@ -193,10 +193,14 @@ pub struct SpaceReport {
     pub accesses_failed: u64,
     /// Bytes of card memory that are filled on behalf of the space now.
     pub bytes_on_card: u64,
+    /// Of an isolated space, the first of the channels that it has now, and how many.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub isolated: Option<(usize, usize)>,
 }
 
 impl SpaceReport {
-    pub(crate) fn new((asid, counted, bytes_on_card): (Asid, SpaceStatistics, u64)) -> Self {
+    pub(crate) fn new((asid, counted, occupied): (Asid, SpaceStatistics, Occupied)) -> Self {
+        let (bytes_on_card, channels) = occupied;
         Self {
             asid: asid.get(),
             faults: counted.faults,
@@ -205,6 +209,7 @@ impl SpaceReport {
             faults_resident: counted.faults_resident,
             accesses_failed: counted.accesses_failed,
             bytes_on_card,
+            isolated: channels.map(|channels| (channels.start, channels.len())),
         }
     }
 }
@@ -394,8 +399,10 @@ impl fmt::Display for Report {
             )?;
         }
         // One space alone has just waited for all of it.
-        for space in self.spaces.iter().filter(|_| self.spaces.len() > 1) {
-            writeln!(
+        let several = self.spaces.len() > 1;
+        let told = |space: &&SpaceReport| several || space.isolated.is_some();
+        for space in self.spaces.iter().filter(told) {
+            write!(
                 f,
                 "  space {}: {} faults ({} ahead, {} joined a page on its way, {} found it on the card), {} accesses \
                  failed, {} on the card",
@@ -407,6 +414,14 @@ impl fmt::Display for Report {
                 space.accesses_failed,
                 bytes(space.bytes_on_card)
             )?;
+            match space.isolated {
+                None => writeln!(f)?,
+                Some((first, 1)) => writeln!(f, ", isolated on channel {first}")?,
+                Some((first, channels)) => {
+                    let last = first + channels - 1;
+                    writeln!(f, ", isolated on channels {first} to {last}")?;
+                }
+            }
         }
         let sum = |field: fn(&card::RequesterStatistics) -> u64| -> u64 {
             self.statistics.requesters.iter().map(field).sum()

@@ -72,6 +72,14 @@ impl AddressSpace {
     /// # Errors
     /// As [`alloc_with_pages`](Self::alloc_with_pages).
     pub fn alloc(&self, bytes: usize) -> Result<SharedMemory, Error> {
+        self.alloc_with_pages(bytes, self.page_for(bytes)?)
+    }
+
+    /// The pages that [`alloc`](Self::alloc) takes for so many bytes: of 2 MiB, or the smallest that holds all of them.
+    ///
+    /// # Errors
+    /// The card is closed.
+    pub fn page_for(&self, bytes: usize) -> Result<PageSize, Error> {
         let sizes = match self.link().call(Request::Describe)? {
             Reply::Description { card, .. } => card.page_sizes,
             other => return Err(unexpected(&other)),
@@ -82,10 +90,7 @@ impl AddressSpace {
         };
         let largest = PageSize::MIB_2.class();
         let class = (0..largest).find(fits).unwrap_or(largest);
-        self.alloc_with_pages(
-            bytes,
-            PageSize::from_class(class).unwrap_or(PageSize::MIB_2),
-        )
+        Ok(PageSize::from_class(class).unwrap_or(PageSize::MIB_2))
     }
 
     /// Allocates zeroed memory that the program shares with the kernels of this space, in pages of a size.

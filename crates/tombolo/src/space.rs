@@ -306,8 +306,6 @@ impl AddressSpace {
             source,
         })?;
         let options = MapOptions {
-            // Nobody waits for bytes that are going to be written.
-            create: options.write.then_some(bytes),
             page_size: options.page_size.or(Some(PageSize::KIB_4)),
             advice: options.advice.then(Advice::fetching(Fetch::OnDemand)),
             ..options

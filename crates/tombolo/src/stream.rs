@@ -8,6 +8,7 @@ use crate::connection::{ConnectionId, ConnectionState};
 use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{LoadId, MappingId, Progress, Reply, Request};
+use crate::network::PeerHandle;
 use crate::slot::{Continue, Slot, SLICE};
 use crate::space::Mapping;
 use crate::stream_error::StreamError;
@@ -60,6 +61,31 @@ pub(crate) enum StreamRequest {
         bytes: u64,
         /// Its place in a packet.
         part: Part,
+    },
+    /// Plug a port into a network interface, and that into a peer.
+    PlugPeer {
+        /// Which stream.
+        stream: StreamHandle,
+        /// The peer.
+        peer: PeerHandle,
+    },
+    /// Begin a transfer between a kernel and its peer's memory.
+    BeginPeer {
+        /// Which stream.
+        stream: StreamHandle,
+        /// The way that the client means.
+        direction: StreamDirection,
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Pull the cable of a network interface, or put it back.
+    SetLink {
+        /// Which.
+        interface: u8,
+        /// It works.
+        up: bool,
     },
     /// Let virtual time pass until the oldest transfer of one of several streams is over, at most for `slice`.
     PollAny {
@@ -261,6 +287,10 @@ impl Stream {
     /// As [`read`](Stream::read).
     pub fn write(&self, range: MappedRange) -> Result<(), Error> {
         self.begin(StreamDirection::Out, range, Part::Whole)
+    }
+
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
     }
 
     pub(crate) fn handle(&self) -> StreamHandle {

@@ -165,6 +165,48 @@ pub enum StreamError {
         /// Bytes of the transfer.
         bytes: u64,
     },
+    /// No network interface for the port.
+    #[error(
+        "{name}: the card has {interfaces} network interfaces, and none is free in this direction; a shell has as many \
+         as its `network_pairs` says, on a simulated card"
+    )]
+    NoInterface {
+        /// The port.
+        name: PortName,
+        /// Interfaces that there are.
+        interfaces: u8,
+    },
+    /// A transfer with a peer on a port that has none, or one with memory on a port that has.
+    #[error("{name}: {}", match .plugged {
+        true => "it is plugged into a network interface: its transfers are with the peer's memory",
+        false => "it is not plugged into a network interface: plug a peer in first",
+    })]
+    NoPeer {
+        /// The port.
+        name: PortName,
+        /// It is plugged into a network interface.
+        plugged: bool,
+    },
+    /// The switch waits for the end of a packet.
+    #[error("{name}: a packet is not over, so the switch waits; let it end, or stop the slot")]
+    BetweenPackets {
+        /// The port.
+        name: PortName,
+    },
+    /// The network interface, or the peer, failed.
+    #[error(
+        "{name}: the network failed after {moved} of {bytes} bytes: {why}. Plug the peer in again, and begin anew"
+    )]
+    Network {
+        /// The port.
+        name: PortName,
+        /// Bytes that have crossed, and are acknowledged if they went to the peer.
+        moved: u64,
+        /// Bytes of the transfer.
+        bytes: u64,
+        /// The peer, and what happened.
+        why: String,
+    },
     /// The kernel broke the rule about TKEEP.
     #[error(
         "{name}: the kernel sent a beat whose TKEEP has a hole, after {moved} bytes; the kept bytes of a \

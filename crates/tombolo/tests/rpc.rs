@@ -1,13 +1,17 @@
 //! Does a program get the right bytes from a kernel behind the directory, and does the CPU go on when the
 //! kernel does not? On the RTL of the whole shell, platform `enzian`.
 
+#[path = "common/line_cores.rs"]
+mod line_cores;
 #[path = "common/line_threads.rs"]
 mod line_threads;
 #[path = "../examples/work_queue/queue.rs"]
 mod queue;
+#[path = "../examples/snapshot/record.rs"]
+mod record;
 
 use coherence::oracle::Oracle;
-use line_threads::{random, share, word};
+use line_threads::{share, word};
 use std::path::Path;
 use tombolo::{
     Card, CoherentMemory, Error, OwnerOptions, Rpc, ShellConfig, SimOptions, Slot, SlotId,
@@ -435,47 +439,41 @@ fn card_memory_serves_lines_without_a_kernel() {
     assert!(matches!(none.home_memory(), Err(Error::NoHomeMemory)));
     drop(none);
 
+    // A line that is cleaned is in memory and still in the cache, to be read only.
+    {
+        let card = open(4096).expect("card");
+        let memory = card.home_memory().expect("memory");
+        let took = |access: &dyn Fn()| {
+            let began = memory.now().expect("time");
+            access();
+            (memory.now().expect("time") - began).get() / 1000
+        };
+        let store = |byte| memory.store(LINE, &[byte]).expect("store");
+        memory
+            .clean(LINE)
+            .expect("a line that the CPU does not have");
+        store(1);
+        assert!(took(&|| store(2)) < 30, "the line is the CPU's alone");
+        memory.record(&[(LINE, "line")]).expect("record");
+        memory.clean(LINE).expect("clean");
+        memory.clean(LINE).expect("nothing to clean");
+        assert!(took(&|| assert_eq!(memory.load(LINE).expect("load")[0], 2)) < 30);
+        assert!(took(&|| store(3)) > 200, "others may have it");
+        let text = memory.history().expect("history").to_text();
+        assert_eq!(text.matches("CleanDirty").count(), 1, "{text}");
+        let beside = memory.begin_store(LINE, &[4]).expect("store");
+        let after = memory.begin_clean(LINE).expect("clean");
+        beside.wait().expect("store");
+        after.wait().expect("clean");
+        assert!(took(&|| assert_eq!(memory.on_core(5).load(LINE).expect("load")[0], 4)) < 30);
+    }
+
     // Four times as many lines as the directory has places, so that lines come home all the time.
     let lines = 4096_u64;
     let card = open(lines * LINE).expect("card");
     let memory = card.home_memory().expect("memory");
     assert_eq!(memory.bytes(), lines * LINE);
-    let cores = [memory.clone(), memory.on_core(1), memory.on_core(2)];
-    let mut oracle = Oracle::new();
-    let mut under_way = std::collections::VecDeque::new();
-    let mut state = 0x5eed;
-    let mut stamp = 0;
-    for operation in 0..6000_u64 {
-        // The last operations read what the others left.
-        let mut line = random(&mut state) % lines;
-        if operation % 4 == 0 {
-            line %= 8;
-        }
-        let part = random(&mut state) % 4;
-        let core = &cores[random(&mut state) as usize % cores.len()];
-        let began = oracle.begin();
-        let store = (operation < 5000 && random(&mut state) % 2 == 0).then(|| {
-            stamp += 1;
-            oracle.write_begins((line, part as u8), stamp, began);
-            stamp
-        });
-        let at = line * LINE;
-        let access = match store {
-            Some(stamp) => core.begin_store(at + 32 * part, &stamp.to_le_bytes()),
-            None => core.begin_load(at),
-        };
-        under_way.push_back((line, part as u8, store, began, access.expect("begin")));
-        while under_way.len() > 12 || (operation == 5999 && !under_way.is_empty()) {
-            let (line, part, store, began, access) = under_way.pop_front().expect("one");
-            let bytes = access.wait().expect("access");
-            match store {
-                Some(stamp) => oracle.write_ends((line, part), stamp),
-                None => oracle.read((line, part), word(&bytes, 4 * usize::from(part)), began),
-            }
-            oracle.end(began);
-        }
-    }
-    assert_eq!(oracle.violations(), 0, "{:?}", oracle.first());
+    assert_eq!(line_cores::unexplained(&memory, 6000), 0);
 
     let found = share(&memory, 20_000, || {});
     assert!(found.accesses >= 20_000);
@@ -491,6 +489,78 @@ fn card_memory_serves_lines_without_a_kernel() {
     assert!(matches!(error, Error::CoherentOffset { .. }), "{error}");
 }
 
+/// CCKit, figure 2: the directory in front of memory, the kernel beside it.
+#[test]
+fn a_kernel_beside_card_memory_counts_in_its_lines() {
+    const ROWS: u64 = 40;
+    let kernel = card::sim::home().join("kernels/memory_table");
+    let none = coherent_card();
+    let space = none.create_space().expect("space");
+    let error = none.load(SlotId(0), &kernel, &space);
+    assert!(matches!(error, Err(Error::NoHomeMemory)));
+    drop((space, none));
+
+    let mut options = SimOptions::named("enzian").expect("platform");
+    options.shell = ShellConfig::coherent();
+    options.channel_bytes = Some(64 << 20);
+    let owner = OwnerOptions {
+        home_bytes: 1 << 20,
+        ..OwnerOptions::default()
+    };
+    let card = Card::simulated(options, owner, |_| {}).expect("card");
+    let space = card.create_space().expect("space");
+    let load = |updates| {
+        let slot = card.load(SlotId(0), &kernel, &space).expect("load");
+        let arguments = [
+            ("base", 64 * LINE),
+            ("rows", ROWS),
+            ("updates", updates),
+            ("inflight", 5),
+        ];
+        for (argument, value) in arguments {
+            slot.set(argument, value).expect("argument");
+        }
+        slot.start().expect("start");
+        slot
+    };
+    let slot = load(10 * ROWS);
+    let memory = card.home_memory().expect("memory");
+    let table = memory.part(64 * LINE, ROWS * LINE).expect("part");
+    let add = |times: u64| {
+        for _ in 0..times {
+            for row in 0..ROWS {
+                let line = table.load_exclusive(row * LINE).expect("load");
+                let count = (word(&line, 0) + 1).to_le_bytes();
+                table.store(row * LINE, &count).expect("store");
+            }
+        }
+    };
+    let counts = |place| -> Vec<u64> {
+        let line = |row| table.load(row * LINE).expect("load");
+        (0..ROWS).map(|row| word(&line(row), place)).collect()
+    };
+    add(10);
+    slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
+    assert_eq!(counts(0), [10; ROWS as usize]);
+    assert_eq!(counts(1), [10; ROWS as usize]);
+
+    // A kernel that goes in the middle, with lines locked: memory has what the CPU wrote, nothing stays locked, and
+    // every addition of the kernel is whole.
+    let endless = load(1 << 30);
+    add(3);
+    let stopped = endless.wait(None, |_| tombolo::Continue::Stop);
+    assert!(stopped.is_err(), "it was in the middle");
+    let slot = load(0);
+    assert_eq!(counts(0), [13; ROWS as usize]);
+    let (before, written) = (counts(1), counts(2));
+    assert!(before.iter().all(|count| *count >= 10), "{before:?}");
+    assert_eq!(written, [0; ROWS as usize]);
+    add(1);
+    slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
+    assert_eq!(counts(0), [14; ROWS as usize]);
+    assert_eq!(counts(1), before, "the kernel of before is gone");
+}
+
 #[test]
 fn every_item_of_a_queue_is_taken_once() {
     let mut queue = queue::Queue::new().expect("queue");
@@ -500,5 +570,25 @@ fn every_item_of_a_queue_is_taken_once() {
         assert_eq!(run.taken.iter().sum::<u64>(), items);
         let cycles = run.ns / queue.cycle_ns().expect("card");
         assert!(cycles > pace as f64, "{cycles} cycles an item");
+    }
+}
+
+#[test]
+fn a_record_is_read_whole_while_the_card_changes_it() {
+    use record::{Record, Way};
+    for (way, again) in [(Way::Snapshots, false), (Way::SequenceLock, true)] {
+        let mut record = Record::new(way).expect("record");
+        let mut retries = 0;
+        for (readers, versions, changes, pace) in [(1, 20, 31, 0), (record::READERS, 20, 5, 200)] {
+            let run = record.run(readers, versions, changes, pace).expect("run");
+            assert_eq!(run.wrong, 0, "{way:?}: {run:?}");
+            assert!(run.reads > 0);
+            retries += run.retries;
+        }
+        assert_eq!(retries > 0, again, "{way:?}");
+        let unchanged = record.unchanged_ns().expect("read");
+        assert!(unchanged < 100.0, "{way:?}: {unchanged} ns");
+        let changed = record.changed_ns(4).expect("read");
+        assert!((300.0..2000.0).contains(&changed), "{way:?}: {changed} ns");
     }
 }

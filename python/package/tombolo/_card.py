@@ -44,6 +44,7 @@ class Card(Scope):
         channels: Optional[int] = None,
         channel_bytes: Optional[int] = None,
         seed: Optional[int] = None,
+        host_channel: bool = False,
         page_size: Optional[int] = None,
         read_ahead_bytes: Optional[int] = None,
         clean_ahead_bytes: Optional[int] = None,
@@ -58,6 +59,8 @@ class Card(Scope):
         :param channels: memory channels, a power of two (2).
         :param channel_bytes: bytes of memory of each channel (16 GiB; used only where touched).
         :param seed: picks one of the other orders of events that the contract allows.
+        :param host_channel: pages may stay in host memory, for ``direct=True`` of :meth:`AddressSpace.map_file` and
+            :meth:`AddressSpace.alloc`. A simulated card has it by ``shell={"host_channel": True}``.
         :param page_size: bytes of the pages of mappings that ask for no other (2 MiB).
         :param read_ahead_bytes: fetched ahead of a stream at a time; 0 for none (16 MiB).
         :param clean_ahead_bytes: written back ahead when less card memory than this is free (16 MiB).
@@ -72,6 +75,7 @@ class Card(Scope):
                 channels=channels,
                 channel_bytes=channel_bytes,
                 seed=seed,
+                host_channel=host_channel,
                 page_size=page_size,
                 read_ahead_bytes=read_ahead_bytes,
                 clean_ahead_bytes=clean_ahead_bytes,
@@ -162,6 +166,7 @@ class Card(Scope):
         channel: Optional[int] = None,
         channels: Union[int, Sequence[int], None] = None,
         granule: int = 4096,
+        isolated: bool = False,
         limit: Optional[int] = None,
     ) -> AddressSpace:
         """Makes an address space.
@@ -171,13 +176,15 @@ class Card(Scope):
             ``range``. As many as a power of two, from a multiple of it on.
         :param granule: bytes that lie on one channel before the next one follows, a power of two from 64 to
             2**30; with ``channels``.
+        :param isolated: it shares its memory channels with no other isolated space, as far as there are enough: one
+            has all, two have half of them each. They get others as such spaces come and go; the report says which.
         :param limit: at most so many bytes of card memory for its pages.
         :raises ValueError: channels that are no power of two, or not side by side; a granule out of range.
         :raises PagerError: channels that the card does not have, or that the stripe does not fit.
         :raises NoFreeSpaceError: all of the shell's are in use.
         """
         stripe = None if channels is None else (*_side_by_side(channels), granule)
-        space = AddressSpace(self, self._native.create_space(channel, stripe, limit))
+        space = AddressSpace(self, self._native.create_space(channel, stripe, bool(isolated), limit))
         self._spaces.add(space)
         return space
 

@@ -302,6 +302,10 @@ class CoherentMemory:
         """
         self._native.flush(_offset(offset))
 
+    def clean(self, offset: int) -> None:
+        """Sends home what was stored in the line, and keeps a copy to read. Returns when it is on its way."""
+        self._native.clean(_offset(offset))
+
     def begin_load(self, offset: int, *, exclusive: bool = False) -> PendingLine:
         """Begins to :meth:`load` and does not wait: a core may have many accesses under way."""
         return PendingLine(self._native.begin_load(_offset(offset), exclusive))

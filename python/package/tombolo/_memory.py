@@ -132,13 +132,14 @@ class SharedMemory(Scope):
     @property
     def in_calls(self) -> bool:
         """Whether system calls (``file.readinto``, ``socket.send``) may be given it while kernels use it: they wait for
-        its pages, as the program does. See ``for_calls`` of :meth:`AddressSpace.alloc`."""
+        its pages, as the program does; memory that stays in the host they have at any time. See ``for_calls`` and
+        ``direct`` of :meth:`AddressSpace.alloc`."""
         return self._native.in_calls
 
     @property
     def traps(self) -> Optional[str]:
-        """How the program's accesses are trapped: ``"protect"``, ``"userfault"`` or ``"in-thread"``. See ``traps`` of
-        :meth:`AddressSpace.alloc`."""
+        """How the program's accesses are trapped: ``"protect"``, ``"userfault"`` or ``"in-thread"``, or ``None`` for
+        memory that stays in the host. See ``traps`` of :meth:`AddressSpace.alloc`."""
         return self._native.traps
 
     def _block(self) -> Any:

@@ -256,6 +256,7 @@ class AddressSpace(Scope):
         page_size: Optional[int] = None,
         for_calls: bool = False,
         traps: Optional[str] = None,
+        direct: bool = False,
     ) -> SharedMemory:
         """Allocates zeroed memory that the program shares with the kernels of this space, pointers and all.
 
@@ -272,7 +273,11 @@ class AddressSpace(Scope):
             ``"userfault"`` (as ``for_calls``), or ``"in-thread"``: userfaultfd with SIGBUS, where a thread serves
             itself what is the program's; no right is needed, and any number of pages can be had. A way that the
             system does not have gives a ``RuntimeWarning``; :attr:`SharedMemory.traps` says which was taken.
-        :raises ValueError: another word for ``traps``, or ``for_calls`` with another way than ``"userfault"``.
+        :param direct: it stays in host memory: kernels read and write it over PCIe, no page moves, and the program is
+            never trapped, in system calls neither. For what is touched little, or written by both sides in turns.
+            The card needs a way to host memory (``host_channel`` of its shell).
+        :raises ValueError: another word for ``traps``, ``for_calls`` with another way than ``"userfault"``, or either
+            with ``direct``.
         :raises MemoryError: there is no memory for it.
         :raises UnshareableError: so many pages that the system cannot protect each by itself.
         :raises ImportError: with ``dtype``, numpy is not installed.
@@ -282,8 +287,10 @@ class AddressSpace(Scope):
             raise MemoryError(f"{nbytes} bytes are more than any program can address")
         if for_calls and traps not in (None, "userfault"):
             raise ValueError(f"system calls wait with traps='userfault' only, not {traps!r}")
+        if direct and (for_calls or traps is not None):
+            raise ValueError("direct memory is never trapped: leave out for_calls and traps")
         wanted = "userfault" if for_calls else traps
-        native = self._native.alloc(nbytes, page_size, wanted)
+        native = self._native.alloc(nbytes, page_size, wanted, direct)
         if wanted not in (None, native.traps):
             warnings.warn(_NO_USERFAULTFD, RuntimeWarning, stacklevel=2)
         return SharedMemory(self, native, shapes, dtype, None)

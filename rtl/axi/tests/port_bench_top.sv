@@ -68,6 +68,7 @@ module port_bench_top
       NumSlots: 1,
       PortsPerSlot: 1,
       StreamsPerSlot: 0,
+      NetworkPairs: 0,
       NumChannels: 1,
       ChannelBytesLog2: 20,
       NumSpaces: 1,

@@ -142,7 +142,7 @@ struct Bench {
       top.d_ack_tag_i = ack.tag;
       top.d_ack_data_i = ack.data;
       top.d_ack_last_i = ack.last;
-      if (top.open_i) acknowledged.push_back(ack);
+      if (top.line_open_i) acknowledged.push_back(ack);
       if (ack.last) --operations_open;
     }
   }
@@ -175,6 +175,7 @@ struct Bench {
       top.k_b_id_i = stored.front().id;
       top.k_b_resp_i = resp_of(stored.front().addr, 2);
     }
+    if (!top.line_open_i) return;
     if (to_send.empty() && lines && asks && tags.size() < 64 && chance(20)) begin_operation(random() % 6);
     line_offered = !to_send.empty() && (line_offered || go());
     top.k_line_valid_i = line_offered;
@@ -236,7 +237,7 @@ struct Bench {
   void check_operation() {
     Beat beat{top.d_op_operation_o, top.d_op_tag_o, top.d_op_parts_o, top.d_op_line_o, top.d_op_data_o,
               bool(top.d_op_last_o)};
-    if (top.open_i) {
+    if (top.line_open_i) {
       if (passed.empty()) fail("an operation that nobody sent", beat.tag);
       if (beat != passed.front()) fail("another operation", beat.tag, passed.front().tag);
       passed.pop_front();
@@ -301,7 +302,7 @@ struct Bench {
       passed.push_back(to_send.front());
       to_send.pop_front();
     }
-    if (top.k_ack_valid_o && top.k_ack_ready_i) {
+    if (top.line_open_i && top.k_ack_valid_o && top.k_ack_ready_i) {
       if (acknowledged.empty()) fail("an acknowledgement that nobody sent", top.k_ack_tag_o);
       const Beat ack = acknowledged.front();
       acknowledged.pop_front();
@@ -331,6 +332,9 @@ struct Bench {
       if (closed_for > 0 && (top.k_ar_valid_o || top.k_aw_valid_o || top.k_ack_valid_o))
         fail("something is offered while the way is closed");
     }
+    if (lines_closed_for > 0 && !top.line_open_i && top.k_ack_valid_o)
+      fail("an acknowledgement is offered while the way of operations is closed");
+    lines_closed_for = top.line_open_i ? 0 : lines_closed_for + 1;
     closed_for = top.open_i ? 0 : closed_for + 1;
     if (top.violation_o) {
       if (!violations++) {
@@ -348,7 +352,7 @@ struct Bench {
     ++cycle;
   }
   std::map<unsigned, Access> taken_reads;  // reads and writes that the guard had before this cycle
-  unsigned closed_for = 0;
+  unsigned closed_for = 0, lines_closed_for = 0;
 
   void steps(unsigned n) {
     while (n--) edge();
@@ -369,6 +373,11 @@ struct Bench {
     stored.clear();
     addresses.clear();
     early_rows = 0;
+    silence_lines();
+  }
+  void silence_lines() {
+    top.k_line_valid_i = 0;
+    line_offered = false;
     to_send.clear();
     passed.clear();
     tags.clear();
@@ -376,7 +385,7 @@ struct Bench {
   }
 
   void reset() {
-    top.open_i = 0;
+    top.open_i = top.line_open_i = 0;
     top.patience_i = 0;
     silence();
     top.rst_ni = 0;
@@ -389,7 +398,7 @@ struct Bench {
     asks = false;
     steps(3);
     asks = true;
-    top.open_i = 1;
+    top.open_i = top.line_open_i = 1;
   }
 
   void drain() {
@@ -405,13 +414,38 @@ struct Bench {
 
   // The kernel goes; whatever it had is answered. Another one comes.
   void close() {
-    top.open_i = 0;
+    top.open_i = top.line_open_i = 0;
     hold_acks = false;
     silence();
     steps(random() % 60);
     drain();
-    top.open_i = 1;
+    top.open_i = top.line_open_i = 1;
     silence();
+  }
+
+  // The kernel of the operations goes, beside memory that goes on serving the lines. Another one comes.
+  void close_lines() {
+    top.line_open_i = 0;
+    silence_lines();
+    steps(2 + random() % 60);
+    until("operations are left over", [&] { return acks.empty() && !operations_open && top.line_idle_o; });
+    if (cut) fail("a write that was cut off has not ended");
+    silence_lines();
+    top.line_open_i = 1;
+  }
+
+  void lines_traffic() {
+    for (unsigned round = 0; round < 200; ++round) {
+      stall = chance(50) ? 0 : random() % 80;
+      late = chance(30) ? 100 : 5 + random() % 30;
+      steps(random() % 400);
+      close_lines();
+    }
+    stall = 0;
+    drain();
+    if (violations || answered) fail("memory was cut off", rule, answered);
+    if (!rows_read || !rows_written) fail("memory had nothing to do");
+    std::printf("ok\n");
   }
 
   void traffic(bool closes) {
@@ -669,6 +703,7 @@ int main(int argc, char** argv) {
   bench.reset();
   if (scenario == "random") bench.traffic(false);
   else if (scenario == "closes") bench.traffic(true);
+  else if (scenario == "lines_close") bench.lines_traffic();
   else if (scenario == "no_patience") bench.no_patience();
   else if (scenario == "rate") bench.rate();
   else if (scenario == "read_late") bench.late_answers(false);

@@ -40,6 +40,12 @@ def test_every_access_of_a_kernel_that_is_cut_off_ends(bench, seed):
     run_cpp(bench, "closes", seed)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_operations_beside_memory_end_by_themselves(bench, seed):
+    """The kernel of the operations is cut off at any moment, and the accesses go on as if nothing were."""
+    run_cpp(bench, "lines_close", seed)
+
+
 @pytest.mark.parametrize("rule", ["read_late", "write_late", "read_unknown", "rows", "write_unknown",
                                   "operation", "tag"])
 def test_a_broken_rule_is_named_and_goes_no_further(bench, rule):

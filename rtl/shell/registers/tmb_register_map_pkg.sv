@@ -100,7 +100,7 @@ package tmb_register_map_pkg;
   localparam int unsigned MoverMovedLo = 32'h18;
   localparam int unsigned MoverMovedHi = 32'h1c;
 
-  // Stream switch: an incoming port of a kernel
+  // Stream switch: an incoming port of a kernel, or of a network interface
   localparam int unsigned SwitchStride = 32'h8;
   localparam int unsigned SwitchSource = 32'h0;
   localparam int unsigned SwitchSourceFromPortLsb = 32'h0;

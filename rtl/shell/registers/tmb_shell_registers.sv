@@ -486,7 +486,7 @@ module tmb_shell_registers (
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
         readback_data_var[31:0] |= (rd_mux_addr == 15'h0) ? 32'h424d4f54 : '0;
-        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h3 : '0;
+        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h4 : '0;
         readback_data_var[31:16] |= (rd_mux_addr == 15'h4) ? 16'h2 : '0;
         readback_data_var[7:0] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.SLOTS.next : '0;
         readback_data_var[15:8] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.PORTS_PER_SLOT.next : '0;
@@ -499,6 +499,7 @@ module tmb_shell_registers (
         readback_data_var[23:16] |= (rd_mux_addr == 15'h10) ? hwif_in.TRANSLATION.PARK_DEPTH.next : '0;
         readback_data_var[31:24] |= (rd_mux_addr == 15'h10) ? hwif_in.TRANSLATION.LOOK_AHEAD.next : '0;
         readback_data_var[7:0] |= (rd_mux_addr == 15'h14) ? hwif_in.STREAM_GEOMETRY.PER_SLOT.next : '0;
+        readback_data_var[15:8] |= (rd_mux_addr == 15'h14) ? hwif_in.STREAM_GEOMETRY.NETWORK.next : '0;
         readback_data_var[0] |= (rd_mux_addr == 15'h20) ? field_storage.CONTROL.ENABLE.value : '0;
         readback_data_var[0] |= (rd_mux_addr == 15'h24) ? hwif_in.STATUS.IDLE.next : '0;
         readback_data_var[31:0] |= (rd_mux_addr == 15'h60) ? field_storage.EVENT_BASE_LO.VALUE.value : '0;

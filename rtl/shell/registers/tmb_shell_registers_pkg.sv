@@ -71,7 +71,12 @@ package tmb_shell_registers_pkg;
     } tmb_shell__STREAM_GEOMETRY__PER_SLOT__in_t;
 
     typedef struct {
+        logic [7:0] next;
+    } tmb_shell__STREAM_GEOMETRY__NETWORK__in_t;
+
+    typedef struct {
         tmb_shell__STREAM_GEOMETRY__PER_SLOT__in_t PER_SLOT;
+        tmb_shell__STREAM_GEOMETRY__NETWORK__in_t NETWORK;
     } tmb_shell__STREAM_GEOMETRY__in_t;
 
     typedef struct {

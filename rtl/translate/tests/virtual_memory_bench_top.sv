@@ -151,6 +151,7 @@ module virtual_memory_bench_top
       NumSlots: NumPorts,
       PortsPerSlot: 1,
       StreamsPerSlot: 0,
+      NetworkPairs: 0,
       NumChannels: 2,
       ChannelBytesLog2: ChannelBytesLog2,
       NumSpaces: NumSpaces,

@@ -131,6 +131,7 @@ impl FunctionalCard {
                 slots: config.slots,
                 ports_per_slot: config.ports_per_slot,
                 streams_per_slot: config.streams_per_slot.min(config.ports_per_slot),
+                network_pairs: 0,
                 channels: config.channels,
                 channel_bytes_log2: config.channel_bytes_log2,
                 channel_bytes: config.channel_bytes,

@@ -112,7 +112,7 @@ pub enum Rule {
     #[error("a port of kind `axi4` or `axi4_stream` has `data_width`")]
     NoDataWidth,
     /// Unequal numbers of both kinds.
-    #[error("{homes} ports `axi4_home` and {lines} `line_operations`: one of each a slice of the directory")]
+    #[error("{homes} ports `axi4_home` and {lines} `line_operations`: one of each a slice of the directory, or no `axi4_home`")]
     CoherentPairs {
         /// Home ports.
         homes: usize,

@@ -164,7 +164,8 @@ pub struct Manifest {
     /// Names of the home ports: one a slice of the directory, in its order; none: the kernel does not
     /// stand behind it.
     pub homes: Vec<String>,
-    /// Names of the ports for line operations, likewise.
+    /// Names of the ports for line operations, likewise. A kernel that has these and no home ports is beside
+    /// card memory, which serves the lines.
     pub lines: Vec<String>,
     /// Arguments.
     pub arguments: Vec<Argument>,

@@ -323,7 +323,8 @@ impl Reader<'_> {
                 _ => lines.push(name),
             }
         }
-        if homes.len() != lines.len() {
+        // Without home ports the kernel is beside card memory, which serves the lines.
+        if !homes.is_empty() && homes.len() != lines.len() {
             let rule = Rule::CoherentPairs {
                 homes: homes.len(),
                 lines: lines.len(),

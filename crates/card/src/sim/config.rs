@@ -112,6 +112,9 @@ pub struct ShellConfig {
     pub ports_per_slot: u8,
     /// Stream pairs (one stream in, one out) of each slot, at most its ports.
     pub streams_per_slot: u8,
+    /// Network interfaces: each a stream out to the network and one in from it, and a link of its own. They need
+    /// stream pairs of slots.
+    pub network_pairs: u8,
     /// Memory channels, a power of two.
     pub channels: u8,
     /// log2 of the bytes of address space of a channel.
@@ -156,6 +159,7 @@ impl Default for ShellConfig {
             slots: 1,
             ports_per_slot: 2,
             streams_per_slot: 0,
+            network_pairs: 0,
             channels: 2,
             channel_bytes_log2: 34,
             spaces: 4,
@@ -222,6 +226,9 @@ impl ShellConfig {
         requester / (2 * self.ports() / u32::from(self.lanes)).max(1)
     }
 
+    /// Network interfaces that a card can have: a U280 has two cages.
+    pub const MAX_NETWORKS: u8 = 2;
+
     /// Stream pairs of all slots.
     pub fn stream_pairs(&self) -> u32 {
         u32::from(self.slots) * u32::from(self.streams_per_slot)
@@ -272,6 +279,17 @@ impl ShellConfig {
             Some(format!(
                 "streams_per_slot = {}: at most ports_per_slot = {}, and 32 on the card",
                 self.streams_per_slot, self.ports_per_slot
+            ))
+        } else if self.network_pairs > Self::MAX_NETWORKS
+            || (self.network_pairs > 0 && self.streams_per_slot == 0)
+            || self.stream_pairs() + u32::from(self.network_pairs) > 32
+        {
+            Some(format!(
+                "network_pairs = {}: at most {}, beside streams_per_slot = {} of which there must be one, and 32 pairs \
+                 on the card",
+                self.network_pairs,
+                Self::MAX_NETWORKS,
+                self.streams_per_slot
             ))
         } else if !self.channels.is_power_of_two() {
             Some(format!(
@@ -407,6 +425,7 @@ impl ShellConfig {
             ("NumSlots", self.slots.to_string()),
             ("PortsPerSlot", self.ports_per_slot.to_string()),
             ("StreamsPerSlot", self.streams_per_slot.to_string()),
+            ("NetworkPairs", self.network_pairs.to_string()),
             ("NumChannels", self.channels.to_string()),
             ("ChannelBytesLog2", self.channel_bytes_log2.to_string()),
             ("NumSpaces", self.spaces.to_string()),

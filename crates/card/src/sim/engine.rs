@@ -13,6 +13,7 @@ use super::host_port::HostPort;
 use super::link_port::LinkPort;
 use super::memory_port::MemoryPort;
 use super::model::{Instance, ModelFailure, Pin};
+use super::network_port::NetworkPort;
 use super::observer::{OwnerObserver, PortObserver, StreamObserver};
 use super::slot::{quieten, KernelSlot, SlotPlace};
 use super::surrounding::{Surroundings, Way};
@@ -110,6 +111,7 @@ pub(crate) struct Parts {
     /// The coherent link and the CPU, if the card has them.
     pub(crate) coherent: Option<LinkPort>,
     pub(crate) memories: Vec<MemoryPort>,
+    pub(crate) networks: Vec<NetworkPort>,
     /// For a timeline; else none.
     pub(crate) probes: Vec<Probe>,
     pub(crate) link: Box<dyn Link + Send>,
@@ -184,6 +186,7 @@ impl Engine {
                 host: HostPort::new(&shell)?,
                 bar: BarPort::new(&shell)?,
                 coherent: parts.coherent,
+                networks: parts.networks,
             },
             shell: Clocked::new(shell).with_witness(parts.witness),
             link: parts.link,
@@ -233,6 +236,10 @@ impl Engine {
     pub(crate) fn line_history(&self) -> History {
         let link = self.around.coherent.as_ref();
         link.map_or_else(History::default, LinkPort::history)
+    }
+
+    pub(crate) fn networks_mut(&mut self) -> &mut [NetworkPort] {
+        &mut self.around.networks
     }
 
     pub(crate) fn memories_mut(&mut self) -> &mut [MemoryPort] {

@@ -141,6 +141,7 @@ impl LinkPort {
             AccessKind::Claim => (pages::CLAIM, "claim"),
             AccessKind::Prefetch => (Access::PrefetchShared, "prefetch"),
             AccessKind::Flush => (Access::Flush, "flush"),
+            AccessKind::Clean => (Access::Clean, "clean"),
             AccessKind::Store(bytes) => {
                 let (mask, data) = placed(access.address, bytes);
                 (Access::StoreBytes { mask, data }, "store")
@@ -208,7 +209,7 @@ impl LinkPort {
         } = pending;
         if access == Access::Flush {
             self.lose(line.fold());
-        } else if !poisoned {
+        } else if access != Access::Clean && !poisoned {
             self.cores[usize::from(core)].touch(line.fold());
         }
         self.step(at, at, Party::Cache, Party::Program, what, line, true);

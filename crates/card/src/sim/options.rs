@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use timeline::Timeline;
+use timing::network::Network;
 use timing::platform::Platform;
 use units::Picoseconds;
 use verilated::{BuildError, Builder, FileSet};
@@ -68,6 +69,8 @@ pub struct SimOptions {
     pub timeline: Option<Timeline>,
     /// Write waveforms. Changes no result.
     pub waves: Option<Waves>,
+    /// What the card's network interfaces are connected to; the default is 100 Gb/s Ethernet.
+    pub network: Network,
     /// Builds models; the default uses the machine's tools and the user's cache.
     pub builder: Option<Builder>,
 }
@@ -161,6 +164,7 @@ impl SimOptions {
             witness: false,
             timeline: None,
             waves: None,
+            network: Network::ethernet_100(),
             builder: None,
         }
     }

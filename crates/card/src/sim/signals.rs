@@ -120,6 +120,32 @@ pub(crate) const AXI4_STREAM: &[Signal] = &[
     signal("tready", 1, false, 0, Need::Bus),
 ];
 
+/// The network interfaces at the shell: (name, width, into the shell, one for each direction of an interface).
+pub(crate) const NETWORK: &[(&str, u32, bool, bool)] = &[
+    ("send_tdata", 512, false, false),
+    ("send_tkeep", 64, false, false),
+    ("send_tlast", 1, false, false),
+    ("send_tvalid", 1, false, false),
+    ("send_tready", 1, true, false),
+    ("receive_tdata", 512, true, false),
+    ("receive_tkeep", 64, true, false),
+    ("receive_tlast", 1, true, false),
+    ("receive_tvalid", 1, true, false),
+    ("receive_tready", 1, false, false),
+    ("start", 1, false, true),
+    ("address", 48, false, true),
+    ("bytes", 48, false, true),
+    ("last", 1, false, true),
+    ("stop", 1, false, true),
+    ("busy", 1, true, true),
+    ("moved", 48, true, true),
+    ("done_valid", 1, true, true),
+    ("done_ready", 1, false, true),
+    ("done_bytes", 48, true, true),
+    ("done_last", 1, true, true),
+    ("done_status", 2, true, true),
+];
+
 /// Signals of AXI4-Stream that a kernel may have and the shell does not: ignored, or held low.
 pub(crate) const AXI4_STREAM_IGNORED: &[&str] = &["tstrb", "tid", "tdest", "tuser"];
 

@@ -1,4 +1,4 @@
-//! What stands around the shell: memories, the host behind its link, the registers' bus, a CPU.
+//! What stands around the shell: memories, the host behind its link, the registers' bus, a CPU, networks.
 //!
 //! The event loop knows no more of them than this: at an edge they look at the shell's outputs, after it
 //! they drive its inputs, and in between they can say when they next will by themselves.
@@ -8,6 +8,7 @@ use super::bar_port::BarPort;
 use super::host_port::HostPort;
 use super::link_port::LinkPort;
 use super::memory_port::MemoryPort;
+use super::network_port::NetworkPort;
 use crate::CardError;
 use timing::pcie::Link;
 use units::Picoseconds;
@@ -37,6 +38,7 @@ pub(crate) struct Surroundings {
     pub(crate) bar: BarPort,
     /// The coherent link and the CPU, if the card has them.
     pub(crate) coherent: Option<LinkPort>,
+    pub(crate) networks: Vec<NetworkPort>,
 }
 
 impl Surroundings {
@@ -51,6 +53,9 @@ impl Surroundings {
         active |= self.bar.sample(at, way)?;
         if let Some(link) = &mut self.coherent {
             active |= link.sample(at, way)?;
+        }
+        for network in &mut self.networks {
+            active |= network.sample(at, way)?;
         }
         Ok(active)
     }
@@ -67,6 +72,9 @@ impl Surroundings {
         if let Some(link) = &mut self.coherent {
             changed |= link.drive(at);
         }
+        for network in &mut self.networks {
+            changed |= network.drive(at);
+        }
         changed
     }
 
@@ -80,6 +88,11 @@ impl Surroundings {
             self.bar.next_event(now),
             coherent.and_then(|link| link.next_event(now)),
         ];
-        events.chain(others.into_iter().flatten()).min()
+        let networks = self.networks.iter();
+        let networks = networks.filter_map(|network| network.next_event(now));
+        events
+            .chain(others.into_iter().flatten())
+            .chain(networks)
+            .min()
     }
 }

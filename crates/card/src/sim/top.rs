@@ -5,7 +5,7 @@
 
 use crate::sim::config::ShellConfig;
 use crate::sim::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface, CLOCK};
-use crate::sim::signals::{AXI4, AXI4_STREAM, CONTROL, HOME, LINE, LINK};
+use crate::sim::signals::{AXI4, AXI4_STREAM, CONTROL, HOME, LINE, LINK, NETWORK};
 use crate::stream::{StreamDirection, StreamId};
 use std::fmt::Write;
 use verilated::Direction;
@@ -115,6 +115,13 @@ pub(super) fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
             add(&prefix, signal.name, signal.width, driven, pairs);
         }
     }
+    if config.network_pairs > 0 {
+        let networks = u32::from(config.network_pairs);
+        for &(name, width, input, both) in NETWORK {
+            let elements = if both { 2 * networks } else { networks };
+            add("net_", name, width, input, Some(elements));
+        }
+    }
     for signal in CONTROL {
         add("ctl_", signal.name, signal.width, !signal.manager, slots);
     }
@@ -196,6 +203,13 @@ pub(super) fn instantiate_shell(
             connections.push(format!("    .{group}_{}_{side}({value})", signal.name));
         }
     }
+    if config.network_pairs == 0 {
+        connections.extend(unused(
+            NETWORK
+                .iter()
+                .map(|&(name, _, input, _)| ("net", name, input)),
+        ));
+    }
     if config.slices() == 0 {
         connections.extend(without_directory());
     }
@@ -217,13 +231,17 @@ fn without_directory() -> Vec<String> {
     let line = LINE
         .iter()
         .map(|signal| ("line", signal.name, signal.manager));
-    link.chain(home)
-        .chain(line)
-        .map(|(prefix, name, input)| match input {
-            true => format!("    .{prefix}_{name}_i('{{default: '0}})"),
-            false => format!("    .{prefix}_{name}_o()"),
-        })
-        .collect()
+    unused(link.chain(home).chain(line)).collect()
+}
+
+/// Connections of ports that are not used: (group, name, into the shell).
+fn unused<'a>(
+    ports: impl Iterator<Item = (&'a str, &'a str, bool)> + 'a,
+) -> impl Iterator<Item = String> + 'a {
+    ports.map(|(prefix, name, input)| match input {
+        true => format!("    .{prefix}_{name}_i('{{default: '0}})"),
+        false => format!("    .{prefix}_{name}_o()"),
+    })
 }
 
 /// The top with shell and kernel, for a configuration of one slot.

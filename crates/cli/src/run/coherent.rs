@@ -19,6 +19,7 @@ enum Operation {
     Store(Vec<u8>),
     Prefetch,
     Flush,
+    Clean,
     /// For all that was begun.
     Wait,
 }
@@ -31,6 +32,7 @@ impl Operation {
             Self::Store(_) => "store",
             Self::Prefetch => "prefetch",
             Self::Flush => "flush",
+            Self::Clean => "clean",
             Self::Wait => "wait",
         }
     }
@@ -90,11 +92,12 @@ fn parse(text: &str) -> Result<Access, String> {
         "store" => Operation::Store(Vec::new()),
         "prefetch" => Operation::Prefetch,
         "flush" => Operation::Flush,
+        "clean" => Operation::Clean,
         "wait" => Operation::Wait,
         _ => {
             return Err(format!(
-                "`{name}` is no operation: load, load-exclusive, store, prefetch, flush, wait"
-            ))
+            "`{name}` is no operation: load, load-exclusive, store, prefetch, flush, clean, wait"
+        ))
         }
     };
     let mut address = 0;
@@ -219,6 +222,7 @@ impl Access {
             Operation::LoadExclusive => core.begin_load_exclusive(self.address),
             Operation::Store(bytes) => core.begin_store(self.address, bytes),
             Operation::Flush => core.begin_flush(self.address),
+            Operation::Clean => core.begin_clean(self.address),
             Operation::Prefetch | Operation::Wait => {
                 return core.prefetch(self.address).map(|()| None)
             }

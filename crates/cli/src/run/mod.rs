@@ -30,6 +30,9 @@ use tombolo::{
     Timeline, WaveStart, Waves,
 };
 
+/// Card memory behind the directory for a kernel that is beside it.
+const HOME_BYTES: u64 = 16 << 20;
+
 /// Runs a kernel on mapped files.
 ///
 /// The kernel reads and writes the files through its address space: pages come to the card when the
@@ -462,16 +465,17 @@ impl Run {
                 ));
             }
         }
-        match (self.coherent, manifest.homes.len()) {
+        match (self.coherent, manifest.lines.len()) {
             (true, 0) => {
                 return wrong(format!(
-                    "--coherent: kernel {} serves no cache lines: it has no port of kind axi4_home",
+                    "--coherent: kernel {} has nothing to do with cache lines: it has no port of kind axi4_home or \
+                     line_operations",
                     manifest.name
                 ))
             }
             (false, 1..) => {
                 return wrong(format!(
-                    "kernel {} serves cache lines (ports of kind axi4_home): it needs --coherent and --access",
+                    "kernel {} uses cache lines (ports of kind line_operations): it needs --coherent and --access",
                     manifest.name
                 ))
             }
@@ -622,10 +626,13 @@ impl Run {
             preset.apply(&mut options, &mut owner)?;
         }
         if self.coherent {
-            options.shell = match manifest.homes.len() {
+            options.shell = match manifest.lines.len() {
                 1 => ShellConfig::coherent(),
                 _ => ShellConfig::coherent_full(),
             };
+            if manifest.homes.is_empty() {
+                owner.home_bytes = HOME_BYTES;
+            }
         }
         if let Some(direct) = self.direct() {
             // A shell that was asked for is as it is.
@@ -639,6 +646,7 @@ impl Run {
             options.shell.ports_per_slot = ports_of(manifest);
             options.shell.streams_per_slot = pairs;
         }
+        options.shell.network_pairs = connect::interfaces(&self.connections, manifest);
         Ok((options, owner, preset))
     }
 

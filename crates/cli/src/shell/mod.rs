@@ -1,14 +1,15 @@
-//! `tombolo shell`: what the shell of a card is made of, and the shell for other projects.
+//! `tombolo shell`: what the shell of a card is made of, its model, and the shell for other projects.
 
+mod build;
 mod export;
 mod graph;
 mod show;
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
-use tombolo::SimOptions;
+use tombolo::{OwnerOptions, Preset, SimOptions};
 
-/// Shows what the shell is made of, or writes it out as plain RTL.
+/// Shows what the shell is made of, builds its model, or writes it out as plain RTL.
 #[derive(Args)]
 pub struct Shell {
     #[command(subcommand)]
@@ -18,6 +19,7 @@ pub struct Shell {
 #[derive(Subcommand)]
 enum Command {
     Show(show::Show),
+    Build(build::Build),
     Export(export::Export),
 }
 
@@ -32,6 +34,14 @@ struct Which {
     /// `configuration`. What it leaves out is as it is without it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+
+    /// The shell of a preset: docs/presets.md.
+    #[arg(long, value_name = "NAME", conflicts_with = "config")]
+    preset: Option<String>,
+
+    /// The shell of a file that `tombolo run --shell` takes: docs/presets.md.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "preset"])]
+    shell: Option<PathBuf>,
 }
 
 /// Why nothing is shown or written.
@@ -40,6 +50,9 @@ pub enum Failure {
     /// The platform, or the configuration.
     #[error(transparent)]
     Card(#[from] card::CardError),
+    /// The preset, or a file with one.
+    #[error(transparent)]
+    Preset(#[from] tombolo::PresetError),
     /// The output, or a file.
     #[error("{0}: {1}")]
     Io(String, std::io::Error),
@@ -56,6 +69,7 @@ impl Shell {
     pub fn run(self) -> Result<(), Failure> {
         match self.command {
             Command::Show(show) => show.run(),
+            Command::Build(build) => build.run(),
             Command::Export(export) => export.run(),
         }
     }
@@ -65,6 +79,15 @@ impl Which {
     /// The platform with the configuration.
     fn options(&self) -> Result<SimOptions, Failure> {
         let mut options = SimOptions::named(&self.platform)?;
+        let preset = match (&self.preset, &self.shell) {
+            (Some(name), _) => Some(Preset::named(name, 0)?),
+            (None, Some(path)) => Some(Preset::load(path)?),
+            (None, None) => None,
+        };
+        if let Some(preset) = preset {
+            // What it wants of the host is for whoever runs on it.
+            preset.apply(&mut options, &mut OwnerOptions::default())?;
+        }
         if let Some(path) = &self.config {
             let name = path.display().to_string();
             let text =

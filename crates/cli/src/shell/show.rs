@@ -14,6 +14,7 @@ use tombolo::{ShellConfig, SimOptions};
   tombolo shell show
   tombolo shell show --platform u280
   tombolo shell show --json | python3 -m json.tool
+  tombolo shell show --preset fsrf-dram
   tombolo shell show --config shell.toml --graph | dot -Tsvg > shell.svg")]
 pub struct Show {
     #[command(flatten)]

@@ -27,8 +27,26 @@ const VENDOR: [(&str, &str); 4] = [
     ("drain_start = 32\n", "drain_start = 4\n"),
 ];
 
+/// The same controller as it comes: the settings that its makers give it first. ROW_COLUMN_BANK, where the bank changes with
+/// each 256 bytes, and banks that stay open (docs/blocks/timing.md).
+const VENDORS_DEFAULTS: [(&str, &str); 4] = [
+    (
+        "page_bytes = 8192\n",
+        "page_bytes = 8192\nbank_interleave_log2 = 0\nplain_banks = true\n",
+    ),
+    ("read_queue = 32\n", "read_queue = 4\ngroup_gap = 3\n"),
+    ("write_queue = 64\n", "write_queue = 4\n"),
+    ("drain_start = 32\n", "drain_start = 4\n"),
+];
+
 /// JESD79-4 for parts with pages of 512 bytes at 2400 MT/s: four activates in 13 ns, at least 16 clocks.
 const SHORT_FAW: (&str, &str) = ("faw = 26 ", "faw = 16 ");
+
+/// Both halves of a line in one page of a bank: half the activates.
+const LINE_IN_A_PAGE: (&str, &str) = (
+    "page_bytes = 8192\n",
+    "page_bytes = 8192\ngroup_interleave_log2 = 1\n",
+);
 
 /// `cckit.figure6.ddr.*` with 64 request numbers a slice.
 pub fn more_ids() -> Result<Vec<Row>, Failure> {
@@ -62,6 +80,37 @@ pub fn short_faw() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
+/// `cckit.figure6.ddr.*` with both halves of a line in one page, and `rand_write` so with what else bounds it.
+pub fn line_in_a_page() -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    let mut measure = |edits: &[_], kind, order: &str, name: &str| {
+        let (_card, memory) = cckit::ddr_of(enzian_with(edits, "enzian, a line in a page")?)?;
+        let rate = match order {
+            "seq" => cckit::stream(&memory, (kind, WINDOW), cckit::sequential_lines())?,
+            _ => cckit::stream(&memory, (kind, WINDOW), cckit::random_lines())?,
+        };
+        let name = format!("cckit.figure6.ddr.{order}_{name}");
+        rows.push(Row::new(&name, rate, "GiB/s", Target::Shown));
+        Ok::<_, Failure>(())
+    };
+    for (kind, name) in [(Kind::Read, "read"), (Kind::Write, "write")] {
+        for order in ["seq", "rand"] {
+            let name = format!("{name}.line_in_a_page");
+            measure(&[LINE_IN_A_PAGE], kind, order, &name)?;
+            let edits = [LINE_IN_A_PAGE, MORE_IDS];
+            measure(&edits, kind, order, &format!("{name}.ids_64"))?;
+        }
+    }
+    for (edits, name) in [
+        (&[LINE_IN_A_PAGE, SHORT_FAW][..], "faw_16"),
+        (&[LINE_IN_A_PAGE, SHORT_FAW, MORE_IDS], "faw_16.ids_64"),
+    ] {
+        let name = format!("write.line_in_a_page.{name}");
+        measure(edits, Kind::Write, "rand", &name)?;
+    }
+    Ok(rows)
+}
+
 /// `app.prefetch` of four clients with 64 request numbers a slice.
 pub fn prefetch_with_more_ids() -> Result<Vec<Row>, Failure> {
     let (without, with) =
@@ -77,27 +126,24 @@ pub fn prefetch_with_more_ids() -> Result<Vec<Row>, Failure> {
     Ok(vec![row("without", without), row("with", with)])
 }
 
-/// `cckit.repro.prefetch_*` with a vendor's memory controller.
+/// `cckit.repro.prefetch_*` with a vendor's memory controller, set as for FSRF's card and as it comes.
 pub fn vendors_controller() -> Result<Vec<Row>, Failure> {
-    let edits: Vec<_> = PAPERS_LATENCIES.into_iter().chain(VENDOR).collect();
-    let options = enzian_with(&edits, "enzian, with a vendor's memory controller")?;
-    let (without, with) = prefetch::four_clients(options, prefetch::LOADS)?;
-    let row = |name: &str, rate, paper| {
-        Row::new(
-            &format!("cckit.repro.{name}.vendors_controller"),
-            rate,
-            "GiB/s",
-            Target::Beside(paper),
-        )
-    };
-    Ok(vec![
-        row("prefetch_without", without, 7.8),
-        row("prefetch_with", with, 17.4),
-        Row::new(
-            "cckit.repro.prefetch_gain.vendors_controller",
-            with / without,
-            "x",
-            Target::Beside(2.2),
-        ),
-    ])
+    let mut rows = Vec::new();
+    for (settings, name) in [
+        (VENDOR, "vendors_controller"),
+        (VENDORS_DEFAULTS, "vendors_defaults"),
+    ] {
+        let edits: Vec<_> = PAPERS_LATENCIES.into_iter().chain(settings).collect();
+        let options = enzian_with(&edits, "enzian, with a vendor's memory controller")?;
+        let (without, with) = prefetch::four_clients(options, prefetch::LOADS)?;
+        for (what, value, unit, paper) in [
+            ("prefetch_without", without, "GiB/s", 7.8),
+            ("prefetch_with", with, "GiB/s", 17.4),
+            ("prefetch_gain", with / without, "x", 2.2),
+        ] {
+            let name = format!("cckit.repro.{what}.{name}");
+            rows.push(Row::new(&name, value, unit, Target::Beside(paper)));
+        }
+    }
+    Ok(rows)
 }

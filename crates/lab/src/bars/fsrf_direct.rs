@@ -46,7 +46,7 @@ fn card_entry(at: u64, target: Place) -> Result<PageEntry, Failure> {
 }
 
 /// Bytes a second that the link can bring to the card: completions on the wire without a gap.
-fn link_peak(options: &SimOptions) -> f64 {
+pub(super) fn link_peak(options: &SimOptions) -> f64 {
     let pcie = options.platform.pcie();
     let packet = pcie.completion_bytes + pcie.tlp_overhead + pcie.link_overhead;
     pcie.wire_bytes_per_second as f64 * pcie.completion_bytes as f64 / packet as f64

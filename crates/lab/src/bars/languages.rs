@@ -245,6 +245,7 @@ pub fn conformance() -> Result<Vec<Row>, Failure> {
             ("examples/encrypt.c", "aes256ctr", 2),
             ("tests/bad_input.c", "copy", 1),
             ("examples/shared_map.cpp", "list_sum", 0),
+            ("examples/direct.c", "copy", 0),
             ("examples/rpc.c", "rpc", 0),
             ("examples/vfpio_listing2.cpp", "loopback", 0),
         ] {

@@ -37,6 +37,7 @@ mod shared;
 mod shared_table;
 pub(crate) mod sim_speed;
 mod slots;
+mod snapshot;
 mod speed;
 mod split;
 mod stranger;
@@ -45,6 +46,7 @@ pub(crate) mod synthesis;
 mod view;
 mod vio;
 mod vio_kernels;
+mod vio_network;
 mod walk;
 mod work_queue;
 
@@ -103,6 +105,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: vio_kernels::SHARE,
         measure: vio_kernels::share_of_wired,
+    },
+    Bar {
+        names: vio_network::NAMES,
+        measure: vio_network::measure,
     },
     Bar {
         names: vio_kernels::LOST,
@@ -220,6 +226,14 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: shared::FLEXIMEM,
         measure: shared::fleximem,
+    },
+    Bar {
+        names: shared::VS_READY,
+        measure: shared::vs_ready,
+    },
+    Bar {
+        names: shared::CHASE_RTL,
+        measure: shared::chase_rtl,
     },
     Bar {
         names: &["shared.lost", "shared.lost.accesses", "shared.lost.traps"],
@@ -399,6 +413,13 @@ pub const ALL: &[Bar] = &[
     },
     Bar {
         names: &[
+            "coherent.shell_unexplained",
+            "coherent.shell_kernel_updates",
+        ],
+        measure: coherent_map::in_the_shell,
+    },
+    Bar {
+        names: &[
             "app.shared_table.mrows_s.0",
             "app.shared_table.paper.0",
             "app.shared_table.mrows_s.1",
@@ -414,6 +435,10 @@ pub const ALL: &[Bar] = &[
             "app.shared_table.wrong",
         ],
         measure: shared_table::measure,
+    },
+    Bar {
+        names: snapshot::NAMES,
+        measure: snapshot::measure,
     },
     Bar {
         names: work_queue::NAMES,
@@ -543,6 +568,21 @@ pub const ALL: &[Bar] = &[
     },
     Bar {
         names: &[
+            "cckit.figure6.ddr.seq_read.line_in_a_page",
+            "cckit.figure6.ddr.rand_read.line_in_a_page",
+            "cckit.figure6.ddr.seq_write.line_in_a_page",
+            "cckit.figure6.ddr.rand_write.line_in_a_page",
+            "cckit.figure6.ddr.seq_read.line_in_a_page.ids_64",
+            "cckit.figure6.ddr.rand_read.line_in_a_page.ids_64",
+            "cckit.figure6.ddr.seq_write.line_in_a_page.ids_64",
+            "cckit.figure6.ddr.rand_write.line_in_a_page.ids_64",
+            "cckit.figure6.ddr.rand_write.line_in_a_page.faw_16",
+            "cckit.figure6.ddr.rand_write.line_in_a_page.faw_16.ids_64",
+        ],
+        measure: cckit_varied::line_in_a_page,
+    },
+    Bar {
+        names: &[
             "app.prefetch.without.clients_4.ids_64",
             "app.prefetch.with.clients_4.ids_64",
         ],
@@ -553,6 +593,9 @@ pub const ALL: &[Bar] = &[
             "cckit.repro.prefetch_without.vendors_controller",
             "cckit.repro.prefetch_with.vendors_controller",
             "cckit.repro.prefetch_gain.vendors_controller",
+            "cckit.repro.prefetch_without.vendors_defaults",
+            "cckit.repro.prefetch_with.vendors_defaults",
+            "cckit.repro.prefetch_gain.vendors_defaults",
         ],
         measure: cckit_varied::vendors_controller,
     },

@@ -6,12 +6,13 @@ use crate::event::OperationStatus;
 use crate::ids::RequestId;
 use crate::issue::{Meaning, Step};
 use crate::pager::Pager;
-use crate::placement::SpacePlacement;
+use crate::placement::{groups, SpacePlacement};
 use crate::request::{answer, Last};
 use crate::space::{Phase, Space};
 use crate::statistics::SpaceStatistics;
 use crate::table::TableImage;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use units::{Asid, FrameNumber, PageSizes, Stripe, TableGeometry, VirtAddr};
 
 impl Pager {
@@ -29,8 +30,9 @@ impl Pager {
             let error = PagerError::NoSuchPlacement { asid, placement };
             return out.push(answer(request, Err(error)));
         }
-        let Some((geometry, table_frame)) = self.allocate_table(placement, self.table_sets_log2)
-        else {
+        let channels = self.channels_for(asid, placement);
+        let table = self.allocate_table(channels.clone(), self.table_sets_log2);
+        let Some((geometry, table_frame)) = table else {
             let bytes = 64 << self.table_sets_log2;
             return out.push(answer(
                 request,
@@ -45,11 +47,13 @@ impl Pager {
             mappings: BTreeMap::new(),
             limit,
             placement,
+            channels,
             charged: 0,
             page_sizes: PageSizes::only(self.page_size),
             unmaps: BTreeSet::new(),
         };
         self.spaces.insert(asid, space);
+        self.regroup();
         self.space_statistics
             .insert(asid, SpaceStatistics::default());
         self.creating.insert(asid, request);
@@ -62,6 +66,40 @@ impl Pager {
         self.issued.command(Step::new(zero, meaning), out);
     }
 
+    /// The channels of a space that is about to be made.
+    fn channels_for(&self, asid: Asid, placement: SpacePlacement) -> Range<usize> {
+        let all = self.memory.channels_of(placement);
+        if placement != SpacePlacement::Isolated {
+            return all;
+        }
+        let mut isolated = self.isolated();
+        isolated.push(asid);
+        isolated.sort_unstable();
+        let place = isolated.iter().position(|&other| other == asid);
+        let mut groups = groups(isolated.len(), all.len());
+        groups.swap_remove(place.unwrap_or(0))
+    }
+
+    /// Spaces that are isolated, in the order of their numbers.
+    fn isolated(&self) -> Vec<Asid> {
+        let all = self.spaces.iter();
+        let isolated = all.filter(|(_, space)| space.placement == SpacePlacement::Isolated);
+        isolated.map(|(&asid, _)| asid).collect()
+    }
+
+    /// An isolated space has come or gone: each of the others has its share of the channels. Pages that lie elsewhere
+    /// now stay there until room is wanted, and then leave first; their space brings them back on its own channels.
+    fn regroup(&mut self) {
+        let isolated = self.isolated();
+        let channels = self.memory.channels_of(SpacePlacement::Isolated).len();
+        for (asid, group) in isolated.iter().zip(groups(isolated.len(), channels)) {
+            if let Some(space) = self.spaces.get_mut(asid) {
+                self.regrouped |= space.channels != group;
+                space.channels = group;
+            }
+        }
+    }
+
     /// Order of the block that holds a page table.
     pub(crate) const fn table_order(sets_log2: u8) -> u8 {
         sets_log2.saturating_sub(6)
@@ -71,14 +109,12 @@ impl Pager {
     /// them.
     pub(crate) fn allocate_table(
         &mut self,
-        placement: SpacePlacement,
+        channels: Range<usize>,
         sets_log2: u8,
     ) -> Option<(TableGeometry, FrameNumber)> {
         let order = Self::table_order(sets_log2);
         let available = self.memory.available(order);
-        let channel = self
-            .memory
-            .channels_of(placement)
+        let channel = channels
             .chain(0..available.len())
             .find(|&channel| available[channel])?;
         let frame = self.memory.allocate(channel, order)?;
@@ -117,6 +153,7 @@ impl Pager {
         if let Some(space) = self.spaces.remove(&asid) {
             let order = Self::table_order(space.table.geometry().sets_log2());
             self.memory.release(space.table_frame, order, Stripe::NONE);
+            self.regroup();
         }
         for page in self.pages.values_mut() {
             page.charged = page.charged.filter(|&charged| charged != asid);

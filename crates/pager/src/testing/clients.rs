@@ -130,10 +130,11 @@ impl World {
             .rng
             .percent(limited)
             .then(|| self.sizes[0].bytes() * (1 + self.rng.below(4) as u64));
-        let placement = match self.rng.below(3) {
+        let placement = match self.rng.below(4) {
             _ if !self.placed => SpacePlacement::Anywhere,
             0 => SpacePlacement::Anywhere,
             1 => SpacePlacement::Channel(self.rng.below(2)),
+            2 => SpacePlacement::Isolated,
             _ => SpacePlacement::Interleaved {
                 first: 0,
                 // No page is larger than a granule: the model's frames are in one piece.

@@ -521,6 +521,8 @@ impl World {
         match placement {
             SpacePlacement::Anywhere => anywhere(0..channels.len(), page.bytes(), false),
             SpacePlacement::Channel(channel) => anywhere(channel..channel + 1, page.bytes(), true),
+            // Any channel may be all that it has.
+            SpacePlacement::Isolated => anywhere(0..channels.len(), page.bytes(), true),
             // The granule is as large as the largest page.
             SpacePlacement::Interleaved { .. } => anywhere(0..2, self.largest().bytes(), true),
         }

@@ -33,7 +33,7 @@ impl Rng {
 struct Eager;
 
 impl FetchPolicy for Eager {
-    fn touched(&mut self, touch: &Touch) -> Plan {
+    fn touched(&mut self, touch: &Touch, _there: &dyn Fn(u64) -> bool) -> Plan {
         Plan {
             ahead: touch.page.index + 1..touch.page.index + 3,
             ..Plan::default()

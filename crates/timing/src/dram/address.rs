@@ -12,7 +12,8 @@ pub(super) struct Place {
     pub row: u32,
 }
 
-/// Cuts row addresses (offset / 64). From the lowest bit: bank group, column, bank, DRAM row.
+/// Cuts row addresses (offset / 64). From the lowest bit: bank group, column, bank, DRAM row. The lowest columns may come
+/// before the group (`group_interleave_log2`).
 ///
 /// Consecutive rows fall into different bank groups, so a sequential stream runs at tCCD_S, and it
 /// stays in one DRAM row of each group for `bank_groups * page_bytes`. The bank is XORed with the
@@ -21,6 +22,8 @@ pub(super) struct Place {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cutter {
     group_bits: u32,
+    /// Column bits below the group.
+    group_low_bits: u32,
     column_bits: u32,
     bank_bits: u32,
     /// Column bits below the bank's.
@@ -33,6 +36,7 @@ impl Cutter {
         let column_bits = (map.page_bytes / ROW_BYTES as u32).trailing_zeros();
         Self {
             group_bits: map.bank_groups.trailing_zeros(),
+            group_low_bits: map.group_interleave_log2,
             column_bits,
             low_bits: map.bank_interleave_log2.unwrap_or(column_bits),
             plain: map.plain_banks,
@@ -40,7 +44,20 @@ impl Cutter {
         }
     }
 
+    /// The address with the group in its lowest bits.
+    fn group_first(&self, address: u32) -> u32 {
+        if self.group_low_bits == 0 {
+            return address;
+        }
+        let low = address & ((1 << self.group_low_bits) - 1);
+        let above = address >> self.group_low_bits;
+        let group = above & ((1 << self.group_bits) - 1);
+        let columns = above >> self.group_bits << self.group_low_bits | low;
+        columns << self.group_bits | group
+    }
+
     pub fn place(&self, address: u32) -> Place {
+        let address = self.group_first(address);
         let group = address & ((1 << self.group_bits) - 1);
         let row = address >> (self.group_bits + self.column_bits + self.bank_bits);
         let fold = if self.plain { 0 } else { self.fold(row) };
@@ -55,7 +72,7 @@ impl Cutter {
     /// Whether a row is the last of those that lie together in a bank.
     pub fn ends_bank(&self, address: u32) -> bool {
         let last = (1 << self.low_bits) - 1;
-        (address >> self.group_bits) & last == last
+        (self.group_first(address) >> self.group_bits) & last == last
     }
 
     /// XOR of the pieces of `row` that are as wide as a bank number (higher bits: garbage).
@@ -85,12 +102,13 @@ impl Cutter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
+    use std::collections::{HashMap, HashSet};
 
     const MAP: AddressMap = AddressMap {
         bank_groups: 4,
         banks_per_group: 4,
         page_bytes: 8192,
+        group_interleave_log2: 0,
         bank_interleave_log2: None,
         plain_banks: false,
     };
@@ -140,15 +158,38 @@ mod tests {
 
     #[test]
     fn places_are_used_once() {
-        let cutter = Cutter::new(&MAP);
-        let mut seen = HashSet::new();
-        let rows = 1 << 16;
-        for address in 0..rows {
-            let place = cutter.place(address);
-            let column = address >> 2 & 127;
-            assert!(seen.insert((place.bank, place.row, column)));
+        for group_interleave_log2 in [0, 1, 3] {
+            let cutter = Cutter::new(&AddressMap {
+                group_interleave_log2,
+                ..MAP
+            });
+            let mut rows_of = HashMap::new();
+            let rows = 1 << 16;
+            for address in 0..rows {
+                let place = cutter.place(address);
+                *rows_of.entry((place.bank, place.row)).or_insert(0) += 1;
+            }
+            // A page of each bank has as many rows as it holds.
+            assert!(rows_of.values().all(|rows| *rows == MAP.page_bytes / 64));
         }
-        assert_eq!(seen.len(), rows as usize);
+    }
+
+    #[test]
+    fn both_halves_of_a_line_may_be_in_one_page() {
+        let cutter = Cutter::new(&AddressMap {
+            group_interleave_log2: 1,
+            ..MAP
+        });
+        for line in [0, 1, 77, 4095, 1 << 20] {
+            let place = cutter.place(2 * line);
+            assert_eq!(place, cutter.place(2 * line + 1));
+            let next = cutter.place(2 * line + 2);
+            assert_ne!(
+                place.bank & 3,
+                next.bank & 3,
+                "the next line is in another group"
+            );
+        }
     }
 
     #[test]

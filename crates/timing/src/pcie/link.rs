@@ -1,8 +1,8 @@
 //! The link as two wires with packets on them.
 
-use super::wire::Wire;
 use super::{Link, Transfer};
 use crate::platform::PcieFigures;
+use crate::wire::Wire;
 use std::collections::VecDeque;
 use units::Picoseconds;
 

@@ -43,7 +43,7 @@ pub struct Memory {
 }
 
 /// How a channel's address is cut. From the lowest bit: 64-byte row offset, bank group, column, bank,
-/// DRAM row; the bank is then XORed with the folded DRAM row. Controllers that do otherwise say so.
+/// DRAM row; the bank is then XORed with the folded DRAM row. Platforms that do otherwise say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AddressMap {
@@ -53,6 +53,10 @@ pub struct AddressMap {
     pub banks_per_group: u32,
     /// Bytes of a DRAM row (page) over the channel's width.
     pub page_bytes: u32,
+    /// log2 of the rows of 64 bytes of a bank group that come before the next group: with 1, both halves of a line
+    /// of 128 bytes are in one page.
+    #[serde(default)]
+    pub group_interleave_log2: u32,
     /// log2 of the rows of 64 bytes of a bank that come before the next bank; without it, the whole page.
     #[serde(default)]
     pub bank_interleave_log2: Option<u32>,
@@ -435,6 +439,13 @@ impl AddressMap {
             ));
         }
         let columns = self.page_bytes.trailing_zeros() - 6;
+        if self.group_interleave_log2 > columns {
+            return Err(broken(
+                format!("{key}.group_interleave_log2"),
+                self.group_interleave_log2,
+                "must be at most log2 of the rows of 64 bytes of a page",
+            ));
+        }
         match self.bank_interleave_log2 {
             Some(rows) if rows > columns => Err(broken(
                 format!("{key}.bank_interleave_log2"),

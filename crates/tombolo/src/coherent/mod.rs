@@ -141,6 +141,17 @@ impl CoherentMemory {
         self.access(offset, AccessKind::Flush).map(drop)
     }
 
+    /// Sends what this CPU wrote in the line at `offset` home and keeps a copy to read, as by an instruction that cleans a
+    /// line of the cache. Returns when it is on its way, as [`flush`](Self::flush). A line that the CPU does not have, or
+    /// has not written, costs no message.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), but for the kernel's.
+    pub fn clean(&self, offset: u64) -> Result<(), Error> {
+        self.check_line(offset)?;
+        self.access(offset, AccessKind::Clean).map(drop)
+    }
+
     /// Begins to load the line at `offset` and does not wait for it: a core may have many under way. The
     /// time of a line that it has is the cache's, from the moment of the call.
     ///
@@ -167,6 +178,15 @@ impl CoherentMemory {
     pub fn begin_flush(&self, offset: u64) -> Result<PendingLine, Error> {
         self.check_line(offset)?;
         self.pending(offset, AccessKind::Flush)
+    }
+
+    /// Begins to [`clean`](Self::clean): after the accesses to the line that were begun before.
+    ///
+    /// # Errors
+    /// As [`begin_load`](Self::begin_load).
+    pub fn begin_clean(&self, offset: u64) -> Result<PendingLine, Error> {
+        self.check_line(offset)?;
+        self.pending(offset, AccessKind::Clean)
     }
 
     /// Begins to [`store`](Self::store): as stores do that wait in the write buffer of a core.

@@ -1,5 +1,6 @@
 //! Ports and devices, and the loop that keeps bytes moving between them.
 
+use super::across::{self, PeerRange};
 use super::end::{Socket, Way};
 use super::hose::{Event, Hose, Order};
 use super::name::PAGE;
@@ -75,6 +76,8 @@ struct Port {
 enum Plug {
     /// A range, until its transfer is begun.
     Memory(Option<MappedRange>),
+    /// A range of a peer's memory, likewise, and what the peer is called.
+    Peer(Option<PeerRange>, OsString),
     Device(Box<Plugged>),
 }
 
@@ -128,10 +131,15 @@ impl<'a> Flow<'a> {
     ) -> Result<Option<SocketAddr>, Error> {
         let (stream, way) = open(slot, port)?;
         let name = device.name();
+        if device.is_on_network() {
+            let range = across::plug(&stream, way, &device)?;
+            self.push(stream, way, port, Plug::Peer(Some(range), name));
+            return Ok(None);
+        }
         let known = self.sockets.iter().find(|(known, _)| *known == name);
         let taken = |port: &Port| match &port.plug {
             Plug::Device(plugged) => port.way == way && plugged.socket.device.name() == name,
-            Plug::Memory(_) => false,
+            Plug::Memory(_) | Plug::Peer(..) => false,
         };
         let twice = self.ports.iter().any(taken);
         let socket = match known {
@@ -276,7 +284,7 @@ impl<'a> Flow<'a> {
             let way = self.ports[number].way;
             let users = self.ports.iter().filter(|port| match &port.plug {
                 Plug::Device(other) => Arc::ptr_eq(&other.socket, &plugged.socket),
-                Plug::Memory(_) => false,
+                Plug::Memory(_) | Plug::Peer(..) => false,
             });
             let alone = users.count() == 1;
             let events = (number, self.sender.clone());
@@ -330,6 +338,14 @@ impl<'a> Flow<'a> {
                 Plug::Memory(range) => {
                     if let Some(range) = range.take() {
                         port.stream.begin(direction, range, Part::Whole)?;
+                        port.under_way.push_back(0);
+                    }
+                    return Ok(());
+                }
+                Plug::Peer(range, _) => {
+                    if let Some(range) = range.take() {
+                        port.stream
+                            .begin_peer(direction, range.offset, range.bytes)?;
                         port.under_way.push_back(0);
                     }
                     return Ok(());
@@ -403,6 +419,16 @@ impl<'a> Flow<'a> {
         let Plug::Device(plugged) = &mut port.plug else {
             port.flowed.packets += u64::from(moved.last);
             port.over = true;
+            if let (Plug::Peer(_, name), Way::Out, false) = (&port.plug, way, moved.last) {
+                return Err(DeviceError::Unfit {
+                    device: name.to_string_lossy().into_owned(),
+                    rule: format!(
+                        "the kernel's packet has more than its {} bytes",
+                        moved.bytes
+                    ),
+                }
+                .into());
+            }
             return Ok(());
         };
         plugged.free.push_back(index);
@@ -442,7 +468,9 @@ impl<'a> Flow<'a> {
     fn spares(&self, number: usize) -> Result<&[Vec<u8>], Error> {
         match &self.ports[number].plug {
             Plug::Device(plugged) => Ok(&plugged.spares),
-            Plug::Memory(_) => Err(Error::Internal("memory has no spare buffers".to_owned())),
+            Plug::Memory(_) | Plug::Peer(..) => {
+                Err(Error::Internal("memory has no spare buffers".to_owned()))
+            }
         }
     }
 
@@ -456,7 +484,7 @@ impl<'a> Flow<'a> {
             Plug::Device(plugged) => {
                 port.way == Way::In && !plugged.ended && !plugged.free.is_empty()
             }
-            Plug::Memory(_) => false,
+            Plug::Memory(_) | Plug::Peer(..) => false,
         });
         if may_come {
             return self.listen(progress);
@@ -471,7 +499,7 @@ impl<'a> Flow<'a> {
             }
             let live = match &port.plug {
                 Plug::Device(plugged) => plugged.socket.device.live,
-                Plug::Memory(_) => false,
+                Plug::Memory(_) | Plug::Peer(..) => false,
             };
             if port.way == Way::In
                 && self
@@ -535,7 +563,7 @@ impl<'a> Flow<'a> {
         }
         let open = |port: &Port| match &port.plug {
             Plug::Device(plugged) => port.way == Way::Out && !plugged.ended,
-            Plug::Memory(_) => false,
+            Plug::Memory(_) | Plug::Peer(..) => false,
         };
         while self.ports.iter().any(open) {
             self.listen(progress)?;

@@ -32,6 +32,7 @@
 //! **Back-pressure.** A kernel that takes nothing fills the two buffers, then the pipe, and its writer waits; a
 //! reader that takes nothing keeps the kernel from sending. No byte is read that has no place to go.
 
+mod across;
 mod end;
 mod error;
 mod flow;

@@ -42,6 +42,24 @@ pub(super) enum Kind {
         /// How many; all that there are behind the first if not said.
         bytes: Option<u64>,
     },
+    /// Memory across the card's own network interface.
+    Network {
+        /// Where it is.
+        place: NetworkPlace,
+        /// First byte.
+        offset: u64,
+        /// How many; all that there are behind the first if not said.
+        bytes: Option<u64>,
+    },
+}
+
+/// What a network interface is connected to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NetworkPlace {
+    /// Memory that `tombolo serve` exports.
+    Served(String),
+    /// A simulated machine whose memory is this file.
+    Node(PathBuf),
 }
 
 /// A kind of device, for people.
@@ -79,6 +97,14 @@ impl Device {
         kind(
             "remote:fabric+PROVIDER://HOST:PORT[@OFFSET[+BYTES]]",
             "the same by one-sided accesses through libfabric: its provider tcp, shm (this machine) or verbs",
+        ),
+        kind(
+            "net:HOST:PORT[@OFFSET[+BYTES]]",
+            "memory that `tombolo serve` exports there, over the card's own network interface: the host moves nothing",
+        ),
+        kind(
+            "net-node:FILE[@OFFSET[+BYTES]]",
+            "the same with a simulated machine whose memory is this file: equal in every run",
         ),
         kind("unix:PATH", "a connection to a Unix socket"),
         kind("unix-listen:PATH", "the first client of a new Unix socket"),
@@ -160,6 +186,14 @@ impl Device {
                 let form = "write remote:HOST:PORT[@OFFSET[+BYTES]], or remote:fabric+PROVIDER://HOST:PORT…";
                 remote_of(&address()?).ok_or_else(|| wrong(form.to_owned()))?
             }
+            b"net" => {
+                let form = "write net:HOST:PORT[@OFFSET[+BYTES]]";
+                network_of(&address()?).ok_or_else(|| wrong(form.to_owned()))?
+            }
+            b"net-node" => {
+                let form = "write net-node:FILE[@OFFSET[+BYTES]]";
+                node_of(place).ok_or_else(|| wrong(form.to_owned()))?
+            }
             other => {
                 let other = String::from_utf8_lossy(other);
                 return Err(wrong(format!("there is no device `{other}`")));
@@ -172,7 +206,7 @@ impl Device {
             Kind::Tcp(address) if !has_port(address) => {
                 return Err(wrong("write tcp:HOST:PORT".to_owned()));
             }
-            Kind::Remote { .. } if device.live => {
+            Kind::Remote { .. } | Kind::Network { .. } if device.live => {
                 let rule =
                     "remote memory has a size, and all of it is one packet: leave :live away";
                 return Err(wrong(rule.to_owned()));
@@ -230,11 +264,16 @@ impl Device {
         Ok((memory, *offset, *bytes))
     }
 
+    /// It is reached by a network interface of the card, past the host.
+    pub fn is_on_network(&self) -> bool {
+        matches!(self.kind, Kind::Network { .. })
+    }
+
     /// It goes both ways, so that one may be at a port in and at a port out.
     pub fn is_two_way(&self) -> bool {
         !matches!(
             self.kind,
-            Kind::Standard | Kind::Pipe(_) | Kind::Remote { .. }
+            Kind::Standard | Kind::Pipe(_) | Kind::Remote { .. } | Kind::Network { .. }
         )
     }
 
@@ -242,7 +281,7 @@ impl Device {
     pub(super) fn is_exclusive(&self) -> bool {
         !matches!(
             self.kind,
-            Kind::Tcp(_) | Kind::Unix(_) | Kind::Remote { .. }
+            Kind::Tcp(_) | Kind::Unix(_) | Kind::Remote { .. } | Kind::Network { .. }
         )
     }
 
@@ -255,11 +294,21 @@ impl Device {
                 offset,
                 bytes,
             } => {
-                let bytes = bytes.map_or_else(String::new, |bytes| format!("+{bytes}"));
-                return match (*offset, bytes.is_empty()) {
-                    (0, true) => format!("remote:{address}").into(),
-                    _ => format!("remote:{address}@{offset}{bytes}").into(),
+                return format!("remote:{address}{}", range_of(*offset, *bytes)).into();
+            }
+            Kind::Network {
+                place,
+                offset,
+                bytes,
+            } => {
+                let (kind, place) = match place {
+                    NetworkPlace::Served(address) => ("net:", OsStr::new(address)),
+                    NetworkPlace::Node(path) => ("net-node:", path.as_os_str()),
                 };
+                let mut name = OsString::from(kind);
+                name.push(place);
+                name.push(range_of(*offset, *bytes));
+                return name;
             }
             Kind::Pipe(path) => ("pipe:", path.as_os_str()),
             Kind::Tcp(address) => ("tcp:", address.as_ref()),
@@ -283,16 +332,60 @@ fn has_port(address: &str) -> bool {
         .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }
 
+/// `@OFFSET[+BYTES]`, as it is written behind a place; nothing for all of it.
+fn range_of(offset: u64, bytes: Option<u64>) -> String {
+    match (offset, bytes) {
+        (0, None) => String::new(),
+        (offset, None) => format!("@{offset}"),
+        (offset, Some(bytes)) => format!("@{offset}+{bytes}"),
+    }
+}
+
+/// First byte, and bytes, of a range.
+fn range_in(range: Option<&str>) -> Option<(u64, Option<u64>)> {
+    Some(
+        match range.map(|range| range.split_once('+').ok_or(range)) {
+            None => (0, None),
+            Some(Ok((offset, bytes))) => (parse_bytes(offset)?, Some(parse_bytes(bytes)?)),
+            Some(Err(offset)) => (parse_bytes(offset)?, None),
+        },
+    )
+}
+
+fn network_of(text: &str) -> Option<Kind> {
+    let (address, range) = match text.split_once('@') {
+        Some((address, range)) => (address, Some(range)),
+        None => (text, None),
+    };
+    let (offset, bytes) = range_in(range)?;
+    has_port(address).then(|| Kind::Network {
+        place: NetworkPlace::Served(address.to_owned()),
+        offset,
+        bytes,
+    })
+}
+
+fn node_of(place: &[u8]) -> Option<Kind> {
+    // A file's name may have an `@`; a range is what stands behind the last one, if it reads as one.
+    let at = place.iter().rposition(|byte| *byte == b'@');
+    let split = at.and_then(|at| {
+        let range = std::str::from_utf8(&place[at + 1..]).ok()?;
+        Some((&place[..at], range_in(Some(range))?))
+    });
+    let (path, (offset, bytes)) = split.unwrap_or((place, (0, None)));
+    (!path.is_empty()).then(|| Kind::Network {
+        place: NetworkPlace::Node(PathBuf::from(OsStr::from_bytes(path))),
+        offset,
+        bytes,
+    })
+}
+
 fn remote_of(text: &str) -> Option<Kind> {
     let (address, range) = match text.split_once('@') {
         Some((address, range)) => (address, Some(range)),
         None => (text, None),
     };
-    let (offset, bytes) = match range.map(|range| range.split_once('+').ok_or(range)) {
-        None => (0, None),
-        Some(Ok((offset, bytes))) => (parse_bytes(offset)?, Some(parse_bytes(bytes)?)),
-        Some(Err(offset)) => (parse_bytes(offset)?, None),
-    };
+    let (offset, bytes) = range_in(range)?;
     let (provider, place) = crate::remote::split(address);
     let fits = provider.is_none_or(crate::remote::is_provider) && has_port(place);
     fits.then(|| Kind::Remote {
@@ -333,7 +426,18 @@ mod tests {
         assert_eq!(listen.name(), "tcp-listen:127.0.0.1:70");
         let fabric = parse("remote:fabric+verbs://peer:7010@4KiB+9:timeout=1s").unwrap();
         assert_eq!(fabric.name(), "remote:fabric+verbs://peer:7010@4096+9");
+        let net = parse("net:peer:7010@4KiB+9:timeout=1s").unwrap();
+        assert_eq!(net.name(), "net:peer:7010@4096+9");
+        assert!(net.is_on_network() && !fabric.is_on_network());
+        for name in ["net-node:a@b", "net-node:/x/y@1+2", "net-node:a@b@7"] {
+            assert_eq!(parse(name).unwrap().name(), name);
+        }
         for wrong in [
+            "net:peer",
+            "net:peer:1@x",
+            "net:peer:1:live",
+            "net-node:",
+            "net-node:@1",
             "remote:fabric+://peer:7010",
             "remote:fabric+tc p://peer:7010",
             "remote:fabric+tcp://peer",

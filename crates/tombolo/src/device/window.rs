@@ -4,8 +4,9 @@
 //! is read than what somebody wants: nothing is read ahead. What has arrived is kept in a file in memory, since pages
 //! may leave the card and come back.
 //!
-//! **Out.** What kernels wrote goes out when the mapping is synced or unmapped, from the first byte on and without
-//! gaps. Until then it is kept, as pages come in any order.
+//! **Out.** What kernels wrote goes out when the mapping is synced or unmapped, or a kernel writes far ahead of it and
+//! waits (`owner/pressure.rs`): from the first byte on and without gaps. Until then it is kept, as pages come in any order.
+//! When the device has failed, kernels get no more pages.
 //!
 //! A thread of its own waits for the device, so that one that is silent holds up nobody else.
 
@@ -42,6 +43,11 @@ impl Source {
         };
         if matches!(device.kind, Kind::Remote { .. }) {
             return Err(unfit("remote memory is mapped by its own addresses"));
+        }
+        if device.is_on_network() {
+            return Err(unfit(
+                "the card's network interface serves stream ports; `remote:` can be mapped",
+            ));
         }
         if device.live {
             return Err(unfit("a mapping has no packets: leave :live away"));
@@ -95,6 +101,7 @@ impl Window {
             end: None,
             so_far: 0,
             ended: false,
+            broken: None,
             kept: BTreeMap::new(),
             failure: failure.clone(),
         };
@@ -140,6 +147,8 @@ struct Work {
     so_far: u64,
     /// No more will arrive.
     ended: bool,
+    /// Why nothing more will go out.
+    broken: Option<String>,
     /// What was written and has not gone out: first byte, and the byte behind the last.
     kept: BTreeMap<u64, u64>,
     failure: Arc<Mutex<Option<String>>>,
@@ -209,6 +218,9 @@ impl Work {
     fn read(&mut self, transfer: &Transfer) -> Result<Option<usize>, String> {
         let (offset, bytes) = (transfer.file_offset, transfer.bytes as u64);
         let comes = self.source.way == Way::In;
+        if let Some(why) = &self.broken {
+            return Err(why.clone());
+        }
         let wanted = (offset + bytes).min(self.source.bytes);
         if comes && self.so_far < wanted && !self.ended {
             self.fetch(wanted)?;
@@ -270,7 +282,13 @@ impl Work {
         if self.source.way == Way::In {
             return Ok(());
         }
-        self.end()?;
+        if let Some(why) = &self.broken {
+            return Err(why.clone());
+        }
+        if let Err(why) = self.end().map(drop) {
+            self.broken = Some(why.clone());
+            return Err(why);
+        }
         while let Some((start, end)) = self.kept.pop_first() {
             if start > self.so_far {
                 self.kept.insert(start, end);
@@ -287,6 +305,7 @@ impl Work {
                 if let Err(why) = sent {
                     // How far it went is not known; nothing goes out twice.
                     self.so_far = end.max(self.so_far);
+                    self.broken = Some(why.clone());
                     return Err(why);
                 }
                 self.so_far += piece.len() as u64;

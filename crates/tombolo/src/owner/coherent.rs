@@ -28,6 +28,8 @@ const RECALL_LIMIT: Picoseconds = Picoseconds::from_micros(1_000_000);
 pub(super) struct Coherent {
     /// Who is behind the directory.
     home: Option<Home>,
+    /// The kernel beside card memory, which has line operations.
+    beside: Option<SlotId>,
     /// Card memory that is kept for the directory.
     memory: Option<HomeRange>,
     /// Why its kernel is cut off.
@@ -160,10 +162,14 @@ impl Owner {
         Ok(Some(self.card.now().saturating_add(RECALL_LIMIT)))
     }
 
-    /// A slot has got a kernel: one with home ports goes behind the directory.
+    /// A slot has got a kernel: one with home ports goes behind the directory, one that only has line operations
+    /// beside card memory.
     pub(super) fn place_home(&mut self, slot: SlotId, manifest: &Manifest) -> Result<(), Error> {
-        if manifest.homes.is_empty() {
+        if manifest.lines.is_empty() {
             return Ok(());
+        }
+        if manifest.homes.is_empty() {
+            return self.place_beside(slot, manifest);
         }
         let rule = match self.coherent.home {
             Some(Home::Slot(other)) if other != slot => Some(format!(
@@ -193,6 +199,28 @@ impl Owner {
         self.coherent.home = Some(Home::Slot(slot));
         self.coherent.failure = None;
         self.coherent.lost = false;
+        Ok(())
+    }
+
+    /// A kernel gets line operations for the lines that card memory serves.
+    fn place_beside(&mut self, slot: SlotId, manifest: &Manifest) -> Result<(), Error> {
+        if let Some(other) = self.coherent.beside.filter(|other| *other != slot) {
+            return Err(Error::Home(HomeError {
+                slot,
+                kernel: manifest.name.clone(),
+                what: format!(
+                    "slot {} has the line operations beside card memory already; unload that kernel first",
+                    other.0
+                ),
+            }));
+        }
+        self.use_home_memory()?;
+        let route = reg::route::MEMORY.put(1)
+            | reg::route::VALID.put(1)
+            | reg::route::SLOT.put(slot.0.into());
+        self.card.write_register(home_register(reg::ROUTE), route)?;
+        self.registers_posted();
+        self.coherent.beside = Some(slot);
         Ok(())
     }
 
@@ -229,6 +257,11 @@ impl Owner {
         if self.coherent.home == Some(Home::Slot(slot)) {
             self.card.write_register(home_register(reg::ROUTE), 0)?;
             self.coherent.home = None;
+        }
+        if self.coherent.beside == Some(slot) {
+            let route = reg::route::MEMORY.put(1);
+            self.card.write_register(home_register(reg::ROUTE), route)?;
+            self.coherent.beside = None;
         }
         Ok(())
     }
@@ -395,15 +428,21 @@ impl Owner {
         let kernel = self
             .manifest(slot)
             .map_or("none", |manifest| &manifest.name);
+        let beside = self.coherent.beside == Some(slot);
+        let then = match beside {
+            true => "card memory serves the lines as before",
+            false => "the shell answers the CPU in the kernel's place",
+        };
         let error = HomeError {
             slot,
             kernel: kernel.to_owned(),
             what: format!(
-                "{violation}; the slot was closed, and the shell answers the CPU in the kernel's place. \
-                 Start the kernel anew, or load another"
+                "{violation}; the slot was closed, and {then}. Start the kernel anew, or load another"
             ),
         };
-        self.coherent.failure.get_or_insert(error.clone());
+        if !beside {
+            self.coherent.failure.get_or_insert(error.clone());
+        }
         if self.manifest(slot).is_some() {
             self.quarantine(slot, Error::Home(error))?;
         }

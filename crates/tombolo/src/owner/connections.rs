@@ -16,7 +16,7 @@ use card::SlotId;
 use units::Picoseconds;
 
 /// How long a packet that keeps a connection from being made may go on.
-const PATIENCE: Picoseconds = Picoseconds::from_micros(20);
+pub(super) const PATIENCE: Picoseconds = Picoseconds::from_micros(20);
 /// How long the last packet of a connection may go on while somebody waits.
 const LAST_PACKET: Picoseconds = Picoseconds::from_micros(1000);
 /// Between two looks at the switch.
@@ -90,7 +90,7 @@ impl OwnerRef {
     }
 
     /// Whether the switch has made its change at an incoming port, after so long at most.
-    async fn is_settled(&self, to: Place, patience: Picoseconds) -> Result<bool, Error> {
+    pub(super) async fn is_settled(&self, to: Place, patience: Picoseconds) -> Result<bool, Error> {
         let until = self.with(|owner| owner.card.now() + patience);
         loop {
             let state = self.with(|owner| owner.card.switch_state(to.0, to.1.pair))?;

@@ -20,6 +20,8 @@ pub(super) struct Direct {
     pub(super) host: HostAddr,
     /// Where the first page begins: its address for the card is a multiple of the page size.
     pub(super) first: u64,
+    /// Bytes of its pages.
+    bytes: u64,
     /// A mapping asked for it; else it follows from advice.
     pub(super) asked: bool,
 }
@@ -42,6 +44,17 @@ impl Owner {
         // One page more, to begin with a whole one.
         let all = bytes.checked_add(size).filter(|&all| all < WINDOW);
         let all = all.ok_or_else(too_large)?;
+        let taken = self.direct_taken;
+        if let Some(limit) = self
+            .options
+            .direct_bytes
+            .filter(|&limit| taken + bytes > limit)
+        {
+            return Err(format!(
+                "its pages are {bytes} bytes of host memory, and of the {limit} that direct pages may have {taken} are \
+                 taken: close what is mapped direct, raise direct_bytes, map a part of it, or leave out direct"
+            ));
+        }
         let memory = HostMemory::allocate(all as usize)
             .map_err(|error| format!("no host memory for its pages, {bytes} bytes: {error}"))?;
         let memory = Arc::new(memory);
@@ -52,8 +65,10 @@ impl Owner {
             memory,
             host,
             first,
+            bytes,
             asked: true,
         };
+        self.direct_taken += bytes;
         if host.get() + first + bytes > WINDOW {
             self.end_direct(&direct);
             let left = "no host addresses that the card reaches are left for its pages: close what is mapped direct";
@@ -126,6 +141,7 @@ impl Owner {
 
     /// The card no longer uses it.
     pub(super) fn end_direct(&mut self, direct: &Direct) {
+        self.direct_taken -= direct.bytes;
         if let Err(error) = self.card.unmap_host(direct.host) {
             tracing::error!(%error, "ending the card's way to pages in host memory");
         }

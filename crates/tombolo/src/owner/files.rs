@@ -223,6 +223,22 @@ impl Files {
         Some(&*self.stand_ins.get(&view.identity)?.behind)
     }
 
+    /// The mapping of a stream that kernels write at an address: where it begins, and bytes of its pages.
+    pub(super) fn written_stream(&self, space: Asid, address: VirtAddr) -> Option<(VirtAddr, u64)> {
+        if self.stand_ins.is_empty() {
+            return None;
+        }
+        let inside = |m: &&Mapped| {
+            let end = m.address.get() + m.bytes;
+            let range = m.address.get()..end;
+            m.writable && m.space == space && range.contains(&address.get())
+        };
+        let mapped = self.mappings.iter().find(inside)?;
+        let object = self.objects.get(&mapped.view)?;
+        self.stream_of(mapped.view.identity)?;
+        Some((mapped.address, object.page_size.bytes()))
+    }
+
     /// Ends what a file stands in for, if nothing of it is mapped.
     fn forget_stand_in(&mut self, identity: Identity) {
         if !self.shows(identity) {
@@ -509,7 +525,7 @@ impl OwnerRef {
     ///
     /// # Errors
     /// The first that failed; also when it failed before and has been mapped ever since.
-    async fn make_durable(&self, files: &[Durable]) -> Result<(), Error> {
+    pub(super) async fn make_durable(&self, files: &[Durable]) -> Result<(), Error> {
         let mut result = Ok(());
         for durable in files {
             if let Some(stream) = &durable.stream {
@@ -894,6 +910,7 @@ impl Owner {
             }
             true
         });
+        self.end_pressure(space, range);
         for view in &gone {
             if let Some(object) = self.files.objects.get_mut(view) {
                 object.mappings = object.mappings.saturating_sub(1);

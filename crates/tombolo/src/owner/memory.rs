@@ -422,7 +422,8 @@ impl Owner {
         Ok(objects.collect())
     }
 
-    fn map_memory(&mut self, object: ObjectId, direct: bool) -> Result<(), Error> {
+    /// Maps a part of a block: from where on, and how many bytes.
+    fn map_memory(&mut self, object: ObjectId, direct: bool) -> Result<(VirtAddr, u64), Error> {
         let Some(memory) = self.memories.blocks.get(&object) else {
             return Err(Error::Internal(format!("{object} is no shared memory")));
         };
@@ -451,7 +452,7 @@ impl Owner {
             write: true,
         })?;
         match mapped {
-            Success::Mapped(_) => Ok(()),
+            Success::Mapped(_) => Ok((address, bytes)),
             Success::Done => Err(Error::Internal("a mapping without an address".into())),
         }
     }
@@ -478,14 +479,20 @@ impl OwnerRef {
             Ok::<_, Error>((asid, owner.new_memory(asid, &view)?))
         })?;
         let (address, bytes) = (view.address(), view.bytes() as u64);
+        let mut ours = Vec::new();
         let mapped = self.with(|owner| {
             let mut objects = objects.iter();
-            objects.try_for_each(|one| owner.map_memory(*one, direct))
+            objects.try_for_each(|one| {
+                ours.push(owner.map_memory(*one, direct)?);
+                Ok(())
+            })
         });
         if let Err(error) = mapped {
-            // Those parts that are mapped already.
-            if let Err(error) = self.unmap(asid, address, bytes).await {
-                tracing::debug!(%error, "taking back a block that was refused");
+            // Those parts that are mapped already, and nothing else: the rest of the range may be somebody's.
+            for (address, bytes) in ours {
+                if let Err(error) = self.unmap(asid, address, bytes).await {
+                    tracing::debug!(%error, "taking back a block that was refused");
+                }
             }
             for object in objects {
                 self.forget_memory(object).await;

@@ -16,8 +16,10 @@ mod io_thread;
 mod managed;
 mod memory;
 mod moved;
+mod network;
 mod owner_ref;
 mod policies;
+mod pressure;
 mod pump;
 mod requests;
 mod schedules;
@@ -52,6 +54,7 @@ use pager::fetch::{Chosen, Fetch};
 use pager::{
     ChannelMemory, Config, InstallOrder, ObjectId, Pager, PagerError, Policies, RequestId, Success,
 };
+use pressure::Pressure;
 use pump::{Pending, Work};
 use schedules::Schedules;
 pub use service::ServiceThreads;
@@ -104,6 +107,9 @@ pub struct OwnerOptions {
     /// An access that no other one announced brings the block of so many bytes (a power of two) in which it lies,
     /// as far as frames are free; 0: the page.
     pub batch_bytes: u64,
+    /// At most so many bytes of host memory are set aside for files whose pages stay there
+    /// ([`MapOptions::direct`](crate::MapOptions::direct)), in whole pages; `None`: as many as the card reaches.
+    pub direct_bytes: Option<u64>,
     /// Which page leaves when card memory runs out.
     pub eviction: Eviction,
     /// While less card memory than this is free, as much of what would leave next is written back
@@ -147,6 +153,7 @@ impl Default for OwnerOptions {
             fetch: Fetch::ReadAhead,
             read_ahead_bytes: 16 << 20,
             batch_bytes: 0,
+            direct_bytes: None,
             eviction: Eviction::Fifo,
             clean_ahead_bytes: 16 << 20,
             service_threads: ServiceThreads::One,
@@ -207,6 +214,10 @@ pub(crate) struct Owner {
     late: BTreeMap<TransferId, Pending>,
     /// Slots that are being reconfigured.
     reconfiguring: BTreeSet<SlotId>,
+    /// Host memory that is set aside for pages that stay there.
+    direct_taken: u64,
+    /// Writes to streams that wait for their devices.
+    pressure: Pressure,
     /// Commands for which the card had no room yet, by queue.
     outgoing: Vec<VecDeque<Command>>,
     completed: BTreeMap<RequestId, Result<Success, PagerError>>,
@@ -337,6 +348,8 @@ impl Owner {
             events: VecDeque::new(),
             arrived: BTreeMap::new(),
             late: BTreeMap::new(),
+            direct_taken: 0,
+            pressure: Pressure::default(),
             reconfiguring: BTreeSet::new(),
             outgoing: vec![VecDeque::new(); usize::from(description.queues)],
             completed: BTreeMap::new(),

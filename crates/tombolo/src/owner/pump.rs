@@ -233,6 +233,7 @@ impl Owner {
                         dirty,
                     })?;
                 }
+                CardEvent::Fault(fault) if self.holds_back(&fault) => {}
                 CardEvent::Fault(fault) => self.tell(translate::fault(fault))?,
                 CardEvent::Interrupt(slot) => self.interrupted(slot)?,
                 CardEvent::SlotClosed(slot) => self.slot_closed(slot)?,
@@ -246,6 +247,7 @@ impl Owner {
         for slot in drained {
             if let Some(requesters) = self.draining.remove(&slot) {
                 self.service.forget(&requesters);
+                self.pressure.forget(&requesters);
             }
         }
         Ok(())

@@ -434,6 +434,7 @@ impl Owner {
         self.work.is_empty()
             && self.outgoing.iter().all(VecDeque::is_empty)
             && self.late.is_empty()
+            && self.pressure.is_idle()
             && self.events.is_empty()
             && self.card.is_quiescent()
     }

@@ -19,10 +19,12 @@ use units::{Picoseconds, VirtAddr};
 
 /// The memory of a transfer.
 #[derive(Clone, Copy, Debug)]
-struct Range {
+pub(super) struct Range {
     address: VirtAddr,
-    bytes: u64,
+    pub(super) bytes: u64,
     part: Part,
+    /// Which transfer it is, once it has been begun.
+    pub(super) number: u64,
 }
 
 /// A transfer that would have gone on with a packet that was over.
@@ -33,11 +35,11 @@ const NOT_BEGUN: Moved = Moved {
 
 /// An open stream port.
 #[derive(Debug)]
-struct Connection {
+pub(super) struct Connection {
     client: ClientId,
     serial: u64,
     /// The transfers that are not over. The first is under way.
-    unfinished: VecDeque<Range>,
+    pub(super) unfinished: VecDeque<Range>,
     /// Those that nobody has asked for.
     over: VecDeque<Result<Moved, StreamError>>,
     /// The last transfer ended with a packet.
@@ -46,15 +48,20 @@ struct Connection {
     left: bool,
     /// What is unfinished has been told to end.
     stopped: bool,
+    /// The network interface that the port is plugged into.
+    pub(super) interface: Option<u8>,
 }
 
 /// The open ports of all slots.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
-    open: BTreeMap<(SlotId, StreamId), Connection>,
+    pub(super) open: BTreeMap<(SlotId, StreamId), Connection>,
     /// Ports that are connected with each other.
     pub(super) joints: Vec<Joint>,
     opened: u64,
+    /// Transfers of network interfaces that are under way, by interface and direction of the interface. The slot of
+    /// one may have been reset meanwhile.
+    pub(super) on_network: BTreeMap<(u8, StreamDirection), u64>,
 }
 
 impl Streams {
@@ -67,7 +74,11 @@ impl Streams {
         self.open.contains_key(&place)
     }
 
-    fn find(&mut self, client: ClientId, handle: StreamHandle) -> Result<&mut Connection, Error> {
+    pub(super) fn find(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+    ) -> Result<&mut Connection, Error> {
         let place = (handle.slot, handle.stream);
         let connection = self.open.get_mut(&place);
         connection
@@ -122,6 +133,23 @@ impl OwnerRef {
                     None => self.poll_stream(client, stream, Picoseconds::ZERO).await,
                 }
             }
+            StreamRequest::PlugPeer { stream, peer } => self.plug_peer(client, stream, peer).await,
+            StreamRequest::BeginPeer {
+                stream,
+                direction,
+                offset,
+                bytes,
+            } => {
+                let range = self.with(|owner| {
+                    owner.range_of_peer(client, stream, direction, (offset, bytes))
+                })?;
+                self.fail_if_failed(stream.slot).await?;
+                self.with(|owner| owner.begin_transfer(client, stream, range))
+            }
+            StreamRequest::SetLink { interface, up } => self.with(|owner| {
+                owner.card.set_network_link(interface, up)?;
+                Ok(Reply::Done)
+            }),
             StreamRequest::Connect { from, to } => self.connect_ports(client, from, to).await,
             StreamRequest::Inspect { connection } => {
                 self.with(|owner| owner.inspect(client, connection))
@@ -283,6 +311,7 @@ impl Owner {
             packet_over: false,
             left: false,
             stopped: false,
+            interface: None,
         };
         self.streams.open.insert((slot, stream), connection);
         Ok(Reply::Stream(StreamReply::Opened(StreamHandle {
@@ -322,12 +351,49 @@ impl Owner {
                 mapped,
             }));
         };
-        let part = Part::Whole;
+        if self.streams.find(client, handle)?.interface.is_some() {
+            let plugged = true;
+            return Err(Error::Stream(StreamError::NoPeer { name, plugged }));
+        }
         Ok(Range {
             address,
             bytes,
-            part,
+            part: Part::Whole,
+            number: 0,
         })
+    }
+
+    /// The peer's memory of a transfer.
+    fn range_of_peer(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+        direction: StreamDirection,
+        (offset, bytes): (u64, u64),
+    ) -> Result<Range, Error> {
+        let plugged = self.streams.find(client, handle)?.interface.is_some();
+        let name = self.stream_name(handle.slot, handle.stream);
+        let has = handle.stream.direction;
+        if has != direction {
+            return Err(Error::Stream(StreamError::WrongDirection { name, has }));
+        }
+        if !plugged {
+            return Err(Error::Stream(StreamError::NoPeer { name, plugged }));
+        }
+        let end = offset.checked_add(bytes).filter(|end| *end <= 1 << 48);
+        match VirtAddr::new(offset).filter(|_| bytes > 0 && end.is_some()) {
+            Some(address) => Ok(Range {
+                address,
+                bytes,
+                part: Part::Whole,
+                number: 0,
+            }),
+            None => Err(Error::Stream(StreamError::OutOfMapping {
+                bytes,
+                offset,
+                mapped: 1 << 48,
+            })),
+        }
     }
 
     fn begin_transfer(
@@ -338,6 +404,8 @@ impl Owner {
     ) -> Result<Reply, Error> {
         let slot = handle.slot;
         self.streams.find(client, handle)?;
+        let number = self.streams.take_serial();
+        let range = Range { number, ..range };
         // All of a pipeline, not only its end.
         for slot in self.joined_slots(slot) {
             self.release_for_streams(slot)?;
@@ -356,19 +424,39 @@ impl Owner {
         Ok(Reply::Done)
     }
 
-    fn start_mover(&mut self, slot: SlotId, stream: StreamId, range: Range) -> Result<(), Error> {
+    pub(super) fn start_mover(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+        range: Range,
+    ) -> Result<(), Error> {
         let transfer = Transfer {
             address: range.address,
             bytes: range.bytes,
             last: range.part == Part::Whole,
         };
+        let (slot, stream, interface) = self.mover_of(slot, stream);
+        if let Some(interface) = interface {
+            let of_interface = (interface, stream.direction);
+            if self.streams.on_network.contains_key(&of_interface) {
+                // One whose slot was reset; its end begins this one.
+                return Ok(());
+            }
+            self.streams.on_network.insert(of_interface, range.number);
+        }
         Ok(self.card.start_transfer(slot, stream, transfer)?)
     }
 
     /// The card says that a transfer has ended.
     pub(super) fn transfer_done(&mut self, mover: u8, end: TransferEnd) -> Result<(), Error> {
-        let pairs = self.card.description().streams_per_slot;
-        let (slot, stream) = StreamId::of_mover(mover, pairs);
+        let (slot, stream) = StreamId::of_mover(mover, self.card.description());
+        let Some((slot, stream)) = self.port_of_mover(slot, stream)? else {
+            return Ok(());
+        };
+        let why = match end.status {
+            TransferStatus::NetworkFailed => self.network_failure(slot, stream)?,
+            _ => String::new(),
+        };
         let name = self.stream_name(slot, stream);
         let Some(connection) = self.streams.open.get_mut(&(slot, stream)) else {
             return Ok(());
@@ -386,6 +474,12 @@ impl Owner {
             }),
             TransferStatus::AccessFailed => Err(StreamError::AccessFailed { name, moved, bytes }),
             TransferStatus::MalformedBeat => Err(StreamError::MalformedBeat { name, moved }),
+            TransferStatus::NetworkFailed => Err(StreamError::Network {
+                name,
+                moved,
+                bytes,
+                why,
+            }),
         });
         connection.packet_over = end.last;
         if connection.stopped {
@@ -401,9 +495,7 @@ impl Owner {
         }
         match connection.unfinished.front().copied() {
             Some(next) => self.start_mover(slot, stream, next)?,
-            None if connection.left => {
-                self.streams.open.remove(&(slot, stream));
-            }
+            None if connection.left => self.remove_stream(slot, stream)?,
             None => {}
         }
         Ok(())
@@ -448,7 +540,7 @@ impl Owner {
         let Some(range) = connection.unfinished.front().copied() else {
             return Ok(None);
         };
-        let state = self.card.stream_state(slot, handle.stream)?;
+        let state = self.state_of(slot, handle.stream)?;
         let waiting = self.waits_of(slot)?;
         Ok(Some(StreamError::Stuck {
             name: self.stream_name(slot, handle.stream),
@@ -469,6 +561,7 @@ impl Owner {
         if !connection.unfinished.is_empty() {
             // The card may have ended it just now; then nothing is under way there, as only we begin the next.
             connection.stopped = true;
+            let (slot, stream, _) = self.mover_of(slot, stream);
             self.card.stop_transfer(slot, stream)?;
         }
         Ok(Reply::Done)
@@ -484,16 +577,14 @@ impl Owner {
         match connection.unfinished.front().copied() {
             Some(_) if later => connection.left = true,
             Some(range) => {
-                let state = self.card.stream_state(handle.slot, handle.stream)?;
+                let state = self.state_of(handle.slot, handle.stream)?;
                 return Err(Error::Stream(StreamError::UnderWay {
                     name: self.stream_name(handle.slot, handle.stream),
                     moved: state.moved,
                     bytes: range.bytes,
                 }));
             }
-            None => {
-                self.streams.open.remove(&(handle.slot, handle.stream));
-            }
+            None => self.remove_stream(handle.slot, handle.stream)?,
         }
         Ok(Reply::Done)
     }
@@ -517,15 +608,24 @@ impl Owner {
                     .over
                     .push_back(Err(StreamError::Reset { name, bytes }));
             }
-            if connection.left {
-                self.streams.open.remove(&(slot, stream));
+            let left = connection.left;
+            if connection.interface.is_some() {
+                self.stop_on_network(slot, stream);
+            }
+            if left {
+                self.forget_stream(slot, stream);
             }
         }
     }
 
     /// The slot has no kernel any more: its ports are gone.
     pub(super) fn streams_gone(&mut self, slot: SlotId) {
-        self.streams.open.retain(|(place, _), _| *place != slot);
+        let of_slot = self.streams.open.keys().copied();
+        let gone: Vec<_> = of_slot.filter(|(place, _)| *place == slot).collect();
+        for (slot, stream) in gone {
+            self.stop_on_network(slot, stream);
+            self.forget_stream(slot, stream);
+        }
         self.joints_gone(slot);
     }
 
@@ -540,10 +640,16 @@ impl Owner {
             .collect();
         let mut parts = Vec::new();
         for (stream, bytes) in under_way {
-            let state = self.card.stream_state(slot, stream)?;
+            let state = self.state_of(slot, stream)?;
             let port = self.stream_name(slot, stream).port;
             let moved = state.moved;
-            let waits = state.waits(stream.direction).unwrap_or("bytes are moving");
+            let plugged = self.mover_of(slot, stream).2.is_some();
+            let waits = match state.waits(stream.direction) {
+                Some(_) if plugged && state.valid && stream.direction == StreamDirection::Out => {
+                    "a beat of the kernel waits for the network"
+                }
+                waits => waits.unwrap_or("bytes are moving"),
+            };
             parts.push(format!("port {port}: {moved} of {bytes} bytes, {waits}"));
         }
         parts.extend(self.joint_waits(slot)?);

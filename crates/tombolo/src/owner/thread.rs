@@ -144,6 +144,10 @@ impl Rounds {
         if !self.finished.is_empty() {
             self.hand_out();
         }
+        for flush in self.owner.with(|owner| owner.pressure.take_begun()) {
+            let owner = self.owner.clone();
+            self.begin_own(Box::pin(async move { owner.flush(flush).await }));
+        }
         self.begin_held();
         self.go_on();
         self.settle();

@@ -10,6 +10,7 @@ mod client;
 mod error;
 mod fabric;
 mod mapped;
+mod peer;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -21,4 +22,5 @@ pub(crate) use client::{connect_to_any, split};
 pub use error::RemoteError;
 pub(crate) use fabric::is_provider;
 pub use fabric::FabricError;
+pub use peer::FileNode;
 pub use server::{Export, RemoteServer};

@@ -149,6 +149,38 @@ fn what_cannot_be_direct_is_refused_by_name() {
 }
 
 #[test]
+fn host_memory_for_direct_files_has_a_limit() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("a"), pattern(5)).unwrap();
+    fs::write(path("b"), pattern(6)).unwrap();
+    let config = FunctionalConfig {
+        host_channel: true,
+        ..FunctionalConfig::default()
+    };
+    let owner = OwnerOptions {
+        // The pages of one of them.
+        direct_bytes: Some(4 << 20),
+        ..OwnerOptions::default()
+    };
+    let card = Card::new(Box::new(FunctionalCard::new(config)), owner).unwrap();
+    let space = card.create_space().unwrap();
+    let direct = MapOptions::read_only().direct();
+    for _ in 0..2 {
+        let first = space.map_file(&path("a"), direct).unwrap();
+        let error = space.map_file(&path("b"), direct).unwrap_err().to_string();
+        let told = "4194304 bytes of host memory, and of the 4194304 that direct pages may have 4194304 are taken";
+        assert!(error.contains(told), "{error}");
+        // Advice is no demand, and another mapping of the same takes nothing.
+        let low = MapOptions::read_only().advice(Advice::LOW_USE);
+        space.map_file(&path("b"), low).unwrap().unmap().unwrap();
+        let again = space.map_file(&path("a"), direct).unwrap();
+        again.unmap().unwrap();
+        first.unmap().unwrap();
+    }
+}
+
+#[test]
 fn a_file_that_shrinks_is_an_error_for_whoever_wants_the_page() {
     let folder = TempDir::new().unwrap();
     let path = |name: &str| folder.path().join(name);

@@ -11,6 +11,7 @@ mod direct;
 mod error_codes;
 mod loading;
 mod managed;
+mod network;
 mod page_sizes;
 mod policies;
 mod queues;

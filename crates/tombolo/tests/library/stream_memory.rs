@@ -5,7 +5,10 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 use std::thread::{spawn, JoinHandle};
+use std::time::Duration;
 use tempfile::TempDir;
 use tombolo::{
     AddressSpace, Card, Continue, Device, DeviceError, Error, FunctionalCard, FunctionalConfig,
@@ -174,6 +177,76 @@ fn what_cannot_go_out_in_order_is_an_error() {
     assert!(error.contains("gone out already"), "{error}");
     assert!(output.unmap().is_err());
     assert!(reads.join().unwrap() == pattern(4, 4096));
+}
+
+/// A mebibyte from a file to a FIFO at addresses.
+fn fill(path: &Path, options: &str) -> (TempDir, Card, AddressSpace, [Mapping; 2]) {
+    let folder = TempDir::new().unwrap();
+    let input = folder.path().join("in");
+    fs::write(&input, pattern(5, 1 << 20)).unwrap();
+    let card = card();
+    let space = card.create_space().unwrap();
+    let input = space.map_file(&input, MapOptions::read_only()).unwrap();
+    let named = device("pipe:", path, options);
+    let output = space.map_stream(named, 1 << 20, MapOptions::read_write());
+    let output = output.unwrap();
+    (folder, card, space, [input, output])
+}
+
+#[test]
+fn a_kernel_waits_for_a_reader_that_is_slow() {
+    let folder = TempDir::new().unwrap();
+    let path = fifo(&folder, "out");
+    let taken = Arc::new(AtomicUsize::new(0));
+    let reads = spawn({
+        let (path, taken) = (path.clone(), taken.clone());
+        move || {
+            let (mut pipe, mut all) = (fs::File::open(path).unwrap(), Vec::<u8>::new());
+            let mut piece = [0; 10_001];
+            loop {
+                let read = pipe.read(&mut piece).unwrap();
+                if read == 0 {
+                    return all;
+                }
+                all.extend(&piece[..read]);
+                taken.store(all.len(), Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    });
+    let (_folder, card, space, [input, output]) = fill(&path, "");
+    copy(&card, &space, [&input, &output], 1 << 20).unwrap();
+    // What is on the card, in the host and in the FIFO is bounded.
+    let left = (1 << 20) - taken.load(Ordering::SeqCst);
+    assert!(left <= 32 * 4096 + 65_536 + 10_001, "{left}");
+    output.unmap().unwrap();
+    assert!(reads.join().unwrap() == pattern(5, 1 << 20));
+}
+
+#[test]
+fn a_reader_that_takes_nothing_or_closes_fails_the_kernel() {
+    for (takes, expected) in [(0, "took nothing within 200ms"), (100_000, "closed")] {
+        let folder = TempDir::new().unwrap();
+        let path = fifo(&folder, "out");
+        let reads = spawn({
+            let path = path.clone();
+            move || {
+                let mut pipe = fs::File::open(path).unwrap();
+                pipe.read_exact(&mut vec![0; takes]).unwrap();
+                (takes == 0).then_some(pipe)
+            }
+        });
+        let (_folder, card, space, [input, output]) = fill(&path, ":timeout=200ms");
+        let error = copy(&card, &space, [&input, &output], 1 << 20).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+        // Others go on, and the mapping says it, too.
+        let other = MapOptions::create(4096);
+        let other = space.map_file(&folder.path().join("other"), other).unwrap();
+        copy(&card, &space, [&input, &other], 4096).unwrap();
+        let error = output.unmap().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        drop(reads.join().unwrap());
+    }
 }
 
 /// Writes other bytes to the first page.

@@ -13,6 +13,7 @@ mod random;
 mod registered;
 #[allow(dead_code, reason = "the bars use more of it")]
 mod rings;
+mod scarce;
 mod schedules;
 mod shaker;
 

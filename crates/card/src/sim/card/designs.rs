@@ -65,7 +65,8 @@ pub(super) fn fits(
     pairs: u8,
     slices: u8,
 ) -> Result<(), BuildError> {
-    let homes = kernel.manifest.homes.len();
+    // A kernel with home ports has as many of line operations, one without is beside card memory.
+    let homes = kernel.manifest.lines.len();
     if homes != 0 && homes != usize::from(slices) {
         return Err(BuildError::Unsupported {
             kernel: kernel.manifest.name.clone(),
@@ -74,7 +75,7 @@ pub(super) fn fits(
                       with [directory]"
                     .to_owned(),
                 _ => format!(
-                    "it has {homes} home ports and the directory of this shell {slices} slices: one each"
+                    "it has {homes} ports of line operations and the directory of this shell {slices} slices: one each"
                 ),
             },
         });

@@ -12,6 +12,7 @@ use super::kernel_model::build_for_slot;
 use super::link_port::LinkPort;
 use super::memory_port::MemoryPort;
 use super::model::{Instance, Model};
+use super::network_port::NetworkPort;
 use super::options::{SimOptions, WaveStart, Waves, SHELL};
 use super::rings::{CommandRing, EventRing};
 use super::slot::KernelSlot;
@@ -23,9 +24,12 @@ use crate::event::Event;
 use crate::guard::SlotStatus;
 use crate::kernel::KernelPackage;
 use crate::memory::HostMemory;
+use crate::network::Peer;
 use crate::registers as reg;
 use crate::schedule::SlotSchedule;
-use crate::stream::{self, StreamId, StreamSource, StreamState, SwitchState, Transfer};
+use crate::stream::{
+    self, StreamDirection, StreamId, StreamSource, StreamState, SwitchState, Transfer,
+};
 use crate::{Card, CardDescription, CardError, HostWork, Preparation, SlotId, Statistics, WorkId};
 use cpu::history::History;
 use designs::{fits, monolithic_design, shell_design};
@@ -115,6 +119,22 @@ impl SimCard {
         }
     }
 
+    /// Builds the model of the shell, or finds it in the cache: what [`open`](Self::open) needs of it without waveforms.
+    ///
+    /// # Errors
+    /// A configuration that is not possible, a tool that is missing, RTL that does not compile.
+    pub fn build_shell(
+        options: &SimOptions,
+        progress: &mut verilated::ProgressSink<'_>,
+    ) -> Result<verilated::BuiltModel, CardError> {
+        options.check()?;
+        let builder = match &options.builder {
+            Some(builder) => builder.clone(),
+            None => Builder::locate()?,
+        };
+        Ok(builder.model(&shell_design(options)?, &|_| Ok(()), progress)?)
+    }
+
     /// Builds the models that are not in the cache, and switches the card on.
     ///
     /// # Errors
@@ -179,6 +199,9 @@ impl SimCard {
             }
             _ => None,
         };
+        let networks = (0..u32::from(config.network_pairs))
+            .map(|interface| NetworkPort::new(&shell, interface, options.network.figures()))
+            .collect::<Result<_, BuildError>>()?;
         let engine = Engine::new(Parts {
             clock: ClockDomain {
                 period: clock.period_ps,
@@ -192,6 +215,7 @@ impl SimCard {
             slices: config.slices().into(),
             coherent,
             memories,
+            networks,
             probes,
             link: Box::new(PcieLink::new(options.platform.pcie())),
             idle_skipping: options.idle_skipping,
@@ -206,6 +230,7 @@ impl SimCard {
             slots: config.slots,
             ports_per_slot: config.ports_per_slot,
             streams_per_slot: config.streams_per_slot,
+            network_pairs: config.network_pairs,
             channels: config.channels,
             channel_bytes_log2: config.channel_bytes_log2,
             channel_bytes,
@@ -291,6 +316,11 @@ impl SimCard {
             Some(reason) => Err(CardError::Broken(reason.clone())),
             None => Ok(()),
         }
+    }
+
+    fn network(&mut self, interface: u8) -> Result<&mut NetworkPort, CardError> {
+        let ports = self.engine.networks_mut().get_mut(usize::from(interface));
+        ports.ok_or_else(|| self.description.no_network(interface))
     }
 
     /// Whether a slot can hold the kernel.
@@ -553,8 +583,35 @@ impl Card for SimCard {
         let port = self.description.check_connection(slot, pair, mover)?;
         let result = self.read(reg::SWITCH.at(port.into()) + reg::switch::STATE);
         let value = self.note(result)?;
-        let pairs = self.description.streams_per_slot;
-        Ok(SwitchState::from_register(value, pairs))
+        Ok(SwitchState::from_register(value, &self.description))
+    }
+
+    fn connect_peer(
+        &mut self,
+        interface: u8,
+        direction: StreamDirection,
+        peer: Box<dyn Peer>,
+    ) -> Result<(), CardError> {
+        self.check_alive()?;
+        let port = self.network(interface)?;
+        port.connect(direction == StreamDirection::Out, peer);
+        Ok(())
+    }
+
+    fn network_failure(
+        &mut self,
+        interface: u8,
+        direction: StreamDirection,
+    ) -> Result<Option<String>, CardError> {
+        let port = self.network(interface)?;
+        let failure = port.failure(direction == StreamDirection::Out);
+        Ok(failure.map(str::to_owned))
+    }
+
+    fn set_network_link(&mut self, interface: u8, up: bool) -> Result<(), CardError> {
+        let now = self.engine.now();
+        self.network(interface)?.set_link(now, up);
+        Ok(())
     }
 
     fn control_space(

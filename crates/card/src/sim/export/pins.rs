@@ -8,6 +8,7 @@
 //! | `port_*[p]` | `s_axi_slotS_portP_*` |
 //! | `ctl_*[s]` | `m_axi_slotS_control_*` |
 //! | `sin_*[k]`, `sout_*[k]` | `m_axis_slotS_inK_*`, `s_axis_slotS_outK_*` |
+//! | `net_send_*[k]`, `net_receive_*[k]`, other `net_*` | `m_axis_netK_send_*`, `s_axis_netK_receive_*`, `netK_send_*`, `netK_receive_*` |
 //! | `home_*[h]`, `line_*[h]` | `m_axi_slotS_homeK_*`, `slotS_lineK_*` |
 //! | `link_*[l]` | `linkL_*`, with the shell's `_i` and `_o` (both directions have the same names) |
 
@@ -134,6 +135,14 @@ fn outside(config: &ShellConfig, inner: &str, element: u32) -> (Option<String>, 
             let (slot, pair) = in_slot(config.streams_per_slot);
             bus(format!("s_axis_slot{slot}_out{pair}"), signal)
         }
+        "net" => match signal.split_once('_') {
+            Some(("send", signal)) => bus(format!("m_axis_net{element}_send"), signal),
+            Some(("receive", signal)) => bus(format!("s_axis_net{element}_receive"), signal),
+            _ => {
+                let way = if element % 2 == 0 { "send" } else { "receive" };
+                (None, format!("net{}_{way}_{signal}", element / 2))
+            }
+        },
         "home" => {
             let (slot, home) = in_slot(config.slices());
             bus(format!("m_axi_slot{slot}_home{home}"), signal)

@@ -1,36 +1,57 @@
-//! Pointers over four times the card's memory, on the functional card.
+//! Pointers over four times the card's memory: every 64 bytes on the functional card, a node in each 16 KiB on the
+//! simulated one.
 
 use super::common::Node;
 use crate::bars::Failure;
 use crate::random::Random;
 use crate::row::{Row, Target};
+use card::sim::SimOptions;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
-use tombolo::{Card, Continue, FunctionalCard, FunctionalConfig, PageSize, SlotId};
+use tombolo::{Card, Continue, FunctionalCard, FunctionalConfig, OwnerOptions, PageSize, SlotId};
 
 const BYTES: usize = 1 << 30;
 const CARD_BYTES: u64 = 256 << 20;
 /// Nodes are shuffled within as many bytes.
 const SHUFFLED: usize = 2 << 20;
 const NODE: usize = size_of::<Node>();
+/// On the simulated card there is a node in each piece of so many bytes.
+const RTL_STEP: usize = 16 << 10;
 
-pub fn measure() -> Result<Vec<Row>, Failure> {
-    let card = Card::functional(FunctionalCard::new(FunctionalConfig {
-        channels: 1,
-        channel_bytes: CARD_BYTES,
-        ..FunctionalConfig::default()
-    }))?;
+/// What [`measure_rtl`] measures.
+pub const NAMES_RTL: &[&str] = &[
+    "shared.chase.rtl",
+    "shared.chase.rtl.nodes",
+    "shared.chase.rtl.pages",
+    "shared.chase.rtl.ms",
+    "shared.chase.rtl.wall_s",
+];
+
+/// How a walk went.
+struct Walk {
+    right: bool,
+    nodes: u64,
+    pages: u64,
+    wall_s: f64,
+    ms: f64,
+}
+
+fn page() -> Result<PageSize, Failure> {
+    Ok(PageSize::from_bytes(64 << 10).ok_or("64 KiB")?)
+}
+
+/// A list of the nodes at every `step` bytes, shuffled, which a kernel adds up.
+fn walk(card: &Card, step: usize) -> Result<Walk, Failure> {
     let space = card.create_space()?;
-    let page = PageSize::from_bytes(64 << 10).ok_or("64 KiB")?;
-    let memory = space.alloc_with_pages(BYTES, page)?;
+    let memory = space.alloc_with_pages(BYTES, page()?)?;
     let result = space.alloc_with_pages(4096, PageSize::KIB_4)?;
     let nodes = memory.slice::<Node>();
 
     let mut random = Random(14);
-    let mut last: Option<&Node> = None;
-    let mut expected = 0u64;
+    let mut last = &result.slice::<Node>()[1].next;
+    let (mut expected, mut count) = (0u64, 0u64);
     for (part, nodes) in nodes.chunks(SHUFFLED / NODE).enumerate() {
-        let mut order: Vec<usize> = (0..nodes.len()).collect();
+        let mut order: Vec<usize> = (0..nodes.len()).step_by(step / NODE).collect();
         for n in (1..order.len()).rev() {
             order.swap(n, random.below(n as u64 + 1) as usize);
         }
@@ -39,15 +60,9 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             let value = (part * nodes.len() + place) as u64 ^ 0x5555;
             node.value.store(value, Relaxed);
             expected = expected.wrapping_add(value);
-            if let Some(last) = last {
-                last.next.store(&raw const *node as u64, Relaxed);
-            }
-            last = Some(node);
-            if expected == value {
-                result.slice::<Node>()[1]
-                    .next
-                    .store(&raw const *node as u64, Relaxed);
-            }
+            count += 1;
+            last.store(&raw const *node as u64, Relaxed);
+            last = &node.next;
         }
     }
 
@@ -62,24 +77,68 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let begin = Instant::now();
     slot.start()?;
     slot.wait(None, |_| Continue::Yes)?;
-    let wall = begin.elapsed().as_secs_f64();
+    let wall_s = begin.elapsed().as_secs_f64();
     let found = (output.next.load(Relaxed), output.value.load(Relaxed));
-    let right = found == (expected, nodes.len() as u64);
-    let pages = card.report()?.paging.pages_read;
+    let report = card.report()?;
+    let time = report.runs.last().ok_or("no run was reported")?.time;
+    Ok(Walk {
+        right: found == (expected, count),
+        nodes: found.1,
+        pages: report.paging.pages_read,
+        wall_s,
+        ms: time.as_seconds() * 1e3,
+    })
+}
+
+/// Each node of the range, on the functional card.
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let card = Card::functional(FunctionalCard::new(FunctionalConfig {
+        channels: 1,
+        channel_bytes: CARD_BYTES,
+        ..FunctionalConfig::default()
+    }))?;
+    let walk = walk(&card, NODE)?;
     Ok(vec![
-        Row::holds("shared.chase", right),
+        Row::holds("shared.chase", walk.right),
         Row::new(
             "shared.chase.nodes",
-            found.1 as f64,
+            walk.nodes as f64,
             "nodes",
             Target::AtLeast(16_777_216.0),
         ),
         Row::new(
             "shared.chase.pages",
-            pages as f64,
+            walk.pages as f64,
             "pages",
             Target::AtLeast(16_384.0),
         ),
-        Row::new("shared.chase.wall_s", wall, "s", Target::Shown),
+        Row::new("shared.chase.wall_s", walk.wall_s, "s", Target::Shown),
+    ])
+}
+
+/// A node in each 16 KiB, on the simulated card.
+pub fn measure_rtl() -> Result<Vec<Row>, Failure> {
+    let mut options = SimOptions::named("u55c")?;
+    options.channel_bytes = Some(CARD_BYTES / u64::from(options.shell.channels));
+    let of_owner = OwnerOptions {
+        page_size: page()?,
+        ..OwnerOptions::default()
+    };
+    let walk = walk(&Card::simulated(options, of_owner, |_| {})?, RTL_STEP)?;
+    let row = |name: &str, value, unit, target| {
+        Row::new(&format!("shared.chase.rtl{name}"), value, unit, target)
+    };
+    let nodes = (BYTES / RTL_STEP) as f64;
+    Ok(vec![
+        Row::holds("shared.chase.rtl", walk.right),
+        row(".nodes", walk.nodes as f64, "nodes", Target::AtLeast(nodes)),
+        row(
+            ".pages",
+            walk.pages as f64,
+            "pages",
+            Target::AtLeast(16_384.0),
+        ),
+        row(".ms", walk.ms, "ms", Target::Shown),
+        row(".wall_s", walk.wall_s, "s", Target::Shown),
     ])
 }

@@ -7,12 +7,14 @@ mod lost;
 mod trap_gain;
 mod uffd;
 mod upgrade;
+mod vs_ready;
 
-pub use chase::measure as chase;
+pub use chase::{measure as chase, measure_rtl as chase_rtl, NAMES_RTL as CHASE_RTL};
 pub use lanes::{measure as lanes, NAMES as LANES};
 pub use lost::{functional_card as lost_functional, rtl as lost_rtl, schedules as lost_schedules};
 pub use trap_gain::measure as trap_gain;
 pub use upgrade::measure as upgrade;
+pub use vs_ready::{measure as vs_ready, NAMES as VS_READY};
 
 #[path = "../../../../tombolo/tests/shared_memory/rings.rs"]
 mod rings;

@@ -2,6 +2,7 @@
 
 use super::table::number;
 use super::{Figure, Outcome};
+use picture::{Text, OURS, PAPER};
 use std::fmt::Write;
 
 const LEFT: f64 = 190.0;
@@ -12,15 +13,6 @@ const TOP: f64 = 62.0;
 /// Height of a point with both bars.
 const PITCH: f64 = 36.0;
 const BAR: f64 = 13.0;
-/// They differ in lightness too.
-const OURS: &str = "#0b5fa5";
-const PAPER: &str = "#e0a05a";
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-}
 
 fn bar(out: &mut String, (y, class, colour): (f64, &str, &str), value: f64, most: f64) {
     let width = SPAN * value / most;
@@ -48,8 +40,8 @@ impl Figure {
              <text x=\"12\" y=\"22\" font-size=\"14\">{}</text>\n\
              <text x=\"12\" y=\"44\">{}; <tspan fill=\"{OURS}\">ours</tspan>, <tspan fill=\"{PAPER}\">the \
              paper's</tspan></text>\n",
-            escape(&self.title),
-            escape(&self.unit)
+            Text(&self.title),
+            Text(&self.unit)
         );
         for (index, point) in self.points.iter().enumerate() {
             let y = TOP + PITCH * index as f64;
@@ -58,7 +50,7 @@ impl Figure {
                 "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 LEFT - 8.0,
                 y + BAR,
-                escape(&point.label)
+                Text(&point.label)
             );
             if let Some(value) = ours(&point.row) {
                 bar(&mut out, (y, "ours", OURS), value, most);

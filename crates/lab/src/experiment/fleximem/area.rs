@@ -10,6 +10,8 @@ use card::sim::home;
 use std::fmt::Write;
 
 const LIST: &str = "rtl/fabric/tests/lanes_synth.f";
+/// Parts that are mapped: four that are always there, and a lane for each number of them.
+pub const STEPS: usize = 4 + LANES.len();
 
 /// Table II: address lanes; LUT and FF of the paper's interconnect.
 pub const TABLE2: [(u32, u32, u32); 6] = [

@@ -72,6 +72,9 @@ pub const TABLE3: [Component; 6] = [
     },
 ];
 
+/// Modules that are mapped.
+pub const STEPS: usize = 6;
+
 /// LUT, FF and block RAM of 36 kbit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {

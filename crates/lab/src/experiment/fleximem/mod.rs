@@ -12,11 +12,13 @@ pub mod components;
 pub mod features;
 mod fit;
 pub mod lanes;
+mod page;
 mod run;
 mod table;
 
 pub use fit::Fitted;
-pub use run::Outcome;
+pub use page::{study, Measured};
+pub use run::{OfSize, Outcome, Pages};
 
 use super::{description, DescriptionError};
 use card::sim::ShellConfig;
@@ -35,6 +37,8 @@ pub struct FlexiMem {
     pub platform: String,
     /// Bytes of the array.
     pub bytes: u64,
+    /// Its bytes along figure 7; `bytes` is among them.
+    pub sizes: Vec<u64>,
     /// Why figures may differ although the model is right.
     pub known_differences: Vec<String>,
     /// The paper's system, as far as it is known, and fitted where it is not.
@@ -94,9 +98,12 @@ impl FlexiMem {
     pub fn read(folder: &Path) -> Result<Self, DescriptionError> {
         let path = folder.join("fleximem.toml");
         let read: Self = description::read(&path)?;
-        let fits = |page: &Page| page.bytes > 0 && read.bytes % page.bytes == 0;
-        if read.page.is_empty() || !read.page.iter().all(fits) {
-            let rule = "there are pages, each of which divides `bytes`".to_owned();
+        let divides = |page: &Page, bytes: u64| page.bytes > 0 && bytes % page.bytes == 0;
+        let fits = |page: &Page| read.sizes.iter().all(|&bytes| divides(page, bytes));
+        if read.page.is_empty() || !read.page.iter().all(fits) || !read.sizes.contains(&read.bytes)
+        {
+            let rule = "there are pages, each of which divides `sizes`, and `bytes` is one of them"
+                .to_owned();
             return Err(DescriptionError::Rule { path, rule });
         }
         Ok(Self {

@@ -35,6 +35,26 @@ impl Outcome {
     }
 }
 
+/// The times of one size of the array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfSize {
+    /// Of the array.
+    pub bytes: u64,
+    /// With the data there.
+    pub ready: Picoseconds,
+    /// By page size.
+    pub pages: Vec<Outcome>,
+}
+
+/// Figures 7 and 8.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pages {
+    /// The paper's system, by size of the array.
+    pub reproduced: Vec<OfSize>,
+    /// Ours, of the size that ratios are of.
+    pub ours: OfSize,
+}
+
 fn kernel() -> PathBuf {
     card::sim::home().join("kernels/transform")
 }
@@ -123,5 +143,58 @@ impl FlexiMem {
             trapped: time(true)?,
             basic: time(false)?,
         })
+    }
+
+    /// All page sizes of a system; `tell` hears of each run.
+    fn of_size(&self, system: &System, tell: &mut dyn FnMut(&str)) -> Result<OfSize, Failure> {
+        let what = format!("host `{}`, {} KiB", system.host, self.bytes >> 10);
+        tell(&format!("{what}, data there"));
+        let ready = self.ready(system, system.pace)?;
+        let mut pages = Vec::new();
+        for page in &self.page {
+            tell(&format!("{what}, pages of {}", page.name));
+            pages.push(self.run(system, page)?);
+        }
+        Ok(OfSize {
+            bytes: self.bytes,
+            ready,
+            pages,
+        })
+    }
+
+    /// How often [`FlexiMem::pages`] tells where it is.
+    pub fn steps(&self) -> usize {
+        (self.sizes.len() + 1) * (self.page.len() + 1)
+    }
+
+    /// Figures 7 and 8; `tell` hears of each run.
+    ///
+    /// # Errors
+    /// The card, or words that are wrong.
+    pub fn pages(&self, tell: &mut dyn FnMut(&str)) -> Result<Pages, Failure> {
+        let mut reproduced = Vec::new();
+        for &bytes in &self.sizes {
+            let sized = Self {
+                bytes,
+                ..self.clone()
+            };
+            reproduced.push(sized.of_size(&self.paper, tell)?);
+        }
+        Ok(Pages {
+            reproduced,
+            ours: self.of_size(&self.ours, tell)?,
+        })
+    }
+}
+
+impl Pages {
+    /// Those of the paper's system that its ratios are compared with.
+    ///
+    /// # Panics
+    /// If no size is that of `ours`, which [`FlexiMem::read`] sees to.
+    pub fn compared(&self) -> &OfSize {
+        let mut sizes = self.reproduced.iter();
+        let found = sizes.find(|of_size| of_size.bytes == self.ours.bytes);
+        found.expect("`bytes` is one of `sizes`")
     }
 }

@@ -1,8 +1,7 @@
 //! The experiment as a table for people, and as comma-separated values.
 
-use super::{FlexiMem, Outcome};
+use super::{FlexiMem, Pages};
 use std::fmt::Write;
-use units::Picoseconds;
 
 /// Ours over the paper's, as a difference in percent.
 fn residual(ours: f64, paper: f64) -> f64 {
@@ -11,12 +10,8 @@ fn residual(ours: f64, paper: f64) -> f64 {
 
 impl FlexiMem {
     /// A row a page size: the paper's ratios reproduced, and ours.
-    pub fn table(
-        &self,
-        ready: [Picoseconds; 2],
-        reproduced: &[Outcome],
-        ours: &[Outcome],
-    ) -> String {
+    pub fn table(&self, pages: &Pages) -> String {
+        let (compared, ours) = (pages.compared(), &pages.ours);
         let mut text = format!(
             "{}: reproduced (the paper's) and what is left\n",
             self.title
@@ -35,15 +30,15 @@ impl FlexiMem {
         let _ = writeln!(
             text,
             "\ndata there already: {} (reproduced), {} (ours: {} cycles for 64 bytes, host `{}`)\n",
-            ready[0], ready[1], self.ours.pace, self.ours.host
+            compared.ready, ours.ready, self.ours.pace, self.ours.host
         );
         let _ = writeln!(
             text,
             "{:<8}{:>28}{:>30}{:>16}{:>14}",
             "pages", "fig. 7: over ready", "fig. 8: traps add", "ours: over", "traps add"
         );
-        for ((page, outcome), ours) in self.page.iter().zip(reproduced).zip(ours) {
-            let over = outcome.over_ready(ready[0]);
+        for ((page, outcome), of_ours) in self.page.iter().zip(&compared.pages).zip(&ours.pages) {
+            let over = outcome.over_ready(compared.ready);
             let traps = outcome.traps();
             let left = residual(1.0 + traps, 1.0 + page.traps);
             let _ = writeln!(
@@ -60,8 +55,8 @@ impl FlexiMem {
                     traps * 100.0,
                     page.traps * 100.0
                 ),
-                format!("{:.2}", ours.over_ready(ready[1])),
-                format!("{:.1} %", ours.traps() * 100.0)
+                format!("{:.2}", of_ours.over_ready(ours.ready)),
+                format!("{:.1} %", of_ours.traps() * 100.0)
             );
         }
         text.push_str(
@@ -71,26 +66,22 @@ impl FlexiMem {
     }
 
     /// A line a page size.
-    pub fn comma_separated(
-        &self,
-        ready: [Picoseconds; 2],
-        reproduced: &[Outcome],
-        ours: &[Outcome],
-    ) -> String {
+    pub fn comma_separated(&self, pages: &Pages) -> String {
+        let (compared, ours) = (pages.compared(), &pages.ours);
         let mut text =
             "page,over_ready,paper_over_ready,traps,paper_traps,our_over_ready,our_traps\n"
                 .to_owned();
-        for ((page, outcome), ours) in self.page.iter().zip(reproduced).zip(ours) {
+        for ((page, outcome), of_ours) in self.page.iter().zip(&compared.pages).zip(&ours.pages) {
             let _ = writeln!(
                 text,
                 "{},{},{},{},{},{},{}",
                 page.name,
-                outcome.over_ready(ready[0]),
+                outcome.over_ready(compared.ready),
                 page.over_ready,
                 outcome.traps(),
                 page.traps,
-                ours.over_ready(ready[1]),
-                ours.traps()
+                of_ours.over_ready(ours.ready),
+                of_ours.traps()
             );
         }
         text
@@ -98,24 +89,40 @@ impl FlexiMem {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use super::super::{OfSize, Outcome};
     use super::*;
+    use units::Picoseconds;
 
-    #[test]
-    fn what_is_left_is_shown() {
-        let folder = card::sim::home().join("experiments");
-        let experiment = FlexiMem::read(&folder).unwrap();
+    /// Pages whose times are all the same.
+    pub(in super::super) fn pages(experiment: &FlexiMem) -> Pages {
         let micros = Picoseconds::from_micros;
         let outcome = Outcome {
             trapped: micros(266),
             basic: micros(200),
         };
-        let all = vec![outcome; experiment.page.len()];
-        let table = experiment.table([micros(20), micros(40)], &all, &all);
+        let of_size = |bytes, ready| OfSize {
+            bytes,
+            ready: micros(ready),
+            pages: vec![outcome; experiment.page.len()],
+        };
+        let sizes = experiment.sizes.iter();
+        Pages {
+            reproduced: sizes.map(|&bytes| of_size(bytes, 20)).collect(),
+            ours: of_size(experiment.bytes, 40),
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_shown() {
+        let folder = card::sim::home().join("experiments");
+        let experiment = FlexiMem::read(&folder).unwrap();
+        let all = pages(&experiment);
+        let table = experiment.table(&all);
         assert!(table.contains("13.30 (13.3) +0.0 %"), "{table}");
         assert!(table.contains("33.0 % (10.8 %) +20.0 %"), "{table}");
         assert!(table.contains("6.65"), "{table}");
-        let values = experiment.comma_separated([micros(20), micros(40)], &all, &all);
-        assert_eq!(values.lines().count(), 1 + all.len());
+        let values = experiment.comma_separated(&all);
+        assert_eq!(values.lines().count(), 1 + experiment.page.len());
     }
 }

@@ -1,10 +1,10 @@
-//! One direction of the link: packets one after another.
+//! One direction of a link (PCIe, network): packets one after another.
 
 use units::Picoseconds;
 
 /// One direction of the wire.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wire {
+pub(crate) struct Wire {
     /// The last booked packet has left.
     free_at: Picoseconds,
     /// Since when it is booked without a gap.

@@ -1,0 +1,35 @@
+//! `tombolo shell build`: the model of a configured shell, before it is needed.
+
+use super::{Failure, Which};
+use crate::progress;
+use card::sim::SimCard;
+use clap::Args;
+
+/// Builds the configured shell's model and keeps it in the cache, where runs find it.
+///
+/// A run builds it otherwise when it needs it for the first time, which takes a minute or more.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tombolo shell build
+  tombolo shell build --preset coyote-2m
+  tombolo shell build --shell mine.toml            what `tombolo run --shell mine.toml` runs on
+  tombolo shell build --platform u55c --config shell.toml")]
+pub struct Build {
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Build {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let options = self.which.options()?;
+        let spinner = progress::spinner();
+        let mut last = String::new();
+        let built = SimCard::build_shell(&options, &mut |step| {
+            last = step.to_string();
+            spinner.set_message(last.clone());
+        });
+        spinner.finish_and_clear();
+        println!("{last}: {}", built?.library().display());
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+
+//! Streams that go over the card's own network interface: between a kernel and a peer's memory, without the host.
+//!
+//! ```no_run
+//! use tombolo::{Card, Continue, MemoryNode, ShellConfig, SimOptions, SlotId};
+//!
+//! # fn main() -> Result<(), tombolo::Error> {
+//! let mut options = SimOptions::named("u280")?;
+//! options.shell = ShellConfig { streams_per_slot: 1, network_pairs: 1, ..ShellConfig::default() };
+//! let card = Card::simulated(options, Default::default(), |_| {})?;
+//! let space = card.create_space()?;
+//! let slot = card.load(SlotId(0), "kernels/loopback".as_ref(), &space)?;
+//! let node = MemoryNode::new(vec![7; 1 << 20]);
+//! let (input, output) = (slot.open_stream("in")?, slot.open_stream("out")?);
+//! input.plug_peer(node.clone())?;
+//! output.plug_peer(node)?;
+//! output.write_peer(500_000, 100_001)?;
+//! input.read_peer(3, 100_001)?;
+//! output.wait(None, |_| Continue::Yes)?;
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::card_handle::Card;
+use crate::error::Error;
+use crate::message::Request;
+use crate::stream::{Stream, StreamRequest};
+use card::network::{Peer, PeerError};
+use card::stream::StreamDirection;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A peer on its way to the card.
+#[derive(Clone)]
+pub(crate) struct PeerHandle(Arc<Mutex<Box<dyn Peer>>>);
+
+impl PeerHandle {
+    fn new(peer: impl Peer + 'static) -> Self {
+        Self(Arc::new(Mutex::new(Box::new(peer))))
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut dyn Peer) -> R) -> R {
+        let mut peer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work(&mut **peer)
+    }
+}
+
+impl std::fmt::Debug for PeerHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("PeerHandle").finish()
+    }
+}
+
+impl Peer for PeerHandle {
+    fn name(&self) -> String {
+        self.with(|peer| peer.name())
+    }
+
+    fn read(&mut self, offset: u64, to: &mut [u8]) -> Result<(), PeerError> {
+        self.with(|peer| peer.read(offset, to))
+    }
+
+    fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), PeerError> {
+        self.with(|peer| peer.write(offset, from))
+    }
+}
+
+impl Stream {
+    /// Plugs the port into a network interface of the card, and that into a peer, until it is closed. Its transfers are
+    /// then [`read_peer`](Stream::read_peer) or [`write_peer`](Stream::write_peer). Again: another peer, or the same
+    /// one after it has failed.
+    ///
+    /// # Errors
+    /// [`StreamError::NoInterface`]: the card has none that is free; [`StreamError::UnderWay`];
+    /// [`StreamError::BetweenPackets`]: the switch waits for the end of a packet.
+    ///
+    /// [`StreamError::NoInterface`]: crate::StreamError::NoInterface
+    /// [`StreamError::UnderWay`]: crate::StreamError::UnderWay
+    /// [`StreamError::BetweenPackets`]: crate::StreamError::BetweenPackets
+    pub fn plug_peer(&self, peer: impl Peer + 'static) -> Result<(), Error> {
+        self.link().tell(Request::Stream(StreamRequest::PlugPeer {
+            stream: self.handle(),
+            peer: PeerHandle::new(peer),
+        }))
+    }
+
+    /// Begins a transfer from the peer's memory to the kernel: a packet, whose last beat carries TLAST.
+    ///
+    /// # Errors
+    /// [`StreamError::WrongDirection`](crate::StreamError::WrongDirection),
+    /// [`StreamError::NoPeer`](crate::StreamError::NoPeer); or the kernel has failed.
+    pub fn read_peer(&self, offset: u64, bytes: u64) -> Result<(), Error> {
+        self.begin_peer(StreamDirection::In, offset, bytes)
+    }
+
+    /// Begins a transfer from the kernel to the peer's memory. It ends with the packet (TLAST), or when the range is
+    /// full; then all of it is in that memory.
+    ///
+    /// # Errors
+    /// As [`read_peer`](Stream::read_peer).
+    pub fn write_peer(&self, offset: u64, bytes: u64) -> Result<(), Error> {
+        self.begin_peer(StreamDirection::Out, offset, bytes)
+    }
+
+    pub(crate) fn begin_peer(
+        &self,
+        direction: StreamDirection,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        self.link().tell(Request::Stream(StreamRequest::BeginPeer {
+            stream: self.handle(),
+            direction,
+            offset,
+            bytes,
+        }))
+    }
+}
+
+impl Card {
+    /// Pulls the cable of a network interface of a simulated card (`false`), or puts it back, to see what happens then.
+    ///
+    /// # Errors
+    /// No such interface.
+    pub fn set_network_link(&self, interface: u8, up: bool) -> Result<(), Error> {
+        let request = StreamRequest::SetLink { interface, up };
+        self.link().tell(Request::Stream(request))
+    }
+}

@@ -1,0 +1,145 @@
+//! Back-pressure of streams at addresses: a kernel that writes faster than the device takes waits (FSRF §4.8).
+//!
+//! A write far behind the bytes that have gone out is kept from the pager until what lies before it has gone out: written
+//! back from the card and taken by the device. Not its data is held up but its fault, so the clock goes on and the card can
+//! write back.
+
+use super::owner_ref::OwnerRef;
+use super::Owner;
+use crate::error::Error;
+use crate::message::Reply;
+use card::event::{Event as CardEvent, Fault};
+use pager::Event;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use units::{Asid, VirtAddr};
+
+/// Pages that may be on the card and have not gone out.
+const AHEAD: u64 = 32;
+/// Pages before the one that a kernel wants which it may still be writing: bursts under way, and what the shell looks ahead.
+const UNFINISHED: u64 = 16;
+
+/// A writable mapping of a stream, by where it begins.
+type Place = (Asid, VirtAddr);
+
+/// What is held back.
+#[derive(Debug, Default)]
+pub(super) struct Pressure {
+    streams: BTreeMap<Place, Stream>,
+    begun: Vec<Flush>,
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    /// Bytes that were asked to go out.
+    out: u64,
+    /// They are on their way.
+    busy: bool,
+    faults: Vec<Fault>,
+}
+
+/// What is to go out: a part of a mapping.
+#[derive(Debug)]
+pub(super) struct Flush {
+    place: Place,
+    start: u64,
+    end: u64,
+}
+
+impl Pressure {
+    /// Nothing waits for a device.
+    pub(super) fn is_idle(&self) -> bool {
+        self.streams.values().all(|stream| !stream.busy)
+    }
+
+    pub(super) fn take_begun(&mut self) -> Vec<Flush> {
+        std::mem::take(&mut self.begun)
+    }
+
+    /// Drops the faults of requesters whose slot is in reset.
+    pub(super) fn forget(&mut self, requesters: &RangeInclusive<u8>) {
+        for stream in self.streams.values_mut() {
+            let gone = |fault: &Fault| requesters.contains(&fault.token.requester);
+            stream.faults.retain(|fault| !gone(fault));
+        }
+    }
+
+    /// Mappings are gone: what waits for them hears it from the pager.
+    fn end(&mut self, gone: impl Fn(&Place) -> bool) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        self.streams.retain(|place, stream| {
+            let ends = gone(place);
+            if ends {
+                faults.append(&mut stream.faults);
+            }
+            !ends
+        });
+        faults
+    }
+}
+
+impl Owner {
+    /// Keeps a fault until a device has taken more. False if the pager is to have it now.
+    pub(super) fn holds_back(&mut self, fault: &Fault) -> bool {
+        let Some((start, page)) = self.files.written_stream(fault.asid, fault.address) else {
+            return false;
+        };
+        let offset = fault.address.get() - start.get();
+        let place = (fault.asid, start);
+        let stream = self.pressure.streams.entry(place).or_default();
+        if !fault.write || offset < stream.out.saturating_add(AHEAD * page) {
+            return false;
+        }
+        stream.faults.push(*fault);
+        if !stream.busy {
+            stream.busy = true;
+            let end = (offset / page - UNFINISHED) * page;
+            let start = std::mem::replace(&mut stream.out, end);
+            self.pressure.begun.push(Flush { place, start, end });
+        }
+        true
+    }
+
+    /// These mappings have ended.
+    pub(super) fn end_pressure(&mut self, space: Asid, range: Option<(u64, u64)>) {
+        let gone = |&(asid, start): &Place| {
+            asid == space && range.is_none_or(|(from, to)| (from..to).contains(&start.get()))
+        };
+        let faults = self.pressure.end(gone);
+        self.events.extend(faults.into_iter().map(CardEvent::Fault));
+    }
+
+    /// What was asked to go out has gone, or never will. Then the stream has failed, and a kernel that writes on hears so.
+    fn flushed(&mut self, place: Place) {
+        self.stirred = true;
+        if let Some(stream) = self.pressure.streams.get_mut(&place) {
+            stream.busy = false;
+            let faults = std::mem::take(&mut stream.faults);
+            self.events.extend(faults.into_iter().map(CardEvent::Fault));
+        }
+    }
+}
+
+impl OwnerRef {
+    /// Writes a part of a stream back, and waits until the device has taken it.
+    pub(super) async fn flush(&self, flush: Flush) -> Result<Reply, Error> {
+        let Flush { place, start, end } = flush;
+        let (asid, first) = place;
+        let (address, bytes) = (VirtAddr::truncated(first.get() + start), end - start);
+        let streams = self.with(|owner| owner.files.mapped_in(asid, address, bytes));
+        let sync = |request| Event::Sync {
+            request,
+            asid,
+            address,
+            bytes,
+        };
+        let written = self.ask(sync).await;
+        let sent = self.make_durable(&streams).await;
+        if let Err(error) = written.map(drop).and(sent) {
+            // Whoever syncs or unmaps the mapping is told, and the kernel if the device has failed.
+            tracing::debug!(%error, "a stream did not take what was written");
+        }
+        self.with(|owner| owner.flushed(place));
+        Ok(Reply::Done)
+    }
+}
