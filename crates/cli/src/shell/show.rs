@@ -267,6 +267,7 @@ impl fmt::Display for Shown {
             ("slots", shell.slots.to_string()),
             ("ports a slot", shell.ports_per_slot.to_string()),
             ("of them stream pairs", shell.streams_per_slot.to_string()),
+            ("network pairs", network_pairs(shell)),
             ("channels", shell.channels.to_string()),
             ("address spaces", shell.spaces.to_string()),
             ("command queues", shell.queues.to_string()),
@@ -372,6 +373,13 @@ fn channel_policy(shell: &ShellConfig) -> String {
     }
 }
 
+fn network_pairs(shell: &ShellConfig) -> String {
+    match shell.network_pairs {
+        0 => "none".to_owned(),
+        pairs => format!("{pairs}, each a 100 Gb/s link (a model, without RTL of its controller)"),
+    }
+}
+
 fn l1_tlbs(shell: &ShellConfig) -> String {
     if shell.l1.is_empty() {
         return "none: the walker alone".to_owned();
@@ -422,7 +430,12 @@ mod tests {
         assert!(clock.source.contains("[FSRF §6]"));
         let text = shown.to_string();
         let event_head = format!("{:#05x}  rw EVENT_HEAD", reg::EVENT_HEAD);
+        let mut networked = SimOptions::named("u280").unwrap();
+        networked.shell.network_pairs = 2;
+        let networked = Shown::of(&networked).unwrap().to_string();
+        assert!(networked.contains("2, each a 100 Gb/s link"), "{networked}");
         for words in [
+            "network pairs           none",
             "s_axi_control of slot 0",
             "channel 1: DDR4",
             "pcie.max_payload",
