@@ -74,3 +74,9 @@ def test_known_design():
 
 def test_loops_are_refused():
     assert "combinational loop" in synthesis(LOOP, "ring")
+
+
+def test_mapped_by_delay():
+    result = synthesis(KNOWN, "known", "--wire", "1000")
+    assert (result["ff"], result["bram36"], result["wire"]) == (37, 1, 1000)
+    assert result["longest_path"]["levels"] == 2

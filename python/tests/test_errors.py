@@ -199,7 +199,11 @@ def test_wrong_cards_and_kernels(card: tombolo.Card) -> None:
         tombolo.Card.simulated("/no/such.toml")
     with pytest.raises(ValueError, match="shell: unknown field `slotz`"):
         tombolo.Card.simulated(shell={"slotz": 1})
-    wrong: tuple[tuple[dict[str, Any], str], ...] = (({"slots": 0}, "slots = 0: 1 to 16"), ({"channels": 3}, "power of two"), ({"channels": 300}, "1 to 32"))
+    wrong: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"slots": 0}, "slots = 0: 1 to 16"),
+        ({"channels": 3}, "power of two"),
+        ({"channels": 300}, "1 to 32"),
+    )
     for numbers, words in wrong:
         with pytest.raises(errors.ConfigurationError, match=words):
             tombolo.Card.functional(**numbers)

@@ -11,6 +11,7 @@
 //   rate     no stalls; prints beats a cycle within a long packet, for nine pairs of alignments
 //   stop     a transfer that gets no more is stopped; what comes later is the next one's
 //   holes    beats whose TKEEP has a hole
+//   errors   a row that cannot be read, at each place of a long transfer
 
 #include <cmath>
 #include <cstdint>
@@ -398,6 +399,23 @@ struct Bench {
     if (top.done_status_o[1] != 2) fail("a hole passes", top.done_status_o[1]);
     if (top.done_bytes_o[1] != 0) fail("bytes of a beat with a hole");
   }
+
+  // Rows of the longest transfer that fail one at a time: those that come before all are asked for, too.
+  void errors() {
+    for (const int bad : {0, 1, 300, 1022, 1023, -1}) {
+      bad_row = bad < 0 ? ~0ull : std::uint64_t(bad) * kRow;
+      start(0, 0, kLongest);
+      while (!top.done_valid_o[0]) {
+        edge();
+        kernel.clear();
+        if (cycle > 100000) fail("nothing moves");
+      }
+      if (top.done_status_o[0] != (bad >= 0)) fail("status", top.done_status_o[0], bad);
+      if (top.done_bytes_o[0] != kLongest) fail("bytes in", top.done_bytes_o[0]);
+      done(0);
+      acknowledge(0);
+    }
+  }
 };
 
 }  // namespace
@@ -412,6 +430,7 @@ int main(int argc, char** argv) {
   else if (scenario == "rate") bench.rate();
   else if (scenario == "stop") bench.stop();
   else if (scenario == "holes") bench.holes();
+  else if (scenario == "errors") bench.errors();
   else return 2;
   return 0;
 }

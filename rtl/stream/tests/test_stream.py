@@ -40,6 +40,10 @@ def test_a_transfer_is_stopped(mover):
     run_cpp(mover, "stop", 1, 0)
 
 
+def test_a_row_that_cannot_be_read_is_told(mover):
+    run_cpp(mover, "errors", 1, 0)
+
+
 def test_a_beat_with_a_hole_is_refused(mover):
     run_cpp(mover, "holes", 1, 0)
 

@@ -172,8 +172,9 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &[
             "fresh_machine.demo_minutes",
-            "fresh_machine.test_minutes",
             "test.cold_minutes",
+            "test.warm_minutes",
+            "test.skipped",
         ],
         measure: fresh_machine::measure,
     },
@@ -738,6 +739,7 @@ pub const ALL: &[Bar] = &[
             "synth.shell.ff",
             "synth.shell.bram36",
             "synth.shell.levels",
+            "synth.shell.levels_by_levels",
             "synth.latches",
             "synth.warnings",
         ],

@@ -104,6 +104,16 @@ pub fn synthesize_with(list: &str, top: &str, parameters: &[String]) -> Result<R
 /// No module is mapped once.
 const NONE: &[&str] = &[];
 
+/// Maps a module with delays, in which wires are so slow that few levels matter more than few LUTs.
+fn synthesize_by_levels(list: &str, top: &str) -> Result<Report, Failure> {
+    run_with_options(
+        "synthesis",
+        list,
+        top,
+        &["--wire", "1000"].map(str::to_owned),
+    )
+}
+
 /// Runs a tool on a module of a list of files.
 pub fn run<Said: serde::de::DeserializeOwned>(
     tool: &str,
@@ -112,19 +122,26 @@ pub fn run<Said: serde::de::DeserializeOwned>(
     parameters: &[String],
     once: &[impl AsRef<str>],
 ) -> Result<Said, Failure> {
+    let parameters = parameters.iter().flat_map(|p| ["-G", p]);
+    let once = once.iter().flat_map(|module| ["--once", module.as_ref()]);
+    let options: Vec<_> = parameters.chain(once).map(str::to_owned).collect();
+    run_with_options(tool, list, top, &options)
+}
+
+/// Runs a tool on a module of a list of files, with options of its command line.
+fn run_with_options<Said: serde::de::DeserializeOwned>(
+    tool: &str,
+    list: &str,
+    top: &str,
+    options: &[String],
+) -> Result<Said, Failure> {
     let home = card::sim::home();
-    let mut command = Command::new(speed::python(&home));
-    command
+    let output = Command::new(speed::python(&home))
         .arg(home.join("tools").join(tool))
         .args(["--top", top, "-f", list])
-        .stderr(Stdio::inherit());
-    for parameter in parameters {
-        command.args(["-G", parameter]);
-    }
-    for module in once {
-        command.args(["--once", module.as_ref()]);
-    }
-    let output = command.output()?;
+        .args(options)
+        .stderr(Stdio::inherit())
+        .output()?;
     if !output.status.success() {
         return Err(format!("tools/{tool} --top {top} failed").into());
     }
@@ -153,6 +170,13 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             row("levels", report.longest_path.levels, Target::AtMost(LEVELS)),
         ]);
     }
+    let by_levels = synthesize_by_levels(SHELL, "tmb_shell")?;
+    rows.push(Row::new(
+        "synth.shell.levels_by_levels",
+        by_levels.longest_path.levels,
+        "",
+        Target::Shown,
+    ));
     let none = Target::Exactly(0.0);
     rows.push(Row::new("synth.latches", latches, "", none));
     rows.push(Row::new(
