@@ -18,6 +18,7 @@ Examples:
   tombolo lab fsrf                          the whole table
   tombolo lab fsrf --quick                  data on the card, small sets: a few minutes the first time
   tombolo lab fsrf --workload rng_read --temperature hot --csv cells.csv
+  tombolo lab fsrf --workload gups --size oversubscribed   data larger than card memory
   tombolo lab fsrf --experiment fsrf-figure8   random reads by size, on the DRAM TLB
   tombolo lab fleximem                      shared pointers, by page size; the interconnect, by address lanes
   tombolo lab fleximem --part lanes         figure 6 alone
@@ -333,8 +334,12 @@ enum Warmth {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Extent {
+    /// A small part of card memory.
     Small,
+    /// Most of card memory.
     Large,
+    /// More than card memory.
+    Oversubscribed,
 }
 
 impl Choice {
@@ -348,6 +353,7 @@ impl Choice {
         let extent = match cell.size {
             Size::Small => Extent::Small,
             Size::Large => Extent::Large,
+            Size::Oversubscribed => Extent::Oversubscribed,
         };
         named(&self.workload, &cell.workload.name)
             && named(&self.system, &cell.system.name)

@@ -8,11 +8,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// What the figures depend on beside the cell and its kernel: the shell's RTL and the simulator's sources.
-const SOURCES: [&str; 8] = [
+/// What the figures depend on beside the cell and its kernel: the shell's RTL, the simulator's sources and, of the lab, how
+/// a cell is run (how it is shown may change).
+const SOURCES: [&str; 13] = [
     "rtl",
     "crates/card/src",
-    "crates/lab/src/experiment",
+    "crates/lab/src/driver.rs",
+    "crates/lab/src/bars/aes.rs",
+    "crates/lab/src/experiment/hot.rs",
+    "crates/lab/src/experiment/outcome.rs",
+    "crates/lab/src/experiment/warm.rs",
+    "crates/lab/src/experiment/workload.rs",
     "crates/pager/src",
     "crates/timing/src",
     "crates/tombolo/src",
@@ -44,10 +50,11 @@ impl Cached {
         add(&mut hash, &home.join("kernels").join(&cell.workload.kernel))?;
         hash.update(options.platform.hash());
         // The whole of what the cell is made of, by its names and values.
-        let data = cell.data();
+        let data = cell.data()?;
         let made_of = (
             cell.name(),
             cell.preset(),
+            cell.adapts(),
             cell.workload.load,
             data,
             cell.host_miss,
@@ -82,9 +89,13 @@ impl Cached {
     }
 }
 
-/// All files of a folder, by name and content. A folder that is not there has none; links and what builds leave
+/// A file, or all files of a folder, by name and content. A folder that is not there has none; links and what builds leave
 /// behind are not looked at.
 fn add(hash: &mut Sha256, folder: &Path) -> io::Result<()> {
+    if folder.is_file() {
+        hash.update(std::fs::read(folder)?);
+        return Ok(());
+    }
     let mut entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries.collect::<io::Result<Vec<_>>>()?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

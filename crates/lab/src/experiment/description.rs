@@ -65,29 +65,40 @@ impl Temperature {
     }
 }
 
-/// Which of the two data sets.
+/// Which of the data sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Size {
     /// A small part of card memory.
     Small,
     /// Most of card memory.
     Large,
+    /// More than card memory.
+    Oversubscribed,
 }
 
 impl Size {
-    /// Both, as the tables print them.
-    pub const ALL: [Self; 2] = [Self::Small, Self::Large];
+    /// All, as the tables print them.
+    pub const ALL: [Self; 3] = [Self::Small, Self::Large, Self::Oversubscribed];
 
     /// Its name in experiments.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Small => "small",
             Self::Large => "large",
+            Self::Oversubscribed => "oversubscribed",
+        }
+    }
+
+    /// As columns are headed.
+    pub const fn short(self) -> &'static str {
+        match self {
+            Self::Oversubscribed => "oversub",
+            size => size.name(),
         }
     }
 }
 
-/// The data of a workload: `experiments/*.toml`, `[workload.small]` and `[workload.large]`.
+/// The data of a workload: `experiments/*.toml`, `[workload.small]`, `[workload.large]`, `[workload.oversubscribed]`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Data {
@@ -106,6 +117,14 @@ pub(crate) struct Data {
     loaded_accessed_bytes: Option<u64>,
     /// Runs of a hot cell; the last one counts, the others fill the TLBs. 1 without.
     passes: Option<u32>,
+    /// Card memory that an application may use for the set; without, all of its channel.
+    card_bytes: Option<u64>,
+    /// The same where the set is loaded in pages of 2 MiB and more.
+    loaded_card_bytes: Option<u64>,
+    /// What is accessed before the run that counts, so that card memory is full by then; without, the first run counts.
+    warm_up_bytes: Option<u64>,
+    /// The same where the set is loaded in pages of 2 MiB and more.
+    loaded_warm_up_bytes: Option<u64>,
 }
 
 impl Data {
@@ -114,16 +133,28 @@ impl Data {
         self.passes.unwrap_or(1)
     }
 
-    /// As a cell has it.
-    pub(crate) fn of(mut self, preset: &Preset, temperature: Temperature) -> Self {
-        if temperature != Temperature::Hot && preset.page >= PageSize::MIB_2 {
+    /// As a cell has it whose pages come to the card large, or not.
+    pub(crate) fn of(mut self, loaded_large: bool) -> Self {
+        if loaded_large {
             self.set_bytes = self.loaded_set_bytes.unwrap_or(self.set_bytes);
             if let Some(bytes) = self.loaded_accessed_bytes {
                 self.accessed_bytes = bytes;
                 self.accessed_bytes_of_misses = None;
             }
+            self.card_bytes = self.loaded_card_bytes.or(self.card_bytes);
+            self.warm_up_bytes = self.loaded_warm_up_bytes.or(self.warm_up_bytes);
         }
         self
+    }
+
+    /// Card memory of an application's pages, if it is less than there is.
+    pub(crate) fn card_bytes(&self) -> Option<u64> {
+        self.card_bytes
+    }
+
+    /// What is accessed before the run that counts.
+    pub(crate) fn warm_up_bytes(&self) -> Option<u64> {
+        self.warm_up_bytes
     }
 
     /// Bytes that an application accesses on a system: fewer where the host answers what misses in the TLBs, or
@@ -152,9 +183,10 @@ pub struct Workload {
     pub(crate) load: Load,
     /// The row of the paper.
     pub paper: String,
-    tlb: [Tlb; 2],
+    tlb: Vec<Tlb>,
     small: Data,
     large: Data,
+    oversubscribed: Option<Data>,
     published: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
@@ -173,13 +205,14 @@ struct WorkloadText {
     name: String,
     kernel: String,
     paper: String,
-    /// Small, large.
-    tlb: [Tlb; 2],
+    /// Small, large, oversubscribed.
+    tlb: Vec<Tlb>,
     /// Random accesses write.
     #[serde(default)]
     write: bool,
     small: Data,
     large: Data,
+    oversubscribed: Option<Data>,
     #[serde(default)]
     published: BTreeMap<String, BTreeMap<String, f64>>,
 }
@@ -194,11 +227,27 @@ impl TryFrom<WorkloadText> for Workload {
             (Some(_), true) => return Err("`write` is for random accesses only".to_owned()),
             (Some(load), false) => load,
         };
-        for data in [&text.small, &text.large] {
+        let all = [
+            Some(&text.small),
+            Some(&text.large),
+            text.oversubscribed.as_ref(),
+        ];
+        let of_sizes = all.into_iter().flatten();
+        if text.tlb.len() != of_sizes.clone().count() {
+            return Err(format!(
+                "workload `{}`: `tlb` says {} of its sizes' TLBs, and it has {}",
+                text.name,
+                text.tlb.len(),
+                of_sizes.count()
+            ));
+        }
+        for data in of_sizes {
             let samples = [
                 Some(data.accessed_bytes),
                 data.accessed_bytes_of_misses,
                 data.loaded_accessed_bytes,
+                data.warm_up_bytes,
+                data.loaded_warm_up_bytes,
             ];
             for accessed in samples.into_iter().flatten() {
                 if let Some(rule) = load.broken_rule(data, accessed) {
@@ -214,25 +263,24 @@ impl TryFrom<WorkloadText> for Workload {
             tlb: text.tlb,
             small: text.small,
             large: text.large,
+            oversubscribed: text.oversubscribed,
             published: text.published,
         })
     }
 }
 
 impl Workload {
-    /// The data of a size.
-    pub(crate) fn data(&self, size: Size) -> &Data {
+    /// The data of a size, if it has that.
+    pub(crate) fn data(&self, size: Size) -> Option<&Data> {
         match size {
-            Size::Small => &self.small,
-            Size::Large => &self.large,
+            Size::Small => Some(&self.small),
+            Size::Large => Some(&self.large),
+            Size::Oversubscribed => self.oversubscribed.as_ref(),
         }
     }
 
-    fn tlb(&self, size: Size) -> Tlb {
-        match size {
-            Size::Small => self.tlb[0],
-            Size::Large => self.tlb[1],
-        }
+    fn tlb(&self, size: Size) -> Option<Tlb> {
+        self.tlb.get(size as usize).copied()
     }
 
     /// What the paper prints for a cell, in MiB/s; `None` where it has no such cell.
@@ -272,9 +320,20 @@ impl System {
     /// The preset of a cell.
     pub(crate) fn preset(&self, workload: &Workload, size: Size) -> &Preset {
         match &self.dram {
-            Some(dram) if workload.tlb(size) == Tlb::Dram => dram,
+            Some(dram) if workload.tlb(size) == Some(Tlb::Dram) => dram,
             _ => &self.preset,
         }
+    }
+
+    /// Whether its pages change their size where data is larger than card memory [FSRF section 5.1]; of systems with pages
+    /// of one size, and of FSRF's DRAM TLB, they do not.
+    pub(crate) fn adapts(&self, workload: &Workload, size: Size) -> bool {
+        let adaptive = match self.name.as_str() {
+            "tombolo" => true,
+            "fsrf" => workload.tlb(size) == Some(Tlb::Sram),
+            _ => false,
+        };
+        adaptive && size == Size::Oversubscribed
     }
 }
 
@@ -383,6 +442,11 @@ impl Experiment {
     /// Whether a cell is of the experiment: those that the paper has, and all of systems that it lacks.
     pub(super) fn has(&self, workload: &Workload, system: &str, at: (Temperature, Size)) -> bool {
         let (temperature, size) = at;
+        // Hot data is on the card, all of it.
+        let hot = temperature == Temperature::Hot;
+        if workload.data(size).is_none() || hot && size == Size::Oversubscribed {
+            return false;
+        }
         let listed =
             |list: &[String], name: &str| list.is_empty() || list.iter().any(|n| n == name);
         workload.published(system, temperature, size).is_some()
@@ -438,8 +502,8 @@ mod tests {
                     |c: &&Cell<'_>| c.workload.name == workload.name && c.system.name == system;
                 cells.iter().filter(of).count()
             };
-            assert_eq!(others.map(of), [6, 6, 6, 6, 2], "{}", workload.name);
-            assert_eq!(of("tombolo"), 6);
+            assert_eq!(others.map(of), [8, 8, 8, 6, 2], "{}", workload.name);
+            assert_eq!(of("tombolo"), 8);
         }
     }
 
@@ -452,7 +516,7 @@ mod tests {
         assert!(not <= 80, "{not}");
         let cells = experiment.cells();
         let claimed = cells.iter().filter(|cell| experiment.claims(cell)).count();
-        assert_eq!(claimed, 7 * 26 - 6);
+        assert_eq!(claimed, 7 * 32 - 6);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A cell whose data is on the card: pages are put there by hand, and a host that knows them all answers what
 //! the shell cannot translate, at the cost that the platform has for it.
 
+use super::workload::Seed;
 use super::{Cell, Failure, Measured};
 use crate::driver::{Driver, START};
 use card::command::{Command, CommandId, Operation, QueueId};
@@ -26,7 +27,7 @@ const STAGGER: u64 = 2 << 20;
 pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>, Failure> {
     let mut card = Hot::open(cell, options)?;
     let mut measured = Vec::new();
-    for _ in 0..cell.data().passes() {
+    for _ in 0..cell.data()?.passes() {
         measured = card.pass()?;
     }
     Ok(measured)
@@ -58,7 +59,7 @@ struct Hot {
 
 impl Hot {
     fn open(cell: &Cell<'_>, options: SimOptions) -> Result<Self, Failure> {
-        let data = cell.data();
+        let data = cell.data()?;
         let preset = cell.preset();
         let folder = card::sim::home()
             .join("kernels")
@@ -103,7 +104,7 @@ impl Hot {
             let output = base + 2 * DATA + 64 * cell.shift_rows;
             let input = base + DATA;
             let load = cell.workload.load;
-            for (name, value) in load.arguments(&data, hot.bytes, input, output) {
+            for (name, value) in load.arguments(&data, hot.bytes, (input, output), Seed::Measured) {
                 hot.driver.set(slot, &kernel, name, &value)?;
             }
             hot.driver.enable_interrupt(slot)?;

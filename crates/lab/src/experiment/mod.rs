@@ -9,6 +9,7 @@ pub mod cckit;
 mod description;
 pub mod fleximem;
 mod hot;
+mod outcome;
 mod run;
 mod table;
 pub mod vfpio;
@@ -16,18 +17,9 @@ mod warm;
 mod workload;
 
 pub use description::{DescriptionError, Experiment, Size, System, Temperature, Workload};
-pub use run::{Cell, Outcome};
-
-use units::Picoseconds;
+use outcome::Measured;
+pub use outcome::Outcome;
+pub use run::Cell;
 
 /// Why a cell could not be run.
 pub type Failure = crate::bars::Failure;
-
-/// What was measured of one application of a cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Measured {
-    /// From its start to its interrupt.
-    pub(crate) time: Picoseconds,
-    /// Bytes that it read and wrote in that time.
-    pub(crate) bytes: u64,
-}

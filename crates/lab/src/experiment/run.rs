@@ -2,12 +2,11 @@
 
 use super::cache::Cached;
 use super::description::{Data, APPLICATIONS};
-use super::{hot, warm, Experiment, Failure, Measured, Size, System, Temperature, Workload};
+use super::{hot, warm, Experiment, Failure, Outcome, Size, System, Temperature, Workload};
 use card::sim::SimOptions;
-use serde::{Deserialize, Serialize};
 use std::sync::mpsc;
 use std::sync::Mutex;
-use tombolo::{Picoseconds, Preset};
+use tombolo::{PageSize, Picoseconds, Preset};
 
 /// One system, workload, size and temperature.
 #[derive(Clone, Copy, Debug)]
@@ -26,15 +25,6 @@ pub struct Cell<'a> {
     pub shift_rows: u64,
     /// Hot data: what the host takes for a TLB miss, if not what the platform has for an event.
     pub host_miss: Option<Picoseconds>,
-}
-
-/// What a cell gave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// System throughput: bytes of all applications over their mean runtime, in MiB/s.
-    pub mib_per_s: f64,
-    /// Standard deviation of the applications' runtimes over their mean.
-    pub deviation: f64,
 }
 
 impl Cell<'_> {
@@ -60,10 +50,22 @@ impl Cell<'_> {
         self.system.preset(self.workload, self.size)
     }
 
+    /// Whether page sizes change as the system sees fit.
+    pub(crate) fn adapts(&self) -> bool {
+        self.system.adapts(self.workload, self.size)
+    }
+
     /// Its data.
-    pub(crate) fn data(&self) -> Data {
-        let data = *self.workload.data(self.size);
-        data.of(self.preset(), self.temperature)
+    ///
+    /// # Errors
+    /// The workload has no such size.
+    pub(crate) fn data(&self) -> Result<Data, Failure> {
+        let data = self.workload.data(self.size);
+        let data = *data.ok_or_else(|| format!("{}: no data of that size", self.name()))?;
+        let loads = self.temperature != Temperature::Hot && self.preset().page >= PageSize::MIB_2;
+        // What is jumped about in comes in small pages to systems that choose.
+        let jumps = self.adapts() && self.workload.load.is_random();
+        Ok(data.of(loads && !jumps))
     }
 
     /// A card of this cell's system.
@@ -94,20 +96,6 @@ impl Cell<'_> {
             Temperature::Warm | Temperature::Cold => warm::run(self, options)?,
         };
         Ok(Outcome::of(&measured))
-    }
-}
-
-impl Outcome {
-    fn of(measured: &[Measured]) -> Self {
-        let count = measured.len() as f64;
-        let times = || measured.iter().map(|m| m.time.as_seconds());
-        let mean = times().sum::<f64>() / count;
-        let variance = times().map(|time| (time - mean).powi(2)).sum::<f64>() / count;
-        let bytes: u64 = measured.iter().map(|m| m.bytes).sum();
-        Self {
-            mib_per_s: bytes as f64 / mean / f64::from(1 << 20),
-            deviation: variance.sqrt() / mean,
-        }
     }
 }
 
@@ -171,21 +159,5 @@ impl Experiment {
             .into_iter()
             .map(|outcome| outcome.unwrap_or_else(|| Err("the cell ended without a result".into())))
             .collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn throughput_is_all_bytes_over_the_mean_runtime() {
-        let application = |microseconds: u64| Measured {
-            time: Picoseconds::new(microseconds * 1_000_000),
-            bytes: 1 << 20,
-        };
-        let outcome = Outcome::of(&[application(1), application(3)]);
-        assert!((outcome.mib_per_s - 1e6).abs() < 1.0, "{outcome:?}");
-        assert!((outcome.deviation - 0.5).abs() < 1e-9, "{outcome:?}");
     }
 }

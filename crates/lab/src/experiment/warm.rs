@@ -1,20 +1,26 @@
 //! A cell whose data is in files, in the host's page cache or on its storage: through the library, as users run kernels.
 
+use super::workload::Seed;
 use super::{Cell, Failure, Measured, Temperature};
 use crate::bars::aes::write_input;
 use card::sim::SimOptions;
-use tombolo::{Card, Continue, FileState, MapOptions, OwnerOptions, SlotId};
+use tombolo::{Card, Continue, FileState, MapOptions, OwnerOptions, ServiceThreads, SlotId};
 
 /// Runs the applications beside each other.
 pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>, Failure> {
-    let data = cell.data();
+    let data = cell.data()?;
     let preset = cell.preset();
     let accessed = data.accessed(preset, false);
     let load = cell.workload.load;
     let buffers = load.buffers(&data, accessed);
     let mut options = options;
-    let mut owner = OwnerOptions::default();
+    // A thread for the faults of each application, as FSRF has it [section 5.1].
+    let mut owner = OwnerOptions {
+        service_threads: ServiceThreads::EachSpace,
+        ..OwnerOptions::default()
+    };
     preset.apply(&mut options, &mut owner)?;
+    owner.auto_pages = cell.adapts();
     if cell.temperature == Temperature::Cold {
         owner.file_state = FileState::Cold;
     }
@@ -25,7 +31,7 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>,
         .join(&cell.workload.kernel);
     let mut applications = Vec::new();
     for number in 0..cell.applications {
-        let space = preset.create_space(&card, number)?;
+        let space = card.create_space_with(preset.placement(number), data.card_bytes())?;
         let map = |name: &str, bytes, options| -> Result<_, Failure> {
             let path = files.path().join(format!("{name}{number}"));
             write_input(&path, bytes)?;
@@ -37,20 +43,32 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>,
         };
         let output = map("out", buffers.output, MapOptions::read_write())?;
         let slot = card.load(SlotId(number), &folder, &space)?;
-        let from = input.as_ref().map_or(0, |input| input.address().get());
-        for (name, value) in load.arguments(&data, accessed, from, output.address().get()) {
-            slot.set_bytes(name, &value)?;
-        }
         applications.push((space, input, output, slot));
     }
-    for (_, _, _, slot) in &applications {
-        slot.start()?;
+    let run = |accessed, seed| -> Result<(), Failure> {
+        for (_, input, output, slot) in &applications {
+            let from = input.as_ref().map_or(0, |input| input.address().get());
+            let to = output.address().get();
+            for (name, value) in load.arguments(&data, accessed, (from, to), seed) {
+                slot.set_bytes(name, &value)?;
+            }
+        }
+        for (_, _, _, slot) in &applications {
+            slot.start()?;
+        }
+        for (_, _, _, slot) in &applications {
+            slot.wait(None, |_| Continue::Yes)?;
+        }
+        Ok(())
+    };
+    if let Some(bytes) = data.warm_up_bytes() {
+        run(bytes, Seed::WarmUp)?;
     }
-    for (_, _, _, slot) in &applications {
-        slot.wait(None, |_| Continue::Yes)?;
-    }
+    run(accessed, Seed::Measured)?;
+    // Runs of the warm-up come before those that count.
     let runs = card.report()?.runs;
-    let measured = runs.iter().map(|run| Measured {
+    let counted = &runs[runs.len().saturating_sub(applications.len())..];
+    let measured = counted.iter().map(|run| Measured {
         time: run.time,
         bytes: accessed,
     });

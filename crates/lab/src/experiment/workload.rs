@@ -41,6 +41,15 @@ pub(super) struct Buffers {
     pub(super) output: u64,
 }
 
+/// Which random sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seed {
+    /// That of the run that counts.
+    Measured,
+    /// Another, before it.
+    WarmUp,
+}
+
 impl Load {
     /// What a kernel of `kernels/` is.
     pub(crate) fn of(kernel: &str) -> Option<Self> {
@@ -53,6 +62,11 @@ impl Load {
             "hll" => Self::Sketch,
             _ => return None,
         })
+    }
+
+    /// Whether it jumps about in its data.
+    pub(crate) fn is_random(self) -> bool {
+        matches!(self, Self::Random | Self::RandomWrites | Self::Updates)
     }
 
     /// Why the kernel cannot access this data in this way.
@@ -68,13 +82,12 @@ impl Load {
             (Self::Updates, None) => UPDATE,
             (Self::Hash | Self::Sketch, None) => 64,
         };
-        let random = matches!(self, Self::Random | Self::RandomWrites | Self::Updates);
         if unit == 0 || accessed == 0 || accessed % unit != 0 {
             return Some(format!(
                 "{accessed} accessed bytes are no multiple of {unit}"
             ));
         }
-        if random && !(unit.is_power_of_two() && data.set_bytes.is_power_of_two()) {
+        if self.is_random() && !(unit.is_power_of_two() && data.set_bytes.is_power_of_two()) {
             return Some("random places need powers of two".to_owned());
         }
         None
@@ -97,8 +110,8 @@ impl Load {
         self,
         data: &Data,
         accessed: u64,
-        input: u64,
-        output: u64,
+        (input, output): (u64, u64),
+        seed: Seed,
     ) -> Vec<(&'static str, Vec<u8>)> {
         let number = |value: u64| value.to_le_bytes().to_vec();
         let log2 = |value: u64| number(value.checked_ilog2().unwrap_or(0).into());
@@ -121,7 +134,13 @@ impl Load {
                     ("accesses", number(accessed / access)),
                     ("access_log2", log2(access)),
                     ("period_log2", log2(data.set_bytes / access)),
-                    ("seed", number(1)),
+                    (
+                        "seed",
+                        number(match seed {
+                            Seed::Measured => 1,
+                            Seed::WarmUp => 0x2545_f491,
+                        }),
+                    ),
                     ("write", number(u64::from(self == Self::RandomWrites))),
                 ]
             }
@@ -131,7 +150,13 @@ impl Load {
                     ("words_log2", log2(data.set_bytes / 8)),
                     ("updates", number(accessed / UPDATE)),
                     // From 1 the sequence begins with many updates of one word.
-                    ("seed", number(0x9e37_79b9_7f4a_7c15)),
+                    (
+                        "seed",
+                        number(match seed {
+                            Seed::Measured => 0x9e37_79b9_7f4a_7c15,
+                            Seed::WarmUp => 0xbf58_476d_1ce4_e5b9,
+                        }),
+                    ),
                 ];
             }
             Self::Hash => vec![("bytes", number(accessed)), ("lanes", number(LANES))],
@@ -165,7 +190,7 @@ mod tests {
                 .iter()
                 .map(|argument| (argument.name.as_str(), argument.bytes as usize))
                 .collect();
-            let given = load.arguments(&data, 262_144, 0, 4096);
+            let given = load.arguments(&data, 262_144, (0, 4096), Seed::Measured);
             let mut given: Vec<_> = given.iter().map(|(name, v)| (*name, v.len())).collect();
             wanted.sort_unstable();
             given.sort_unstable();

@@ -1,0 +1,52 @@
+//! What a cell gave.
+
+use serde::{Deserialize, Serialize};
+use units::Picoseconds;
+
+/// What was measured of one application of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measured {
+    /// From its start to its interrupt.
+    pub(crate) time: Picoseconds,
+    /// Bytes that it read and wrote in that time.
+    pub(crate) bytes: u64,
+}
+
+/// What a cell gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// System throughput: bytes of all applications over their mean runtime, in MiB/s.
+    pub mib_per_s: f64,
+    /// Standard deviation of the applications' runtimes over their mean.
+    pub deviation: f64,
+}
+
+impl Outcome {
+    pub(super) fn of(measured: &[Measured]) -> Self {
+        let count = measured.len() as f64;
+        let times = || measured.iter().map(|m| m.time.as_seconds());
+        let mean = times().sum::<f64>() / count;
+        let variance = times().map(|time| (time - mean).powi(2)).sum::<f64>() / count;
+        let bytes: u64 = measured.iter().map(|m| m.bytes).sum();
+        Self {
+            mib_per_s: bytes as f64 / mean / f64::from(1 << 20),
+            deviation: variance.sqrt() / mean,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throughput_is_all_bytes_over_the_mean_runtime() {
+        let application = |microseconds: u64| Measured {
+            time: Picoseconds::new(microseconds * 1_000_000),
+            bytes: 1 << 20,
+        };
+        let outcome = Outcome::of(&[application(1), application(3)]);
+        assert!((outcome.mib_per_s - 1e6).abs() < 1.0, "{outcome:?}");
+        assert!((outcome.deviation - 0.5).abs() < 1e-9, "{outcome:?}");
+    }
+}
