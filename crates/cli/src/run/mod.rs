@@ -110,8 +110,8 @@ pub struct Run {
     #[arg(long, requires = "access", conflicts_with_all = ["functional", "preset", "shell"])]
     coherent: bool,
 
-    /// Accesses of the CPU's cores, a line each: [CORE:] load|load-exclusive|store|prefetch|flush ADDRESS [BYTES] [&].
-    /// BYTES, of a store, as 0x…; with & the next access does not wait for it, `wait` does. - is the standard input.
+    /// Accesses of the CPU's cores, a line each: [CORE:] load|load-exclusive|store|prefetch|flush|clean ADDRESS [BYTES]
+    /// [&]. BYTES, of a store, as 0x…; with & the next access does not wait for it, `wait` does. - is the standard input.
     #[arg(long, value_name = "FILE", requires = "coherent")]
     access: Option<PathBuf>,
 
@@ -120,7 +120,7 @@ pub struct Run {
     history: bool,
 
     /// A system to run on instead of the default one: tombolo, fsrf (with the TLB that suits the data; fsrf-sram,
-    /// fsrf-dram), coyote-4k, coyote-2m. See docs/presets.md.
+    /// fsrf-dram), coyote-4k, coyote-2m, amorphos, physical. See docs/presets.md.
     #[arg(long, value_name = "NAME", value_parser = text(), conflicts_with = "functional")]
     preset: Option<String>,
 

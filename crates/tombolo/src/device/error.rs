@@ -67,7 +67,7 @@ pub enum DeviceError {
         source: io::Error,
     },
     /// Remote memory.
-    #[error("remote:{0}")]
+    #[error("peer {0}")]
     Remote(#[from] RemoteError),
     /// It ended before its first byte.
     #[error("{device}: it ended before its first byte; a packet for a kernel has at least one")]

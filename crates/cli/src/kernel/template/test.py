@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -36,6 +37,8 @@ def run(length):
         sys.exit(f"{length} integers: {len(wrong)} are wrong, the first is number {wrong[0]}")
 
 
+if shutil.which(TOMBOLO) is None:
+    sys.exit(f"there is no program {TOMBOLO} on the PATH; TOMBOLO=/path/to/tombolo names another")
 for length in (1, 16, 1000):
     run(length)
 print("NAME: all right")
