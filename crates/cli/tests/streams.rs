@@ -206,3 +206,44 @@ fn a_stream_goes_over_the_cards_own_network_interface() {
         "{told}"
     );
 }
+
+/// A stream at addresses: who writes far ahead of its reader waits, and fails with the words of the device.
+#[test]
+fn a_kernel_that_writes_while_nobody_reads_fails_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("p");
+    assert!(Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .unwrap()
+        .success());
+    let copy = |bytes: usize| {
+        fs::write(folder.path().join("a"), data(bytes)).unwrap();
+        let first = ["run", "copy", "--functional", "--quiet", "--map", "input=a"];
+        let to = format!("output=pipe:p:timeout=200ms@0+{bytes}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+        let command = command.current_dir(folder.path()).args(first);
+        let output = command.args(["--map", &to, "--set", "bytes=size(input)"]);
+        let output = output.output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let kernel = "kernel copy), port m_axi_gmem1: a write at";
+    let sending = "pipe:p: sending what was written: pipe:p: ";
+    let late = "nobody has opened it for reading within 200ms, after 0 bytes";
+    let told = copy(1 << 20);
+    let waited = told.contains(kernel) && told.contains(&format!("fetched: pipe:p: {late}"));
+    assert!(
+        waited && told.contains(&(sending.to_owned() + late)),
+        "{told}"
+    );
+    // What fits before the reader needs no wait: then only the end of the mapping says it.
+    let told = copy(5000);
+    assert!(!told.contains(kernel) && told.contains(sending), "{told}");
+    // Somebody has it open and takes nothing: what a FIFO holds has gone.
+    let held = fs::OpenOptions::new().read(true).write(true).open(&pipe);
+    let told = copy(1 << 20);
+    let late = "the other end took nothing within 200ms, after 65536 bytes";
+    assert!(told.contains(kernel) && told.contains(late), "{told}");
+    drop(held.unwrap());
+}

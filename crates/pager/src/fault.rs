@@ -160,13 +160,16 @@ impl Pager {
             policies, pages, ..
         } = self;
         let there = |index: u64| {
+            // A sequence may have begun in another mapping, before this one.
+            let Some(offset) = index.checked_sub(touch.mapped.start) else {
+                return false;
+            };
             let at = ObjectPage {
                 index: index << bits,
                 ..page
             };
             let held = covering(pages, at, mapping.unit).and_then(|key| pages.get(&key));
-            let offset = (index - touch.mapped.start) << size.bits();
-            let address = VirtAddr::truncated(start.get() + offset);
+            let address = VirtAddr::truncated(start.get() + (offset << size.bits()));
             held.is_some_and(|page| page.is_ready_for(asid, address, write))
         };
         let plan = policies.fetch.touched(&touch, &there);

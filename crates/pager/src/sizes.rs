@@ -17,8 +17,12 @@ use units::{Asid, PageSize, PageSizes, VirtAddr};
 /// The page that holds a place of an object with such smallest pages.
 pub(crate) fn covering(pages: &Pages, at: ObjectPage, unit: PageSize) -> Option<ObjectPage> {
     let (&key, page) = pages.range(..=at).next_back()?;
+    // A page of the object before may be smaller than this one's smallest.
+    if key.object != at.object {
+        return None;
+    }
     let units = 1 << (page.size.bits() - unit.bits());
-    (key.object == at.object && at.index < key.index + units).then_some(key)
+    (at.index < key.index + units).then_some(key)
 }
 
 impl Pager {
