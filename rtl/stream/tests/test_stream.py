@@ -101,3 +101,27 @@ def test_streams_that_share_one(ports, in_turn):
         assert rate > 0.98, rate
         # One port takes nothing: in its turn everything waits; else only what it was given.
         assert held > 900 if in_turn else held <= 3, held
+
+
+@pytest.fixture(scope="module")
+def port_stream():
+    stream = [ROOT / "rtl" / "stream" / f"tmb_{name}.sv" for name in (
+        "stream_width", "port_stream_pkg", "stream_elements", "port_stream_in", "port_stream_out",
+        "port_stream_registers")]
+    return build_cpp("port_stream", "port_stream_bench_top",
+                     [*LIB, *stream, HERE / "port_stream_bench_top.sv"], HERE / "port_stream_bench.cpp")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_streams_on_a_memory_port(port_stream, seed):
+    """FSRF's streaming mode: the bench fails on a byte, packet or answer that is wrong, lost or out of order."""
+    run_cpp(port_stream, "random", seed, 300)
+
+
+def test_the_other_end_of_a_stream_on_a_memory_port_closes(port_stream):
+    """DECERR once behind the last byte; a packet that is cut has an end."""
+    run_cpp(port_stream, "ends")
+
+
+def test_a_beat_a_cycle_on_a_memory_port(port_stream):
+    assert float(run_cpp(port_stream, "rate")[0]) > 0.99
