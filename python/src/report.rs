@@ -4,7 +4,7 @@ use html::{MappingName, Page, SlotName};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use timeline::Record;
-use tombolo::{Mapping, PageSize, Report};
+use tombolo::{Mapping, PageSize, Report, SharedMemory, VirtAddr};
 
 /// Mappings that are remembered, the latest.
 const MAPPINGS: usize = 256;
@@ -39,7 +39,25 @@ impl SharedNames {
 
     /// Something was mapped.
     pub fn mapped(&self, space: u8, what: &str, mapping: &Mapping, size: PageSize, write: bool) {
-        let (address, bytes) = (mapping.address(), mapping.bytes());
+        let place = (mapping.address(), mapping.bytes());
+        self.lies(space, what, place, size, write);
+    }
+
+    /// Memory is shared.
+    pub fn shared(&self, space: u8, what: &str, memory: &SharedMemory) {
+        let place = (memory.address(), memory.len() as u64);
+        self.lies(space, what, place, memory.page_size(), true);
+    }
+
+    /// Something lies at an address, and so many bytes from there on.
+    fn lies(
+        &self,
+        space: u8,
+        what: &str,
+        (address, bytes): (VirtAddr, u64),
+        size: PageSize,
+        write: bool,
+    ) {
         let mut names = self.lock();
         // What was there before has ended.
         names.mappings.retain(|old| {

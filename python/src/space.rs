@@ -163,6 +163,7 @@ impl NativeSpace {
                 space.alloc_with_traps(bytes, size, way)
             }
         })?;
+        self.names.shared(self.asid, "shared memory", &memory);
         let part = (0, memory.len() as u64);
         Ok(NativeMemory::new(memory, part, None))
     }
@@ -184,6 +185,7 @@ impl NativeSpace {
             // program sees of it, here and elsewhere in the interpreter, are plain bytes of any value.
             unsafe { space.register_with_pages(start as *mut u8, bytes, size) }
         })?;
+        self.names.shared(self.asid, "registered memory", &memory);
         Ok(NativeMemory::new(memory, part, Some(pinned)))
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -88,6 +89,30 @@ def test_a_report_is_a_page(tmp_path: Path) -> None:
         report.html(tmp_path / "nowhere" / "run.html")
     with pytest.raises(FileNotFoundError):
         tombolo.Card.simulated(timeline=tmp_path / "nowhere" / "run.pftrace")
+
+
+def test_a_page_shows_who_had_which_memory_when(tmp_path: Path) -> None:
+    """The kernel takes the pages in order; the program takes the first one back when it looks."""
+    with tombolo.Card.simulated() as card, card.create_space() as space:
+        source, result = (space.alloc(5 * 4096, np.uint8, page_size=4096) for _ in range(2))
+        source.array[:] = 7
+        slot = card.load("copy", space)
+        slot.run(input=source, output=result, bytes=source.nbytes)
+        assert result.array[0] == 7
+        page = tmp_path / "run.html"
+        card.report().html(page)
+    text = page.read_text()
+    assert "<h2>Shared memory</h2><p>The program waited 1 time" in text
+    assert "<b>output</b> <span class=what>shared memory</span>" in text
+    pictures = re.findall(r"<svg class=owners .*?data-address=(\d+) data-row=(\d+) data-end=\d+ data-cells=(\w+)>", text)
+    by_address = {int(address): (int(row), cells) for address, row, cells in pictures}
+    read = by_address[source.address]
+    written = by_address[result.address]
+    assert (read[0], written[0]) == (4096, 4096)
+    lasts = ["".join(cells[(row + 1) * 240 - 1] for row in range(5)) for _, cells in (read, written)]
+    # What was read is still shared; what was written is the card's, but for the page that the program has read.
+    assert lasts == ["sssss", "scccc"]
+    assert read[1][0] == "p" and set(written[1]) <= set("pcst")
 
 
 def test_a_page_without_time(card: tombolo.Card, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 //! The page around its sections.
 
 use crate::text::{bytes, count, json, of_time, percent, rate, Text};
-use crate::{channels, faults, pages, time_line, waits, Page};
+use crate::{channels, faults, owners, pages, time_line, waits, Page};
 use std::fmt::{self, Formatter};
 use units::Picoseconds;
 
@@ -27,6 +27,7 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     time_line::write(page, f)?;
     waits::write(page, f)?;
     faults::write(page, f)?;
+    owners::write(page, f)?;
     pages::write(page, f)?;
     channels::write(page, f)?;
     numbers(page, f)?;

@@ -21,6 +21,7 @@
 mod channels;
 mod document;
 mod faults;
+mod owners;
 mod pages;
 mod study;
 mod svg;

@@ -61,4 +61,18 @@
       return `0x${address}: read ${bytes(read)}, written ${bytes(written)}, ${faulted}`;
     });
   }
+  const whose = {
+    p: "the program's", s: "both read it", c: "the card's", t: "changed hands several times",
+  };
+  for (const block of document.querySelectorAll(".owners")) {
+    const { width, height } = block.viewBox.baseVal;
+    const { address, row, end, cells } = block.dataset;
+    watch(block, (x, y) => {
+      const [column, line] = [Math.floor(x * width), Math.floor(y * height)];
+      const first = (BigInt(address) + BigInt(line) * BigInt(row)).toString(16);
+      const from = (Number(end) * column) / width;
+      const to = (Number(end) * (column + 1)) / width;
+      return `0x${first}, ${time(from)} to ${time(to)}: ${whose[cells[line * width + column]]}`;
+    });
+  }
 })();

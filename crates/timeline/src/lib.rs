@@ -20,9 +20,11 @@
 //! A track that slices of different lengths share has as many lanes as overlap. Perfetto counts
 //! nanoseconds: picoseconds are cut off.
 
+mod marks;
 mod packet;
 mod record;
 
+pub use marks::{Mark, Marks};
 pub use record::{Busy, Counts, Kind, Lengths, Places, Record, Touched, TrackRecord};
 
 use packet::{debug_annotation, event_type, DebugAnnotation, Trace, TracePacket, TrackDescriptor};
@@ -200,7 +202,7 @@ impl Timeline {
     pub fn instant(&self, track: Track, name: &str, at: Picoseconds, values: &[(&str, Value)]) {
         let mut writer = self.writer();
         if let Some(record) = writer.recorded(track) {
-            record.instant(name, at);
+            record.instant(name, at, values);
         }
         if writer.sink.is_none() {
             return;

@@ -1,6 +1,7 @@
 //! What a timeline says, kept small: of each track when it was busy, how long its slices were, and which
 //! addresses they were about. Its size does not grow with the run: where there is too much, it gets coarser.
 
+use crate::marks::Marks;
 use crate::Value;
 use std::collections::{BTreeMap, HashMap};
 use units::Picoseconds;
@@ -47,6 +48,8 @@ pub struct TrackRecord {
     pub kinds: Vec<Kind>,
     /// Slices by address, if they have one.
     pub places: Places,
+    /// Instants by address and time, if they have one.
+    pub marks: Marks,
 }
 
 impl TrackRecord {
@@ -65,7 +68,8 @@ impl TrackRecord {
         values: &[(&str, Value)],
     ) {
         self.busy.add(from, to);
-        self.kind(name).add(from, to);
+        let kind = self.kind(name);
+        self.kinds[kind].add(from, to);
         let mut address = None;
         let mut bytes = 0;
         for (key, value) in values {
@@ -80,13 +84,16 @@ impl TrackRecord {
         }
     }
 
-    pub(crate) fn instant(&mut self, name: &str, at: Picoseconds) {
-        self.kind(name).add(at, at);
+    pub(crate) fn instant(&mut self, name: &str, at: Picoseconds, values: &[(&str, Value)]) {
+        let kind = self.kind(name);
+        self.kinds[kind].add(at, at);
+        self.marks.add(at, kind, values);
     }
 
-    fn kind(&mut self, name: &str) -> &mut Kind {
+    /// The place of a name among the kinds.
+    fn kind(&mut self, name: &str) -> usize {
         let known = self.kinds.iter().position(|kind| kind.name == name);
-        let place = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             if self.kinds.len() <= KINDS {
                 let name = match self.kinds.len() == KINDS {
                     true => "other",
@@ -95,8 +102,7 @@ impl TrackRecord {
                 self.kinds.push(Kind::new(name));
             }
             self.kinds.len() - 1
-        });
-        &mut self.kinds[place]
+        })
     }
 }
 
@@ -563,7 +569,7 @@ mod tests {
     fn many_names_are_counted_together() {
         let mut track = TrackRecord::new("t".to_owned());
         for number in 0..1000 {
-            track.instant(&format!("name {number}"), ps(number));
+            track.instant(&format!("name {number}"), ps(number), &[]);
         }
         assert_eq!(track.kinds.len(), KINDS + 1);
         assert_eq!(track.kinds[KINDS].name, "other");
