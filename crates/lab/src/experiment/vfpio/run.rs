@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tombolo::{
     AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, MappedRange,
-    Mapping, OwnerOptions, Picoseconds, SharedMemory, SimOptions, Slot, SlotId, Stream,
+    Mapping, MemoryNode, OwnerOptions, Picoseconds, SharedMemory, SimOptions, Slot, SlotId, Stream,
 };
 use units::PageSize;
 
@@ -26,6 +26,8 @@ pub struct Outcome {
     pub card: f64,
     /// MiB/s, host memory.
     pub host: f64,
+    /// MiB/s from memory of a peer, over the card's network interface, into card memory; of a source, to the peer.
+    pub network: f64,
     /// MiB/s of the same through memory ports, card memory.
     pub wired: Option<f64>,
     /// MiB/s of the kernel's model on this machine's processor, by the clock on the wall.
@@ -46,6 +48,22 @@ impl Value {
         pairs
             .map(|pair| Ok(u8::from_str_radix(pair?, 16)?))
             .collect()
+    }
+}
+
+/// Where a stream goes in one transfer.
+enum End {
+    Range(MappedRange),
+    /// So many bytes of the peer that the port is plugged into, from its first on.
+    Peer(u64),
+}
+
+impl End {
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Range(range) => range.bytes(),
+            Self::Peer(bytes) => *bytes,
+        }
     }
 }
 
@@ -126,13 +144,23 @@ impl<'a> Station<'a> {
     /// # Errors
     /// A transfer that failed, a packet without end, or one that was not taken whole.
     pub fn transfer(&self, from: Option<MappedRange>, to: MappedRange) -> Result<u64, Failure> {
-        self.output.write(to)?;
+        self.between(from.map(End::Range), End::Range(to))
+    }
+
+    fn between(&self, from: Option<End>, to: End) -> Result<u64, Failure> {
+        match to {
+            End::Range(range) => self.output.write(range)?,
+            End::Peer(bytes) => self.output.write_peer(0, bytes)?,
+        }
         if self.starts {
             self.slot.start()?;
         }
-        let wanted = from.as_ref().map(MappedRange::bytes);
+        let wanted = from.as_ref().map(End::bytes);
         if let (Some(input), Some(from)) = (&self.input, from) {
-            input.read(from)?;
+            match from {
+                End::Range(range) => input.read(range)?,
+                End::Peer(bytes) => input.read_peer(0, bytes)?,
+            }
         }
         let moved = self.output.wait(None, |_| Continue::Yes)?;
         if let Some(input) = &self.input {
@@ -160,7 +188,7 @@ impl<'a> Station<'a> {
         let source = folder.path().join("in");
         std::fs::write(&source, data(bytes))?;
         let from = self.space.map_file(&source, MapOptions::read_only())?;
-        let result = folder.path().join(format!("out{bytes}"));
+        let result = out_of(folder, bytes);
         let to = self.space.map_file(&result, MapOptions::create(room))?;
         Ok([from, to])
     }
@@ -181,6 +209,38 @@ impl<'a> Station<'a> {
         Ok(Picoseconds::new(
             (self.now()? - begins).get() / u64::from(transfers),
         ))
+    }
+
+    /// The time of a transfer of a peer's memory through the kernel into pages on the card, or, of a source, to the
+    /// peer; and what came out. The card has a network interface.
+    ///
+    /// # Errors
+    /// As [`transfer`](Self::transfer).
+    pub fn over_network(&self, bytes: u64, room: u64) -> Result<(Picoseconds, Vec<u8>), Failure> {
+        let folder = tempfile::tempdir()?;
+        let [_, to] = self.files(&folder, bytes, room)?;
+        let node = MemoryNode::new(vec![0; room as usize]);
+        match &self.input {
+            Some(input) => input.plug_peer(MemoryNode::new(data(bytes)))?,
+            None => self.output.plug_peer(node.clone())?,
+        }
+        let (mut time, mut came) = (Picoseconds::ZERO, 0);
+        // The second time nothing faults.
+        for _ in 0..2 {
+            let begins = self.now()?;
+            came = match &self.input {
+                Some(_) => self.between(Some(End::Peer(bytes)), End::Range(to.all()))?,
+                None => self.between(None, End::Peer(room))?,
+            };
+            time = self.now()? - begins;
+        }
+        to.unmap()?;
+        let mut made = match &self.input {
+            Some(_) => std::fs::read(out_of(&folder, bytes))?,
+            None => node.bytes(),
+        };
+        made.truncate(came as usize);
+        Ok((time, made))
     }
 
     /// Memory of the program, of pages that are not much larger than it.
@@ -212,6 +272,11 @@ impl<'a> Station<'a> {
         }
         Ok(Picoseconds::new(sum.get() / u64::from(transfers)))
     }
+}
+
+/// The file that such a transfer makes.
+fn out_of(folder: &tempfile::TempDir, bytes: u64) -> PathBuf {
+    folder.path().join(format!("out{bytes}"))
 }
 
 fn rate(bytes: u64, seconds: f64) -> f64 {
@@ -248,8 +313,8 @@ impl Vfpio {
         Ok(time)
     }
 
-    /// The time of the kernel's model on this machine's processor.
-    fn processor(&self, one: &Application) -> Result<f64, Failure> {
+    /// The time of the kernel's model on this machine's processor, and what it makes.
+    fn processor(&self, one: &Application) -> Result<(f64, Vec<u8>), Failure> {
         let card = FunctionalCard::new(FunctionalConfig {
             slots: 2,
             streams_per_slot: 1,
@@ -263,8 +328,24 @@ impl Vfpio {
         let input = || station.input.as_ref().map(|_| from.all());
         station.transfer(input(), to.all())?;
         let begins = Instant::now();
-        station.transfer(input(), to.all())?;
-        Ok(begins.elapsed().as_secs_f64())
+        let came = station.transfer(input(), to.all())?;
+        let time = begins.elapsed().as_secs_f64();
+        to.unmap()?;
+        let mut made = std::fs::read(out_of(&folder, one.bytes))?;
+        made.truncate(came as usize);
+        Ok((time, made))
+    }
+
+    /// Over a network interface of the card, on a shell that has one; the bytes are those of the model.
+    fn over_network(&self, one: &Application, wanted: &[u8]) -> Result<Picoseconds, Failure> {
+        let mut options = self.options()?;
+        options.shell.network_pairs = 1;
+        let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
+        let (time, made) = Station::new(&card, one)?.over_network(one.bytes, one.room)?;
+        match made == wanted {
+            true => Ok(time),
+            false => Err("over the network other bytes come out than of the model".into()),
+        }
     }
 
     /// MiB/s of an application on card memory, and of the same kernel with memory ports of its own.
@@ -291,11 +372,14 @@ impl Vfpio {
         let station = Station::new(card, one)?;
         let on_card = station.on_card(one.bytes, one.room, 1)?;
         let on_host = station.on_host(one.bytes, one.room, 1)?;
+        let (processor, made) = self.processor(one)?;
+        let network = self.over_network(one, &made)?;
         Ok(Outcome {
+            network: rate(one.bytes, network.as_seconds()),
             card: rate(one.bytes, on_card.as_seconds()),
             host: rate(one.bytes, on_host.as_seconds()),
             wired: wired.map(|seconds| rate(one.bytes, seconds)),
-            processor: rate(one.bytes, self.processor(one)?),
+            processor: rate(one.bytes, processor),
         })
     }
 

@@ -22,8 +22,8 @@ impl Vfpio {
         text.push_str("\nTable 5 and figure 5: MiB/s, the same kernel on each device\n");
         let _ = writeln!(
             text,
-            "{:<8}{:>20}{:>20}{:>22}{:>14}",
-            "", "card (HBM)", "host", "of wired, card", "processor"
+            "{:<8}{:>20}{:>20}{:>12}{:>22}{:>14}",
+            "", "card (HBM)", "host", "network", "of wired, card", "processor"
         );
         for (one, outcome) in outcomes {
             let share = match outcome.wired {
@@ -32,16 +32,18 @@ impl Vfpio {
             };
             let _ = writeln!(
                 text,
-                "{:<8}{:>20}{:>20}{:>22}{:>14.1}",
+                "{:<8}{:>20}{:>20}{:>12.1}{:>22}{:>14.1}",
                 one.name,
                 beside(format!("{:.1}", outcome.card), one.paper.card),
                 beside(format!("{:.1}", outcome.host), one.paper.host),
+                outcome.network,
                 beside(share, format!("{} %", one.paper.card_percent)),
                 outcome.processor
             );
         }
         text.push_str(
-            "`wired`: the kernel with memory ports of its own.\n`processor`: the kernel's model on this machine, by the clock on the wall: a real run, in \
+            "`network`: input from a peer's memory by RDMA over the card's own interface, a model of 100 Gb/s Ethernet; output \
+             to card memory,\nand of rng to the peer (the paper's are a picture).\n`wired`: the kernel with memory ports of its own.\n`processor`: the kernel's model on this machine, by the clock on the wall: a real run, in \
              no ratio with the others,\nwhich are virtual time (the paper's host only; 11.5 times slower than vFPIO, on \
              its machine).\nFrom one device to the other nothing is reconfigured: a transfer names its memory. A port that is joined \
              to another kernel's\nchanges in what the bar vio.switch_us says (paper 1.3 us; Coyote 17 to 29 ms).\n",
