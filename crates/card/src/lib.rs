@@ -11,6 +11,7 @@ pub mod functional;
 pub mod guard;
 pub mod home_registers;
 pub mod kernel;
+pub mod memories;
 pub mod memory;
 pub mod network;
 pub mod registers;
@@ -22,6 +23,7 @@ use command::{Command, QueueId};
 use event::Event;
 use guard::SlotStatus;
 use kernel::KernelPackage;
+use memories::CardMemory;
 use memory::HostMemory;
 use schedule::SlotSchedule;
 use serde::{Deserialize, Serialize};
@@ -56,8 +58,12 @@ pub struct CardDescription {
     pub channels: u8,
     /// log2 of the bytes of address space that a channel owns.
     pub channel_bytes_log2: u8,
-    /// Bytes of memory that a channel really has (at most its address space).
+    /// Bytes of memory that each channel really has (at most its address space); where there are several kinds, the
+    /// least of them.
     pub channel_bytes: u64,
+    /// What hangs at the channels. Left out of reports where it is of one kind, and empty on a card without timing.
+    #[serde(default, skip_serializing_if = "is_one_kind")]
+    pub memories: Vec<CardMemory>,
     /// Address spaces (ASIDs 0 to n − 1).
     pub spaces: u8,
     /// Command queues.
@@ -102,6 +108,10 @@ impl L1Reach {
         let helps = larger.bytes > own.bytes && bytes > own.bytes && bytes >= larger.page.bytes();
         helps.then_some((larger.page, own.bytes))
     }
+}
+
+fn is_one_kind(memories: &[CardMemory]) -> bool {
+    memories.len() < 2
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
@@ -181,6 +191,12 @@ impl CardDescription {
             interface,
             interfaces: self.network_pairs,
         }
+    }
+
+    /// Bytes of memory that a channel has.
+    pub fn bytes_of_channel(&self, channel: u8) -> u64 {
+        memories::of_channel(&self.memories, channel)
+            .map_or(self.channel_bytes, |memory| memory.channel_bytes)
     }
 
     /// Whether the card can have a stripe.

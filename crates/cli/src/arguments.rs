@@ -4,7 +4,7 @@ use card::schedule::{Priority, SlotSchedule};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use tombolo::{Advice, AdviceError, Device};
+use tombolo::{Advice, AdviceError, Device, MemoryKind, UnknownMemory};
 use units::PageSize;
 
 /// A number of bytes, or the size of another argument's mapping.
@@ -29,7 +29,7 @@ pub enum Mode {
     New(Option<Size>),
 }
 
-/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE][:advice=WORDS][:direct]`
+/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE][:advice=WORDS][:direct][:memory=KIND]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapArgument {
     /// The kernel's pointer argument.
@@ -48,6 +48,8 @@ pub struct MapArgument {
     pub auto_pages: bool,
     /// Its pages stay in host memory.
     pub direct: bool,
+    /// Its pages lie in card memory of that kind.
+    pub memory: Option<MemoryKind>,
     /// How the kernel is going to use it.
     pub advice: Advice,
 }
@@ -138,6 +140,9 @@ pub enum SyntaxError {
     /// No advice.
     #[error("{0}")]
     Advice(AdviceError),
+    /// No kind of memory.
+    #[error("{0}")]
+    Memory(UnknownMemory),
     /// Not a schedule.
     #[error("`{text}`: {part} is not understood; write {SCHEDULE_FORM}")]
     Schedule {
@@ -155,9 +160,9 @@ pub enum SyntaxError {
 }
 
 const MAP_FORM: &str =
-    "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct]";
+    "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:memory=KIND]";
 const CONNECT_FORM: &str =
-    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct], or another device, \
+    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:memory=KIND], or another device, \
      PORT=KIND:WHERE";
 const SET_FORM: &str = "ARGUMENT=VALUE";
 const SCHEDULE_FORM: &str = "SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES]";
@@ -248,6 +253,7 @@ impl MapArgument {
             page_size: options.page_size,
             auto_pages: options.auto_pages,
             direct: options.direct,
+            memory: options.memory,
             advice: options.advice.unwrap_or_default(),
         })
     }
@@ -299,6 +305,7 @@ struct Options {
     page_size: Option<PageSize>,
     auto_pages: bool,
     direct: bool,
+    memory: Option<MemoryKind>,
     advice: Option<Advice>,
 }
 
@@ -312,6 +319,15 @@ fn split_options(mut text: &[u8]) -> Result<(&[u8], Options), SyntaxError> {
         };
         let page = word.strip_prefix("page=");
         let advice = word.strip_prefix("advice=");
+        if let Some(kind) = word
+            .strip_prefix("memory=")
+            .filter(|_| options.memory.is_none())
+        {
+            let kind: Result<MemoryKind, UnknownMemory> = kind.parse();
+            options.memory = Some(kind.map_err(SyntaxError::Memory)?);
+            text = rest;
+            continue;
+        }
         match (page, advice) {
             (Some("auto"), _) if options.page_size.is_none() => options.auto_pages = true,
             (Some(size), _) if options.page_size.is_none() && !options.auto_pages => {
@@ -473,6 +489,12 @@ mod tests {
         let direct = map("in=data.bin:direct:ro");
         assert!(direct.direct && direct.mode == Mode::ReadOnly);
         assert!(!map("in=data.bin:ro").direct);
+        let placed = map("in=data.bin:memory=hbm:ro");
+        assert_eq!(
+            (placed.memory, placed.mode),
+            (Some(MemoryKind::Hbm), Mode::ReadOnly)
+        );
+        assert!(MapArgument::parse(OsStr::new("in=x:memory=sram")).is_err());
         assert_eq!(map("in=x:direct:direct").file, PathBuf::from("x:direct"));
         let advised = map("in=data.bin:advice=stream+lowuse:ro");
         assert_eq!(advised.advice.to_string(), "stream+lowuse");

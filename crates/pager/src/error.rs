@@ -79,6 +79,19 @@ pub enum PagerError {
         /// Where its frames should lie.
         placement: SpacePlacement,
     },
+    /// An object that lies on channels of its own, in a space whose frames have their place, too.
+    #[error(
+        "{object} lies on memory channels of its own, and address space {} on {placement}: leave out one of both",
+        name(.asid)
+    )]
+    PlacedTwice {
+        /// What was to be mapped.
+        object: ObjectId,
+        /// Where.
+        asid: Asid,
+        /// Where its frames lie.
+        placement: SpacePlacement,
+    },
     /// Spaces that show the same frames must be striped alike.
     #[error(
         "{object} cannot be mapped in address space {}, which is {stripe}: its pages are {other} in \

@@ -135,6 +135,16 @@ pub enum Event {
         /// it written.
         discard: bool,
     },
+    /// Says that the pages of an object lie on some channels of card memory, and on no others. To be told before it is
+    /// mapped; channels that the card has not are left out.
+    PlaceOn {
+        /// Which object.
+        object: ObjectId,
+        /// The first of the channels.
+        first: usize,
+        /// How many.
+        channels: usize,
+    },
     /// Makes a range of an object visible in a space. Answered with
     /// [`Success::Mapped`](crate::Success::Mapped).
     Map {

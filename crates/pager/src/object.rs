@@ -24,6 +24,8 @@ pub(crate) struct Object {
     users: BTreeMap<(Asid, VirtAddr), Range<u64>>,
     /// Where its first page lies in host memory, if its pages stay there.
     pub(crate) direct: Option<HostAddr>,
+    /// Its pages go to these channels of card memory, whatever space maps it; `None`: to those of the space.
+    pub(crate) channels: Option<Range<usize>>,
     /// A close is under way.
     pub(crate) closing: bool,
     /// Dirty pages are dropped, not written.
@@ -48,6 +50,7 @@ impl Object {
             zero,
             users: BTreeMap::new(),
             direct: None,
+            channels: None,
             closing: false,
             discard: false,
             expected: 0..0,

@@ -211,6 +211,11 @@ impl Pager {
                 bytes,
             } => self.object_hole(object, offset, bytes),
             Event::VaryPages { object, sizes } => self.vary_pages(object, sizes),
+            Event::PlaceOn {
+                object,
+                first,
+                channels,
+            } => self.place_on(object, first..first + channels),
             Event::PlaceDirect { object, memory } => self.place_direct(object, memory),
             Event::CloseObject {
                 request,

@@ -75,6 +75,10 @@ impl Pager {
 
     /// The channels that it is to lie on.
     fn channels_for_page(&self, key: ObjectPage) -> Range<usize> {
+        let object = self.objects.get(&key.object);
+        if let Some(channels) = object.and_then(|object| object.channels.clone()) {
+            return channels;
+        }
         let waiter = self.pages.get(&key).and_then(|page| page.waiters.first());
         let space = waiter.and_then(|waiter| self.spaces.get(&waiter.asid));
         let all = || self.memory.channels_of(SpacePlacement::Anywhere);

@@ -1048,6 +1048,51 @@ fn a_striped_space_gets_room_on_all_its_channels() {
 }
 
 #[test]
+fn an_object_lies_on_its_channels_whatever_space_wants_it() {
+    let anywhere = [SpacePlacement::Anywhere, SpacePlacement::Anywhere];
+    let mut desk = desk_with_placements(&anywhere);
+    let placed = desk.object(0, 16 * PAGE, FILE);
+    let other = desk.object(1, 16 * PAGE, FILE);
+    desk.tell(Event::PlaceOn {
+        object: placed,
+        first: 1,
+        channels: 1,
+    });
+    for asid in 0..2 {
+        desk.map(asid, 0, placed, 16, true).unwrap();
+        desk.map(asid, 32, other, 16, true).unwrap();
+    }
+    // More than the channel holds: its pages leave, and those of the other object on other channels stay.
+    let actions = desk.fault(0, 32, false);
+    assert_eq!(channels_of_copies(&desk.serve(actions)), [0]);
+    for page in 0..10 {
+        let actions = desk.fault((page % 2) as u8, page, false);
+        assert_eq!(channels_of_copies(&desk.serve(actions)), [1]);
+    }
+    assert_eq!(desk.pager.statistics().evictions, 10 - FRAMES);
+    let actions = desk.fault(1, 32, false);
+    assert_eq!(channels_of_copies(&desk.serve(actions)), []);
+}
+
+#[test]
+fn an_object_is_not_placed_twice() {
+    let mut desk = desk_with_placements(&[SpacePlacement::Channel(0), SpacePlacement::Anywhere]);
+    let object = desk.object(0, PAGE, FILE);
+    desk.tell(Event::PlaceOn {
+        object,
+        first: 1,
+        channels: 7,
+    });
+    let refused = desk.map(0, 0, object, 1, true);
+    assert!(matches!(refused, Err(PagerError::PlacedTwice { .. })));
+    desk.map(1, 0, object, 1, true).unwrap();
+    // Channels that there are not do not count: 1 and 2 are there.
+    let actions = desk.fault(1, 0, false);
+    let channels = channels_of_copies(&desk.serve(actions));
+    assert!(channels == [1] || channels == [2], "{channels:?}");
+}
+
+#[test]
 fn placements_that_are_not_there_are_refused() {
     let mut desk = desk_with_placements(&[]);
     for placement in [

@@ -198,7 +198,7 @@ impl Platform {
         self.figures.clock
     }
 
-    /// The memory that the shell's channels are made of: the first of [`memories`](Self::memories).
+    /// The first of [`memories`](Self::memories): on most platforms the only one.
     pub fn memory(&self) -> &Memory {
         &self.figures.memory[0]
     }
@@ -206,6 +206,26 @@ impl Platform {
     /// Every kind of memory on the card; at least one.
     pub fn memories(&self) -> &[Memory] {
         &self.figures.memory
+    }
+
+    /// How many of a shell's channels each of [`memories`](Self::memories) gets: they take one in turn, as long as they
+    /// have one. `None` if there are not so many.
+    pub fn deal(&self, channels: u32) -> Option<Vec<u32>> {
+        let mut dealt = vec![0; self.memories().len()];
+        let mut left = channels;
+        while left > 0 {
+            let before = left;
+            for (given, memory) in dealt.iter_mut().zip(self.memories()) {
+                if left > 0 && *given < memory.channels {
+                    *given += 1;
+                    left -= 1;
+                }
+            }
+            if left == before {
+                return None;
+            }
+        }
+        Some(dealt)
     }
 
     /// The link between host and card.

@@ -48,6 +48,7 @@ pub(crate) mod trap;
 
 pub use card::functional::{FunctionalCard, FunctionalConfig};
 pub use card::guard::{Rule, Violation};
+pub use card::memories::{CardMemory, MemoryKind, UnknownMemory};
 pub use card::network::{MemoryNode, Peer, PeerError};
 pub use card::schedule::{Priority, SlotSchedule};
 pub use card::sim::{DirectoryConfig, ShellConfig, SimOptions, WaveStart, Waves};

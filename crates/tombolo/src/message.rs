@@ -10,6 +10,7 @@ use crate::stream::{StreamReply, StreamRequest};
 use crate::trap::View;
 use card::coherent::{AccessId, LineAccess, LineBytes, LinePages};
 use card::kernel::KernelPackage;
+use card::memories::MemoryKind;
 use card::schedule::SlotSchedule;
 use card::{CardDescription, SlotId};
 use cpu::history::History;
@@ -116,6 +117,8 @@ pub(crate) enum Request {
         auto_pages: Option<bool>,
         /// Its pages stay in host memory.
         direct: bool,
+        /// Its pages lie in card memory of that kind.
+        memory: Option<MemoryKind>,
     },
     /// Write back and end a mapping.
     Unmap {

@@ -290,19 +290,23 @@ impl Preset {
         owner: &mut OwnerOptions,
     ) -> Result<(), PresetError> {
         let platform = &options.platform;
-        let memory = platform.memory();
+        let memories = platform.memories();
         let does_not_fit = |rule| PresetError::DoesNotFit {
             preset: self.name.clone(),
             platform: platform.name().to_owned(),
             rule,
         };
-        let (asked, there) = (u32::from(self.shell.channels), memory.channels);
+        let (asked, there) = (
+            u32::from(self.shell.channels),
+            memories.iter().map(|memory| memory.channels).sum::<u32>(),
+        );
         if asked > there {
             return Err(does_not_fit(format!(
                 "it uses {asked} memory channels, the platform has {there}"
             )));
         }
-        let room = options.channel_bytes.unwrap_or(memory.channel_bytes);
+        let least = memories.iter().map(|memory| memory.channel_bytes).min();
+        let room = options.channel_bytes.unwrap_or(least.unwrap_or(0));
         // A page table and a page of input and of output, at the least.
         if room < 4 * self.page.bytes() {
             return Err(does_not_fit(format!(

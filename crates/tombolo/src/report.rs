@@ -1,5 +1,6 @@
 //! Where the time went: text for people, JSON for programs.
 
+use card::memories::MemoryKind;
 use card::schedule::SlotSchedule;
 use card::{CardDescription, Statistics};
 use pager::{Occupied, SpaceStatistics};
@@ -295,6 +296,13 @@ impl Report {
         (bytes(0), bytes(1))
     }
 
+    /// The kind of memory of a channel, on a card of several.
+    fn memory_of(&self, channel: usize) -> Option<MemoryKind> {
+        let all = &self.card.memories;
+        let one = card::memories::of_channel(all, channel.try_into().ok()?)?;
+        (all.len() > 1).then_some(one.kind)
+    }
+
     fn run_time(&self) -> Picoseconds {
         self.runs
             .iter()
@@ -444,9 +452,12 @@ impl fmt::Display for Report {
         )?;
         let cycles = self.statistics.cycles;
         for (number, channel) in self.statistics.channels.iter().enumerate() {
+            let kind = self
+                .memory_of(number)
+                .map_or_else(String::new, |kind| format!(" ({kind})"));
             writeln!(
                 f,
-                "channel {number}: {} read, {} written, data bus of the controller busy {:.1} %",
+                "channel {number}{kind}: {} read, {} written, data bus of the controller busy {:.1} %",
                 bytes(channel.rows_read * units::ROW_BYTES),
                 bytes(channel.rows_written * units::ROW_BYTES),
                 100.0 * channel.busy_cycles as f64 / cycles.max(1) as f64

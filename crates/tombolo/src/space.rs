@@ -7,6 +7,7 @@ use crate::link::{unexpected, Link};
 use crate::message::{MappingId, Reply, Request, SpaceId};
 use crate::owner::behind::StandsFor;
 use crate::remote::{stand_in, RemoteMemory};
+use card::memories::MemoryKind;
 use pager::advice::Advice;
 use pager::fetch::Fetch;
 use std::fs::{File, OpenOptions};
@@ -40,6 +41,7 @@ pub struct MapOptions {
     page_size: Option<PageSize>,
     auto_pages: Option<bool>,
     direct: bool,
+    memory: Option<MemoryKind>,
     advice: Advice,
 }
 
@@ -56,6 +58,7 @@ impl MapOptions {
             page_size: None,
             auto_pages: None,
             direct: false,
+            memory: None,
             advice: Advice::NONE,
         }
     }
@@ -119,6 +122,16 @@ impl MapOptions {
     pub const fn direct(self) -> Self {
         Self {
             direct: true,
+            ..self
+        }
+    }
+
+    /// With pages in card memory of this kind, on a card that has several, such as HBM beside DRAM; without it they lie
+    /// on any. A range of a file lies in one memory, however often it is mapped; a mapping without a word of it
+    /// changes nothing. Not in a space that has a place of its own ([`SpacePlacement`](crate::SpacePlacement)).
+    pub const fn memory(self, memory: MemoryKind) -> Self {
+        Self {
+            memory: Some(memory),
             ..self
         }
     }
@@ -343,6 +356,7 @@ impl AddressSpace {
             page_size: options.page_size,
             auto_pages: options.auto_pages,
             direct: options.direct,
+            memory: options.memory,
         };
         match self.link.call(request)? {
             Reply::Mapped { mapping, address } => {

@@ -135,6 +135,7 @@ impl FunctionalCard {
                 channels: config.channels,
                 channel_bytes_log2: config.channel_bytes_log2,
                 channel_bytes: config.channel_bytes,
+                memories: Vec::new(),
                 spaces: config.spaces,
                 queues: config.queues,
                 translated: config.translated,

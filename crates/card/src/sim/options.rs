@@ -3,13 +3,14 @@
 use super::config::ShellConfig;
 use super::model::WaveFile;
 use crate::kernel::KernelPackage;
+use crate::memories::{CardMemory, MemoryKind};
 use crate::CardError;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use timeline::Timeline;
 use timing::network::Network;
-use timing::platform::Platform;
+use timing::platform::{Memory, Platform};
 use units::Picoseconds;
 use verilated::{BuildError, Builder, FileSet};
 
@@ -169,32 +170,59 @@ impl SimOptions {
         }
     }
 
-    /// Bytes of memory of a channel.
-    pub(crate) fn channel_memory(&self) -> Result<u64, CardError> {
+    /// What hangs at the channels: the platform's kinds of memory in their order, each with neighbouring channels, and
+    /// its timing.
+    ///
+    /// # Errors
+    /// The platform has fewer channels, or less memory at one than is asked for.
+    pub fn memories(&self) -> Result<Vec<(CardMemory, &Memory)>, CardError> {
+        let (platform, channels) = (&self.platform, self.shell.channels);
+        let Some(dealt) = platform.deal(channels.into()) else {
+            let there: u32 = platform.memories().iter().map(|one| one.channels).sum();
+            return Err(CardError::Configuration(format!(
+                "{channels} memory channels: platform {} has {there}",
+                platform.name()
+            )));
+        };
         let room = 1u64 << self.shell.channel_bytes_log2;
-        let there = self.platform.memory().channel_bytes.min(room);
-        match self.channel_bytes {
-            None => Ok(there),
-            Some(bytes) if bytes > 0 && bytes <= there && bytes % 4096 == 0 => Ok(bytes),
-            Some(bytes) => Err(CardError::Configuration(format!(
-                "{bytes} bytes of memory a channel: must be a multiple of 4096, and at most the \
-                 {there} bytes that platform {} and the shell have",
-                self.platform.name()
-            ))),
+        let mut first = 0;
+        let mut memories = Vec::new();
+        for (memory, count) in platform.memories().iter().zip(dealt) {
+            if count == 0 {
+                continue;
+            }
+            let there = memory.channel_bytes.min(room);
+            let channel_bytes = match self.channel_bytes {
+                None => there,
+                Some(bytes) if bytes > 0 && bytes <= there && bytes % 4096 == 0 => bytes,
+                Some(bytes) => {
+                    return Err(CardError::Configuration(format!(
+                        "{bytes} bytes of memory a channel: must be a multiple of 4096, and at most the \
+                         {there} bytes that platform {} and the shell have",
+                        platform.name()
+                    )))
+                }
+            };
+            // No more than `channels`, which has eight bits.
+            let end = first + count as u8;
+            let kind = match memory.kind {
+                timing::platform::MemoryKind::Ddr4 => MemoryKind::Ddr,
+                timing::platform::MemoryKind::Hbm2 => MemoryKind::Hbm,
+            };
+            let of_kind = CardMemory {
+                kind,
+                channels: first..end,
+                channel_bytes,
+            };
+            memories.push((of_kind, memory));
+            first = end;
         }
+        Ok(memories)
     }
 
     pub(crate) fn check(&self) -> Result<(), CardError> {
         if let Some(rule) = self.shell.broken_rule() {
             return Err(CardError::Configuration(rule));
-        }
-        let there = self.platform.memory().channels;
-        if u32::from(self.shell.channels) > there {
-            return Err(CardError::Configuration(format!(
-                "{} memory channels: platform {} has {there}",
-                self.shell.channels,
-                self.platform.name()
-            )));
         }
         if self.monolithic.is_some() && self.shell.slots != 1 {
             return Err(CardError::Configuration(format!(

@@ -101,6 +101,10 @@ impl<'a> Mapped<'a> {
             true => options.direct(),
             false => options,
         };
+        let options = match self.map.memory {
+            Some(kind) => options.memory(kind),
+            None => options,
+        };
         match self.map.page_size {
             Some(size) => options.page_size(size),
             None if self.map.auto_pages => options.auto_pages(),

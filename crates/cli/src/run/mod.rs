@@ -69,7 +69,7 @@ pub struct Run {
     kernel: PathBuf,
 
     /// Maps a file and passes its address:
-    /// ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct].
+    /// ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:memory=KIND].
     /// New files are as large as the largest file that is mapped and there already, or as BYTES or
     /// size(ARGUMENT) says; they appear whole, when the run has succeeded, or not at all. A name that ends
     /// like an option needs one behind it: x:new:rw is the file x:new. See docs/command.md.
@@ -78,9 +78,9 @@ pub struct Run {
     maps: Vec<MapArgument>,
 
     /// Connects a stream port to a device:
-    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct]. The file goes into the
-    /// kernel as one packet; a packet that comes out ends the run, or a full file does. Other devices are pipes,
-    /// sockets, the standard input and output (-): `tombolo devices` lists them.
+    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:memory=KIND]. The
+    /// file goes into the kernel as one packet; a packet that comes out ends the run, or a full file does. Others are
+    /// pipes, sockets, the standard input and output (-): `tombolo devices` lists them.
     #[arg(long = "connect", value_name = "PORT=DEVICE:…",
           value_parser = OsStringValueParser::new().try_map(|text| ConnectArgument::parse(&text)))]
     connections: Vec<ConnectArgument>,
@@ -619,7 +619,12 @@ impl Run {
             .as_ref()
             .map_or(options.shell.channels, |p| p.shell.channels);
         if let Some(bytes) = self.card_memory {
-            let there = options.platform.memory().channel_bytes;
+            let least = options
+                .platform
+                .memories()
+                .iter()
+                .map(|memory| memory.channel_bytes);
+            let there = least.min().unwrap_or(0);
             options.channel_bytes = Some(memory_of_a_channel(bytes, channels, there)?);
         }
         if let Some(preset) = &preset {

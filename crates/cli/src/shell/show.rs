@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 use std::fmt::{self, Write as _};
 use std::io::{ErrorKind, Write as _};
-use tombolo::{ShellConfig, SimOptions};
+use tombolo::{CardMemory, ShellConfig, SimOptions};
 
 /// Shows configuration, address map, registers, ports, channels, and the platform's figures.
 #[derive(Args)]
@@ -126,15 +126,15 @@ impl Show {
 impl Shown {
     fn of(options: &SimOptions) -> Result<Self, Failure> {
         let platform = &options.platform;
-        let memory = platform.memory();
+        let memories = options.memories()?;
+        let kinds: Vec<CardMemory> = memories.iter().map(|(there, _)| there.clone()).collect();
         let shell = &options.shell;
         let path = platform.path();
         let text = std::fs::read_to_string(path)
             .map_err(|error| Failure::Io(path.display().to_string(), error))?;
         let period = platform.clock().period_ps;
-        let channel_bytes = memory.channel_bytes.min(1 << shell.channel_bytes_log2);
         Ok(Self {
-            address_map: address_map(shell, channel_bytes),
+            address_map: address_map(shell, &kinds),
             ports: (0..shell.ports())
                 .map(|port| Port {
                     port,
@@ -145,11 +145,15 @@ impl Shown {
                     write_requester: 2 * port + 1,
                 })
                 .collect(),
-            channels: (0..u32::from(shell.channels))
-                .map(|channel| Channel {
-                    channel,
+            channels: memories
+                .iter()
+                .flat_map(|(there, memory)| {
+                    there.channels.clone().map(move |at| (at, there, memory))
+                })
+                .map(|(channel, there, memory)| Channel {
+                    channel: channel.into(),
                     kind: format!("{:?}", memory.kind).to_uppercase(),
-                    bytes: channel_bytes,
+                    bytes: there.channel_bytes,
                     pin_bytes_per_second: memory.pin_bytes_per_second(),
                     shell_bytes_per_second: units::ROW_BYTES as f64 / period.as_seconds(),
                 })
@@ -168,7 +172,7 @@ impl Shown {
     }
 }
 
-fn address_map(shell: &ShellConfig, channel_bytes: u64) -> Vec<Range> {
+fn address_map(shell: &ShellConfig, memories: &[CardMemory]) -> Vec<Range> {
     use card::registers as reg;
     let mut map = vec![Range {
         space: "BAR",
@@ -182,12 +186,14 @@ fn address_map(shell: &ShellConfig, channel_bytes: u64) -> Vec<Range> {
         bytes: reg::SLOT_CONTROL.stride.into(),
         what: format!("s_axi_control of slot {slot}"),
     }));
-    map.extend((0..u64::from(shell.channels)).map(|channel| Range {
-        space: "card",
-        first: channel << shell.channel_bytes_log2,
-        bytes: channel_bytes,
-        what: format!("memory channel {channel}"),
-    }));
+    for there in memories {
+        map.extend(there.channels.clone().map(|channel| Range {
+            space: "card",
+            first: u64::from(channel) << shell.channel_bytes_log2,
+            bytes: there.channel_bytes,
+            what: format!("memory channel {channel}"),
+        }));
+    }
     map.push(Range {
         space: "virtual",
         first: 0,

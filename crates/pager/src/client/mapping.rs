@@ -6,6 +6,7 @@ use crate::error::{AccessError, PagerError};
 use crate::ids::{ObjectId, RequestId};
 use crate::page::{ObjectPage, Waiter};
 use crate::pager::Pager;
+use crate::placement::SpacePlacement;
 use crate::request::{answer, Last};
 use crate::space::{Mapping, Space};
 use std::ops::Range;
@@ -78,7 +79,20 @@ impl Pager {
         }
         // Without a frame for one page, every access would fail.
         let largest = page.bytes() <= space.limit.unwrap_or(u64::MAX);
-        if !largest || !self.memory.could_hold(placement, page.class()) {
+        let fits = match &known.channels {
+            // Two choices of a place have no meaning together.
+            Some(_) if placement != SpacePlacement::Anywhere => {
+                return Err(PagerError::PlacedTwice {
+                    object,
+                    asid,
+                    placement,
+                })
+            }
+            Some(channels) => (channels.clone())
+                .any(|one| (self.memory).could_hold(SpacePlacement::Channel(one), page.class())),
+            None => self.memory.could_hold(placement, page.class()),
+        };
+        if !largest || !fits {
             return Err(PagerError::PageTooLarge { object, asid, page });
         }
         let address = place(space, asid, address, (pages, bytes), page)?;

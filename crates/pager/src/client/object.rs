@@ -7,6 +7,7 @@ use crate::ids::{ObjectId, RequestId};
 use crate::object::Object;
 use crate::page::{ObjectPage, Purpose, Stage, State};
 use crate::pager::Pager;
+use crate::placement::SpacePlacement;
 use crate::queue::Urgency;
 use crate::request::{answer, Last};
 use std::collections::btree_map::Entry;
@@ -50,6 +51,14 @@ impl Pager {
             Success::Done
         });
         out.push(answer(request, result));
+    }
+
+    pub(crate) fn place_on(&mut self, object: ObjectId, channels: Range<usize>) {
+        let all = self.memory.channels_of(SpacePlacement::Anywhere);
+        let there = channels.start..channels.end.min(all.end);
+        if let Some(object) = self.objects.get_mut(&object).filter(|_| !there.is_empty()) {
+            object.channels = Some(there);
+        }
     }
 
     pub(crate) fn object_hole(&mut self, object: ObjectId, offset: u64, bytes: u64) {

@@ -48,6 +48,28 @@ fn f1_is_what_fsrf_ran_on() {
     assert!((pins / 17.066e9 - 1.0).abs() < 0.001, "{pins}");
 }
 
+#[test]
+fn channels_are_dealt_to_the_kinds_of_memory_in_turn() {
+    let both = platform("u280-both");
+    let kinds: Vec<_> = both.memories().iter().map(|memory| memory.kind).collect();
+    assert_eq!(kinds, [MemoryKind::Hbm2, MemoryKind::Ddr4]);
+    for (channels, dealt) in [
+        (1, [1, 0]),
+        (2, [1, 1]),
+        (4, [2, 2]),
+        (8, [6, 2]),
+        (34, [32, 2]),
+    ] {
+        assert_eq!(both.deal(channels), Some(dealt.to_vec()));
+    }
+    assert_eq!(both.deal(35), None);
+    assert_eq!(platform("f1").deal(4), Some(vec![4]));
+    // 38 GB/s in the card's data sheet, and the HBM is that of the other file.
+    let ddr = &both.memories()[1];
+    assert!((2.0 * ddr.pin_bytes_per_second() / 38.4e9 - 1.0).abs() < 0.001);
+    assert_eq!(&both.memories()[0], platform("u280").memory());
+}
+
 /// Published DDR4-2400 figures (clocks of 0.833 ns), scaled to the clock of the file.
 #[test]
 fn f1_is_scaled_from_ddr4_2400() {

@@ -16,14 +16,15 @@ use crate::error::Error;
 use crate::io::Direction;
 use crate::link::ClientId;
 use crate::message::{Reply, SpaceId};
+use card::memories::{self, CardMemory, MemoryKind};
 use card::memory::HostMemory;
 use pager::advice::Advice;
 use pager::{Event, ObjectId, ObjectKind, Success};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
+use std::{io, ops};
 use units::{Asid, PageSize, PageSizes, VirtAddr};
 
 /// A range to map, and how.
@@ -39,6 +40,7 @@ pub(super) struct Range {
     pub page_size: Option<PageSize>,
     pub auto_pages: Option<bool>,
     pub direct: bool,
+    pub memory: Option<MemoryKind>,
 }
 
 #[derive(Debug)]
@@ -60,6 +62,8 @@ struct Object {
     auto_pages: bool,
     /// Its pages stay in host memory.
     direct: Option<Direct>,
+    /// Its pages lie in card memory of that kind.
+    memory: Option<MemoryKind>,
     advice: Advice,
     mappings: u32,
     /// What it has on the card is being written back, after its last mapping.
@@ -74,6 +78,7 @@ impl Object {
             asked: self.size_asked,
             auto: self.auto_pages,
             direct: self.direct.as_ref().map(|direct| direct.asked),
+            memory: self.memory,
             advice: self.advice,
         }
     }
@@ -744,6 +749,24 @@ impl Owner {
             .ok_or_else(|| Error::Internal("a mapping beyond the address space".into()))
     }
 
+    /// The channels that have memory of a kind, or the rule against it.
+    fn channels_of(&self, memory: MemoryKind, direct: bool) -> Result<ops::Range<u8>, String> {
+        if direct {
+            let rule = "pages that stay in host memory lie in no card memory: leave out direct, or the memory";
+            return Err(rule.to_owned());
+        }
+        let card = self.card.description();
+        let of_kind = |there: &&CardMemory| there.kind == memory;
+        match card.memories.iter().find(of_kind) {
+            Some(there) => Ok(there.channels.clone()),
+            None => Err(format!(
+                "its pages shall lie in {memory}, and card {} has {}",
+                card.name,
+                memories::names(&card.memories)
+            )),
+        }
+    }
+
     /// The object of a range of a file: the one there is, or a new one.
     fn object(
         &mut self,
@@ -824,6 +847,14 @@ impl Owner {
                 Some(format!(
                     "it is mapped already with pages {place}; unmap it first, or map it likewise"
                 ))
+            } else if range.memory.is_some() && range.memory != object.memory {
+                let place = match object.memory {
+                    Some(memory) => memory.to_string(),
+                    None => "any memory of the card".to_owned(),
+                };
+                Some(format!(
+                    "it is mapped already with pages in {place}; unmap it first, or map it likewise"
+                ))
             } else if range.page_size.is_some() && page_size != object.parts {
                 Some(format!(
                     "it is mapped already with pages of {}, and a range of a file has pages of one \
@@ -838,6 +869,10 @@ impl Owner {
                 None => Ok((object.id, object.page_size)),
             };
         }
+        let channels = match range.memory {
+            Some(memory) => Some(self.channels_of(memory, range.direct).map_err(refused)?),
+            None => None,
+        };
         let direct = match range.direct {
             true => Some(self.begin_direct(view, page_size).map_err(refused)?),
             false => None,
@@ -861,6 +896,13 @@ impl Owner {
                 self.end_direct(direct);
             }
             return Err(named(error, id, label));
+        }
+        if let Some(channels) = channels {
+            self.tell(Event::PlaceOn {
+                object: id,
+                first: channels.start.into(),
+                channels: channels.len(),
+            })?;
         }
         if let Some(direct) = &direct {
             let memory = direct.host.offset(direct.first);
@@ -888,6 +930,7 @@ impl Owner {
             size_asked: range.page_size.is_some(),
             auto_pages: auto,
             direct,
+            memory: range.memory,
             advice: Advice::default(),
             mappings: 0,
             closing: false,

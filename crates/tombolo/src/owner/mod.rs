@@ -283,9 +283,10 @@ impl Owner {
         let buffers = Arc::new(buffers);
         let base = card.map_host(buffers.clone())?;
         let home = HomeRange::reserve(&mut *card, options.home_bytes)?;
-        let channel_bytes = description.channel_bytes;
-        let channels = (0..u64::from(description.channels))
+        let channels = (0..description.channels)
             .map(|channel| {
+                let channel_bytes = description.bytes_of_channel(channel);
+                let channel = u64::from(channel);
                 let base = CardAddr::new(channel << description.channel_bytes_log2);
                 let bytes = home.map_or(channel_bytes, |home| home.rest_of(channel, channel_bytes));
                 base.map(|base| ChannelMemory { base, bytes })

@@ -4,6 +4,7 @@ use super::handles::MappedRange;
 use super::Owner;
 use crate::error::Error;
 use crate::report::bytes;
+use card::memories::MemoryKind;
 use card::L1Reach;
 use pager::advice::{Advice, Pattern, Reuse};
 use pager::eviction::Eviction;
@@ -42,6 +43,8 @@ pub(super) struct Paged {
     pub auto: bool,
     /// Its pages stay in host memory; whether a mapping asked for it.
     pub direct: Option<bool>,
+    /// Its pages lie in card memory of that kind.
+    pub memory: Option<MemoryKind>,
     pub advice: Advice,
 }
 
@@ -111,6 +114,7 @@ impl Owner {
             asked,
             auto,
             direct,
+            memory,
             advice,
         } = paged;
         let options = &self.options;
@@ -154,6 +158,9 @@ impl Owner {
                 "leaves before pages that kernels may write (the owner's way)"
             }
         };
+        let place = memory.map_or_else(String::new, |memory| {
+            format!(", lies in {memory} (the mapping asks)")
+        });
         let joined = match self.reach_of(parts).filter(|_| parts < page_size) {
             None => String::new(),
             Some(reach) => format!(
@@ -168,11 +175,11 @@ impl Owner {
             return format!(
                 "pages of up to {page_size} while card memory lasts and smaller ones then (automatic: {} faults \
                  brought large ones, {} small ones, {} were made of parts that had come, {} were split), {how} ({why}), \
-                 {leaves}",
+                 {leaves}{place}",
                 pager.pages_large, pager.pages_small, pager.pages_joined, pager.pages_split
             );
         }
-        format!("pages of {parts} ({size}){joined}, {how} ({why}), {leaves}")
+        format!("pages of {parts} ({size}){joined}, {how} ({why}), {leaves}{place}")
     }
 }
 

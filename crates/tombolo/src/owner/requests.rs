@@ -56,6 +56,7 @@ impl OwnerRef {
                 page_size,
                 auto_pages,
                 direct,
+                memory,
             } => {
                 let range = Range {
                     offset,
@@ -67,6 +68,7 @@ impl OwnerRef {
                     page_size,
                     auto_pages,
                     direct,
+                    memory,
                 };
                 self.map(client, space, (file, behind), label, range).await
             }

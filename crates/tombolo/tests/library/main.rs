@@ -11,6 +11,7 @@ mod direct;
 mod error_codes;
 mod loading;
 mod managed;
+mod memories;
 mod network;
 mod page_sizes;
 mod policies;

@@ -23,6 +23,7 @@ use crate::command::{Command, QueueId};
 use crate::event::Event;
 use crate::guard::SlotStatus;
 use crate::kernel::KernelPackage;
+use crate::memories::CardMemory;
 use crate::memory::HostMemory;
 use crate::network::Peer;
 use crate::registers as reg;
@@ -145,7 +146,7 @@ impl SimCard {
         mut progress: impl FnMut(Progress) + Send + 'static,
     ) -> Result<Self, CardError> {
         options.check()?;
-        let channel_bytes = options.channel_memory()?;
+        options.memories()?;
         let builder = match &options.builder {
             Some(builder) => builder.clone(),
             None => Builder::locate()?,
@@ -177,17 +178,22 @@ impl SimCard {
         };
 
         let config = &options.shell;
+        let kinds = options.memories()?;
         let mut memories = Vec::new();
-        for channel in 0..u32::from(config.channels) {
-            let store = Store::new(channel_bytes).map_err(|error| {
-                CardError::Configuration(format!(
-                    "cannot reserve {channel_bytes} bytes of address space for memory channel \
-                     {channel}: {error}; limit the memory of a channel"
-                ))
-            })?;
-            let model = Controller::new(options.platform.memory());
-            memories.push(MemoryPort::new(&shell, channel, store, Box::new(model))?);
+        for (memory, timing) in &kinds {
+            let channel_bytes = memory.channel_bytes;
+            for channel in memory.channels.clone().map(u32::from) {
+                let store = Store::new(channel_bytes).map_err(|error| {
+                    CardError::Configuration(format!(
+                        "cannot reserve {channel_bytes} bytes of address space for memory channel \
+                         {channel}: {error}; limit the memory of a channel"
+                    ))
+                })?;
+                let model = Controller::new(timing);
+                memories.push(MemoryPort::new(&shell, channel, store, Box::new(model))?);
+            }
         }
+        let kinds: Vec<CardMemory> = kinds.into_iter().map(|(memory, _)| memory).collect();
         let probes = match &options.timeline {
             Some(timeline) => Probe::all(timeline, &shell, config)?,
             None => Vec::new(),
@@ -233,7 +239,12 @@ impl SimCard {
             network_pairs: config.network_pairs,
             channels: config.channels,
             channel_bytes_log2: config.channel_bytes_log2,
-            channel_bytes,
+            channel_bytes: kinds
+                .iter()
+                .map(|memory| memory.channel_bytes)
+                .min()
+                .unwrap_or(0),
+            memories: kinds,
             spaces: config.spaces,
             queues: config.queues,
             translated: config.translator != Translator::Identity,
