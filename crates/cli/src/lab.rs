@@ -1,12 +1,13 @@
 //! `tombolo lab`: the papers' experiments, our figures beside the published ones.
 
+use crate::lab_fsrf::Choice;
 use clap::{Args, Subcommand, ValueEnum};
 use lab::experiment::cckit::{Cckit, Figure};
 use lab::experiment::fleximem::{
     self, area, components, features, lanes::Figure6, FlexiMem, Measured,
 };
 use lab::experiment::vfpio::{resources, Device, Vfpio};
-use lab::experiment::{Cell, Experiment, Failure, Size, Temperature};
+use lab::experiment::Failure;
 use std::path::PathBuf;
 use std::time::Instant;
 use tombolo::{Card, OwnerOptions};
@@ -15,8 +16,9 @@ use tombolo::{Card, OwnerOptions};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  tombolo lab fsrf                          the whole table
   tombolo lab fsrf --quick                  data on the card, small sets: a few minutes the first time
+  tombolo lab fsrf --html fsrf.html         table 2 and figures 5 to 9, also as a page; half an hour
+  tombolo lab fsrf --part figure7           different applications beside each other
   tombolo lab fsrf --workload rng_read --temperature hot --csv cells.csv
   tombolo lab fsrf --workload gups --size oversubscribed   data larger than card memory
   tombolo lab fsrf --experiment fsrf-figure8   random reads by size, on the DRAM TLB
@@ -31,7 +33,7 @@ Examples:
   tombolo lab cckit --figure figure8 --pictures .
 
 FSRF's results are kept by the hash of everything that they depend on (in the folder `cells` of the cache), so a run
-that was interrupted goes on where it was. The first run builds the shells' models, some minutes each. Cells run beside each other, one a core, and
+that was interrupted goes on where it was (docs/lab.md). The first run builds the shells' models, some minutes each. Cells run beside each other, one a core, and
 each is deterministic. Experiments are files in the folder `experiments`, systems are presets.")]
 pub struct Lab {
     #[command(subcommand)]
@@ -40,7 +42,8 @@ pub struct Lab {
 
 #[derive(Subcommand)]
 enum Paper {
-    /// FSRF, table 2: files in FPGA virtual memory against Coyote's TLB and physical addresses.
+    /// FSRF, table 2, figures 5 to 9 and fairness: files in FPGA virtual memory against Coyote's TLB, AmorphOS and physical
+    /// addresses.
     Fsrf(Choice),
     /// FlexiMem: an array in the program's memory changed in place, by page size (figures 7 and 8), the interconnect
     /// by address lanes (figure 6, table II), components (table III), features of systems (table I).
@@ -287,159 +290,21 @@ fn steps(part: &'static str, of: usize) -> impl FnMut(&str) {
     }
 }
 
-fn write(path: &std::path::Path, text: String) -> Result<(), Failure> {
+pub(crate) fn write(path: &std::path::Path, text: String) -> Result<(), Failure> {
     Ok(std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?)
 }
 
-#[derive(Args)]
-struct Choice {
-    /// Only small data sets on the card.
-    #[arg(long)]
-    quick: bool,
-
-    /// Which experiment: a file of the folder `experiments` (fsrf-table2, fsrf-figure8, fsrf-random).
-    #[arg(long, default_value = "fsrf-table2", value_name = "NAME")]
-    experiment: String,
-
-    /// Only these workloads (names as in the table).
-    #[arg(long)]
-    workload: Vec<String>,
-
-    /// Only these systems (names as in the table).
-    #[arg(long)]
-    system: Vec<String>,
-
-    /// Only data there.
-    #[arg(long)]
-    temperature: Vec<Warmth>,
-
-    /// Only data sets of this size.
-    #[arg(long)]
-    size: Vec<Extent>,
-
-    /// Writes a line a cell to this file, with the deviation between applications.
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Warmth {
-    /// On the host's storage.
-    Cold,
-    /// In the host's page cache.
-    Warm,
-    /// On the card.
-    Hot,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Extent {
-    /// A small part of card memory.
-    Small,
-    /// Most of card memory.
-    Large,
-    /// More than card memory.
-    Oversubscribed,
-}
-
-impl Choice {
-    fn takes(&self, cell: &Cell<'_>) -> bool {
-        let named = |list: &[String], name: &str| list.is_empty() || list.iter().any(|n| n == name);
-        let warmth = match cell.temperature {
-            Temperature::Cold => Warmth::Cold,
-            Temperature::Warm => Warmth::Warm,
-            Temperature::Hot => Warmth::Hot,
-        };
-        let extent = match cell.size {
-            Size::Small => Extent::Small,
-            Size::Large => Extent::Large,
-            Size::Oversubscribed => Extent::Oversubscribed,
-        };
-        named(&self.workload, &cell.workload.name)
-            && named(&self.system, &cell.system.name)
-            && (self.temperature.is_empty() || self.temperature.contains(&warmth))
-            && (self.size.is_empty() || self.size.contains(&extent))
-            && (!self.quick || (warmth, extent) == (Warmth::Hot, Extent::Small))
-    }
-
-    /// The rule that a name breaks.
-    fn check(&self, experiment: &Experiment) -> Result<(), Failure> {
-        let workloads: Vec<&str> = experiment
-            .workloads
-            .iter()
-            .map(|w| w.name.as_str())
-            .collect();
-        let systems: Vec<&str> = experiment.systems.iter().map(|s| s.name.as_str()).collect();
-        for (what, given, known) in [
-            ("workload", &self.workload, &workloads),
-            ("system", &self.system, &systems),
-        ] {
-            if let Some(name) = given.iter().find(|name| !known.contains(&name.as_str())) {
-                let known = known.join(", ");
-                return Err(format!("no {what} `{name}`; there are {known}").into());
-            }
-        }
-        Ok(())
-    }
-}
-
 impl Lab {
-    /// Runs the chosen cells and prints the table.
+    /// Runs what was chosen, and prints it.
     ///
     /// # Errors
-    /// An experiment that cannot be read, a name that it does not have, cells that failed.
+    /// An experiment that cannot be read, a name that it does not have, work that failed.
     pub fn run(&self) -> Result<(), Failure> {
-        let choice = match &self.paper {
-            Paper::Fsrf(choice) => choice,
-            Paper::Fleximem(shared) => return shared.run(),
-            Paper::Vfpio(streams) => return streams.run(),
-            Paper::Cckit(coherent) => return coherent.run(),
-        };
-        let folder = card::sim::home().join("experiments");
-        let experiment = Experiment::read(&folder, &choice.experiment)?;
-        choice.check(&experiment)?;
-        let cells: Vec<Cell<'_>> = experiment
-            .cells()
-            .into_iter()
-            .filter(|cell| choice.takes(cell))
-            .collect();
-        let began = Instant::now();
-        let mut done = 0;
-        eprintln!("{} cells", cells.len());
-        let outcomes = experiment.run(&cells, |cell, outcome| {
-            done += 1;
-            let spent = began.elapsed();
-            let left =
-                spent.as_secs_f64() / f64::from(done) * (cells.len() as f64 - f64::from(done));
-            let result = match outcome {
-                Ok(outcome) => format!("{:.0} MiB/s", outcome.mib_per_s),
-                Err(error) => format!("failed: {error}"),
-            };
-            eprintln!(
-                "[{done}/{}] {}: {result} ({:.0} s, about {left:.0} s left)",
-                cells.len(),
-                cell.name(),
-                spent.as_secs_f64()
-            );
-        });
-        let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
-        let outcomes: Vec<_> = cells
-            .iter()
-            .copied()
-            .zip(outcomes.into_iter().map(Result::ok))
-            .collect();
-        print!(
-            "{}{}",
-            experiment.table(&outcomes),
-            experiment.verdict(&outcomes)
-        );
-        if let Some(path) = &choice.csv {
-            std::fs::write(path, experiment.comma_separated(&outcomes))
-                .map_err(|error| format!("{}: {error}", path.display()))?;
+        match &self.paper {
+            Paper::Fsrf(choice) => choice.run(),
+            Paper::Fleximem(shared) => shared.run(),
+            Paper::Vfpio(streams) => streams.run(),
+            Paper::Cckit(coherent) => coherent.run(),
         }
-        if failed > 0 {
-            return Err(format!("{failed} of {} cells failed", cells.len()).into());
-        }
-        Ok(())
     }
 }

@@ -7,6 +7,7 @@ mod host;
 mod interrupt;
 mod kernel;
 mod lab;
+mod lab_fsrf;
 mod outputs;
 mod progress;
 mod protocol;

@@ -93,8 +93,8 @@ impl Study {
             let name = section.title.split(':').next().unwrap_or_default();
             format!("{name:<12}{:<26}{}\n", section.verdict, section.because)
         };
-        let measured = |section: &&Section| section.verdict != Verdict::NotMeasured;
-        self.sections.iter().filter(measured).map(line).collect()
+        let measured = self.sections.iter().filter(|section| section.is_measured());
+        measured.map(line).collect()
     }
 }
 
@@ -134,6 +134,35 @@ impl Display for Study {
 }
 
 impl Section {
+    /// Whether there is anything to show.
+    pub fn is_measured(&self) -> bool {
+        self.verdict != Verdict::NotMeasured
+    }
+
+    /// Its title, values and verdict, for a terminal.
+    pub fn text(&self) -> String {
+        let columns = self.head.len();
+        let lines = || std::iter::once(&self.head).chain(&self.rows);
+        let width = |column: usize| {
+            let cells = lines().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let mut text = format!("{}\n", self.title);
+        for row in lines() {
+            let mut line = String::new();
+            for (cell, &width) in row.iter().zip(&widths) {
+                line += &match line.is_empty() {
+                    true => format!("  {cell:<width$}"),
+                    false => format!("  {cell:>width$}"),
+                };
+            }
+            text += line.trim_end();
+            text.push('\n');
+        }
+        text + &format!("  {}: {}\n", self.verdict, self.because)
+    }
+
     fn write(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -206,6 +235,14 @@ mod tests {
         assert!(!fetched.contains("https:"), "{fetched}");
         let line = "Figure 1    partly as published       1 of 2 values\n";
         assert_eq!(study().verdicts(), line);
+    }
+
+    #[test]
+    fn a_section_is_a_table_for_a_terminal_too() {
+        let text = study().sections[0].text();
+        let wanted =
+            "Figure 1: time\n  pages  ours\n  2m      <1>\n  partly as published: 1 of 2 values\n";
+        assert_eq!(text, wanted);
     }
 
     #[test]

@@ -80,12 +80,17 @@ struct Run {
     object: ObjectId,
     begin: u64,
     end: u64,
+    /// Behind the last one that was accessed; what came with it may lie beyond.
+    touched: u64,
+    /// How many pages the sequence before it was accessed in.
+    before: u64,
 }
 
 /// FSRF's way (§5.1), the largest pages while memory lasts, but they come in parts of 64 KiB that are joined: that
 /// is as fast as any fixed size, warm or cold, in order or at random (`policy.auto.worst_share`). Where not everything
 /// fits, the smallest, and larger ones as a sequence goes on, until it ends: there, jumps are for small pages from the
-/// beginning.
+/// beginning. Only where the last sequence was longer than a page, the next one is taken to be as long: so accesses of
+/// 64 KiB at random places bring pages of 64 KiB.
 #[derive(Clone, Debug, Default)]
 pub struct Doubling {
     /// Of each requester, the one used last first.
@@ -116,11 +121,19 @@ impl PageSizePolicy for Doubling {
             |run: &Run| run.object == touch.object && (run.begin..=run.end).contains(&touch.index);
         let place = runs.iter().position(follows);
         let place = place.unwrap_or_else(|| {
+            let last = runs.first().filter(|last| last.object == touch.object);
+            let before = last.map_or(0, |last| last.touched - last.begin);
             runs.truncate(SEQUENCES - 1);
             let run = Run {
                 object: touch.object,
                 begin: touch.index,
                 end: touch.index,
+                touched: touch.index,
+                // One page is no sequence, and a stream is no access.
+                before: match before << smallest.bits() {
+                    bytes if before > 1 && bytes <= FETCHED => before,
+                    _ => 0,
+                },
             };
             runs.push(run);
             runs.len() - 1
@@ -130,8 +143,11 @@ impl PageSizePolicy for Doubling {
         if touch.covered.is_none() && touch.index < run.end {
             // It was there and has left: this is no sequence.
             (run.begin, run.end) = (touch.index, touch.index);
+            (run.touched, run.before) = (touch.index, 0);
         }
-        let so_far = (run.end.max(touch.index + 1) - run.begin) << smallest.bits();
+        run.touched = run.touched.max(touch.index + 1);
+        let so_far = run.end.max(touch.index + 1) - run.begin;
+        let so_far = so_far.max(run.before) << smallest.bits();
         let most = match touch.pattern {
             _ if touch.room && touch.fits => largest.bytes(),
             Some(Pattern::Random) => smallest.bytes(),
@@ -268,6 +284,36 @@ mod tests {
         for jump in [90_000, 30_000, 60_001, 30_500] {
             assert_eq!(policy.touched(&touch(jump)), PageSize::KIB_4);
         }
+    }
+
+    /// Accesses of 64 KiB at random places: the first grows, those that follow come whole, until one is short.
+    #[test]
+    fn an_access_as_long_as_the_one_before() {
+        let mut policy = Doubling::default();
+        let access = |policy: &mut Doubling, at: u64, pages: u64| {
+            let mut sizes = Vec::new();
+            let mut there = at;
+            for index in at..at + pages {
+                let covered = (index < there).then_some(at..there);
+                let none = covered.is_none();
+                let size = policy.touched(&SizeTouch {
+                    covered,
+                    ..touch(index)
+                });
+                if none {
+                    sizes.push(size.bytes() >> 10);
+                    there = index + (size.bytes() >> 12);
+                    policy.comes(0, index..there);
+                }
+            }
+            sizes
+        };
+        assert!(access(&mut policy, 1600, 16).len() > 1);
+        assert_eq!(access(&mut policy, 160, 16), [64]);
+        assert_eq!(access(&mut policy, 3200, 16), [64]);
+        assert_eq!(access(&mut policy, 9600, 1), [64], "it cannot know");
+        assert_eq!(access(&mut policy, 6400, 1), [4]);
+        assert_eq!(access(&mut policy, 4800, 1), [4]);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! beside them in the same run. Cells are kept (`tombolo lab fsrf` uses the same), so a second run takes seconds.
 
 use super::Failure;
-use crate::experiment::{Cell, Experiment, Outcome, Size, Temperature};
+use crate::experiment::fsrf::{Mix, Part, Rates, READS, TABLE};
+use crate::experiment::{Cell, Experiment, Outcome, Size, Temperature, Work, Workers};
 use crate::row::{Row, Target};
 
 /// Names of [`reproduced`].
@@ -14,6 +15,32 @@ pub const HOT_STREAM: &[&str] = &["fsrf.hot_stream.over_layouts"];
 /// Names of [`hot_random`].
 pub const HOT_RANDOM: &[&str] = &["fsrf.hot_random.share_of_physical"];
 
+/// Names of [`figure9`]: all sizes, the largest, and all with parts that do one thing at a time.
+pub const FIGURE9: &[&str] = &[
+    "fsrf.figure9.share_of_slowest",
+    "fsrf.figure9.share_of_slowest_2m",
+    "fsrf.figure9.share_of_slowest_serial",
+];
+/// Names of [`mix`].
+pub const MIX: &[&str] = &["fsrf.mix.share_of_alone"];
+/// Names of [`oversubscribed`].
+pub const OVERSUBSCRIBED: &[&str] = &[
+    "fsrf.oversubscribed.gups.warm",
+    "fsrf.oversubscribed.rng_read.warm",
+    "fsrf.oversubscribed.rng_write.warm",
+    "fsrf.oversubscribed.gups.cold",
+    "fsrf.oversubscribed.rng_read.cold",
+    "fsrf.oversubscribed.rng_write.cold",
+];
+/// Names of [`worst_row`].
+pub const WORST_ROW: &[&str] = &["fsrf.tombolo_vs_best_fsrf.worst_row"];
+/// Names of [`minutes`].
+pub const MINUTES: &[&str] = &[
+    "fsrf.lab_minutes",
+    "fsrf.lab_minutes.quick",
+    "fsrf.lab_minutes.figures",
+];
+
 fn experiment(name: &str) -> Result<Experiment, Failure> {
     Ok(Experiment::read(
         &card::sim::home().join("experiments"),
@@ -21,34 +48,35 @@ fn experiment(name: &str) -> Result<Experiment, Failure> {
     )?)
 }
 
-/// Runs cells, and says what each gives.
-fn run(experiment: &Experiment, cells: &[Cell<'_>]) -> Result<Vec<Outcome>, Failure> {
-    let outcomes = experiment.run(cells, |cell, outcome| match outcome {
+/// Does work, a process each, and says what each piece gives.
+fn work(experiment: &Experiment, work: &[Work<'_>]) -> Result<Vec<Outcome>, Failure> {
+    let workers = Workers::processes(super::the_command()?);
+    let outcomes = workers.all(experiment, work, |work, outcome| match outcome {
         Ok(outcome) => eprintln!(
-            "{}: {:.0} MiB/s, deviation {:.2} %{}",
-            cell.name(),
+            "{}: {:.1} MiB/s, deviation {:.2} %",
+            work.name(),
             outcome.mib_per_s,
             outcome.deviation * 100.0,
-            cell.published()
-                .map_or(String::new(), |paper| format!(" (paper {paper})"))
         ),
-        Err(error) => eprintln!("{}: {error}", cell.name()),
+        Err(error) => eprintln!("{}: {error}", work.name()),
     });
     outcomes.into_iter().collect()
 }
 
-/// Workloads of the bar: one of the streams, and the two that are none.
-const JUDGED: [&str; 3] = ["aes", "rng_read", "gups"];
+/// Runs cells.
+fn run(experiment: &Experiment, cells: &[Cell<'_>]) -> Result<Vec<Outcome>, Failure> {
+    let all: Vec<Work<'_>> = cells.iter().copied().map(Work::Cell).collect();
+    work(experiment, &all)
+}
 
-/// The share of cells within a quarter of the paper's, of those that are claimed and small.
+/// The eighth row, beside the 280 cells.
+const BESIDE: &str = "sha";
+
+/// The share of cells within a quarter of the paper's, of those that are claimed.
 pub fn reproduced() -> Result<Vec<Row>, Failure> {
-    let experiment = experiment("fsrf-table2")?;
+    let experiment = experiment(TABLE)?;
     let mut cells = experiment.cells();
-    cells.retain(|cell| {
-        experiment.claims(cell)
-            && cell.size == Size::Small
-            && JUDGED.contains(&cell.workload.name.as_str())
-    });
+    cells.retain(|cell| experiment.claims(cell));
     let outcomes = run(&experiment, &cells)?;
     let within = cells.iter().zip(&outcomes).filter(|(cell, outcome)| {
         let paper = cell.published().unwrap_or(f64::NAN);
@@ -80,7 +108,7 @@ fn layouts<'a>(cell: &Cell<'a>) -> [Cell<'a>; 4] {
 /// The largest deviation of runtimes of two, three and four equal applications with data on the card: on channels
 /// of their own, and striped over shared ones.
 pub fn fairness() -> Result<Vec<Row>, Failure> {
-    let experiment = experiment("fsrf-table2")?;
+    let experiment = experiment(TABLE)?;
     let mut rows = Vec::new();
     for (name, system) in FAIRNESS.iter().zip(["tombolo", "coyote-2m"]) {
         let mut cells = experiment.cells();
@@ -99,7 +127,7 @@ pub fn fairness() -> Result<Vec<Row>, Failure> {
 
 /// Streams with data on the card against physical addresses, over layouts: the output a bank further each time.
 pub fn hot_stream() -> Result<Vec<Row>, Failure> {
-    let experiment = experiment("fsrf-table2")?;
+    let experiment = experiment(TABLE)?;
     let mut share = Vec::new();
     for system in ["tombolo", "physical"] {
         let mut cells = experiment.cells();
@@ -136,4 +164,157 @@ pub fn hot_random() -> Result<Vec<Row>, Failure> {
         "share",
         Target::AtLeast(0.95),
     )])
+}
+
+/// Throughput of a cell of the table, from those that were run.
+fn of(
+    cells: &[Cell<'_>],
+    outcomes: &[Outcome],
+    (workload, system): (&str, &str),
+    at: (Temperature, Size),
+) -> Option<f64> {
+    let place = cells.iter().position(|cell| {
+        (cell.workload.name.as_str(), cell.system.name.as_str()) == (workload, system)
+            && (cell.temperature, cell.size) == at
+    });
+    Some(outcomes[place?].mib_per_s)
+}
+
+/// Ours over the better Coyote of the same run, where data is larger than card memory. Cold at least what the paper has for
+/// FSRF.
+pub fn oversubscribed() -> Result<Vec<Row>, Failure> {
+    let experiment = experiment(TABLE)?;
+    let rows = [
+        ("gups", Temperature::Warm, 2.4),
+        ("rng_read", Temperature::Warm, 2.3),
+        ("rng_write", Temperature::Warm, 1.6),
+        ("gups", Temperature::Cold, 2.4),
+        ("rng_read", Temperature::Cold, 1.5),
+        ("rng_write", Temperature::Cold, 1.06),
+    ];
+    let mut cells = experiment.cells();
+    cells.retain(|cell| {
+        cell.size == Size::Oversubscribed
+            && ["tombolo", "coyote-2m", "coyote-4k"].contains(&cell.system.name.as_str())
+            && rows
+                .iter()
+                .any(|(workload, ..)| *workload == cell.workload.name)
+    });
+    let outcomes = run(&experiment, &cells)?;
+    let row = |(name, (workload, temperature, wanted)): (&&str, (&str, Temperature, f64))| {
+        let at = (temperature, Size::Oversubscribed);
+        let of = |system| of(&cells, &outcomes, (workload, system), at).ok_or("no such cell");
+        let gain = of("tombolo")? / f64::max(of("coyote-2m")?, of("coyote-4k")?);
+        Ok(Row::new(name, gain, "ratio", Target::AtLeast(wanted)))
+    };
+    OVERSUBSCRIBED.iter().zip(rows).map(row).collect()
+}
+
+/// Ours over FSRF with the TLB that it chose, in the row where that is least.
+pub fn worst_row() -> Result<Vec<Row>, Failure> {
+    let experiment = experiment(TABLE)?;
+    let mut cells = experiment.cells();
+    cells.retain(|cell| {
+        ["tombolo", "fsrf"].contains(&cell.system.name.as_str()) && cell.workload.name != BESIDE
+    });
+    let outcomes = run(&experiment, &cells)?;
+    let mut worst = f64::INFINITY;
+    for cell in cells.iter().filter(|cell| cell.system.name == "tombolo") {
+        let at = (cell.temperature, cell.size);
+        let of = |system| of(&cells, &outcomes, (&cell.workload.name, system), at);
+        let (Some(ours), Some(theirs)) = (of("tombolo"), of("fsrf")) else {
+            continue;
+        };
+        eprintln!("{}: {:.3} of FSRF's", cell.name(), ours / theirs);
+        worst = worst.min(ours / theirs);
+    }
+    Ok(vec![Row::new(
+        WORST_ROW[0],
+        worst,
+        "share",
+        Target::AtLeast(0.97),
+    )])
+}
+
+/// The smallest share that an application of ours keeps beside different ones on channels of their own.
+pub fn mix() -> Result<Vec<Row>, Failure> {
+    let experiment = experiment(TABLE)?;
+    let mut mixes = Mix::all(&experiment);
+    mixes.retain(|mix| mix.system.name == "tombolo");
+    let all: Vec<Work<'_>> = mixes.iter().cloned().map(Work::Mix).collect();
+    let outcomes = work(&experiment, &all)?;
+    let (mut together, mut alone) = (Vec::new(), Vec::new());
+    for (mix, outcome) in mixes.iter().zip(outcomes) {
+        match mix.is_whole() {
+            true => together = outcome.each,
+            false => alone.extend(outcome.each),
+        }
+    }
+    let shares = together
+        .iter()
+        .zip(&alone)
+        .map(|(beside, alone)| beside / alone);
+    Ok(vec![Row::new(
+        MIX[0],
+        shares.fold(f64::INFINITY, f64::min),
+        "share",
+        Target::AtLeast(0.95),
+    )])
+}
+
+/// Figure 9: the worst share of the slower part alone.
+pub fn figure9() -> Result<Vec<Row>, Failure> {
+    let experiment = experiment(TABLE)?;
+    let outcomes = work(&experiment, &Part::Figure9.work(&experiment))?;
+    let rates: Option<Vec<Rates>> = outcomes.iter().map(Rates::of).collect();
+    let rates = rates.ok_or("transfers without rates")?;
+    let worst = |rates: &[Rates], serial| {
+        let shares = rates.iter().flat_map(|rates| rates.shares(serial));
+        shares.fold(f64::INFINITY, f64::min)
+    };
+    let largest = &rates[rates.len().saturating_sub(1)..];
+    Ok(vec![
+        Row::new(
+            FIGURE9[0],
+            worst(&rates, false),
+            "share",
+            Target::AtLeast(0.5),
+        ),
+        Row::new(
+            FIGURE9[1],
+            worst(largest, false),
+            "share",
+            Target::AtLeast(0.8),
+        ),
+        Row::new(FIGURE9[2], worst(&rates, true), "share", Target::Shown),
+    ])
+}
+
+/// Minutes of two cores that the lab takes when no result is kept and all models are built: what its pieces took of the
+/// processors. Cells of the table, those of `--quick`, and the figures beside the table.
+pub fn minutes() -> Result<Vec<Row>, Failure> {
+    let table = experiment(TABLE)?;
+    let mut cells = table.cells();
+    cells.retain(|cell| cell.workload.name != BESIDE);
+    let minutes = |outcomes: &[Outcome]| {
+        outcomes.iter().map(|o| o.processor_seconds).sum::<f64>() / 2.0 / 60.0
+    };
+    let outcomes = run(&table, &cells)?;
+    let quick: Vec<Outcome> = cells
+        .iter()
+        .zip(&outcomes)
+        .filter(|(cell, _)| cell.is_quick())
+        .map(|(_, outcome)| outcome.clone())
+        .collect();
+    let mut figures = Vec::new();
+    for part in [Part::Figure6, Part::Figure7, Part::Figure9] {
+        figures.extend(work(&table, &part.work(&table))?);
+    }
+    let reads = experiment(READS)?;
+    figures.extend(work(&reads, &Part::Figure8.work(&reads))?);
+    Ok(vec![
+        Row::new(MINUTES[0], minutes(&outcomes), "min", Target::AtMost(25.0)),
+        Row::new(MINUTES[1], minutes(&quick), "min", Target::AtMost(3.0)),
+        Row::new(MINUTES[2], minutes(&figures), "min", Target::Shown),
+    ])
 }

@@ -16,7 +16,6 @@ mod formal;
 mod fresh_machine;
 mod fsrf;
 mod fsrf_direct;
-mod fsrf_transfer;
 mod house;
 mod html;
 mod isolation;
@@ -143,8 +142,24 @@ pub const ALL: &[Bar] = &[
         measure: fsrf_direct::files,
     },
     Bar {
-        names: fsrf_transfer::NAMES,
-        measure: fsrf_transfer::measure,
+        names: fsrf::FIGURE9,
+        measure: fsrf::figure9,
+    },
+    Bar {
+        names: fsrf::MIX,
+        measure: fsrf::mix,
+    },
+    Bar {
+        names: fsrf::OVERSUBSCRIBED,
+        measure: fsrf::oversubscribed,
+    },
+    Bar {
+        names: fsrf::WORST_ROW,
+        measure: fsrf::worst_row,
+    },
+    Bar {
+        names: fsrf::MINUTES,
+        measure: fsrf::minutes,
     },
     Bar {
         names: &["determinism.golden"],

@@ -1,20 +1,24 @@
-//! Results of cells, kept by the hash of everything they depend on: an interrupted run resumes, and nothing is
-//! simulated twice.
+//! Results of the lab's work, kept by the hash of everything they depend on: an interrupted run resumes, and nothing is
+//! simulated twice, not even by two runs at once.
 
-use super::{Cell, Failure, Outcome};
-use card::sim::SimOptions;
+use super::{Failure, Outcome};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// What the figures depend on beside the cell and its kernel: the shell's RTL, the simulator's sources and, of the lab, how
-/// a cell is run (how it is shown may change).
-const SOURCES: [&str; 13] = [
+/// What the figures depend on beside the work and its kernels: the shell's RTL, the simulator's sources and, of the lab,
+/// how work is done (how it is shown may change).
+const SOURCES: [&str; 15] = [
     "rtl",
     "crates/card/src",
     "crates/lab/src/driver.rs",
     "crates/lab/src/bars/aes.rs",
+    "crates/lab/src/experiment/fsrf/mix.rs",
+    "crates/lab/src/experiment/fsrf/transfer.rs",
     "crates/lab/src/experiment/hot.rs",
     "crates/lab/src/experiment/outcome.rs",
     "crates/lab/src/experiment/warm.rs",
@@ -26,56 +30,140 @@ const SOURCES: [&str; 13] = [
     "kernels/lib",
 ];
 
+/// What a result depends on beside the sources.
+pub(super) struct Parts<'a> {
+    pub(super) name: &'a str,
+    pub(super) kernels: &'a [&'a str],
+    pub(super) platform: &'a str,
+    pub(super) made_of: &'a str,
+}
+
 /// The place of a result.
 pub(super) struct Cached {
     path: PathBuf,
+    name: String,
+}
+
+/// What is found there.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kept {
+    /// Not run yet.
+    Nothing,
+    /// A result.
+    Whole(Outcome),
+    /// A file that is no result, or not this one: why. The work has to be done again.
+    Spoilt(String),
+}
+
+/// A result as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    name: String,
+    /// As text: the hash is of what is written.
+    outcome: String,
+    sha256: String,
+}
+
+impl Record {
+    fn new(name: &str, outcome: String) -> Self {
+        Self {
+            sha256: hex(&Sha256::digest(format!("{name} {outcome}"))),
+            name: name.to_owned(),
+            outcome,
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Where results are kept.
+pub(super) fn root() -> PathBuf {
+    verilated::cache_root().join("cells")
+}
+
+/// The hash of the sources as they are when it is first asked for.
+fn shared() -> Result<&'static [u8], Failure> {
+    static SHARED: OnceLock<Vec<u8>> = OnceLock::new();
+    if let Some(shared) = SHARED.get() {
+        return Ok(shared);
+    }
+    let mut hash = Sha256::new();
+    for source in SOURCES {
+        add(&mut hash, &card::sim::home().join(source))?;
+    }
+    Ok(SHARED.get_or_init(|| hash.finalize().to_vec()))
 }
 
 impl Cached {
-    pub(super) fn of(cell: &Cell<'_>, options: &SimOptions) -> Result<Self, Failure> {
-        static SHARED: OnceLock<Vec<u8>> = OnceLock::new();
-        let home = card::sim::home();
-        let shared = match SHARED.get() {
-            Some(shared) => shared,
-            None => {
-                let mut hash = Sha256::new();
-                for folder in SOURCES {
-                    add(&mut hash, &home.join(folder))?;
-                }
-                SHARED.get_or_init(|| hash.finalize().to_vec())
-            }
-        };
+    pub(super) fn of(root: &Path, parts: &Parts<'_>) -> Result<Self, Failure> {
         let mut hash = Sha256::new();
-        hash.update(shared);
-        add(&mut hash, &home.join("kernels").join(&cell.workload.kernel))?;
-        hash.update(options.platform.hash());
-        // The whole of what the cell is made of, by its names and values.
-        let data = cell.data()?;
-        let made_of = (
-            cell.name(),
-            cell.preset(),
-            cell.adapts(),
-            cell.workload.load,
-            data,
-            cell.host_miss,
-        );
-        hash.update(format!(
-            "{made_of:?} {} {}",
-            cell.applications, cell.shift_rows
-        ));
-        let name: String = hash.finalize()[..16]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        let folder = verilated::cache_root().join("cells");
+        hash.update(shared()?);
+        for kernel in parts.kernels {
+            add(&mut hash, &card::sim::home().join("kernels").join(kernel))?;
+        }
+        for part in [parts.platform, parts.name, parts.made_of] {
+            hash.update(part);
+            hash.update([0]);
+        }
+        let name = hex(&hash.finalize()[..16]);
         Ok(Self {
-            path: folder.join(name).with_extension("json"),
+            path: root.join(name).with_extension("json"),
+            name: parts.name.to_owned(),
         })
     }
 
-    /// What was kept; nothing, if that is none or cannot be understood.
-    pub(super) fn read(&self) -> Option<Outcome> {
-        serde_json::from_slice(&std::fs::read(&self.path).ok()?).ok()
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits until nobody else does this work, and keeps others from it until the file is dropped.
+    pub(super) fn lock(&self) -> Result<File, Failure> {
+        let path = self.path.with_extension("lock");
+        let named = |error: io::Error| format!("{}: {error}", path.display());
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(named)?;
+        let file = File::create(&path).map_err(named)?;
+        loop {
+            // SAFETY: a call on a descriptor that `file` keeps open.
+            if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } == 0 {
+                return Ok(file);
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(named(error).into());
+            }
+        }
+    }
+
+    /// What was kept.
+    pub(super) fn read(&self) -> Result<Kept, Failure> {
+        let bytes = match std::fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kept::Nothing),
+            Err(error) => return Err(format!("{}: {error}", self.path.display()).into()),
+        };
+        let spoilt = |why: &str| {
+            let place = self.path.display();
+            Kept::Spoilt(format!(
+                "{}: the result kept in {place} is spoilt ({why}): it is simulated again",
+                self.name
+            ))
+        };
+        let record: Record = match serde_json::from_slice(&bytes) {
+            Ok(record) => record,
+            Err(error) => return Ok(spoilt(&error.to_string())),
+        };
+        if record.name != self.name {
+            return Ok(spoilt(&format!("it is of {}", record.name)));
+        }
+        if record.sha256 != Record::new(&record.name, record.outcome.clone()).sha256 {
+            return Ok(spoilt("its figures are not those that were written"));
+        }
+        Ok(match serde_json::from_str(&record.outcome) {
+            Ok(outcome) => Kept::Whole(outcome),
+            Err(error) => spoilt(&error.to_string()),
+        })
     }
 
     /// Keeps a result, whole or not at all.
@@ -83,7 +171,8 @@ impl Cached {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
         let file = tempfile::NamedTempFile::new_in(folder)?;
-        serde_json::to_writer(file.as_file(), outcome)?;
+        let record = Record::new(&self.name, serde_json::to_string(outcome)?);
+        serde_json::to_writer(file.as_file(), &record)?;
         file.persist(&self.path)?;
         Ok(())
     }
@@ -121,21 +210,64 @@ fn add(hash: &mut Sha256, folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_result_is_kept_and_a_spoilt_one_is_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let cached = Cached {
-            path: folder.path().join("cells/a.json"),
-        };
-        assert_eq!(cached.read(), None);
-        let outcome = Outcome {
+    fn outcome() -> Outcome {
+        Outcome {
             mib_per_s: 1234.5,
             deviation: 0.25,
-        };
-        cached.write(&outcome).unwrap();
-        assert_eq!(cached.read(), Some(outcome));
-        std::fs::write(&cached.path, b"{\"mib_per_s\":").unwrap();
-        assert_eq!(cached.read(), None);
+            // Not all digits of it come back from text.
+            each: vec![567.039_781_034_234_5, 10_998.123_456_789_123],
+            processor_seconds: 3.5,
+        }
+    }
+
+    fn cached(folder: &Path, name: &str) -> Cached {
+        Cached {
+            path: folder.join("cells/a.json"),
+            name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_result_is_kept_and_a_spoilt_one_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let cached = cached(folder.path(), "one");
+        assert_eq!(cached.read().unwrap(), Kept::Nothing);
+        cached.write(&outcome()).unwrap();
+        assert!(matches!(cached.read().unwrap(), Kept::Whole(kept) if kept.mib_per_s == 1234.5));
+        let whole = std::fs::read_to_string(&cached.path).unwrap();
+        let half = &whole[..whole.len() / 2];
+        let other = whole.replace("1234.5", "1234.6");
+        assert_ne!(whole, other);
+        for text in ["", half, &other, "{}"] {
+            std::fs::write(&cached.path, text).unwrap();
+            match cached.read().unwrap() {
+                Kept::Spoilt(why) => assert!(why.starts_with("one: ") && why.contains("a.json")),
+                kept => panic!("{text}: {kept:?}"),
+            }
+        }
+        std::fs::write(&cached.path, whole).unwrap();
+        let other = super::tests::cached(folder.path(), "two");
+        assert!(matches!(other.read().unwrap(), Kept::Spoilt(why) if why.contains("it is of one")));
+    }
+
+    /// Of two that want the same work the second waits, and finds the result of the first.
+    #[test]
+    fn two_at_once_work_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = cached(folder.path(), "one");
+        let lock = first.lock().unwrap();
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| {
+                let second = cached(folder.path(), "one");
+                let _lock = second.lock().unwrap();
+                second.read().unwrap()
+            });
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            assert!(!waits.is_finished());
+            first.write(&outcome()).unwrap();
+            drop(lock);
+            assert!(matches!(waits.join().unwrap(), Kept::Whole(_)));
+        });
     }
 
     #[test]
@@ -154,5 +286,13 @@ mod tests {
         assert_ne!(one, other);
         std::fs::rename(&file, folder.path().join("b")).unwrap();
         assert_ne!(hash(), other);
+    }
+
+    /// A source that has moved would no longer count.
+    #[test]
+    fn sources_are_there() {
+        for source in SOURCES {
+            assert!(card::sim::home().join(source).exists(), "{source}");
+        }
     }
 }

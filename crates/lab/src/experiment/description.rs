@@ -361,6 +361,22 @@ struct File {
     /// What is not claimed to be as the paper has it, and why.
     #[serde(default)]
     not_claimed: Vec<NotClaimed>,
+    /// Why cells that are off are off.
+    #[serde(default)]
+    differs: Vec<Differs>,
+}
+
+/// Cells that came out otherwise than published, as far as it is known why. It changes no verdict.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Differs {
+    reason: String,
+    #[serde(default)]
+    workloads: Vec<String>,
+    #[serde(default)]
+    systems: Vec<String>,
+    #[serde(default)]
+    columns: Vec<String>,
 }
 
 /// Cells that are not claimed.
@@ -381,6 +397,8 @@ struct NotClaimed {
 /// Systems, workloads and what the paper has for them.
 #[derive(Clone, Debug)]
 pub struct Experiment {
+    /// Its file, without the extension.
+    pub name: String,
     /// What it is.
     pub title: String,
     /// The platform of all cells.
@@ -391,6 +409,7 @@ pub struct Experiment {
     pub known_differences: Vec<String>,
     pub(super) host_miss: Option<Picoseconds>,
     not_claimed: Vec<NotClaimed>,
+    differs: Vec<Differs>,
     unpublished: Vec<String>,
     temperatures: Vec<String>,
     sizes: Vec<String>,
@@ -425,12 +444,14 @@ impl Experiment {
             });
         }
         Ok(Self {
+            name: name.to_owned(),
             title: file.title,
             platform: file.platform,
             scale_log2: file.scale_log2,
             known_differences: file.known_differences,
             host_miss: file.host_miss_ps.map(Picoseconds::new),
             not_claimed: file.not_claimed,
+            differs: file.differs,
             unpublished: file.unpublished,
             temperatures: file.temperatures,
             sizes: file.sizes,
@@ -447,18 +468,25 @@ impl Experiment {
         if workload.data(size).is_none() || hot && size == Size::Oversubscribed {
             return false;
         }
-        let listed =
-            |list: &[String], name: &str| list.is_empty() || list.iter().any(|n| n == name);
         workload.published(system, temperature, size).is_some()
             || self.unpublished.iter().any(|name| name == system)
                 && listed(&self.temperatures, temperature.name())
                 && listed(&self.sizes, size.name())
     }
 
+    /// Why a cell is off, if that is known.
+    pub fn why(&self, cell: &Cell<'_>) -> Option<&str> {
+        let column = format!("{}_{}", cell.temperature.name(), cell.size.name());
+        let is_of = |differs: &&Differs| {
+            listed(&differs.workloads, &cell.workload.name)
+                && listed(&differs.systems, &cell.system.name)
+                && listed(&differs.columns, &column)
+        };
+        Some(&self.differs.iter().find(is_of)?.reason)
+    }
+
     /// Whether a cell is claimed to be as the paper has it.
     pub fn claims(&self, cell: &Cell<'_>) -> bool {
-        let listed =
-            |list: &[String], name: &str| list.is_empty() || list.iter().any(|n| n == name);
         let column = format!("{}_{}", cell.temperature.name(), cell.size.name());
         cell.published().is_some()
             && !self.not_claimed.iter().any(|not| {
@@ -467,6 +495,11 @@ impl Experiment {
                     && listed(&not.columns, &column)
             })
     }
+}
+
+/// Whether a list that means all when it is empty has this name.
+fn listed(list: &[String], name: &str) -> bool {
+    list.is_empty() || list.iter().any(|n| n == name)
 }
 
 /// Reads a file of experiments.

@@ -1,8 +1,9 @@
 //! A cell whose data is on the card: pages are put there by hand, and a host that knows them all answers what
 //! the shell cannot translate, at the cost that the platform has for it.
 
+use super::description::Data;
 use super::workload::Seed;
-use super::{Cell, Failure, Measured};
+use super::{Cell, Failure, Measured, Workload};
 use crate::driver::{Driver, START};
 use card::command::{Command, CommandId, Operation, QueueId};
 use card::event::{Event, Fault};
@@ -23,14 +24,53 @@ const SETS_LOG2: u8 = 12;
 /// How far apart the applications' data begins, beside what parts them anyway: the granule of a stripe, or a page.
 const STAGGER: u64 = 2 << 20;
 
-/// Runs the applications beside each other.
+/// An application: what it does with which data.
+#[derive(Clone, Copy)]
+pub(super) struct Application<'a> {
+    pub(super) workload: &'a Workload,
+    pub(super) data: Data,
+}
+
+/// Applications on a card.
+pub(super) struct Setting<'a> {
+    pub(super) preset: &'a Preset,
+    pub(super) applications: Vec<Application<'a>>,
+    /// The output lies so many rows further than it would.
+    pub(super) shift_rows: u64,
+    /// What the host takes for a TLB miss, if not what the platform has for an event.
+    pub(super) host_miss: Option<Picoseconds>,
+}
+
+/// Runs the applications of a cell beside each other.
 pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>, Failure> {
-    let mut card = Hot::open(cell, options)?;
+    let application = Application {
+        workload: cell.workload,
+        data: cell.data()?,
+    };
+    let mut card = Hot::open(
+        &Setting {
+            preset: cell.preset(),
+            applications: vec![application; usize::from(cell.applications)],
+            shift_rows: cell.shift_rows,
+            host_miss: cell.host_miss,
+        },
+        options,
+    )?;
     let mut measured = Vec::new();
-    for _ in 0..cell.data()?.passes() {
+    for _ in 0..application.data.passes() {
         measured = card.pass()?;
     }
     Ok(measured)
+}
+
+/// Runs different applications beside each other, each again and again until all have run `rounds` times after their first,
+/// which fills the TLBs and is not counted.
+pub(super) fn together(
+    setting: &Setting<'_>,
+    options: SimOptions,
+    rounds: u32,
+) -> Result<Vec<Measured>, Failure> {
+    Hot::open(setting, options)?.rounds(rounds)
 }
 
 /// The page that a preset has for data: no larger than the data, as in the library, and what its pages become where
@@ -45,11 +85,18 @@ fn page_of(preset: &Preset, bytes: u64) -> PageSize {
     sizes.find(fits).unwrap_or(page)
 }
 
+/// Runs of an application.
+struct Runs {
+    started: Picoseconds,
+    ended: Vec<Picoseconds>,
+}
+
 struct Hot {
     driver: Driver<SimCard>,
     slots: u8,
-    page: PageSize,
-    bytes: u64,
+    /// Of each application its page size and what a run accesses.
+    pages: Vec<PageSize>,
+    bytes: Vec<u64>,
     /// Faults of each application that wait for its service thread, and those that it is serving.
     waiting: Vec<Vec<Fault>>,
     serving: Vec<Option<(WorkId, Vec<Fault>)>>,
@@ -58,31 +105,42 @@ struct Hot {
 }
 
 impl Hot {
-    fn open(cell: &Cell<'_>, options: SimOptions) -> Result<Self, Failure> {
-        let data = cell.data()?;
-        let preset = cell.preset();
-        let folder = card::sim::home()
-            .join("kernels")
-            .join(&cell.workload.kernel);
-        let kernel = KernelPackage::open(&folder)?;
-        let (slots, channel_log2) = (cell.applications, options.shell.channel_bytes_log2);
+    fn open(setting: &Setting<'_>, options: SimOptions) -> Result<Self, Failure> {
+        let preset = setting.preset;
+        let slots = setting.applications.len() as u8;
+        let channel_log2 = options.shell.channel_bytes_log2;
         let walks = options.shell.max_walks > 0;
+        let of_each = || {
+            setting
+                .applications
+                .iter()
+                .map(|application| application.data)
+        };
         let mut hot = Self {
             driver: Driver::new(SimCard::open(options, |_| {})?),
             slots,
-            page: page_of(preset, data.set_bytes),
-            bytes: data.accessed(preset, true),
+            pages: of_each()
+                .map(|data| page_of(preset, data.set_bytes))
+                .collect(),
+            bytes: of_each().map(|data| data.accessed(preset, true)).collect(),
             waiting: vec![Vec::new(); usize::from(slots)],
             serving: vec![None; usize::from(slots)],
-            host_miss: cell.host_miss,
+            host_miss: setting.host_miss,
             replies: 0,
         };
-        for number in 0..slots {
+        for (number, application) in (0..slots).zip(&setting.applications) {
+            let (page, bytes) = (
+                hot.pages[usize::from(number)],
+                hot.bytes[usize::from(number)],
+            );
+            let (workload, data) = (application.workload, application.data);
+            let folder = card::sim::home().join("kernels").join(&workload.kernel);
+            let kernel = KernelPackage::open(&folder)?;
             let asid = Asid::new(number).ok_or("no such space")?;
             let base = u64::from(number) << channel_log2;
             // Frames are given out as applications touch their first pages, one after another: on a card that
             // stripes, they begin on channels side by side.
-            let base = base + u64::from(number) * STAGGER.max(hot.page.bytes());
+            let base = base + u64::from(number) * STAGGER.max(page.bytes());
             if hot.driver.card.description().translated {
                 let stripe = preset.placement(number).stripe();
                 hot.driver.card.stripe_space(asid, stripe)?;
@@ -95,16 +153,16 @@ impl Hot {
                     asid,
                     base,
                     mapped,
-                    data.set_bytes.max(hot.bytes) + 64 * cell.shift_rows,
+                    data.set_bytes.max(bytes) + 64 * setting.shift_rows,
                 )?;
             }
             let slot = SlotId(number);
             hot.driver.card.load(slot, &kernel)?;
             hot.driver.card.control_slot(slot, asid, true)?;
-            let output = base + 2 * DATA + 64 * cell.shift_rows;
+            let output = base + 2 * DATA + 64 * setting.shift_rows;
             let input = base + DATA;
-            let load = cell.workload.load;
-            for (name, value) in load.arguments(&data, hot.bytes, (input, output), Seed::Measured) {
+            let load = workload.load;
+            for (name, value) in load.arguments(&data, bytes, (input, output), Seed::Measured) {
                 hot.driver.set(slot, &kernel, name, &value)?;
             }
             hot.driver.enable_interrupt(slot)?;
@@ -121,15 +179,16 @@ impl Hot {
         mapped: &[u64],
         bytes: u64,
     ) -> Result<(), Failure> {
+        let of_space = self.pages[usize::from(asid.get())];
         let table = CardAddr::new(base).and_then(|base| TableGeometry::new(base, SETS_LOG2));
         let table = table.ok_or("no room for a page table")?;
         let mut image = vec![0; table.bytes() as usize];
         for start in mapped {
-            for page in 0..bytes.div_ceil(self.page.bytes()) {
-                let address = VirtAddr::new(start + page * self.page.bytes());
+            for page in 0..bytes.div_ceil(of_space.bytes()) {
+                let address = VirtAddr::new(start + page * of_space.bytes());
                 let address = address.ok_or("an address beyond the space")?;
-                let number = PageNumber::containing(address, self.page);
-                let word = self.entry(address)?.encode(table.tag(number));
+                let number = PageNumber::containing(address, of_space);
+                let word = entry(address, of_space)?.encode(table.tag(number));
                 let set = table.set(number) as usize * 64;
                 let mut ways = image[set..set + 64].chunks_exact_mut(8);
                 let free = ways.find(|way| way.iter().all(|&byte| byte == 0));
@@ -138,41 +197,62 @@ impl Hot {
             }
         }
         self.driver.card.preload(table.base(), &image)?;
-        let classes = 1 << self.page.class();
+        let classes = 1 << of_space.class();
         Ok(self
             .driver
             .card
             .control_space(asid, Some((table, classes)))?)
     }
 
-    /// The page of an address: virtual and card addresses are equal.
-    fn entry(&self, address: VirtAddr) -> Result<PageEntry, Failure> {
-        let base = PageNumber::containing(address, self.page).base();
-        let frame = CardAddr::new(base.get()).and_then(FrameNumber::at);
-        Ok(PageEntry {
-            frame: frame.ok_or("an address beyond the card")?,
-            size: self.page,
-            target: Target::Card,
-            read: true,
-            write: true,
-            accessed: true,
-            dirty: true,
-        })
-    }
-
     /// All kernels once.
     fn pass(&mut self) -> Result<Vec<Measured>, Failure> {
-        let mut started = Vec::new();
+        let runs = self.runs(|_| true)?;
+        let measured = runs
+            .into_iter()
+            .zip(&self.bytes)
+            .map(|(run, &bytes)| Measured {
+                time: run.ended[0] - run.started,
+                bytes,
+            });
+        Ok(measured.collect())
+    }
+
+    /// All kernels until each has run so often after its first run.
+    fn rounds(&mut self, rounds: u32) -> Result<Vec<Measured>, Failure> {
+        let most = rounds as usize + 1;
+        let runs = self.runs(|runs| runs.iter().all(|run| run.ended.len() >= most))?;
+        let measured = runs
+            .into_iter()
+            .zip(&self.bytes)
+            .map(|(run, &bytes)| Measured {
+                time: run.ended[run.ended.len() - 1] - run.ended[0],
+                bytes: bytes * (run.ended.len() as u64 - 1),
+            });
+        Ok(measured.collect())
+    }
+
+    /// Starts all kernels, and each anew when it ends until it is `enough`.
+    fn runs(&mut self, enough: impl Fn(&[Runs]) -> bool) -> Result<Vec<Runs>, Failure> {
+        let mut runs = Vec::new();
         for slot in (0..self.slots).map(SlotId) {
-            started.push(self.driver.card.now());
+            runs.push(Runs {
+                started: self.driver.card.now(),
+                ended: Vec::new(),
+            });
             self.driver.write(slot, START, 1)?;
         }
-        let mut ended: Vec<Option<Picoseconds>> = vec![None; usize::from(self.slots)];
-        while ended.iter().any(Option::is_none) {
+        let mut running = self.slots;
+        while running > 0 {
             for event in self.driver.card.wait(None)? {
                 match event {
                     Event::Interrupt(slot) => {
-                        ended[usize::from(slot.0)] = Some(self.driver.card.now());
+                        let now = self.driver.card.now();
+                        runs[usize::from(slot.0)].ended.push(now);
+                        self.driver.acknowledge(slot)?;
+                        match enough(&runs) {
+                            true => running -= 1,
+                            false => self.driver.write(slot, START, 1)?,
+                        }
                     }
                     Event::Fault(fault) => {
                         self.waiting[usize::from(fault.asid.get())].push(fault);
@@ -192,14 +272,7 @@ impl Hot {
                 }
             }
         }
-        for slot in (0..self.slots).map(SlotId) {
-            self.driver.acknowledge(slot)?;
-        }
-        let measured = started.into_iter().zip(ended).map(|(start, end)| Measured {
-            time: end.map_or(Picoseconds::ZERO, |end| end - start),
-            bytes: self.bytes,
-        });
-        Ok(measured.collect())
+        Ok(runs)
     }
 
     /// The host has looked at a batch of faults: their pages are on the card.
@@ -209,7 +282,8 @@ impl Hot {
         let batch = done.map_or_else(Vec::new, |(_, batch)| batch);
         for fault in batch {
             self.replies = self.replies.wrapping_add(1);
-            let entry = Some(self.entry(fault.address)?);
+            let page = self.pages[usize::from(fault.asid.get())];
+            let entry = Some(entry(fault.address, page)?);
             self.driver.card.submit(Command {
                 id: CommandId(self.replies | 1 << 31),
                 queue: QueueId(1 + fault.asid.get()),
@@ -222,4 +296,19 @@ impl Hot {
         }
         Ok(())
     }
+}
+
+/// The page of an address: virtual and card addresses are equal.
+fn entry(address: VirtAddr, size: PageSize) -> Result<PageEntry, Failure> {
+    let base = PageNumber::containing(address, size).base();
+    let frame = CardAddr::new(base.get()).and_then(FrameNumber::at);
+    Ok(PageEntry {
+        frame: frame.ok_or("an address beyond the card")?,
+        size,
+        target: Target::Card,
+        read: true,
+        write: true,
+        accessed: true,
+        dirty: true,
+    })
 }

@@ -8,18 +8,24 @@ mod cache;
 pub mod cckit;
 mod description;
 pub mod fleximem;
+pub mod fsrf;
 mod hot;
 mod outcome;
 mod run;
 mod table;
 pub mod vfpio;
 mod warm;
+mod work;
+mod workers;
 mod workload;
 
+pub use cache::Kept;
 pub use description::{DescriptionError, Experiment, Size, System, Temperature, Workload};
 use outcome::Measured;
 pub use outcome::Outcome;
 pub use run::Cell;
+pub use work::Work;
+pub use workers::Workers;
 
 /// Why a cell could not be run.
 pub type Failure = crate::bars::Failure;

@@ -12,6 +12,12 @@ pub(crate) struct Measured {
     pub(crate) bytes: u64,
 }
 
+impl Measured {
+    fn mib_per_s(&self) -> f64 {
+        self.bytes as f64 / self.time.as_seconds() / f64::from(1 << 20)
+    }
+}
+
 /// What a cell gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -19,6 +25,11 @@ pub struct Outcome {
     pub mib_per_s: f64,
     /// Standard deviation of the applications' runtimes over their mean.
     pub deviation: f64,
+    /// What each got, in MiB/s, or what the work says of itself.
+    pub each: Vec<f64>,
+    /// What simulating it took of the machine's processors, in seconds.
+    #[serde(default)]
+    pub processor_seconds: f64,
 }
 
 impl Outcome {
@@ -31,6 +42,8 @@ impl Outcome {
         Self {
             mib_per_s: bytes as f64 / mean / f64::from(1 << 20),
             deviation: variance.sqrt() / mean,
+            each: measured.iter().map(Measured::mib_per_s).collect(),
+            processor_seconds: 0.0,
         }
     }
 }

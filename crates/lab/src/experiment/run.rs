@@ -1,11 +1,7 @@
 //! A cell of an experiment, and how it is run.
 
-use super::cache::Cached;
 use super::description::{Data, APPLICATIONS};
-use super::{hot, warm, Experiment, Failure, Outcome, Size, System, Temperature, Workload};
-use card::sim::SimOptions;
-use std::sync::mpsc;
-use std::sync::Mutex;
+use super::{Experiment, Failure, Size, System, Temperature, Workload};
 use tombolo::{PageSize, Picoseconds, Preset};
 
 /// One system, workload, size and temperature.
@@ -28,15 +24,27 @@ pub struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// A name for bars: `rng_read.coyote-4k.hot_large`.
+    /// Its name: `rng_read.coyote-4k.hot_large`, and what makes it another than the table's.
     pub fn name(&self) -> String {
-        format!(
+        let mut name = format!(
             "{}.{}.{}_{}",
             self.workload.name,
             self.system.name,
             self.temperature.name(),
             self.size.name()
-        )
+        );
+        if self.applications != APPLICATIONS {
+            name += &format!(".{}_applications", self.applications);
+        }
+        if self.shift_rows != 0 {
+            name += &format!(".shift_{}", self.shift_rows);
+        }
+        name
+    }
+
+    /// Whether it is of the quick part: data on the card, small sets.
+    pub fn is_quick(&self) -> bool {
+        (self.temperature, self.size) == (Temperature::Hot, Size::Small)
     }
 
     /// What the paper prints, in MiB/s.
@@ -68,34 +76,18 @@ impl Cell<'_> {
         Ok(data.of(loads && !jumps))
     }
 
-    /// A card of this cell's system.
-    fn options(&self, platform: &str) -> Result<SimOptions, Failure> {
-        let mut options = SimOptions::named(platform)?;
-        options.shell = self.preset().shell.clone();
-        Ok(options)
-    }
-
-    /// Runs it, or takes what an earlier run of the same thing gave.
-    ///
-    /// # Errors
-    /// Whatever keeps it from running.
-    pub fn run(&self, platform: &str) -> Result<Outcome, Failure> {
-        let options = self.options(platform)?;
-        let cached = Cached::of(self, &options)?;
-        if let Some(outcome) = cached.read() {
-            return Ok(outcome);
-        }
-        let outcome = self.simulate(options)?;
-        cached.write(&outcome)?;
-        Ok(outcome)
-    }
-
-    fn simulate(&self, options: SimOptions) -> Result<Outcome, Failure> {
-        let measured = match self.temperature {
-            Temperature::Hot => hot::run(self, options)?,
-            Temperature::Warm | Temperature::Cold => warm::run(self, options)?,
-        };
-        Ok(Outcome::of(&measured))
+    /// The whole of what it is made of, by names and values.
+    pub(super) fn made_of(&self) -> Result<String, Failure> {
+        let made_of = (
+            self.preset(),
+            self.adapts(),
+            self.workload.load,
+            self.data()?,
+            self.host_miss,
+            self.applications,
+            self.shift_rows,
+        );
+        Ok(format!("{made_of:?}"))
     }
 }
 
@@ -124,40 +116,5 @@ impl Experiment {
             }
         }
         cells
-    }
-
-    /// Runs cells, as many beside each other as the machine has cores; `ended` hears of each as it ends. The
-    /// outcomes come in the order of the cells.
-    pub fn run(
-        &self,
-        cells: &[Cell<'_>],
-        mut ended: impl FnMut(&Cell<'_>, &Result<Outcome, Failure>),
-    ) -> Vec<Result<Outcome, Failure>> {
-        let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        let next = Mutex::new(0..cells.len());
-        let (send, receive) = mpsc::channel();
-        let mut outcomes: Vec<_> = cells.iter().map(|_| None).collect();
-        std::thread::scope(|scope| {
-            for _ in 0..workers.min(cells.len()) {
-                let (send, next) = (send.clone(), &next);
-                scope.spawn(move || loop {
-                    let taken = next.lock().map_or(None, |mut left| left.next());
-                    let Some(number) = taken else { break };
-                    let outcome = cells[number].run(&self.platform);
-                    if send.send((number, outcome)).is_err() {
-                        break;
-                    }
-                });
-            }
-            drop(send);
-            for (number, outcome) in receive {
-                ended(&cells[number], &outcome);
-                outcomes[number] = Some(outcome);
-            }
-        });
-        outcomes
-            .into_iter()
-            .map(|outcome| outcome.unwrap_or_else(|| Err("the cell ended without a result".into())))
-            .collect()
     }
 }

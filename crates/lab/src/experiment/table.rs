@@ -4,7 +4,7 @@ use super::{Cell, Experiment, Outcome, Size, Temperature};
 use std::fmt::Write;
 
 /// A throughput, with a digit behind the point where it has few before it.
-fn digits(value: f64) -> String {
+pub(super) fn digits(value: f64) -> String {
     let places = if value < 10.0 { 2 } else { 0 };
     format!("{value:.places$}")
 }
@@ -86,6 +86,14 @@ impl Experiment {
             judged.len(),
             within.count()
         );
+        for (cell, ratio) in self.off(outcomes) {
+            let why = self.why(&cell).unwrap_or("not known why");
+            let _ = writeln!(
+                text,
+                "  {:<36}{ratio:>6.2} of the paper's: {why}",
+                cell.name()
+            );
+        }
         let _ = writeln!(
             text,
             "\nfigure 5: the better Coyote = 1, ours (the paper's), geometric means"
@@ -116,9 +124,20 @@ impl Experiment {
         text
     }
 
+    /// Claimed cells that are off by more than a quarter, and how far.
+    pub(super) fn off<'a>(&self, outcomes: &[(Cell<'a>, Option<Outcome>)]) -> Vec<(Cell<'a>, f64)> {
+        let claimed = outcomes.iter().filter(|(cell, _)| self.claims(cell));
+        let ratios = claimed.filter_map(|(cell, outcome)| {
+            Some((*cell, outcome.as_ref()?.mib_per_s / cell.published()?))
+        });
+        ratios
+            .filter(|(_, ratio)| (ratio - 1.0).abs() > 0.25)
+            .collect()
+    }
+
     /// Geometric means of a system's throughput over the better Coyote's, ours and the paper's, over the
     /// workloads that were run on both.
-    fn normalised(
+    pub(super) fn normalised(
         &self,
         outcomes: &[(Cell<'_>, Option<Outcome>)],
         system: &str,
@@ -153,17 +172,19 @@ impl Experiment {
     /// A line a cell.
     pub fn comma_separated(&self, outcomes: &[(Cell<'_>, Option<Outcome>)]) -> String {
         let mut text =
-            "workload,system,temperature,size,mib_per_s,paper_mib_per_s,deviation\n".to_owned();
+            "workload,system,temperature,size,applications,mib_per_s,paper_mib_per_s,deviation\n"
+                .to_owned();
         for (cell, outcome) in outcomes {
             let number =
                 |value: Option<f64>| value.map_or(String::new(), |value| format!("{value}"));
             let _ = writeln!(
                 text,
-                "{},{},{},{},{},{},{}",
+                "{},{},{},{},{},{},{},{}",
                 cell.workload.name,
                 cell.system.name,
                 cell.temperature.name(),
                 cell.size.name(),
+                cell.applications,
                 number(outcome.as_ref().map(|outcome| outcome.mib_per_s)),
                 number(cell.published()),
                 number(outcome.as_ref().map(|outcome| outcome.deviation)),
@@ -189,6 +210,8 @@ mod tests {
                 let outcome = Outcome {
                     mib_per_s: number as f64,
                     deviation: 0.25,
+                    each: Vec::new(),
+                    processor_seconds: 0.0,
                 };
                 (cell, (number != 0).then_some(outcome))
             })
@@ -204,9 +227,9 @@ mod tests {
         assert_eq!(physical.matches('(').count(), 2, "{physical}");
         let values = experiment.comma_separated(&outcomes);
         assert_eq!(values.lines().count(), 1 + outcomes.len());
-        assert!(values.contains("aes,tombolo,cold,small,,,\n"), "{values}");
+        assert!(values.contains("aes,tombolo,cold,small,4,,,\n"), "{values}");
         assert!(
-            values.contains("aes,tombolo,cold,large,1,,0.25\n"),
+            values.contains("aes,tombolo,cold,large,4,1,,0.25\n"),
             "{values}"
         );
     }
@@ -223,6 +246,8 @@ mod tests {
                 let outcome = cell.published().map(|mib_per_s| Outcome {
                     mib_per_s,
                     deviation: 0.0,
+                    each: Vec::new(),
+                    processor_seconds: 0.0,
                 });
                 (cell, outcome)
             })

@@ -1,0 +1,285 @@
+//! `tombolo lab fsrf`: FSRF's evaluation.
+
+use crate::lab::write;
+use clap::{Args, ValueEnum};
+use lab::experiment::fsrf::{self, Measured};
+use lab::experiment::{Cell, Experiment, Failure, Outcome, Size, Temperature, Work, Workers};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// What is run, and what becomes of it.
+#[derive(Args)]
+pub struct Choice {
+    /// Only small data sets on the card.
+    #[arg(long)]
+    quick: bool,
+
+    /// Only these parts; without, all, or the table if cells of it are chosen.
+    #[arg(long)]
+    part: Vec<Part>,
+
+    /// Which experiment: a file of the folder `experiments` (fsrf-table2, fsrf-figure8, fsrf-random).
+    #[arg(long, default_value = fsrf::TABLE, value_name = "NAME")]
+    experiment: String,
+
+    /// Only these workloads (names as in the table).
+    #[arg(long)]
+    workload: Vec<String>,
+
+    /// Only these systems (names as in the table).
+    #[arg(long)]
+    system: Vec<String>,
+
+    /// Only data there.
+    #[arg(long)]
+    temperature: Vec<Warmth>,
+
+    /// Only data sets of this size.
+    #[arg(long)]
+    size: Vec<Extent>,
+
+    /// Writes a line a cell to this file, with the deviation between applications.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// Writes a page with plots, tables and a verdict a figure to this file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// So many pieces of work at once; without, one a core.
+    #[arg(long, value_name = "N")]
+    jobs: Option<std::num::NonZeroUsize>,
+
+    /// Does this one piece of work and keeps its result: what the lab starts for each.
+    #[arg(long, value_name = "NAME", hide = true)]
+    worker: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Table 2, and figure 5, which is made of it.
+    Table2,
+    /// Figure 6, one to four applications, and how equally they share.
+    Figure6,
+    /// Figure 7, different applications beside each other.
+    Figure7,
+    /// Figure 8, random reads by their size.
+    Figure8,
+    /// Figure 9, transfers by their size.
+    Figure9,
+}
+
+impl Part {
+    fn of(part: fsrf::Part) -> Self {
+        match part {
+            fsrf::Part::Table2 => Self::Table2,
+            fsrf::Part::Figure6 => Self::Figure6,
+            fsrf::Part::Figure7 => Self::Figure7,
+            fsrf::Part::Figure8 => Self::Figure8,
+            fsrf::Part::Figure9 => Self::Figure9,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Warmth {
+    /// On the host's storage.
+    Cold,
+    /// In the host's page cache.
+    Warm,
+    /// On the card.
+    Hot,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Extent {
+    /// A small part of card memory.
+    Small,
+    /// Most of card memory.
+    Large,
+    /// More than card memory.
+    Oversubscribed,
+}
+
+impl Choice {
+    fn takes(&self, cell: &Cell<'_>) -> bool {
+        let named = |list: &[String], name: &str| list.is_empty() || list.iter().any(|n| n == name);
+        let warmth = match cell.temperature {
+            Temperature::Cold => Warmth::Cold,
+            Temperature::Warm => Warmth::Warm,
+            Temperature::Hot => Warmth::Hot,
+        };
+        let extent = match cell.size {
+            Size::Small => Extent::Small,
+            Size::Large => Extent::Large,
+            Size::Oversubscribed => Extent::Oversubscribed,
+        };
+        named(&self.workload, &cell.workload.name)
+            && named(&self.system, &cell.system.name)
+            && (self.temperature.is_empty() || self.temperature.contains(&warmth))
+            && (self.size.is_empty() || self.size.contains(&extent))
+            && (!self.quick || cell.is_quick())
+    }
+
+    /// The rule that a name breaks.
+    fn check(&self, experiment: &Experiment) -> Result<(), Failure> {
+        let workloads: Vec<&str> = experiment
+            .workloads
+            .iter()
+            .map(|w| w.name.as_str())
+            .collect();
+        let systems: Vec<&str> = experiment.systems.iter().map(|s| s.name.as_str()).collect();
+        for (what, given, known) in [
+            ("workload", &self.workload, &workloads),
+            ("system", &self.system, &systems),
+        ] {
+            if let Some(name) = given.iter().find(|name| !known.contains(&name.as_str())) {
+                let known = known.join(", ");
+                return Err(format!("no {what} `{name}`; there are {known}").into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Choice {
+    /// Whether only cells of the table are wanted, and some of them.
+    fn chooses_cells(&self) -> bool {
+        let lists = [&self.workload, &self.system];
+        self.quick
+            || lists.iter().any(|list| !list.is_empty())
+            || !self.temperature.is_empty()
+            || !self.size.is_empty()
+    }
+
+    /// The parts to run.
+    fn parts(&self) -> Vec<fsrf::Part> {
+        let all = fsrf::Part::ALL.into_iter();
+        match self.part.is_empty() {
+            true if self.experiment != fsrf::TABLE || self.chooses_cells() => {
+                vec![fsrf::Part::Table2]
+            }
+            true => all.collect(),
+            false => all
+                .filter(|part| self.part.contains(&Part::of(*part)))
+                .collect(),
+        }
+    }
+
+    /// Runs what was chosen, and prints it.
+    ///
+    /// # Errors
+    /// An experiment that cannot be read, a name that it does not have, work that failed.
+    pub fn run(&self) -> Result<(), Failure> {
+        let folder = card::sim::home().join("experiments");
+        let experiment = Experiment::read(&folder, &self.experiment)?;
+        if let Some(name) = &self.worker {
+            let work = fsrf::find(&experiment, name);
+            let work = work.ok_or_else(|| format!("{} has no work `{name}`", self.experiment))?;
+            work.run(&experiment.platform)?;
+            return Ok(());
+        }
+        self.check(&experiment)?;
+        let reads = Experiment::read(&folder, fsrf::READS)?;
+        let mut workers = Workers::processes(std::env::current_exe()?);
+        workers.count = self.jobs.map_or(workers.count, usize::from);
+        let mut planned = Vec::new();
+        for part in self.parts() {
+            let of = match part {
+                fsrf::Part::Figure8 => &reads,
+                _ => &experiment,
+            };
+            let mut work = part.work(of);
+            if part == fsrf::Part::Table2 {
+                work.retain(|work| matches!(work, Work::Cell(cell) if self.takes(cell)));
+            }
+            planned.push((part, of, work));
+        }
+        let mut run = Run::of(planned.iter().map(|(_, _, work)| work.len()).sum());
+        let mut measured = Measured::default();
+        for (part, of, work) in &planned {
+            let outcomes = workers.all(of, work, |work, outcome| run.ended(work, outcome));
+            let outcomes = outcomes.into_iter().map(Result::ok);
+            measured.add(*part, work.iter().cloned().zip(outcomes));
+        }
+        if !measured.table.is_empty() {
+            println!(
+                "{}{}",
+                experiment.table(&measured.table),
+                experiment.verdict(&measured.table)
+            );
+        }
+        // Others than the table are tables of themselves.
+        if self.experiment == fsrf::TABLE {
+            let study = fsrf::study(&experiment, &measured);
+            for section in study
+                .sections
+                .iter()
+                .filter(|section| section.is_measured())
+            {
+                if !["table2", "figure5"].contains(&section.id) {
+                    println!("{}", section.text());
+                }
+            }
+            print!("{}", study.verdicts());
+            if let Some(path) = &self.html {
+                write(path, study.to_string())?;
+            }
+        } else if self.html.is_some() {
+            return Err(format!(
+                "--html shows {}; --csv is for {}",
+                fsrf::TABLE,
+                self.experiment
+            )
+            .into());
+        }
+        if let Some(path) = &self.csv {
+            let all: Vec<_> = [measured.table, measured.scaling, measured.reads].concat();
+            write(path, experiment.comma_separated(&all))?;
+        }
+        match run.failed {
+            0 => Ok(()),
+            failed => Err(format!("{failed} of {} failed; the others are kept", run.of).into()),
+        }
+    }
+}
+
+/// How far a run is.
+struct Run {
+    began: Instant,
+    done: usize,
+    failed: usize,
+    of: usize,
+}
+
+impl Run {
+    fn of(of: usize) -> Self {
+        eprintln!("{of} pieces of work");
+        Self {
+            began: Instant::now(),
+            done: 0,
+            failed: 0,
+            of,
+        }
+    }
+
+    fn ended(&mut self, work: &Work<'_>, outcome: &Result<Outcome, Failure>) {
+        self.done += 1;
+        let spent = self.began.elapsed().as_secs_f64();
+        let left = spent / self.done as f64 * (self.of - self.done) as f64;
+        let result = match outcome {
+            Ok(outcome) if outcome.mib_per_s < 10.0 => format!("{:.2} MiB/s", outcome.mib_per_s),
+            Ok(outcome) => format!("{:.0} MiB/s", outcome.mib_per_s),
+            Err(error) => {
+                self.failed += 1;
+                format!("failed: {error}")
+            }
+        };
+        eprintln!(
+            "[{}/{}] {}: {result} ({spent:.0} s, about {left:.0} s left)",
+            self.done,
+            self.of,
+            work.name(),
+        );
+    }
+}

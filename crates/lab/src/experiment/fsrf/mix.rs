@@ -1,0 +1,113 @@
+//! Figure 7: different applications beside each other with data on the card, against each alone on the same system.
+
+use crate::experiment::hot::{together, Application, Setting};
+use crate::experiment::{Experiment, Failure, Outcome, Size, System, Workload};
+use card::sim::SimOptions;
+use tombolo::{Picoseconds, Preset};
+
+/// Applications of the mix: those of the paper that there are, `gups` in place of PGRNK, which there is not, and `sha`
+/// (Verilog) for the paper's SHA of HLS.
+pub const APPLICATIONS: [&str; 4] = ["aes", "gups", "sha", "rng_read"];
+/// Systems of the figure.
+pub const SYSTEMS: [&str; 5] = ["tombolo", "fsrf", "coyote-2m", "amorphos", "physical"];
+/// Counted runs of the slowest.
+const ROUNDS: u32 = 2;
+
+/// Some applications on a system.
+#[derive(Clone, Debug)]
+pub struct Mix<'a> {
+    /// The system.
+    pub system: &'a System,
+    workloads: Vec<&'a Workload>,
+    /// The one that decides which TLBs FSRF has: alone or not, all run on one card.
+    decides: &'a Workload,
+    host_miss: Option<Picoseconds>,
+}
+
+impl<'a> Mix<'a> {
+    /// All of the figure: on each system each application alone, and then all of them.
+    pub fn all(experiment: &'a Experiment) -> Vec<Self> {
+        let found = |name: &&str| experiment.workloads.iter().find(|w| w.name == **name);
+        let workloads: Vec<&Workload> = APPLICATIONS.iter().filter_map(found).collect();
+        // One that jumps about: FSRF's DRAM TLB.
+        let Some(decides) = workloads.iter().copied().find(|w| w.load.is_random()) else {
+            return Vec::new();
+        };
+        let systems = experiment
+            .systems
+            .iter()
+            .filter(|system| SYSTEMS.contains(&system.name.as_str()));
+        let of = |system: &'a System| {
+            let mut sets: Vec<Vec<&'a Workload>> = workloads.iter().map(|w| vec![*w]).collect();
+            sets.push(workloads.clone());
+            sets.into_iter().map(move |workloads| Self {
+                system,
+                workloads,
+                decides,
+                host_miss: experiment.host_miss,
+            })
+        };
+        systems.flat_map(of).collect()
+    }
+
+    /// Whether these are all applications.
+    pub fn is_whole(&self) -> bool {
+        self.workloads.len() == APPLICATIONS.len()
+    }
+
+    /// The application, if it is alone.
+    pub fn alone(&self) -> Option<&str> {
+        match self.workloads[..] {
+            [only] => Some(&only.name),
+            _ => None,
+        }
+    }
+
+    /// `mix.fsrf.aes+gups`.
+    pub fn name(&self) -> String {
+        let names: Vec<&str> = self.workloads.iter().map(|w| w.name.as_str()).collect();
+        format!("mix.{}.{}", self.system.name, names.join("+"))
+    }
+
+    pub(in crate::experiment) fn kernels(&self) -> Vec<&str> {
+        self.workloads.iter().map(|w| w.kernel.as_str()).collect()
+    }
+
+    pub(in crate::experiment) fn preset(&self) -> &Preset {
+        self.system.preset(self.decides, Size::Large)
+    }
+
+    fn applications(&self) -> Result<Vec<Application<'a>>, Failure> {
+        let of = |workload: &&'a Workload| {
+            let data = workload.data(Size::Large);
+            Ok(Application {
+                workload,
+                data: *data.ok_or("no large data")?,
+            })
+        };
+        self.workloads.iter().map(of).collect()
+    }
+
+    pub(in crate::experiment) fn made_of(&self) -> Result<String, Failure> {
+        let data: Vec<_> = self
+            .applications()?
+            .iter()
+            .map(|one| (one.workload.load, one.data))
+            .collect();
+        Ok(format!(
+            "{:?}",
+            (self.preset(), data, self.host_miss, ROUNDS)
+        ))
+    }
+
+    /// Throughputs in the order of the applications.
+    pub(in crate::experiment) fn run(&self, options: SimOptions) -> Result<Outcome, Failure> {
+        let setting = Setting {
+            preset: self.preset(),
+            applications: self.applications()?,
+            shift_rows: 0,
+            host_miss: self.host_miss,
+        };
+        Ok(Outcome::of(&together(&setting, options, ROUNDS)?))
+    }
+}

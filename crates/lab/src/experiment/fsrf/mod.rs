@@ -1,0 +1,101 @@
+//! FSRF's evaluation beside its table 2: figures 6 to 9 and the fairness of section 6.4, and all of it as a page.
+
+mod mix;
+mod page;
+mod scaling;
+mod transfer;
+
+pub use mix::Mix;
+pub use transfer::{Rates, Transfer};
+
+use super::{Cell, Experiment, Outcome, Work};
+
+/// The table's experiment, to which the figures belong.
+pub const TABLE: &str = "fsrf-table2";
+/// That of figure 8.
+pub const READS: &str = "fsrf-figure8";
+
+/// Cells of figure 6.
+pub fn scaling(experiment: &Experiment) -> Vec<Cell<'_>> {
+    scaling::cells(experiment)
+}
+
+/// A part of the evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Table 2, and figure 5, which is made of it.
+    Table2,
+    /// Figure 6 and fairness.
+    Figure6,
+    /// Figure 7.
+    Figure7,
+    /// Figure 8.
+    Figure8,
+    /// Figure 9.
+    Figure9,
+}
+
+impl Part {
+    /// All.
+    pub const ALL: [Self; 5] = [
+        Self::Table2,
+        Self::Figure6,
+        Self::Figure7,
+        Self::Figure8,
+        Self::Figure9,
+    ];
+
+    /// The work of it; `experiment` is the table's, but for figure 8.
+    pub fn work(self, experiment: &Experiment) -> Vec<Work<'_>> {
+        match self {
+            Self::Table2 | Self::Figure8 => {
+                experiment.cells().into_iter().map(Work::Cell).collect()
+            }
+            Self::Figure6 => scaling(experiment).into_iter().map(Work::Cell).collect(),
+            Self::Figure7 => Mix::all(experiment).into_iter().map(Work::Mix).collect(),
+            Self::Figure9 => Transfer::all().into_iter().map(Work::Transfer).collect(),
+        }
+    }
+}
+
+/// The work of an experiment that has this name.
+pub fn find<'a>(experiment: &'a Experiment, name: &str) -> Option<Work<'a>> {
+    let parts: &[Part] = match experiment.name.as_str() {
+        TABLE => &Part::ALL,
+        _ => &[Part::Table2],
+    };
+    let mut all = parts.iter().flat_map(|part| part.work(experiment));
+    all.find(|work| work.name() == name)
+}
+
+/// What was measured; what was left out is empty.
+#[derive(Default)]
+pub struct Measured<'a> {
+    /// Cells of table 2.
+    pub table: Vec<(Cell<'a>, Option<Outcome>)>,
+    /// Cells of figure 6.
+    pub scaling: Vec<(Cell<'a>, Option<Outcome>)>,
+    /// Figure 7.
+    pub mixes: Vec<(Mix<'a>, Option<Outcome>)>,
+    /// Cells of figure 8.
+    pub reads: Vec<(Cell<'a>, Option<Outcome>)>,
+    /// Figure 9.
+    pub transfers: Vec<(Transfer, Option<Outcome>)>,
+}
+
+impl<'a> Measured<'a> {
+    /// Takes what a part gave.
+    pub fn add(&mut self, part: Part, done: impl IntoIterator<Item = (Work<'a>, Option<Outcome>)>) {
+        for (work, outcome) in done {
+            match (work, part) {
+                (Work::Cell(cell), Part::Figure6) => self.scaling.push((cell, outcome)),
+                (Work::Cell(cell), Part::Figure8) => self.reads.push((cell, outcome)),
+                (Work::Cell(cell), _) => self.table.push((cell, outcome)),
+                (Work::Mix(mix), _) => self.mixes.push((mix, outcome)),
+                (Work::Transfer(transfer), _) => self.transfers.push((transfer, outcome)),
+            }
+        }
+    }
+}
+
+pub use page::study;

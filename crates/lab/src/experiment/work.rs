@@ -1,0 +1,137 @@
+//! What is simulated as a whole and kept: a cell of a table, kernels beside each other, transfers of a size.
+
+use super::cache::{self, Cached};
+use super::fsrf::{Mix, Transfer};
+use super::{hot, warm, Cell, Failure, Measured, Outcome, Temperature};
+use card::sim::SimOptions;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A piece of work, the same whenever and wherever it runs.
+#[derive(Clone, Debug)]
+pub enum Work<'a> {
+    /// Applications of one kind.
+    Cell(Cell<'a>),
+    /// Different ones (figure 7).
+    Mix(Mix<'a>),
+    /// Random reads of one size (figure 9).
+    Transfer(Transfer),
+}
+
+impl<'a> From<Cell<'a>> for Work<'a> {
+    fn from(cell: Cell<'a>) -> Self {
+        Self::Cell(cell)
+    }
+}
+
+impl Work<'_> {
+    /// Its name, of which an experiment has one: what a worker is told.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Cell(cell) => cell.name(),
+            Self::Mix(mix) => mix.name(),
+            Self::Transfer(transfer) => transfer.name(),
+        }
+    }
+
+    /// Kernels that it loads.
+    fn kernels(&self) -> Vec<&str> {
+        match self {
+            Self::Cell(cell) => vec![&cell.workload.kernel],
+            Self::Mix(mix) => mix.kernels(),
+            Self::Transfer(_) => vec!["rng"],
+        }
+    }
+
+    /// The whole of what it is made of, by names and values.
+    fn made_of(&self) -> Result<String, Failure> {
+        Ok(match self {
+            Self::Cell(cell) => cell.made_of()?,
+            Self::Mix(mix) => mix.made_of()?,
+            Self::Transfer(transfer) => transfer.made_of()?,
+        })
+    }
+
+    fn options(&self, platform: &str) -> Result<SimOptions, Failure> {
+        let mut options = SimOptions::named(platform)?;
+        options.shell = match self {
+            Self::Cell(cell) => cell.preset().shell.clone(),
+            Self::Mix(mix) => mix.preset().shell.clone(),
+            Self::Transfer(_) => Transfer::preset()?.shell,
+        };
+        Ok(options)
+    }
+
+    /// Where its result is kept, and that of everything else it depends on.
+    fn cached(&self, options: &SimOptions) -> Result<Cached, Failure> {
+        let made_of = self.made_of()?;
+        let parts = cache::Parts {
+            name: &self.name(),
+            kernels: &self.kernels(),
+            platform: options.platform.hash(),
+            made_of: &made_of,
+        };
+        Cached::of(&cache::root(), &parts)
+    }
+
+    /// What an earlier run kept.
+    ///
+    /// # Errors
+    /// A platform that is not known, sources that cannot be read.
+    pub fn kept(&self, platform: &str) -> Result<cache::Kept, Failure> {
+        self.cached(&self.options(platform)?)?.read()
+    }
+
+    /// Runs it, or takes what an earlier run of the same thing gave. Who comes while it runs waits for it.
+    ///
+    /// # Errors
+    /// Whatever keeps it from running.
+    pub fn run(&self, platform: &str) -> Result<Outcome, Failure> {
+        let options = self.options(platform)?;
+        let cached = self.cached(&options)?;
+        let _only_one = cached.lock()?;
+        match cached.read()? {
+            cache::Kept::Whole(outcome) => return Ok(outcome),
+            cache::Kept::Spoilt(why) => eprintln!("{why}"),
+            cache::Kept::Nothing => {}
+        }
+        let before = processor_time();
+        let mut outcome = match self {
+            Self::Transfer(transfer) => transfer.run(options)?,
+            Self::Mix(mix) => mix.run(options)?,
+            Self::Cell(cell) => Outcome::of(&simulate(cell, options)?),
+        };
+        outcome.processor_seconds = (processor_time() - before).as_secs_f64();
+        cached.write(&outcome)?;
+        Ok(outcome)
+    }
+
+    /// The file in which its result is kept, or will be.
+    ///
+    /// # Errors
+    /// As [`kept`](Self::kept).
+    pub fn path(&self, platform: &str) -> Result<PathBuf, Failure> {
+        Ok(self.cached(&self.options(platform)?)?.path().to_owned())
+    }
+}
+
+fn simulate(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>, Failure> {
+    match cell.temperature {
+        Temperature::Hot => hot::run(cell, options),
+        Temperature::Warm | Temperature::Cold => warm::run(cell, options),
+    }
+}
+
+/// What this process has taken of its processors; of builds, which are processes of their own, nothing.
+fn processor_time() -> Duration {
+    // SAFETY: plain numbers, for which all zeros is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is a place for the result.
+    if unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) } != 0 {
+        return Duration::ZERO;
+    }
+    let of = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
+    };
+    of(usage.ru_utime) + of(usage.ru_stime)
+}
