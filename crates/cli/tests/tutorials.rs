@@ -107,6 +107,13 @@ fn a_protocol_of_your_own() {
 }
 
 #[test]
+fn a_kernel_behind_the_cpus_caches() {
+    let (_, said) = follow("coherent-kernel.md");
+    says_what_it_shows("coherent-kernel.md", &said);
+    assert_eq!(said.matches("mailbox: all right").count(), 2, "{said}");
+}
+
+#[test]
 fn cache_lines_and_a_kernel() {
     let (_, said) = follow("coherent-lines.md");
     says_what_it_shows("coherent-lines.md", &said);

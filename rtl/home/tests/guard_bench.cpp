@@ -152,7 +152,7 @@ struct Bench {
     top.k_ar_ready_i = go();
     top.k_aw_ready_i = go();
     top.k_w_ready_i = go();
-    top.k_ack_ready_i = go();
+    top.k_ack_ready_i = !deaf && go();
     if (!r_offered && !asked.empty() && (asked.front().rows || chance(late))) {
       // Any read, but both rows of it together.
       if (!asked.front().rows && chance(50)) std::swap(asked.front(), asked[random() % asked.size()]);
@@ -353,6 +353,7 @@ struct Bench {
   }
   std::map<unsigned, Access> taken_reads;  // reads and writes that the guard had before this cycle
   unsigned closed_for = 0, lines_closed_for = 0;
+  bool deaf = false;  // the kernel takes no acknowledgement
 
   void steps(unsigned n) {
     while (n--) edge();
@@ -427,11 +428,12 @@ struct Bench {
   void close_lines() {
     top.line_open_i = 0;
     silence_lines();
-    steps(2 + random() % 60);
+    steps(2 + (deaf ? 0 : random() % 60));
     until("operations are left over", [&] { return acks.empty() && !operations_open && top.line_idle_o; });
     if (cut) fail("a write that was cut off has not ended");
     silence_lines();
     top.line_open_i = 1;
+    deaf = false;
   }
 
   void lines_traffic() {
@@ -439,6 +441,9 @@ struct Bench {
       stall = chance(50) ? 0 : random() % 80;
       late = chance(30) ? 100 : 5 + random() % 30;
       steps(random() % 400);
+      // The guard has acknowledgements that the kernel has not taken.
+      deaf = chance(30);
+      if (deaf) steps(100);
       close_lines();
     }
     stall = 0;

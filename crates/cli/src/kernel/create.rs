@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 /// Makes a kernel that works, to be changed into yours.
 ///
 /// The new folder has a manifest, the RTL of a kernel that adds two arrays, the parts that it uses, a
-/// README and a test that runs it on the simulated card.
+/// README and a test that runs it on the simulated card. With `--coherent` the kernel stands behind a
+/// coherence directory and serves cache lines of the CPU.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo kernel new scale
-  tombolo kernel new scale --into ~/fpga/scale")]
+  tombolo kernel new scale --into ~/fpga/scale
+  tombolo kernel new mailbox --coherent")]
 pub struct New {
     /// The kernel's name: letters, digits and `_`.
     name: String,
@@ -19,68 +21,110 @@ pub struct New {
     /// The folder to make (default: the name, here).
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
+
+    /// A kernel with a home port and line operations, which serves cache lines of a coherent CPU.
+    #[arg(long)]
+    coherent: bool,
 }
 
-/// The kernel that templates are made of, and the parts that it uses.
-const RTL: &str = include_str!("../../../../kernels/vadd/vadd.sv");
-const MANIFEST: &str = include_str!("../../../../kernels/vadd/kernel.toml");
-const PARTS: [(&str, &str); 4] = [
-    (
-        "kernel_control_registers.sv",
-        include_str!("../../../../kernels/lib/kernel_control_registers.sv"),
-    ),
-    (
-        "kernel_burst_reader.sv",
-        include_str!("../../../../kernels/lib/kernel_burst_reader.sv"),
-    ),
-    (
-        "kernel_burst_writer.sv",
-        include_str!("../../../../kernels/lib/kernel_burst_writer.sv"),
-    ),
-    (
-        "kernel_fifo.sv",
-        include_str!("../../../../kernels/lib/kernel_fifo.sv"),
-    ),
-];
-const README: &str = include_str!("template/README.md");
-const TEST: &str = include_str!("template/test.py");
+/// A kernel that works, and the parts that it uses.
+struct Template {
+    /// The kernel's own name, which the new one's takes the place of.
+    name: &'static str,
+    does: &'static str,
+    rtl: &'static str,
+    manifest: &'static str,
+    parts: &'static [(&'static str, &'static str)],
+    /// `NAME` stands for the new kernel's.
+    readme: &'static str,
+    test: &'static str,
+}
+
+const CONTROL: (&str, &str) = (
+    "kernel_control_registers.sv",
+    include_str!("../../../../kernels/lib/kernel_control_registers.sv"),
+);
+
+const ARRAYS: Template = Template {
+    name: "vadd",
+    does: "a kernel that adds two arrays",
+    rtl: include_str!("../../../../kernels/vadd/vadd.sv"),
+    manifest: include_str!("../../../../kernels/vadd/kernel.toml"),
+    parts: &[
+        CONTROL,
+        (
+            "kernel_burst_reader.sv",
+            include_str!("../../../../kernels/lib/kernel_burst_reader.sv"),
+        ),
+        (
+            "kernel_burst_writer.sv",
+            include_str!("../../../../kernels/lib/kernel_burst_writer.sv"),
+        ),
+        (
+            "kernel_fifo.sv",
+            include_str!("../../../../kernels/lib/kernel_fifo.sv"),
+        ),
+    ],
+    readme: include_str!("template/README.md"),
+    test: include_str!("template/test.py"),
+};
+
+const LINES: Template = Template {
+    name: "line_answer",
+    does: "a kernel that serves cache lines of a coherent CPU",
+    rtl: include_str!("../../../../kernels/line_answer/line_answer.sv"),
+    manifest: include_str!("../../../../kernels/line_answer/kernel.toml"),
+    parts: &[
+        CONTROL,
+        (
+            "kernel_line_memory.sv",
+            include_str!("../../../../kernels/lib/kernel_line_memory.sv"),
+        ),
+    ],
+    readme: include_str!("template/coherent/README.md"),
+    test: include_str!("template/coherent/test.py"),
+};
 
 impl New {
     pub(super) fn run(self) -> Result<(), Failure> {
         if !is_identifier(&self.name) {
             return Err(Failure::Name(self.name));
         }
+        let template = if self.coherent { LINES } else { ARRAYS };
         let folder = self.into.unwrap_or_else(|| PathBuf::from(&self.name));
-        fill_new_folder(&folder, || fill(&folder, &self.name))?;
+        fill_new_folder(&folder, || template.fill(&folder, &self.name))?;
         println!(
-            "{}: a kernel that adds two arrays. Next:\n  tombolo kernel check {0}\n  \
-             python3 {0}/test_{}.py",
+            "{}: {}. Next:\n  tombolo kernel check {0}\n  python3 {0}/test_{}.py",
             folder.display(),
+            template.does,
             self.name
         );
         Ok(())
     }
 }
 
-fn fill(folder: &Path, name: &str) -> Result<(), Failure> {
-    let named = |text: &str| text.replace("vadd", name);
-    let put = |file: &str, text: &str| write(&folder.join(file), text.as_bytes());
-    let mut sources: Vec<String> = PARTS
-        .iter()
-        .map(|(part, _)| format!("\"parts/{part}\""))
-        .collect();
-    sources.push(format!("\"{name}.sv\""));
-    let manifest = named(MANIFEST)
-        .replace(
-            &format!("sources = [\"{name}.sv\"]"),
-            &format!("sources = [\n  {},\n]", sources.join(",\n  ")),
-        )
-        .replace("libraries = [\"lib\"]\n", "");
-    put("kernel.toml", &manifest)?;
-    put(&format!("{name}.sv"), &named(RTL))?;
-    for (part, text) in PARTS {
-        put(&format!("parts/{part}"), text)?;
+impl Template {
+    fn fill(&self, folder: &Path, name: &str) -> Result<(), Failure> {
+        let named = |text: &str| text.replace(self.name, name);
+        let put = |file: &str, text: &str| write(&folder.join(file), text.as_bytes());
+        let mut sources: Vec<String> = self
+            .parts
+            .iter()
+            .map(|(part, _)| format!("\"parts/{part}\""))
+            .collect();
+        sources.push(format!("\"{name}.sv\""));
+        let manifest = named(self.manifest)
+            .replace(
+                &format!("sources = [\"{name}.sv\"]"),
+                &format!("sources = [\n  {},\n]", sources.join(",\n  ")),
+            )
+            .replace("libraries = [\"lib\"]\n", "");
+        put("kernel.toml", &manifest)?;
+        put(&format!("{name}.sv"), &named(self.rtl))?;
+        for (part, text) in self.parts {
+            put(&format!("parts/{part}"), text)?;
+        }
+        put("README.md", &self.readme.replace("NAME", name))?;
+        put(&format!("test_{name}.py"), &self.test.replace("NAME", name))
     }
-    put("README.md", &README.replace("NAME", name))?;
-    put(&format!("test_{name}.py"), &TEST.replace("NAME", name))
 }
