@@ -3,7 +3,8 @@
 use crate::progress;
 use clap::{Args, Subcommand, ValueEnum};
 use protocol::cli::{self, CliError};
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Coherence protocols: checks a specification, generates its outputs, shows its machines.
 #[derive(Args)]
@@ -18,6 +19,9 @@ pub struct Protocol {
     command: Command,
 }
 
+/// For a check, unless the command line says another number.
+const THREADS: u8 = 2;
+
 #[derive(Subcommand)]
 enum Command {
     /// Explores every interleaving and checks every property.
@@ -28,13 +32,15 @@ enum Command {
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3))]
         caches: u8,
         /// Threads.
-        #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+        #[arg(long, default_value_t = THREADS, value_parser = clap::value_parser!(u8).range(1..=16))]
         threads: u8,
         /// Folder for sequence diagrams of a violation.
         #[arg(long)]
         traces: Option<PathBuf>,
     },
-    /// Writes SystemVerilog, Rust, Murphi, Graphviz and Markdown.
+    /// Writes SystemVerilog, Rust, Murphi, Graphviz and Markdown of a protocol that holds.
+    ///
+    /// It is checked first, as `check` does it; one that does not hold is refused with its trace, and nothing is written.
     Generate {
         /// The specification.
         file: PathBuf,
@@ -44,6 +50,9 @@ enum Command {
         /// Folder for the outputs.
         #[arg(long, default_value = ".")]
         out: PathBuf,
+        /// Writes it whether it holds or not, to look at what is generated.
+        #[arg(long)]
+        unchecked: bool,
     },
     /// Prints the generated machines.
     Show {
@@ -88,28 +97,19 @@ impl Protocol {
                 threads,
                 traces,
             } => {
-                let bar = progress::spinner();
-                let mut show = |at: cli::Progress<'_>| {
-                    bar.set_message(format!(
-                        "{}: depth {}, {} states",
-                        at.task, at.depth, at.states
-                    ));
-                };
-                let (caches, threads) = (usize::from(caches), usize::from(threads));
-                cli::check_file(
-                    &file,
-                    caches,
-                    threads,
-                    traces.as_deref(),
-                    &mut out,
-                    &mut show,
-                )
+                check(&file, caches, threads, traces.as_deref(), &mut out)
             }
             Command::Generate {
                 file,
                 caches,
                 out: folder,
-            } => cli::generate_file(&file, usize::from(caches), &folder, &mut out),
+                unchecked,
+            } => {
+                if !unchecked {
+                    check(&file, caches, THREADS, None, &mut out)?;
+                }
+                cli::generate_file(&file, usize::from(caches), &folder, &mut out)
+            }
             Command::Show {
                 file,
                 caches,
@@ -117,4 +117,23 @@ impl Protocol {
             } => cli::show_file(&file, usize::from(caches), format.into(), &mut out),
         }
     }
+}
+
+/// Explores every model, and shows how far it is.
+fn check(
+    file: &Path,
+    caches: u8,
+    threads: u8,
+    traces: Option<&Path>,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let bar = progress::spinner();
+    let mut show = |at: cli::Progress<'_>| {
+        bar.set_message(format!(
+            "{}: depth {}, {} states",
+            at.task, at.depth, at.states
+        ));
+    };
+    let (caches, threads) = (usize::from(caches), usize::from(threads));
+    cli::check_file(file, caches, threads, traces, out, &mut show)
 }

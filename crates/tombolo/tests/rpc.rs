@@ -561,6 +561,112 @@ fn a_kernel_beside_card_memory_counts_in_its_lines() {
     assert_eq!(counts(1), before, "the kernel of before is gone");
 }
 
+/// A kernel that writes lines that it has not locked: of kernel `memory_table` its locks are taken away. Each of its writes is
+/// a quarter of a line, and goes by the directory: what the CPU has in the other quarters stays, and no rule is broken.
+#[test]
+fn a_kernel_that_locks_nothing_spoils_no_other_bytes() {
+    const ROWS: u64 = 4;
+    let folder = tempfile::tempdir().expect("a folder");
+    let kernel = folder.path().join("memory_table");
+    std::fs::create_dir(&kernel).expect("a folder");
+    let source = card::sim::home().join("kernels/memory_table");
+    std::fs::copy(source.join("kernel.toml"), kernel.join("kernel.toml")).expect("copy");
+    let rtl = std::fs::read_to_string(source.join("memory_table.sv")).expect("read");
+    // A clean in place of a lock; the unlocks are of lines that are not locked.
+    let clean = rtl.replace("Lock = 3'd2,", "Lock = 3'd0,");
+    assert_ne!(rtl, clean);
+    std::fs::write(kernel.join("memory_table.sv"), clean).expect("write");
+    let library = card::sim::home().join("kernels/lib");
+    std::os::unix::fs::symlink(library, folder.path().join("lib")).expect("link");
+
+    let mut options = SimOptions::named("enzian").expect("platform");
+    options.shell = ShellConfig::coherent();
+    options.channel_bytes = Some(64 << 20);
+    let owner = OwnerOptions {
+        home_bytes: 1 << 20,
+        ..OwnerOptions::default()
+    };
+    let card = Card::simulated(options, owner, |_| {}).expect("card");
+    let space = card.create_space().expect("space");
+    let memory = card.home_memory().expect("memory");
+    let slot = card.load(SlotId(0), &kernel, &space).expect("load");
+    let arguments = [
+        ("base", 0),
+        ("rows", ROWS),
+        ("updates", 50 * ROWS),
+        ("inflight", 4),
+    ];
+    for (argument, value) in arguments {
+        slot.set(argument, value).expect("argument");
+    }
+    slot.start().expect("start");
+    for count in 1..=100_u64 {
+        for row in 0..ROWS {
+            let quarter = 1 + count % 3;
+            memory
+                .store(row * LINE + 32 * quarter, &count.to_le_bytes())
+                .expect("store");
+        }
+    }
+    slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
+    for row in 0..ROWS {
+        let line = memory.load(row * LINE).expect("load");
+        assert_eq!(word(&line, 1), 50, "the kernel's count");
+        let own = [4, 8, 12].map(|place| word(&line, place));
+        assert_eq!(own, [99, 100, 98], "the CPU's quarters");
+    }
+}
+
+/// A program may end while lines are dirty and threads write more of them, with and without a map: the process goes at once, with
+/// the code that it gives.
+#[test]
+fn a_program_that_exits_with_dirty_lines_ends() {
+    const SIGN: &str = "TOMBOLO_TEST_EXITS";
+    if std::env::var_os(SIGN).is_some() {
+        let card = coherent_card();
+        let kernel = card::sim::home().join("kernels/rpc");
+        let space = card.create_space().expect("space");
+        let slot = card.load(SlotId(0), &kernel, &space).expect("load");
+        start(&slot, ECHO, 0);
+        let memory = card.coherent_memory(BASE, LINES * LINE).expect("memory");
+        let map = memory
+            .part(4096, 4096)
+            .expect("part")
+            .map()
+            .expect("a map");
+        std::thread::scope(|scope| {
+            scope.spawn(|| loop {
+                for word in map.words() {
+                    word.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                }
+            });
+            for line in 2..20 {
+                memory.store(line * LINE, &[7]).expect("store");
+            }
+            let _waits = memory.begin_store(40 * LINE, &[7]).expect("store");
+            std::process::exit(7);
+        });
+    }
+    let program = std::env::current_exe().expect("this program");
+    let mut child = std::process::Command::new(program)
+        .args(["a_program_that_exits_with_dirty_lines_ends", "--exact"])
+        .env(SIGN, "yes")
+        .spawn()
+        .expect("a child");
+    let began = std::time::Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("wait") {
+            break status;
+        }
+        if began.elapsed().as_secs() > 300 {
+            child.kill().expect("kill");
+            panic!("the program does not end");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    assert_eq!(status.code(), Some(7), "{status}");
+}
+
 #[test]
 fn every_item_of_a_queue_is_taken_once() {
     let mut queue = queue::Queue::new().expect("queue");
