@@ -96,9 +96,7 @@ impl Protocol {
                 caches,
                 threads,
                 traces,
-            } => {
-                check(&file, caches, threads, traces.as_deref(), &mut out)
-            }
+            } => check(&file, caches, threads, traces.as_deref(), &mut out),
             Command::Generate {
                 file,
                 caches,

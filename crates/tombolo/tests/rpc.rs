@@ -629,11 +629,7 @@ fn a_program_that_exits_with_dirty_lines_ends() {
         let slot = card.load(SlotId(0), &kernel, &space).expect("load");
         start(&slot, ECHO, 0);
         let memory = card.coherent_memory(BASE, LINES * LINE).expect("memory");
-        let map = memory
-            .part(4096, 4096)
-            .expect("part")
-            .map()
-            .expect("a map");
+        let map = memory.part(4096, 4096).expect("part").map().expect("a map");
         std::thread::scope(|scope| {
             scope.spawn(|| loop {
                 for word in map.words() {

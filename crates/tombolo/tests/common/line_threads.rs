@@ -150,6 +150,11 @@ pub fn share(memory: &CoherentMemory, accesses: u64, kernel: impl FnOnce() + Sen
         eprintln!("{first:?}");
     }
 
+    // A core flushes a line that the program has changed in its page: the change goes home with it.
+    map.words()[16 * 3 + 5].store(78, Relaxed);
+    part.flush(3 * LINE).expect("flush");
+    assert_eq!(word(&part.load(3 * LINE).expect("load"), 5), 78);
+
     // Unmapped with dirty lines: they are the CPU's.
     map.words()[5].store(77, Relaxed);
     drop(map);
