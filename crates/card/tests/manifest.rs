@@ -446,3 +446,55 @@ proptest! {
         prop_assert_eq!(parse(&text).is_ok(), !overlap && !refused);
     }
 }
+
+/// Ports that a memory port carries, behind the example.
+fn carried(more: &str) -> Result<Manifest, String> {
+    let text = format!("{VALID}\n{more}");
+    parse(&text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn memory_ports_carry_streams() {
+    let one = |name: &str, rest: &str| {
+        format!("[[port]]\nname = \"{name}\"\nkind = \"axi4_stream\"\n{rest}\n")
+    };
+    let into = "direction = \"in\"\nthrough = \"m_axi_in\"";
+    let manifest = carried(&one("words", into)).unwrap();
+    let (port, stream) = manifest.stream("words").unwrap();
+    assert_eq!(stream.direction, StreamDirection::In);
+    assert_eq!((port.through, port.data_width), (Some(0), 512));
+    assert_eq!(port.register_bit(), Some(1));
+
+    for (rest, rule) in [
+        ("direction = \"in\"\nthrough = \"none\"", "no port `none`"),
+        (
+            "direction = \"in\"\nthrough = \"m_axi_out\"",
+            "has 512 bits",
+        ),
+        (
+            "direction = \"out\"\nthrough = \"m_axi_in\"",
+            "write channels",
+        ),
+        (
+            "through = \"m_axi_in\"",
+            "and a `direction`, and nothing else",
+        ),
+        (&format!("{into}\ndata_width = 32"), "nothing else"),
+        (&format!("{into}\nmembers = [\"a\", \"b\"]"), "nothing else"),
+    ] {
+        let error = carried(&one("words", rest)).unwrap_err();
+        assert!(error.contains(rule), "{rest}: {error}");
+    }
+    let twice = one("words", into) + &one("more", into);
+    let error = carried(&twice).unwrap_err();
+    assert!(error.contains("one of a direction"), "{error}");
+    let far = one("words", into) + "[[argument]]\nname = \"far\"\noffset = 0xff00\nbytes = 4\n";
+    let error = carried(&far).unwrap_err();
+    assert!(error.contains("0xff00"), "{error}");
+    let none = VALID
+        .replace("ap_ctrl_hs", "ap_ctrl_none")
+        .replace("interrupt = true", "");
+    let head = &none[..none.find("[[argument]]").unwrap()];
+    let error = parse(&format!("{head}{}", one("words", into))).unwrap_err();
+    assert!(error.to_string().contains("ap_ctrl_none"), "{error}");
+}

@@ -131,6 +131,9 @@ pub enum Rule {
     /// Ports that share a stream, or the order of their packets, where there are none.
     #[error("{0} members: 2 to 16 ports of the kernel share a port of kind `axi4_stream`, and then `packets` is possible")]
     Members(usize),
+    /// A stream that a memory port cannot carry.
+    #[error("a stream through a memory port: {0}")]
+    Through(&'static str),
     /// A memory port without what it needs, or with what only streams have.
     #[error("a port of kind `axi4` has `access`, and no `direction`")]
     PortAccess,

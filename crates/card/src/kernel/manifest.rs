@@ -92,7 +92,24 @@ pub struct StreamPort {
     pub members: Vec<String>,
     /// Which packet is whose, where there are members.
     pub packets: PacketOrder,
+    /// The memory port whose data channels carry it (index into [`Manifest::ports`]), instead of signals of its own.
+    pub through: Option<usize>,
 }
+
+impl StreamPort {
+    /// The bit that the slot's registers have for it ([`STREAMS_CLOSED`], [`STREAMS_OPEN`]), if a memory port carries it.
+    pub fn register_bit(&self) -> Option<u32> {
+        let port = u32::try_from(self.through?).ok()?;
+        let out = u32::from(self.direction == StreamDirection::Out);
+        Some(1 << (2 * port + out))
+    }
+}
+
+/// In a kernel's control window: the host's ends of streams through memory ports that are closed. It and what lies
+/// behind it belong to the slot, if the kernel has such streams (docs/kernels.md, FSRF §4.8).
+pub const STREAMS_CLOSED: u32 = 0xff00;
+/// Likewise: the streams that the kernel has open. Read only.
+pub const STREAMS_OPEN: u32 = 0xff04;
 
 /// How the packets of a stream belong to the ports that share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

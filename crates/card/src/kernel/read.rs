@@ -3,7 +3,7 @@
 use super::error::{KernelError, Rule};
 use super::manifest::{
     AccessMode, Argument, ControlProtocol, Manifest, PacketOrder, Port, PortKind, ResetPolarity,
-    StreamPort,
+    StreamPort, STREAMS_CLOSED,
 };
 use crate::stream::StreamDirection;
 use serde::Deserialize;
@@ -15,6 +15,8 @@ use toml::Spanned;
 const MAX_PORTS: usize = 8;
 const MAX_STREAMS: usize = 16;
 const MAX_STREAM_WIDTH: u32 = 4096;
+/// Of memory ports that carry streams.
+const CARRIED_WIDTH: u32 = 512;
 const MAX_NAME: usize = 64;
 const FIRST_ARGUMENT: u32 = 0x10;
 /// A row: what most kernels move at once, and ignore the low bits for.
@@ -64,6 +66,8 @@ struct RawPort {
     members: Option<Spanned<Vec<Spanned<String>>>>,
     #[serde(default)]
     packets: Option<Spanned<PacketOrder>>,
+    #[serde(default)]
+    through: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -214,9 +218,15 @@ impl Reader<'_> {
                 PortKind::Axi4Home | PortKind::LineOperations
             )
         });
-        let (ports, streams) = self.ports(rest, &mut seen)?;
+        let (ports, streams) = self.ports(rest, registers, &mut seen)?;
+        let through = streams.iter().any(|port| port.through.is_some());
+        let window = if through {
+            STREAMS_CLOSED
+        } else {
+            CONTROL_WINDOW
+        };
         let (homes, lines) = self.coherent_ports(coherent, &mut seen)?;
-        let arguments = self.arguments(raw.argument, first_argument(control), &ports)?;
+        let arguments = self.arguments(raw.argument, first_argument(control)..window, &ports)?;
         Ok(Manifest {
             name,
             description: kernel.description,
@@ -313,6 +323,7 @@ impl Reader<'_> {
                 port.direction.is_some(),
                 port.members.is_some(),
                 port.packets.is_some(),
+                port.through.is_some(),
             ];
             if of_others.contains(&true) {
                 return Err(self.broken("port", last, Rule::CoherentPort));
@@ -338,9 +349,11 @@ impl Reader<'_> {
     fn ports(
         &self,
         raw: Vec<Spanned<RawPort>>,
+        registers: bool,
         seen: &mut HashSet<String>,
     ) -> Result<(Vec<Port>, Vec<StreamPort>), KernelError> {
-        let (mut ports, mut streams) = (Vec::new(), Vec::new());
+        let (mut ports, mut streams) = (Vec::<Port>::new(), Vec::<StreamPort>::new());
+        let mut carried = Vec::new();
         let count = |kind| {
             raw.iter()
                 .filter(|port| port.get_ref().kind == kind)
@@ -352,6 +365,36 @@ impl Reader<'_> {
             let port = port.into_inner();
             let name = self.unique("port.name", port.name, seen)?;
             let members = self.members(port.kind, port.members, &port.packets, seen)?;
+            if let Some(through) = port.through {
+                let alone =
+                    members.is_empty() && port.data_width.is_none() && port.access.is_none();
+                let rule = match (port.kind, port.direction) {
+                    (PortKind::Axi4Stream, Some(direction)) if alone && registers => {
+                        if streams.len() == MAX_STREAMS {
+                            let rule = Rule::TooManyStreams(all_streams);
+                            return Err(self.broken("port", span, rule));
+                        }
+                        carried.push((streams.len(), through));
+                        streams.push(StreamPort {
+                            name,
+                            direction: direction.into_inner(),
+                            data_width: CARRIED_WIDTH,
+                            members,
+                            packets: PacketOrder::default(),
+                            through: None,
+                        });
+                        continue;
+                    }
+                    (PortKind::Axi4Stream, Some(_)) if alone => {
+                        "the slot's registers for it are in `s_axi_control`, which `ap_ctrl_none` has not"
+                    }
+                    _ => {
+                        "it has kind `axi4_stream` and a `direction`, and nothing else: its width is what the kernel \
+                         opens it with"
+                    }
+                };
+                return Err(self.broken("port.through", through.span(), Rule::Through(rule)));
+            }
             let Some(data_width) = port.data_width else {
                 return Err(self.broken("port", span, Rule::NoDataWidth));
             };
@@ -390,6 +433,7 @@ impl Reader<'_> {
                         data_width: width,
                         members,
                         packets: port.packets.map(Spanned::into_inner).unwrap_or_default(),
+                        through: None,
                     });
                 }
                 (PortKind::Axi4, _, _) => {
@@ -400,7 +444,42 @@ impl Reader<'_> {
                 }
             }
         }
+        for (number, name) in carried {
+            streams[number].through = Some(self.carrier(&ports, &streams, number, name)?);
+        }
         Ok((ports, streams))
+    }
+
+    /// The memory port that carries a stream.
+    fn carrier(
+        &self,
+        ports: &[Port],
+        streams: &[StreamPort],
+        number: usize,
+        name: Spanned<String>,
+    ) -> Result<usize, KernelError> {
+        let broken = |rule| Err(self.broken("port.through", name.span(), rule));
+        let Some(index) = ports.iter().position(|port| port.name == *name.get_ref()) else {
+            return broken(Rule::NoSuchPort(name.get_ref().clone()));
+        };
+        let (port, direction) = (&ports[index], streams[number].direction);
+        let has_channel = match direction {
+            StreamDirection::In => port.access.reads(),
+            StreamDirection::Out => port.access.writes(),
+        };
+        let taken =
+            |other: &StreamPort| other.through == Some(index) && other.direction == direction;
+        if port.data_width != CARRIED_WIDTH {
+            broken(Rule::Through("its port has 512 bits"))
+        } else if !has_channel {
+            let rule = "one into the kernel comes on the read channels of its port, one out of it on the write \
+                        channels, and `access` says that the port has not these";
+            broken(Rule::Through(rule))
+        } else if streams.iter().any(taken) {
+            broken(Rule::Through("a port carries one of a direction"))
+        } else {
+            Ok(index)
+        }
     }
 
     /// The kernel's ports that share a stream, by name; none if the stream is a port itself.
@@ -431,13 +510,13 @@ impl Reader<'_> {
     fn arguments(
         &self,
         raw: Vec<RawArgument>,
-        first: u32,
+        window: Range<u32>,
         ports: &[Port],
     ) -> Result<Vec<Argument>, KernelError> {
         let mut seen = HashSet::new();
         let mut arguments: Vec<Argument> = Vec::new();
         for argument in raw {
-            self.place(&argument, first, &arguments)?;
+            self.place(&argument, &window, &arguments)?;
             let (port, access) = self.pointer(&argument, ports)?;
             let alignment = self.alignment(&argument)?;
             arguments.push(Argument {
@@ -457,13 +536,13 @@ impl Reader<'_> {
     fn place(
         &self,
         argument: &RawArgument,
-        first: u32,
+        window: &Range<u32>,
         before: &[Argument],
     ) -> Result<(), KernelError> {
         let offset = *argument.offset.get_ref();
         let bytes = *argument.bytes.get_ref();
         let at_offset = |rule| Err(self.broken("argument.offset", argument.offset.span(), rule));
-        if offset < first {
+        if offset < window.start {
             return at_offset(Rule::OffsetReserved(offset));
         }
         if offset % 4 != 0 {
@@ -474,7 +553,11 @@ impl Reader<'_> {
             return Err(self.broken("argument.bytes", argument.bytes.span(), rule));
         }
         let end = match offset.checked_add(bytes) {
-            Some(end) if end <= CONTROL_WINDOW => end,
+            Some(end) if end <= window.end => end,
+            Some(end) if end <= CONTROL_WINDOW => {
+                let rule = "offsets from 0xff00 on belong to the slot";
+                return at_offset(Rule::Through(rule));
+            }
             _ => return at_offset(Rule::OffsetBeyondWindow { offset, bytes }),
         };
         let overlaps =

@@ -1,8 +1,8 @@
 //! Which port of a kernel's RTL is which signal of the slot: the manifest held against the RTL.
 
 use super::signals::{
-    Need, Signal, AXI4, AXI4_IGNORED, AXI4_STREAM, AXI4_STREAM_IGNORED, CONTROL, CONTROL_IGNORED,
-    HOME, LINE,
+    Need, Signal, AXI4, AXI4_IGNORED, AXI4_STREAM, AXI4_STREAM_IGNORED, CARRIED_IN, CARRIED_OUT,
+    CONTROL, CONTROL_IGNORED, HOME, LINE,
 };
 use crate::kernel::{AccessMode, ControlProtocol, Manifest, ResetPolarity, StreamPort};
 use crate::stream::{StreamDirection, StreamId};
@@ -27,7 +27,7 @@ pub(crate) struct KernelInterface {
     /// One list a memory port, in the manifest's order; every signal of [`AXI4`].
     pub(crate) ports: Vec<Vec<Bound>>,
     /// The stream ports, in the manifest's order; every signal of [`AXI4_STREAM`] each, and of each of those that
-    /// share one, one after the other.
+    /// share one, one after the other. Of one that a memory port carries: [`CARRIED_IN`] or [`CARRIED_OUT`].
     pub(crate) streams: Vec<(StreamId, Vec<Bound>)>,
     /// One list a slice of the directory; every signal of [`HOME`].
     pub(crate) homes: Vec<Vec<Bound>>,
@@ -83,7 +83,7 @@ impl KernelInterface {
             .streams
             .iter()
             .filter_map(|port| Some((port, manifest.stream(&port.name)?.1)))
-            .map(|(port, stream)| Ok((stream, matcher.stream_port(port)?)))
+            .map(|(port, stream)| Ok((stream, matcher.stream_port(port, manifest)?)))
             .collect::<Result<_, _>>()?;
         let homes = manifest
             .homes
@@ -262,7 +262,18 @@ impl<'a> Matcher<'a> {
     }
 
     /// A stream port, or those that share it.
-    fn stream_port(&mut self, described: &StreamPort) -> Result<Vec<Bound>, BuildError> {
+    fn stream_port(
+        &mut self,
+        described: &StreamPort,
+        manifest: &Manifest,
+    ) -> Result<Vec<Bound>, BuildError> {
+        if let Some(carrier) = described.through.and_then(|port| manifest.ports.get(port)) {
+            let signals = match described.direction {
+                StreamDirection::In => CARRIED_IN,
+                StreamDirection::Out => CARRIED_OUT,
+            };
+            return self.bus(&carrier.name, signals, true, "carries a stream");
+        }
         if described.members.is_empty() {
             return self.one_stream(described, &described.name);
         }

@@ -120,6 +120,15 @@ pub(crate) const AXI4_STREAM: &[Signal] = &[
     signal("tready", 1, false, 0, Need::Bus),
 ];
 
+/// What a memory port has beside AXI4 for a stream that it carries into the kernel (FSRF §4.8).
+pub(crate) const CARRIED_IN: &[Signal] = &[
+    signal("rstream", 1, false, 0, Need::Bus),
+    signal("rkeep", 64, false, 0, Need::Optional),
+];
+
+/// Likewise, for one out of it.
+pub(crate) const CARRIED_OUT: &[Signal] = &[signal("wstream", 1, true, 0, Need::Bus)];
+
 /// The network interfaces at the shell: (name, width, into the shell, one for each direction of an interface).
 pub(crate) const NETWORK: &[(&str, u32, bool, bool)] = &[
     ("send_tdata", 512, false, false),

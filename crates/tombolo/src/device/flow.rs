@@ -60,6 +60,8 @@ struct Port {
     stream: Stream,
     way: Way,
     plug: Plug,
+    /// A memory port carries it: its kernel hears when it is closed, so that is done as soon as it is over.
+    carried: bool,
     /// The buffers of the transfers under way; of memory, one.
     under_way: VecDeque<usize>,
     /// The next transfer begins a packet.
@@ -131,9 +133,10 @@ impl<'a> Flow<'a> {
     ) -> Result<Option<SocketAddr>, Error> {
         let (stream, way) = open(slot, port)?;
         let name = device.name();
+        let carried = is_carried(slot, port);
         if device.is_on_network() {
             let range = across::plug(&stream, way, &device)?;
-            self.push(stream, way, port, Plug::Peer(Some(range), name));
+            self.push(stream, (way, carried), port, Plug::Peer(Some(range), name));
             return Ok(None);
         }
         let known = self.sockets.iter().find(|(known, _)| *known == name);
@@ -162,7 +165,7 @@ impl<'a> Flow<'a> {
         self.sockets.push((name, socket.clone()));
         self.push(
             stream,
-            way,
+            (way, carried),
             port,
             Plug::Device(Box::new(Plugged {
                 socket,
@@ -189,15 +192,17 @@ impl<'a> Flow<'a> {
         range: MappedRange,
     ) -> Result<(), Error> {
         let (stream, way) = open(slot, port)?;
-        self.push(stream, way, port, Plug::Memory(Some(range)));
+        let carried = is_carried(slot, port);
+        self.push(stream, (way, carried), port, Plug::Memory(Some(range)));
         Ok(())
     }
 
-    fn push(&mut self, stream: Stream, way: Way, port: &str, plug: Plug) {
+    fn push(&mut self, stream: Stream, (way, carried): (Way, bool), port: &str, plug: Plug) {
         self.ports.push(Port {
             stream,
             way,
             plug,
+            carried,
             under_way: VecDeque::new(),
             fresh: true,
             in_packet: false,
@@ -230,6 +235,11 @@ impl<'a> Flow<'a> {
             }
             for number in 0..self.ports.len() {
                 self.feed(number, &mut progress)?;
+            }
+            for port in self.ports.iter_mut().filter(|port| port.over) {
+                if std::mem::take(&mut port.carried) {
+                    port.stream.close()?;
+                }
             }
             let waiting: Vec<usize> = (0..self.ports.len())
                 .filter(|number| !self.ports[*number].under_way.is_empty())
@@ -626,6 +636,12 @@ fn open(slot: &Slot, port: &str) -> Result<(Stream, Way), Error> {
         _ => Way::Out,
     };
     Ok((stream, way))
+}
+
+/// Whether a memory port of the kernel carries the stream.
+fn is_carried(slot: &Slot, port: &str) -> bool {
+    let stream = slot.manifest().stream(port);
+    stream.is_some_and(|(described, _)| described.through.is_some())
 }
 
 fn unfit(device: &Device, rule: &str) -> DeviceError {

@@ -44,7 +44,7 @@ pub(super) struct Loaded {
     since: Picoseconds,
     /// Words of the arguments, by offset. A kernel's registers forget them in reset, where writes are
     /// lost too.
-    arguments: BTreeMap<u32, u32>,
+    pub(super) arguments: BTreeMap<u32, u32>,
 }
 
 impl Loaded {

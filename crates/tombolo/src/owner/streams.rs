@@ -11,7 +11,7 @@ use crate::message::{LoadId, MappingId, Reply};
 use crate::slot::SLICE;
 use crate::stream::{Moved, Part, StreamHandle, StreamReply, StreamRequest};
 use crate::stream_error::{PortName, StreamError};
-use card::kernel::Manifest;
+use card::kernel::{Manifest, StreamPort, STREAMS_CLOSED};
 use card::stream::{StreamDirection, StreamId, Transfer, TransferEnd, TransferStatus};
 use card::SlotId;
 use std::collections::{BTreeMap, VecDeque};
@@ -314,6 +314,7 @@ impl Owner {
             interface: None,
         };
         self.streams.open.insert((slot, stream), connection);
+        self.tell_carried(slot, stream, false)?;
         Ok(Reply::Stream(StreamReply::Opened(StreamHandle {
             slot,
             stream,
@@ -495,7 +496,10 @@ impl Owner {
         }
         match connection.unfinished.front().copied() {
             Some(next) => self.start_mover(slot, stream, next)?,
-            None if connection.left => self.remove_stream(slot, stream)?,
+            None if connection.left => {
+                self.remove_stream(slot, stream)?;
+                self.tell_carried(slot, stream, true)?;
+            }
             None => {}
         }
         Ok(())
@@ -584,9 +588,30 @@ impl Owner {
                     bytes: range.bytes,
                 }));
             }
-            None => self.remove_stream(handle.slot, handle.stream)?,
+            None => {
+                self.remove_stream(handle.slot, handle.stream)?;
+                self.tell_carried(handle.slot, handle.stream, true)?;
+            }
         }
         Ok(Reply::Done)
+    }
+
+    /// Tells the slot whether the host has closed its end of a stream that a memory port carries, so that the kernel hears it.
+    fn tell_carried(&mut self, slot: SlotId, stream: StreamId, closed: bool) -> Result<(), Error> {
+        let port = self
+            .manifest(slot)
+            .and_then(|manifest| manifest.stream_at(stream));
+        let Some(bit) = port.and_then(StreamPort::register_bit) else {
+            return Ok(());
+        };
+        let before = self.loaded(slot)?.arguments.get(&STREAMS_CLOSED);
+        let before = before.copied().unwrap_or_default();
+        let word = match closed {
+            true => before | bit,
+            false => before & !bit,
+        };
+        // As an argument: it is written again when the slot leaves reset.
+        self.set_argument(slot, STREAMS_CLOSED, &[word])
     }
 
     /// The slot is in reset: its transfers are over.
@@ -614,6 +639,9 @@ impl Owner {
             }
             if left {
                 self.forget_stream(slot, stream);
+                if let Err(error) = self.tell_carried(slot, stream, true) {
+                    tracing::error!(%error, "a kernel is not told that a stream is closed");
+                }
             }
         }
     }
