@@ -592,10 +592,18 @@ pub const ALL: &[Bar] = &[
             "cckit.figure6.ddr.rand_read.line_in_a_page.ids_64",
             "cckit.figure6.ddr.seq_write.line_in_a_page.ids_64",
             "cckit.figure6.ddr.rand_write.line_in_a_page.ids_64",
-            "cckit.figure6.ddr.rand_write.line_in_a_page.faw_16",
             "cckit.figure6.ddr.rand_write.line_in_a_page.faw_16.ids_64",
         ],
         measure: cckit_varied::line_in_a_page,
+    },
+    Bar {
+        names: &[
+            "cckit.figure6.corrected.seq_read",
+            "cckit.figure6.corrected.rand_read",
+            "cckit.figure6.corrected.seq_write",
+            "cckit.figure6.corrected.rand_write",
+        ],
+        measure: cckit_varied::corrected,
     },
     Bar {
         names: &[
