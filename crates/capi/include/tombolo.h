@@ -21,7 +21,7 @@
  * - Every call may be made from any thread.
  * - Bytes that a kernel wrote are in their file when the mapping is unmapped or synced, or its space
  *   closed; not before.
- * - After fork, a child must not use handles of its parent.
+ * - After fork, handles are the parent's: in the child every call that needs the card is TMB_ERROR_GONE.
  *
  * Compile with the flags that `pkg-config --cflags --libs tombolo` prints.
  */

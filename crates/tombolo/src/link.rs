@@ -92,6 +92,8 @@ pub(crate) struct OwnerThread {
     sender: Sender<Message>,
     bell: Bell,
     thread: Option<JoinHandle<()>>,
+    /// Where the thread is. A forked child has the handles, and nobody who would answer.
+    process: u32,
     tickets: AtomicU64,
     clients: AtomicU64,
     participants: AtomicU64,
@@ -113,6 +115,7 @@ impl OwnerThread {
             sender,
             bell,
             thread: Some(thread),
+            process: std::process::id(),
             tickets: AtomicU64::new(0),
             clients: AtomicU64::new(0),
             participants: AtomicU64::new(0),
@@ -120,7 +123,17 @@ impl OwnerThread {
         })
     }
 
+    fn is_here(&self) -> bool {
+        std::process::id() == self.process
+    }
+
     fn send(&self, message: Message) -> Result<(), Error> {
+        if !self.is_here() {
+            return Err(Error::Gone {
+                what: "the card".to_owned(),
+                why: "it belongs to the parent of this process; a card cannot be used across fork",
+            });
+        }
         self.sender.send(message).map_err(|_| ended())?;
         self.bell.store(true, Ordering::Release);
         Ok(())
@@ -129,11 +142,16 @@ impl OwnerThread {
 
 impl Drop for OwnerThread {
     fn drop(&mut self) {
-        let _ = self.send(Message::Stop);
-        if let Some(thread) = self.thread.take() {
-            // A panic there was answered to everybody who waited.
-            let _ = thread.join();
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        if !self.is_here() {
+            // There is no such thread to wait for, nor to let go.
+            return std::mem::forget(thread);
         }
+        let _ = self.send(Message::Stop);
+        // A panic there was answered to everybody who waited.
+        let _ = thread.join();
     }
 }
 

@@ -103,6 +103,12 @@ struct Segment {
     name: String,
 }
 
+impl Segment {
+    fn is_file(&self) -> bool {
+        self.file != (0, 0, 0)
+    }
+}
+
 /// Device and number of a file, as the lines of its mappings have them.
 pub(super) fn file_of(file: &std::fs::File) -> io::Result<(u64, u64, u64)> {
     let metadata = file.metadata()?;
@@ -162,6 +168,15 @@ pub(super) unsafe fn whole_pages(start: usize, bytes: usize) -> Result<Range<usi
     let pages = start / SYSTEM_PAGE * SYSTEM_PAGE..end.next_multiple_of(SYSTEM_PAGE);
     let all = segments().map_err(RangeError::system("reading /proc/self/maps"))?;
     let mut at = pages.start;
+    let mut is_file = false;
+    // One range, or several: parts that were shared before, or advised on, are ranges of their own.
+    let heap = all.iter().find(|segment| segment.name == "[heap]");
+    if let Some(at) = heap
+        .map(|heap| heap.range.start)
+        .filter(|at| pages.contains(at))
+    {
+        return Err(RangeError::HeapHeader { at });
+    }
     for segment in &all {
         if segment.range.end <= at || at >= pages.end {
             continue;
@@ -170,6 +185,7 @@ pub(super) unsafe fn whole_pages(start: usize, bytes: usize) -> Result<Range<usi
             break;
         }
         may_take(segment, at, &pages)?;
+        is_file |= segment.is_file() && segment.range.contains(&pages.start);
         at = segment.range.end;
     }
     if at < pages.end {
@@ -178,8 +194,11 @@ pub(super) unsafe fn whole_pages(start: usize, bytes: usize) -> Result<Range<usi
     if let Some(at) = stack_in(&pages) {
         return Err(RangeError::Stack { at });
     }
-    // SAFETY: as for this function; the first page is mapped readable, which has just been seen.
-    let own = unsafe { block_of_malloc(start, bytes) };
+    let own = match is_file {
+        true => None,
+        // SAFETY: as for this function; the first page is mapped readable, which has just been seen.
+        false => unsafe { block_of_malloc(start, bytes) },
+    };
     let ours = |page: usize| own.as_ref().is_some_and(|own| own.contains(&page));
     if start != pages.start && !ours(pages.start) {
         return Err(RangeError::OtherBytes { at: start });
@@ -207,9 +226,9 @@ fn may_take(segment: &Segment, from: usize, pages: &Range<usize>) -> Result<(), 
         };
         return Err(RangeError::NotPrivate { at, with });
     }
-    if segment.name == "[heap]" && segment.range.start >= pages.start {
-        let at = segment.range.start;
-        return Err(RangeError::HeapHeader { at });
+    if segment.is_file() {
+        // No heap, and behind the end of the file it could not be looked at.
+        return Ok(());
     }
     let part = from..segment.range.end.min(pages.end);
     let heaps = (part.start.next_multiple_of(HEAP_STEP)..part.end).step_by(HEAP_STEP);

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
 /// First byte and first byte behind, of what was taken.
@@ -75,9 +76,6 @@ impl Taken {
         let bytes = claim.pages.len();
         let at = claim.pages.start as *mut libc::c_void;
         let file_number = file_of(file).map_err(RangeError::system("looking at a memory file"))?;
-        let to = alias
-            .pointer(0, bytes)
-            .map_err(|error| RangeError::system("sizing a memory file")(io::Error::other(error)))?;
         // From now on, who writes there waits.
         let watched = Watched::new(claim.pages.start, bytes, desk, None)
             .map_err(RangeError::system("watching the memory"))?;
@@ -90,8 +88,15 @@ impl Taken {
         if unsafe { libc::mprotect(at, bytes, libc::PROT_READ) } != 0 {
             return undo("protecting the memory", io::Error::last_os_error());
         }
-        // SAFETY: both are as long, apart from each other, and nobody writes either.
-        unsafe { std::ptr::copy_nonoverlapping(at.cast_const().cast(), to, bytes) };
+        // By the system, which says so where a page cannot be read: of a file behind its end.
+        // SAFETY: mapped, all of it, and nobody writes it.
+        let from = unsafe { std::slice::from_raw_parts(at.cast_const().cast(), bytes) };
+        if let Err(source) = file.write_all_at(from, 0) {
+            return undo(
+                "copying the memory (a file that is mapped may be shorter than its mapping)",
+                source,
+            );
+        }
         // SAFETY: replaces those pages by their copy.
         let mapped = unsafe {
             libc::mmap(

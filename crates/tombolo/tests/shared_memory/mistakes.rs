@@ -1,5 +1,6 @@
 //! What a program can do wrong with shared memory: defined errors, and everybody else goes on.
 
+use crate::registered::Block;
 use crate::{build, functional, shaker, start, wait, Node};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -216,4 +217,51 @@ fn a_forked_child_has_no_part_in_it() {
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSEGV);
     assert_eq!(memory.slice::<AtomicU64>()[0].load(Relaxed), 1);
+}
+
+/// A forked child has the handles of its parent, and no thread that would answer: calls fail, and nothing waits.
+#[test]
+fn a_forked_child_that_calls_is_told_so_and_ends() {
+    if std::env::var_os(CHILD).is_none() {
+        let test = "mistakes::a_forked_child_that_calls_is_told_so_and_ends";
+        let status = in_a_process(test);
+        assert!(status.success(), "{status}");
+        return;
+    }
+    let card = functional(4, None);
+    let space = card.create_space().unwrap();
+    let mut allocated = space.alloc(4096).unwrap();
+    let block = Block::new(2);
+    let mut registered = block.register(&space);
+    allocated.slice::<AtomicU64>()[0].store(1, Relaxed);
+    block.words()[0].store(2, Relaxed);
+    // SAFETY: the child is alone, and takes no lock that another thread may have had.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let gone = |error: Error| error.code() == tombolo::ErrorCode::Gone;
+        let told = allocated.free().is_err_and(gone)
+            && registered.free().is_err_and(gone)
+            && space.alloc(4096).is_err_and(gone)
+            && card.report().is_err_and(gone);
+        drop((registered, allocated, space, card));
+        // SAFETY: ends the child without running what the parent is to run.
+        unsafe { libc::_exit(i32::from(!told)) };
+    }
+    let mut status = 0;
+    let mut ended = || {
+        // SAFETY: asks for the child above.
+        unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) == child }
+    };
+    let waited = (0..1000).map(|_| std::thread::sleep(std::time::Duration::from_millis(20)));
+    assert!(
+        waited.into_iter().any(|()| ended()),
+        "the child waits for ever"
+    );
+    assert!(
+        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0,
+        "{status:x}"
+    );
+    assert_eq!(allocated.slice::<AtomicU64>()[0].load(Relaxed), 1);
+    registered.free().unwrap();
+    assert_eq!(block.words()[0].load(Relaxed), 2);
 }

@@ -1,11 +1,11 @@
 //! Memory that the program had before: is it the same for both sides while it is shared, and the program's own
 //! memory, with everything that was written, before and after? And what cannot be taken?
 
-use crate::mistakes::in_a_process;
+use crate::mistakes::{in_a_process, CHILD};
 use crate::{build, functional, lists_in, start, wait, Node};
 use std::alloc::{alloc_zeroed, dealloc, Layout};
 use std::os::unix::process::ExitStatusExt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering::Relaxed};
 use tombolo::{AddressSpace, Card, Error, PageSize, RangeError, SharedMemory, SlotId};
 
 const PAGE: usize = 4096;
@@ -367,4 +367,69 @@ fn freed_memory_is_ordinary_memory() {
         libc::munmap(at.cast(), PAGE);
         at.write_volatile(1);
     }
+}
+
+/// Blocks of the heap: parts of it that were shared before are ranges of their own, and no heaps.
+#[test]
+fn a_block_of_the_heap_is_shared_again_and_again() {
+    const TEST: &str = "registered::a_block_of_the_heap_is_shared_again_and_again";
+    if std::env::var_os(CHILD).is_none() {
+        let program = std::env::current_exe().unwrap();
+        let mut command = std::process::Command::new(program);
+        // All threads have the heap that the program began with.
+        let command = command.env(CHILD, "1").env("MALLOC_ARENA_MAX", "1");
+        let output = command.args([TEST, "--exact", "--nocapture"]).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{output:?}");
+        return;
+    }
+    let card = functional(3, None);
+    let space = card.create_space().unwrap();
+    let block = Block::new(2);
+    assert!(mapped_as(block.inner().0).ends_with("[heap]"));
+    for turn in 0..3 {
+        let mut memory = block.register(&space);
+        block.words()[1].store(turn, Relaxed);
+        memory.free().unwrap();
+        assert_eq!(block.words()[1].load(Relaxed), turn);
+    }
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let heap = maps.lines().find(|line| line.ends_with("[heap]")).unwrap();
+    let first = usize::from_str_radix(heap.split('-').next().unwrap(), 16).unwrap();
+    let (error, _) = refused(&space, first as *const u8, PAGE);
+    assert!(matches!(error, RangeError::HeapHeader { at } if at == first));
+}
+
+/// A private mapping of a file, of which there may be more than the file has.
+#[test]
+fn a_file_that_is_shorter_than_its_mapping_is_refused_where_it_ends() {
+    let card = functional(3, None);
+    let space = card.create_space().unwrap();
+    let file = tempfile::tempfile().unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, b"hello", 0).unwrap();
+    let rights = libc::PROT_READ | libc::PROT_WRITE;
+    let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
+    let null = std::ptr::null_mut();
+    // SAFETY: a new mapping.
+    let at = unsafe { libc::mmap(null, 3 * PAGE, rights, libc::MAP_PRIVATE, descriptor, 0) };
+    assert_ne!(at, libc::MAP_FAILED);
+    let start = at.cast::<u8>();
+    for (first, bytes) in [(0, 3 * PAGE), (PAGE, PAGE), (PAGE + 8, 100)] {
+        // SAFETY: only compared.
+        let (error, said) = refused(&space, unsafe { start.add(first) }, bytes);
+        match error {
+            RangeError::System { .. } => assert!(said.contains("shorter than"), "{said}"),
+            error => assert!(matches!(error, RangeError::OtherBytes { .. }), "{error}"),
+        }
+    }
+    // SAFETY: the first page is there, and only used through what is returned.
+    let mut memory = unsafe { space.register(start, PAGE) }.unwrap();
+    memory.slice::<AtomicU8>()[0].store(b'j', Relaxed);
+    memory.free().unwrap();
+    // SAFETY: the program's again.
+    let read = unsafe { std::slice::from_raw_parts(start, 5) };
+    assert_eq!(read, b"jello");
+    let mut kept = [0; 5];
+    std::os::unix::fs::FileExt::read_exact_at(&file, &mut kept, 0).unwrap();
+    assert_eq!(&kept, b"hello");
 }
