@@ -46,7 +46,7 @@ pub(super) struct Cached {
 
 /// What is found there.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kept {
+pub(super) enum Kept {
     /// Not run yet.
     Nothing,
     /// A result.
@@ -114,6 +114,7 @@ impl Cached {
         })
     }
 
+    #[cfg(test)]
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -19,7 +19,6 @@ mod work;
 mod workers;
 mod workload;
 
-pub use cache::Kept;
 pub use description::{DescriptionError, Experiment, Size, System, Temperature, Workload};
 use outcome::Measured;
 pub use outcome::Outcome;

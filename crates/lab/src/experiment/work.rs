@@ -1,10 +1,10 @@
 //! What is simulated as a whole and kept: a cell of a table, kernels beside each other, transfers of a size.
 
-use super::cache::{self, Cached};
+use super::cache::{self, Cached, Kept};
 use super::fsrf::{Mix, Transfer};
 use super::{hot, warm, Cell, Failure, Measured, Outcome, Temperature};
 use card::sim::SimOptions;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 /// A piece of work, the same whenever and wherever it runs.
@@ -63,7 +63,7 @@ impl Work<'_> {
     }
 
     /// Where its result is kept, and that of everything else it depends on.
-    fn cached(&self, options: &SimOptions) -> Result<Cached, Failure> {
+    fn cached(&self, root: &Path, options: &SimOptions) -> Result<Cached, Failure> {
         let made_of = self.made_of()?;
         let parts = cache::Parts {
             name: &self.name(),
@@ -71,15 +71,15 @@ impl Work<'_> {
             platform: options.platform.hash(),
             made_of: &made_of,
         };
-        Cached::of(&cache::root(), &parts)
+        Cached::of(root, &parts)
     }
 
-    /// What an earlier run kept.
+    /// What an earlier run kept in the folder `root`.
     ///
     /// # Errors
     /// A platform that is not known, sources that cannot be read.
-    pub fn kept(&self, platform: &str) -> Result<cache::Kept, Failure> {
-        self.cached(&self.options(platform)?)?.read()
+    pub(super) fn kept(&self, root: &Path, platform: &str) -> Result<Kept, Failure> {
+        self.cached(root, &self.options(platform)?)?.read()
     }
 
     /// Runs it, or takes what an earlier run of the same thing gave. Who comes while it runs waits for it.
@@ -88,12 +88,12 @@ impl Work<'_> {
     /// Whatever keeps it from running.
     pub fn run(&self, platform: &str) -> Result<Outcome, Failure> {
         let options = self.options(platform)?;
-        let cached = self.cached(&options)?;
+        let cached = self.cached(&cache::root(), &options)?;
         let _only_one = cached.lock()?;
         match cached.read()? {
-            cache::Kept::Whole(outcome) => return Ok(outcome),
-            cache::Kept::Spoilt(why) => eprintln!("{why}"),
-            cache::Kept::Nothing => {}
+            Kept::Whole(outcome) => return Ok(outcome),
+            Kept::Spoilt(why) => eprintln!("{why}"),
+            Kept::Nothing => {}
         }
         let before = processor_time();
         let mut outcome = match self {
@@ -105,20 +105,27 @@ impl Work<'_> {
         cached.write(&outcome)?;
         Ok(outcome)
     }
-
-    /// The file in which its result is kept, or will be.
-    ///
-    /// # Errors
-    /// As [`kept`](Self::kept).
-    pub fn path(&self, platform: &str) -> Result<PathBuf, Failure> {
-        Ok(self.cached(&self.options(platform)?)?.path().to_owned())
-    }
 }
 
 fn simulate(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>, Failure> {
     match cell.temperature {
         Temperature::Hot => hot::run(cell, options),
         Temperature::Warm | Temperature::Cold => warm::run(cell, options),
+    }
+}
+
+#[cfg(test)]
+impl Work<'_> {
+    /// Keeps a result as if the work were done; the file.
+    pub(super) fn keep(
+        &self,
+        root: &Path,
+        platform: &str,
+        outcome: &Outcome,
+    ) -> std::path::PathBuf {
+        let cached = self.cached(root, &self.options(platform).unwrap()).unwrap();
+        cached.write(outcome).unwrap();
+        cached.path().to_owned()
     }
 }
 

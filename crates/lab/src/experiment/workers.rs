@@ -1,7 +1,7 @@
 //! Work by processes: one each, as many beside each other as are wanted. A worker that dies takes nothing with it but
 //! its own piece.
 
-use super::cache::Kept;
+use super::cache::{self, Kept};
 use super::{Experiment, Failure, Outcome, Work};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -15,6 +15,8 @@ pub struct Workers {
     pub program: Option<PathBuf>,
     /// So many pieces at once.
     pub count: usize,
+    /// Where workers keep their results.
+    results: PathBuf,
 }
 
 impl Workers {
@@ -23,6 +25,7 @@ impl Workers {
         Self {
             program: None,
             count: std::thread::available_parallelism().map_or(1, usize::from),
+            results: cache::root(),
         }
     }
 
@@ -50,7 +53,7 @@ impl Workers {
             return work.run(&experiment.platform);
         };
         // What is there needs no process.
-        if let Kept::Whole(outcome) = work.kept(&experiment.platform)? {
+        if let Kept::Whole(outcome) = work.kept(&self.results, &experiment.platform)? {
             return Ok(outcome);
         }
         let output = Self::command(program, experiment, work)
@@ -63,7 +66,7 @@ impl Workers {
         for line in told.lines().filter(|line| line.contains("spoilt")) {
             eprintln!("{line}");
         }
-        match work.kept(&experiment.platform)? {
+        match work.kept(&self.results, &experiment.platform)? {
             Kept::Whole(outcome) => Ok(outcome),
             Kept::Spoilt(why) => Err(why.into()),
             Kept::Nothing => Err(
@@ -125,17 +128,151 @@ fn died(status: ExitStatus, told: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fsrf::{Part, TABLE};
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    fn outcome(mib_per_s: f64) -> Outcome {
+        Outcome {
+            mib_per_s,
+            deviation: 0.0,
+            each: Vec::new(),
+            processor_seconds: 1.0,
+        }
+    }
+
+    /// A stand-in for the program: it notes what it is asked for, and "simulates" by taking the result from a folder. One
+    /// piece of work kills it until a file `mended` is there.
+    struct Bench {
+        // One after the other: a file that another thread's new process still holds open cannot be executed.
+        _alone: std::sync::MutexGuard<'static, ()>,
+        folder: tempfile::TempDir,
+        experiment: Experiment,
+        workers: Workers,
+    }
+
+    const DEADLY: &str = "transfer.8192";
+
+    impl Bench {
+        fn new() -> Self {
+            static ALONE: Mutex<()> = Mutex::new(());
+            let alone = ALONE.lock().unwrap_or_else(|spoilt| spoilt.into_inner());
+            let folder = tempfile::tempdir().unwrap();
+            let experiment = card::sim::home().join("experiments");
+            let experiment = Experiment::read(&experiment, TABLE).unwrap();
+            let (results, program) = (folder.path().join("cells"), folder.path().join("program"));
+            for (place, work) in Part::Figure9.work(&experiment).iter().enumerate() {
+                let made = work.keep(&results, &experiment.platform, &outcome(place as f64));
+                let prepared = folder.path().join(work.name());
+                std::fs::create_dir(&prepared).unwrap();
+                std::fs::rename(&made, prepared.join(made.file_name().unwrap())).unwrap();
+            }
+            let script = format!(
+                "#!/bin/sh\ncd '{}'\nname=$6\necho \"$name\" >> asked\nif [ \"$name\" = {DEADLY} ] && [ ! -e mended ]; \
+                 then kill -9 $$; fi\ncp \"$name\"/* cells/\n",
+                folder.path().display()
+            );
+            std::fs::write(&program, script).unwrap();
+            std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+            let workers = Workers {
+                program: Some(program),
+                count: 2,
+                results,
+            };
+            Self {
+                _alone: alone,
+                folder,
+                experiment,
+                workers,
+            }
+        }
+
+        fn path(&self) -> &Path {
+            self.folder.path()
+        }
+
+        fn work(&self) -> Vec<Work<'_>> {
+            Part::Figure9.work(&self.experiment)
+        }
+
+        fn run(&self, work: &[Work<'_>]) -> Vec<Result<Outcome, Failure>> {
+            self.workers.all(&self.experiment, work, |_, _| {})
+        }
+
+        /// What workers were asked for since the last time.
+        fn asked(&self) -> Vec<String> {
+            let path = self.path().join("asked");
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let _ = std::fs::remove_file(path);
+            let mut asked: Vec<String> = text.lines().map(str::to_owned).collect();
+            asked.sort();
+            asked
+        }
+    }
 
     #[test]
-    fn a_dead_worker_is_named_by_how_it_died() {
-        let killed = died(ExitStatus::from_raw(9), "some line\n");
+    fn a_worker_that_dies_takes_its_own_piece_only() {
+        let bench = Bench::new();
+        let work = bench.work();
+        let outcomes = bench.run(&work);
+        for (work, outcome) in work.iter().zip(&outcomes) {
+            assert_eq!(outcome.is_err(), work.name() == DEADLY, "{}", work.name());
+        }
+        let error = outcomes[1].as_ref().unwrap_err().to_string();
         assert!(
-            killed.contains("signal 9 (killed, or out of memory)"),
-            "{killed}"
+            error.contains("signal 9 (killed, or out of memory)"),
+            "{error}"
         );
-        assert!(killed.contains("runs this one again"), "{killed}");
+        assert!(error.contains("runs this one again"), "{error}");
+        assert_eq!(bench.asked().len(), work.len());
+        // And then it alone is run again.
+        std::fs::write(bench.path().join("mended"), "").unwrap();
+        let outcomes = bench.run(&work);
+        assert!(outcomes.iter().all(Result::is_ok));
+        assert_eq!(outcomes[1].as_ref().unwrap().mib_per_s, 1.0);
+        assert_eq!(bench.asked(), [DEADLY]);
+    }
+
+    /// What was done before an interrupt is not done again.
+    #[test]
+    fn an_interrupted_run_goes_on_where_it_was() {
+        let bench = Bench::new();
+        std::fs::write(bench.path().join("mended"), "").unwrap();
+        let work = bench.work();
+        bench.run(&work[..4]);
+        assert_eq!(bench.asked().len(), 4);
+        // A worker that was killed while it wrote has left this: it is no result.
+        std::fs::write(bench.workers.results.join(".tmpXyz"), "{\"name\":").unwrap();
+        assert!(bench.run(&work).iter().all(Result::is_ok));
+        assert_eq!(bench.asked().len(), work.len() - 4);
+        assert!(bench.run(&work).iter().all(Result::is_ok));
+        assert!(bench.asked().is_empty());
+    }
+
+    #[test]
+    fn a_spoilt_result_is_made_again_and_no_other() {
+        let bench = Bench::new();
+        std::fs::write(bench.path().join("mended"), "").unwrap();
+        let work = bench.work();
+        bench.run(&work);
+        bench.asked();
+        let prepared = std::fs::read_dir(bench.path().join(work[2].name())).unwrap();
+        let name = prepared.flatten().next().unwrap().file_name();
+        std::fs::write(bench.workers.results.join(name), "{\"name\":\"transfer").unwrap();
+        let outcomes = bench.run(&work);
+        assert_eq!(outcomes[2].as_ref().unwrap().mib_per_s, 2.0);
+        assert_eq!(bench.asked(), [work[2].name()]);
+    }
+
+    #[test]
+    fn a_worker_that_fails_says_why_and_one_that_is_missing_too() {
         let failed = died(ExitStatus::from_raw(1 << 8), "first\nthe reason\n\n");
         assert_eq!(failed, "the reason");
+        let mut bench = Bench::new();
+        bench.workers.program = Some(bench.path().join("no-such"));
+        let work = bench.work();
+        let error = bench.run(&work[..1]).remove(0).unwrap_err().to_string();
+        assert!(error.contains("no-such"), "{error}");
     }
 }
