@@ -6,7 +6,8 @@ use lab::experiment::cckit::{Cckit, Figure};
 use lab::experiment::fleximem::{
     self, area, components, features, lanes::Figure6, FlexiMem, Measured,
 };
-use lab::experiment::vfpio::{resources, Device, Vfpio};
+use lab::experiment::vfpio::priorities::Figure6 as Figure6OfStreams;
+use lab::experiment::vfpio::{self, resources, Device, Vfpio};
 use lab::experiment::Failure;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -27,7 +28,8 @@ Examples:
   tombolo lab fleximem --html fleximem.html   all of it as a page: plots, tables, a verdict a figure
   tombolo lab vfpio                         kernels with streams, the same on each device
   tombolo lab vfpio --application sha3
-  tombolo lab vfpio --resources             table 6 alone: what the shell's parts cost
+  tombolo lab vfpio --part resources        table 6 alone: what the shell's parts cost
+  tombolo lab vfpio --part priorities --html vfpio.html   figure 6 alone, as a page
   tombolo lab cckit                         the directory: loads, streams, and four applications
   tombolo lab cckit --quick
   tombolo lab cckit --figure figure8 --pictures .
@@ -48,9 +50,8 @@ enum Paper {
     /// FlexiMem: an array in the program's memory changed in place, by page size (figures 7 and 8), the interconnect
     /// by address lanes (figure 6, table II), components (table III), features of systems (table I).
     Fleximem(Shared),
-    /// vFPIO, figures 5 and 7, tables 4 to 6: kernels with streams, each the same on card memory and on host
-    /// memory; what the shell's parts cost (needs Yosys, some minutes the first time). Figure 6 is a bar:
-    /// `make bench ONLY=sched.fig6`.
+    /// vFPIO, figures 5 to 7, tables 4 to 6: kernels with streams, each the same on card memory, on host memory and
+    /// over the network; one that goes first; what the shell's parts cost (needs Yosys, some minutes the first time).
     Vfpio(Streams),
     /// CCKit, tables 1 to 3 and figures 6 to 10: loads and streams through the directory, and the applications behind
     /// it. Table 1 needs Yosys.
@@ -131,16 +132,41 @@ impl Coherent {
 
 #[derive(Args)]
 struct Streams {
-    /// Only these applications (names as in the table), and neither figure 7 nor table 6.
-    #[arg(long)]
+    /// Only these applications (names as in the table), and nothing else.
+    #[arg(long, conflicts_with = "part")]
     application: Vec<String>,
 
-    /// Only table 6: what the parts of the shell cost.
-    #[arg(long, conflicts_with = "application")]
-    resources: bool,
+    /// Only these parts of it.
+    #[arg(long)]
+    part: Vec<StreamPart>,
+
+    /// Writes a page with plots, tables and a verdict a figure to this file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StreamPart {
+    /// Figure 5 and table 5: each kernel on card memory, on host memory and over the network.
+    Applications,
+    /// Table 4: lines and branches of the user logic.
+    Complexity,
+    /// Figure 6: a kernel that goes first, beside two others.
+    Priorities,
+    /// Figure 7: latency of transfers by size.
+    Latency,
+    /// Table 6: what the parts of the shell cost (needs Yosys, some minutes the first time).
+    Resources,
 }
 
 impl Streams {
+    fn has(&self, part: StreamPart) -> bool {
+        match self.application.is_empty() {
+            true => self.part.is_empty() || self.part.contains(&part),
+            false => part == StreamPart::Applications,
+        }
+    }
+
     fn run(&self) -> Result<(), Failure> {
         let experiment = Vfpio::read(&card::sim::home().join("experiments"))?;
         let names = experiment.application.iter().map(|one| one.name.as_str());
@@ -150,42 +176,53 @@ impl Streams {
                 return Err(format!("no application `{name}`; there are {known}").into());
             }
         }
-        if self.resources {
-            return Self::table6(&experiment);
-        }
-        let chosen = experiment
-            .application
-            .iter()
-            .filter(|one| self.application.is_empty() || self.application.contains(&one.name));
         let open = || {
             let options = experiment.options()?;
             let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
             Ok::<_, Failure>(card)
         };
-        let mut outcomes = Vec::new();
-        for one in chosen {
-            eprintln!("{}", one.name);
-            outcomes.push((one, experiment.run(&open()?, one)?));
+        let mut measured = vfpio::Measured::default();
+        if self.has(StreamPart::Applications) {
+            let named = |name| self.application.is_empty() || self.application.contains(name);
+            let chosen = experiment.application.iter().filter(|one| named(&one.name));
+            let mut outcomes = Vec::new();
+            for one in chosen {
+                eprintln!("{}", one.name);
+                outcomes.push((one, experiment.run(&open()?, one)?));
+            }
+            print!("{}", experiment.throughput(&outcomes));
+            measured.applications = Some(outcomes);
         }
-        print!("{}", experiment.throughput(&outcomes));
-        if self.application.is_empty() {
+        if self.has(StreamPart::Priorities) {
+            eprintln!("figure 6");
+            let figure = Figure6OfStreams::measure()?;
+            print!("{}", figure.table());
+            measured.priorities = Some(figure);
+        }
+        if self.has(StreamPart::Latency) {
             eprintln!("figure 7");
             let host = experiment.latency(&open()?, Device::Host)?;
             let card = experiment.latency(&open()?, Device::Card)?;
             print!("{}", experiment.latencies(&host, &card));
+            measured.latency = Some([host, card]);
         }
-        print!("{}", experiment.complexity()?);
-        match self.application.is_empty() {
-            true => Self::table6(&experiment),
-            false => Ok(()),
+        if self.has(StreamPart::Complexity) {
+            print!("{}", experiment.complexity()?);
         }
-    }
-
-    fn table6(experiment: &Vfpio) -> Result<(), Failure> {
-        let lines = &experiment.resource;
-        let mapped = resources::measure(lines, |block| eprintln!("mapping {block}"));
-        print!("{}", resources::table(lines, &mapped));
-        match resources::failures(&mapped) {
+        let mut failed = 0;
+        if self.has(StreamPart::Resources) {
+            let lines = &experiment.resource;
+            let mapped = resources::measure(lines, |block| eprintln!("mapping {block}"));
+            print!("{}", resources::table(lines, &mapped));
+            failed = resources::failures(&mapped);
+            measured.resources = Some(mapped);
+        }
+        let study = vfpio::study(&experiment, &measured);
+        print!("\n{}", study.verdicts());
+        if let Some(path) = &self.html {
+            write(path, study.to_string())?;
+        }
+        match failed {
             0 => Ok(()),
             failed => Err(format!("{failed} lines of table 6 were not measured").into()),
         }

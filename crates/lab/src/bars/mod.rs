@@ -31,7 +31,7 @@ mod protocol;
 mod remote;
 mod rpc;
 mod rpc_lines;
-mod sched;
+pub(crate) mod sched;
 mod shared;
 mod shared_table;
 pub(crate) mod sim_speed;

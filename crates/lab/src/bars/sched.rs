@@ -6,6 +6,7 @@
 
 use super::direct::{Bench, Each, Lane};
 use super::Failure;
+use crate::experiment::vfpio::priorities::{Figure6, CHUNKS};
 use crate::row::{Row, Target};
 use card::schedule::{Priority, SlotSchedule};
 use card::sim::SimOptions;
@@ -13,15 +14,14 @@ use card::{Card, SlotId};
 use units::Picoseconds;
 
 const SLOTS: u8 = 3;
-const ALL: [u8; 3] = [0, 1, 2];
-const CHUNK: u64 = 16 << 10;
-/// The paper's chunks of figure 6.
-const CHUNKS: u64 = 1000;
+pub(crate) const ALL: [u8; 3] = [0, 1, 2];
+/// Bytes of a chunk.
+pub(crate) const CHUNK: u64 = 16 << 10;
 /// Of a backlogged slot.
 const BYTES: u64 = 4 << 20;
 const BACKLOG: u64 = 15;
-const PLAIN: [Priority; 3] = [Priority::Normal; 3];
-const FIRST: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Normal];
+pub(crate) const PLAIN: [Priority; 3] = [Priority::Normal; 3];
+pub(crate) const FIRST: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Normal];
 
 /// The names, in the order of measurement.
 pub const NAMES: &[&str] = &[
@@ -62,12 +62,12 @@ fn schedule(bench: &mut Bench, schedules: [SlotSchedule; 3]) -> Result<(), Failu
     Ok(())
 }
 
-fn prioritize(bench: &mut Bench, priorities: [Priority; 3]) -> Result<(), Failure> {
+pub(crate) fn prioritize(bench: &mut Bench, priorities: [Priority; 3]) -> Result<(), Failure> {
     schedule(bench, priorities.map(SlotSchedule::from))
 }
 
 /// Slots with that kernel, each with so many chunks outstanding.
-fn perf(bytes: u64, window: u64, pause: u64) -> Result<Bench, Failure> {
+pub(crate) fn perf(bytes: u64, window: u64, pause: u64) -> Result<Bench, Failure> {
     let mut bench = open("perf", bytes)?;
     for slot in ALL {
         bench.set_argument_of(slot, "chunk", CHUNK)?;
@@ -125,10 +125,6 @@ fn backlogged() -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Pause after a chunk with which a slot alone has the share of the channel that one of the paper's had of its
-/// link: 57 %, from 1.10 us of data and 0.75 us of latency. Card memory answers sooner than a host.
-const PAUSE: u64 = 135;
-
 /// One chunk at a time: figure 6.
 fn one_chunk() -> Result<Vec<Row>, Failure> {
     let mut bench = perf(CHUNKS * CHUNK, 1, 0)?;
@@ -139,38 +135,14 @@ fn one_chunk() -> Result<Vec<Row>, Failure> {
     let managed = seconds(&bench.run_each(&[0])?.times[0]);
     let beside = seconds(&bench.run_each(&ALL)?.times[0]);
 
-    prioritize(&mut bench, PLAIN)?;
-    for slot in ALL {
-        bench.set_argument_of(slot, "pause", PAUSE)?;
-    }
-    let paused = seconds(&bench.run_each(&[0])?.times[0]);
-    let share = (CHUNK / 64) as f64 / cycles(paused);
-    let switches = |bench: &mut Bench| -> Result<u64, Failure> {
-        Ok(bench.card().statistics()?.owner_changes.reads)
-    };
-    let before = switches(&mut bench)?;
-    let turns = bench.run_each(&ALL)?.times;
-    let in_turn = switches(&mut bench)? - before;
-    let turns = turns.iter().map(seconds).sum::<f64>() / 3.0;
-    prioritize(&mut bench, FIRST)?;
-    let before = switches(&mut bench)?;
-    let times = bench.run_each(&ALL)?.times;
-    let with_priority = switches(&mut bench)? - before;
-    let [high, low1, low2] = [0, 1, 2].map(|slot| seconds(&times[slot]));
-    let low = (low1 + low2) / 2.0;
+    let figure = Figure6::measure()?;
+    let [over_low, over_turns, low] = figure.ratios();
     eprintln!(
-        "1,000 chunks, cycles a chunk: alone {:.1}, with a scheduler in use {:.1}, first of three {:.1}; with \
-         pauses: alone {:.1}, in turn {:.1}, first {:.1}, others {:.1} and {:.1}",
+        "1,000 chunks, cycles a chunk: alone {:.1}, with a scheduler in use {:.1}, first of three {:.1}; with pauses: {figure:?}",
         cycles(alone),
         cycles(managed),
         cycles(beside),
-        cycles(paused),
-        cycles(turns),
-        cycles(high),
-        cycles(low1),
-        cycles(low2)
     );
-    eprintln!("context switches: in turn {in_turn}, one first {with_priority}");
     Ok(vec![
         // 105 rows of the others, and what the memory needs to turn to another DRAM row.
         Row::new(
@@ -185,14 +157,19 @@ fn one_chunk() -> Result<Vec<Row>, Failure> {
             "cycles a chunk",
             Target::AtMost(4.0),
         ),
-        Row::new(NAMES[6], share, "of the channel", Target::Beside(0.57)),
-        Row::new(NAMES[7], turns / high, "times faster", Target::AtLeast(1.6)),
-        Row::new(NAMES[8], low / high, "times faster", Target::Beside(1.8)),
-        Row::new(NAMES[9], low / turns - 1.0, "slower", Target::AtMost(0.03)),
+        Row::new(
+            NAMES[6],
+            figure.share_alone(),
+            "of the channel",
+            Target::Beside(0.57),
+        ),
+        Row::new(NAMES[7], over_turns, "times faster", Target::AtLeast(1.6)),
+        Row::new(NAMES[8], over_low, "times faster", Target::Beside(1.8)),
+        Row::new(NAMES[9], low - 1.0, "slower", Target::AtMost(0.03)),
         // Figure 6b: fewer with a slot that goes first; the picture's numbers are not in the text.
         Row::new(
             NAMES[10],
-            with_priority as f64 / in_turn as f64,
+            figure.switched(),
             "of those in turn",
             Target::AtMost(1.0),
         ),

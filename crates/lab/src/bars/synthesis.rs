@@ -205,7 +205,7 @@ pub fn measure_lanes() -> Result<Vec<Row>, Failure> {
 
 /// `synth.scheduler.*`, `synth.virtual_io.*`: beside vFPIO's table 6. The scheduler is that of one device, reads and
 /// writes, for three slots with two ports each, as the paper's experiments have them (its table's shell has one slot:
-/// `tombolo lab vfpio --resources` prints both); it has weights, floors and a bound, which the paper's has not.
+/// `tombolo lab vfpio --part resources` prints both); it has weights, floors and a bound, which the paper's has not.
 /// Virtual I/O is the switch of two pairs of ports: any port to any mover or port, which the paper's has not.
 pub fn measure_vfpio() -> Result<Vec<Row>, Failure> {
     let slots = ["NumSlots=3", "NumRequests=8"].map(str::to_owned);

@@ -2,11 +2,14 @@
 //! published values. `experiments/vfpio.toml` says what runs.
 
 mod complexity;
+mod page;
+pub mod priorities;
 pub mod resources;
 mod run;
 mod table;
 
 pub use complexity::Complexity;
+pub use page::{study, Measured};
 pub use run::{data, Device, Outcome, Station};
 
 use super::{description, DescriptionError};
