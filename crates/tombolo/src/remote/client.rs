@@ -4,7 +4,7 @@ use super::fabric::{is_provider, FabricError, Moved, Mover};
 use super::wire::{Answer, Ask, Hello, Operation, Status, LARGEST};
 use super::RemoteError;
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
@@ -247,9 +247,8 @@ impl RemoteMemory {
             let Some(ask) = asked.pop_front() else {
                 break;
             };
-            self.answer(&ask)?;
             let (now, later) = rest.split_at_mut(ask.bytes as usize);
-            self.receive(now)?;
+            self.answer_with(&ask, now)?;
             rest = later;
         }
         Ok(())
@@ -319,6 +318,28 @@ impl RemoteMemory {
     fn answer(&mut self, ask: &Ask) -> Result<(), RemoteError> {
         let answer = self.reply(ask)?;
         self.good(&answer)
+    }
+
+    /// The answer and the bytes behind it, by one call where they have come together.
+    fn answer_with(&mut self, ask: &Ask, to: &mut [u8]) -> Result<(), RemoteError> {
+        let mut head = [0; Answer::BYTES];
+        let mut got = 0;
+        while got < head.len() {
+            let mut parts = [IoSliceMut::new(&mut head[got..]), IoSliceMut::new(&mut *to)];
+            match self.socket.read_vectored(&mut parts) {
+                Ok(0) => {
+                    let end = ErrorKind::UnexpectedEof.into();
+                    return Err(self.failed("the peer went away", end));
+                }
+                Ok(bytes) => got += bytes,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failed("the peer went away", error)),
+            }
+        }
+        let answer = Answer::decode(&head, ask).map_err(|rule| self.lies(rule))?;
+        // Of a refusal no byte is to come; what came behind it is another's, and the connection is over.
+        self.good(&answer)?;
+        self.receive(&mut to[got - head.len()..])
     }
 
     fn reply(&mut self, ask: &Ask) -> Result<Answer, RemoteError> {

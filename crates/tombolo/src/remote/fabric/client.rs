@@ -13,6 +13,8 @@ use std::ptr::null_mut;
 const PIECE: usize = 128 << 10;
 /// Operations under way at most.
 const DEPTH: usize = 16;
+/// Of those whose bytes are copied, which stay in the processor's cache so.
+const STAGED: usize = 2;
 
 /// Memory of a peer.
 pub(in crate::remote) struct Mover {
@@ -86,7 +88,7 @@ impl Mover {
     ) -> Result<Self, FabricError> {
         let endpoint = Endpoint::open(provider, local)?;
         let direct = provider == "tcp" && endpoint.mr_mode() & sys::MR_LOCAL == 0;
-        let mut stage = Stage::new(if direct { 0 } else { PIECE * DEPTH });
+        let mut stage = Stage::new(if direct { 0 } else { PIECE * STAGED });
         let region = match endpoint.mr_mode() & sys::MR_LOCAL {
             0 => None,
             _ => {
@@ -146,7 +148,8 @@ impl Mover {
     ) -> Result<(), E> {
         let total = bytes.len();
         let (mut posted, mut done) = (0, 0);
-        let mut free: Vec<usize> = (0..DEPTH).rev().collect();
+        let depth = if self.direct { DEPTH } else { STAGED };
+        let mut free: Vec<usize> = (0..depth).rev().collect();
         let mut moved = true;
         while done < total {
             while let (true, Some(slot)) = (posted < total, free.last().copied()) {
