@@ -50,6 +50,10 @@ pub struct Choice {
     #[arg(long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
 
+    /// Runs nothing: shows what earlier runs have kept.
+    #[arg(long)]
+    kept: bool,
+
     /// Does this one piece of work and keeps its result: what the lab starts for each.
     #[arg(long, value_name = "NAME", hide = true)]
     worker: Option<String>,
@@ -192,6 +196,15 @@ impl Choice {
             let mut work = part.work(of);
             if part == fsrf::Part::Table2 {
                 work.retain(|work| matches!(work, Work::Cell(cell) if self.takes(cell)));
+            }
+            if self.kept {
+                let mut kept = Vec::new();
+                for one in work {
+                    if one.is_kept(&of.platform)? {
+                        kept.push(one);
+                    }
+                }
+                work = kept;
             }
             planned.push((part, of, work));
         }

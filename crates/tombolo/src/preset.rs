@@ -94,6 +94,8 @@ pub struct Preset {
     pub page: PageSize,
     /// See [`OwnerOptions::read_ahead_bytes`].
     pub read_ahead_bytes: u64,
+    /// See [`OwnerOptions::batch_bytes`].
+    pub batch_bytes: u64,
     /// See [`OwnerOptions::direct_bytes`].
     pub direct_bytes: Option<u64>,
     stripe: Option<Stripe>,
@@ -110,6 +112,8 @@ struct Text {
     page_bytes: u64,
     #[serde(default)]
     read_ahead_bytes: u64,
+    #[serde(default)]
+    batch_bytes: u64,
     direct_bytes: Option<u64>,
     stripe_granule_bytes: Option<u64>,
     #[serde(default)]
@@ -227,6 +231,10 @@ impl Preset {
         if let Some(rule) = shell.broken_rule() {
             return Err(rule);
         }
+        if text.batch_bytes != 0 && !text.batch_bytes.is_power_of_two() {
+            let found = text.batch_bytes;
+            return Err(format!("batch_bytes = {found}: 0 or a power of two"));
+        }
         let page = PageSize::from_bytes(text.page_bytes)
             .ok_or_else(|| format!("page_bytes = {}: no size of a page", text.page_bytes))?;
         if shell.translator != Translator::Identity && !shell.page_sizes().contains(page) {
@@ -250,6 +258,7 @@ impl Preset {
             shell,
             page,
             read_ahead_bytes: text.read_ahead_bytes,
+            batch_bytes: text.batch_bytes,
             direct_bytes: text.direct_bytes,
             stripe,
         })
@@ -326,6 +335,7 @@ impl Preset {
         owner.preset = self.name.clone();
         owner.page_size = self.page;
         owner.read_ahead_bytes = self.read_ahead_bytes;
+        owner.batch_bytes = self.batch_bytes;
         owner.direct_bytes = self.direct_bytes;
         Ok(())
     }
@@ -402,6 +412,19 @@ mod tests {
             (ways * entry + victim) << l1.sets_log2
         };
         l1.iter().map(one).sum()
+    }
+
+    #[test]
+    fn fsrf_moves_2_mib_at_a_time_and_a_batch_is_a_power_of_two() {
+        let preset = Preset::named("fsrf-dram", 0).unwrap();
+        let (mut options, mut owner) = (options("f1"), OwnerOptions::default());
+        preset.apply(&mut options, &mut owner).unwrap();
+        assert_eq!(
+            (owner.page_size, owner.batch_bytes),
+            (PageSize::KIB_4, 2 << 20)
+        );
+        let odd = Preset::parse("a", "a", "batch_bytes = 3000").unwrap_err();
+        assert!(odd.to_string().contains("0 or a power of two"), "{odd}");
     }
 
     #[test]

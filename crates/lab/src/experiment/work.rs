@@ -82,6 +82,17 @@ impl Work<'_> {
         self.cached(root, &self.options(platform)?)?.read()
     }
 
+    /// Whether an earlier run kept its result.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), before anything runs.
+    pub fn is_kept(&self, platform: &str) -> Result<bool, Failure> {
+        Ok(matches!(
+            self.kept(&cache::root(), platform)?,
+            Kept::Whole(_)
+        ))
+    }
+
     /// Runs it, or takes what an earlier run of the same thing gave. Who comes while it runs waits for it.
     ///
     /// # Errors
