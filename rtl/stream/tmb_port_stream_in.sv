@@ -12,7 +12,7 @@
 // come by then waits for the next opening.
 //
 // closed_i   the other end has closed: behind the last byte the kernel gets a beat with rstream, RLAST and DECERR, and the
-//            stream is closed. Opening it is answered by DECERR then.
+//            stream is closed. Opening it is answered by DECERR then. Bytes that fill no beat come before, as a packet's end.
 //
 // DECERR also answers every other address of the window (address bit 63). SLVERR: opened twice, closed when not open, a
 // burst of more than one beat, a width beyond the port's.
@@ -127,6 +127,7 @@ module tmb_port_stream_in #(
     .clk_i,
     .rst_ni,
     .size_i     (size_q),
+    .flush_i    (closed_i && !in_valid_i),
     .in_valid_i,
     .in_ready_o,
     .in_data_i,

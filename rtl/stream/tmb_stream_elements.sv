@@ -7,7 +7,7 @@
 //
 // Beats that come may be partly filled, from the first byte on; elements are full, but for the last of a packet, and
 // their bytes beyond out_keep_o are zero. A packet that ends with an empty beat ends with an empty element, unless
-// bytes are left to carry the end. size_i may change at any time: bytes that are here leave at the new width.
+// bytes are left to carry the end. flush_i says that no more comes: what is left ends a packet. size_i may change at any time: bytes that are here leave at the new width.
 //
 // Throughput: an element a cycle. Latency: one cycle. Ordering: in order. Back-pressure: in_ready_o depends on the
 // fill only; out_last_o may rise while an element waits, so it needs a register behind it.
@@ -19,6 +19,7 @@ module tmb_stream_elements (
   input  logic         clk_i,
   input  logic         rst_ni,
   input  logic [2:0]   size_i,  // at most 6
+  input  logic         flush_i,
   input  logic         in_valid_i,
   output logic         in_ready_o,
   input  logic [511:0] in_data_i,
@@ -69,6 +70,7 @@ module tmb_stream_elements (
       fill_q <= left + (take ? kept : '0);
       if (take) last_q <= in_last_i;
       else if (give && out_last_o) last_q <= 1'b0;
+      else if (flush_i && left != '0) last_q <= 1'b1;
     end
   end
 
