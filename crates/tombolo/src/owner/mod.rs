@@ -220,6 +220,8 @@ pub(crate) struct Owner {
     pressure: Pressure,
     /// Commands for which the card had no room yet, by queue.
     outgoing: Vec<VecDeque<Command>>,
+    /// Of each queue, the long copies that the card has.
+    copying: Vec<BTreeSet<CommandId>>,
     completed: BTreeMap<RequestId, Result<Success, PagerError>>,
     /// The last failed write of each place, until it is told.
     write_back_errors: BTreeMap<(ObjectId, u64), Error>,
@@ -353,6 +355,7 @@ impl Owner {
             pressure: Pressure::default(),
             reconfiguring: BTreeSet::new(),
             outgoing: vec![VecDeque::new(); usize::from(description.queues)],
+            copying: vec![BTreeSet::new(); usize::from(description.queues)],
             completed: BTreeMap::new(),
             write_back_errors: BTreeMap::new(),
             next_request: 0,

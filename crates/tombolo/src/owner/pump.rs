@@ -10,10 +10,16 @@ use card::event::Event as CardEvent;
 use card::memory::HostMemory;
 use card::{HostWork, SlotId, WorkId};
 use pager::{Action, Event, IoError, IoId};
+use std::collections::VecDeque;
 use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use units::{Asid, Picoseconds};
+
+/// Bytes of a copy to the card that others should not wait for: some ten microseconds of a link.
+const LONG_COPY: u64 = 256 << 10;
+/// Such copies that a queue of the card has at once: one that moves, and one that is next.
+const LONG_COPIES: usize = 2;
 
 /// The owner's own commands, one a slot; the pager counts its up from zero.
 const BARRIERS: u32 = u32::MAX - u8::MAX as u32;
@@ -145,6 +151,10 @@ impl Owner {
             event @ CardEvent::Completed { id, .. } => {
                 let space = self.command_spaces.remove(&id);
                 self.service.push(event, space);
+                if self.copying.iter_mut().any(|copying| copying.remove(&id)) {
+                    // The card itself goes on; nobody of the host need have looked.
+                    self.send_commands()?;
+                }
             }
             event @ (CardEvent::TransferDone { .. }
             | CardEvent::Interrupt(_)
@@ -438,10 +448,14 @@ impl Owner {
     /// Hands commands to the card as far as its ring takes them.
     fn send_commands(&mut self) -> Result<(), Error> {
         for (queue, commands) in (0..).zip(&mut self.outgoing) {
+            let copying = &mut self.copying[usize::from(queue)];
             while self.card.queue_room(QueueId(queue)) > 0 {
-                let Some(command) = commands.pop_front() else {
+                let Some(command) = next_command(commands, copying.len()) else {
                     break;
                 };
+                if is_long_copy(&command) {
+                    copying.insert(command.id);
+                }
                 self.card.submit(command)?;
             }
         }
@@ -558,4 +572,88 @@ fn zero_around(pending: &Pending, read: usize) -> io::Result<()> {
         .zero(start - lead, lead)
         .and_then(|()| pending.memory.zero(behind, end - behind))
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+}
+
+/// A copy to the card behind which a queue's other commands would wait for long: a queue starts them in order.
+fn is_long_copy(command: &Command) -> bool {
+    let bytes = match command.operation {
+        Operation::CopyIn { bytes, .. } => bytes,
+        _ => 0,
+    };
+    bytes >= LONG_COPY && command.notify && !command.fence
+}
+
+/// The next command of a queue whose card has so many long copies. One more would only wait there, and what comes
+/// behind it with it: pages that are there would not be installed until those fetched ahead are. So other commands go
+/// first, up to a fence. That is no other order than the card's own: its units work beside each other, and the pager
+/// waits for the end of what others depend on.
+fn next_command(commands: &mut VecDeque<Command>, copying: usize) -> Option<Command> {
+    if copying < LONG_COPIES {
+        return commands.pop_front();
+    }
+    let place = commands.iter().position(|command| !is_long_copy(command))?;
+    match commands[place].fence && place > 0 {
+        true => None,
+        false => commands.remove(place),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::{CardAddr, HostAddr};
+
+    fn command(id: u32, bytes: u64, fence: bool) -> Command {
+        let operation = match bytes {
+            0 => Operation::Nop,
+            bytes => Operation::CopyIn {
+                from: HostAddr::default(),
+                to: CardAddr::default(),
+                bytes,
+            },
+        };
+        Command {
+            id: CommandId(id),
+            operation,
+            fence,
+            notify: true,
+            ..Command::default()
+        }
+    }
+
+    /// What leaves a queue, in order, while the card has so many long copies.
+    fn leaves(commands: &[Command], copying: usize) -> Vec<u32> {
+        let mut queue: VecDeque<Command> = commands.iter().cloned().collect();
+        let next = || next_command(&mut queue, copying);
+        std::iter::from_fn(next)
+            .map(|command| command.id.0)
+            .collect()
+    }
+
+    #[test]
+    fn others_go_before_copies_that_would_only_wait() {
+        let all = [
+            command(0, LONG_COPY, false),
+            command(1, 0, false),
+            command(2, 2 * LONG_COPY, false),
+            command(3, LONG_COPY - 1, false),
+            command(4, 0, false),
+        ];
+        assert_eq!(leaves(&all, LONG_COPIES - 1), [0, 1, 2, 3, 4]);
+        assert_eq!(leaves(&all, LONG_COPIES), [1, 3, 4]);
+    }
+
+    #[test]
+    fn nothing_passes_a_fence_nor_a_fence_a_copy() {
+        let all = [
+            command(0, 0, false),
+            command(1, LONG_COPY, false),
+            command(2, 0, true),
+            command(3, 0, false),
+        ];
+        assert_eq!(leaves(&all, LONG_COPIES), [0]);
+        assert_eq!(leaves(&all[2..], LONG_COPIES), [2, 3]);
+        // A copy that waits for others is sent as it is.
+        assert_eq!(leaves(&[command(5, LONG_COPY, true)], LONG_COPIES), [5]);
+    }
 }
