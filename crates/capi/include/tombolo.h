@@ -21,7 +21,8 @@
  * - Every call may be made from any thread.
  * - Bytes that a kernel wrote are in their file when the mapping is unmapped or synced, or its space
  *   closed; not before.
- * - After fork, handles are the parent's: in the child every call that needs the card is TMB_ERROR_GONE.
+ * - After fork, handles are the parent's: in the child every call that needs the card is TMB_ERROR_GONE; to close or
+ *   free a handle there is no error and does nothing to the parent's.
  *
  * Compile with the flags that `pkg-config --cflags --libs tombolo` prints.
  */

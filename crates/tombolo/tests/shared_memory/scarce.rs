@@ -45,29 +45,32 @@ fn summed(card: &Card, space: &AddressSpace, memory: &SharedMemory) {
     }
 }
 
-/// From now on a system call fails with EPERM in this process, as in a container that forbids it; so does opening
-/// `/dev/userfaultfd`.
+/// From now on a system call fails with EPERM in this process, as in a container that forbids it; so does what
+/// `/dev/userfaultfd` would answer.
 fn refuse(call: libc::c_long) {
-    const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS: the call's number
+    const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
+    const NUMBER: u32 = 0; // of `seccomp_data`: the call's number
+    const SECOND: u32 = 24; // and the low half of its second argument
     const EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
     const RETURN: u16 = 0x06; // BPF_RET | BPF_K
+    const NEW: u32 = 0xaa00; // USERFAULTFD_IOC_NEW
     let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
     let mut steps = [
-        step(LOAD, 0, 0, 0),
-        step(EQUAL, 0, 1, call as u32),
-        step(RETURN, 0, 0, refused),
+        step(LOAD, 0, 0, NUMBER),
+        step(EQUAL, 4, 0, call as u32),
+        step(EQUAL, 0, 2, libc::SYS_ioctl as u32),
+        step(LOAD, 0, 0, SECOND),
+        step(EQUAL, 1, 0, NEW),
         step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+        step(RETURN, 0, 0, refused),
     ];
     let filter = libc::sock_fprog {
         len: steps.len() as u16,
         filter: steps.as_mut_ptr(),
     };
-    let nobody = 65_534;
     // SAFETY: numbers, and a filter that the system copies. This process is of one test.
     unsafe {
-        // Root could open the device instead.
-        libc::setresuid(nobody, nobody, nobody);
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         let how = libc::SECCOMP_SET_MODE_FILTER;
         // All threads of it: the test's is not the first.
