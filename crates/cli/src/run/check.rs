@@ -1,0 +1,105 @@
+//! Options held against the kernel's manifest, before anything is built or opened.
+
+use super::{Failure, Run};
+use crate::arguments::{SetArgument, Value};
+use crate::connect;
+use card::kernel::Manifest;
+use tombolo::{Error, SlotId};
+
+impl Run {
+    /// Says what is wrong with the arguments before anything is built or opened.
+    pub(super) fn check(&self, manifest: &Manifest) -> Result<(), Failure> {
+        let names: Vec<&str> = manifest.arguments.iter().map(|a| a.name.as_str()).collect();
+        let wrong = |text: String| Err(Failure::Arguments(text));
+        let mut given: Vec<&str> = Vec::new();
+        let maps = self.maps.iter().map(|map| (map.argument.as_str(), true));
+        let sets = self.sets.iter().map(|set| (set.argument.as_str(), false));
+        for (name, is_map) in maps.chain(sets) {
+            let Some(argument) = manifest.arguments.iter().find(|a| a.name == name) else {
+                return wrong(format!(
+                    "kernel {} has no argument `{name}`; it has {}",
+                    manifest.name,
+                    names.join(", ")
+                ));
+            };
+            if is_map && argument.port.is_none() {
+                return wrong(format!("`{name}` is no pointer; use --set {name}=VALUE"));
+            }
+            if given.contains(&name) {
+                return wrong(format!("argument `{name}` is given twice"));
+            }
+            given.push(name);
+        }
+        for name in names {
+            if !given.contains(&name) {
+                return wrong(format!(
+                    "argument `{name}` of kernel {} is not given; use --map or --set",
+                    manifest.name
+                ));
+            }
+        }
+        match (self.coherent, manifest.lines.len()) {
+            (true, 0) => {
+                return wrong(format!(
+                    "--coherent: kernel {} has nothing to do with cache lines: it has no port of kind axi4_home or \
+                     line_operations",
+                    manifest.name
+                ))
+            }
+            (false, 1..) => {
+                return wrong(format!(
+                    "kernel {} uses cache lines (ports of kind line_operations): it needs --coherent and --access",
+                    manifest.name
+                ))
+            }
+            _ => {}
+        }
+        if let Some(text) = connect::wrong(&self.connections, manifest) {
+            return wrong(text);
+        }
+        if let Some(other) = self.priorities.iter().find(|priority| priority.slot != 0) {
+            return wrong(format!(
+                "--priority {}=…: the kernel of this command is in slot 0, and no other slot has one",
+                other.slot
+            ));
+        }
+        for priority in &self.priorities {
+            priority.schedule.check(SlotId(priority.slot))?;
+        }
+        for set in &self.sets {
+            check_size(manifest, set)?;
+            if let Value::SizeOf(name) = &set.value {
+                if !self.files.iter().any(|map| &map.argument == name) {
+                    return wrong(format!("size({name}): no file is mapped for `{name}`"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a value fits its argument, before anything is built for it.
+fn check_size(manifest: &Manifest, set: &SetArgument) -> Result<(), Failure> {
+    let mut arguments = manifest.arguments.iter();
+    let Some(argument) = arguments.find(|argument| argument.name == set.argument) else {
+        return Ok(());
+    };
+    let room = argument.bytes as usize;
+    let (fits, given) = match &set.value {
+        Value::Number(number) => {
+            let bytes = (8 - number.leading_zeros() as usize / 8).max(1);
+            (bytes <= room && room <= 8, bytes)
+        }
+        Value::Bytes(bytes) => (bytes.len() == room, bytes.len()),
+        Value::SizeOf(_) => (room <= 8, 8),
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Failure::Library(Error::ArgumentSize {
+        kernel: manifest.name.clone(),
+        argument: set.argument.clone(),
+        expected: argument.bytes,
+        given,
+    }))
+}

@@ -1,0 +1,62 @@
+//! Files that end where a stream ended.
+
+use super::files::{Opened, Ready};
+use super::Failure;
+use crate::arguments::Mode;
+use card::kernel::Manifest;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::PathBuf;
+use tombolo::Error;
+
+/// A new file that takes what comes out of a port: it ends where this ends.
+pub(super) struct End {
+    file: File,
+    path: PathBuf,
+    offset: u64,
+    bytes: u64,
+}
+
+impl End {
+    /// Cuts off what was not written.
+    pub(super) fn cut(&self, written: u64) -> Result<(), Failure> {
+        if written >= self.bytes {
+            return Ok(());
+        }
+        let cut = self.file.set_len(self.offset + written);
+        cut.map_err(|source| {
+            Failure::Library(Error::File {
+                path: self.path.clone(),
+                what: "cutting it where the stream ended",
+                source,
+            })
+        })
+    }
+}
+
+/// The new files behind ports, by port.
+pub(super) fn ends_of(
+    planned: &[Ready<'_>],
+    manifest: &Manifest,
+) -> Result<BTreeMap<String, End>, Failure> {
+    let mut ends = BTreeMap::new();
+    for ready in planned {
+        let name = &ready.map.argument;
+        if !matches!(ready.map.mode, Mode::New(_)) || manifest.stream(name).is_none() {
+            continue;
+        }
+        let path = ready.map.file.clone();
+        let Opened::File(file) = &ready.opened else {
+            continue;
+        };
+        let file = file.try_clone().map_err(Failure::writing(&path))?;
+        let end = End {
+            file,
+            path,
+            offset: ready.map.offset,
+            bytes: ready.bytes,
+        };
+        ends.insert(name.clone(), end);
+    }
+    Ok(ends)
+}

@@ -1,0 +1,171 @@
+//! From the options to a card: platform, preset, shell, memory.
+
+use super::prepare::Written;
+use super::{files, Failure, Run};
+use crate::arguments::MapArgument;
+use crate::{connect, progress};
+use card::kernel::Manifest;
+use std::path::{Path, PathBuf};
+use tombolo::{
+    Card, FileState, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, ShellConfig,
+    SimOptions,
+};
+
+/// Card memory behind the directory for a kernel that is beside it.
+const HOME_BYTES: u64 = 16 << 20;
+
+impl Run {
+    /// The first file whose pages stay in host memory.
+    fn direct(&self) -> Option<&MapArgument> {
+        self.files.iter().find(|file| file.direct)
+    }
+
+    /// The system that was asked for; `fsrf` depends on the bytes of data.
+    fn find_preset(&self, bytes: u64) -> Result<Option<Preset>, Failure> {
+        let preset = match (&self.preset, &self.shell) {
+            (Some(name), _) => Preset::named(name, bytes)?,
+            (None, Some(path)) => Preset::load(path)?,
+            (None, None) => return Ok(None),
+        };
+        preset.check_virtual_memory()?;
+        Ok(Some(preset))
+    }
+
+    /// What a simulated card is made of. Opens and builds nothing.
+    pub(super) fn open_options(
+        &self,
+        manifest: &Manifest,
+        bytes: u64,
+    ) -> Result<(SimOptions, OwnerOptions, Option<Preset>), Failure> {
+        let mut options = SimOptions::named(&self.platform)?;
+        let mut owner = OwnerOptions::default();
+        let preset = self.find_preset(bytes)?;
+        let channels = preset
+            .as_ref()
+            .map_or(options.shell.channels, |p| p.shell.channels);
+        if let Some(bytes) = self.card_memory {
+            let least = options
+                .platform
+                .memories()
+                .iter()
+                .map(|memory| memory.channel_bytes);
+            let there = least.min().unwrap_or(0);
+            options.channel_bytes = Some(memory_of_a_channel(bytes, channels, there)?);
+        }
+        if let Some(preset) = &preset {
+            preset.apply(&mut options, &mut owner)?;
+        }
+        if self.coherent {
+            options.shell = match manifest.lines.len() {
+                1 => ShellConfig::coherent(),
+                _ => ShellConfig::coherent_full(),
+            };
+            if manifest.homes.is_empty() {
+                owner.home_bytes = HOME_BYTES;
+            }
+        }
+        if let Some(direct) = self.direct() {
+            // A shell that was asked for is as it is.
+            options.shell.host_channel |= preset.is_none() && !self.coherent;
+            if !options.shell.host_channel {
+                return Err(files::no_host_channel(&direct.file));
+            }
+        }
+        let pairs = manifest.stream_pairs();
+        if pairs > 0 {
+            options.shell.ports_per_slot = ports_of(manifest);
+            options.shell.streams_per_slot = pairs;
+        }
+        options.shell.network_pairs = connect::interfaces(&self.connections, manifest);
+        Ok((options, owner, preset))
+    }
+
+    pub(super) fn open_card(
+        &self,
+        manifest: &Manifest,
+        written: &Written,
+        bytes: u64,
+    ) -> Result<(Card, Option<Preset>), Failure> {
+        if self.functional {
+            let pairs = manifest.stream_pairs();
+            let mut config = FunctionalConfig {
+                host_channel: self.direct().is_some(),
+                ..FunctionalConfig::default()
+            };
+            if pairs > 0 {
+                config.ports_per_slot = ports_of(manifest);
+                config.streams_per_slot = pairs;
+            }
+            if let Some(bytes) = self.card_memory {
+                config.channel_bytes =
+                    memory_of_a_channel(bytes, config.channels, config.channel_bytes)?;
+            }
+            return Ok((Card::functional(FunctionalCard::new(config))?, None));
+        }
+        let (mut options, mut owner, preset) = self.open_options(manifest, bytes)?;
+        options.idle_skipping = !self.no_idle_skipping;
+        options.asserting |= self.asserting;
+        options.timeline = written.timeline.clone();
+        options.waves = written.waves.clone();
+        if self.cold {
+            owner.file_state = FileState::Cold;
+        }
+        let spinner = progress::spinner();
+        let shown = spinner.clone();
+        let card = Card::simulated(options, owner, move |what| {
+            shown.set_message(what.to_string())
+        });
+        spinner.finish_and_clear();
+        Ok((card?, preset))
+    }
+}
+
+/// Ports that a slot needs.
+fn ports_of(manifest: &Manifest) -> u8 {
+    manifest.stream_pairs() + manifest.ports.len().max(1) as u8
+}
+
+/// An even share of the card's memory.
+fn memory_of_a_channel(bytes: u64, channels: u8, there: u64) -> Result<u64, Failure> {
+    let channels = u64::from(channels.max(1));
+    let share = bytes / channels;
+    if share == 0 || share % 4096 != 0 || share > there {
+        return Err(Failure::Arguments(format!(
+            "--card-memory {bytes}: the card's {channels} memory channels share it evenly, each gets a multiple \
+             of 4096 bytes, and the card has {} bytes",
+            there.saturating_mul(channels)
+        )));
+    }
+    Ok(share)
+}
+
+/// A folder with a `kernel.toml`, or the name of one in `kernels/`.
+pub(super) fn kernel_folder(name: &Path) -> Result<PathBuf, Failure> {
+    let direct = name.to_owned();
+    if direct.join("kernel.toml").is_file() {
+        return Ok(direct);
+    }
+    let library = card::sim::home().join("kernels");
+    let known = library.join(name);
+    if known.join("kernel.toml").is_file() {
+        return Ok(known);
+    }
+    let mut names: Vec<String> = std::fs::read_dir(&library)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().join("kernel.toml").is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    Err(Failure::Arguments(format!(
+        "no kernel `{0}`: there is no {0}/kernel.toml, and {1} has {2}",
+        name.display(),
+        library.display(),
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        }
+    )))
+}

@@ -1,0 +1,100 @@
+//! What is opened and begun before the card is: inputs, outputs, records.
+
+use super::files::{self, Ready};
+use super::report::ReportFile;
+use super::{Failure, Run};
+use crate::connect;
+use crate::outputs::{Outputs, Place};
+use card::kernel::{AccessMode, KernelPackage};
+use card::stream::StreamDirection;
+use std::path::{Path, PathBuf};
+use tombolo::{Timeline, Waves};
+
+/// The outputs that are no mapped files.
+#[derive(Default)]
+pub(super) struct Written {
+    pub(super) timeline: Option<Timeline>,
+    pub(super) waves: Option<Waves>,
+    pub(super) report: Option<ReportFile>,
+    pub(super) page: Option<ReportFile>,
+}
+
+impl Run {
+    /// Opens inputs, finds outputs, holds them against one another, and begins the outputs.
+    pub(super) fn prepare(
+        &self,
+        kernel: &KernelPackage,
+        outputs: &mut Outputs,
+    ) -> Result<(Vec<Ready<'_>>, Written), Failure> {
+        let access_of = |name: &str| {
+            let stream = kernel.manifest.stream(name).map(|(port, _)| port.direction);
+            match (kernel.manifest.argument(name), stream) {
+                (Some(argument), _) => argument.access,
+                (None, Some(StreamDirection::In)) => AccessMode::Read,
+                (None, _) => AccessMode::ReadWrite,
+            }
+        };
+        let planned = files::plan(&self.files, access_of)?;
+        let find = |path: &PathBuf| Place::find(path).map_err(Failure::writing(path));
+        let report = self.json.as_ref().map(find).transpose()?;
+        let page = self.html.as_ref().map(find).transpose()?;
+        let trace = self.trace.as_ref().map(find).transpose()?;
+        let waves = self
+            .wave_files()
+            .iter()
+            .map(find)
+            .collect::<Result<Vec<_>, _>>()?;
+        let fills = connect::fills_standard_output(&self.connections, &kernel.manifest);
+        if fills && report.as_ref().is_some_and(Place::is_standard_output) {
+            let text = "--json: a port writes the standard output; name another file";
+            return Err(Failure::Arguments(text.to_owned()));
+        }
+        let mut others: Vec<(&str, &Place)> = Vec::new();
+        others.extend(report.iter().map(|place| (files::REPORT, place)));
+        others.extend(page.iter().map(|place| ("--html", place)));
+        others.extend(trace.iter().map(|place| ("--trace", place)));
+        others.extend(waves.iter().map(|place| ("--wave", place)));
+        let platform = Path::new(&self.platform);
+        files::refuse_clashes(&planned, &others, kernel, Some(platform))?;
+
+        let ready: Result<Vec<_>, _> = planned
+            .into_iter()
+            .map(|file| file.begin(outputs))
+            .collect();
+        let ready = ready?;
+        let mut written = Written::default();
+        if let Some(place) = report {
+            let name = place.named.clone();
+            let file = ReportFile::begin(place, outputs, false).map_err(Failure::writing(&name))?;
+            written.report = Some(file);
+        }
+        if let Some(place) = page {
+            let name = place.named.clone();
+            let file = ReportFile::begin(place, outputs, true).map_err(Failure::writing(&name))?;
+            written.page = Some(file);
+            written.timeline = (!self.functional).then(Timeline::recorder);
+        }
+        if let Some(place) = trace {
+            let name = place.named.clone();
+            let record = self.html.is_some();
+            let timeline =
+                begin_timeline(place, outputs, record).map_err(Failure::writing(&name))?;
+            written.timeline = Some(timeline);
+        }
+        written.waves = self.begin_waves(waves, outputs)?;
+        Ok((ready, written))
+    }
+}
+
+/// A timeline beside its place, or right into what is no regular file.
+fn begin_timeline(place: Place, outputs: &mut Outputs, record: bool) -> std::io::Result<Timeline> {
+    let create = match record {
+        true => Timeline::create_and_record,
+        false => Timeline::create,
+    };
+    if place.is_special() {
+        return create(&place.path);
+    }
+    let (_, temporary) = outputs.record(place)?;
+    create(&temporary)
+}

@@ -1,0 +1,114 @@
+//! Waveforms: which files, from when on, and a word if nothing happened in them.
+
+use super::{parse_time, Failure, Run};
+use crate::outputs::{Outputs, Place};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use tombolo::{Card, WaveStart, Waves};
+
+/// Whose waveforms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum WaveOf {
+    /// The kernel's.
+    Kernel,
+    /// The shell's.
+    Shell,
+    /// Both.
+    Both,
+}
+
+impl Run {
+    /// Waveforms of a stretch in which nothing happened are seldom what was wanted.
+    pub(super) fn warn_if_flat(&self, card: &Card, waves: &Waves) {
+        if waves.changed.load(Ordering::Relaxed) {
+            return;
+        }
+        let stretch = match self.wave_from {
+            WaveStart::At(from) => format!("in the {} from {from} on", self.wave_for),
+            WaveStart::FirstActivity => "because no row of data crossed a port".to_owned(),
+        };
+        let ended = card.describe().map_or_else(
+            |_| String::new(),
+            |(_, now)| format!("; the run ended at {now}"),
+        );
+        let advice = match self.wave_from {
+            WaveStart::At(_) => ". `--wave-from first-activity` begins with the first row of data",
+            WaveStart::FirstActivity => ". `--wave-from 0ns` begins with the run",
+        };
+        let name = self.wave_files().into_iter().next().unwrap_or_default();
+        eprintln!(
+            "tombolo: warning: {} is flat: nothing changed {stretch}{ended}{advice}",
+            name.display()
+        );
+    }
+
+    /// The files that `--wave` makes.
+    pub(super) fn wave_files(&self) -> Vec<PathBuf> {
+        self.wave
+            .iter()
+            .flat_map(|path| self.waves_at(path))
+            .collect()
+    }
+
+    /// The same, named after another file.
+    fn waves_at(&self, path: &Path) -> Vec<PathBuf> {
+        let waves = self.waves(path);
+        let kernel = waves.kernels.then(|| waves.file("kernel-0"));
+        kernel
+            .into_iter()
+            .chain(waves.shell.then(|| waves.file("shell")))
+            .collect()
+    }
+
+    fn waves(&self, path: &Path) -> Waves {
+        Waves {
+            path: path.to_owned(),
+            from: self.wave_from,
+            span: self.wave_for,
+            shell: self.wave_of != WaveOf::Kernel,
+            kernels: self.wave_of != WaveOf::Shell,
+            changed: Arc::default(),
+        }
+    }
+
+    /// Begins the files of waveforms, under other names until they get their places.
+    pub(super) fn begin_waves(
+        &self,
+        places: Vec<Place>,
+        outputs: &mut Outputs,
+    ) -> Result<Option<Waves>, Failure> {
+        let (Some(named), Some(first)) = (&self.wave, places.first()) else {
+            return Ok(None);
+        };
+        let folder_of = |place: &Place| crate::outputs::folder_of(&place.path).to_owned();
+        if let Some(other) = places
+            .iter()
+            .find(|place| folder_of(place) != folder_of(first))
+        {
+            return Err(Failure::Arguments(format!(
+                "{} and {}: these are links into different folders; waveforms of a run are made in one",
+                first.named.display(),
+                other.named.display()
+            )));
+        }
+        let folder = outputs
+            .folder_for(first)
+            .map_err(Failure::writing(&first.named))?;
+        let base = folder.join(named.file_name().unwrap_or_default());
+        for (place, temporary) in places.into_iter().zip(self.waves_at(&base)) {
+            let name = place.named.clone();
+            outputs
+                .file_at(&temporary, place, true)
+                .map_err(Failure::writing(&name))?;
+        }
+        Ok(Some(self.waves(&base)))
+    }
+}
+
+pub(super) fn parse_start(text: &str) -> Result<WaveStart, String> {
+    match text {
+        "first-activity" => Ok(WaveStart::FirstActivity),
+        _ => parse_time(text).map(WaveStart::At),
+    }
+}
