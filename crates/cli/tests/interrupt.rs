@@ -137,7 +137,10 @@ fn models_under_construction() {
         let builds = |_| !processes_with(&format!("{cache_name}/models/")).is_empty();
         let (found, said) = interrupt(child, signal, builds);
         assert_eq!(found, code, "{said}");
-        assert_eq!(processes_with(cache_name), [""; 0]);
+        // Compilers that were told to end take a moment on a busy machine.
+        while !processes_with(cache_name).is_empty() {
+            std::thread::yield_now();
+        }
         let models = names(&cache.path().join("models"));
         assert!(
             models.iter().all(|name| name.ends_with(".lock")),
