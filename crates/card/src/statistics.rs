@@ -1,0 +1,119 @@
+//! What a card counts.
+
+use serde::{Deserialize, Serialize};
+use units::Picoseconds;
+
+/// Counts since the card was opened. Every figure in virtual time is deterministic.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// Edges of the shell's clock, skipped ones included.
+    pub cycles: u64,
+    /// Edges that were evaluated rather than skipped (a matter of the simulator's speed only).
+    pub evaluated_cycles: u64,
+    /// Per requester, in requester order (port p: read 2p, write 2p+1).
+    pub requesters: Vec<RequesterStatistics>,
+    /// Per memory channel.
+    pub channels: Vec<ChannelStatistics>,
+    /// The link and the DMA engine.
+    pub link: LinkStatistics,
+    /// The host's models.
+    pub host: HostStatistics,
+    /// How often the next row over the slot boundary was another slot's: context switches.
+    #[serde(default, skip_serializing_if = "OwnerChanges::is_none")]
+    pub owner_changes: OwnerChanges,
+}
+
+/// How often the next row over the slot boundary is another slot's than the row before: what a scheduler that
+/// keeps to one slot has few of. Rows of memory ports; those of movers do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerChanges {
+    /// Of rows that are read.
+    pub reads: u64,
+    /// Of rows that are written.
+    pub writes: u64,
+}
+
+impl OwnerChanges {
+    /// Only one slot had rows.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What one requester (a port in one direction) did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RequesterStatistics {
+    /// Beats over the slot boundary: rows of 64 bytes at ports of 512 bits.
+    pub rows: u64,
+    /// Bytes of the accepted bursts: beats × 2^AxSIZE.
+    pub bytes: u64,
+    /// Bursts over the slot boundary.
+    pub bursts: u64,
+    /// Cycles in which the kernel offered a burst and the shell did not take it.
+    pub address_stall_cycles: u64,
+    /// Cycles with a burst unfinished and no row transferred because the shell had none (reads) or
+    /// took none (writes).
+    pub shell_stall_cycles: u64,
+    /// Cycles in which the kernel did not take a row that was there (reads) or did not bring one
+    /// (writes) while a burst was unfinished.
+    pub kernel_stall_cycles: u64,
+    /// L1 TLB hits.
+    pub l1_hits: u64,
+    /// L1 TLB misses.
+    pub l1_misses: u64,
+    /// Walks that found a usable entry.
+    pub walk_hits: u64,
+    /// Walks that did not.
+    pub walk_misses: u64,
+    /// Faults reported.
+    pub faults: u64,
+    /// Lookups repeated after a fault or an invalidation.
+    pub retries: u64,
+}
+
+/// What one memory channel did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChannelStatistics {
+    /// Rows read.
+    pub rows_read: u64,
+    /// Rows written.
+    pub rows_written: u64,
+    /// Cycles with a row on the read or the write data channel, or both.
+    pub busy_cycles: u64,
+    /// Activations of a DRAM row.
+    pub activations: u64,
+    /// Refreshes.
+    pub refreshes: u64,
+}
+
+/// What the PCIe link and the DMA engine did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkStatistics {
+    /// Payload bytes, host to card.
+    pub bytes_to_card: u64,
+    /// Payload bytes, card to host.
+    pub bytes_to_host: u64,
+    /// Time with payload on the wire, host to card.
+    pub busy_to_card: Picoseconds,
+    /// Time with payload on the wire, card to host.
+    pub busy_to_host: Picoseconds,
+    /// Rows zeroed by command.
+    pub rows_zeroed: u64,
+    /// Register reads.
+    pub register_reads: u64,
+    /// Register writes.
+    pub register_writes: u64,
+}
+
+/// What the models of the host did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostStatistics {
+    /// Time the fault-service thread was busy.
+    pub service_busy: Picoseconds,
+    /// Time spent copying between page cache and DMA buffers.
+    pub copy_busy: Picoseconds,
+    /// Time with storage busy.
+    pub storage_busy: Picoseconds,
+    /// Interrupts delivered.
+    pub interrupts: u64,
+}
