@@ -10,7 +10,8 @@
 // counts: one whose word has an update under way waits for it, so the table ends as if all were made one after
 // the other.
 //
-// Throughput: an update a cycle, Outstanding of them under way. Latency of an update: a read and a write.
+// Throughput: an update a cycle, Outstanding of them under way, or as many as `under_way` says (0: Outstanding): few
+// behave as a kernel that cannot hide memory's latency. Latency of an update: a read and a write.
 // Ordering: updates of a word in the order of the sequence; of others, none is promised and none matters.
 // Back-pressure: rows wait while no write is taken, requests while all places are used. No deadlock: an update
 // waits only for older ones, writes wait for nothing of the kernel, and responses are always taken.
@@ -75,6 +76,7 @@ module gups #(
 
   // The arguments of kernel.toml; in a packed struct the highest offset comes first.
   typedef struct packed {
+    logic [63:0] under_way;   // 0x30
     logic [63:0] seed;        // 0x28
     logic [63:0] updates;     // 0x20
     logic [63:0] words_log2;  // 0x18
@@ -157,6 +159,9 @@ module gups #(
   logic [63:0] values_q [Outstanding];
   // Where the next update begins, the next row arrives, the next response is expected.
   place_t begin_q, row_q, end_q;
+  // The place of the update `under_way` before the next one: those under way are neighbours, so there is room if it
+  // is free. 0 is the whole ring.
+  place_t farthest;
   key_t key;
   logic same, address_valid_q, address_free, rewrites, ends;
   logic [63:0] address_q;
@@ -171,7 +176,8 @@ module gups #(
   end
 
   assign address_free = !address_valid_q || m_axi_gmem0_arready;
-  assign asks = running_q && left_q != '0 && address_free && !used_q[begin_q] && !same;
+  assign farthest = begin_q - place_t'(arguments.under_way);
+  assign asks = running_q && left_q != '0 && address_free && !used_q[farthest] && !same;
   assign ends = m_axi_gmem0_bvalid;
 
   always_ff @(posedge ap_clk) begin
@@ -282,6 +288,6 @@ module gups #(
   // Of an access that failed, the shell tells the host.
   logic unused_ok;
   assign unused_ok = &{1'b0, m_axi_gmem0_rresp, m_axi_gmem0_rlast, m_axi_gmem0_bresp,
-                       arguments.words_log2[63:6]};
+                       arguments.words_log2[63:6], arguments.under_way[63:$clog2(Outstanding)]};
 
 endmodule

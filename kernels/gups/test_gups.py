@@ -6,6 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "testing"))
 
 import cocotb
+from cocotb.triggers import ReadOnly, RisingEdge
 from kernel_bench import KernelBench
 
 POLYNOMIAL = 7
@@ -31,7 +32,7 @@ def test_updates_undo_themselves():
     assert table == list(range(64))
 
 
-async def run_and_compare(bench, words_log2, updates, seed=None):
+async def run_and_compare(bench, words_log2, updates, seed=None, under_way=0):
     """One run, against the definition."""
     size = 8 << words_log2
     (base,) = bench.places(size)
@@ -40,7 +41,7 @@ async def run_and_compare(bench, words_log2, updates, seed=None):
     table = [int.from_bytes(expected[at : at + 8], "little") for at in range(base, base + size, 8)]
     update(table, seed, updates)
     expected[base : base + size] = b"".join(word.to_bytes(8, "little") for word in table)
-    await bench.run(table=base, words_log2=words_log2, updates=updates, seed=seed)
+    await bench.run(table=base, words_log2=words_log2, updates=updates, seed=seed, under_way=under_way)
     bench.expect(expected)
 
 
@@ -69,6 +70,33 @@ async def the_first_updates_of_hpcc_all_meet_in_a_word(dut):
     bench = KernelBench(dut, seed=3)
     await bench.reset()
     await run_and_compare(bench, 3, 100, seed=1)
+
+
+@cocotb.test()
+async def no_more_are_under_way_than_wanted(dut):
+    """Counted at the port: addresses of rows asked for, less responses to writes."""
+    bench = KernelBench(dut, seed=4)
+    await bench.reset()
+    bench.stall(seed=4)
+    most = {"now": 0, "most": 0}
+
+    async def count():
+        while True:
+            await RisingEdge(dut.ap_clk)
+            await ReadOnly()
+            began = dut.m_axi_gmem0_arvalid.value and dut.m_axi_gmem0_arready.value
+            ended = dut.m_axi_gmem1_bvalid.value and dut.m_axi_gmem1_bready.value
+            most["now"] += int(bool(began)) - int(bool(ended))
+            most["most"] = max(most["most"], most["now"])
+
+    counting = cocotb.start_soon(count())
+    for under_way in [1, 2, 5, 63]:
+        most["most"] = 0
+        await run_and_compare(bench, 14, 200, under_way=under_way)
+        if under_way < 63:
+            assert most["most"] == under_way
+        assert most["most"] <= under_way
+    counting.cancel()
 
 
 def test_gups():

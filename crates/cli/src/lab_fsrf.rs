@@ -3,7 +3,8 @@
 use crate::lab::write;
 use clap::{Args, ValueEnum};
 use lab::experiment::fsrf::{self, Measured};
-use lab::experiment::{Cell, Experiment, Failure, Outcome, Size, Temperature, Work, Workers};
+use lab::experiment::{Cell, Experiment, Failure, Farm, Outcome, Size, Temperature, Work, Workers};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -49,6 +50,11 @@ pub struct Choice {
     /// So many pieces of work at once; without, one a core.
     #[arg(long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
+
+    /// Does the work on the machines of a HyperQueue server: its directory, or local:N for N workers here
+    /// (docs/lab.md).
+    #[arg(long, value_name = "SERVER")]
+    hyperqueue: Option<String>,
 
     /// Runs nothing: shows what earlier runs have kept.
     #[arg(long)]
@@ -187,6 +193,7 @@ impl Choice {
         let reads = Experiment::read(&folder, fsrf::READS)?;
         let mut workers = Workers::processes(std::env::current_exe()?);
         workers.count = self.jobs.map_or(workers.count, usize::from);
+        workers.farm = self.hyperqueue.as_deref().map(Farm::hyperqueue);
         let mut planned = Vec::new();
         for part in self.parts() {
             let of = match part {
@@ -208,7 +215,7 @@ impl Choice {
             }
             planned.push((part, of, work));
         }
-        let mut run = Run::of(planned.iter().map(|(_, _, work)| work.len()).sum());
+        let mut run = Run::of(&workers, &planned);
         let mut measured = Measured::default();
         for (part, of, work) in &planned {
             let outcomes = workers.all(of, work, |work, outcome| run.ended(work, outcome));
@@ -263,26 +270,59 @@ struct Run {
     done: usize,
     failed: usize,
     of: usize,
+    /// Seconds of a processor that work is expected to take, by its name, and of all that is done and that is left.
+    expected: HashMap<String, f64>,
+    spent: f64,
+    left: f64,
 }
 
 impl Run {
-    fn of(of: usize) -> Self {
-        eprintln!("{of} pieces of work");
+    fn of(workers: &Workers, planned: &[(fsrf::Part, &Experiment, Vec<Work<'_>>)]) -> Self {
+        let of = planned.iter().map(|(_, _, work)| work.len()).sum();
+        let mut expected = HashMap::new();
+        for (_, of, work) in planned {
+            let seconds = workers.expected(of, work);
+            for (work, seconds) in work.iter().zip(seconds) {
+                expected.entry(work.name()).or_insert(seconds);
+            }
+        }
+        let left: f64 = expected.values().sum();
+        let minutes = left / workers.count as f64 / 60.0;
+        eprintln!(
+            "{of} pieces of work, about {minutes:.0} min for {} at once, models not counted",
+            workers.count
+        );
         Self {
             began: Instant::now(),
             done: 0,
             failed: 0,
             of,
+            expected,
+            spent: 0.0,
+            left,
         }
     }
 
     fn ended(&mut self, work: &Work<'_>, outcome: &Result<Outcome, Failure>) {
         self.done += 1;
+        let expected = self.expected.remove(&work.name()).unwrap_or(0.0);
+        self.left -= expected;
+        self.spent += expected;
         let spent = self.began.elapsed().as_secs_f64();
-        let left = spent / self.done as f64 * (self.of - self.done) as f64;
+        // As much slower or faster than expected as it has been.
+        let left = match self.spent > 0.0 {
+            true => spent / self.spent * self.left.max(0.0),
+            false => 0.0,
+        };
+        let speed = |outcome: &Outcome| match outcome.cycles {
+            0 => String::new(),
+            _ => format!(", {:.0} kHz", outcome.kilohertz()),
+        };
         let result = match outcome {
-            Ok(outcome) if outcome.mib_per_s < 10.0 => format!("{:.2} MiB/s", outcome.mib_per_s),
-            Ok(outcome) => format!("{:.0} MiB/s", outcome.mib_per_s),
+            Ok(outcome) if outcome.mib_per_s < 10.0 => {
+                format!("{:.2} MiB/s{}", outcome.mib_per_s, speed(outcome))
+            }
+            Ok(outcome) => format!("{:.0} MiB/s{}", outcome.mib_per_s, speed(outcome)),
             Err(error) => {
                 self.failed += 1;
                 format!("failed: {error}")

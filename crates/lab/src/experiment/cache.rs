@@ -4,11 +4,13 @@
 use super::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
 /// What the figures depend on beside the work and its kernels: the shell's RTL, the simulator's sources and, of the lab,
 /// how work is done (how it is shown may change).
@@ -32,6 +34,7 @@ const SOURCES: [&str; 15] = [
 
 /// What a result depends on beside the sources.
 pub(super) struct Parts<'a> {
+    /// For messages: work that is made of the same is the same, whatever it is called.
     pub(super) name: &'a str,
     pub(super) kernels: &'a [&'a str],
     pub(super) platform: &'a str,
@@ -58,17 +61,21 @@ pub(super) enum Kept {
 /// A result as it is kept.
 #[derive(Serialize, Deserialize)]
 struct Record {
+    /// What it was called when it was done.
     name: String,
+    /// The hash of what it depends on.
+    of: String,
     /// As text: the hash is of what is written.
     outcome: String,
     sha256: String,
 }
 
 impl Record {
-    fn new(name: &str, outcome: String) -> Self {
+    fn new(name: &str, of: &str, outcome: String) -> Self {
         Self {
-            sha256: hex(&Sha256::digest(format!("{name} {outcome}"))),
+            sha256: hex(&Sha256::digest(format!("{name} {of} {outcome}"))),
             name: name.to_owned(),
+            of: of.to_owned(),
             outcome,
         }
     }
@@ -81,6 +88,30 @@ fn hex(bytes: &[u8]) -> String {
 /// Where results are kept.
 pub(super) fn root() -> PathBuf {
     verilated::cache_root().join("cells")
+}
+
+/// What work took of the processors when it was last done, in seconds, by its name: whatever it depended on then.
+pub(super) fn spent(root: &Path) -> HashMap<String, f64> {
+    let mut spent: HashMap<String, (SystemTime, f64)> = HashMap::new();
+    let files = std::fs::read_dir(root).into_iter().flatten().flatten();
+    for file in files {
+        let written = file.metadata().and_then(|data| data.modified());
+        let (Ok(written), Ok(text)) = (written, std::fs::read(file.path())) else {
+            continue;
+        };
+        let Ok(record) = serde_json::from_slice::<Record>(&text) else {
+            continue;
+        };
+        let Ok(outcome) = serde_json::from_str::<Outcome>(&record.outcome) else {
+            continue;
+        };
+        let known = spent.get(&record.name);
+        if known.is_none_or(|(known, _)| *known < written) {
+            spent.insert(record.name, (written, outcome.processor_seconds));
+        }
+    }
+    let seconds = |(name, (_, seconds))| (name, seconds);
+    spent.into_iter().map(seconds).collect()
 }
 
 /// The hash of the sources as they are when it is first asked for.
@@ -103,7 +134,7 @@ impl Cached {
         for kernel in parts.kernels {
             add(&mut hash, &card::sim::home().join("kernels").join(kernel))?;
         }
-        for part in [parts.platform, parts.name, parts.made_of] {
+        for part in [parts.platform, parts.made_of] {
             hash.update(part);
             hash.update([0]);
         }
@@ -112,6 +143,12 @@ impl Cached {
             path: root.join(name).with_extension("json"),
             name: parts.name.to_owned(),
         })
+    }
+
+    /// The hash of what it depends on.
+    pub(super) fn hash(&self) -> String {
+        let stem = self.path.file_stem().unwrap_or_default();
+        stem.to_string_lossy().into_owned()
     }
 
     #[cfg(test)]
@@ -155,10 +192,10 @@ impl Cached {
             Ok(record) => record,
             Err(error) => return Ok(spoilt(&error.to_string())),
         };
-        if record.name != self.name {
-            return Ok(spoilt(&format!("it is of {}", record.name)));
+        if record.of != self.hash() {
+            return Ok(spoilt(&format!("it is another's, {}", record.name)));
         }
-        if record.sha256 != Record::new(&record.name, record.outcome.clone()).sha256 {
+        if record.sha256 != Record::new(&record.name, &record.of, record.outcome.clone()).sha256 {
             return Ok(spoilt("its figures are not those that were written"));
         }
         Ok(match serde_json::from_str(&record.outcome) {
@@ -172,7 +209,7 @@ impl Cached {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
         let file = tempfile::NamedTempFile::new_in(folder)?;
-        let record = Record::new(&self.name, serde_json::to_string(outcome)?);
+        let record = Record::new(&self.name, &self.hash(), serde_json::to_string(outcome)?);
         serde_json::to_writer(file.as_file(), &record)?;
         file.persist(&self.path)?;
         Ok(())
@@ -218,6 +255,8 @@ mod tests {
             // Not all digits of it come back from text.
             each: vec![567.039_781_034_234_5, 10_998.123_456_789_123],
             processor_seconds: 3.5,
+            cycles: 0,
+            deviations: Vec::new(),
         }
     }
 
@@ -247,8 +286,13 @@ mod tests {
             }
         }
         std::fs::write(&cached.path, whole).unwrap();
-        let other = super::tests::cached(folder.path(), "two");
-        assert!(matches!(other.read().unwrap(), Kept::Spoilt(why) if why.contains("it is of one")));
+        let moved = Cached {
+            path: cached.path.with_file_name("b.json"),
+            name: "two".to_owned(),
+        };
+        std::fs::copy(&cached.path, &moved.path).unwrap();
+        let found = moved.read().unwrap();
+        assert!(matches!(found, Kept::Spoilt(why) if why.contains("it is another's, one")));
     }
 
     /// Of two that want the same work the second waits, and finds the result of the first.

@@ -5,6 +5,7 @@ use super::Cell;
 use card::sim::Translator;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
 use tombolo::{PageSize, Picoseconds, Preset, PresetError};
 
@@ -158,14 +159,16 @@ impl Data {
     }
 
     /// Bytes that an application accesses on a system: fewer where the host answers what misses in the TLBs, or
-    /// moves small pages, and the set is beyond their reach.
-    pub(crate) fn accessed(&self, preset: &Preset, hot: bool) -> u64 {
-        let small_pages = preset.page == PageSize::KIB_4 && !hot;
+    /// moves small pages, and the set is beyond their reach. A stream misses once a page, so one of 2 MiB pages has to
+    /// be as long as any other to have its share of misses.
+    pub(crate) fn accessed(&self, load: Load, preset: &Preset, hot: bool) -> u64 {
+        let small_pages = preset.page == PageSize::KIB_4;
         let misses = preset.shell.max_walks == 0
             && preset.shell.translator == Translator::Paged
-            && self.set_bytes > preset.reach_bytes();
+            && self.set_bytes > preset.reach_bytes()
+            && (small_pages || load.is_random());
         match self.accessed_bytes_of_misses {
-            Some(bytes) if small_pages || misses => bytes,
+            Some(bytes) if (small_pages && !hot) || misses => bytes,
             _ => self.accessed_bytes,
         }
     }
@@ -210,6 +213,8 @@ struct WorkloadText {
     /// Random accesses write.
     #[serde(default)]
     write: bool,
+    /// Updates at once, of a workload that changes words at random; without, as many as the kernel can have.
+    under_way: Option<u64>,
     small: Data,
     large: Data,
     oversubscribed: Option<Data>,
@@ -221,11 +226,13 @@ impl TryFrom<WorkloadText> for Workload {
     type Error = String;
 
     fn try_from(text: WorkloadText) -> Result<Self, String> {
-        let load = match (Load::of(&text.kernel), text.write) {
-            (None, _) => return Err(format!("kernel `{}` is no workload", text.kernel)),
-            (Some(Load::Random), true) => Load::RandomWrites,
-            (Some(_), true) => return Err("`write` is for random accesses only".to_owned()),
-            (Some(load), false) => load,
+        let load = match (Load::of(&text.kernel), text.write, text.under_way) {
+            (None, ..) => return Err(format!("kernel `{}` is no workload", text.kernel)),
+            (Some(Load::Random), true, None) => Load::RandomWrites,
+            (Some(_), true, _) => return Err("`write` is for random accesses only".to_owned()),
+            (Some(Load::Updates { .. }), false, Some(under_way)) => Load::Updates { under_way },
+            (Some(_), false, Some(_)) => return Err("`under_way` is for updates only".to_owned()),
+            (Some(load), false, None) => load,
         };
         let all = [
             Some(&text.small),
@@ -299,13 +306,15 @@ pub struct System {
     preset: Preset,
     /// Another one, where FSRF used its DRAM TLB.
     dram: Option<Preset>,
+    /// Runs of its cells with hot data.
+    pub(super) runs: u8,
 }
 
 /// Applications that run beside each other.
 pub(super) const APPLICATIONS: u8 = 4;
 
 impl System {
-    fn named(name: &str, scale_log2: u8) -> Result<Self, PresetError> {
+    fn named(name: &str, scale_log2: u8, runs: u8) -> Result<Self, PresetError> {
         let scaled = |name| Ok(Preset::named(name, 0)?.scaled(APPLICATIONS, scale_log2));
         Ok(Self {
             name: name.to_owned(),
@@ -314,6 +323,7 @@ impl System {
                 "fsrf" => Some(scaled("fsrf-dram")?),
                 _ => None,
             },
+            runs,
         })
     }
 
@@ -357,6 +367,9 @@ struct File {
     /// What the host takes for a TLB miss that it answers with a page that is on the card; without it, what the
     /// platform has for any event.
     host_miss_ps: Option<u64>,
+    /// Runs with hot data, of the systems where it is not one.
+    #[serde(default)]
+    runs: BTreeMap<String, NonZeroU8>,
     workload: Vec<Workload>,
     /// What is not claimed to be as the paper has it, and why.
     #[serde(default)]
@@ -430,17 +443,18 @@ impl Experiment {
         let systems = file
             .systems
             .iter()
-            .map(|name| System::named(name, file.scale_log2))
+            .map(|name| {
+                let runs = file.runs.get(name).map_or(1, |runs| runs.get());
+                System::named(name, file.scale_log2, runs)
+            })
             .collect::<Result<Vec<_>, _>>()?;
-        let unknown = file
-            .workload
-            .iter()
-            .flat_map(|workload| workload.published.keys())
-            .find(|name| !file.systems.contains(name));
+        let named = file.workload.iter().flat_map(|one| one.published.keys());
+        let mut named = named.chain(file.runs.keys());
+        let unknown = named.find(|name| !file.systems.contains(name));
         if let Some(name) = unknown {
             return Err(DescriptionError::Rule {
                 path,
-                rule: format!("values of `{name}` are published, which is none of its systems"),
+                rule: format!("values or runs of `{name}`, which is none of its systems"),
             });
         }
         Ok(Self {

@@ -2,9 +2,11 @@
 //! the shell cannot translate, at the cost that the platform has for it.
 
 use super::description::Data;
+use super::outcome::{Measured, Run};
 use super::workload::Seed;
-use super::{Cell, Failure, Measured, Workload};
+use super::{Cell, Failure, Outcome, Workload};
 use crate::driver::{Driver, START};
+use crate::random::Random;
 use card::command::{Command, CommandId, Operation, QueueId};
 use card::event::{Event, Fault};
 use card::kernel::KernelPackage;
@@ -23,6 +25,36 @@ const DATA: u64 = 1 << 30;
 const SETS_LOG2: u8 = 12;
 /// How far apart the applications' data begins, beside what parts them anyway: the granule of a stripe, or a page.
 const STAGGER: u64 = 2 << 20;
+/// Of several runs: applications start within this time, four intervals between refreshes of a memory.
+const STARTS_WITHIN: Picoseconds = Picoseconds::new(32_000_000);
+/// And their data begins within so many pages, or granules of a stripe.
+const PLACES: u64 = 16;
+
+/// When an application starts, and how far from its place in the first run its data begins.
+#[derive(Clone, Copy, Default)]
+struct Chance {
+    start: Picoseconds,
+    input: u64,
+    output: u64,
+}
+
+impl Chance {
+    /// Without a number of the run applications start together, each with its data at its first place. In others
+    /// both are drawn, from the number of the run and of the application alone; data begins at a multiple of `unit`.
+    fn of(run: Option<u8>, application: u8, unit: u64) -> Self {
+        let Some(run) = run else {
+            return Self::default();
+        };
+        let mut random = Random(u64::from(run) << 8 | u64::from(application));
+        // As far as card memory goes below a place for data.
+        let places = PLACES.min(DATA / 2 / unit).max(1);
+        Self {
+            start: Picoseconds::new(random.below(STARTS_WITHIN.get())),
+            input: unit * random.below(places),
+            output: unit * random.below(places),
+        }
+    }
+}
 
 /// An application: what it does with which data.
 #[derive(Clone, Copy)]
@@ -37,30 +69,42 @@ pub(super) struct Setting<'a> {
     pub(super) applications: Vec<Application<'a>>,
     /// The output lies so many rows further than it would.
     pub(super) shift_rows: u64,
+    /// Which of several runs, that differ in when applications start and where their data begins.
+    pub(super) run: Option<u8>,
     /// What the host takes for a TLB miss, if not what the platform has for an event.
     pub(super) host_miss: Option<Picoseconds>,
 }
 
 /// Runs the applications of a cell beside each other.
-pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>, Failure> {
+pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failure> {
     let application = Application {
         workload: cell.workload,
         data: cell.data()?,
     };
-    let mut card = Hot::open(
-        &Setting {
-            preset: cell.preset(),
-            applications: vec![application; usize::from(cell.applications)],
-            shift_rows: cell.shift_rows,
-            host_miss: cell.host_miss,
-        },
-        options,
-    )?;
-    let mut measured = Vec::new();
-    for _ in 0..application.data.passes() {
-        measured = card.pass()?;
-    }
-    Ok(measured)
+    let run = |run| -> Result<_, Failure> {
+        let mut card = Hot::open(
+            &Setting {
+                preset: cell.preset(),
+                applications: vec![application; usize::from(cell.applications)],
+                shift_rows: cell.shift_rows,
+                run,
+                host_miss: cell.host_miss,
+            },
+            options.clone(),
+        )?;
+        let mut measured = Vec::new();
+        for _ in 0..application.data.passes() {
+            measured = card.pass()?;
+        }
+        card.outcome(measured)
+    };
+    let runs = match cell.runs {
+        1 => vec![run(None)?],
+        runs => (1..=runs)
+            .map(|number| run(Some(number)))
+            .collect::<Result<_, _>>()?,
+    };
+    Ok(Outcome::of_runs(&runs))
 }
 
 /// Runs different applications beside each other, each again and again until all have run `rounds` times after their first,
@@ -69,8 +113,10 @@ pub(super) fn together(
     setting: &Setting<'_>,
     options: SimOptions,
     rounds: u32,
-) -> Result<Vec<Measured>, Failure> {
-    Hot::open(setting, options)?.rounds(rounds)
+) -> Result<Outcome, Failure> {
+    let mut card = Hot::open(setting, options)?;
+    let measured = card.rounds(rounds)?;
+    Ok(Outcome::of_runs(&[card.outcome(measured)?]))
 }
 
 /// The page that a preset has for data: no larger than the data, as in the library, and what its pages become where
@@ -97,6 +143,8 @@ struct Hot {
     /// Of each application its page size and what a run accesses.
     pages: Vec<PageSize>,
     bytes: Vec<u64>,
+    /// When each starts.
+    starts: Vec<Picoseconds>,
     /// Faults of each application that wait for its service thread, and those that it is serving.
     waiting: Vec<Vec<Fault>>,
     serving: Vec<Option<(WorkId, Vec<Fault>)>>,
@@ -122,7 +170,12 @@ impl Hot {
             pages: of_each()
                 .map(|data| page_of(preset, data.set_bytes))
                 .collect(),
-            bytes: of_each().map(|data| data.accessed(preset, true)).collect(),
+            bytes: setting
+                .applications
+                .iter()
+                .map(|one| one.data.accessed(one.workload.load, preset, true))
+                .collect(),
+            starts: Vec::new(),
             waiting: vec![Vec::new(); usize::from(slots)],
             serving: vec![None; usize::from(slots)],
             host_miss: setting.host_miss,
@@ -141,14 +194,16 @@ impl Hot {
             // Frames are given out as applications touch their first pages, one after another: on a card that
             // stripes, they begin on channels side by side.
             let base = base + u64::from(number) * STAGGER.max(page.bytes());
+            // Page tables are made of whole pages.
+            let unit = if walks { page.bytes() } else { STAGGER };
+            let chance = Chance::of(setting.run, number, unit);
+            hot.starts.push(chance.start);
+            let input = base + DATA + chance.input;
+            let output = base + 2 * DATA + chance.output;
             if hot.driver.card.description().translated {
                 let stripe = preset.placement(number).stripe();
                 hot.driver.card.stripe_space(asid, stripe)?;
-                let mapped: &[u64] = if walks {
-                    &[base + DATA, base + 2 * DATA]
-                } else {
-                    &[]
-                };
+                let mapped: &[u64] = if walks { &[input, output] } else { &[] };
                 hot.open_space(
                     asid,
                     base,
@@ -159,8 +214,7 @@ impl Hot {
             let slot = SlotId(number);
             hot.driver.card.load(slot, &kernel)?;
             hot.driver.card.control_slot(slot, asid, true)?;
-            let output = base + 2 * DATA + 64 * setting.shift_rows;
-            let input = base + DATA;
+            let output = output + 64 * setting.shift_rows;
             let load = workload.load;
             for (name, value) in load.arguments(&data, bytes, (input, output), Seed::Measured) {
                 hot.driver.set(slot, &kernel, name, &value)?;
@@ -204,6 +258,14 @@ impl Hot {
             .control_space(asid, Some((table, classes)))?)
     }
 
+    fn outcome(&mut self, applications: Vec<Measured>) -> Result<Run, Failure> {
+        let cycles = self.driver.card.statistics()?.evaluated_cycles;
+        Ok(Run {
+            applications,
+            cycles,
+        })
+    }
+
     /// All kernels once.
     fn pass(&mut self) -> Result<Vec<Measured>, Failure> {
         let runs = self.runs(|_| true)?;
@@ -231,19 +293,28 @@ impl Hot {
         Ok(measured.collect())
     }
 
-    /// Starts all kernels, and each anew when it ends until it is `enough`.
+    /// Starts all kernels, each when its time has come, and anew when it ends until it is `enough`.
     fn runs(&mut self, enough: impl Fn(&[Runs]) -> bool) -> Result<Vec<Runs>, Failure> {
-        let mut runs = Vec::new();
-        for slot in (0..self.slots).map(SlotId) {
-            runs.push(Runs {
-                started: self.driver.card.now(),
-                ended: Vec::new(),
-            });
-            self.driver.write(slot, START, 1)?;
-        }
+        let began = self.driver.card.now();
+        let of = |&start: &Picoseconds| Runs {
+            started: began + start,
+            ended: Vec::new(),
+        };
+        let mut runs: Vec<Runs> = self.starts.iter().map(of).collect();
+        // The first to start is the last.
+        let mut waiting: Vec<SlotId> = (0..self.slots).map(SlotId).collect();
+        waiting.sort_by_key(|slot| std::cmp::Reverse((runs[usize::from(slot.0)].started, *slot)));
         let mut running = self.slots;
         while running > 0 {
-            for event in self.driver.card.wait(None)? {
+            let next = waiting.last().map(|slot| runs[usize::from(slot.0)].started);
+            if next.is_some_and(|start| start <= self.driver.card.now()) {
+                if let Some(slot) = waiting.pop() {
+                    runs[usize::from(slot.0)].started = self.driver.card.now();
+                    self.driver.write(slot, START, 1)?;
+                }
+                continue;
+            }
+            for event in self.driver.card.wait(next)? {
                 match event {
                     Event::Interrupt(slot) => {
                         let now = self.driver.card.now();

@@ -20,11 +20,10 @@ mod workers;
 mod workload;
 
 pub use description::{DescriptionError, Experiment, Size, System, Temperature, Workload};
-use outcome::Measured;
 pub use outcome::Outcome;
 pub use run::Cell;
 pub use work::Work;
-pub use workers::Workers;
+pub use workers::{Farm, Workers};
 
 /// Why a cell could not be run.
 pub type Failure = crate::bars::Failure;

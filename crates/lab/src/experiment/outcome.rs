@@ -12,10 +12,13 @@ pub(crate) struct Measured {
     pub(crate) bytes: u64,
 }
 
-impl Measured {
-    fn mib_per_s(&self) -> f64 {
-        self.bytes as f64 / self.time.as_seconds() / f64::from(1 << 20)
-    }
+/// One run of the applications beside each other.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    /// What was measured of each.
+    pub(crate) applications: Vec<Measured>,
+    /// Edges that were simulated.
+    pub(crate) cycles: u64,
 }
 
 /// What a cell gave.
@@ -23,27 +26,62 @@ impl Measured {
 pub struct Outcome {
     /// System throughput: bytes of all applications over their mean runtime, in MiB/s.
     pub mib_per_s: f64,
-    /// Standard deviation of the applications' runtimes over their mean.
+    /// Standard deviation of the applications' runtimes, each its mean over the runs, over their mean.
     pub deviation: f64,
+    /// That of each run.
+    #[serde(default)]
+    pub deviations: Vec<f64>,
     /// What each got, in MiB/s, or what the work says of itself.
     pub each: Vec<f64>,
     /// What simulating it took of the machine's processors, in seconds.
     #[serde(default)]
     pub processor_seconds: f64,
+    /// Edges of the clock that were simulated, less those that were skipped because nothing could change.
+    #[serde(default)]
+    pub cycles: u64,
+}
+
+/// Standard deviation over the mean.
+fn deviation(times: &[f64]) -> f64 {
+    let count = times.len() as f64;
+    let mean = times.iter().sum::<f64>() / count;
+    let variance = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / count;
+    variance.sqrt() / mean
 }
 
 impl Outcome {
-    pub(super) fn of(measured: &[Measured]) -> Self {
-        let count = measured.len() as f64;
-        let times = || measured.iter().map(|m| m.time.as_seconds());
-        let mean = times().sum::<f64>() / count;
-        let variance = times().map(|time| (time - mean).powi(2)).sum::<f64>() / count;
-        let bytes: u64 = measured.iter().map(|m| m.bytes).sum();
+    /// Of runs with the same applications, as FSRF's section 6.4 has it: an application's runtime is its mean
+    /// over the runs.
+    pub(super) fn of_runs(runs: &[Run]) -> Self {
+        let times = |run: &Run| -> Vec<f64> {
+            let times = run.applications.iter().map(|one| one.time.as_seconds());
+            times.collect()
+        };
+        let all: Vec<Vec<f64>> = runs.iter().map(times).collect();
+        let applications = all.first().map_or(0, Vec::len);
+        let means: Vec<f64> = (0..applications)
+            .map(|place| all.iter().map(|times| times[place]).sum::<f64>() / all.len() as f64)
+            .collect();
+        let mean = means.iter().sum::<f64>() / applications as f64;
+        let measured = runs.first().map_or(&[][..], |run| &run.applications);
+        let bytes: u64 = measured.iter().map(|one| one.bytes).sum();
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let each = measured.iter().zip(&means);
         Self {
-            mib_per_s: bytes as f64 / mean / f64::from(1 << 20),
-            deviation: variance.sqrt() / mean,
-            each: measured.iter().map(Measured::mib_per_s).collect(),
+            mib_per_s: mib(bytes) / mean,
+            deviation: deviation(&means),
+            deviations: all.iter().map(|times| deviation(times)).collect(),
+            each: each.map(|(one, time)| mib(one.bytes) / time).collect(),
             processor_seconds: 0.0,
+            cycles: runs.iter().map(|run| run.cycles).sum(),
+        }
+    }
+
+    /// Simulated thousands of edges a second.
+    pub fn kilohertz(&self) -> f64 {
+        match self.processor_seconds > 0.0 {
+            true => self.cycles as f64 / self.processor_seconds / 1e3,
+            false => 0.0,
         }
     }
 }
@@ -52,14 +90,35 @@ impl Outcome {
 mod tests {
     use super::*;
 
-    #[test]
-    fn throughput_is_all_bytes_over_the_mean_runtime() {
+    fn run(microseconds: [u64; 2]) -> Run {
         let application = |microseconds: u64| Measured {
             time: Picoseconds::new(microseconds * 1_000_000),
             bytes: 1 << 20,
         };
-        let outcome = Outcome::of(&[application(1), application(3)]);
+        Run {
+            applications: microseconds.map(application).to_vec(),
+            cycles: 7,
+        }
+    }
+
+    #[test]
+    fn throughput_is_all_bytes_over_the_mean_runtime() {
+        let outcome = Outcome::of_runs(&[run([1, 3])]);
         assert!((outcome.mib_per_s - 1e6).abs() < 1.0, "{outcome:?}");
         assert!((outcome.deviation - 0.5).abs() < 1e-9, "{outcome:?}");
+        assert_eq!(outcome.deviations, [outcome.deviation]);
+    }
+
+    /// Applications that are slow in turns deviate in each run, and not over all.
+    #[test]
+    fn runtimes_are_means_over_runs() {
+        let outcome = Outcome::of_runs(&[run([1, 3]), run([3, 1])]);
+        assert!(outcome.deviation < 1e-9, "{outcome:?}");
+        assert!(outcome
+            .deviations
+            .iter()
+            .all(|one| (one - 0.5).abs() < 1e-9));
+        assert!((outcome.each[0] - 0.5e6).abs() < 1.0, "{outcome:?}");
+        assert_eq!(outcome.cycles, 14);
     }
 }

@@ -1,6 +1,7 @@
 //! A cell of an experiment, and how it is run.
 
 use super::description::{Data, APPLICATIONS};
+use super::workload::Seed;
 use super::{Experiment, Failure, Size, System, Temperature, Workload};
 use tombolo::{PageSize, Picoseconds, Preset};
 
@@ -19,6 +20,9 @@ pub struct Cell<'a> {
     pub applications: u8,
     /// Hot data: the output lies so many rows further than it would.
     pub shift_rows: u64,
+    /// Hot data: so many runs, that differ in when applications start and where their data begins. With one,
+    /// applications start together.
+    pub runs: u8,
     /// Hot data: what the host takes for a TLB miss, if not what the platform has for an event.
     pub host_miss: Option<Picoseconds>,
 }
@@ -38,6 +42,9 @@ impl Cell<'_> {
         }
         if self.shift_rows != 0 {
             name += &format!(".shift_{}", self.shift_rows);
+        }
+        if self.runs != self.system.runs {
+            name += &format!(".{}_runs", self.runs);
         }
         name
     }
@@ -76,18 +83,38 @@ impl Cell<'_> {
         Ok(data.of(loads && !jumps))
     }
 
-    /// The whole of what it is made of, by names and values.
+    /// The whole of what it is made of, by names and values. Cells that are made of the same are the same: a stream
+    /// that is loaded is as long for a small set as for a large one.
     pub(super) fn made_of(&self) -> Result<String, Failure> {
-        let made_of = (
-            self.preset(),
-            self.adapts(),
-            self.workload.load,
-            self.data()?,
-            self.host_miss,
+        let (preset, data, load) = (self.preset(), self.data()?, self.workload.load);
+        let made_of = match self.temperature {
+            Temperature::Hot => format!(
+                "{:?}",
+                (load, data, self.host_miss, self.shift_rows, self.runs)
+            ),
+            Temperature::Warm | Temperature::Cold => {
+                let accessed = data.accessed(load, preset, false);
+                let given = |bytes| load.arguments(&data, bytes, (0, 0), Seed::Measured);
+                format!(
+                    "{:?}",
+                    (
+                        load.buffers(&data, accessed),
+                        given(accessed),
+                        data.warm_up_bytes().map(given),
+                        data.card_bytes(),
+                        self.adapts(),
+                    )
+                )
+            }
+        };
+        let all = (
+            self.temperature,
+            &self.workload.kernel,
+            preset,
             self.applications,
-            self.shift_rows,
+            made_of,
         );
-        Ok(format!("{made_of:?}"))
+        Ok(format!("{all:?}"))
     }
 }
 
@@ -106,6 +133,7 @@ impl Experiment {
                             size,
                             applications: APPLICATIONS,
                             shift_rows: 0,
+                            runs: system.runs,
                             host_miss: self.host_miss,
                         };
                         if self.has(workload, &system.name, (temperature, size)) {

@@ -212,6 +212,8 @@ mod tests {
                     deviation: 0.25,
                     each: Vec::new(),
                     processor_seconds: 0.0,
+                    cycles: 0,
+                    deviations: Vec::new(),
                 };
                 (cell, (number != 0).then_some(outcome))
             })
@@ -248,6 +250,8 @@ mod tests {
                     deviation: 0.0,
                     each: Vec::new(),
                     processor_seconds: 0.0,
+                    cycles: 0,
+                    deviations: Vec::new(),
                 });
                 (cell, outcome)
             })

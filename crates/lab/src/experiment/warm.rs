@@ -1,17 +1,18 @@
 //! A cell whose data is in files, in the host's page cache or on its storage: through the library, as users run kernels.
 
+use super::outcome::{Measured, Run};
 use super::workload::Seed;
-use super::{Cell, Failure, Measured, Temperature};
+use super::{Cell, Failure, Outcome, Temperature};
 use crate::bars::aes::write_input;
 use card::sim::SimOptions;
 use tombolo::{Card, Continue, FileState, MapOptions, OwnerOptions, ServiceThreads, SlotId};
 
 /// Runs the applications beside each other.
-pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>, Failure> {
+pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failure> {
     let data = cell.data()?;
     let preset = cell.preset();
-    let accessed = data.accessed(preset, false);
     let load = cell.workload.load;
+    let accessed = data.accessed(load, preset, false);
     let buffers = load.buffers(&data, accessed);
     let mut options = options;
     // A thread for the faults of each application, as FSRF has it [section 5.1].
@@ -66,11 +67,15 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>,
     }
     run(accessed, Seed::Measured)?;
     // Runs of the warm-up come before those that count.
-    let runs = card.report()?.runs;
+    let report = card.report()?;
+    let runs = report.runs;
     let counted = &runs[runs.len().saturating_sub(applications.len())..];
     let measured = counted.iter().map(|run| Measured {
         time: run.time,
         bytes: accessed,
     });
-    Ok(measured.collect())
+    Ok(Outcome::of_runs(&[Run {
+        applications: measured.collect(),
+        cycles: report.statistics.evaluated_cycles,
+    }]))
 }

@@ -2,7 +2,7 @@
 
 use super::cache::{self, Cached, Kept};
 use super::fsrf::{Mix, Transfer};
-use super::{hot, warm, Cell, Failure, Measured, Outcome, Temperature};
+use super::{hot, warm, Cell, Failure, Outcome, Temperature};
 use card::sim::SimOptions;
 use std::path::Path;
 use std::time::Duration;
@@ -46,9 +46,9 @@ impl Work<'_> {
     /// The whole of what it is made of, by names and values.
     fn made_of(&self) -> Result<String, Failure> {
         Ok(match self {
-            Self::Cell(cell) => cell.made_of()?,
-            Self::Mix(mix) => mix.made_of()?,
-            Self::Transfer(transfer) => transfer.made_of()?,
+            Self::Cell(cell) => format!("cell {}", cell.made_of()?),
+            Self::Mix(mix) => format!("mix {}", mix.made_of()?),
+            Self::Transfer(transfer) => format!("transfer {}", transfer.made_of()?),
         })
     }
 
@@ -82,6 +82,15 @@ impl Work<'_> {
         self.cached(root, &self.options(platform)?)?.read()
     }
 
+    /// The same for work that is made of the same, and so has one result.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), before anything runs.
+    pub fn hash(&self, platform: &str) -> Result<String, Failure> {
+        let cached = self.cached(&cache::root(), &self.options(platform)?)?;
+        Ok(cached.hash())
+    }
+
     /// Whether an earlier run kept its result.
     ///
     /// # Errors
@@ -110,7 +119,7 @@ impl Work<'_> {
         let mut outcome = match self {
             Self::Transfer(transfer) => transfer.run(options)?,
             Self::Mix(mix) => mix.run(options)?,
-            Self::Cell(cell) => Outcome::of(&simulate(cell, options)?),
+            Self::Cell(cell) => simulate(cell, options)?,
         };
         outcome.processor_seconds = (processor_time() - before).as_secs_f64();
         cached.write(&outcome)?;
@@ -118,7 +127,7 @@ impl Work<'_> {
     }
 }
 
-fn simulate(cell: &Cell<'_>, options: SimOptions) -> Result<Vec<Measured>, Failure> {
+fn simulate(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failure> {
     match cell.temperature {
         Temperature::Hot => hot::run(cell, options),
         Temperature::Warm | Temperature::Cold => warm::run(cell, options),

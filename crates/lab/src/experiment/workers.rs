@@ -3,10 +3,45 @@
 
 use super::cache::{self, Kept};
 use super::{Experiment, Failure, Outcome, Work};
+use serde::Serialize;
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{mpsc, Mutex};
+
+/// A command that does work elsewhere: the folder of results is the same there.
+#[derive(Clone, Debug)]
+pub struct Farm {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl Farm {
+    /// Machines of HyperQueue: its server's directory, or `local:N`, N workers here (`tools/lab-hyperqueue`).
+    pub fn hyperqueue(server: &str) -> Self {
+        let python = verilated::cache_root().join("venv/bin/python");
+        let program = match python.exists() {
+            true => python,
+            false => "python3".into(),
+        };
+        let tool = card::sim::home().join("tools/lab-hyperqueue");
+        Self {
+            program,
+            arguments: vec![tool.into(), server.into()],
+        }
+    }
+}
+
+/// What a farm is told.
+#[derive(Serialize)]
+struct Order<'a> {
+    /// Beginning of each command.
+    command: Vec<String>,
+    /// Ends of them.
+    names: Vec<&'a str>,
+}
 
 /// Who works.
 #[derive(Clone, Debug)]
@@ -15,6 +50,8 @@ pub struct Workers {
     pub program: Option<PathBuf>,
     /// So many pieces at once.
     pub count: usize,
+    /// What gets work first, if there is something: a command that does it on other machines.
+    pub farm: Option<Farm>,
     /// Where workers keep their results.
     results: PathBuf,
 }
@@ -25,6 +62,7 @@ impl Workers {
         Self {
             program: None,
             count: std::thread::available_parallelism().map_or(1, usize::from),
+            farm: None,
             results: cache::root(),
         }
     }
@@ -37,11 +75,62 @@ impl Workers {
         }
     }
 
+    /// What the program is told of an experiment's work; the name of a piece follows.
+    fn arguments(experiment: &Experiment) -> [&str; 5] {
+        ["lab", "fsrf", "--experiment", &experiment.name, "--worker"]
+    }
+
+    /// Lets the farm do what is not kept. What it fails to do is left to us, and why is told.
+    fn farm_out(
+        &self,
+        experiment: &Experiment,
+        work: &[Work<'_>],
+        numbers: &[usize],
+    ) -> Result<(), Failure> {
+        let (Some(farm), Some(program)) = (&self.farm, &self.program) else {
+            return Ok(());
+        };
+        let mut names = Vec::new();
+        for &number in numbers {
+            match work[number].kept(&self.results, &experiment.platform)? {
+                Kept::Whole(_) => {}
+                Kept::Spoilt(_) | Kept::Nothing => names.push(work[number].name()),
+            }
+        }
+        if names.is_empty() {
+            return Ok(());
+        }
+        let program = program.to_string_lossy().into_owned();
+        let arguments = Self::arguments(experiment).map(str::to_owned);
+        let order = Order {
+            command: [program].into_iter().chain(arguments).collect(),
+            names: names.iter().map(String::as_str).collect(),
+        };
+        let named = |error| format!("{}: {error}", farm.program.display());
+        let mut running = Command::new(&farm.program)
+            .args(&farm.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(named)?;
+        if let Some(input) = running.stdin.take() {
+            serde_json::to_writer(input, &order)?;
+        }
+        let ended = running.wait_with_output().map_err(named)?;
+        for line in String::from_utf8_lossy(&ended.stdout).lines() {
+            eprintln!("{line}: done here instead");
+        }
+        match ended.status.success() || !ended.stdout.is_empty() {
+            true => Ok(()),
+            false => Err("no work was done on other machines (see above)".into()),
+        }
+    }
+
     /// The command that does a piece of an experiment's work.
     fn command(program: &PathBuf, experiment: &Experiment, work: &Work<'_>) -> Command {
         let mut command = Command::new(program);
         command
-            .args(["lab", "fsrf", "--experiment", &experiment.name, "--worker"])
+            .args(Self::arguments(experiment))
             .arg(work.name())
             .stdin(Stdio::null())
             .stderr(Stdio::piped());
@@ -75,18 +164,77 @@ impl Workers {
         }
     }
 
-    /// Does work of an experiment; `ended` hears of each piece as it ends. The outcomes come in the order of the work.
+    /// Seconds that each piece of work can be expected to take of a processor: none if its result is kept, else what it
+    /// took when it was last done, and of what never was, the mean of the others. Of pieces that have one result,
+    /// the first takes it all.
+    pub fn expected(&self, experiment: &Experiment, work: &[Work<'_>]) -> Vec<f64> {
+        let spent = cache::spent(&self.results);
+        let mean = spent.values().sum::<f64>() / spent.len().max(1) as f64;
+        let mut met = HashSet::new();
+        let of = |work: &Work<'_>| {
+            let kept = work.kept(&self.results, &experiment.platform);
+            let first = work
+                .hash(&experiment.platform)
+                .is_ok_and(|hash| met.insert(hash));
+            match kept {
+                Ok(Kept::Whole(_)) => 0.0,
+                _ if !first => 0.0,
+                _ => spent.get(&work.name()).copied().unwrap_or(mean.max(1.0)),
+            }
+        };
+        work.iter().map(of).collect()
+    }
+
+    /// Does work of an experiment, what takes little time first; `ended` hears of each piece as it ends. The outcomes come
+    /// in the order of the work. Of pieces that have one result, one is done before the others look for it.
     pub fn all(
         &self,
         experiment: &Experiment,
         work: &[Work<'_>],
         mut ended: impl FnMut(&Work<'_>, &Result<Outcome, Failure>),
     ) -> Vec<Result<Outcome, Failure>> {
-        let next = Mutex::new(0..work.len());
-        let (send, receive) = mpsc::channel();
+        let expected = self.expected(experiment, work);
+        let mut met = HashSet::new();
+        let (mut first, mut same) = (Vec::new(), Vec::new());
+        for (number, work) in work.iter().enumerate() {
+            let hash = work.hash(&experiment.platform);
+            match hash.map_or(true, |hash| met.insert(hash)) {
+                true => first.push(number),
+                false => same.push(number),
+            }
+        }
+        first.sort_by(|&one, &other| expected[one].total_cmp(&expected[other]));
+        if let Err(error) = self.farm_out(experiment, work, &first) {
+            // Who asked for other machines does not want to wait for this one alone.
+            let why = error.to_string();
+            return work.iter().map(|_| Err(why.clone().into())).collect();
+        }
         let mut outcomes: Vec<_> = work.iter().map(|_| None).collect();
+        for order in [first, same] {
+            self.these(experiment, work, order, |number, outcome| {
+                ended(&work[number], &outcome);
+                outcomes[number] = Some(outcome);
+            });
+        }
+        outcomes
+            .into_iter()
+            .map(|outcome| outcome.unwrap_or_else(|| Err("it ended without a result".into())))
+            .collect()
+    }
+
+    /// Does pieces of work in this order.
+    fn these(
+        &self,
+        experiment: &Experiment,
+        work: &[Work<'_>],
+        order: Vec<usize>,
+        mut ended: impl FnMut(usize, Result<Outcome, Failure>),
+    ) {
+        let count = self.count.clamp(1, order.len().max(1));
+        let next = Mutex::new(order.into_iter());
+        let (send, receive) = mpsc::channel();
         std::thread::scope(|scope| {
-            for _ in 0..self.count.clamp(1, work.len().max(1)) {
+            for _ in 0..count {
                 let (send, next) = (send.clone(), &next);
                 scope.spawn(move || loop {
                     let taken = next.lock().map_or(None, |mut left| left.next());
@@ -99,14 +247,9 @@ impl Workers {
             }
             drop(send);
             for (number, outcome) in receive {
-                ended(&work[number], &outcome);
-                outcomes[number] = Some(outcome);
+                ended(number, outcome);
             }
         });
-        outcomes
-            .into_iter()
-            .map(|outcome| outcome.unwrap_or_else(|| Err("it ended without a result".into())))
-            .collect()
     }
 }
 
@@ -139,6 +282,8 @@ mod tests {
             deviation: 0.0,
             each: Vec::new(),
             processor_seconds: 1.0,
+            cycles: 0,
+            deviations: Vec::new(),
         }
     }
 
@@ -178,6 +323,7 @@ mod tests {
             let workers = Workers {
                 program: Some(program),
                 count: 2,
+                farm: None,
                 results,
             };
             Self {
@@ -209,6 +355,46 @@ mod tests {
             asked.sort();
             asked
         }
+    }
+
+    /// What the farm does is not done here, and what it fails to do is.
+    #[test]
+    fn a_farm_works_first() {
+        let mut bench = Bench::new();
+        // It understands no JSON, but the names are whole words of it.
+        let script = format!(
+            "cd '{}'\nfor name in $(tr -c 'a-z0-9.' ' '); do case $name in transfer.4096) echo \"$name: broken\";; \
+             transfer.*) echo $name >> farmed; cp $name/* cells/;; esac; done\nexit 1",
+            bench.path().display()
+        );
+        bench.workers.farm = Some(Farm {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+        });
+        let work = bench.work();
+        let outcomes = bench.run(&work);
+        assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+        assert_eq!(bench.asked(), ["transfer.4096"]);
+        let farmed = std::fs::read_to_string(bench.path().join("farmed")).unwrap();
+        assert_eq!(farmed.lines().count(), work.len() - 1);
+        // All is kept: nobody is asked.
+        bench.run(&work);
+        let again = std::fs::read_to_string(bench.path().join("farmed")).unwrap();
+        assert_eq!((again, bench.asked().len()), (farmed, 0));
+    }
+
+    #[test]
+    fn a_farm_that_cannot_be_reached_is_told() {
+        let mut bench = Bench::new();
+        bench.workers.farm = Some(Farm {
+            program: "/bin/false".into(),
+            arguments: Vec::new(),
+        });
+        let work = bench.work();
+        let outcomes = bench.run(&work);
+        let error = outcomes[0].as_ref().unwrap_err().to_string();
+        assert!(error.contains("other machines"), "{error}");
+        assert!(bench.asked().is_empty());
     }
 
     #[test]

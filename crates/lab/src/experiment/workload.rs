@@ -14,7 +14,10 @@ pub(crate) enum Load {
     /// Writes at random: `rng`.
     RandomWrites,
     /// Changes words at random: `gups`.
-    Updates,
+    Updates {
+        /// Updates at once; 0: as many as the kernel can have.
+        under_way: u64,
+    },
     /// Reads a stream, and writes digests: `md5`, `sha256`.
     Hash,
     /// Reads a stream of numbers, and writes a sketch: `hll`.
@@ -57,7 +60,7 @@ impl Load {
             "aes256ctr" => Self::Cipher,
             "conv" => Self::Picture,
             "rng" => Self::Random,
-            "gups" => Self::Updates,
+            "gups" => Self::Updates { under_way: 0 },
             "md5" | "sha256" => Self::Hash,
             "hll" => Self::Sketch,
             _ => return None,
@@ -66,7 +69,10 @@ impl Load {
 
     /// Whether it jumps about in its data.
     pub(crate) fn is_random(self) -> bool {
-        matches!(self, Self::Random | Self::RandomWrites | Self::Updates)
+        matches!(
+            self,
+            Self::Random | Self::RandomWrites | Self::Updates { .. }
+        )
     }
 
     /// Why the kernel cannot access this data in this way.
@@ -79,7 +85,7 @@ impl Load {
             (_, Some(_)) => return Some("`access_bytes` is for random reads only".to_owned()),
             (Self::Picture, None) => 2 * 64 * BLOCKS,
             (Self::Cipher, None) => 2 * 64,
-            (Self::Updates, None) => UPDATE,
+            (Self::Updates { .. }, None) => UPDATE,
             (Self::Hash | Self::Sketch, None) => 64,
         };
         if unit == 0 || accessed == 0 || accessed % unit != 0 {
@@ -98,7 +104,7 @@ impl Load {
         let (input, output) = match self {
             Self::Cipher | Self::Picture => (accessed / 2, accessed / 2),
             Self::Random => (data.set_bytes, 64),
-            Self::Updates | Self::RandomWrites => (0, data.set_bytes),
+            Self::Updates { .. } | Self::RandomWrites => (0, data.set_bytes),
             Self::Hash => (accessed, 32 * LANES),
             Self::Sketch => (accessed, SKETCH),
         };
@@ -144,7 +150,7 @@ impl Load {
                     ("write", number(u64::from(self == Self::RandomWrites))),
                 ]
             }
-            Self::Updates => {
+            Self::Updates { under_way } => {
                 return vec![
                     ("table", number(output)),
                     ("words_log2", log2(data.set_bytes / 8)),
@@ -157,6 +163,7 @@ impl Load {
                             Seed::WarmUp => 0xbf58_476d_1ce4_e5b9,
                         }),
                     ),
+                    ("under_way", number(under_way)),
                 ];
             }
             Self::Hash => vec![("bytes", number(accessed)), ("lanes", number(LANES))],
@@ -205,7 +212,9 @@ mod tests {
         for load in [Load::Cipher, Load::Picture, Load::Random, Load::Hash] {
             assert!(load.broken_rule(&data, 1000).is_some(), "{load:?}");
         }
-        assert!(Load::Updates.broken_rule(&data, 16).is_some());
+        assert!(Load::Updates { under_way: 0 }
+            .broken_rule(&data, 16)
+            .is_some());
         assert!(Load::Hash.broken_rule(&data, 0).is_some());
     }
 }

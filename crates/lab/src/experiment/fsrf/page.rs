@@ -645,6 +645,8 @@ mod tests {
             deviation: 0.005,
             each,
             processor_seconds: 1.0,
+            cycles: 0,
+            deviations: Vec::new(),
         }
     }
 

@@ -120,6 +120,8 @@ impl Transfer {
             deviation: 0.0,
             each: rates.list(),
             processor_seconds: 0.0,
+            cycles: 0,
+            deviations: Vec::new(),
         })
     }
 
