@@ -38,6 +38,7 @@ READ_ONLY.flags.writeable = False
         ({"bytes": -1}, ValueError, "-1 is not from 0"),
         ({"bytes": 1 << 64}, ValueError, "not from 0"),
         ({"bytes": b"123"}, errors.ArgumentSizeError, "takes 8 bytes, not 3"),
+        ({"bytes": 1.5}, TypeError, "argument bytes: float has no buffer; pass an integer"),
         ({"bytes": None}, TypeError, "lacks bytes"),
         ({"length": 3}, TypeError, "does not have length; its arguments are input, output, bytes"),
         ({"input": "/no/such/file"}, FileNotFoundError, "/no/such/file"),

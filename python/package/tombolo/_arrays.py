@@ -9,13 +9,17 @@ from typing import Any, List
 #: Linux moves at most this much in one call.
 _MOST = 1 << 30
 
+#: What a pointer of a kernel can be given.
+_POINTEES = "a numpy array, bytes, bytearray, a Mapping, a path (a string or pathlib.Path) or an address (an integer)"
 
-def flat_bytes(array: Any, *, writable: bool) -> memoryview:
+
+def flat_bytes(array: Any, *, writable: bool, takes: str = _POINTEES) -> memoryview:
     """The bytes of a C-contiguous buffer in the order of memory; a view, no copy.
 
     :param array: a numpy array of any shape and plain dtype, ``bytes``, ``bytearray``, ``array.array``,
         ``memoryview``, or anything else with the buffer protocol.
     :param writable: whether the kernel writes it.
+    :param takes: what to pass instead, for who passed what has no buffer.
     :raises TypeError: no buffer, or one of Python objects.
     :raises ValueError: not contiguous, empty, or read-only where it is written.
     """
@@ -41,10 +45,7 @@ def flat_bytes(array: Any, *, writable: bool) -> memoryview:
         try:
             whole = memoryview(array)
         except TypeError:
-            raise TypeError(
-                f"{type(array).__name__} has no buffer; pass a numpy array, bytes, bytearray, a Mapping, "
-                "a path (a string or pathlib.Path) or an address (an integer)"
-            ) from None
+            raise TypeError(f"{type(array).__name__} has no buffer; pass {takes}") from None
         if not whole.c_contiguous:
             raise ValueError("a buffer that is not C-contiguous cannot be mapped; copy it first")
         if whole.nbytes == 0:

@@ -6,6 +6,7 @@ import atexit
 import json
 import operator
 import os
+import threading
 import weakref
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 from typing import Mapping as Dictionary
@@ -33,6 +34,8 @@ class Card(Scope):
         self._native = native
         self._process = os.getpid()
         self._spaces: weakref.WeakSet[AddressSpace] = weakref.WeakSet()
+        # Threads that run kernels in one slot take turns.
+        self._turns: Dict[int, threading.RLock] = {}
         _open.add(self)
 
     @staticmethod
@@ -221,8 +224,10 @@ class Card(Scope):
         """Runs a kernel once, in a space of its own: :meth:`load` and :meth:`Slot.run` in one.
 
         For example ``card.run("copy", input=a, output=b, bytes=a.nbytes)`` with two numpy arrays.
+
+        Threads that run kernels in the same slot wait for each other; in different slots they run side by side.
         """
-        with self.create_space() as space:
+        with self._turns.setdefault(slot, threading.RLock()), self.create_space() as space:
             loaded = self.load(kernel, space, slot=slot)
             loaded.run(arguments, deadline=deadline, progress=progress, **more)
 

@@ -89,7 +89,11 @@ class Slot(Scope):
         try:
             number = operator.index(value)
         except TypeError:
-            self._native.set_bytes(argument, bytes(flat_bytes(value, writable=False)))
+            try:
+                flat = flat_bytes(value, writable=False, takes="an integer, or the value's bytes (a numpy scalar has them)")
+            except TypeError as error:
+                raise TypeError(f"argument {argument}: {error}") from None
+            self._native.set_bytes(argument, bytes(flat))
             return
         if not 0 <= number < 1 << 64:
             raise ValueError(f"argument {argument}: {number} is not from 0 to 2**64-1; pass bytes")
