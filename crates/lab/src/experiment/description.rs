@@ -335,11 +335,16 @@ impl System {
         }
     }
 
+    /// Whether it is none of the paper's.
+    pub(super) fn is_ours(&self) -> bool {
+        self.name == "tombolo"
+    }
+
     /// Whether its pages change their size where data is larger than card memory [FSRF section 5.1]; of systems with pages
     /// of one size, and of FSRF's DRAM TLB, they do not.
     pub(crate) fn adapts(&self, workload: &Workload, size: Size) -> bool {
         let adaptive = match self.name.as_str() {
-            "tombolo" => true,
+            _ if self.is_ours() => true,
             "fsrf" => workload.tlb(size) == Some(Tlb::Sram),
             _ => false,
         };

@@ -103,6 +103,7 @@ impl Cell<'_> {
                         data.warm_up_bytes().map(given),
                         data.card_bytes(),
                         self.adapts(),
+                        self.system.is_ours(),
                     )
                 )
             }

@@ -15,9 +15,13 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
     let accessed = data.accessed(load, preset, false);
     let buffers = load.buffers(&data, accessed);
     let mut options = options;
-    // A thread for the faults of each application, as FSRF has it [section 5.1].
+    // A thread for the faults of each application, as FSRF has it [section 5.1], in the paper's systems with one fault
+    // at a time [5.2].
     let mut owner = OwnerOptions {
-        service_threads: ServiceThreads::EachSpace,
+        service_threads: match cell.system.is_ours() {
+            true => ServiceThreads::EachSpace,
+            false => ServiceThreads::OneFault,
+        },
         ..OwnerOptions::default()
     };
     preset.apply(&mut options, &mut owner)?;

@@ -1,7 +1,7 @@
 //! The loop: events of card and I/O in, actions of the pager out.
 
 use super::memory::Asked;
-use super::service::{ServiceThreads, Thread};
+use super::service::Thread;
 use super::{translate, Aside, ClockMode, FileState, Owner};
 use crate::error::Error;
 use crate::io::{write_stopped, Direction, Transfer, TransferId};
@@ -212,7 +212,7 @@ impl Owner {
 
     /// The completion of a command is for the thread of its space.
     fn remember_space(&mut self, id: CommandId, space: Option<Asid>) {
-        if self.options.service_threads == ServiceThreads::EachSpace {
+        if self.options.service_threads.are_of_spaces() {
             if let Some(space) = space {
                 self.command_spaces.insert(id, space);
             }
@@ -271,6 +271,7 @@ impl Owner {
     }
 
     pub(super) fn faults_answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
+        self.service.answered(&answered);
         let waited = !self.faults_waiting.is_empty();
         self.faults_waiting.retain(|token| !answered(*token));
         if waited && self.faults_waiting.is_empty() {

@@ -5,6 +5,7 @@
 //! faults. So a kernel that faults without end makes the faults of other spaces wait for one bounded
 //! batch, and no longer.
 
+use card::command::FaultToken;
 use card::event::{Event, Fault};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
@@ -21,6 +22,16 @@ pub enum ServiceThreads {
     One,
     /// Each space has a thread of its own, as in FSRF (§5.1); what belongs to none has one more.
     EachSpace,
+    /// The same, and a thread sees a fault through to its answer before it looks at the next one, as FSRF's
+    /// does: its MMU yields to the thread with one fault (§5.2).
+    OneFault,
+}
+
+impl ServiceThreads {
+    /// Whether spaces have threads of their own.
+    pub(super) fn are_of_spaces(self) -> bool {
+        self != Self::One
+    }
 }
 
 /// A service thread: the common one, or a space's.
@@ -32,6 +43,8 @@ pub(super) struct ServiceQueue {
     threads: ServiceThreads,
     others: BTreeMap<Thread, Vec<Event>>,
     faults: BTreeMap<Asid, VecDeque<Fault>>,
+    /// With one fault at a time: those that have no answer yet.
+    open: BTreeMap<Asid, FaultToken>,
 }
 
 impl ServiceQueue {
@@ -44,7 +57,7 @@ impl ServiceQueue {
 
     /// The thread of a space.
     fn thread_of(&self, space: Option<Asid>) -> Thread {
-        space.filter(|_| self.threads == ServiceThreads::EachSpace)
+        space.filter(|_| self.threads.are_of_spaces())
     }
 
     /// An event, of a space if it is known.
@@ -61,21 +74,47 @@ impl ServiceQueue {
     /// Threads for which something waits.
     pub(super) fn waiting(&self) -> Vec<Thread> {
         let others = self.others.keys().copied();
-        let faults = self.faults.keys().map(|&asid| self.thread_of(Some(asid)));
+        let may_go = self
+            .faults
+            .iter()
+            .filter(|(asid, faults)| self.room(**asid, faults) > 0);
+        let faults = may_go.map(|(&asid, _)| self.thread_of(Some(asid)));
         let threads: BTreeSet<Thread> = others.chain(faults).collect();
         threads.into_iter().collect()
+    }
+
+    /// How many of a space's faults its thread may look at now.
+    fn room(&self, asid: Asid, faults: &VecDeque<Fault>) -> usize {
+        match (self.threads, self.open.get(&asid)) {
+            (ServiceThreads::One | ServiceThreads::EachSpace, _) => FAULTS_OF_A_SPACE,
+            (ServiceThreads::OneFault, None) => 1,
+            // One that was put off comes again.
+            (ServiceThreads::OneFault, Some(open)) => {
+                usize::from(faults.front().is_some_and(|fault| fault.token == *open))
+            }
+        }
+    }
+
+    /// These faults have their answer.
+    pub(super) fn answered(&mut self, answered: impl Fn(FaultToken) -> bool) {
+        self.open.retain(|_, token| !answered(*token));
     }
 
     /// The next batch of a thread; empty if nothing waits.
     pub(super) fn batch(&mut self, thread: Thread) -> Vec<Event> {
         let mut batch = self.others.remove(&thread).unwrap_or_default();
-        let each = self.threads == ServiceThreads::EachSpace;
+        let each = self.threads.are_of_spaces();
         let served = |asid: &Asid| !each || thread == Some(*asid);
-        for (_, faults) in self.faults.iter_mut().filter(|(asid, _)| served(asid)) {
-            let count = faults.len().min(FAULTS_OF_A_SPACE);
+        let mut faults = std::mem::take(&mut self.faults);
+        for (&asid, faults) in faults.iter_mut().filter(|(asid, _)| served(asid)) {
+            let count = faults.len().min(self.room(asid, faults));
+            if let (ServiceThreads::OneFault, Some(fault)) = (self.threads, faults.front()) {
+                self.open.entry(asid).or_insert(fault.token);
+            }
             batch.extend(faults.drain(..count).map(Event::Fault));
         }
-        self.faults.retain(|_, faults| !faults.is_empty());
+        faults.retain(|_, faults| !faults.is_empty());
+        self.faults = faults;
         batch
     }
 
@@ -85,13 +124,13 @@ impl ServiceQueue {
             faults.retain(|fault| !requesters.contains(&fault.token.requester));
         }
         self.faults.retain(|_, faults| !faults.is_empty());
+        self.answered(|token| requesters.contains(&token.requester));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use card::command::FaultToken;
     use card::event::FaultCause;
     use card::SlotId;
     use units::VirtAddr;
@@ -126,6 +165,31 @@ mod tests {
         queue.forget(&(0..=3));
         assert_eq!(queue.batch(None), [fault(1, 9)]);
         assert!(queue.batch(None).is_empty());
+    }
+
+    #[test]
+    fn a_thread_sees_a_fault_through() {
+        let mut queue = ServiceQueue::new(ServiceThreads::OneFault);
+        let space = |number| Asid::new(number);
+        let token = |requester| FaultToken {
+            index: 0,
+            requester,
+        };
+        for requester in 0..3 {
+            queue.push(fault(1, requester), None);
+        }
+        queue.push(fault(2, 4), None);
+        assert_eq!(queue.batch(space(1)), [fault(1, 0)]);
+        // Until that has its answer, only the other space has something to do.
+        assert_eq!(queue.waiting(), [space(2)]);
+        assert!(queue.batch(space(1)).is_empty());
+        queue.answered(|answered| answered == token(4));
+        assert!(queue.batch(space(1)).is_empty());
+        queue.answered(|answered| answered == token(0));
+        assert_eq!(queue.batch(space(1)), [fault(1, 1)]);
+        // Its slot is reset: nobody answers.
+        queue.forget(&(1..=1));
+        assert_eq!(queue.batch(space(1)), [fault(1, 2)]);
     }
 
     #[test]
