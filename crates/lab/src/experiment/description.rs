@@ -126,6 +126,9 @@ pub(crate) struct Data {
     warm_up_bytes: Option<u64>,
     /// The same where the set is loaded in pages of 2 MiB and more.
     loaded_warm_up_bytes: Option<u64>,
+    /// What the application accesses of a set that has to be loaded: what the sample leaves out is reckoned at the rate
+    /// of a second run, which finds loaded what fits. Without, the sample is all.
+    whole_bytes: Option<u64>,
 }
 
 impl Data {
@@ -151,6 +154,11 @@ impl Data {
     /// Card memory of an application's pages, if it is less than there is.
     pub(crate) fn card_bytes(&self) -> Option<u64> {
         self.card_bytes
+    }
+
+    /// What is accessed in all, if the sample is not all.
+    pub(crate) fn whole_bytes(&self) -> Option<u64> {
+        self.whole_bytes
     }
 
     /// What is accessed before the run that counts.

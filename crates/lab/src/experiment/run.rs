@@ -77,7 +77,11 @@ impl Cell<'_> {
     pub(crate) fn data(&self) -> Result<Data, Failure> {
         let data = self.workload.data(self.size);
         let data = *data.ok_or_else(|| format!("{}: no data of that size", self.name()))?;
-        let loads = self.temperature != Temperature::Hot && self.preset().page >= PageSize::MIB_2;
+        // FSRF's batch is as large as a page of 2 MiB, as long as there is room.
+        let batches = self.preset().batch_bytes >= PageSize::MIB_2.bytes()
+            && self.size != Size::Oversubscribed;
+        let loads = self.temperature != Temperature::Hot
+            && (self.preset().page >= PageSize::MIB_2 || batches);
         // What is jumped about in comes in small pages to systems that choose.
         let jumps = self.adapts() && self.workload.load.is_random();
         Ok(data.of(loads && !jumps))
@@ -101,6 +105,7 @@ impl Cell<'_> {
                         load.buffers(&data, accessed),
                         given(accessed),
                         data.warm_up_bytes().map(given),
+                        data.whole_bytes(),
                         data.card_bytes(),
                         self.adapts(),
                         self.system.is_ours(),

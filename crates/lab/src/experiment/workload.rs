@@ -51,6 +51,8 @@ pub(super) enum Seed {
     Measured,
     /// Another, before it.
     WarmUp,
+    /// And one behind it.
+    After,
 }
 
 impl Load {
@@ -145,6 +147,7 @@ impl Load {
                         number(match seed {
                             Seed::Measured => 1,
                             Seed::WarmUp => 0x2545_f491,
+                            Seed::After => 0x6c07_8965,
                         }),
                     ),
                     ("write", number(u64::from(self == Self::RandomWrites))),
@@ -161,6 +164,7 @@ impl Load {
                         number(match seed {
                             Seed::Measured => 0x9e37_79b9_7f4a_7c15,
                             Seed::WarmUp => 0xbf58_476d_1ce4_e5b9,
+                            Seed::After => 0x94d0_49bb_1331_11eb,
                         }),
                     ),
                     ("under_way", number(under_way)),

@@ -18,6 +18,7 @@ mod memory;
 mod moved;
 mod network;
 mod owner_ref;
+mod page_cache;
 mod policies;
 mod pressure;
 mod pump;
@@ -49,6 +50,7 @@ use inbox::Inbox;
 use io_thread::{IoThread, Post};
 use memory::Memories;
 use moved::MovedBytes;
+use page_cache::PageCache;
 use pager::eviction::Eviction;
 use pager::fetch::{Chosen, Fetch};
 use pager::{
@@ -129,6 +131,9 @@ pub struct OwnerOptions {
     pub clock: ClockMode,
     /// What reading a file costs in virtual time.
     pub file_state: FileState,
+    /// Cold files that are read in order come into the host's page cache so many bytes at a time, ahead of who reads them:
+    /// Linux's own read-ahead (128 KiB, unless told otherwise). 0: storage is read without it, as direct I/O is.
+    pub host_read_ahead_bytes: u64,
     /// Name of the platform, for reports.
     pub platform: String,
     /// Hash of the platform's file, for reports.
@@ -162,6 +167,7 @@ impl Default for OwnerOptions {
             home_bytes: 0,
             clock: ClockMode::Lockstep,
             file_state: FileState::Warm,
+            host_read_ahead_bytes: 0,
             platform: String::new(),
             platform_hash: String::new(),
             preset: String::new(),
@@ -203,6 +209,7 @@ pub(crate) struct Owner {
     work: BTreeMap<WorkId, Work>,
     /// Events that wait for service threads, and which of these are busy.
     service: ServiceQueue,
+    page_cache: PageCache,
     serving: BTreeSet<Thread>,
     /// Commands under way, of which space they are; only if spaces have threads of their own.
     command_spaces: BTreeMap<CommandId, Asid>,
@@ -340,6 +347,7 @@ impl Owner {
             post,
             handles: Handles::new(options.planted),
             service: ServiceQueue::new(options.service_threads),
+            page_cache: PageCache::new(options.host_read_ahead_bytes),
             options,
             buffers,
             buffer_bytes,

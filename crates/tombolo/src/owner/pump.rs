@@ -1,6 +1,7 @@
 //! The loop: events of card and I/O in, actions of the pager out.
 
 use super::memory::Asked;
+use super::page_cache::Found;
 use super::service::Thread;
 use super::{translate, Aside, ClockMode, FileState, Owner};
 use crate::error::Error;
@@ -40,6 +41,8 @@ pub(super) enum Work {
     Service(Thread, Vec<CardEvent>),
     /// The model's time of a file transfer; its bytes are waited for when the time is over.
     Transfer(Pending),
+    /// The operating system reads a file ahead.
+    ReadAhead(pager::ObjectId),
     /// A slot gets another kernel.
     Reconfiguration(SlotId),
     /// Programs have lost or got a right on some pages, which the pager is told of when the time is over.
@@ -130,6 +133,12 @@ impl Owner {
                     match self.arrived.remove(&id) {
                         Some(result) => self.finish_transfer(pending, result)?,
                         None => drop(self.late.insert(id, pending)),
+                    }
+                }
+                Some(Work::ReadAhead(object)) => {
+                    for pending in self.page_cache.arrived(object) {
+                        let bytes = pending.bytes;
+                        self.book_time(pending, HostWork::PageCacheCopy { bytes });
                     }
                 }
                 Some(Work::Reconfiguration(slot)) => drop(self.reconfiguring.remove(&slot)),
@@ -473,10 +482,17 @@ impl Owner {
         let Some((file, label)) = self.files.of(object, direction) else {
             return Err(Error::Internal(format!("{object} has no file")));
         };
+        let size = || file.metadata().map_or(0, |data| data.len());
         let work = match (direction, self.options.file_state) {
-            (_, FileState::Warm) => HostWork::PageCacheCopy { bytes },
-            (Direction::Read, FileState::Cold) => HostWork::StorageRead { bytes },
-            (Direction::Write, FileState::Cold) => HostWork::StorageWrite { bytes },
+            (_, FileState::Warm) => Some(HostWork::PageCacheCopy { bytes }),
+            (Direction::Write, FileState::Cold) => Some(HostWork::StorageWrite { bytes }),
+            (Direction::Read, FileState::Cold) => {
+                match self.page_cache.find(object, (offset, bytes), size) {
+                    Found::Storage(bytes) => Some(HostWork::StorageRead { bytes }),
+                    Found::Cached => Some(HostWork::PageCacheCopy { bytes }),
+                    Found::Coming => None,
+                }
+            }
         };
         let memory_offset = at as usize;
         if direction == Direction::Write {
@@ -499,7 +515,6 @@ impl Owner {
             }
             None => self.io.start(transfer),
         }
-        let work = self.card.host_work(work);
         let pending = Pending {
             io,
             direction,
@@ -511,8 +526,21 @@ impl Owner {
             memory_offset,
             around,
         };
-        self.work.insert(work, Work::Transfer(pending));
+        match work {
+            Some(work) => self.book_time(pending, work),
+            None => self.page_cache.hold(object, pending),
+        }
+        if let (Direction::Read, Some(bytes)) = (direction, self.page_cache.ahead(object)) {
+            let work = self.card.host_work(HostWork::StorageRead { bytes });
+            self.work.insert(work, Work::ReadAhead(object));
+        }
         Ok(())
+    }
+
+    /// The time of a transfer begins.
+    fn book_time(&mut self, pending: Pending, work: HostWork) {
+        let work = self.card.host_work(work);
+        self.work.insert(work, Work::Transfer(pending));
     }
 
     fn finish_transfer(
