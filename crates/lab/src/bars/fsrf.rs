@@ -131,7 +131,12 @@ pub fn fairness() -> Result<Vec<Row>, Failure> {
         let cells: Vec<Cell<'_>> = cells
             .iter()
             .flat_map(counts)
-            .map(|cell| Cell { runs: RUNS, ..cell })
+            .map(|cell| Cell {
+                runs: RUNS,
+                // The owner gives out frames as applications start: side by side.
+                first_places: system == "coyote-2m",
+                ..cell
+            })
             .collect();
         let outcomes = run(&experiment, &cells)?;
         let worst = outcomes.iter().map(|o| o.deviation).fold(0.0, f64::max);

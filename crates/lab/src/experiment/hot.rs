@@ -41,13 +41,16 @@ struct Chance {
 impl Chance {
     /// Without a number of the run applications start together, each with its data at its first place. In others
     /// both are drawn, from the number of the run and of the application alone; data begins at a multiple of `unit`.
-    fn of(run: Option<u8>, application: u8, unit: u64) -> Self {
+    fn of((run, first_places): (Option<u8>, bool), application: u8, unit: u64) -> Self {
         let Some(run) = run else {
             return Self::default();
         };
         let mut random = Random(u64::from(run) << 8 | u64::from(application));
         // As far as card memory goes below a place for data.
-        let places = PLACES.min(DATA / 2 / unit).max(1);
+        let places = match first_places {
+            true => 1,
+            false => PLACES.min(DATA / 2 / unit).max(1),
+        };
         Self {
             start: Picoseconds::new(random.below(STARTS_WITHIN.get())),
             input: unit * random.below(places),
@@ -71,6 +74,8 @@ pub(super) struct Setting<'a> {
     pub(super) shift_rows: u64,
     /// Which of several runs, that differ in when applications start and where their data begins.
     pub(super) run: Option<u8>,
+    /// They differ in moments of starting only.
+    pub(super) first_places: bool,
     /// What the host takes for a TLB miss, if not what the platform has for an event.
     pub(super) host_miss: Option<Picoseconds>,
 }
@@ -88,6 +93,7 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
                 applications: vec![application; usize::from(cell.applications)],
                 shift_rows: cell.shift_rows,
                 run,
+                first_places: cell.first_places,
                 host_miss: cell.host_miss,
             },
             options.clone(),
@@ -196,7 +202,7 @@ impl Hot {
             let base = base + u64::from(number) * STAGGER.max(page.bytes());
             // Page tables are made of whole pages.
             let unit = if walks { page.bytes() } else { STAGGER };
-            let chance = Chance::of(setting.run, number, unit);
+            let chance = Chance::of((setting.run, setting.first_places), number, unit);
             hot.starts.push(chance.start);
             let input = base + DATA + chance.input;
             let output = base + 2 * DATA + chance.output;

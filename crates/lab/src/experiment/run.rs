@@ -23,6 +23,8 @@ pub struct Cell<'a> {
     /// Hot data: so many runs, that differ in when applications start and where their data begins. With one,
     /// applications start together.
     pub runs: u8,
+    /// Of several runs: data begins where it does in one run, on a striped card on channels side by side.
+    pub first_places: bool,
     /// Hot data: what the host takes for a TLB miss, if not what the platform has for an event.
     pub host_miss: Option<Picoseconds>,
 }
@@ -46,7 +48,32 @@ impl Cell<'_> {
         if self.runs != self.system.runs {
             name += &format!(".{}_runs", self.runs);
         }
+        if self.first_places {
+            name += ".first_places";
+        }
         name
+    }
+
+    /// The cell that a part of its name makes another than the table's: `2_applications`, `shift_8`, `5_runs`.
+    fn varied(self, how: &str) -> Option<Self> {
+        if how == "first_places" {
+            return Some(Self {
+                first_places: true,
+                ..self
+            });
+        }
+        let number = |text: Option<&str>| text?.parse().ok();
+        if let Some(applications) = number(how.strip_suffix("_applications")) {
+            return Some(Self {
+                applications,
+                ..self
+            });
+        }
+        if let Some(runs) = number(how.strip_suffix("_runs")) {
+            return Some(Self { runs, ..self });
+        }
+        let shift_rows = how.strip_prefix("shift_")?.parse().ok()?;
+        Some(Self { shift_rows, ..self })
     }
 
     /// Whether it is of the quick part: data on the card, small sets.
@@ -94,7 +121,10 @@ impl Cell<'_> {
         let made_of = match self.temperature {
             Temperature::Hot => format!(
                 "{:?}",
-                (load, data, self.host_miss, self.shift_rows, self.runs)
+                (
+                    (load, data, self.host_miss, self.shift_rows),
+                    (self.runs, self.first_places)
+                )
             ),
             Temperature::Warm | Temperature::Cold => {
                 let accessed = data.accessed(load, preset, false);
@@ -125,6 +155,18 @@ impl Cell<'_> {
 }
 
 impl Experiment {
+    /// The cell of this name, one of the table or varied.
+    pub(super) fn cell(&self, name: &str) -> Option<Cell<'_>> {
+        let mut cells = self.cells().into_iter();
+        cells.find_map(|cell| {
+            let rest = name.strip_prefix(&cell.name())?;
+            let mut parts = rest.split('.');
+            // The name itself, or something behind a dot.
+            let whole = parts.next()?.is_empty();
+            parts.try_fold(whole.then_some(cell)?, Cell::varied)
+        })
+    }
+
     /// Its cells, those that the paper has.
     pub fn cells(&self) -> Vec<Cell<'_>> {
         let mut cells = Vec::new();
@@ -140,6 +182,7 @@ impl Experiment {
                             applications: APPLICATIONS,
                             shift_rows: 0,
                             runs: system.runs,
+                            first_places: false,
                             host_miss: self.host_miss,
                         };
                         if self.has(workload, &system.name, (temperature, size)) {

@@ -114,7 +114,8 @@ impl Workers {
             .spawn()
             .map_err(named)?;
         if let Some(input) = running.stdin.take() {
-            serde_json::to_writer(input, &order)?;
+            // One that ends without reading it tells so by its status.
+            let _unread = serde_json::to_writer(input, &order);
         }
         let ended = running.wait_with_output().map_err(named)?;
         for line in String::from_utf8_lossy(&ended.stdout).lines() {

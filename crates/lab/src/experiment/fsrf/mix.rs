@@ -107,6 +107,7 @@ impl<'a> Mix<'a> {
             applications: self.applications()?,
             shift_rows: 0,
             run: None,
+            first_places: false,
             host_miss: self.host_miss,
         };
         together(&setting, options, ROUNDS)

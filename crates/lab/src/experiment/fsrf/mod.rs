@@ -65,7 +65,9 @@ pub fn find<'a>(experiment: &'a Experiment, name: &str) -> Option<Work<'a>> {
         _ => &[Part::Table2],
     };
     let mut all = parts.iter().flat_map(|part| part.work(experiment));
-    all.find(|work| work.name() == name)
+    let found = all.find(|work| work.name() == name);
+    // The bars have cells of their own: other layouts, numbers of applications and of runs.
+    found.or_else(|| experiment.cell(name).map(Work::Cell))
 }
 
 /// What was measured; what was left out is empty.

@@ -786,6 +786,9 @@ mod tests {
             "mix.fsrf.gups",
             "transfer.4096",
             "aes.tombolo.warm_large.2_applications",
+            "aes.tombolo.hot_small.3_applications.5_runs",
+            "aes.physical.hot_small.shift_24",
+            "rng_read.coyote-2m.hot_small.2_applications.first_places",
         ] {
             assert_eq!(
                 super::super::find(&table, name)
@@ -794,6 +797,12 @@ mod tests {
                 Some(name)
             );
         }
-        assert!(super::super::find(&table, "aes").is_none());
+        for name in [
+            "aes",
+            "aes.tombolo.hot_smaller",
+            "aes.tombolo.hot_small.fast",
+        ] {
+            assert!(super::super::find(&table, name).is_none(), "{name}");
+        }
     }
 }
