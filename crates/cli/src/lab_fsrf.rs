@@ -286,7 +286,7 @@ impl Run {
                 expected.entry(work.name()).or_insert(seconds);
             }
         }
-        let left: f64 = expected.values().sum();
+        let left = expected.values().fold(0.0, |all, seconds| all + seconds);
         let minutes = left / workers.count as f64 / 60.0;
         eprintln!(
             "{of} pieces of work, about {minutes:.0} min for {} at once, models not counted",
