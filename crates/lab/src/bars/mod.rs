@@ -162,6 +162,10 @@ pub const ALL: &[Bar] = &[
         measure: fsrf::minutes,
     },
     Bar {
+        names: fsrf::FIGURE_MINUTES,
+        measure: fsrf::figure_minutes,
+    },
+    Bar {
         names: &["determinism.golden"],
         measure: determinism::measure,
     },
