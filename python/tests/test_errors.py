@@ -66,6 +66,18 @@ def test_an_address_that_is_not_aligned(card: tombolo.Card) -> None:
         assert result == bytes(range(3, 14))
 
 
+def test_memory_of_another_space(card: tombolo.Card) -> None:
+    with card.create_space() as here, tombolo.Card.functional() as other:
+        for space in (card.create_space(), other.create_space()):
+            mine, theirs = here.alloc(64), space.alloc(64)
+            slot = card.load("copy", here)
+            for foreign in (theirs, space.map_array(b"abc", "r")):
+                with pytest.raises(ValueError, match="argument input: .* is of another address space"):
+                    slot.run(input=foreign, output=mine, bytes=3)
+            slot.run(input=mine, output=mine, bytes=3)
+            space.close()
+
+
 def test_an_integer_of_numpy_is_an_address(card: tombolo.Card) -> None:
     with card.create_space() as space:
         memory = space.alloc(16, np.uint64)

@@ -79,8 +79,15 @@ class Slot(Scope):
             buffer of exactly the argument's bytes, in the order of memory (``bytes``, a numpy array).
         :raises NoSuchArgumentError: the message lists the names there are.
         :raises ArgumentSizeError: it does not fit.
+        :raises ValueError: memory of another space than the kernel's.
         """
         if isinstance(value, (Mapping, SharedMemory)):
+            if value._space is not self._space:
+                # Spaces use the same addresses: the kernel would read other bytes, and nothing would say so.
+                raise ValueError(
+                    f"argument {argument}: {value!r} is of another address space than the kernel, which cannot "
+                    "reach it; map or allocate it in the space that the kernel was loaded with"
+                )
             self._native.set(argument, value._native.address)
             # It stays mapped for as long as the kernel has its address.
             self._held[argument] = value
