@@ -4,6 +4,7 @@
 //! Until then, and after a failure or a signal, whatever had that name is as it was.
 
 use crate::interrupt;
+use rustix::fs::{flock, FlockOperation};
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -14,6 +15,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Links that are followed before they count as a circle.
 const LINKS: u32 = 40;
+
+/// Folders of outputs under way are called so, with the process and a number behind it.
+const PREFIX: &str = ".tombolo-";
 
 /// Where an output goes.
 #[derive(Debug)]
@@ -102,10 +106,62 @@ pub fn folder_of(path: &Path) -> &Path {
 /// Outputs under way. Dropped, they vanish.
 #[derive(Debug, Default)]
 pub struct Outputs {
-    folders: Vec<PathBuf>,
+    folders: Vec<Held>,
     files: Vec<Unfinished>,
     /// Records get their places even if the run fails.
     keep_records: bool,
+}
+
+/// A folder under way. Whoever can lock it knows that its process is no more.
+#[derive(Debug)]
+struct Held {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Held {
+    /// Makes a folder and locks it; none if one who sweeps was faster.
+    fn make(path: &Path) -> io::Result<Option<Self>> {
+        interrupt::make_folder(path)?;
+        let locked = File::open(path).and_then(|lock| {
+            // Where folders cannot be locked nobody sweeps either.
+            let _ = flock(&lock, FlockOperation::LockShared);
+            let is_there = path.metadata()?.ino() == lock.metadata()?.ino();
+            Ok(is_there.then_some(lock))
+        });
+        match locked {
+            Ok(Some(lock)) => Ok(Some(Self {
+                path: path.to_owned(),
+                _lock: lock,
+            })),
+            Ok(None) => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => {
+                interrupt::remove_folder(path);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Removes from a folder what processes left that were killed (SIGKILL). What cannot be removed is in nobody's way.
+fn sweep(folder: &Path) {
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(numbers) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else {
+            continue;
+        };
+        let is_ours = numbers.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+        if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let Ok(left) = File::open(entry.path()) else {
+            continue;
+        };
+        if flock(&left, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -136,6 +192,11 @@ impl Outputs {
     /// Whether records get their places if the run fails: not as long as it has not begun.
     pub fn keep_records(&mut self, keep: bool) {
         self.keep_records = keep;
+    }
+
+    /// A file that could not be written whole does not get its place, and no other file waits for it.
+    pub fn withdraw(&mut self, named: &Path) {
+        self.files.retain(|file| file.place.named != named);
     }
 
     fn in_its_folder(&mut self, place: Place, record: bool) -> io::Result<(File, PathBuf)> {
@@ -187,11 +248,12 @@ impl Outputs {
     /// The place's folder takes no new files.
     pub fn folder_for(&mut self, place: &Place) -> io::Result<PathBuf> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
+        sweep(folder_of(&place.path));
         loop {
             let number = COUNT.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".tombolo-{}-{number}", std::process::id());
+            let name = format!("{PREFIX}{}-{number}", std::process::id());
             let path = folder_of(&place.path).join(name);
-            match interrupt::make_folder(&path) {
+            match Held::make(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     let folder = folder_of(&place.path).display();
@@ -201,8 +263,9 @@ impl Outputs {
                     );
                     return Err(io::Error::new(error.kind(), rule));
                 }
-                Ok(()) => {
-                    self.folders.push(path.clone());
+                Ok(None) => interrupt::keep_folder(&path),
+                Ok(Some(held)) => {
+                    self.folders.push(held);
                     return Ok(path);
                 }
             }
@@ -232,7 +295,7 @@ impl Outputs {
 impl Drop for Outputs {
     fn drop(&mut self) {
         for folder in &self.folders {
-            interrupt::remove_folder(folder);
+            interrupt::remove_folder(&folder.path);
         }
     }
 }
@@ -250,6 +313,30 @@ mod tests {
         let (mut file, _) = outputs.file(Place::find(path)?)?;
         file.write_all(b"new")?;
         outputs.finish(succeeded).map_err(|(_, error)| error)
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_nothing_else() {
+        let folder = TempDir::new().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mut mine = Outputs::default();
+        let (_, under_way) = mine.file(Place::find(&at("mine")).unwrap()).unwrap();
+        // No process has this number.
+        for name in [".tombolo-4194305-0", ".tombolo-cache", "4194305-0"] {
+            fs::create_dir(at(name)).unwrap();
+            fs::write(at(name).join("out"), b"half").unwrap();
+        }
+        fs::write(at(".tombolo-4194305-1"), b"a file").unwrap();
+        symlink("4194305-0", at(".tombolo-4194305-2")).unwrap();
+        write(&at("out"), true).unwrap();
+        assert!(under_way.exists());
+        assert!(!at(".tombolo-4194305-0").exists());
+        for kept in [".tombolo-cache/out", "4194305-0/out"] {
+            assert!(at(kept).exists(), "{kept}");
+        }
+        assert!(at(".tombolo-4194305-1").exists() && at(".tombolo-4194305-2").is_symlink());
+        mine.finish(true).unwrap();
+        assert!(at("mine").exists());
     }
 
     #[test]

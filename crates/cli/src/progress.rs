@@ -1,34 +1,143 @@
-//! Progress on a terminal; nothing when there is none.
+//! Progress on standard error: in place on a terminal; without one a line now and then of what takes long.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use std::time::Duration;
+use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use tombolo::Progress;
 
-/// A spinner for building models.
-pub fn spinner() -> ProgressBar {
-    let bar = ProgressBar::new_spinner();
-    bar.enable_steady_tick(Duration::from_millis(120));
-    bar
+/// Without a terminal, lines are so far apart, and what is over sooner says nothing.
+const PAUSE: Duration = Duration::from_secs(20);
+
+/// Work that somebody waits for. Dropped, it shows nothing any more.
+pub struct Work {
+    bar: ProgressBar,
+    lines: Option<Lines>,
 }
 
-/// A bar for bytes that cross between files and card.
-pub fn bytes(total: u64) -> ProgressBar {
-    let bar = ProgressBar::new(total);
-    let style = "{bar:40} {bytes:>11} of {total_bytes} paged  {wide_msg}";
-    // The template is a constant; a wrong one would show in the first run.
-    if let Ok(style) = ProgressStyle::with_template(style) {
-        bar.set_style(style);
+/// A thread that says from time to time what the work is at, also while the work itself cannot.
+struct Lines {
+    at: Arc<Mutex<String>>,
+    done: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Work {
+    fn new(bar: ProgressBar) -> Self {
+        let in_place = std::io::stderr().is_terminal();
+        let lines = (!in_place).then(|| {
+            Lines::to(PAUSE, |line| {
+                // Whoever closed it does not want to know.
+                let _ = writeln!(std::io::stderr(), "tombolo: {line}");
+            })
+        });
+        Self { bar, lines }
     }
-    bar
+
+    /// A spinner for building models.
+    pub fn spinner() -> Self {
+        let bar = ProgressBar::new_spinner();
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Self::new(bar)
+    }
+
+    /// A bar for bytes that cross between files and card.
+    pub fn bytes(total: u64) -> Self {
+        let bar = ProgressBar::new(total);
+        let style = "{bar:40} {bytes:>11} of {total_bytes} paged  {wide_msg}";
+        // The template is a constant; a wrong one would show in the first run.
+        if let Ok(style) = ProgressStyle::with_template(style) {
+            bar.set_style(style);
+        }
+        Self::new(bar)
+    }
+
+    /// What it is at.
+    pub fn say(&self, at: impl Into<String>) {
+        let at = at.into();
+        if let Some(lines) = &self.lines {
+            lines
+                .at
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone_from(&at);
+        }
+        self.bar.set_message(at);
+    }
+
+    /// Moves a bar.
+    pub fn show(&self, progress: Progress) {
+        let done = progress.bytes_in + progress.bytes_out;
+        self.bar
+            .set_length(self.bar.length().unwrap_or(0).max(done));
+        self.bar.set_position(done);
+        let mut at = format!(
+            "{} of virtual time, {} faults",
+            progress.now, progress.faults
+        );
+        if self.lines.is_some() {
+            at = format!("running: {done} bytes paged, {at}");
+        }
+        self.say(at);
+    }
 }
 
-/// Moves a bar.
-pub fn show(bar: &ProgressBar, progress: Progress) {
-    let done = progress.bytes_in + progress.bytes_out;
-    bar.set_length(bar.length().unwrap_or(0).max(done));
-    bar.set_position(done);
-    bar.set_message(format!(
-        "{} of virtual time, {} faults",
-        progress.now, progress.faults
-    ));
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.lines = None;
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Lines {
+    fn to(pause: Duration, write: impl Fn(&str) + Send + 'static) -> Self {
+        let (done, over) = channel();
+        let at = Arc::new(Mutex::new(String::new()));
+        let shared = Arc::clone(&at);
+        let thread = std::thread::spawn(move || {
+            let begin = Instant::now();
+            while over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                let at = shared
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .clone();
+                write(&format!("{at} ({} s)", begin.elapsed().as_secs()));
+            }
+        });
+        Self {
+            at,
+            done: Some(done),
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        self.done = None;
+        // No line comes after what follows the work.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_say_what_the_work_is_at_until_it_is_over() {
+        let (sent, lines) = channel();
+        let pause = Duration::from_millis(1);
+        let told = Lines::to(pause, move |line| sent.send(line.to_owned()).unwrap());
+        "Verilator".clone_into(&mut told.at.lock().unwrap());
+        // Every line comes at last, however slow the machine is.
+        let line = lines.iter().find(|line| line.starts_with("Verilator ("));
+        assert!(line.unwrap().ends_with(" s)"));
+        drop(told);
+        // The thread is over: what it sent is all there is.
+        assert!(lines.iter().count() < usize::MAX);
+        assert!(lines.recv().is_err());
+    }
 }

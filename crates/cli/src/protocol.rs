@@ -1,6 +1,6 @@
 //! `tombolo protocol`
 
-use crate::progress;
+use crate::progress::Work;
 use clap::{Args, Subcommand, ValueEnum};
 use protocol::cli::{self, CliError};
 use std::io::Write;
@@ -125,9 +125,9 @@ fn check(
     traces: Option<&Path>,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
-    let bar = progress::spinner();
+    let work = Work::spinner();
     let mut show = |at: cli::Progress<'_>| {
-        bar.set_message(format!(
+        work.say(format!(
             "{}: depth {}, {} states",
             at.task, at.depth, at.states
         ));

@@ -58,10 +58,14 @@ fn a_good_run_copies_and_reports() {
 fn bad_input_is_named_in_one_line() {
     let folder = folder();
     let new = "output=out:new";
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 8] = [
         (
             &["input=missing", "--map", new],
             "missing: opening it for reading",
+        ),
+        (
+            &["input=in", "--map", "output=missing"],
+            "to have it made, write :new behind its name",
         ),
         (&["input=empty", "--map", new], "empty: the file is empty"),
         (&["input=in@10000", "--map", new], "past the end"),
@@ -178,6 +182,20 @@ fn an_unknown_kernel_lists_those_there_are() {
         "{said}"
     );
     assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_kernel_is_checked_by_the_name_that_runs_it() {
+    let folder = folder();
+    let output = tombolo(folder.path(), &["kernel", "check", "copy"]);
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        told.starts_with("kernel copy: manifest and RTL agree"),
+        "{told}"
+    );
+    let output = tombolo(folder.path(), &["kernel", "build", "cpoy"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("no kernel `cpoy`"), "{told}");
 }
 
 #[test]

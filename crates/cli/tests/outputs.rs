@@ -316,3 +316,29 @@ fn names_of_files_may_be_any_bytes() {
     );
     assert_eq!(output.status.code(), Some(2));
 }
+
+/// Files may have 4096 bytes, as on a disk that is nearly full; the page has more.
+#[test]
+fn a_page_that_does_not_fit_leaves_the_one_that_is_there() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("in"), [5; 1000]).unwrap();
+    fs::write(at("run.html"), "the last page").unwrap();
+    let before = everything(folder.path());
+    let limited = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
+    let words = ["--map", "input=in", "--map", "output=out:new", "--html"];
+    let output = Command::new("sh")
+        .current_dir(folder.path())
+        .args(["-c", limited, "sh", env!("CARGO_BIN_EXE_tombolo")])
+        .args(["run", "copy", "--functional", "--quiet"])
+        .args(words)
+        .args([&["run.html"], &BYTES[..]].concat())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        told.contains("run.html: ") && !output.status.success(),
+        "{told}"
+    );
+    assert_eq!(everything(folder.path()), before);
+}

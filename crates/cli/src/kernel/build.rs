@@ -1,7 +1,7 @@
 //! `tombolo kernel check` and `tombolo kernel build`
 
-use super::Failure;
-use crate::progress;
+use super::{folder_of, Failure};
+use crate::progress::Work;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
 use card::sim::{build_kernel, check_kernel, home};
 use clap::Args;
@@ -18,7 +18,7 @@ use verilated::Builder;
   tombolo kernel check kernels/vadd
   tombolo kernel check .")]
 pub struct Check {
-    /// The kernel's folder.
+    /// The kernel's folder, or the name of one in `kernels/`.
     folder: PathBuf,
 }
 
@@ -28,17 +28,17 @@ pub struct Check {
   tombolo kernel build kernels/vadd
   TOMBOLO_CACHE=/scratch/models tombolo kernel build .")]
 pub struct Build {
-    /// The kernel's folder.
+    /// The kernel's folder, or the name of one in `kernels/`.
     folder: PathBuf,
 }
 
 impl Check {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let kernel = KernelPackage::open(&self.folder)?;
-        let spinner = progress::spinner();
-        spinner.set_message(format!("{}: reading the RTL", kernel.manifest.name));
+        let kernel = KernelPackage::open(&folder_of(&self.folder)?)?;
+        let work = Work::spinner();
+        work.say(format!("{}: reading the RTL", kernel.manifest.name));
         let checked = check_kernel(&Builder::locate()?, &kernel);
-        spinner.finish_and_clear();
+        drop(work);
         checked?;
         print!("{}", summary(&kernel.manifest));
         Ok(())
@@ -47,15 +47,15 @@ impl Check {
 
 impl Build {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let kernel = KernelPackage::open(&self.folder)?;
+        let kernel = KernelPackage::open(&folder_of(&self.folder)?)?;
         let builder = Builder::locate()?;
-        let spinner = progress::spinner();
+        let work = Work::spinner();
         let mut last = String::new();
         let built = build_kernel(&builder, &kernel, &home(), &mut |step| {
             last = step.to_string();
-            spinner.set_message(last.clone());
+            work.say(last.clone());
         });
-        spinner.finish_and_clear();
+        drop(work);
         let built = built?;
         println!("{last}: {}", built.library().display());
         Ok(())

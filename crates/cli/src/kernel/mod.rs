@@ -2,11 +2,13 @@
 
 mod build;
 mod create;
+mod find;
 mod import;
 
 use crate::interrupt;
 use card::kernel::KernelError;
 use clap::{Args, Subcommand};
+pub use find::{folder_of, NoSuchKernel};
 use std::path::{Path, PathBuf};
 use verilated::BuildError;
 
@@ -36,6 +38,9 @@ pub enum Failure {
         /// Why.
         source: std::io::Error,
     },
+    /// There is none.
+    #[error(transparent)]
+    NoSuchKernel(#[from] NoSuchKernel),
     /// The kernel's manifest.
     #[error(transparent)]
     Kernel(#[from] KernelError),

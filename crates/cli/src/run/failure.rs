@@ -1,5 +1,6 @@
 //! What ends a run badly.
 
+use crate::kernel::NoSuchKernel;
 use card::CardError;
 use std::path::{Path, PathBuf};
 use tombolo::{Error, PresetError};
@@ -30,6 +31,12 @@ impl Failure {
             path: path.to_owned(),
             source,
         }
+    }
+}
+
+impl From<NoSuchKernel> for Failure {
+    fn from(error: NoSuchKernel) -> Self {
+        Self::Arguments(error.to_string())
     }
 }
 

@@ -7,6 +7,7 @@ use card::kernel::{AccessMode, KernelPackage};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use tombolo::{Device, DeviceError, Error, MapOptions, RemoteMemory};
@@ -277,7 +278,13 @@ fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, Failure> {
         false => "opening it for reading",
     };
     // To open a pipe is to wait for whoever is at its other end.
-    let found = path.metadata().map_err(failed(path, what))?;
+    let found = path.metadata().map_err(|error| match error.kind() {
+        ErrorKind::NotFound if write => unmappable(
+            path,
+            format!("{what}: {error}; to have it made, write :new behind its name"),
+        ),
+        _ => failed(path, what)(error),
+    })?;
     if !found.is_file() {
         return Err(unmappable(path, kind_refused(&found)));
     }

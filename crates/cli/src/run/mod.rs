@@ -15,8 +15,9 @@ use crate::arguments::{
     parse_bytes, ConnectArgument, MapArgument, ScheduleArgument, SetArgument, Value,
 };
 use crate::connect;
+use crate::kernel::folder_of;
 use crate::outputs::Outputs;
-use crate::progress;
+use crate::progress::Work;
 use card::kernel::{ControlProtocol, KernelPackage};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::Args;
@@ -219,7 +220,7 @@ impl Run {
 
     fn run_with(&self, outputs: &mut Outputs) -> Result<(), Vec<Failure>> {
         let one = |failure: Failure| vec![failure];
-        let folder = open::kernel_folder(&self.kernel).map_err(one)?;
+        let folder = folder_of(&self.kernel).map_err(|error| one(error.into()))?;
         let kernel =
             KernelPackage::open(&folder).map_err(|error| one(Error::from(error).into()))?;
         self.check(&kernel.manifest).map_err(one)?;
@@ -279,12 +280,14 @@ impl Run {
         });
         if let (Some(file), Some(report)) = (written.page.take(), &report) {
             let timeline = written.timeline.as_ref();
-            let result = page::write(self, report, &names, timeline, &failures, file);
-            failures.extend(result.err());
+            if let Err(failure) = page::write(self, report, &names, timeline, &failures, file) {
+                self.html.iter().for_each(|path| outputs.withdraw(path));
+                failures.push(failure);
+            }
         }
         if let (Some(timeline), Some(path)) = (written.timeline.take(), &self.trace) {
             if let Err(error) = timeline.finish() {
-                outputs.keep_records(false);
+                outputs.withdraw(path);
                 failures.push(Failure::writing(path)(error));
             }
         }
@@ -316,10 +319,13 @@ impl Run {
         total: u64,
         accesses: Option<&Accesses>,
     ) -> Result<Result<Vec<Flowed>, Error>, Failure> {
-        let spinner = progress::spinner();
-        spinner.set_message(format!("loading kernel {}", self.kernel.display()));
+        let work = Work::spinner();
+        work.say(format!(
+            "loading kernel {}; one that is not in the cache is built first",
+            self.kernel.display()
+        ));
         let loaded = card.load(SlotId(0), folder, space);
-        spinner.finish_and_clear();
+        drop(work);
         let mut slot = loaded?;
         for map in &self.maps {
             if let Some(mapping) = mappings.get(&map.argument) {
@@ -341,16 +347,16 @@ impl Run {
             let done = accesses.run(card, self.deadline, self.history);
             return Ok(done.map(|()| Vec::new()));
         }
-        let bar = progress::bytes(total);
+        let work = Work::bytes(total);
         let mut watch = |now| {
-            progress::show(&bar, now);
+            work.show(now);
             Continue::Yes
         };
         let mut result = flow.run(self.deadline, &mut watch);
         if result.is_ok() && !data_driven {
             result = slot.wait(self.deadline, watch).and(result);
         }
-        bar.finish_and_clear();
+        drop(work);
         Ok(result)
     }
 }

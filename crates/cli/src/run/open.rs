@@ -3,9 +3,10 @@
 use super::prepare::Written;
 use super::{files, Failure, Run};
 use crate::arguments::MapArgument;
-use crate::{connect, progress};
+use crate::connect;
+use crate::progress::Work;
 use card::kernel::Manifest;
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tombolo::{
     Card, FileState, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, ShellConfig,
     SimOptions,
@@ -110,12 +111,14 @@ impl Run {
         if self.cold {
             owner.file_state = FileState::Cold;
         }
-        let spinner = progress::spinner();
-        let shown = spinner.clone();
+        // The card keeps what it tells; the work is over when the card is there.
+        let work = Arc::new(Work::spinner());
+        let told = Arc::downgrade(&work);
         let card = Card::simulated(options, owner, move |what| {
-            shown.set_message(what.to_string())
+            if let Some(work) = told.upgrade() {
+                work.say(what.to_string());
+            }
         });
-        spinner.finish_and_clear();
         Ok((card?, preset))
     }
 }
@@ -137,35 +140,4 @@ fn memory_of_a_channel(bytes: u64, channels: u8, there: u64) -> Result<u64, Fail
         )));
     }
     Ok(share)
-}
-
-/// A folder with a `kernel.toml`, or the name of one in `kernels/`.
-pub(super) fn kernel_folder(name: &Path) -> Result<PathBuf, Failure> {
-    let direct = name.to_owned();
-    if direct.join("kernel.toml").is_file() {
-        return Ok(direct);
-    }
-    let library = card::sim::home().join("kernels");
-    let known = library.join(name);
-    if known.join("kernel.toml").is_file() {
-        return Ok(known);
-    }
-    let mut names: Vec<String> = std::fs::read_dir(&library)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.path().join("kernel.toml").is_file())
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
-    names.sort();
-    Err(Failure::Arguments(format!(
-        "no kernel `{0}`: there is no {0}/kernel.toml, and {1} has {2}",
-        name.display(),
-        library.display(),
-        if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        }
-    )))
 }

@@ -1,7 +1,7 @@
 //! `tombolo shell build`: the model of a configured shell, before it is needed.
 
 use super::{Failure, Which};
-use crate::progress;
+use crate::progress::Work;
 use card::sim::SimCard;
 use clap::Args;
 
@@ -22,13 +22,13 @@ pub struct Build {
 impl Build {
     pub(super) fn run(self) -> Result<(), Failure> {
         let options = self.which.options()?;
-        let spinner = progress::spinner();
+        let work = Work::spinner();
         let mut last = String::new();
         let built = SimCard::build_shell(&options, &mut |step| {
             last = step.to_string();
-            spinner.set_message(last.clone());
+            work.say(last.clone());
         });
-        spinner.finish_and_clear();
+        drop(work);
         println!("{last}: {}", built?.library().display());
         Ok(())
     }

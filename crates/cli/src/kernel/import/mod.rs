@@ -11,7 +11,7 @@ pub use description::ImportError;
 
 use super::build::summary;
 use super::{fill_new_folder, write, Failure};
-use crate::progress;
+use crate::progress::Work;
 use card::kernel::KernelPackage;
 use card::sim::{check_kernel, kernel_ports};
 use clap::Args;
@@ -49,10 +49,10 @@ impl Import {
             .into
             .unwrap_or_else(|| PathBuf::from(&description.name));
         let builder = Builder::locate()?;
-        let spinner = progress::spinner();
-        spinner.set_message(format!("{}: reading the RTL", description.name));
+        let work = Work::spinner();
+        work.say(format!("{}: reading the RTL", description.name));
         let done = fill_new_folder(&folder, || fill(&folder, description, files, &builder));
-        spinner.finish_and_clear();
+        drop(work);
         done?;
         print!("{}", summary(&KernelPackage::open(&folder)?.manifest));
         println!("imported into {}", folder.display());
