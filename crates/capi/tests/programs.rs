@@ -327,4 +327,9 @@ fn pkg_config_names_what_is_there() {
         assert!(prefix.join(line.unwrap()).is_dir(), "{variable}");
     }
     assert!(text.contains(concat!("Version: ", env!("CARGO_PKG_VERSION"))));
+    // A folder with a blank in its name is one word of what pkg-config prints.
+    let words = text.split_whitespace();
+    let folders = words.filter_map(|word| word.strip_prefix("-I").or(word.strip_prefix("-L")));
+    let folders: Vec<&str> = folders.collect();
+    assert_eq!(folders, [r#""${libdir}""#, r#""${includedir}""#], "{text}");
 }

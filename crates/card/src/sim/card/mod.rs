@@ -186,7 +186,8 @@ impl SimCard {
                 let store = Store::new(channel_bytes).map_err(|error| {
                     CardError::Configuration(format!(
                         "cannot reserve {channel_bytes} bytes of address space for memory channel \
-                         {channel}: {error}; limit the memory of a channel"
+                         {channel}: {error}; give the card less memory (--card-memory, \
+                         SimOptions::channel_bytes), or this process more address space (ulimit -v)"
                     ))
                 })?;
                 let model = Controller::new(timing);
