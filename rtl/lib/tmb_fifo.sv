@@ -46,8 +46,11 @@ module tmb_fifo #(
   index_t write_index_q, read_index_q;
   count_t count_q;
 
+  // Kept beside the count, so that what the output leads to begins at one register.
+  logic empty_q;
+
   logic empty, push, pop, bypass;
-  assign empty = count_q == '0;
+  assign empty = empty_q;
   assign in_ready_o = count_q != count_t'(Depth);
 
   // Push and pop come late, so which bits would change is there before them: a bit of one more does when all bits
@@ -63,10 +66,14 @@ module tmb_fifo #(
       write_index_q <= '0;
       read_index_q <= '0;
       count_q <= '0;
+      empty_q <= 1'b1;
     end else begin
       if (push) write_index_q <= successor(write_index_q);
       if (pop) read_index_q <= successor(read_index_q);
-      if (push != pop) count_q <= count_q ^ (push ? more : less);
+      if (push != pop) begin
+        count_q <= count_q ^ (push ? more : less);
+        empty_q <= pop && count_q == count_t'(1);
+      end
     end
   end
 
@@ -109,5 +116,6 @@ module tmb_fifo #(
   `TMB_ASSERT_INIT(DepthIsPositive, Depth >= 1)
   `TMB_ASSERT_INIT(OneOutputStyle, !(FallThrough && OutputRegister))
   `TMB_ASSERT(CountInRange, count_q <= count_t'(Depth))
+  `TMB_ASSERT(EmptyFollowsCount, empty_q == (count_q == '0))
 
 endmodule

@@ -7,6 +7,9 @@ rtl/lib/tmb_one_hot_index.sv
 rtl/lib/tmb_round_robin_arbiter.sv
 rtl/lib/tmb_ring_flags.sv
 rtl/lib/tmb_ram_1r1w.sv
+rtl/schedule/tmb_schedule_pkg.sv
+rtl/schedule/tmb_schedule_levels.sv
+rtl/schedule/tmb_level_queue.sv
 rtl/translate/tmb_translate_pkg.sv
 rtl/stream/tmb_stream_pkg.sv
 rtl/axi/tmb_guard_pkg.sv
@@ -20,6 +23,7 @@ rtl/translate/tmb_fault_queue.sv
 rtl/translate/tmb_l1_tlb.sv
 rtl/translate/tmb_invalidate.sv
 rtl/translate/tmb_size_filter.sv
+rtl/translate/tmb_walk_tickets.sv
 rtl/translate/tmb_walker.sv
 rtl/translate/tmb_table_mover.sv
 rtl/translate/tmb_table_marks.sv
@@ -30,7 +34,6 @@ rtl/translate/tmb_translate_paged.sv
 rtl/translate/tmb_translate_identity.sv
 rtl/translate/tmb_virtual_memory.sv
 rtl/fabric/tmb_fabric_pkg.sv
-rtl/schedule/tmb_schedule_pkg.sv
 rtl/schedule/tmb_arbiter_dma_first.sv
 rtl/schedule/tmb_weighted_arbiter.sv
 rtl/schedule/tmb_arbiter.sv

@@ -383,6 +383,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic switch_forget [SwitchElements];
   switch_state_t switch_state [SwitchElements];
   schedule_t schedule [NumSlots];
+  level_t slot_level [NumSlots];
+  for (genvar s = 0; s < NumSlots; s++) begin : gen_level
+    assign slot_level[s] = schedule[s].level;
+  end
   logic managed;
   array_req_t ports_req, requesters_req;
   array_rsp_t ports_rsp, requesters_rsp;
@@ -1039,6 +1043,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .port_violation_o(port_violation),
     .port_guard_o(port_guard),
     .space_cfg_i(space_cfg),
+    .managed_i(managed),
+    .level_i(slot_level),
     .table_cmd_valid_i(table_cmd_valid),
     .table_cmd_ready_o(table_cmd_ready),
     .table_cmd_i(table_cmd),

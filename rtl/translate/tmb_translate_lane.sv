@@ -20,6 +20,10 @@
 // those of lookups, which wait in a short queue. Updates are bounded by the lookups before them, so
 // no requester starves.
 //
+// While slots differ (managed_i) lookups of a higher level go first (tmb_schedule_levels), and each
+// slot has a miss queue of its own, so what a slot waits for is not before another's misses. Replies
+// go in turn, whatever their levels: an invalidation waits for them.
+//
 // Throughput: one lookup and one update a cycle, one result a cycle; a miss is not a result. Latency:
 // 3 cycles from the lookup to its result. Ordering: none between lookups and updates.
 // Back-pressure: results are always taken; a lookup is chosen only when both queues have room for it.
@@ -32,9 +36,12 @@
 module tmb_translate_lane
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
+  import tmb_schedule_pkg::*;
 #(
   parameter int unsigned NumRequesters = 2,  // of this lane
   parameter int unsigned First = 0,       // number of its first requester on the card
+  parameter int unsigned RequestersPerSlot = NumRequesters,
+  parameter int unsigned NumSlots = 1,    // at least those that it has requesters of
   parameter int unsigned MaxWalks = 64,   // of this lane, in all queues
   parameter l1_cfgs_t L1 = DefaultShellCfg.L1,
   parameter bit Segments = 1'b0           // L1[0].Ways segments in place of the first L1 TLB
@@ -47,10 +54,13 @@ module tmb_translate_lane
   input  lookup_t lookup_i [NumRequesters],
   output logic    result_valid_o [NumRequesters],
   output result_t result_o,
+  // levels
+  input  logic    managed_i,
+  input  level_t  level_i [NumSlots],
   // walker
-  output logic         miss_valid_o,
-  input  logic         miss_ready_i,
-  output miss_t        miss_o,
+  output logic         miss_valid_o [NumSlots],  // by slot; of the first one, while not managed_i
+  input  logic         miss_ready_i [NumSlots],
+  output miss_t        miss_o [NumSlots],
   input  logic         walk_valid_i,
   output logic         walk_ready_o,
   input  walk_result_t walk_i,
@@ -74,15 +84,21 @@ module tmb_translate_lane
 );
 
   localparam int unsigned RequesterWidth = NumRequesters > 1 ? $clog2(NumRequesters) : 1;
-  localparam int unsigned QueueDepth = 8;  // of misses, and of results
+  localparam int unsigned QueueDepth = 8;  // of a slot's misses, and of results for each slot
   localparam int unsigned CreditWidth = $clog2(QueueDepth + 1);
-  localparam int unsigned WalksWidth = $clog2(MaxWalks + QueueDepth + 1);
+  localparam int unsigned NumResults = QueueDepth * NumSlots;
+  localparam int unsigned QueuedWidth = $clog2(NumResults + 1);
+  localparam int unsigned WalksWidth = $clog2(MaxWalks + NumResults + 1);
+  localparam int unsigned SlotWidth = NumSlots > 1 ? $clog2(NumSlots) : 1;
   typedef logic [RequesterWidth-1:0] requester_t;
+  typedef logic [SlotWidth-1:0] slot_t;
+  typedef logic [NumSlots-1:0] slots_t;
 
   typedef logic [MaxL1s-1:0] l1_set_t;
 
   typedef struct packed {
     requester_t     requester;
+    slot_t       slot;  // whose places it has
     park_index_t index;
     asid_t       asid;
     logic        write;
@@ -116,11 +132,16 @@ module tmb_translate_lane
 
   typedef struct packed {
     requester_t requester;
+    slot_t slot;
     result_t result;
   } answer_t;
 
   function automatic requester_t local_requester(logic [RequesterIdWidth-1:0] requester);
     return requester_t'(32'(requester) - First);
+  endfunction
+
+  function automatic int unsigned slot_of(int unsigned requester);
+    return (First + requester) / RequestersPerSlot - First / RequestersPerSlot;
   endfunction
 
   // ---------------------------------------------------------------------------------------------
@@ -130,7 +151,8 @@ module tmb_translate_lane
   logic [NumRequesters-1:0] request, grant, may_go;
   requester_t chosen;
   logic requested, turn, look_taken, reply_taken, update_taken;
-  logic [CreditWidth-1:0] credit_q;
+  slots_t has_credit, pass, slot_waits, slot_taken;
+  slot_t account [NumRequesters];  // whose places a requester's lookups take
   lookup_t lookup;
 
   // Beside the choice, not behind it: who may go, and what a reply says.
@@ -142,16 +164,44 @@ module tmb_translate_lane
   assign update_taken = kill_valid_i || walk_valid_i || reply_taken;
   assign walk_ready_o = !kill_valid_i;
 
+  // While slots are alike who has no place keeps its turn; otherwise it holds up nobody.
+  logic [NumRequesters-1:0] could_look;
   for (genvar s = 0; s < NumRequesters; s++) begin : gen_request
-    assign request[s] = lookup_valid_i[s]
-        && !(skip_valid_i && !lookup_i[s].is_reply && lookup_i[s].asid == skip_asid_i);
-    assign may_go[s] = lookup_i[s].is_reply ? (!kill_valid_i && !walk_valid_i) : (credit_q != '0);
+    localparam int unsigned Slot = slot_of(s);
+    assign account[s] = managed_i ? slot_t'(Slot) : '0;
+    assign could_look[s] = lookup_valid_i[s] && !lookup_i[s].is_reply
+        && !(skip_valid_i && lookup_i[s].asid == skip_asid_i)
+        && (!managed_i || has_credit[Slot]);
+    assign request[s] = (could_look[s] && pass[Slot]) || (lookup_valid_i[s] && lookup_i[s].is_reply);
+    assign may_go[s] =
+        lookup_i[s].is_reply ? (!kill_valid_i && !walk_valid_i) : has_credit[account[s]];
     assign lookup_ready_o[s] = grant[s] && may_go[s];
     assign reply_frame[s] =
         frame_of_block(lookup_i[s].frame, frame_t'(lookup_i[s].block), lookup_i[s].size_class);
     assign reply_fill[s] =
         walker_off_i[lookup_i[s].asid] ? l1_of_class(L1, lookup_i[s].size_class) : '0;
   end
+
+  always_comb begin
+    slot_waits = '0;
+    slot_taken = '0;
+    for (int unsigned s = 0; s < NumRequesters; s++) begin
+      if (grant[s] && may_go[s]) slot_taken[slot_of(s)] |= could_look[s];
+      else slot_waits[slot_of(s)] |= could_look[s];
+    end
+  end
+
+  tmb_schedule_levels #(
+    .NumSlots(NumSlots)
+  ) i_levels (
+    .clk_i    (clk_i),
+    .rst_ni   (rst_ni),
+    .managed_i(managed_i),
+    .level_i  (level_i),
+    .waits_i  (slot_waits),
+    .taken_i  (slot_taken),
+    .pass_o   (pass)
+  );
 
   tmb_round_robin_arbiter #(
     .NumRequests(NumRequesters)
@@ -235,6 +285,7 @@ module tmb_translate_lane
     if (look_taken) begin
       look_read_q <= '{
           requester: chosen,
+          slot: account[chosen],
           index: lookup.token.index,
           asid: lookup.asid,
           write: lookup.write,
@@ -266,6 +317,7 @@ module tmb_translate_lane
 
   always_comb begin
     look_answer.requester = look_q.requester;
+    look_answer.slot = look_q.slot;
     look_answer.result = '{
         index: look_q.index,
         block: look_q.block,
@@ -284,6 +336,7 @@ module tmb_translate_lane
 
   always_comb begin
     update_answer.requester = update_q.requester;
+    update_answer.slot = '0;
     update_answer.result = '{
         index: update_q.index,
         block: update_q.block,
@@ -403,14 +456,14 @@ module tmb_translate_lane
   // Results that were in the queue when the hold began have not met it, so they have to reach the
   // parks before the flash; those behind them have.
   logic look_answers;
-  logic [CreditWidth-1:0] queued_q, queued_d, unheld_q;
+  logic [QueuedWidth-1:0] queued_q, queued_d, unheld_q;
   assign look_answers = look_valid_q && !missed;
   // Whether a lookup is answered is known late, so both numbers are there before it. What comes leaves at once
   // unless an update answers; what leaves then is the oldest.
-  logic [CreditWidth-1:0] queued_with, queued_without;
-  assign queued_with = queued_q + CreditWidth'(update_answers);
-  assign queued_without = queued_q - CreditWidth'(queued_q != '0 && !update_answers);
-  assign queued_d = (queued_with & {CreditWidth{look_answers}}) | (queued_without & {CreditWidth{!look_answers}});
+  logic [QueuedWidth-1:0] queued_with, queued_without;
+  assign queued_with = queued_q + QueuedWidth'(update_answers);
+  assign queued_without = queued_q - QueuedWidth'(queued_q != '0 && !update_answers);
+  assign queued_d = (queued_with & {QueuedWidth{look_answers}}) | (queued_without & {QueuedWidth{!look_answers}});
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       queued_q <= '0;
@@ -418,13 +471,13 @@ module tmb_translate_lane
     end else begin
       queued_q <= queued_d;
       if (!hold_valid_i) unheld_q <= queued_d;
-      else if (!update_answers && unheld_q != '0) unheld_q <= unheld_q - CreditWidth'(1);
+      else if (!update_answers && unheld_q != '0) unheld_q <= unheld_q - QueuedWidth'(1);
     end
   end
 
   tmb_fifo #(
     .T          (answer_t),
-    .Depth      (QueueDepth),
+    .Depth      (NumResults),
     .FallThrough(1'b1)
   ) i_results (
     .clk_i      (clk_i),
@@ -439,6 +492,8 @@ module tmb_translate_lane
 
   answer_t answer;
   assign answer = update_answers ? update_answer : look_oldest;
+  logic unused_slot;
+  assign unused_slot = ^answer.slot;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) result_valid_q <= '0;
     else if (update_answers || look_waits) result_valid_q <= NumRequesters'(1) << answer.requester;
@@ -463,7 +518,7 @@ module tmb_translate_lane
   // ---------------------------------------------------------------------------------------------
 
   miss_t miss;
-  logic miss_room, miss_leaves;
+  slots_t miss_room, miss_leaves;
 
   assign miss = '{
       token: '{
@@ -476,40 +531,51 @@ module tmb_translate_lane
       epoch: epoch_i
   };
 
-  tmb_fifo #(
-    .T    (miss_t),
-    .Depth(QueueDepth)
-  ) i_misses (
-    .clk_i      (clk_i),
-    .rst_ni     (rst_ni),
-    .in_valid_i (missed),
-    .in_ready_o (miss_room),
-    .in_data_i  (miss),
-    .out_valid_o(miss_valid_o),
-    .out_ready_i(miss_ready_i),
-    .out_data_o (miss_o)
-  );
+  // A lookup takes a place in its slot's miss queue and one among the results with the choice, and gives
+  // them back when it leaves the one that it went to (one of each in one cycle: two places).
+  for (genvar q = 0; q < NumSlots; q++) begin : gen_misses
+    logic takes, leaves;
+    logic [NumRequesters-1:0] own;
+    logic [CreditWidth-1:0] credit_q, credit_less, credit_more, credit_two_more, credit_d;
 
-  // A lookup takes a place in both queues with the choice, and gives it back when it leaves the one
-  // that it went to (one of each queue in one cycle: two places).
-  assign miss_leaves = miss_valid_o && miss_ready_i;
+    tmb_fifo #(
+      .T    (miss_t),
+      .Depth(QueueDepth)
+    ) i_misses (
+      .clk_i      (clk_i),
+      .rst_ni     (rst_ni),
+      .in_valid_i (missed && look_q.slot == slot_t'(q)),
+      .in_ready_o (miss_room[q]),
+      .in_data_i  (miss),
+      .out_valid_o(miss_valid_o[q]),
+      .out_ready_i(miss_ready_i[q]),
+      .out_data_o (miss_o[q])
+    );
+    assign miss_leaves[q] = miss_valid_o[q] && miss_ready_i[q];
 
-  // The sums are there before it is known which of them counts: the choice and what the L1 TLBs say come late.
-  logic [CreditWidth-1:0] credit_less, credit_more, credit_two_more, credit_d;
-  assign credit_less = credit_q - CreditWidth'(1);
-  assign credit_more = credit_q + CreditWidth'(1);
-  assign credit_two_more = credit_q + CreditWidth'(2);
-  always_comb begin
-    credit_d = '0;
-    if (look_taken && !miss_leaves && !look_leaves) credit_d |= credit_less;
-    if (look_taken ? miss_leaves != look_leaves : !miss_leaves && !look_leaves) credit_d |= credit_q;
-    if (look_taken ? miss_leaves && look_leaves : miss_leaves != look_leaves) credit_d |= credit_more;
-    if (!look_taken && miss_leaves && look_leaves) credit_d |= credit_two_more;
-  end
+    for (genvar s = 0; s < NumRequesters; s++) begin : gen_own
+      assign own[s] = account[s] == slot_t'(q) && !lookup_i[s].is_reply;
+    end
+    assign takes = (grant & may_go & own) != '0;
+    assign leaves = look_leaves && look_oldest.slot == slot_t'(q);
+    assign has_credit[q] = credit_q != '0;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) credit_q <= CreditWidth'(QueueDepth);
-    else credit_q <= credit_d;
+    // The sums are there before it is known which of them counts: the choice and what the L1 TLBs say come late.
+    assign credit_less = credit_q - CreditWidth'(1);
+    assign credit_more = credit_q + CreditWidth'(1);
+    assign credit_two_more = credit_q + CreditWidth'(2);
+    always_comb begin
+      credit_d = '0;
+      if (takes && !miss_leaves[q] && !leaves) credit_d |= credit_less;
+      if (takes ? miss_leaves[q] != leaves : !miss_leaves[q] && !leaves) credit_d |= credit_q;
+      if (takes ? miss_leaves[q] && leaves : miss_leaves[q] != leaves) credit_d |= credit_more;
+      if (!takes && miss_leaves[q] && leaves) credit_d |= credit_two_more;
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) credit_q <= CreditWidth'(QueueDepth);
+      else credit_q <= credit_d;
+    end
   end
 
   // Walks by epoch, from the miss to the end at the hold comparator.
@@ -533,7 +599,7 @@ module tmb_translate_lane
   `TMB_ASSERT(OneHit, look_valid_q |-> $onehot0(hits))
   `TMB_ASSERT(UnheldAreQueued, unheld_q <= queued_q)
   `TMB_ASSERT(ResultHasRoom, look_answers |-> look_room)
-  `TMB_ASSERT(MissHasRoom, missed |-> miss_room)
+  `TMB_ASSERT(MissHasRoom, missed |-> miss_room[look_q.slot])
   `TMB_ASSERT(WalkWasCounted, is_walk |-> walks_o[update_q.epoch])
 
 endmodule

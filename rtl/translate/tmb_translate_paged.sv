@@ -14,9 +14,11 @@
 module tmb_translate_paged
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
+  import tmb_schedule_pkg::*;
 #(
   parameter int unsigned NumRequesters = 2,
   parameter int unsigned NumPorts = 1,
+  parameter int unsigned NumSlots = 1,  // divides NumRequesters
   parameter int unsigned NumLanes = 1,  // divides NumRequesters; each has neighbours
   parameter int unsigned NumSpaces = 4,
   parameter int unsigned MaxWalks = 64,  // 0: no walker; what misses in the L1 TLBs is a fault
@@ -28,6 +30,9 @@ module tmb_translate_paged
   input  logic       clk_i,
   input  logic       rst_ni,
   input  space_cfg_t space_cfg_i [NumSpaces],
+  // levels of slots
+  input  logic       managed_i,
+  input  level_t     level_i [NumSlots],
   // parks
   input  logic    lookup_valid_i [NumRequesters],
   output logic    lookup_ready_o [NumRequesters],
@@ -69,6 +74,21 @@ module tmb_translate_paged
 );
 
   localparam int unsigned RequestersPerLane = NumRequesters / NumLanes;
+  localparam int unsigned RequestersPerSlot = NumRequesters / NumSlots;
+
+  // A lane has requesters of so many slots at most; of each it has a queue of misses.
+  function automatic int unsigned slots_per_lane();
+    int unsigned most, first, last;
+    most = 1;
+    for (int unsigned l = 0; l < NumLanes; l++) begin
+      first = l * RequestersPerLane / RequestersPerSlot;
+      last = ((l + 1) * RequestersPerLane - 1) / RequestersPerSlot;
+      if (last - first + 1 > most) most = last - first + 1;
+    end
+    return most;
+  endfunction
+  localparam int unsigned LaneSlots = slots_per_lane();
+  localparam int unsigned NumMisses = NumLanes * LaneSlots;
 
   // Every ASID that can be said; those beyond NumSpaces are not enabled.
   space_cfg_t space [2**AsidWidth];
@@ -90,9 +110,10 @@ module tmb_translate_paged
   // Lanes
   // ---------------------------------------------------------------------------------------------
 
-  logic miss_valid [NumLanes];
-  logic miss_ready [NumLanes];
-  miss_t miss [NumLanes];
+  logic miss_valid [NumMisses];
+  logic miss_ready [NumMisses];
+  miss_t miss [NumMisses];
+  level_t miss_level [NumMisses];
   logic walk_valid [NumLanes];
   logic walk_ready [NumLanes];
   walk_result_t walk;
@@ -116,6 +137,19 @@ module tmb_translate_paged
     lookup_t lane_lookup [RequestersPerLane];
     logic lane_result_valid [RequestersPerLane];
     result_t lane_result;
+    logic lane_miss_valid [LaneSlots];
+    logic lane_miss_ready [LaneSlots];
+    miss_t lane_miss [LaneSlots];
+    level_t lane_level [LaneSlots];
+
+    for (genvar q = 0; q < LaneSlots; q++) begin : gen_slot
+      localparam int unsigned Slot = l * RequestersPerLane / RequestersPerSlot + q;
+      assign lane_level[q] = Slot < NumSlots ? level_i[Slot < NumSlots ? Slot : 0] : '0;
+      assign miss_level[l*LaneSlots+q] = lane_level[q];
+      assign miss_valid[l*LaneSlots+q] = lane_miss_valid[q];
+      assign lane_miss_ready[q] = miss_ready[l*LaneSlots+q];
+      assign miss[l*LaneSlots+q] = lane_miss[q];
+    end
 
     for (genvar s = 0; s < RequestersPerLane; s++) begin : gen_requester
       assign lane_lookup_valid[s] = lookup_valid_i[l*RequestersPerLane+s];
@@ -128,6 +162,8 @@ module tmb_translate_paged
     tmb_translate_lane #(
       .NumRequesters(RequestersPerLane),
       .First     (l * RequestersPerLane),
+      .RequestersPerSlot(RequestersPerSlot),
+      .NumSlots  (LaneSlots),
       .MaxWalks  (MaxWalks),
       .L1        (L1),
       .Segments  (Segments)
@@ -139,9 +175,11 @@ module tmb_translate_paged
       .lookup_i        (lane_lookup),
       .result_valid_o  (lane_result_valid),
       .result_o        (lane_result),
-      .miss_valid_o    (miss_valid[l]),
-      .miss_ready_i    (miss_ready[l]),
-      .miss_o          (miss[l]),
+      .managed_i       (managed_i),
+      .level_i         (lane_level),
+      .miss_valid_o    (lane_miss_valid),
+      .miss_ready_i    (lane_miss_ready),
+      .miss_o          (lane_miss),
       .walk_valid_i    (walk_valid[l]),
       .walk_ready_o    (walk_ready[l]),
       .walk_i          (walk),
@@ -186,12 +224,15 @@ module tmb_translate_paged
     tmb_walker #(
       .NumLanes  (NumLanes),
       .RequestersPerLane(RequestersPerLane),
+      .NumMisses (NumMisses),
       .MaxWalks  (MaxWalks),
       .HostChannel(HostChannel)
     ) i_walker (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
       .space_i         (space),
+      .managed_i       (managed_i),
+      .level_i         (miss_level),
       .miss_valid_i    (miss_valid),
       .miss_ready_o    (miss_ready),
       .miss_i          (miss),
@@ -251,12 +292,17 @@ module tmb_translate_paged
   end else begin : gen_no_walker
     assign filter_busy = '0;
     assign walk_read_o = 1'b0;
+    for (genvar m = 0; m < NumMisses; m++) begin : gen_miss
+      assign miss_ready[m] = 1'b1;
+
+      logic unused_ok;
+      assign unused_ok = &{1'b0, miss_valid[m], miss[m], miss_level[m]};
+    end
     for (genvar l = 0; l < NumLanes; l++) begin : gen_lane
-      assign miss_ready[l] = 1'b1;
       assign walk_valid[l] = 1'b0;
 
       logic unused_ok;
-      assign unused_ok = &{1'b0, miss_valid[l], miss[l], walk_ready[l]};
+      assign unused_ok = &{1'b0, walk_ready[l]};
     end
     assign walk = '0;
     assign mark_valid = 1'b0;

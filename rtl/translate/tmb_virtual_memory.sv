@@ -36,6 +36,7 @@ module tmb_virtual_memory
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
   import tmb_guard_pkg::*;
+  import tmb_schedule_pkg::*;
 #(
   parameter shell_cfg_t Cfg = DefaultShellCfg,
   localparam int unsigned NumPorts = Cfg.NumSlots * Cfg.PortsPerSlot,
@@ -55,6 +56,9 @@ module tmb_virtual_memory
   output logic          port_violation_o [NumPorts],  // the first since reset
   output guard_status_t port_guard_o [NumPorts],
   input  space_cfg_t space_cfg_i [Cfg.NumSpaces],
+  // levels of slots: whose lookups and walks go first
+  input  logic       managed_i,
+  input  level_t     level_i [Cfg.NumSlots],
   // table commands, one at a time in order, one response each
   input  logic       table_cmd_valid_i,
   output logic       table_cmd_ready_o,
@@ -264,6 +268,7 @@ module tmb_virtual_memory
     tmb_translate_paged #(
       .NumRequesters(NumRequesters),
       .NumPorts  (NumPorts),
+      .NumSlots  (Cfg.NumSlots),
       .NumLanes  (Cfg.NumLanes),
       .NumSpaces (Cfg.NumSpaces),
       .MaxWalks  (Cfg.MaxWalks),
@@ -275,6 +280,8 @@ module tmb_virtual_memory
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),
       .space_cfg_i       (space_cfg_i),
+      .managed_i         (managed_i),
+      .level_i           (level_i),
       .lookup_valid_i    (lookup_valid),
       .lookup_ready_o    (lookup_ready),
       .lookup_i          (lookup),

@@ -13,6 +13,12 @@
 //
 // MaxWalks   walks in flight
 //
+// While slots differ (managed_i) a walk has the level of its slot. One ticket is kept for each level
+// (tmb_walk_tickets); of misses that can begin, and of walks that have a further set to read, the highest
+// level goes first (tmb_schedule_levels), and so do marks. So what a miss of a high level waits for of lower
+// ones is: what is in the five stages to the read; turns, one in 16; ends of walks, one a cycle; and for a mark
+// those that have begun. docs/blocks/scheduler.md counts it.
+//
 // Throughput: one set read a cycle, one walk a cycle. Latency: 6 cycles to the read (2 more for each
 // two classes that are excluded), 4 from its response to the result. Ordering: none; walks overtake one another.
 // Back-pressure: a miss waits for a ticket. Responses are always taken: every queue here has a place
@@ -27,9 +33,11 @@
 module tmb_walker
   import tmb_pkg::*;
   import tmb_translate_pkg::*;
+  import tmb_schedule_pkg::*;
 #(
   parameter int unsigned NumLanes = 1,
   parameter int unsigned RequestersPerLane = 1,
+  parameter int unsigned NumMisses = NumLanes,  // queues of misses
   parameter int unsigned MaxWalks = 64,
   parameter bit HostChannel = 1'b0  // pages in host memory can be reached
 ) (
@@ -37,9 +45,11 @@ module tmb_walker
   input  logic         rst_ni,
   input  space_cfg_t   space_i [2**AsidWidth],
   // lanes
-  input  logic         miss_valid_i [NumLanes],
-  output logic         miss_ready_o [NumLanes],
-  input  miss_t        miss_i [NumLanes],
+  input  logic         managed_i,
+  input  level_t       level_i [NumMisses],
+  input  logic         miss_valid_i [NumMisses],
+  output logic         miss_ready_o [NumMisses],
+  input  miss_t        miss_i [NumMisses],
   output logic         walk_valid_o [NumLanes],
   input  logic         walk_ready_i [NumLanes],
   output walk_result_t walk_o,
@@ -68,12 +78,16 @@ module tmb_walker
 
   localparam int unsigned TicketWidth = MaxWalks > 1 ? $clog2(MaxWalks) : 1;
   localparam int unsigned LaneWidth = NumLanes > 1 ? $clog2(NumLanes) : 1;
+  localparam int unsigned MissWidth = NumMisses > 1 ? $clog2(NumMisses) : 1;
   typedef logic [TicketWidth-1:0] ticket_t;
-  typedef logic [TicketWidth:0] ticket_count_t;
   typedef logic [MaxSizeClass:0] classes_t;
   typedef logic [TableTagWidth-1:0] tag_t;
 
-  miss_t walk_q [MaxWalks];
+  typedef struct packed {
+    level_t level;
+    miss_t  miss;
+  } walk_t;
+  walk_t walk_q [MaxWalks];
 
   // What the set read of a ticket looks for, and what is left to try after it.
   typedef struct packed {
@@ -87,50 +101,61 @@ module tmb_walker
   // Tickets
   // ---------------------------------------------------------------------------------------------
 
-  // Tickets are dealt in turn once; afterwards those that come back are dealt again.
-  ticket_count_t fresh_q;
-  logic fresh, returned_valid, ticket_valid, begins, ends, unused_return_ready;
-  ticket_t returned, ticket, end_ticket;
-  assign fresh = fresh_q != ticket_count_t'(MaxWalks);
-  assign ticket = fresh ? ticket_t'(fresh_q) : returned;
-  assign ticket_valid = fresh || returned_valid;
+  logic begins, ends;
+  ticket_t ticket, end_ticket;
+  logic [NumLevels-1:0] ticket_valid;
+  walk_t begun;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) fresh_q <= '0;
-    else if (begins && fresh) fresh_q <= fresh_q + ticket_count_t'(1);
-  end
-
-  tmb_fifo #(
-    .T    (ticket_t),
-    .Depth(MaxWalks)
+  tmb_walk_tickets #(
+    .MaxWalks(MaxWalks)
   ) i_tickets (
-    .clk_i      (clk_i),
-    .rst_ni     (rst_ni),
-    .in_valid_i (ends),
-    .in_ready_o (unused_return_ready),
-    .in_data_i  (end_ticket),
-    .out_valid_o(returned_valid),
-    .out_ready_i(begins && !fresh),
-    .out_data_o (returned)
+    .clk_i          (clk_i),
+    .rst_ni         (rst_ni),
+    .managed_i      (managed_i),
+    .valid_o        (ticket_valid),
+    .take_i         (begins),
+    .take_level_i   (begun.level),
+    .ticket_o       (ticket),
+    .return_i       (ends),
+    .return_ticket_i(end_ticket)
   );
 
   // ---------------------------------------------------------------------------------------------
   // Next probe: a further class of a walk, or a new walk
   // ---------------------------------------------------------------------------------------------
 
-  logic [NumLanes-1:0] miss_request, miss_grant;
-  logic [LaneWidth-1:0] miss_lane;
-  logic miss_any, further_valid, further_take, advance, loops;
+  // While slots are alike, further classes go first, and who has no ticket keeps its turn.
+  logic [NumMisses-1:0] could_begin, miss_request, miss_grant, miss_pass;
+  logic [MissWidth-1:0] miss_from;
+  logic miss_any, further_valid, further_pass, further_take, advance, loops, enters;
+  level_t further_level;
   ticket_t further_ticket;
   miss_t miss;
+  level_t level [NumMisses+1];
 
-  for (genvar l = 0; l < NumLanes; l++) begin : gen_miss
-    assign miss_request[l] = miss_valid_i[l];
-    assign miss_ready_o[l] = miss_grant[l] && ticket_valid && advance && !further_valid && !loops;
+  assign enters = advance && !loops && !(further_valid && further_pass);
+  for (genvar m = 0; m < NumMisses; m++) begin : gen_miss
+    assign level[m] = managed_i ? level_i[m] : '0;
+    assign could_begin[m] = miss_valid_i[m] && (!managed_i || ticket_valid[level[m]]);
+    assign miss_request[m] = could_begin[m] && miss_pass[m];
+    assign miss_ready_o[m] = miss_grant[m] && ticket_valid[level[m]] && enters;
   end
+  assign level[NumMisses] = further_level;
+
+  tmb_schedule_levels #(
+    .NumSlots(NumMisses + 1)
+  ) i_levels (
+    .clk_i    (clk_i),
+    .rst_ni   (rst_ni),
+    .managed_i(managed_i),
+    .level_i  (level),
+    .waits_i  ({further_valid && !further_take, could_begin & ~(miss_grant & {NumMisses{begins}})}),
+    .taken_i  ({further_take, miss_grant & {NumMisses{begins}}}),
+    .pass_o   ({further_pass, miss_pass})
+  );
 
   tmb_round_robin_arbiter #(
-    .NumRequests(NumLanes)
+    .NumRequests(NumMisses)
   ) i_misses (
     .clk_i    (clk_i),
     .rst_ni   (rst_ni),
@@ -138,15 +163,16 @@ module tmb_walker
     .accept_i (begins),
     .valid_o  (miss_any),
     .grant_o  (miss_grant),
-    .index_o  (miss_lane)
+    .index_o  (miss_from)
   );
 
-  assign miss = miss_i[miss_lane];
-  assign begins = miss_any && ticket_valid && advance && !further_valid && !loops;
-  assign further_take = further_valid && advance && !loops;
+  assign miss = miss_i[miss_from];
+  assign begun = '{level: level[miss_from], miss: miss};
+  assign begins = miss_any && ticket_valid[begun.level] && enters;
+  assign further_take = further_valid && further_pass && advance && !loops;
 
   always_ff @(posedge clk_i) begin
-    if (begins) walk_q[ticket] <= miss;
+    if (begins) walk_q[ticket] <= begun;
   end
 
   // Stage 1: which two classes. Stage 2: the filter. Stage 3: one of the two, and the page number, or
@@ -184,7 +210,7 @@ module tmb_walker
   index_t index_q;
   issue_t issue_q;
   logic choose_valid_q, pair_valid_q, query_valid_q, index_valid_q, issue_valid_q;
-  miss_t further_walk;
+  walk_t further_walk;
 
   assign further_walk = walk_q[further_ticket];
 
@@ -241,8 +267,8 @@ module tmb_walker
     end else if (further_take) begin
       choose_q <= '{
           ticket: further_ticket,
-          asid: further_walk.asid,
-          block: further_walk.block,
+          asid: further_walk.miss.asid,
+          block: further_walk.miss.block,
           classes: probe_q[further_ticket].others
       };
     end else if (begins) begin
@@ -308,10 +334,11 @@ module tmb_walker
   ticket_t set_ticket_q, found_ticket_q;
   logic set_valid_q, set_error_q, found_valid_q, found_error_q, found_hit_q;
   logic set_write_q, found_write_q, found_others_q;
+  level_t set_level_q, found_level_q;
   page_entry_t found_q;
   find_t find;
   probe_t set_probe, set_probe_q;
-  miss_t set_walk;
+  walk_t set_walk;
 
   assign read_rsp_ready_o = 1'b1;
   assign set_probe = probe_q[ticket_t'(read_rsp_i.tag)];
@@ -332,7 +359,8 @@ module tmb_walker
       set_q <= read_rsp_i.row;
       set_ticket_q <= ticket_t'(read_rsp_i.tag);
       set_probe_q <= set_probe;
-      set_write_q <= set_walk.write;
+      set_write_q <= set_walk.miss.write;
+      set_level_q <= set_walk.level;
       set_error_q <= read_rsp_i.error;
     end
     if (set_valid_q) begin
@@ -340,6 +368,7 @@ module tmb_walker
       found_hit_q <= |find.match;
       found_ticket_q <= set_ticket_q;
       found_write_q <= set_write_q;
+      found_level_q <= set_level_q;
       found_others_q <= set_probe_q.others != '0;
       found_error_q <= set_error_q;
     end
@@ -386,17 +415,20 @@ module tmb_walker
 
   logic unused_further_ready, unused_mark_ready, unused_end_ready;
 
-  tmb_fifo #(
+  tmb_level_queue #(
     .T    (ticket_t),
     .Depth(MaxWalks)
   ) i_further (
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),
+    .managed_i  (managed_i),
     .in_valid_i (to_further),
     .in_ready_o (unused_further_ready),
+    .in_level_i (found_level_q),
     .in_data_i  (found_ticket_q),
     .out_valid_o(further_valid),
     .out_ready_i(further_take),
+    .out_level_o(further_level),
     .out_data_o (further_ticket)
   );
 
@@ -405,29 +437,33 @@ module tmb_walker
   // ---------------------------------------------------------------------------------------------
 
   ticket_t mark_ticket;
-  miss_t mark_walk;
+  level_t unused_mark_level;
+  walk_t mark_walk;
   logic mark_finish;
 
-  tmb_fifo #(
+  tmb_level_queue #(
     .T    (ticket_t),
     .Depth(MaxWalks)
   ) i_marks (
     .clk_i      (clk_i),
     .rst_ni     (rst_ni),
+    .managed_i  (managed_i),
     .in_valid_i (to_mark),
     .in_ready_o (unused_mark_ready),
+    .in_level_i (found_level_q),
     .in_data_i  (found_ticket_q),
     .out_valid_o(mark_valid_o),
     .out_ready_i(mark_ready_i),
+    .out_level_o(unused_mark_level),
     .out_data_o (mark_ticket)
   );
 
   assign mark_walk = walk_q[mark_ticket];
   assign mark_o = '{
-      asid: mark_walk.asid,
-      block: mark_walk.block,
+      asid: mark_walk.miss.asid,
+      block: mark_walk.miss.block,
       size_class: probe_q[mark_ticket].size_class,
-      write: mark_walk.write,
+      write: mark_walk.miss.write,
       ticket: mem_tag_t'(mark_ticket)
   };
   assign marked_ready_o = !found_ends;
@@ -445,7 +481,7 @@ module tmb_walker
 
   logic finished_valid, result_valid_q, result_free, result_taken;
   walk_result_t result_q;
-  miss_t end_walk;
+  walk_t end_walk;
   size_class_t end_class;
   logic [LaneWidth-1:0] result_lane;
 
@@ -476,14 +512,14 @@ module tmb_walker
   always_ff @(posedge clk_i) begin
     if (ends) begin
       result_q <= '{
-          token: end_walk.token,
-          asid: end_walk.asid,
-          block: end_walk.block,
-          epoch: end_walk.epoch,
+          token: end_walk.miss.token,
+          asid: end_walk.miss.asid,
+          block: end_walk.miss.block,
+          epoch: end_walk.miss.epoch,
           outcome: finished.outcome,
           cause: finished.cause,
           frame: frame_of_block(card_frame(finished.entry.frame, finished.entry.target, HostChannel),
-                                frame_t'(end_walk.block), end_class),
+                                frame_t'(end_walk.miss.block), end_class),
           size_class: end_class,
           page_read: finished.entry.read,
           page_write: finished.entry.write,
@@ -507,12 +543,11 @@ module tmb_walker
 
   logic unused_ok;
   assign unused_ok = &{1'b0, read_rsp_i, set_walk, further_walk, mark_walk, end_walk, finished,
-                       marked_i, unused_return_ready, unused_further_ready, unused_mark_ready,
+                       marked_i, unused_further_ready, unused_mark_ready, unused_mark_level,
                        unused_end_ready};
 
   `TMB_ASSERT_INIT(TicketFitsTag, TicketWidth <= MemTagWidth)
   `TMB_ASSERT(OneMatch, set_valid_q |-> $onehot0(find.match))
-  `TMB_ASSERT(TicketReturns, ends |-> unused_return_ready)
   `TMB_ASSERT(FurtherFits, to_further |-> unused_further_ready)
   `TMB_ASSERT(MarkFits, to_mark |-> unused_mark_ready)
   `TMB_ASSERT(EndFits, (found_ends || mark_finish) |-> unused_end_ready)

@@ -186,6 +186,8 @@ module port_bench_top
     .port_violation_o   (unused_violation),
     .port_guard_o       (unused_guard),
     .space_cfg_i        (space_cfg),
+    .managed_i          (1'b0),
+    .level_i            ('{default: '0}),
     .table_cmd_valid_i  (1'b0),
     .table_cmd_ready_o  (unused_table_cmd_ready),
     .table_cmd_i        ('0),

@@ -9,15 +9,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "shell" / "tests"))
 
-from verilator_bench import ROOT, run_cocotb, sim_sources  # noqa: E402
+from verilator_bench import run_cocotb, sim_sources, virtual_memory_sources  # noqa: E402
 
 
 def test_port_against_cocotbext_axi():
-    rtl = ROOT / "rtl"
-    packages = [rtl / "lib" / "tmb_pkg.sv", rtl / "axi" / "tmb_guard_pkg.sv",
-                rtl / "translate" / "tmb_translate_pkg.sv"]
-    folders = [rtl / name for name in ("lib", "axi", "translate")]
-    modules = [file for folder in folders for file in sorted(folder.glob("*.sv"))]
-    sources = packages + [file for file in modules if file not in packages]
-    sources += [*sim_sources("rtl/axi/assert"), HERE / "port_bench_top.sv"]
+    sources = [*virtual_memory_sources(), *sim_sources("rtl/axi/assert"), HERE / "port_bench_top.sv"]
     run_cocotb("port", "port_bench_top", sources, "port_checks", HERE)

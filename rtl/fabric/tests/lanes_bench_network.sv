@@ -84,8 +84,11 @@ module lanes_bench_network import tmb_pkg::*; import tmb_translate_pkg::*; #(
   for (genvar l = 0; l < NumLanes; l++) begin : gen_lane
     logic lane_result_valid [PerLane];
     result_t lane_result;
-    logic miss_valid, walk_ready, unused_kill_busy, unused_reply_busy;
-    miss_t miss;
+    logic miss_valid [1];
+    logic miss_ready [1];
+    logic walk_ready, unused_kill_busy, unused_reply_busy;
+    miss_t miss [1];
+    assign miss_ready[0] = walk_ready;
     walk_result_t walk;
     logic [1:0] unused_walks;
 
@@ -95,13 +98,13 @@ module lanes_bench_network import tmb_pkg::*; import tmb_translate_pkg::*; #(
     end
 
     assign walk = '{
-        token: miss.token,
-        asid: miss.asid,
-        block: miss.block,
-        epoch: miss.epoch,
+        token: miss[0].token,
+        asid: miss[0].asid,
+        block: miss[0].block,
+        epoch: miss[0].epoch,
         outcome: OutcomeReady,
         cause: FaultAbsent,
-        frame: frame_t'(miss.block),
+        frame: frame_t'(miss[0].block),
         size_class: size_class_t'(MaxSizeClass),
         page_read: 1'b1,
         page_write: 1'b1,
@@ -122,10 +125,12 @@ module lanes_bench_network import tmb_pkg::*; import tmb_translate_pkg::*; #(
       .lookup_i(lookup[l*PerLane+:PerLane]),
       .result_valid_o(lane_result_valid),
       .result_o(lane_result),
+      .managed_i(1'b0),
+      .level_i('{default: '0}),
       .miss_valid_o(miss_valid),
-      .miss_ready_i(walk_ready),
+      .miss_ready_i(miss_ready),
       .miss_o(miss),
-      .walk_valid_i(miss_valid),
+      .walk_valid_i(miss_valid[0]),
       .walk_ready_o(walk_ready),
       .walk_i(walk),
       .space_enable_i('1),
@@ -145,7 +150,7 @@ module lanes_bench_network import tmb_pkg::*; import tmb_translate_pkg::*; #(
     );
 
     logic unused_ok;
-    assign unused_ok = &{1'b0, miss.write};
+    assign unused_ok = &{1'b0, miss[0].write};
   end
 
   always_ff @(posedge clk_i) begin

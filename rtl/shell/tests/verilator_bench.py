@@ -58,6 +58,17 @@ def alone(name):
         yield folder
 
 
+def virtual_memory_sources():
+    """The files of tmb_virtual_memory, packages first."""
+    rtl = ROOT / "rtl"
+    packages = [rtl / "lib" / "tmb_pkg.sv", rtl / "axi" / "tmb_guard_pkg.sv",
+                rtl / "schedule" / "tmb_schedule_pkg.sv", rtl / "translate" / "tmb_translate_pkg.sv"]
+    levels = [rtl / "schedule" / f"tmb_{name}.sv" for name in ("schedule_levels", "level_queue")]
+    folders = [rtl / name for name in ("lib", "axi", "translate")]
+    modules = [*levels, *(file for folder in folders for file in sorted(folder.glob("*.sv")))]
+    return packages + [file for file in modules if file not in packages]
+
+
 def build_cpp(name, top, sources, bench, parameters=None, defines=None):
     """Verilates `top` with the C++ bench; returns the program."""
     options = [*INCLUDES, f"--main={bench}", "--flag=-std=c++20"]

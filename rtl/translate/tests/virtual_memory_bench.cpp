@@ -97,6 +97,8 @@ struct Config {
   unsigned l1_off = 0, walker_off = 0;  // spaces, as bits
   bool tableless = false;          // with the walker off: the pager does not use the tables at all
   unsigned wander = 5;             // percent of bursts that go to a page of their own
+  bool levels = false;             // levels of slots change all the time
+  unsigned walk_gap = 1;           // cycles between two requests of the walker that memory takes
 };
 
 // -------------------------------------------------------------------------------------------------
@@ -173,7 +175,8 @@ class Bench {
 
   void drive_fabric() {
     for (int r = 0; r < kReaders; ++r) {
-      top.read_req_ready_i[r] = go() && !(hold_requests && r < kPorts);
+      top.read_req_ready_i[r] = go() && !(hold_requests && r < kPorts) &&
+          !(r == kPorts && cycle % config.walk_gap != 0);
       // Any channel whose oldest burst is due may send the next row.
       int chosen = -1;
       const int start = static_cast<int>(below(kChannels));
@@ -1053,6 +1056,12 @@ class Bench {
     }
   }
 
+  void set_levels(bool managed, int first, int second) {
+    top.managed_i = managed;
+    top.level_i[0] = first;
+    top.level_i[1] = second;
+  }
+
   void start() {
     if (config.same_space) asid_of[1] = asid_of[0];
     for (int p = 0; p < kPorts; ++p) top.port_asid_i[p] = asid_of[p];
@@ -1173,6 +1182,8 @@ void random_traffic(Config config, uint64_t seed, int cycles, bool resets) {
   bench.start();
   for (int i = 0; i < cycles; ++i) {
     bench.step();
+    if (config.levels && bench.below(60) == 0)
+      bench.set_levels(bench.chance(85), bench.below(4), bench.below(4));
     if (resets && bench.below(1000) == 0) bench.reset_port(static_cast<int>(bench.below(kPorts)));
   }
   bench.drain();
@@ -2153,6 +2164,110 @@ void walker_off(uint64_t seed) {
   std::printf("ok\n");
 }
 
+// Two slots whose lookups all miss: the first asks once at a time, the second all the time. What the
+// first waits for at most, from AR to R.
+struct Contended : Quiet {
+  static constexpr unsigned kCount = 32;  // pages of a space
+
+  Contended(uint64_t seed, unsigned walk_gap, unsigned latency) : Quiet(seed, kCount, 0, 0b110) {
+    config.latency_min = config.latency_max = latency;
+    config.walk_gap = walk_gap;
+  }
+  // Untouched ones need a mark.
+  void install_all(bool touched) {
+    for (Page& page : pages) {
+      install(page, true, touched, nullptr);
+      commands.back().entry = (commands.back().entry & ~(1ull << 3)) | (touched ? 1ull << 3 : 0);
+      done();
+    }
+  }
+  // A port whose requesters have bursts of one row each, as many as their parks hold.
+  void keep_busy(int port) {
+    generate = [this, port](int asked) {
+      if (asked != port) return;
+      for (const bool write : {false, true}) {
+        auto& queue = write ? kernels[port].aw_queue : kernels[port].ar_queue;
+        if (queue.size() >= 2) continue;
+        auto burst = at(kBase + 4096 * (write ? kCount / 2 + below(kCount / 2) : below(kCount / 2)));
+        if (write) {
+          this->write(port, burst);
+        } else {
+          read(port, burst);
+        }
+      }
+    };
+  }
+  uint64_t longest(int port, int times, bool write = false) {
+    uint64_t most = 0;
+    for (int i = 0; i < times; ++i) {
+      steps(static_cast<int>(below(40)));
+      const uint64_t before = cycle;
+      auto burst = at(kBase + 4096 * below(kCount / 2));
+      if (write) this->write(port, burst);
+      else read(port, burst);
+      answered(port);
+      most = std::max(most, cycle - before);
+    }
+    return most;
+  }
+};
+
+void high_beside_misses(unsigned walk_gap, unsigned latency, uint64_t seed) {
+  Contended b(seed, walk_gap, latency);
+  b.install_all(true);
+  const uint64_t alone = b.longest(0, 200);
+  b.keep_busy(1);
+  b.steps(2000);
+  const uint64_t in_turn = b.longest(0, 200);
+  b.set_levels(true, 3, 0);
+  b.steps(2000);
+  const uint64_t first = b.longest(0, 200);
+  // The other way round: a lower one gets its turns, and what is taken from it ends.
+  b.set_levels(true, 0, 3);
+  b.steps(2000);
+  const uint64_t last = b.longest(0, 20);
+  const uint64_t before = cycle;
+  b.invalidate(b.pages[Contended::kCount / 2 - 1], nullptr);
+  b.done();
+  std::printf("%d %d %d %d %d\n", int(alone), int(in_turn), int(first), int(last), int(cycle - before));
+}
+
+// The same with pages of three sizes in one region, so that the filter excludes none: three sets a walk.
+void high_beside_further(uint64_t seed) {
+  Contended b(seed, 8, 60);
+  for (int asid = 1; asid <= 2; ++asid)
+    for (const unsigned size_class : {2u, 3u})
+      b.add_page(asid, Quiet::kBase + (asid << 19) + (size_class << 16), size_class, false, false);
+  b.add_frames(2, 2);
+  b.add_frames(3, 2);
+  b.install_all(true);
+  const uint64_t alone = b.longest(0, 200);
+  b.keep_busy(1);
+  b.steps(2000);
+  const uint64_t in_turn = b.longest(0, 200);
+  b.set_levels(true, 3, 0);
+  b.steps(2000);
+  std::printf("%d %d %d\n", int(alone), int(in_turn), int(b.longest(0, 200)));
+}
+
+// First touches: a slot beside another one whose marks queue up.
+void high_beside_marks(uint64_t seed) {
+  uint64_t most[3] = {};
+  for (int turn = 0; turn < 24; ++turn)
+    for (int mode = 0; mode < 3; ++mode) {
+      Contended b(seed + turn, 1, 60);
+      b.install_all(false);
+      if (mode == 2) b.set_levels(true, 3, 0);
+      for (unsigned i = 0; mode != 0 && i < Contended::kCount / 2; ++i) {
+        b.read(1, Quiet::at(Quiet::kBase + 4096 * i));
+        b.write(1, Quiet::at(Quiet::kBase + 4096 * (Contended::kCount - 1 - i)));
+      }
+      b.steps(150 + 8 * turn);
+      most[mode] = std::max(most[mode], b.longest(0, 1));
+    }
+  std::printf("%d %d %d\n", int(most[0]), int(most[1]), int(most[2]));
+}
+
 // Random walks that all miss in the L1 TLB: how many run at once.
 void walks(uint64_t seed) { throughput(1, true, 60, seed); }
 
@@ -2214,6 +2329,16 @@ int main(int argc, char** argv) {
       {"stream_short", [&] { throughput(4, false, 40, seed); }},
       {"stream_single", [&] { throughput(1, false, 40, seed); }},
       {"walks", [&] { walks(seed); }},
+      {"random_levels", [&] { random_traffic({.pager_delay = 10, .levels = true}, seed, cycles, false); }},
+      {"random_levels_busy",
+       [&] {
+         random_traffic({.stall = 5, .max_rows = 4, .odd_bursts = false, .pager_delay = 3, .pager_whim = 50,
+                         .wander = 2, .levels = true}, seed, cycles, true);
+       }},
+      {"high_beside_misses", [&] { high_beside_misses(8, 60, seed); }},
+      {"high_beside_long_walks", [&] { high_beside_misses(1, 400, seed); }},
+      {"high_beside_further", [&] { high_beside_further(seed); }},
+      {"high_beside_marks", [&] { high_beside_marks(seed); }},
   };
   const auto scenario = scenarios.find(argv[1]);
   if (scenario == scenarios.end()) {

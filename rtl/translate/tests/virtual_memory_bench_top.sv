@@ -70,6 +70,9 @@ module virtual_memory_bench_top
   input  logic [18:0]  space_size_classes_i [NumSpaces],
   input  logic         space_l1_off_i [NumSpaces],
   input  logic         space_walker_off_i [NumSpaces],
+  // levels
+  input  logic         managed_i,
+  input  logic [1:0]   level_i [NumPorts],
   // table commands
   input  logic         table_cmd_valid_i,
   output logic         table_cmd_ready_o,
@@ -283,6 +286,8 @@ module virtual_memory_bench_top
     .port_violation_o   (port_violation_o),
     .port_guard_o       (unused_guard),
     .space_cfg_i        (space_cfg),
+    .managed_i          (managed_i),
+    .level_i            (level_i),
     .table_cmd_valid_i  (table_cmd_valid_i),
     .table_cmd_ready_o  (table_cmd_ready_o),
     .table_cmd_i        (table_cmd),
