@@ -49,6 +49,7 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   output array_req_t   requesters_req_o,  // tmb_requester_counters
   input  array_rsp_t   requesters_rsp_i,
   input  logic         walk_read_i,
+  input  logic [31:0]  owner_changes_i [2],  // of reads, of writes
 
   // Without streams: one element, unused.
   output logic           mover_start_o [MoverElements],
@@ -132,6 +133,8 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     hwif_in.ROWS_ZEROED_HI.VALUE.next = rows_zeroed_q[63:32];
     hwif_in.WALK_READS_LO.VALUE.next = walk_reads_q[31:0];
     hwif_in.WALK_READS_HI.VALUE.next = walk_reads_q[63:32];
+    hwif_in.READ_OWNER_CHANGES.VALUE.next = owner_changes_i[0];
+    hwif_in.WRITE_OWNER_CHANGES.VALUE.next = owner_changes_i[1];
     hwif_in.SPACES.rd_ack = spaces_rsp.read_ack;
     hwif_in.SPACES.rd_data = spaces_rsp.data;
     hwif_in.SPACES.wr_ack = spaces_rsp.write_ack;

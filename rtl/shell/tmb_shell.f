@@ -107,6 +107,7 @@ rtl/stream/tmb_mover_registers.sv
 rtl/stream/tmb_switch_registers.sv
 rtl/shell/tmb_schedule_registers.sv
 rtl/shell/tmb_schedule_queues.sv
+rtl/shell/tmb_owner_changes.sv
 rtl/shell/tmb_register_block.sv
 rtl/shell/tmb_bar_bridge.sv
 rtl/shell/tmb_slot_control.sv

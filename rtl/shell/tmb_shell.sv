@@ -367,6 +367,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   stripe_t space_stripe [Cfg.NumSpaces];
   table_switch_t table_switch;
   logic walk_read;
+  logic [31:0] owner_changes [2];
   logic slot_run [NumSlots];
   asid_t slot_asid [NumSlots];
   logic slot_idle [NumSlots];
@@ -424,6 +425,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .requesters_req_o(requesters_req),
     .requesters_rsp_i(requesters_rsp),
     .walk_read_i(walk_read),
+    .owner_changes_i(owner_changes),
     .mover_start_o(mover_start[0:MoverElements-1]),
     .mover_command_o(mover_command[0:MoverElements-1]),
     .mover_state_i(mover_state[0:MoverElements-1]),
@@ -841,6 +843,29 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       assign port_bresp_o[p] = port_rsp[p].b.resp;
       assign port_bvalid_o[p] = port_rsp[p].b_valid;
     end
+  end
+
+  // Rows over the slot boundary, of memory ports: those of movers do not count.
+  logic [NumPorts-1:0] port_read, port_wrote;
+  for (genvar p = 0; p < NumPorts; p++) begin : gen_moved
+    assign port_read[p] = port_rvalid_o[p] && port_rready_i[p];
+    assign port_wrote[p] = port_wvalid_i[p] && port_wready_o[p];
+  end
+
+  logic [NumSlots-1:0] slot_moved [2];
+  for (genvar s = 0; s < NumSlots; s++) begin : gen_slot_moved
+    assign slot_moved[0][s] = port_read[s*Cfg.PortsPerSlot+:Cfg.PortsPerSlot] != '0;
+    assign slot_moved[1][s] = port_wrote[s*Cfg.PortsPerSlot+:Cfg.PortsPerSlot] != '0;
+  end
+  for (genvar d = 0; d < 2; d++) begin : gen_owner_changes
+    tmb_owner_changes #(
+      .NumSlots(NumSlots)
+    ) u_owner_changes (
+      .clk_i,
+      .rst_ni,
+      .moved_i(slot_moved[d]),
+      .count_o(owner_changes[d])
+    );
   end
 
   logic transfer_valid, transfer_ready;

@@ -171,7 +171,7 @@ module tmb_translate_lane
     assign account[s] = managed_i ? slot_t'(Slot) : '0;
     assign could_look[s] = lookup_valid_i[s] && !lookup_i[s].is_reply
         && !(skip_valid_i && lookup_i[s].asid == skip_asid_i)
-        && (!managed_i || has_credit[Slot]);
+        && (NumSlots == 1 || !managed_i || has_credit[Slot]);
     assign request[s] = (could_look[s] && pass[Slot]) || (lookup_valid_i[s] && lookup_i[s].is_reply);
     assign may_go[s] =
         lookup_i[s].is_reply ? (!kill_valid_i && !walk_valid_i) : has_credit[account[s]];
@@ -534,7 +534,7 @@ module tmb_translate_lane
   // A lookup takes a place in its slot's miss queue and one among the results with the choice, and gives
   // them back when it leaves the one that it went to (one of each in one cycle: two places).
   for (genvar q = 0; q < NumSlots; q++) begin : gen_misses
-    logic takes, leaves;
+    logic takes, leaves, none_q;  // none_q: beside the count, so that the choice begins at one register
     logic [NumRequesters-1:0] own;
     logic [CreditWidth-1:0] credit_q, credit_less, credit_more, credit_two_more, credit_d;
 
@@ -558,7 +558,7 @@ module tmb_translate_lane
     end
     assign takes = (grant & may_go & own) != '0;
     assign leaves = look_leaves && look_oldest.slot == slot_t'(q);
-    assign has_credit[q] = credit_q != '0;
+    assign has_credit[q] = !none_q;
 
     // The sums are there before it is known which of them counts: the choice and what the L1 TLBs say come late.
     assign credit_less = credit_q - CreditWidth'(1);
@@ -573,9 +573,18 @@ module tmb_translate_lane
     end
 
     always_ff @(posedge clk_i) begin
-      if (!rst_ni) credit_q <= CreditWidth'(QueueDepth);
-      else credit_q <= credit_d;
+      if (!rst_ni) begin
+        credit_q <= CreditWidth'(QueueDepth);
+        none_q <= 1'b0;
+      end else begin
+        credit_q <= credit_d;
+        if (takes && !miss_leaves[q] && !leaves) none_q <= credit_q == CreditWidth'(1);
+        else if (takes ? miss_leaves[q] && leaves : miss_leaves[q] || leaves) none_q <= 1'b0;
+      end
     end
+
+    `TMB_ASSERT(CreditInRange, credit_q <= CreditWidth'(QueueDepth))
+    `TMB_ASSERT(NoneFollowsCredit, none_q == (credit_q == '0))
   end
 
   // Walks by epoch, from the miss to the end at the hold comparator.

@@ -101,6 +101,11 @@ pub const L1_1: u32 = 0xa4;
 pub const L1_2: u32 = 0xa8;
 /// Geometry: an L1 TLB of each address lane.
 pub const L1_3: u32 = 0xac;
+/// Context switches of reads. How often the next row that a slot's port reads was another slot's
+/// than the row before. Wraps.
+pub const READ_OWNER_CHANGES: u32 = 0xb0;
+/// Context switches of writes. The same of rows that are written. Wraps.
+pub const WRITE_OWNER_CHANGES: u32 = 0xb4;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.

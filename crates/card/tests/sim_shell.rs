@@ -2,11 +2,14 @@
 
 mod sim;
 
-use sim::{card_address, open, options, pattern, run_copy, run_copy_striped, Driver};
+use sim::{
+    card_address, kernel, open, options, pattern, run_copy, run_copy_striped, Driver, SPACE,
+};
 use tombolo_card::command::{Command, CommandId, Operation, QueueId};
 use tombolo_card::event::{CommandStatus, Event};
+use tombolo_card::registers::{READ_OWNER_CHANGES, WRITE_OWNER_CHANGES};
 use tombolo_card::sim::SimOptions;
-use tombolo_card::{Card, CardError};
+use tombolo_card::{Card, CardError, SlotId};
 use units::{CardAddr, HostAddr, Picoseconds, Stripe};
 
 #[test]
@@ -354,4 +357,50 @@ fn a_full_queue_delays_a_page_of_another_by_the_bound() {
         assert!(beside > 1.5, "nothing was busy: {beside}");
         assert!(beside <= most * (1.0 + under_way), "{beside}");
     }
+}
+
+/// Three slots that copy at once: the shell's registers and the model beside it count the same.
+#[test]
+fn the_shell_counts_context_switches_as_its_observer_does() {
+    const SLOTS: u8 = 3;
+    let mut options = options();
+    options.shell.slots = SLOTS;
+    let mut driver = Driver::new(open(options));
+    let package = kernel("copy");
+    driver.table();
+    driver.install(1, true);
+    for slot in (0..SLOTS).map(SlotId) {
+        driver.card.load(slot, &package).unwrap();
+        driver.card.control_slot(slot, SPACE, true).unwrap();
+        // Each has a part of the page, and another length.
+        let from = u64::from(slot.0) * 0x20000;
+        for (offset, value) in [
+            (0x10, from),
+            (0x18, from + 0x10000),
+            (0x20, 20_000 + from / 16),
+        ] {
+            driver.set_argument_of(slot, offset, value);
+        }
+    }
+    for slot in (0..SLOTS).map(SlotId) {
+        driver.start_slot(slot);
+    }
+    let mut running = u32::from(SLOTS);
+    while running > 0 {
+        let deadline = driver.card.now() + Picoseconds::from_millis(1);
+        let events = driver.card.wait(Some(deadline)).unwrap();
+        assert!(!events.is_empty(), "{running} kernels do not finish");
+        let ends = events
+            .iter()
+            .filter(|event| matches!(event, Event::Interrupt(_)));
+        running -= u32::try_from(ends.count()).unwrap();
+    }
+    let counted = driver.card.statistics().unwrap().owner_changes;
+    let reads = driver.card.read_register(READ_OWNER_CHANGES).unwrap();
+    let writes = driver.card.read_register(WRITE_OWNER_CHANGES).unwrap();
+    assert_eq!(
+        (counted.reads, counted.writes),
+        (reads.into(), writes.into())
+    );
+    assert!(reads > 50 && writes > 50, "{counted:?}");
 }

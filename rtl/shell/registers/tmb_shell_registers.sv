@@ -93,6 +93,8 @@ module tmb_shell_registers (
         logic L1_1;
         logic L1_2;
         logic L1_3;
+        logic READ_OWNER_CHANGES;
+        logic WRITE_OWNER_CHANGES;
         logic SPACES;
         logic SLOTS;
         logic PORTS;
@@ -144,6 +146,8 @@ module tmb_shell_registers (
         decoded_reg_strb.L1_1 = cpuif_req_masked & (cpuif_addr == 15'ha4) & !cpuif_req_is_wr;
         decoded_reg_strb.L1_2 = cpuif_req_masked & (cpuif_addr == 15'ha8) & !cpuif_req_is_wr;
         decoded_reg_strb.L1_3 = cpuif_req_masked & (cpuif_addr == 15'hac) & !cpuif_req_is_wr;
+        decoded_reg_strb.READ_OWNER_CHANGES = cpuif_req_masked & (cpuif_addr == 15'hb0) & !cpuif_req_is_wr;
+        decoded_reg_strb.WRITE_OWNER_CHANGES = cpuif_req_masked & (cpuif_addr == 15'hb4) & !cpuif_req_is_wr;
         decoded_reg_strb.SPACES = cpuif_req_masked & (cpuif_addr >= 15'h1000) & (cpuif_addr <= 15'h1000 + 15'h1ff);
         is_external |= cpuif_req_masked & (cpuif_addr >= 15'h1000) & (cpuif_addr <= 15'h1000 + 15'h1ff);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 15'h1000) & (cpuif_addr <= 15'h1000 + 15'h1ff);
@@ -527,6 +531,8 @@ module tmb_shell_registers (
         readback_data_var[5:0] |= (rd_mux_addr == 15'hac) ? hwif_in.L1_3.PAGE_BITS.next : '0;
         readback_data_var[12:8] |= (rd_mux_addr == 15'hac) ? hwif_in.L1_3.SETS_LOG2.next : '0;
         readback_data_var[23:16] |= (rd_mux_addr == 15'hac) ? hwif_in.L1_3.WAYS.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'hb0) ? hwif_in.READ_OWNER_CHANGES.VALUE.next : '0;
+        readback_data_var[31:0] |= (rd_mux_addr == 15'hb4) ? hwif_in.WRITE_OWNER_CHANGES.VALUE.next : '0;
         readback_data_var |= ((rd_mux_addr >= 15'h1000) && (rd_mux_addr <= 15'h1000 + 15'h1ff)) ? hwif_in.SPACES.rd_data : '0;
         readback_data_var |= ((rd_mux_addr >= 15'h2000) && (rd_mux_addr <= 15'h2000 + 15'hff)) ? hwif_in.SLOTS.rd_data : '0;
         readback_data_var |= ((rd_mux_addr >= 15'h3000) && (rd_mux_addr <= 15'h3000 + 15'hfff)) ? hwif_in.PORTS.rd_data : '0;

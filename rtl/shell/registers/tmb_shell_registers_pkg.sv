@@ -232,6 +232,22 @@ package tmb_shell_registers_pkg;
     } tmb_shell__L1_3__in_t;
 
     typedef struct {
+        logic [31:0] next;
+    } tmb_shell__READ_OWNER_CHANGES__VALUE__in_t;
+
+    typedef struct {
+        tmb_shell__READ_OWNER_CHANGES__VALUE__in_t VALUE;
+    } tmb_shell__READ_OWNER_CHANGES__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } tmb_shell__WRITE_OWNER_CHANGES__VALUE__in_t;
+
+    typedef struct {
+        tmb_shell__WRITE_OWNER_CHANGES__VALUE__in_t VALUE;
+    } tmb_shell__WRITE_OWNER_CHANGES__in_t;
+
+    typedef struct {
         logic rd_ack;
         logic [31:0] rd_data;
         logic wr_ack;
@@ -298,6 +314,8 @@ package tmb_shell_registers_pkg;
         tmb_shell__L1_1__in_t L1_1;
         tmb_shell__L1_2__in_t L1_2;
         tmb_shell__L1_3__in_t L1_3;
+        tmb_shell__READ_OWNER_CHANGES__in_t READ_OWNER_CHANGES;
+        tmb_shell__WRITE_OWNER_CHANGES__in_t WRITE_OWNER_CHANGES;
         tmb_shell__SPACES__in_t SPACES;
         tmb_shell__SLOTS__in_t SLOTS;
         tmb_shell__PORTS__in_t PORTS;

@@ -99,6 +99,7 @@ struct Config {
   unsigned wander = 5;             // percent of bursts that go to a page of their own
   bool levels = false;             // levels of slots change all the time
   unsigned walk_gap = 1;           // cycles between two requests of the walker that memory takes
+  bool walk_pauses = false;        // the walker gets no row for a while, then many
 };
 
 // -------------------------------------------------------------------------------------------------
@@ -185,6 +186,7 @@ class Bench {
         if (!reads[r][c].empty() && reads[r][c].front().due <= cycle) chosen = c;
       }
       if (chosen >= 0 && !go()) chosen = -1;
+      if (config.walk_pauses && r == kPorts && cycle % 1200 < 400) chosen = -1;
       read_channel[r] = chosen;
       top.read_rsp_valid_i[r] = chosen >= 0;
       if (chosen < 0) continue;
@@ -2232,9 +2234,11 @@ void high_beside_misses(unsigned walk_gap, unsigned latency, uint64_t seed) {
   std::printf("%d %d %d %d %d\n", int(alone), int(in_turn), int(first), int(last), int(cycle - before));
 }
 
-// The same with pages of three sizes in one region, so that the filter excludes none: three sets a walk.
+// The same with pages of three sizes in one region, so that the filter excludes none: three sets a walk. Rows
+// come after a pause, so that many walks go for their next set at once.
 void high_beside_further(uint64_t seed) {
   Contended b(seed, 8, 60);
+  b.config.walk_pauses = true;
   for (int asid = 1; asid <= 2; ++asid)
     for (const unsigned size_class : {2u, 3u})
       b.add_page(asid, Quiet::kBase + (asid << 19) + (size_class << 16), size_class, false, false);

@@ -156,7 +156,11 @@ impl Driver {
     }
 
     pub fn set_argument(&mut self, offset: u32, value: u64) {
-        let base = SLOT_CONTROL.at(SLOT.0.into()) + offset;
+        self.set_argument_of(SLOT, offset, value);
+    }
+
+    pub fn set_argument_of(&mut self, slot: SlotId, offset: u32, value: u64) {
+        let base = SLOT_CONTROL.at(slot.0.into()) + offset;
         self.card.write_register(base, value as u32).unwrap();
         self.card
             .write_register(base + 4, (value >> 32) as u32)
@@ -165,7 +169,11 @@ impl Driver {
 
     /// Starts the kernel with its interrupt enabled.
     pub fn start(&mut self) {
-        let base = SLOT_CONTROL.at(SLOT.0.into());
+        self.start_slot(SLOT);
+    }
+
+    pub fn start_slot(&mut self, slot: SlotId) {
+        let base = SLOT_CONTROL.at(slot.0.into());
         for (offset, value) in [(4, 1), (8, 1), (0, 1)] {
             self.card.write_register(base + offset, value).unwrap();
         }
