@@ -637,6 +637,46 @@ fn bytes_of_unknown_number_flow_between_pipes_and_sockets() {
     });
 }
 
+/// A flow that ends leaves its ports free, however it ends: for the next flow, for a handle of the program, and
+/// for a connection with another port, each at once.
+#[test]
+fn a_live_port_is_free_when_its_flow_is_over() {
+    on_each_card(|card, folder| {
+        let space = card.create_space().unwrap();
+        let slot = card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+        let path = folder.join("s");
+        // What the peer sends, and whether the program stops the flow.
+        for (says, stops) in [(0, false), (2000, false), (0, true)] {
+            let mut flow = Flow::new(&space);
+            let both = device("unix-listen", &path, ":live:buffer=64KiB:timeout=60s");
+            flow.plug(&slot, "in", both.clone()).unwrap();
+            flow.plug(&slot, "out", both).unwrap();
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let socket = std::os::unix::net::UnixStream::connect(&path);
+                    if stops {
+                        return;
+                    }
+                    let mut socket = socket.unwrap();
+                    let said = vec![7; says];
+                    std::io::Write::write_all(&mut socket, &said).unwrap();
+                    let mut heard = vec![0; says];
+                    std::io::Read::read_exact(&mut socket, &mut heard).unwrap();
+                });
+                let ended = flow.run(None, |_| match stops {
+                    true => Continue::Stop,
+                    false => Continue::Yes,
+                });
+                assert_eq!(ended.is_ok(), !stops, "{ended:?}");
+            });
+            let connection = card.connect(&slot, "out", &slot, "in").unwrap();
+            connection.disconnect().unwrap();
+            let output = slot.open_stream("out").unwrap();
+            drop((output, slot.open_stream("in").unwrap()));
+        }
+    });
+}
+
 #[test]
 fn the_other_end_of_a_device_that_fails_is_named() {
     let card = Card::functional(FunctionalCard::new(FunctionalConfig {

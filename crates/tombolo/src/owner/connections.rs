@@ -43,14 +43,16 @@ impl OwnerRef {
         from: (LoadId, String),
         to: (LoadId, String),
     ) -> Result<Reply, Error> {
-        let places = self.with(|owner| {
+        let (from, to) = self.with(|owner| {
             let from = owner.place_of_end(client, &from, StreamDirection::Out)?;
             let to = owner.place_of_end(client, &to, StreamDirection::In)?;
-            owner.check_free(from)?;
-            owner.check_free(to)?;
             Ok::<_, Error>((from, to))
         })?;
-        let (from, to) = places;
+        self.wait_for_stopped(from).await?;
+        self.with(|owner| {
+            owner.check_free(from)?;
+            owner.check_free(to)
+        })?;
         self.fail_if_failed(from.0).await?;
         self.fail_if_failed(to.0).await?;
         let joint = self.with(|owner| owner.join(client, from, to))?;

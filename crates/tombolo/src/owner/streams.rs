@@ -103,7 +103,8 @@ impl OwnerRef {
     ) -> Result<Reply, Error> {
         match request {
             StreamRequest::Open { load, port } => {
-                self.wait_for_stopped(client, load, &port).await?;
+                let place = self.with(|owner| owner.stream_place(client, load, &port))?;
+                self.wait_for_stopped(place).await?;
                 self.with(|owner| owner.open_stream(client, load, &port))
             }
             StreamRequest::Begin {
@@ -165,13 +166,7 @@ impl OwnerRef {
     }
 
     /// A port whose transfer was stopped, and whose client has gone, is free in a moment.
-    async fn wait_for_stopped(
-        &self,
-        client: ClientId,
-        load: LoadId,
-        port: &str,
-    ) -> Result<(), Error> {
-        let place = self.with(|owner| owner.stream_place(client, load, port))?;
+    pub(super) async fn wait_for_stopped(&self, place: (SlotId, StreamId)) -> Result<(), Error> {
         let is_leaving = |owner: &Owner| {
             let open = owner.streams.open.get(&place);
             open.is_some_and(|connection| connection.left && connection.stopped)
