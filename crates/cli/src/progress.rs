@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tombolo::Progress;
 
 /// Without a terminal, lines are so far apart, and what is over sooner says nothing.
-const PAUSE: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_secs(10);
 
 /// Work that somebody waits for. Dropped, it shows nothing any more.
 pub struct Work {
