@@ -137,7 +137,10 @@ module tmb_cache_controller
   // ---------------------------------------------------------------------------------------------
 
   line_t folded;
+  local_t access_line;
   assign folded = fold_line(access_i.line);
+  assign access_line = access_i.access == AccessSweep ? local_t'(access_i.line)
+                                                      : local_t'(folded >> SliceWidth);
 
   access_t access_in, access_head;
   logic access_waits, access_taken;
@@ -145,7 +148,7 @@ module tmb_cache_controller
                        held: access_i.held && access_i.access inside {AccessLoad, AccessStore},
                        hold: access_i.hold,
                        tag: access_i.tag,
-                       line: local_t'(folded >> SliceWidth),
+                       line: access_line,
                        second: access_i.second};
 
   tmb_fifo #(
@@ -426,7 +429,7 @@ module tmb_cache_controller
   `TMB_ASSERT(RequestsHaveRoom, !request_push || request_room)
   `TMB_ASSERT(ResponsesHaveRoom, !response_push || response_room)
   `TMB_ASSERT(AnswersHaveRoom, !answer_push || answer_room)
-  `TMB_ASSERT(OwnLines, !access_valid_i || (folded & line_t'(NumSlices - 1)) == line_t'(Slice))
+  `TMB_ASSERT(OwnLines, !access_valid_i || access_i.access == AccessSweep || (folded & line_t'(NumSlices - 1)) == line_t'(Slice))
   `TMB_ASSERT_STABLE(RequestHeld, request_valid_o, request_ready_i, request_o)
   `TMB_ASSERT_STABLE(ResponseHeld, response_valid_o, response_ready_i, response_o)
   `TMB_ASSERT_STABLE(AnswerHeld, answer_valid_o, answer_ready_i, answer_o)

@@ -259,7 +259,7 @@ module tmb_cache_controller_pipeline
     for (int unsigned w = 0; w < Ways; w++) begin
       match_idle[w] = cache_is_idle(cache_state_e'(places[w].state));
       match_hits[w] = places[w].tag == match_q.tag && !match_idle[w];
-      match_removable[w] = cache_is_stable(cache_state_e'(places[w].state)) && !ways_held[w];
+      match_removable[w] = cache_is_stable(cache_state_e'(places[w].state)) && !ways_held[w] && !match_idle[w];
     end
   end
 
@@ -303,16 +303,17 @@ module tmb_cache_controller_pipeline
   } choice_t;
 
   choice_t lookup_choice, commit_choice_q;
-  logic needs_place;
+  logic needs_place, sweeps;
   ways_t chosen_ways;
   place_t chosen_place;
+  assign sweeps = lookup_q.is_access && lookup_q.access == AccessSweep;
   assign needs_place = lookup_q.is_access
       && lookup_q.access inside {AccessLoad, AccessStore, AccessAcquire};
 
   always_comb begin
     lookup_choice = '0;
-    lookup_choice.hit = |hits_q;
-    lookup_choice.removal = needs_place && hits_q == '0 && idle_q == '0 && removable_q != '0;
+    lookup_choice.hit = (|hits_q) && !sweeps;
+    lookup_choice.removal = (sweeps || (needs_place && hits_q == '0 && idle_q == '0)) && removable_q != '0;
     lookup_choice.no_place = needs_place && hits_q == '0 && idle_q == '0 && removable_q == '0;
     lookup_choice.some_held = some_held_q;
     if (lookup_choice.hit) chosen_ways = hits_q;

@@ -31,7 +31,9 @@ package tmb_cache_controller_pkg;
     AccessStore = 3'd1,    // writes the bytes of the strobe
     AccessAcquire = 3'd2,  // makes the line exclusive and holds it; answers with the row and the hold
     AccessRelease = 3'd3,  // ends a hold
-    AccessEvict = 3'd4     // gives the line up, with its data if they changed
+    AccessEvict = 3'd4,    // gives the line up, with its data if they changed
+    AccessSweep = 3'd5     // of the shell: gives up every line of a set (in place of a line: its number) that is not
+                           // held or under way
   } access_e;
 
   typedef struct packed {

@@ -285,6 +285,15 @@ package tmb_pkg;
 
   localparam directory_cfg_t NoDirectory = '{Slices: 0, UnitsPerSlice: 2, SetsPerUnit: 2, Ways: 2};
 
+  // The card's cache of lines whose home is the CPU, one each slice of the link (tmb_host_lines); needs a directory.
+  typedef struct packed {
+    int unsigned Sets;       // 0: there is no cache
+    int unsigned Ways;
+    int unsigned HoldLimit;  // cycles that a hold lasts once somebody wants the line
+  } cache_cfg_t;
+
+  localparam cache_cfg_t NoCache = '{Sets: 0, Ways: 2, HoldLimit: 1};
+
   typedef struct packed {
     int unsigned NumSlots;
     int unsigned PortsPerSlot;      // of virtual memory: AXI4 ports, and one for each stream pair
@@ -307,6 +316,7 @@ package tmb_pkg;
     int unsigned WriteBufferRows;   // per port
     bit HostChannel;                // pages may lie in host memory (tmb_host_channel)
     directory_cfg_t Directory;
+    cache_cfg_t Cache;
   } shell_cfg_t;
 
   localparam shell_cfg_t DefaultShellCfg = '{
@@ -334,7 +344,8 @@ package tmb_pkg;
       ReadBufferRows: 512,
       WriteBufferRows: 256,
       HostChannel: 1'b0,
-      Directory: NoDirectory
+      Directory: NoDirectory,
+      Cache: NoCache
   };
 
   // ---------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@
 //            what interface n sends, 2n+1 of what it receives: net_start_o begins a transfer of net_bytes_o from
 //            net_address_o on of the peer's memory, net_done_* is its end. They take part in the switch as ports of
 //            a slot do, and have no mover. Without them one element (two of net_start_o and its like), not used.
+//   cache_*, access_*        with a cache of the CPU's lines: the link, and the kernels' accesses (tmb_host_lines);
 //   link_*, home_*, line_*   with a directory: to the CPU, and to the kernels behind it (tmb_home);
 //            else one element each, which is not used
 //
@@ -53,7 +54,10 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   localparam int unsigned NetworkElements = NumNetworks == 0 ? 1 : NumNetworks,
   localparam bit HasDirectory = Cfg.Directory.Slices != 0,
   localparam int unsigned NumLinks = HasDirectory ? Cfg.Directory.Slices : 1,
-  localparam int unsigned NumHomes = HasDirectory ? Cfg.NumSlots * Cfg.Directory.Slices : 1
+  localparam int unsigned NumHomes = HasDirectory ? Cfg.NumSlots * Cfg.Directory.Slices : 1,
+  localparam bit HasCache = Cfg.Cache.Sets != 0,
+  localparam int unsigned NumCaches = HasCache ? NumLinks : 1,
+  localparam int unsigned NumAccess = HasCache ? NumHomes : 1
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -282,7 +286,47 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   input  logic         line_ack_ready_i [NumHomes],
   output logic [5:0]   line_ack_tag_o [NumHomes],
   output logic [511:0] line_ack_row_o [NumHomes],
-  output logic         line_ack_last_o [NumHomes]
+  output logic         line_ack_last_o [NumHomes],
+
+  output logic         cache_request_valid_o [NumCaches],
+  input  logic         cache_request_ready_i [NumCaches],
+  output logic [63:0]  cache_request_o [NumCaches],
+  output logic         cache_response_valid_o [NumCaches],
+  input  logic         cache_response_ready_i [NumCaches],
+  output logic [63:0]  cache_response_o [NumCaches],
+  output logic         cache_response_data_valid_o [NumCaches],
+  input  logic         cache_response_data_ready_i [NumCaches],
+  output logic [63:0]  cache_response_data_header_o [NumCaches],
+  output logic [511:0] cache_response_data_row_o [NumCaches],
+  output logic         cache_response_data_last_o [NumCaches],
+  input  logic         cache_forward_valid_i [NumCaches],
+  output logic         cache_forward_ready_o [NumCaches],
+  input  logic [63:0]  cache_forward_i [NumCaches],
+  input  logic         cache_response_valid_i [NumCaches],
+  output logic         cache_response_ready_o [NumCaches],
+  input  logic [63:0]  cache_response_i [NumCaches],
+  input  logic         cache_response_data_valid_i [NumCaches],
+  output logic         cache_response_data_ready_o [NumCaches],
+  input  logic [63:0]  cache_response_data_header_i [NumCaches],
+  input  logic [511:0] cache_response_data_row_i [NumCaches],
+  input  logic         cache_response_data_last_i [NumCaches],
+
+  input  logic         access_req_valid_i [NumAccess],
+  output logic         access_req_ready_o [NumAccess],
+  input  logic [2:0]   access_req_access_i [NumAccess],
+  input  logic         access_req_held_i [NumAccess],
+  input  logic [2:0]   access_req_hold_i [NumAccess],
+  input  logic [4:0]   access_req_tag_i [NumAccess],
+  input  logic [32:0]  access_req_line_i [NumAccess],
+  input  logic         access_req_second_i [NumAccess],
+  input  logic [511:0] access_req_row_i [NumAccess],
+  input  logic [63:0]  access_req_strobe_i [NumAccess],
+  output logic         access_rsp_valid_o [NumAccess],
+  input  logic         access_rsp_ready_i [NumAccess],
+  output logic [4:0]   access_rsp_tag_o [NumAccess],
+  output logic [1:0]   access_rsp_status_o [NumAccess],
+  output logic [2:0]   access_rsp_hold_o [NumAccess],
+  output logic [511:0] access_rsp_row_o [NumAccess]
 );
 
   // Readers of the fabric: the ports' read requesters, walker, table engine, DMA. Writers: the ports'
@@ -321,7 +365,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic control_done [NumSlots];
   access_rsp_t control_rsp [NumSlots];
   logic directory_valid, directory_done;
-  access_rsp_t directory_rsp;
+  access_rsp_t directory_rsp, home_rsp, host_rsp;
+  logic home_done, host_done, to_host_lines;
 
   tmb_bar_bridge #(
     .NumSlots(NumSlots),
@@ -466,7 +511,9 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic slot_live [NumSlots];
   logic home_idle [NumSlots];
   logic home_violation [NumSlots];
-  logic trouble;
+  logic host_idle [NumSlots];
+  logic host_violation [NumSlots];
+  logic trouble, home_trouble, host_trouble;
 
   for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
     logic control_idle, live;
@@ -527,14 +574,14 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       assign violations[k] = port_violation[Port];
     end
 
-    // The ports, and the way from the directory.
+    // The ports, and the ways from the directory and to the CPU's lines.
     tmb_slot_guard #(
       .NumPorts(Cfg.PortsPerSlot + 1)
     ) u_guard (
       .clk_i,
       .rst_ni,
       .live_i(live),
-      .violation_i({home_violation[s], violations}),
+      .violation_i({home_violation[s] || host_violation[s], violations}),
       .hung_i(slot_hung[s]),
       .closed_o(slot_closed[s]),
       .report_o(slot_report[s])
@@ -550,7 +597,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     );
 
     assign slot_live[s] = live;
-    assign slot_idle[s] = control_idle && (&ports_idle) && home_idle[s];
+    assign slot_idle[s] = control_idle && (&ports_idle) && home_idle[s] && host_idle[s];
     assign slot_rst_no[s] = live;
   end
 
@@ -574,6 +621,99 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   mem_write_rsp_t write_rsp [NumWriters];
 
   // ---------------------------------------------------------------------------------------------
+  // The CPU's lines. Their registers are in the directory's window.
+  // ---------------------------------------------------------------------------------------------
+
+  assign directory_done = home_done || host_done;
+  assign directory_rsp = host_done ? host_rsp : home_rsp;
+  assign trouble = home_trouble || host_trouble;
+
+  if (HasCache) begin : gen_host_lines
+    assign to_host_lines = access.addr[13];
+    tmb_host_lines #(
+      .Cache(Cfg.Cache),
+      .NumSlices(Cfg.Directory.Slices),
+      .NumSlots(NumSlots)
+    ) u_host_lines (
+      .clk_i,
+      .rst_ni,
+      .valid_i(directory_valid && to_host_lines),
+      .access_i(access),
+      .done_o(host_done),
+      .rsp_o(host_rsp),
+      .slot_live_i(slot_live),
+      .slot_closed_i(slot_closed),
+      .slot_idle_o(host_idle),
+      .slot_violation_o(host_violation),
+      .trouble_o(host_trouble),
+      .cache_request_valid_o,
+      .cache_request_ready_i,
+      .cache_request_o,
+      .cache_response_valid_o,
+      .cache_response_ready_i,
+      .cache_response_o,
+      .cache_response_data_valid_o,
+      .cache_response_data_ready_i,
+      .cache_response_data_header_o,
+      .cache_response_data_row_o,
+      .cache_response_data_last_o,
+      .cache_forward_valid_i,
+      .cache_forward_ready_o,
+      .cache_forward_i,
+      .cache_response_valid_i,
+      .cache_response_ready_o,
+      .cache_response_i,
+      .cache_response_data_valid_i,
+      .cache_response_data_ready_o,
+      .cache_response_data_header_i,
+      .cache_response_data_row_i,
+      .cache_response_data_last_i,
+      .access_req_valid_i,
+      .access_req_ready_o,
+      .access_req_access_i,
+      .access_req_held_i,
+      .access_req_hold_i,
+      .access_req_tag_i,
+      .access_req_line_i,
+      .access_req_second_i,
+      .access_req_row_i,
+      .access_req_strobe_i,
+      .access_rsp_valid_o,
+      .access_rsp_ready_i,
+      .access_rsp_tag_o,
+      .access_rsp_status_o,
+      .access_rsp_hold_o,
+      .access_rsp_row_o
+    );
+  end else begin : gen_no_host_lines
+    assign to_host_lines = 1'b0;
+    assign host_done = 1'b0;
+    assign host_rsp = '0;
+    assign host_idle = '{default: 1'b1};
+    assign host_violation = '{default: 1'b0};
+    assign host_trouble = 1'b0;
+    assign cache_request_valid_o = '{default: '0};
+    assign cache_request_o = '{default: '0};
+    assign cache_response_valid_o = '{default: '0};
+    assign cache_response_o = '{default: '0};
+    assign cache_response_data_valid_o = '{default: '0};
+    assign cache_response_data_header_o = '{default: '0};
+    assign cache_response_data_row_o = '{default: '0};
+    assign cache_response_data_last_o = '{default: '0};
+    assign cache_forward_ready_o = '{default: '0};
+    assign cache_response_ready_o = '{default: '0};
+    assign cache_response_data_ready_o = '{default: '0};
+    assign access_req_ready_o = '{default: '0};
+    assign access_rsp_valid_o = '{default: '0};
+    assign access_rsp_tag_o = '{default: '0};
+    assign access_rsp_status_o = '{default: '0};
+    assign access_rsp_hold_o = '{default: '0};
+    assign access_rsp_row_o = '{default: '0};
+    logic unused_ok;
+    assign unused_ok = &{1'b0, cache_request_ready_i[0], cache_response_ready_i[0], cache_response_data_ready_i[0], cache_forward_valid_i[0], cache_forward_i[0], cache_response_valid_i[0], cache_response_i[0], cache_response_data_valid_i[0], cache_response_data_header_i[0], cache_response_data_row_i[0], cache_response_data_last_i[0], access_req_valid_i[0], access_req_access_i[0], access_req_held_i[0], access_req_hold_i[0], access_req_tag_i[0], access_req_line_i[0], access_req_second_i[0], access_req_row_i[0], access_req_strobe_i[0], access_rsp_ready_i[0]};
+  end
+
+  // ---------------------------------------------------------------------------------------------
   // Directory
   // ---------------------------------------------------------------------------------------------
 
@@ -586,15 +726,15 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     ) u_home (
       .clk_i,
       .rst_ni,
-      .valid_i(directory_valid),
+      .valid_i(directory_valid && !to_host_lines),
       .access_i(access),
-      .done_o(directory_done),
-      .rsp_o(directory_rsp),
+      .done_o(home_done),
+      .rsp_o(home_rsp),
       .slot_live_i(slot_live),
       .slot_closed_i(slot_closed),
       .slot_idle_o(home_idle),
       .slot_violation_o(home_violation),
-      .trouble_o(trouble),
+      .trouble_o(home_trouble),
       .link_request_valid_i,
       .link_request_i,
       .link_request_data_valid_i,
@@ -681,11 +821,11 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       .write_rsp_i(write_rsp[NumVmWriters:DmaWriter-1])
     );
   end else begin : gen_no_home
-    assign directory_done = 1'b0;
-    assign directory_rsp = '0;
+    assign home_done = 1'b0;
+    assign home_rsp = '0;
     assign home_idle = '{default: 1'b1};
     assign home_violation = '{default: 1'b0};
-    assign trouble = 1'b0;
+    assign home_trouble = 1'b0;
     assign link_request_ready_o = '{default: '0};
     assign link_request_data_ready_o = '{default: '0};
     assign link_response_ready_o = '{default: '0};
@@ -723,7 +863,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     assign line_ack_last_o = '{default: '0};
 
     logic unused_ok;
-    assign unused_ok = &{1'b0, directory_valid, slot_live[0],
+    assign unused_ok = &{1'b0, directory_valid, to_host_lines, slot_live[0],
         link_request_valid_i[0], link_request_i[0], link_request_data_valid_i[0], link_request_data_header_i[0],
         link_request_data_row_i[0], link_request_data_last_i[0], link_response_valid_i[0], link_response_i[0],
         link_response_data_valid_i[0], link_response_data_header_i[0], link_response_data_row_i[0], link_response_data_last_i[0],

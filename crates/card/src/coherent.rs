@@ -2,7 +2,7 @@
 //! and what the directory and the guards behind it report.
 
 use crate::registers::Array;
-use crate::{directory_registers, home_registers, Card, CardError, SlotId};
+use crate::{directory_registers, home_registers, host_lines_registers, Card, CardError, SlotId};
 use std::fmt;
 
 /// Bytes of a line.
@@ -11,16 +11,21 @@ pub const LINE_BYTES: usize = 128;
 /// What a line holds, in the order of memory.
 pub type LineBytes = [u8; LINE_BYTES];
 
-/// The directory's registers in the BAR, then those of the way to the slots.
+/// The directory's registers in the BAR, then those of the way to the slots, then those of the CPU's lines.
 pub const DIRECTORY: Array = Array {
     base: 0x8_0000,
     stride: 0x1000,
-    count: 2,
+    count: 3,
 };
 
 /// A register of the way from the directory to the slots.
 pub const fn home_register(offset: u32) -> u32 {
     DIRECTORY.at(1) + offset
+}
+
+/// A register of the way from a slot to the CPU's lines.
+pub const fn host_lines_register(offset: u32) -> u32 {
+    DIRECTORY.at(2) + offset
 }
 
 /// A register of the directory.
@@ -45,6 +50,26 @@ pub enum AccessKind {
     Flush,
     /// Sends home what was written in it, and keeps a copy. Ends when it is on its way.
     Clean,
+    /// Adds to the 64-bit word at the address, as one; the line as it was before. Of the CPU's own lines alone.
+    Add(u64),
+    /// Writes the 64-bit word at the address if it holds what is expected, as one; the line as it was before. Of the
+    /// CPU's own lines alone.
+    CompareExchange {
+        /// What the word holds.
+        expected: u64,
+        /// What it gets.
+        new: u64,
+    },
+}
+
+/// Whose memory a line is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LineHome {
+    /// The card's: the CPU caches it, the directory keeps it.
+    #[default]
+    Card,
+    /// The CPU's: the card caches it.
+    Cpu,
 }
 
 /// An access of a core to one line.
@@ -52,6 +77,8 @@ pub enum AccessKind {
 pub struct LineAccess {
     /// The core, 0 to [`CORES`] − 1.
     pub core: u8,
+    /// Whose line. Each home has addresses of its own.
+    pub home: LineHome,
     /// Address of the first byte; a store does not leave its line.
     pub address: u64,
     /// What.
@@ -76,6 +103,14 @@ impl LineAccess {
         }
         if self.address >> ADDRESS_BITS != 0 {
             return Err(broken("addresses of the coherent link have 40 bits"));
+        }
+        if let AccessKind::Add(_) | AccessKind::CompareExchange { .. } = &self.kind {
+            if self.home == LineHome::Card {
+                return Err(broken("additions and exchanges are of the CPU's own lines"));
+            }
+            if self.address % 8 != 0 {
+                return Err(broken("a word begins at a multiple of 8"));
+            }
         }
         if let AccessKind::Store(bytes) = &self.kind {
             let room = LINE_BYTES - self.address as usize % LINE_BYTES;
@@ -214,6 +249,147 @@ pub fn take_home_violation(card: &mut dyn Card) -> Result<Option<HomeViolation>,
         slice: reg::rule::SLICE.get(word) as u8,
         rule,
         at: u64::from(low) | u64::from(high) << 32,
+    }))
+}
+
+/// A rule of the way from a slot to the CPU's lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostLinesRule {
+    /// Accesses are known.
+    Access,
+    /// Tags of accesses under way differ.
+    Tag,
+    /// Lines are in the range that the CPU gave.
+    Range,
+    /// A port is used for the lines of its slice.
+    Slice,
+    /// Holds are released in time.
+    Hold,
+}
+
+/// What a kernel that uses the CPU's lines did first against a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostLinesViolation {
+    /// The kernel's slot.
+    pub slot: SlotId,
+    /// The slice of the link.
+    pub slice: u8,
+    /// The rule.
+    pub rule: HostLinesRule,
+    /// Address of the line.
+    pub at: u64,
+}
+
+impl fmt::Display for HostLinesViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { slice, at, .. } = *self;
+        match self.rule {
+            HostLinesRule::Access => write!(f, "sent an access to line 0x{at:x} of the CPU that is not known"),
+            HostLinesRule::Tag => write!(
+                f,
+                "sent an access to line 0x{at:x} of the CPU with the tag of one that is under way"
+            ),
+            HostLinesRule::Range => write!(
+                f,
+                "sent an access to line 0x{at:x}, which is beyond what it may use of the CPU's memory"
+            ),
+            HostLinesRule::Slice => write!(
+                f,
+                "sent an access to line 0x{at:x} of the CPU, which belongs to another slice"
+            ),
+            HostLinesRule::Hold => write!(f, "did not release its hold of line 0x{at:x} of the CPU in time"),
+        }?;
+        write!(f, " (port of slice {slice} for the CPU's lines)")
+    }
+}
+
+/// Reads what a kernel that uses the CPU's lines did first against a rule since this was last read.
+///
+/// # Errors
+/// [`CardError::Bus`]: the shell has no cache of them.
+pub fn take_host_lines_violation(
+    card: &mut dyn Card,
+) -> Result<Option<HostLinesViolation>, CardError> {
+    use host_lines_registers as reg;
+    let status = card.read_register(host_lines_register(reg::STATUS))?;
+    if reg::status::VIOLATION.get(status) == 0 {
+        return Ok(None);
+    }
+    let word = card.read_register(host_lines_register(reg::RULE))?;
+    let low = card.read_register(host_lines_register(reg::AT_LO))?;
+    let high = card.read_register(host_lines_register(reg::AT_HI))?;
+    card.write_register(
+        host_lines_register(reg::STATUS),
+        reg::status::VIOLATION.mask(),
+    )?;
+    let rule = match reg::rule::RULE.get(word) {
+        1 => HostLinesRule::Access,
+        2 => HostLinesRule::Tag,
+        3 => HostLinesRule::Range,
+        4 => HostLinesRule::Slice,
+        5 => HostLinesRule::Hold,
+        _ => return Ok(None),
+    };
+    Ok(Some(HostLinesViolation {
+        slot: SlotId(reg::rule::SLOT.get(word) as u8),
+        slice: reg::rule::SLICE.get(word) as u8,
+        rule,
+        at: u64::from(low) | u64::from(high) << 32,
+    }))
+}
+
+/// The first error that the cache of the CPU's lines holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostLinesError {
+    /// A message that the protocol does not know in the line's state.
+    Unexpected {
+        /// Slice.
+        slice: u8,
+        /// State and event.
+        info: u16,
+    },
+    /// An access of the kernel takes too long.
+    Late {
+        /// Slice.
+        slice: u8,
+        /// The access's tag.
+        tag: u16,
+    },
+}
+
+impl fmt::Display for HostLinesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Unexpected { slice, info } => write!(
+                f,
+                "slice {slice} of the cache of the CPU's lines met a message that the protocol does not know in its \
+                 state (0x{info:x})"
+            ),
+            Self::Late { slice, tag } => write!(
+                f,
+                "access {tag} in slice {slice} of the cache of the CPU's lines takes too long"
+            ),
+        }
+    }
+}
+
+/// Reads the first error that the cache of the CPU's lines holds, and lets it hold the next.
+///
+/// # Errors
+/// [`CardError::Bus`]: the shell has no such cache.
+pub fn host_lines_error(card: &mut dyn Card) -> Result<Option<HostLinesError>, CardError> {
+    use host_lines_registers as reg;
+    let status = card.read_register(host_lines_register(reg::STATUS))?;
+    if reg::status::ERROR.get(status) == 0 {
+        return Ok(None);
+    }
+    let word = card.read_register(host_lines_register(reg::ERROR))?;
+    card.write_register(host_lines_register(reg::STATUS), reg::status::ERROR.mask())?;
+    let slice = reg::error::SLICE.get(word) as u8;
+    let info = reg::error::INFO.get(word) as u16;
+    Ok(Some(match reg::error::CAUSE.get(word) {
+        1 => HostLinesError::Late { slice, tag: info },
+        _ => HostLinesError::Unexpected { slice, info },
     }))
 }
 

@@ -12,6 +12,7 @@ pub mod event;
 pub mod functional;
 pub mod guard;
 pub mod home_registers;
+pub mod host_lines_registers;
 pub mod kernel;
 pub mod memories;
 pub mod memory;

@@ -4,12 +4,12 @@
 use coherence::cache_controller::controller::{
     Access, AccessKind, Answer, ControllerError, Status, ROW_WORDS,
 };
-use coherence::cache_controller::cpu::{CpuAccess, CpuFigures};
 use coherence::cache_controller::model::{build, Geometry};
 use coherence::cache_controller::system::{CardError, CardSystem};
 use coherence::cache_controller::torture::{self, Plan};
-use coherence::line::PlainLine;
+use coherence::line::{PlainLine, WORDS};
 use coherence::platform::Platform;
+use cpu::home::{HomeAccess, HomeFigures};
 
 const GEOMETRY: Geometry = Geometry::SMALL;
 /// More than a round trip with everything that it may wait for but a hold.
@@ -18,7 +18,7 @@ const SOON: u64 = 600;
 fn system() -> CardSystem {
     let platform = Platform::enzian().expect("platform");
     let library = build(GEOMETRY, None).expect("model");
-    let cpu = CpuFigures {
+    let cpu = HomeFigures {
         memory_ps: 10_000,
         jitter_ps: 0,
     };
@@ -92,14 +92,14 @@ fn a_store_reaches_the_cpu_and_a_write_of_the_cpu_reaches_the_card() {
         0,
         "the store stays in the cache"
     );
-    system.cpu.access(line, CpuAccess::Load, 1);
+    system.cpu.access(line, HomeAccess::Load, 1);
     run(&mut system, SOON);
     let seen = system.cpu.done.pop().expect("the load");
     assert_eq!(seen.data[..8], [0; 8]);
     assert_eq!(seen.data[8..], [5; 8]);
-    let write = CpuAccess::Write {
+    let write = HomeAccess::Write {
         parts: 0xf,
-        stamp: 9,
+        data: [9; WORDS],
     };
     system.cpu.access(line, write, 2);
     run(&mut system, SOON);
@@ -126,7 +126,7 @@ fn a_hold_keeps_others_out_until_its_release() {
     assert_eq!(held.status, Status::Ok);
     // Unwanted, it lasts.
     run(&mut system, 5 * GEOMETRY.hold_limit as u64);
-    system.cpu.access(PlainLine(7), CpuAccess::Load, 1);
+    system.cpu.access(PlainLine(7), HomeAccess::Load, 1);
     ask(&mut system, AccessKind::Store, 1, 7, None, 100);
     run(&mut system, 50);
     assert!(system.cpu.done.is_empty() && system.card.answers.is_empty());
@@ -145,7 +145,7 @@ fn a_hold_that_is_wanted_too_long_is_broken() {
     let mut system = system();
     ask(&mut system, AccessKind::Acquire, 0, 7, None, 0);
     let held = answer(&mut system);
-    system.cpu.access(PlainLine(7), CpuAccess::Load, 1);
+    system.cpu.access(PlainLine(7), HomeAccess::Load, 1);
     let start = system.cycles();
     while system.cpu.done.is_empty() {
         run(&mut system, 1);
@@ -209,10 +209,14 @@ fn forwards_and_hits_do_not_wait_behind_requests() {
         .filter(|&line| set(line) != set(7))
         .take(31)
         .collect();
+    let increment = HomeAccess::Add {
+        word: 0,
+        value: 1,
+        mask: 0,
+        data: [0; WORDS],
+    };
     for &line in &kept {
-        system
-            .cpu
-            .access(PlainLine(line), CpuAccess::Increment { stamp: 1 }, line);
+        system.cpu.access(PlainLine(line), increment, line);
     }
     run(&mut system, SOON);
     assert_eq!(system.cpu.done.len(), kept.len());
@@ -226,7 +230,7 @@ fn forwards_and_hits_do_not_wait_behind_requests() {
     let start = system.cycles();
     assert_eq!(answer(&mut system).row, [6; ROW_WORDS]);
     assert!(system.cycles() - start < 20, "{}", system.cycles() - start);
-    system.cpu.access(PlainLine(7), CpuAccess::Load, 1);
+    system.cpu.access(PlainLine(7), HomeAccess::Load, 1);
     run(&mut system, SOON);
     assert_eq!(system.cpu.done.pop().expect("the load").data[8], 6);
     assert!(system.card.answers.is_empty());
@@ -244,9 +248,9 @@ fn an_access_that_waits_too_long_is_reported() {
     ask(&mut system, AccessKind::Load, 5, 7, None, 0);
     assert_eq!(answer(&mut system).status, Status::Ok);
     // The CPU has another line to itself, and keeps it.
-    let store = CpuAccess::Store {
-        parts: 0xf,
-        stamp: 1,
+    let store = HomeAccess::Store {
+        mask: u128::MAX,
+        data: [1; WORDS],
     };
     system.cpu.access(PlainLine(8), store, 1);
     run(&mut system, SOON);

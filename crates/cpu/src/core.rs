@@ -69,6 +69,7 @@ mod tests {
             cache_hit_ps: Picoseconds::new(20),
             l1_bytes: 256,
             l1_hit_ps: Picoseconds::new(1),
+            home_ps: Picoseconds::new(49_000),
             request_ids: 32,
         });
         let line = FoldedLine;

@@ -11,6 +11,7 @@
 pub mod cache;
 pub mod core;
 pub mod history;
+pub mod home;
 pub mod line;
 pub mod link;
 pub mod message;

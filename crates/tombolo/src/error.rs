@@ -216,6 +216,9 @@ pub enum Error {
         "no card memory is kept for the directory: say how much with OwnerOptions::home_bytes"
     )]
     NoHomeMemory,
+    /// The card has no cache of the CPU's lines.
+    #[error("the card has no cache of the CPU's lines: open it with a shell with [cache], as ShellConfig::coherent_host")]
+    NoHostLines,
     /// So much card memory cannot be kept for the directory.
     #[error(
         "{bytes} bytes of card memory behind the directory: a multiple of {unit} below {limit} is possible \

@@ -144,7 +144,7 @@ impl Error {
             Self::ArgumentSize { .. } => ErrorCode::ArgumentSize,
             Self::Access(_) => ErrorCode::Access,
             Self::Home(_) => ErrorCode::Home,
-            Self::NoHome | Self::NoHomeMemory => ErrorCode::NoHome,
+            Self::NoHome | Self::NoHomeMemory | Self::NoHostLines => ErrorCode::NoHome,
             Self::LineLate { .. } => ErrorCode::LineLate,
             Self::CoherentRange { .. }
             | Self::CoherentOffset { .. }

@@ -266,6 +266,13 @@ pub(crate) enum Request {
     LineHistory,
     /// Let card memory serve the directory's lines.
     HomeMemory,
+    /// What may a kernel use of the CPU's memory?
+    HostLines,
+    /// How long may a kernel hold a line of the CPU?
+    SetHoldPatience {
+        /// Cycles of the card; 0: for ever.
+        cycles: u32,
+    },
     /// How long may the kernel behind the directory take for an answer?
     SetHomePatience {
         /// Cycles of the card; 0: for ever.
@@ -348,6 +355,8 @@ pub(crate) enum Reply {
     Shown(bool),
     /// To `HomeMemory`: its bytes.
     HomeMemory(u64),
+    /// To `HostLines`: its bytes.
+    HostLines(u64),
     /// To `LineHistory`.
     History(Box<History>),
     /// To `Report`.

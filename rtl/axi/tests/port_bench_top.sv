@@ -85,7 +85,8 @@ module port_bench_top
       ReadBufferRows: 128,
       WriteBufferRows: 128,
       HostChannel: 1'b0,
-      Directory: NoDirectory
+      Directory: NoDirectory,
+      Cache: NoCache
   };
 
   axi_req_t port_req [1];

@@ -172,7 +172,8 @@ module virtual_memory_bench_top
       ReadBufferRows: ReadBufferRows,
       WriteBufferRows: WriteBufferRows,
       HostChannel: 1'b0,
-      Directory: NoDirectory
+      Directory: NoDirectory,
+      Cache: NoCache
   };
 
   logic unused_walk_read;

@@ -106,7 +106,9 @@ pub enum Rule {
     #[error("{0} bits: a port's data width is a power of two from 32 to 512")]
     DataWidth(u32),
     /// A key that ports of the directory do not have.
-    #[error("a port of kind `axi4_home` or `line_operations` has a name and a kind only")]
+    #[error(
+        "a port of kind `axi4_home`, `line_operations` or `host_lines` has a name and a kind only"
+    )]
     CoherentPort,
     /// A memory or stream port without width.
     #[error("a port of kind `axi4` or `axi4_stream` has `data_width`")]

@@ -77,6 +77,8 @@ pub enum PortKind {
     Axi4Home,
     /// Line operations to a slice of the directory, and their acknowledgements.
     LineOperations,
+    /// Loads, stores and holds of lines whose home is the CPU, in a slice of the link.
+    HostLines,
 }
 
 /// One stream port.
@@ -184,6 +186,8 @@ pub struct Manifest {
     /// Names of the ports for line operations, likewise. A kernel that has these and no home ports is beside
     /// card memory, which serves the lines.
     pub lines: Vec<String>,
+    /// Names of the ports for the CPU's lines: one a slice of the link; none: the kernel does not use them.
+    pub accesses: Vec<String>,
     /// Arguments.
     pub arguments: Vec<Argument>,
 }

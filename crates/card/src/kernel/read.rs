@@ -215,7 +215,7 @@ impl Reader<'_> {
         let (coherent, rest): (Vec<_>, Vec<_>) = raw.port.into_iter().partition(|port| {
             matches!(
                 port.get_ref().kind,
-                PortKind::Axi4Home | PortKind::LineOperations
+                PortKind::Axi4Home | PortKind::LineOperations | PortKind::HostLines
             )
         });
         let (ports, streams) = self.ports(rest, registers, &mut seen)?;
@@ -225,7 +225,7 @@ impl Reader<'_> {
         } else {
             CONTROL_WINDOW
         };
-        let (homes, lines) = self.coherent_ports(coherent, &mut seen)?;
+        let [homes, lines, accesses] = self.coherent_ports(coherent, &mut seen)?;
         let arguments = self.arguments(raw.argument, first_argument(control)..window, &ports)?;
         Ok(Manifest {
             name,
@@ -240,6 +240,7 @@ impl Reader<'_> {
             streams,
             homes,
             lines,
+            accesses,
             arguments,
         })
     }
@@ -306,13 +307,13 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// Home ports and ports of line operations, by name.
+    /// Home ports, ports of line operations, and ports for the CPU's lines, by name.
     fn coherent_ports(
         &self,
         raw: Vec<Spanned<RawPort>>,
         seen: &mut HashSet<String>,
-    ) -> Result<(Vec<String>, Vec<String>), KernelError> {
-        let (mut homes, mut lines) = (Vec::new(), Vec::new());
+    ) -> Result<[Vec<String>; 3], KernelError> {
+        let [mut homes, mut lines, mut accesses] = [const { Vec::new() }; 3];
         let mut last = 0..0;
         for port in raw {
             last = port.span();
@@ -331,6 +332,7 @@ impl Reader<'_> {
             let name = self.unique("port.name", port.name, seen)?;
             match port.kind {
                 PortKind::Axi4Home => homes.push(name),
+                PortKind::HostLines => accesses.push(name),
                 _ => lines.push(name),
             }
         }
@@ -342,7 +344,7 @@ impl Reader<'_> {
             };
             return Err(self.broken("port", last, rule));
         }
-        Ok((homes, lines))
+        Ok([homes, lines, accesses])
     }
 
     /// Memory ports and stream ports, each in the order of the text.

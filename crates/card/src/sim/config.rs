@@ -102,6 +102,41 @@ impl DirectoryConfig {
     }
 }
 
+/// The card's cache of lines whose home is the CPU, one for each slice of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CacheConfig {
+    /// Sets, a power of two from 8 on.
+    pub sets: u16,
+    /// Ways of a set, a power of two.
+    pub ways: u8,
+    /// Cycles that a hold of a line lasts once somebody else wants the line.
+    pub hold_limit: u16,
+}
+
+impl CacheConfig {
+    /// 256 lines a slice, 32 KiB.
+    pub const DEFAULT: Self = Self {
+        sets: 64,
+        ways: 4,
+        hold_limit: 1024,
+    };
+
+    fn broken_rule(&self) -> Option<String> {
+        let Self {
+            sets,
+            ways,
+            hold_limit,
+        } = *self;
+        if !sets.is_power_of_two() || !ways.is_power_of_two() || sets < 8 || ways < 2 {
+            return Some(format!(
+                "cache.sets = {sets}, cache.ways = {ways}: powers of two from 8 and from 2 on are possible"
+            ));
+        }
+        (hold_limit == 0).then(|| "cache.hold_limit = 0: at least a cycle".to_owned())
+    }
+}
+
 /// Mirror of `shell_cfg_t`; the defaults are those of `DefaultShellCfg`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -151,6 +186,8 @@ pub struct ShellConfig {
     pub host_channel: bool,
     /// The directory, if there is one.
     pub directory: Option<DirectoryConfig>,
+    /// The cache of the CPU's lines, if there is one; needs a directory, whose link it shares.
+    pub cache: Option<CacheConfig>,
 }
 
 impl Default for ShellConfig {
@@ -188,6 +225,7 @@ impl Default for ShellConfig {
             write_buffer_rows: 256,
             host_channel: false,
             directory: None,
+            cache: None,
         }
     }
 }
@@ -199,6 +237,14 @@ impl ShellConfig {
             ports_per_slot: 1,
             directory: Some(DirectoryConfig::SMALL),
             ..Self::default()
+        }
+    }
+
+    /// [`ShellConfig::coherent`] with a cache of the CPU's lines: kernels read and write the CPU's memory coherently.
+    pub fn coherent_host() -> Self {
+        Self {
+            cache: Some(CacheConfig::DEFAULT),
+            ..Self::coherent()
         }
     }
 
@@ -319,6 +365,10 @@ impl ShellConfig {
             ))
         } else if let Some(rule) = self.directory.and_then(|directory| directory.broken_rule()) {
             Some(rule)
+        } else if self.cache.is_some() && self.directory.is_none() {
+            Some("cache without directory: it shares the directory's link to the CPU".to_owned())
+        } else if let Some(rule) = self.cache.and_then(|cache| cache.broken_rule()) {
+            Some(rule)
         } else {
             self.broken_rule_of_translation()
         }
@@ -404,6 +454,23 @@ impl ShellConfig {
         format!("'{{Slices: {slices}, UnitsPerSlice: {units}, SetsPerUnit: {sets}, Ways: {ways}}}")
     }
 
+    fn cache_to_system_verilog(&self) -> String {
+        let Some(cache) = self.cache else {
+            return "tmb_pkg::NoCache".to_owned();
+        };
+        let CacheConfig {
+            sets,
+            ways,
+            hold_limit,
+        } = cache;
+        format!("'{{Sets: {sets}, Ways: {ways}, HoldLimit: {hold_limit}}}")
+    }
+
+    /// Slices of the cache of the CPU's lines; 0 without one.
+    pub fn caches(&self) -> u8 {
+        self.cache.map_or(0, |_| self.slices())
+    }
+
     /// Link channel pairs; 0 without a directory.
     pub fn slices(&self) -> u8 {
         self.directory.map_or(0, |directory| directory.slices)
@@ -443,6 +510,7 @@ impl ShellConfig {
             ("WriteBufferRows", self.write_buffer_rows.to_string()),
             ("HostChannel", format!("1'b{}", u8::from(self.host_channel))),
             ("Directory", self.directory_to_system_verilog()),
+            ("Cache", self.cache_to_system_verilog()),
         ];
         let fields: Vec<String> = fields
             .iter()

@@ -84,6 +84,7 @@ pub(crate) struct Engine {
     ports_per_slot: u32,
     pairs_per_slot: u32,
     slices: u32,
+    caches: u32,
     observers: Vec<PortObserver>,
     owners: OwnerObserver,
     stream_observers: Vec<StreamObserver>,
@@ -108,6 +109,8 @@ pub(crate) struct Parts {
     pub(crate) pairs_per_slot: u32,
     /// Slices of the directory; 0 without one.
     pub(crate) slices: u32,
+    /// Slices of the cache of the CPU's lines; 0 without one.
+    pub(crate) caches: u32,
     /// The coherent link and the CPU, if the card has them.
     pub(crate) coherent: Option<LinkPort>,
     pub(crate) memories: Vec<MemoryPort>,
@@ -135,6 +138,7 @@ impl Engine {
             ports_per_slot,
             pairs_per_slot,
             slices,
+            caches,
             ..
         } = parts;
         let pin = |name: &str| {
@@ -155,6 +159,7 @@ impl Engine {
                         ports_per_slot,
                         pairs_per_slot,
                         slices,
+                        caches,
                     },
                 )?;
             }
@@ -175,6 +180,7 @@ impl Engine {
             ports_per_slot,
             pairs_per_slot,
             slices,
+            caches,
             observers,
             owners: OwnerObserver::default(),
             stream_observers,
@@ -272,6 +278,7 @@ impl Engine {
             ports_per_slot: self.ports_per_slot,
             pairs_per_slot: self.pairs_per_slot,
             slices: self.slices,
+            caches: self.caches,
         }
     }
 

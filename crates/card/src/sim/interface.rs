@@ -1,8 +1,8 @@
 //! Which port of a kernel's RTL is which signal of the slot: the manifest held against the RTL.
 
 use super::signals::{
-    Need, Signal, AXI4, AXI4_IGNORED, AXI4_STREAM, AXI4_STREAM_IGNORED, CARRIED_IN, CARRIED_OUT,
-    CONTROL, CONTROL_IGNORED, HOME, LINE,
+    Need, Signal, ACCESS, AXI4, AXI4_IGNORED, AXI4_STREAM, AXI4_STREAM_IGNORED, CARRIED_IN,
+    CARRIED_OUT, CONTROL, CONTROL_IGNORED, HOME, LINE,
 };
 use crate::kernel::{AccessMode, ControlProtocol, Manifest, ResetPolarity, StreamPort};
 use crate::stream::{StreamDirection, StreamId};
@@ -33,6 +33,8 @@ pub(crate) struct KernelInterface {
     pub(crate) homes: Vec<Vec<Bound>>,
     /// One list a slice of the directory; every signal of [`LINE`].
     pub(crate) lines: Vec<Vec<Bound>>,
+    /// One list a slice of the link; every signal of [`ACCESS`].
+    pub(crate) accesses: Vec<Vec<Bound>>,
     /// Every signal of [`CONTROL`], unless the kernel has no control port.
     pub(crate) control: Option<Vec<Bound>>,
     /// The reset port.
@@ -95,12 +97,18 @@ impl KernelInterface {
             .iter()
             .map(|name| matcher.bus(name, LINE, true, "sends line operations"))
             .collect::<Result<_, _>>()?;
+        let accesses = manifest
+            .accesses
+            .iter()
+            .map(|name| matcher.bus(name, ACCESS, true, "uses the CPU's lines"))
+            .collect::<Result<_, _>>()?;
         matcher.nothing_left()?;
         Ok(Self {
             ports,
             streams,
             homes,
             lines,
+            accesses,
             control,
             reset,
             interrupt,

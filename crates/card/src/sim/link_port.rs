@@ -4,6 +4,7 @@
 //! takes what crosses the pins; [`LinkPort::drive`] sets the pins for the next edge. While anything is
 //! on the link, no edge is passed over; an access that waits for the card alone costs nothing.
 
+mod host;
 mod pages;
 mod pins;
 mod witness;
@@ -11,7 +12,9 @@ mod witness;
 use super::config::ShellConfig;
 use super::model::Instance;
 use super::surrounding::{Surrounding, Way};
-use crate::coherent::{AccessEnd, AccessId, AccessKind, LineAccess, LineBytes, CORES, LINE_BYTES};
+use crate::coherent::{
+    AccessEnd, AccessId, AccessKind, LineAccess, LineBytes, LineHome, CORES, LINE_BYTES,
+};
 use crate::CardError;
 use cpu::cache::{Access, Cache, Outcome};
 use cpu::core::Core;
@@ -19,6 +22,7 @@ use cpu::history::{History, Party, Step};
 use cpu::line::{Data, FoldedLine, PlainLine, BYTES, WORDS};
 use cpu::link::Link;
 use cpu::message::Message;
+use host::HostLines;
 use pins::SlicePins;
 use std::collections::{BTreeMap, VecDeque};
 use timing::platform::Coherent;
@@ -44,6 +48,8 @@ pub(crate) struct LinkPort {
     up: Link,
     down: Link,
     slices: Vec<SlicePins>,
+    /// The CPU's own lines, if the shell caches them.
+    host: Option<HostLines>,
     period: Picoseconds,
     /// The CPU's lane that may send next.
     turn: usize,
@@ -94,7 +100,8 @@ impl LinkPort {
         let protocol = cpu::mesi().map_err(broken)?;
         let slices = usize::from(config.slices());
         let classes = &protocol.spec.classes;
-        let data: Vec<bool> = (0..slices)
+        // Lanes of the directory's slices, then of the caches'.
+        let data: Vec<bool> = (0..slices + usize::from(config.caches()))
             .flat_map(|_| classes.iter().map(|class| class.data))
             .collect();
         let figures = platform.cpu;
@@ -102,8 +109,9 @@ impl LinkPort {
         let link = |seed| Link::new(platform.link, &data, period.get(), seed);
         let (up, down) = (link(SEED), link(!SEED));
         let pins = (0..slices as u32)
-            .map(|slice| SlicePins::new(shell, slice, &protocol.spec))
+            .map(|slice| SlicePins::of_directory(shell, slice, &protocol.spec))
             .collect::<Result<_, BuildError>>()?;
+        let host = HostLines::new(shell, config, figures.home_ps, &protocol.spec)?;
         let mut cache = Cache::new(protocol, sets, figures.cache_ways, slices)
             .with_requests(figures.request_ids);
         cache.evict_ahead = figures.evict_ahead;
@@ -114,6 +122,7 @@ impl LinkPort {
             up,
             down,
             slices: pins,
+            host,
             period,
             turn: 0,
             accesses: BTreeMap::new(),
@@ -134,6 +143,9 @@ impl LinkPort {
         now: Picoseconds,
         access: &LineAccess,
     ) -> Result<AccessId, CardError> {
+        if access.home == LineHome::Cpu {
+            return self.host_access(now, access);
+        }
         let line = PlainLine(access.address / BYTES);
         let (kind, what) = match &access.kind {
             AccessKind::Load => (Access::Load, "load"),
@@ -145,6 +157,9 @@ impl LinkPort {
             AccessKind::Store(bytes) => {
                 let (mask, data) = placed(access.address, bytes);
                 (Access::StoreBytes { mask, data }, "store")
+            }
+            AccessKind::Add(_) | AccessKind::CompareExchange { .. } => {
+                return Err(broken("an addition to a line of the card"));
             }
         };
         let token = self.next;
@@ -160,6 +175,47 @@ impl LinkPort {
         self.waiting.push_back(token);
         self.try_waiting(now)?;
         Ok(AccessId(token))
+    }
+
+    /// Starts an access of a core to a line of the CPU's own.
+    fn host_access(
+        &mut self,
+        now: Picoseconds,
+        access: &LineAccess,
+    ) -> Result<AccessId, CardError> {
+        let Some(host) = &mut self.host else {
+            return Err(CardError::Access {
+                core: access.core,
+                address: access.address,
+                rule: "this shell has no cache of the CPU's lines: open the card with a shell with [cache]",
+            });
+        };
+        let token = self.next;
+        self.next += 1;
+        host.access(now, (access.core, access.address), &access.kind, token);
+        for (token, core, line, data) in host.take_done() {
+            let takes = HostLines::hit(&mut self.cores, core, line);
+            let end = Some(to_bytes(&data));
+            self.done.push((AccessId(token), now + takes, end));
+        }
+        Ok(AccessId(token))
+    }
+
+    /// The CPU's own lines: what memory has done, and accesses of cores that ended.
+    fn host_work(&mut self, now: Picoseconds) -> Result<(), CardError> {
+        let Some(host) = &mut self.host else {
+            return Ok(());
+        };
+        // A line that is given up may end an access to it, and that may be wanted again.
+        host.advance(now, &mut self.cores)?;
+        for (token, core, line, data) in host.take_done() {
+            if host.has_copy(line) {
+                HostLines::touch(&mut self.cores, core, line);
+            }
+            self.done
+                .push((AccessId(token), now, Some(to_bytes(&data))));
+        }
+        Ok(())
     }
 
     /// Gives the cache what it takes of the accesses that wait. Those to one line keep their order.
@@ -271,13 +327,21 @@ impl LinkPort {
     /// The CPU's lanes take turns at the wire, a message each.
     fn send_up(&mut self, at: Picoseconds) -> Result<(), CardError> {
         let now = at.get();
-        let lanes = self.cache.out.len();
+        let first = self.cache.out.len();
+        let lanes = first + self.host.as_mut().map_or(0, |host| host.out().len());
         let mut refused = 0;
         while refused < lanes {
             let lane = self.turn;
             self.turn = (self.turn + 1) % lanes;
             refused += 1;
             if !self.up.can_send(lane, now) {
+                continue;
+            }
+            if let (Some(own), Some(host)) = (lane.checked_sub(first), &mut self.host) {
+                if let Some(message) = host.out()[own].pop_front() {
+                    self.up.send(lane, now, message);
+                    refused = 0;
+                }
                 continue;
             }
             if let Some(message) = self.cache.out[lane].front() {
@@ -306,9 +370,14 @@ impl LinkPort {
 impl Surrounding for LinkPort {
     fn sample(&mut self, at: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
         let now = at.get();
+        let directory = self.cache.out.len();
         for lane in 0..self.down.lanes() {
             while let Some(message) = self.down.take(lane, now) {
                 let line = message.line;
+                if let (true, Some(host)) = (lane >= directory, &mut self.host) {
+                    host.receive(at, message, &mut self.cores);
+                    continue;
+                }
                 self.line_goes(line.unfold())?;
                 self.cache.receive(message).map_err(broken)?;
                 if !self.cache.has_copy(line) {
@@ -322,14 +391,15 @@ impl Surrounding for LinkPort {
         if !self.waiting.is_empty() {
             self.try_waiting(at)?;
         }
+        self.host_work(at)?;
         self.send_up(at)?;
         let mut active = false;
         for index in 0..self.slices.len() {
             let slice = &mut self.slices[index];
             active |= slice.is_active();
-            slice.sample_up(&mut self.up, now, index);
+            slice.sample_up(&mut self.up, now);
             let spec = &self.cache.protocol().spec;
-            for (lane, message) in slice.sample_down(spec, index).map_err(broken)? {
+            for (lane, message) in slice.sample_down(spec).map_err(broken)? {
                 let (what, data) = (self.name(&message), message.data.is_some());
                 let line = message.line.unfold();
                 let arrives = Picoseconds::new(self.down.send(lane, now, message));
@@ -344,6 +414,14 @@ impl Surrounding for LinkPort {
                 );
             }
         }
+        for slice in self.host.iter_mut().flat_map(|host| &mut host.slices) {
+            active |= slice.is_active();
+            slice.sample_up(&mut self.up, now);
+            let spec = &self.cache.protocol().spec;
+            for (lane, message) in slice.sample_down(spec).map_err(broken)? {
+                self.down.send(lane, now, message);
+            }
+        }
         if !self.history.lines().is_empty() {
             for witness in &mut self.witnesses {
                 witness.sample(at, self.period, &mut self.history);
@@ -355,8 +433,9 @@ impl Surrounding for LinkPort {
     fn drive(&mut self, at: Picoseconds) -> bool {
         let next = (at + self.period).get();
         let mut changed = false;
-        for (index, slice) in self.slices.iter().enumerate() {
-            changed |= slice.drive(&self.up, &self.down, next, index);
+        let caches = self.host.iter().flat_map(|host| &host.slices);
+        for slice in self.slices.iter().chain(caches) {
+            changed |= slice.drive(&self.up, &self.down, next);
         }
         changed
     }
@@ -367,7 +446,8 @@ impl Surrounding for LinkPort {
             && self.cache.out.iter().all(VecDeque::is_empty)
             && self.up.is_settled(now.get())
             && self.down.is_settled(now.get())
-            && self.slices.iter().all(SlicePins::is_quiet);
+            && self.slices.iter().all(SlicePins::is_quiet)
+            && self.host.as_ref().is_none_or(HostLines::is_idle);
         (!quiet).then_some(Picoseconds::ZERO)
     }
 }

@@ -209,6 +209,52 @@ pub(crate) const LINE: &[Signal] = &[
     signal("ack_last", 1, false, 0, Need::Optional),
 ];
 
+/// Accesses to the CPU's lines: requests driven by the kernel (`manager`), answers by the shell.
+pub(crate) const ACCESS: &[Signal] = &[
+    signal("req_valid", 1, true, 0, Need::Bus),
+    signal("req_ready", 1, false, 0, Need::Bus),
+    signal("req_access", 3, true, 0, Need::Bus),
+    signal("req_held", 1, true, 0, Need::Optional),
+    signal("req_hold", 3, true, 0, Need::Optional),
+    signal("req_tag", 5, true, 0, Need::Bus),
+    signal("req_line", 33, true, 0, Need::Bus),
+    signal("req_second", 1, true, 0, Need::Optional),
+    signal("req_row", 512, true, 0, Need::Optional),
+    signal("req_strobe", 64, true, u64::MAX, Need::Optional),
+    signal("rsp_valid", 1, false, 0, Need::Bus),
+    signal("rsp_ready", 1, true, 1, Need::Bus),
+    signal("rsp_tag", 5, false, 0, Need::Bus),
+    signal("rsp_status", 2, false, 0, Need::Optional),
+    signal("rsp_hold", 3, false, 0, Need::Optional),
+    signal("rsp_row", 512, false, 0, Need::Optional),
+];
+
+/// The link to the CPU as home, at the shell: (name, width, into the shell).
+pub(crate) const CACHE: &[(&str, u32, bool)] = &[
+    ("request_valid", 1, false),
+    ("request_ready", 1, true),
+    ("request", 64, false),
+    ("response_valid", 1, false),
+    ("response_ready", 1, true),
+    ("response", 64, false),
+    ("response_data_valid", 1, false),
+    ("response_data_ready", 1, true),
+    ("response_data_header", 64, false),
+    ("response_data_row", 512, false),
+    ("response_data_last", 1, false),
+    ("forward_valid", 1, true),
+    ("forward_ready", 1, false),
+    ("forward", 64, true),
+    ("response_valid", 1, true),
+    ("response_ready", 1, false),
+    ("response", 64, true),
+    ("response_data_valid", 1, true),
+    ("response_data_ready", 1, false),
+    ("response_data_header", 64, true),
+    ("response_data_row", 512, true),
+    ("response_data_last", 1, true),
+];
+
 /// The link to the CPU at the shell: (name, width, into the shell).
 pub(crate) const LINK: &[(&str, u32, bool)] = &[
     ("request_valid", 1, true),

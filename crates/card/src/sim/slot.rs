@@ -3,7 +3,7 @@
 use super::clocked::Clocked;
 use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface};
 use super::model::{Instance, ModelFailure, NumberPin, Pin, Row};
-use super::signals::{Signal, AXI4, AXI4_STREAM, CONTROL, HOME, LINE};
+use super::signals::{Signal, ACCESS, AXI4, AXI4_STREAM, CONTROL, HOME, LINE};
 use super::wires::{Joint, Wires};
 use crate::stream::StreamDirection;
 use units::Picoseconds;
@@ -68,6 +68,8 @@ pub(crate) struct SlotPlace {
     pub(crate) pairs_per_slot: u32,
     /// Slices of the directory; 0 without one.
     pub(crate) slices: u32,
+    /// Slices of the cache of the CPU's lines; 0 without one.
+    pub(crate) caches: u32,
 }
 
 /// The shell's inputs from an empty slot: no requests, and every response is taken.
@@ -95,6 +97,12 @@ pub(crate) fn quieten(shell: &Instance, place: SlotPlace) -> Result<(), BuildErr
         }
         for signal in LINE.iter().filter(|signal| signal.manager) {
             set_constant(shell, "line", signal, element, signal.absent)?;
+        }
+    }
+    for slice in 0..place.caches {
+        let element = place.slot * place.caches + slice;
+        for signal in ACCESS.iter().filter(|signal| signal.manager) {
+            set_constant(shell, "access", signal, element, signal.absent)?;
         }
     }
     for signal in CONTROL.iter().filter(|signal| !signal.manager) {
@@ -189,6 +197,12 @@ impl KernelSlot {
             let element = place.slot * place.slices + index as u32;
             for bound in bus {
                 join("line", element, bound, bound.0.manager)?;
+            }
+        }
+        for (index, bus) in interface.accesses.iter().enumerate() {
+            let element = place.slot * place.caches + index as u32;
+            for bound in bus {
+                join("access", element, bound, bound.0.manager)?;
             }
         }
         for bound in interface.control.iter().flatten() {

@@ -5,7 +5,7 @@
 
 use crate::sim::config::ShellConfig;
 use crate::sim::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface, CLOCK};
-use crate::sim::signals::{AXI4, AXI4_STREAM, CONTROL, HOME, LINE, LINK, NETWORK};
+use crate::sim::signals::{ACCESS, AXI4, AXI4_STREAM, CACHE, CONTROL, HOME, LINE, LINK, NETWORK};
 use crate::stream::{StreamDirection, StreamId};
 use std::fmt::Write;
 use verilated::Direction;
@@ -139,6 +139,22 @@ pub(super) fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
             add("line_", signal.name, signal.width, signal.manager, homes);
         }
     }
+    if config.caches() != 0 {
+        let slices = u32::from(config.caches());
+        for &(name, width, input) in CACHE {
+            add("cache_", name, width, input, Some(slices));
+        }
+        let accesses = Some(slices * u32::from(config.slots));
+        for signal in ACCESS {
+            add(
+                "access_",
+                signal.name,
+                signal.width,
+                signal.manager,
+                accesses,
+            );
+        }
+    }
     for (name, input, elements) in [("rst_ni", true, None), ("slot_rst_no", false, slots)] {
         ports.push(ShellPort {
             name: name.to_owned(),
@@ -212,6 +228,13 @@ pub(super) fn instantiate_shell(
     }
     if config.slices() == 0 {
         connections.extend(without_directory());
+    }
+    if config.caches() == 0 {
+        let cache = CACHE.iter().map(|&(name, _, input)| ("cache", name, input));
+        let access = ACCESS
+            .iter()
+            .map(|signal| ("access", signal.name, signal.manager));
+        connections.extend(unused(cache.chain(access)));
     }
     let _ = write!(
         text,

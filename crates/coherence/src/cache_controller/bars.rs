@@ -1,7 +1,8 @@
 //! The figures of the cache controller.
 
+use cpu::home::HomeFigures;
+
 use super::controller::{Access, AccessKind, Status, ROW_WORDS};
-use super::cpu::CpuFigures;
 use super::model::{build, Geometry};
 use super::system::{CardError, CardSystem};
 use super::torture::{self, Plan, Report};
@@ -38,7 +39,7 @@ pub struct Speed {
 fn system(platform: &Platform) -> Result<CardSystem, CardError> {
     let geometry = Geometry::DEFAULT;
     let library = build(geometry, None)?;
-    let cpu = CpuFigures {
+    let cpu = HomeFigures {
         memory_ps: platform.two_cpus.home_ps,
         jitter_ps: 0,
     };

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use cpu::home::{Home, HomeError, HomeFigures};
 use protocol::generate::GenerateError;
 
 use super::controller::{Controller, ControllerError};
-use super::cpu::{Cpu, CpuError, CpuFigures};
 use super::model::Geometry;
 use crate::link::Link;
 use crate::model::ModelError;
@@ -20,7 +20,7 @@ pub enum CardError {
     Controller(#[from] ControllerError),
     /// The CPU.
     #[error(transparent)]
-    Cpu(#[from] CpuError),
+    Cpu(#[from] HomeError),
     /// The model.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -48,7 +48,7 @@ pub struct CardSystem {
     /// The card.
     pub card: Controller,
     /// The CPU.
-    pub cpu: Cpu,
+    pub cpu: Home,
     up: Link,
     down: Link,
     period: u64,
@@ -64,7 +64,7 @@ impl CardSystem {
         library: &Path,
         geometry: Geometry,
         link: &LinkFigures,
-        cpu: CpuFigures,
+        cpu: HomeFigures,
         period: u64,
         stalls: u64,
         seed: u64,
@@ -73,7 +73,7 @@ impl CardSystem {
         let data: Vec<bool> = spec.classes.iter().map(|class| class.data).collect();
         Ok(Self {
             card: Controller::new(library, geometry.sets, &spec, stalls, seed)?,
-            cpu: Cpu::new(&spec, cpu, seed ^ 0x5555),
+            cpu: Home::new(&spec, cpu, 1, seed ^ 0x5555),
             up: Link::new(link, &data, period, seed),
             down: Link::new(link, &data, period, !seed),
             period,
@@ -87,9 +87,28 @@ impl CardSystem {
     /// [`CardError`].
     pub fn cycle(&mut self) -> Result<(), CardError> {
         let now = self.cycle * self.period;
-        self.cpu.cycle(now, &mut self.up, &mut self.down)?;
+        self.home_cycle(now)?;
         self.card.cycle(now, &mut self.up, &mut self.down)?;
         self.cycle += 1;
+        Ok(())
+    }
+
+    /// The CPU takes what has arrived, works, and sends what the link takes.
+    fn home_cycle(&mut self, now: u64) -> Result<(), HomeError> {
+        self.cpu.set_time(now);
+        for lane in 0..self.up.lanes() {
+            while let Some(message) = self.up.take(lane, now) {
+                self.cpu.receive(message);
+            }
+        }
+        self.cpu.advance()?;
+        for (lane, queue) in self.cpu.out.iter_mut().enumerate() {
+            while !queue.is_empty() && self.down.can_send(lane, now) {
+                if let Some(message) = queue.pop_front() {
+                    self.down.send(lane, now, message);
+                }
+            }
+        }
         Ok(())
     }
 

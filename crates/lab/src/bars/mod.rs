@@ -440,6 +440,16 @@ pub const ALL: &[Bar] = &[
     },
     Bar {
         names: &[
+            "coherent.host_load_ns",
+            "coherent.host_store_ns",
+            "coherent.host_hit_ns",
+            "coherent.host_unexplained",
+            "coherent.host_kernel_updates",
+        ],
+        measure: coherent_map::of_the_cpu,
+    },
+    Bar {
+        names: &[
             "app.shared_table.mrows_s.0",
             "app.shared_table.paper.0",
             "app.shared_table.mrows_s.1",

@@ -256,6 +256,14 @@ pub struct CpuFigures {
     /// have six bits for their number.
     #[serde(default = "five_bits")]
     pub request_ids: u8,
+    /// The CPU's own home directory and memory: from a request's arrival to its answer.
+    #[serde(default = "second_cpu")]
+    pub home_ps: Picoseconds,
+}
+
+/// As the second CPU of the paper's baseline: a dependent load takes 268 ns \[fit\] (CCKit, table 2).
+fn second_cpu() -> Picoseconds {
+    Picoseconds::new(49_000)
 }
 
 fn five_bits() -> u8 {

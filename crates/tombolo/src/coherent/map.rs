@@ -172,6 +172,7 @@ impl CoherentMemory {
     /// [`Error::CoherentMap`]: other beginnings and ends, or the system refuses; for eager maps as
     /// [`load`](Self::load).
     pub fn map_with(&self, options: CoherentMapOptions) -> Result<CoherentMap, Error> {
+        self.is_of_card("only lines of the card are mapped")?;
         let (base, bytes) = (self.base, self.bytes);
         let refused = |source: io::Error| Error::CoherentMap {
             base,

@@ -1,4 +1,5 @@
-//! Memory behind the directory of a coherent card, as cores of the CPU beside it see it.
+//! Memory that a coherent card and the CPU beside it share, as cores of the CPU see it: behind the card's directory, or the
+//! CPU's own, which the card caches.
 //!
 //! Every operation is exact: it takes the virtual time that the modelled core, caches, link, directory and
 //! kernel need. A kernel with home ports serves the lines; see `docs/blocks/home.md`.
@@ -20,7 +21,8 @@ use crate::card_handle::Card;
 use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{Reply, Request};
-use card::coherent::{AccessKind, LineAccess, LINE_BYTES};
+use card::coherent::{AccessKind, LineAccess, LineHome, LINE_BYTES};
+use card::CardError;
 use cpu::history::History;
 use cpu::line::{PlainLine, BYTES};
 use units::Picoseconds;
@@ -28,10 +30,11 @@ use units::Picoseconds;
 /// How long an access may take before it counts as lost, as on the paper's CPU: a second.
 const DEADLINE: Picoseconds = Picoseconds::from_micros(1_000_000);
 
-/// A range of addresses behind the directory, used by one core.
+/// A range of addresses behind the directory, or of the CPU's own memory ([`Card::host_lines`]), used by one core.
 #[derive(Clone, Debug)]
 pub struct CoherentMemory {
     link: Link,
+    home: LineHome,
     base: u64,
     bytes: u64,
     core: u8,
@@ -39,7 +42,7 @@ pub struct CoherentMemory {
 }
 
 impl CoherentMemory {
-    pub(crate) fn new(link: Link, base: u64, bytes: u64) -> Result<Self, Error> {
+    pub(crate) fn new(link: Link, home: LineHome, base: u64, bytes: u64) -> Result<Self, Error> {
         let end = base.checked_add(bytes);
         let fits = end.is_some_and(|end| end <= 1 << card::coherent::ADDRESS_BITS);
         if base % BYTES != 0 || bytes % BYTES != 0 || bytes == 0 || !fits {
@@ -47,6 +50,7 @@ impl CoherentMemory {
         }
         Ok(Self {
             link,
+            home,
             base,
             bytes,
             core: 0,
@@ -69,7 +73,7 @@ impl CoherentMemory {
     /// [`Error::CoherentOffset`]; [`Error::CoherentRange`].
     pub fn part(&self, offset: u64, bytes: u64) -> Result<Self, Error> {
         self.check(offset, bytes)?;
-        let part = Self::new(self.link.clone(), self.base + offset, bytes)?;
+        let part = Self::new(self.link.clone(), self.home, self.base + offset, bytes)?;
         Ok(part.on_core(self.core).with_deadline(self.deadline))
     }
 
@@ -119,6 +123,36 @@ impl CoherentMemory {
         self.check_store(offset, bytes)?;
         self.access(offset, AccessKind::Store(bytes.to_vec()))
             .map(drop)
+    }
+
+    /// Adds to the 64-bit word at `offset`, as one; what it held before. Only in the CPU's own memory
+    /// ([`Card::host_lines`]): an atomic instruction of the core, with the line to itself.
+    ///
+    /// # Errors
+    /// [`Error::CoherentOffset`]; [`Error::LineLate`]; the line is not the CPU's own, or not a word's place
+    /// ([`CardError::Access`](card::CardError::Access)).
+    pub fn add(&self, offset: u64, value: u64) -> Result<u64, Error> {
+        self.atomic(offset, AccessKind::Add(value))
+    }
+
+    /// Writes `new` to the 64-bit word at `offset` if it holds `expected`, as one; what it held before. As
+    /// [`add`](Self::add).
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn compare_exchange(&self, offset: u64, expected: u64, new: u64) -> Result<u64, Error> {
+        self.atomic(offset, AccessKind::CompareExchange { expected, new })
+    }
+
+    fn atomic(&self, offset: u64, kind: AccessKind) -> Result<u64, Error> {
+        const WORD: u64 = 8;
+        self.check(offset, WORD)?;
+        let line = self.access(offset, kind)?;
+        let start = ((self.base + offset) % BYTES) as usize;
+        let word = line.get(start..start + WORD as usize);
+        let word = word.and_then(|word| word.try_into().ok());
+        word.map(u64::from_le_bytes)
+            .ok_or_else(|| self.wrong_offset(offset, WORD))
     }
 
     /// A hint: the line at `offset` will be loaded. Does not wait for it.
@@ -221,6 +255,7 @@ impl CoherentMemory {
     /// # Errors
     /// [`Error::CoherentOffset`], or the card is not coherent.
     pub fn record(&self, lines: &[(u64, &str)]) -> Result<(), Error> {
+        self.is_of_card("only lines of the card are recorded")?;
         let mut named = Vec::with_capacity(lines.len());
         for (offset, name) in lines {
             self.check_line(*offset)?;
@@ -239,6 +274,18 @@ impl CoherentMemory {
         match self.link.call(Request::LineHistory)? {
             Reply::History(history) => Ok(*history),
             other => Err(unexpected(&other)),
+        }
+    }
+
+    /// What is not there for lines of the CPU's own.
+    fn is_of_card(&self, rule: &'static str) -> Result<(), Error> {
+        match self.home {
+            LineHome::Card => Ok(()),
+            LineHome::Cpu => Err(Error::Card(CardError::Access {
+                core: self.core,
+                address: self.base,
+                rule,
+            })),
         }
     }
 
@@ -285,6 +332,7 @@ impl CoherentMemory {
     fn begin(&self, offset: u64, kind: AccessKind) -> Result<card::coherent::AccessId, Error> {
         let access = LineAccess {
             core: self.core,
+            home: self.home,
             address: self.base + offset,
             kind,
         };
@@ -306,7 +354,7 @@ impl Card {
     /// # Errors
     /// [`Error::CoherentRange`].
     pub fn coherent_memory(&self, base: u64, bytes: u64) -> Result<CoherentMemory, Error> {
-        CoherentMemory::new(self.link().clone(), base, bytes)
+        CoherentMemory::new(self.link().clone(), LineHome::Card, base, bytes)
     }
 
     /// Card memory behind the directory, without a kernel: the first `home_bytes` of the link's addresses
@@ -316,9 +364,35 @@ impl Card {
     /// [`Error::NoHomeMemory`]; a kernel serves the directory's lines ([`Error::Home`]).
     pub fn home_memory(&self) -> Result<CoherentMemory, Error> {
         match self.link().call(Request::HomeMemory)? {
-            Reply::HomeMemory(bytes) => CoherentMemory::new(self.link().clone(), 0, bytes),
+            Reply::HomeMemory(bytes) => {
+                CoherentMemory::new(self.link().clone(), LineHome::Card, 0, bytes)
+            }
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// The CPU's own memory that kernels with ports of kind `host_lines` may use: the first
+    /// [`OwnerOptions::host_line_bytes`](crate::OwnerOptions::host_line_bytes) of it, zeroes at first. The CPU is home of
+    /// its lines; the card caches them. Addresses in a kernel begin at 0, as offsets here.
+    ///
+    /// # Errors
+    /// [`Error::NoHostLines`], or the card is not coherent.
+    pub fn host_lines(&self) -> Result<CoherentMemory, Error> {
+        match self.link().call(Request::HostLines)? {
+            Reply::HostLines(bytes) => {
+                CoherentMemory::new(self.link().clone(), LineHome::Cpu, 0, bytes)
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Sets how long a kernel may hold a line of the CPU's own memory, in cycles of the card, before its slot is closed and
+    /// the shell releases the line; 0: for ever. At first 2^20. A hold that somebody waits for is broken much sooner.
+    ///
+    /// # Errors
+    /// As [`host_lines`](Self::host_lines).
+    pub fn set_hold_patience(&self, cycles: u32) -> Result<(), Error> {
+        self.link().tell(Request::SetHoldPatience { cycles })
     }
 
     /// Sets how long the kernel behind the directory may take for an answer, in cycles of the card, before

@@ -7,7 +7,7 @@ use crate::error::{Error, HomeError};
 use crate::message::Reply;
 use card::coherent::{
     directory_error, home_register, take_home_violation, AccessEnd, AccessId, AccessKind,
-    DirectoryError, LineAccess, LineBytes, LINE_BYTES,
+    DirectoryError, LineAccess, LineBytes, LineHome, LINE_BYTES,
 };
 use card::home_registers as reg;
 use card::kernel::Manifest;
@@ -73,6 +73,7 @@ impl Home {
 
 #[derive(Debug)]
 struct Access {
+    home: LineHome,
     address: u64,
     began: Picoseconds,
     end: Option<AccessEnd>,
@@ -80,8 +81,8 @@ struct Access {
 
 /// What a look at an access shows.
 enum Look {
-    /// It is over; after this time.
-    Line(Box<LineBytes>, Picoseconds),
+    /// It is over; of a line whose home is the card, after this time.
+    Line(Box<LineBytes>, Option<Picoseconds>),
     /// Whoever has the line answered with an error.
     Refused(u64),
     Late,
@@ -102,14 +103,17 @@ impl OwnerRef {
             let access = owner.coherent.accesses.remove(&id);
             match (seen, access) {
                 (Ok(Look::Line(line, took)), _) => {
-                    owner.was_it_the_kernel(took)?;
+                    took.map_or(Ok(()), |took| owner.was_it_the_kernel(took))?;
                     Ok(Reply::Line(line))
                 }
                 (Ok(Look::Refused(address)), _) => Err(owner.refused_line(address)),
                 (Ok(Look::Late) | Err(Error::Card(CardError::NothingToWaitFor)), Some(access)) => {
                     Err(Error::LineLate {
                         address: access.address,
-                        slot: owner.coherent.home.and_then(Home::slot),
+                        slot: match access.home {
+                            LineHome::Card => owner.coherent.home.and_then(Home::slot),
+                            LineHome::Cpu => owner.host_lines.slot(),
+                        },
                         now: owner.card.now(),
                     })
                 }
@@ -122,23 +126,31 @@ impl OwnerRef {
     /// Brings the lines home that the CPU has of the kernel in this slot, which takes them. One that does not
     /// is cut off by the guard, and then nothing is left to bring home.
     pub(super) async fn recall_lines(&self, slot: SlotId) -> Result<(), Error> {
-        let Some(last) = self.with(|owner| owner.begin_recall(slot))? else {
+        if !self.with(|owner| owner.begin_recall(slot))? {
             return Ok(());
-        };
+        }
+        self.look_until(RECALL_LOOKS, RECALL_LIMIT, |owner| {
+            let recall = owner.card.read_register(home_register(reg::RECALL))?;
+            Ok(reg::recall::ALL.get(recall) == 0)
+        })
+        .await
+    }
+
+    /// Lets time pass and looks again and again, until something is over or it took too long.
+    pub(super) async fn look_until(
+        &self,
+        every: Picoseconds,
+        limit: Picoseconds,
+        over: impl Fn(&mut Owner) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        let last = self.with(|owner| owner.card.now()).saturating_add(limit);
         loop {
-            let until = self
-                .with(|owner| owner.card.now())
-                .saturating_add(RECALL_LOOKS);
+            let until = self.with(|owner| owner.card.now()).saturating_add(every);
             let alarm = self.alarm(until);
             self.card(|owner| Ok((owner.card.now() >= until).then_some(())))
                 .await?;
             drop(alarm);
-            let over = self.with(|owner| {
-                let recall = owner.card.read_register(home_register(reg::RECALL))?;
-                let over = reg::recall::ALL.get(recall) == 0;
-                Ok::<_, Error>(over || owner.card.now() >= last)
-            })?;
-            if over {
+            if self.with(|owner| Ok::<_, Error>(over(owner)? || owner.card.now() >= last))? {
                 return Ok(());
             }
         }
@@ -146,20 +158,19 @@ impl OwnerRef {
 }
 
 impl Owner {
-    /// Asks the directory for all lines that the CPU may have of this slot's kernel; until when that may
-    /// take. `None` if there are none.
-    fn begin_recall(&mut self, slot: SlotId) -> Result<Option<Picoseconds>, Error> {
+    /// Asks the directory for all lines that the CPU may have of this slot's kernel; whether there are any.
+    fn begin_recall(&mut self, slot: SlotId) -> Result<bool, Error> {
         let here = self.coherent.home == Some(Home::Slot(slot));
         if !here || !std::mem::take(&mut self.coherent.used) {
-            return Ok(None);
+            return Ok(false);
         }
         let status = self.card.read_register(home_register(reg::STATUS))?;
         if reg::status::OPEN.get(status) == 0 {
-            return Ok(None);
+            return Ok(false);
         }
         let all = reg::recall::ALL.put(1);
         self.card.write_register(home_register(reg::RECALL), all)?;
-        Ok(Some(self.card.now().saturating_add(RECALL_LIMIT)))
+        Ok(true)
     }
 
     /// A slot has got a kernel: one with home ports goes behind the directory, one that only has line operations
@@ -283,16 +294,23 @@ impl Owner {
     }
 
     pub(super) fn begin_access(&mut self, access: LineAccess) -> Result<AccessId, Error> {
-        self.home_is_there()?;
-        self.nothing_is_lost()?;
-        self.home_has(&access)?;
-        self.settle_registers()?;
+        let home = access.home;
+        match home {
+            LineHome::Card => {
+                self.home_is_there()?;
+                self.nothing_is_lost()?;
+                self.home_has(&access)?;
+                self.settle_registers()?;
+                self.coherent.used = true;
+            }
+            LineHome::Cpu => self.host_lines_have(&access)?,
+        }
         let (address, began) = (access.address, self.card.now());
         let hint = access.kind == AccessKind::Prefetch;
-        self.coherent.used = true;
         let id = self.card.access(access)?;
         if !hint {
             let access = Access {
+                home,
                 address,
                 began,
                 end: None,
@@ -370,7 +388,7 @@ impl Owner {
             return Err(Error::Internal(format!("unknown access {}", id.0)));
         };
         if let Some(end) = access.end.take() {
-            let took = now - access.began;
+            let took = (access.home == LineHome::Card).then(|| now - access.began);
             let refused = Look::Refused(access.address);
             return Ok(Some(end.map_or(refused, |line| Look::Line(line, took))));
         }

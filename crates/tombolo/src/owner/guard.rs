@@ -11,7 +11,7 @@ pub(super) const IDLE_INTERRUPTS: u32 = 16;
 impl Owner {
     /// The guard closed a slot: finds out why, and holds it in reset.
     pub(super) fn slot_closed(&mut self, slot: SlotId) -> Result<(), Error> {
-        if self.look_for_home_violation()? {
+        if self.look_for_home_violation()? || self.look_for_host_lines_violation()? {
             return Ok(());
         }
         let status = self.card.slot_status(slot)?;

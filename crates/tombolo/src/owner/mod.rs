@@ -11,6 +11,7 @@ mod files;
 mod guard;
 mod handles;
 mod home_memory;
+mod host_lines;
 mod inbox;
 mod io_thread;
 mod managed;
@@ -46,6 +47,7 @@ use files::Files;
 use handles::Handles;
 pub use handles::Planted;
 use home_memory::HomeRange;
+use host_lines::HostLines;
 use inbox::Inbox;
 use io_thread::{IoThread, Post};
 use memory::Memories;
@@ -127,6 +129,9 @@ pub struct OwnerOptions {
     /// Card memory whose lines the directory of a coherent card keeps: [`Card::home_memory`](crate::Card::home_memory).
     /// It is not for pages.
     pub home_bytes: u64,
+    /// What a kernel may use of the CPU's memory on a card that caches its lines:
+    /// [`Card::host_lines`](crate::Card::host_lines). A multiple of 4096.
+    pub host_line_bytes: u64,
     /// When virtual time passes.
     pub clock: ClockMode,
     /// What reading a file costs in virtual time.
@@ -165,6 +170,7 @@ impl Default for OwnerOptions {
             table_sets_log2: 12,
             table_grow_percent: 25,
             home_bytes: 0,
+            host_line_bytes: 64 << 20,
             clock: ClockMode::Lockstep,
             file_state: FileState::Warm,
             host_read_ahead_bytes: 0,
@@ -261,6 +267,8 @@ pub(crate) struct Owner {
     port_names: BTreeMap<usize, String>,
     moved: MovedBytes,
     coherent: Coherent,
+    /// The CPU's lines that a kernel uses.
+    host_lines: HostLines,
 }
 
 impl Owner {
@@ -292,6 +300,7 @@ impl Owner {
         let buffers = Arc::new(buffers);
         let base = card.map_host(buffers.clone())?;
         let home = HomeRange::reserve(&mut *card, options.home_bytes)?;
+        let host_lines = HostLines::new(options.host_line_bytes);
         let channels = (0..description.channels)
             .map(|channel| {
                 let channel_bytes = description.bytes_of_channel(channel);
@@ -385,6 +394,7 @@ impl Owner {
             port_names: BTreeMap::new(),
             moved: MovedBytes::default(),
             coherent: Coherent::new(home),
+            host_lines,
         })
     }
 

@@ -257,7 +257,10 @@ impl Owner {
                 CardEvent::Interrupt(slot) => self.interrupted(slot)?,
                 CardEvent::SlotClosed(slot) => self.slot_closed(slot)?,
                 CardEvent::TransferDone { mover, end } => self.transfer_done(mover, end)?,
-                CardEvent::DirectoryTrouble => self.directory_trouble()?,
+                CardEvent::DirectoryTrouble => {
+                    self.directory_trouble()?;
+                    self.host_lines_trouble()?;
+                }
                 CardEvent::HostWorkDone(_)
                 | CardEvent::KernelFailed { .. }
                 | CardEvent::AccessDone { .. } => {}

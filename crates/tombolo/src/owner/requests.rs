@@ -200,6 +200,10 @@ impl OwnerRef {
             Request::HomeMemory => {
                 self.with(|owner| owner.use_home_memory().map(Reply::HomeMemory))
             }
+            Request::HostLines => self.with(|owner| owner.host_line_bytes().map(Reply::HostLines)),
+            Request::SetHoldPatience { cycles } => {
+                self.with(|owner| owner.set_hold_patience(cycles).map(|()| Reply::Done))
+            }
             Request::SetHomePatience { cycles } => {
                 self.with(|owner| owner.set_patience(cycles).map(|()| Reply::Done))
             }

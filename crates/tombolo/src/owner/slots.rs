@@ -139,6 +139,7 @@ impl OwnerRef {
             // It may have ended while the slot was made ready.
             let asid = owner.handles.space(client, space)?;
             owner.place_home(slot, &kernel.manifest)?;
+            owner.place_host_lines(slot, &kernel.manifest)?;
             owner.card.control_slot(slot, asid, true)?;
             owner.name_ports(slot, &kernel.manifest);
             let loaded = Loaded {
@@ -198,9 +199,11 @@ impl OwnerRef {
     pub(super) async fn empty(&self, slot: SlotId) -> Result<(), Error> {
         self.with(|owner| owner.handles.end_load(slot));
         self.rest(slot).await?;
+        self.host_lines_home(slot).await?;
         self.with(|owner| {
             owner.streams_gone(slot);
             owner.leave_home(slot)?;
+            owner.leave_host_lines(slot)?;
             owner.unschedule(slot)?;
             let state = owner.slot(slot)?;
             *state = SlotState {

@@ -32,6 +32,7 @@ pub(super) fn monolithic_design(
     let shell = &options.shell;
     let memory_ports = shell.ports_per_slot - shell.streams_per_slot;
     fits(kernel, memory_ports, shell.streams_per_slot, shell.slices())?;
+    fits_cache(kernel, shell.caches())?;
     let mut text = slot.design.generated.clone().unwrap_or_default();
     text += &top::monolithic_top(&options.shell, &slot.design.top, &interface);
     let mut shell_files = options.shell_file_set()?;
@@ -54,6 +55,22 @@ pub(super) fn monolithic_design(
         parameters: Vec::new(),
         sleeping: options.sleeping(),
         generated: Some(text),
+    })
+}
+
+/// Whether a shell with so many slices of the cache of the CPU's lines can hold the kernel.
+pub(super) fn fits_cache(kernel: &KernelPackage, caches: u8) -> Result<(), BuildError> {
+    let needed = kernel.manifest.accesses.len();
+    let rule = match caches {
+        _ if needed == 0 || needed == usize::from(caches) => return Ok(()),
+        0 => "it uses lines of the CPU's memory and this shell has no cache of them: open the card with a shell with \
+              [cache]"
+            .to_owned(),
+        _ => format!("it has {needed} ports of kind `host_lines` and the link of this shell {caches} slices: one each"),
+    };
+    Err(BuildError::Unsupported {
+        kernel: kernel.manifest.name.clone(),
+        rule,
     })
 }
 

@@ -33,7 +33,7 @@ use crate::stream::{
 };
 use crate::{Card, CardDescription, CardError, HostWork, Preparation, SlotId, Statistics, WorkId};
 use cpu::history::History;
-use designs::{fits, monolithic_design, shell_design};
+use designs::{fits, fits_cache, monolithic_design, shell_design};
 use statistics::Counters;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -58,6 +58,7 @@ pub struct SimCard {
     description: CardDescription,
     /// Of the directory; 0 without one.
     slices: u8,
+    caches: u8,
     builder: Builder,
     home: PathBuf,
     waves: Option<Waves>,
@@ -220,6 +221,7 @@ impl SimCard {
             ports_per_slot: config.ports_per_slot.into(),
             pairs_per_slot: config.streams_per_slot.into(),
             slices: config.slices().into(),
+            caches: config.caches().into(),
             coherent,
             memories,
             networks,
@@ -255,10 +257,11 @@ impl SimCard {
             clock_period: clock.period_ps,
             host_channel: config.host_channel,
         };
-        let slices = config.slices();
+        let (slices, caches) = (config.slices(), config.caches());
         let mut card = Self {
             description,
             slices,
+            caches,
             builder,
             home: options.home,
             waves: options.waves,
@@ -339,7 +342,8 @@ impl SimCard {
     fn check_fit(&self, kernel: &KernelPackage) -> Result<(), BuildError> {
         let memory_ports = self.description.memory_ports_per_slot();
         let pairs = self.description.streams_per_slot;
-        fits(kernel, memory_ports, pairs, self.slices)
+        fits(kernel, memory_ports, pairs, self.slices)?;
+        fits_cache(kernel, self.caches)
     }
 }
 

@@ -63,6 +63,9 @@ pub fn exported_files(
     if config.directory.is_some() {
         documents.extend(["directory_registers.md", "home_registers.md"]);
     }
+    if config.cache.is_some() {
+        documents.push("host_lines_registers.md");
+    }
     for name in documents {
         files.push(copy(home, &Path::new("docs").join(name), Path::new(name))?);
     }

@@ -27,6 +27,11 @@ pub(super) fn page(config: &ShellConfig, pins: &[Pin]) -> String {
             "| `directory_registers.md`, `home_registers.md` | what belongs to the directory |\n",
         );
     }
+    if config.cache.is_some() {
+        text.push_str(
+            "| `host_lines_registers.md` | what belongs to the cache of the CPU's lines |\n",
+        );
+    }
     let _ = write!(
         text,
         "\n## Trying it\n\n```sh\n\
@@ -85,6 +90,10 @@ fn what(bus: &str) -> &'static str {
         "AXI4, 512 bits: the CPU's reads and writes of lines that the kernel is home of"
     } else if begins("line") {
         "operations on lines by the kernel: requests and acknowledgements"
+    } else if begins("access") {
+        "loads, stores and holds of the CPU's lines by the kernel: requests and answers"
+    } else if begins("cache") {
+        "the coherent link to the CPU as home of its lines; `_i` and `_o` as the shell sees them"
     } else {
         "the coherent link to the CPU; `_i` and `_o` as the shell sees them"
     }

@@ -113,8 +113,8 @@ fn outside(config: &ShellConfig, inner: &str, element: u32) -> (Option<String>, 
         _ => {}
     }
     let (group, signal) = inner.split_once('_').unwrap_or((inner, ""));
-    if group == "link" {
-        return bus(format!("link{element}"), signal);
+    if group == "link" || group == "cache" {
+        return bus(format!("{group}{element}"), signal);
     }
     let signal = signal.strip_suffix("_i").or(signal.strip_suffix("_o"));
     let signal = signal.unwrap_or_default();

@@ -52,24 +52,22 @@ impl Lanes {
     }
 }
 
+/// Channels by name, each with its lane.
+type Named<'a> = &'a [(&'a str, usize)];
+
 /// The shell sent a message that the protocol does not have.
 #[derive(Debug, thiserror::Error)]
-#[error("the directory sent message {0}, which the protocol does not have")]
+#[error("the card sent message {0}, which the protocol does not have")]
 pub(super) struct UnknownMessage(u8);
 
-/// See the module.
+/// See the module: channels by their lanes, each with the lane in its slice.
 pub(super) struct SlicePins {
-    lanes: Lanes,
-    request: Headers,
-    request_data: Lines,
-    response: Headers,
-    response_data: Lines,
-    forward_out: Headers,
-    response_out: Headers,
+    headers_in: Vec<(usize, Headers)>,
+    /// With the rows that have crossed of the message at the head.
+    lines_in: Vec<(usize, Lines, usize)>,
+    headers_out: Vec<(usize, Headers)>,
     data_out: Lines,
-    /// Rows that have crossed of the message at the head.
-    request_row: usize,
-    response_row: usize,
+    data_lane: usize,
     rows_out: Vec<Row>,
 }
 
@@ -91,15 +89,66 @@ fn words(rows: &[Row]) -> Box<Data> {
 }
 
 impl SlicePins {
-    pub(super) fn new(shell: &Instance, slice: u32, spec: &Spec) -> Result<Self, BuildError> {
+    /// The link of a slice of the directory.
+    pub(super) fn of_directory(
+        shell: &Instance,
+        slice: u32,
+        spec: &Spec,
+    ) -> Result<Self, BuildError> {
+        let lanes = Lanes::of(spec);
+        let base = slice as usize * lanes.count;
+        let headers = [("request", lanes.request), ("response", lanes.response)];
+        let lines = [
+            ("request_data", lanes.request_data),
+            ("response_data", lanes.response_data),
+        ];
+        let out = [("forward", lanes.forward), ("response", lanes.response)];
+        Self::new(
+            shell,
+            ("link", slice),
+            base,
+            (&headers, &lines, &out),
+            lanes.response_data,
+        )
+    }
+
+    /// The link of a slice of the cache of the CPU's lines; its lanes come after the directory's.
+    pub(super) fn of_cache(
+        shell: &Instance,
+        slice: u32,
+        slices: u32,
+        spec: &Spec,
+    ) -> Result<Self, BuildError> {
+        let lanes = Lanes::of(spec);
+        let base = (slices + slice) as usize * lanes.count;
+        let headers = [("forward", lanes.forward), ("response", lanes.response)];
+        let lines = [("response_data", lanes.response_data)];
+        let out = [("request", lanes.request), ("response", lanes.response)];
+        Self::new(
+            shell,
+            ("cache", slice),
+            base,
+            (&headers, &lines, &out),
+            lanes.response_data,
+        )
+    }
+
+    fn new(
+        shell: &Instance,
+        (prefix, element): (&'static str, u32),
+        base: usize,
+        (headers_in, lines_in, headers_out): (Named<'_>, Named<'_>, Named<'_>),
+        data_lane: usize,
+    ) -> Result<Self, BuildError> {
         let find = Finder {
             shell,
-            prefix: "link",
-            element: slice,
+            prefix,
+            element,
         };
         // `own`: driven by the shell.
+        let ends = |own: bool| if own { ("o", "i") } else { ("i", "o") };
         let headers = |name: &str, own: bool| {
-            let (out, back) = if own { ("o", "i") } else { ("i", "o") };
+            let (out, back) = ends(own);
             Ok::<_, BuildError>(Headers {
                 valid: find.pin(&format!("{name}_valid_{out}"))?,
                 ready: find.pin(&format!("{name}_ready_{back}"))?,
@@ -107,7 +156,7 @@ impl SlicePins {
             })
         };
         let lines = |name: &str, own: bool| {
-            let (out, back) = if own { ("o", "i") } else { ("i", "o") };
+            let (out, back) = ends(own);
             Ok::<_, BuildError>(Lines {
                 valid: find.pin(&format!("{name}_valid_{out}"))?,
                 ready: find.pin(&format!("{name}_ready_{back}"))?,
@@ -116,65 +165,52 @@ impl SlicePins {
                 last: find.pin(&format!("{name}_last_{out}"))?,
             })
         };
+        let all = |channels: Named<'_>, own: bool| {
+            let channels = channels.iter();
+            channels
+                .map(|&(name, lane)| Ok((base + lane, headers(name, own)?)))
+                .collect::<Result<Vec<_>, BuildError>>()
+        };
         Ok(Self {
-            lanes: Lanes::of(spec),
-            request: headers("request", false)?,
-            request_data: lines("request_data", false)?,
-            response: headers("response", false)?,
-            response_data: lines("response_data", false)?,
-            forward_out: headers("forward", true)?,
-            response_out: headers("response", true)?,
+            headers_in: all(headers_in, false)?,
+            lines_in: lines_in
+                .iter()
+                .map(|&(name, lane)| Ok((base + lane, lines(name, false)?, 0)))
+                .collect::<Result<_, BuildError>>()?,
+            headers_out: all(headers_out, true)?,
             data_out: lines("response_data", true)?,
-            request_row: 0,
-            response_row: 0,
+            data_lane: base + data_lane,
             rows_out: Vec::with_capacity(2),
         })
     }
 
     /// Whether anything is offered.
     pub(super) fn is_active(&self) -> bool {
-        let valid = |pin: &Pin<u8>| pin.high();
-        valid(&self.request.valid)
-            || valid(&self.request_data.valid)
-            || valid(&self.response.valid)
-            || valid(&self.response_data.valid)
-            || valid(&self.forward_out.valid)
-            || valid(&self.response_out.valid)
-            || valid(&self.data_out.valid)
+        let headers = self.headers_in.iter().chain(&self.headers_out);
+        let lines = self.lines_in.iter().map(|(_, channel, _)| channel);
+        headers.map(|(_, channel)| &channel.valid).any(Pin::high)
+            || lines
+                .chain([&self.data_out])
+                .any(|channel| channel.valid.high())
     }
 
     /// No message is half-way through the pins.
     pub(super) fn is_quiet(&self) -> bool {
-        self.request_row == 0 && self.response_row == 0 && self.rows_out.is_empty()
+        self.rows_out.is_empty() && self.lines_in.iter().all(|(_, _, crossed)| *crossed == 0)
     }
 
     /// What the shell takes at this edge.
-    pub(super) fn sample_up(&mut self, up: &mut Link, now: u64, slice: usize) {
-        let base = slice * self.lanes.count;
-        for (channel, lane) in [
-            (&self.request, self.lanes.request),
-            (&self.response, self.lanes.response),
-        ] {
+    pub(super) fn sample_up(&mut self, up: &mut Link, now: u64) {
+        for (lane, channel) in &self.headers_in {
             if channel.valid.high() && channel.ready.high() {
-                up.take(base + lane, now);
+                up.take(*lane, now);
             }
         }
-        for (channel, lane, crossed) in [
-            (
-                &self.request_data,
-                self.lanes.request_data,
-                &mut self.request_row,
-            ),
-            (
-                &self.response_data,
-                self.lanes.response_data,
-                &mut self.response_row,
-            ),
-        ] {
+        for (lane, channel, crossed) in &mut self.lines_in {
             if channel.valid.high() && channel.ready.high() {
                 *crossed ^= 1;
                 if *crossed == 0 {
-                    up.take(base + lane, now);
+                    up.take(*lane, now);
                 }
             }
         }
@@ -184,9 +220,7 @@ impl SlicePins {
     pub(super) fn sample_down(
         &mut self,
         spec: &Spec,
-        slice: usize,
     ) -> Result<Vec<(usize, Message)>, UnknownMessage> {
-        let base = slice * self.lanes.count;
         let known = |header: u64| {
             let message = Message::from_header(header);
             match message.id.index() < spec.messages.len() {
@@ -195,12 +229,9 @@ impl SlicePins {
             }
         };
         let mut sent = Vec::new();
-        for (channel, lane) in [
-            (&self.forward_out, self.lanes.forward),
-            (&self.response_out, self.lanes.response),
-        ] {
+        for (lane, channel) in &self.headers_out {
             if channel.valid.high() && channel.ready.high() {
-                sent.push((base + lane, known(channel.header.get())?));
+                sent.push((*lane, known(channel.header.get())?));
             }
         }
         if self.data_out.valid.high() && self.data_out.ready.high() {
@@ -209,56 +240,38 @@ impl SlicePins {
                 let mut message = known(self.data_out.header.get())?;
                 message.data = Some(words(&self.rows_out));
                 self.rows_out.clear();
-                sent.push((base + self.lanes.response_data, message));
+                sent.push((self.data_lane, message));
             }
         }
         Ok(sent)
     }
 
     /// Sets the pins for the edge at `next`. Returns whether any changed.
-    pub(super) fn drive(&self, up: &Link, down: &Link, next: u64, slice: usize) -> bool {
-        let base = slice * self.lanes.count;
+    pub(super) fn drive(&self, up: &Link, down: &Link, next: u64) -> bool {
         let mut changed = false;
-        for (channel, lane) in [
-            (&self.request, self.lanes.request),
-            (&self.response, self.lanes.response),
-        ] {
-            let head = up.head(base + lane, next);
+        for (lane, channel) in &self.headers_in {
+            let head = up.head(*lane, next);
             changed |= channel.valid.set(head.is_some().into());
             if let Some(message) = head {
                 changed |= channel.header.set(message.header());
             }
         }
-        for (channel, lane, crossed) in [
-            (
-                &self.request_data,
-                self.lanes.request_data,
-                self.request_row,
-            ),
-            (
-                &self.response_data,
-                self.lanes.response_data,
-                self.response_row,
-            ),
-        ] {
-            let head = up.head(base + lane, next);
+        for (lane, channel, crossed) in &self.lines_in {
+            let head = up.head(*lane, next);
             changed |= channel.valid.set(head.is_some().into());
             if let Some(message) = head {
                 changed |= channel.header.set(message.header());
-                changed |= channel.last.set(crossed as u8);
+                changed |= channel.last.set(*crossed as u8);
                 let data = message.data.as_ref();
                 changed |= channel
                     .row
-                    .set(data.map_or([0; 64], |data| row(data, crossed)));
+                    .set(data.map_or([0; 64], |data| row(data, *crossed)));
             }
         }
-        let room = |lane: usize| down.can_send(base + lane, next);
-        changed |= self.forward_out.ready.set(room(self.lanes.forward).into());
-        changed |= self
-            .response_out
-            .ready
-            .set(room(self.lanes.response).into());
-        let lines = room(self.lanes.response_data) || !self.rows_out.is_empty();
+        for (lane, channel) in &self.headers_out {
+            changed |= channel.ready.set(down.can_send(*lane, next).into());
+        }
+        let lines = down.can_send(self.data_lane, next) || !self.rows_out.is_empty();
         changed |= self.data_out.ready.set(lines.into());
         changed
     }

@@ -140,6 +140,7 @@ impl Wrapper {
         };
         let homes = beside(&manifest.homes, &kernel.homes);
         let lines = beside(&manifest.lines, &kernel.lines);
+        let accesses = beside(&manifest.accesses, &kernel.accesses);
         Self {
             text: module.text(&manifest.top),
             interface: KernelInterface {
@@ -147,6 +148,7 @@ impl Wrapper {
                 streams,
                 homes,
                 lines,
+                accesses,
                 control,
                 reset: Some(reset),
                 interrupt,

@@ -1,11 +1,64 @@
 //! The CPU's side: accesses of its own to the same lines.
 
 use super::Torture;
-use crate::cache_controller::cpu::CpuAccess;
-use crate::line::{Data, PlainLine};
+use crate::judge::PART_WORDS;
+use crate::line::{Data, PlainLine, WORDS};
+use ::cpu::home::HomeAccess;
 
 /// Accesses of the CPU under way at a time.
 const CPU_ACCESSES: usize = 16;
+
+/// What the CPU does: values are stamps.
+#[derive(Clone, Copy, Debug)]
+enum CpuAccess {
+    Load,
+    Write {
+        parts: u8,
+        stamp: u64,
+    },
+    Store {
+        parts: u8,
+        stamp: u64,
+    },
+    /// Add one to the first word of the line and stamp the rest of its first part, atomically.
+    Increment {
+        stamp: u64,
+    },
+    Clean,
+    CleanInvalidate,
+}
+
+/// The bytes of parts of a line.
+fn mask_of(parts: u8) -> u128 {
+    let bytes = 8 * PART_WORDS;
+    let part = (1u128 << bytes) - 1;
+    let chosen = (0..WORDS / PART_WORDS).filter(|place| parts >> place & 1 == 1);
+    chosen.fold(0, |mask, place| mask | part << (bytes * place))
+}
+
+impl CpuAccess {
+    fn at_home(self) -> HomeAccess {
+        match self {
+            Self::Load => HomeAccess::Load,
+            Self::Write { parts, stamp } => HomeAccess::Write {
+                parts,
+                data: [stamp; WORDS],
+            },
+            Self::Store { parts, stamp } => HomeAccess::Store {
+                mask: mask_of(parts),
+                data: [stamp; WORDS],
+            },
+            Self::Increment { stamp } => HomeAccess::Add {
+                word: 0,
+                value: 1,
+                mask: mask_of(1) & !0xff,
+                data: [stamp; WORDS],
+            },
+            Self::Clean => HomeAccess::Clean,
+            Self::CleanInvalidate => HomeAccess::CleanInvalidate,
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CpuJob {
@@ -59,7 +112,7 @@ impl Torture {
             start,
         };
         self.cpu.insert(self.tokens, job);
-        self.system.cpu.access(line, access, self.tokens);
+        self.system.cpu.access(line, access.at_home(), self.tokens);
         self.take_cpu_done();
     }
 

@@ -10,11 +10,11 @@ mod cpu;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use ::cpu::home::HomeFigures;
 use card::{Job, TAGS};
 use cpu::CpuJob;
 
 use super::controller::{RowData, ROW_WORDS};
-use super::cpu::CpuFigures;
 use super::model::Geometry;
 use super::system::{CardError, CardSystem};
 use crate::judge::{Judge, PART_WORDS};
@@ -114,7 +114,7 @@ pub fn run(plan: &Plan, library: &Path, link: &LinkFigures) -> Result<Report, Ca
         jitter_ps: plan.jitter_ps,
         ..link.clone()
     };
-    let cpu = CpuFigures {
+    let cpu = HomeFigures {
         memory_ps: 6_000,
         jitter_ps: 60_000,
     };

@@ -10,7 +10,7 @@ mod agent;
 mod names;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 
 use protocol::spec::{MsgId, Spec};
 use protocol::tables::mesi::{
@@ -20,16 +20,15 @@ use protocol::tables::mesi::{
 use agent::{perform, Copy};
 use names::{event_of, NAMES};
 
-pub use agent::{CpuAccess, CpuDone};
+pub use agent::{HomeAccess, HomeDone};
 
-use crate::line::{merge_parts, write_parts, Data, FoldedLine, PlainLine, WORDS};
-use crate::link::Link;
+use crate::line::{merge_parts, Data, FoldedLine, PlainLine, WORDS};
 use crate::message::Message;
 use crate::random::Random;
 
 /// Something that the protocol does not know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CpuError {
+pub enum HomeError {
     /// An event in a state.
     #[error("the home met {event:?} in state {state:?} (line {line:#x})")]
     Unexpected {
@@ -52,7 +51,7 @@ pub enum CpuError {
 #[derive(Debug)]
 enum Work {
     Request(Message),
-    Operation(HomeEvent, u64, CpuAccess),
+    Operation(HomeEvent, u64, HomeAccess),
 }
 
 #[derive(Debug)]
@@ -63,7 +62,7 @@ struct LineState {
     /// Data to write when the memory access under way ends.
     payload: Option<(u8, Box<Data>)>,
     /// The operation under way.
-    operation: Option<(u64, CpuAccess)>,
+    operation: Option<(u64, HomeAccess)>,
     waiting: VecDeque<Work>,
     copy: Option<Copy>,
     /// An unlock is on its way.
@@ -72,7 +71,7 @@ struct LineState {
 
 /// How the CPU behaves.
 #[derive(Clone, Copy, Debug)]
-pub struct CpuFigures {
+pub struct HomeFigures {
     /// A memory access takes at least this ...
     pub memory_ps: u64,
     /// ... and up to this more, at random.
@@ -81,28 +80,34 @@ pub struct CpuFigures {
 
 /// The CPU.
 #[derive(Debug)]
-pub struct Cpu {
-    figures: CpuFigures,
+pub struct Home {
+    figures: HomeFigures,
     random: Random,
     lines: HashMap<u64, LineState>,
     memory: HashMap<u64, Box<Data>>,
     /// Memory accesses under way: end, tie, line, read.
     accesses: BinaryHeap<Reverse<(u64, u64, u64, bool)>>,
     ties: u64,
-    classes: Vec<usize>,
-    out: Vec<VecDeque<Message>>,
+    spec: Spec,
+    slices: usize,
+    /// Messages to the card: one queue for each class and slice, as the link's lanes.
+    pub out: Vec<VecDeque<Message>>,
+    /// Lines that the agent has to itself although the card asked for them.
+    wanted: BTreeSet<u64>,
+    /// Requests and accesses that wait for a line.
+    waiting: usize,
     now: u64,
     /// Accesses that ended.
-    pub done: Vec<CpuDone>,
+    pub done: Vec<HomeDone>,
     /// Messages without a place in the protocol that were met.
-    error: Option<CpuError>,
+    error: Option<HomeError>,
 }
 
-impl Cpu {
-    /// A CPU whose memory is zero.
+impl Home {
+    /// A CPU whose memory is zero, before a card of so many slices.
     #[must_use]
-    pub fn new(spec: &Spec, figures: CpuFigures, seed: u64) -> Self {
-        let classes = spec.message_ids().map(|id| spec.message(id).class.index());
+    pub fn new(spec: &Spec, figures: HomeFigures, slices: usize, seed: u64) -> Self {
+        let lanes = slices * spec.classes.len();
         Self {
             figures,
             random: Random::new(seed),
@@ -110,8 +115,11 @@ impl Cpu {
             memory: HashMap::new(),
             accesses: BinaryHeap::new(),
             ties: 0,
-            classes: classes.collect(),
-            out: spec.classes.iter().map(|_| VecDeque::new()).collect(),
+            spec: spec.clone(),
+            slices,
+            out: (0..lanes).map(|_| VecDeque::new()).collect(),
+            wanted: BTreeSet::new(),
+            waiting: 0,
             now: 0,
             done: Vec::new(),
             error: None,
@@ -150,7 +158,10 @@ impl Cpu {
                     break;
                 };
                 match self.attempt(line, work) {
-                    None => progress = true,
+                    None => {
+                        self.waiting -= 1;
+                        progress = true;
+                    }
                     Some(work) => waiting.push_back(work),
                 }
             }
@@ -175,8 +186,11 @@ impl Cpu {
             // The agent has the line to itself. It uses it, or gives it up some time later.
             if let (Some((token, access)), Some(copy)) = (operation, &mut entry.copy) {
                 let data = perform(&mut copy.data, access);
-                self.done.push(CpuDone { token, data });
+                self.done.push(HomeDone { token, data });
                 return None;
+            }
+            if held {
+                self.wanted.insert(line);
             }
             return Some(work);
         }
@@ -191,7 +205,7 @@ impl Cpu {
             Work::Operation(_, token, access) => {
                 let entry = self.line(line);
                 entry.operation = Some((token, access));
-                if matches!(access, CpuAccess::Write { .. }) {
+                if matches!(access, HomeAccess::Write { .. }) {
                     // Its own copy is old from now on.
                     entry.copy = None;
                 }
@@ -207,7 +221,7 @@ impl Cpu {
         let outcome = home_step(state, event);
         if outcome == HomeOutcome::Unexpected {
             self.error
-                .get_or_insert(CpuError::Unexpected { state, event, line });
+                .get_or_insert(HomeError::Unexpected { state, event, line });
             return None;
         }
         Some(outcome)
@@ -224,10 +238,8 @@ impl Cpu {
         entry.state = step.next;
         match (step.memory, entry.operation) {
             (Memory::WritePayload, _) => entry.payload = payload,
-            (Memory::WriteOperation, Some((_, CpuAccess::Write { parts, stamp }))) => {
-                let mut data = Box::new([0; WORDS]);
-                write_parts(&mut data, parts, stamp);
-                entry.payload = Some((parts, data));
+            (Memory::WriteOperation, Some((_, HomeAccess::Write { parts, data }))) => {
+                entry.payload = Some((parts, Box::new(data)));
             }
             _ => {}
         }
@@ -256,26 +268,29 @@ impl Cpu {
                 poisoned: false,
                 data,
             };
-            self.out[self.classes[id]].push_back(message);
+            let lane = message.lane(&self.spec, self.slices);
+            self.out[lane].push_back(message);
         }
         if step.done {
             self.operation_done(line);
         }
     }
 
-    fn arrive(&mut self, message: Message) {
+    /// Takes a message of the card.
+    pub fn receive(&mut self, message: Message) {
         let name = NAMES[message.id.index()];
         let line = message.line.0;
         let Some(event) = event_of(name) else {
-            self.error.get_or_insert(CpuError::Foreign(name));
+            self.error.get_or_insert(HomeError::Foreign(name));
             return;
         };
         if name.has_data() != message.data.is_some() {
-            self.error.get_or_insert(CpuError::Payload(name));
+            self.error.get_or_insert(HomeError::Payload(name));
             return;
         }
         let request = matches!(name, Name::ReadShared | Name::ReadExclusive | Name::Upgrade);
         if request {
+            self.waiting += 1;
             self.line(line).waiting.push_back(Work::Request(message));
         } else {
             let payload = message.data.map(|data| (message.parts, data));
@@ -284,17 +299,17 @@ impl Cpu {
         self.work(line);
     }
 
-    /// One clock of the card: takes messages from `up`, sends on `down`.
+    /// What begins from now on begins at this time.
+    pub fn set_time(&mut self, now: u64) {
+        self.now = now;
+    }
+
+    /// Ends what memory has done by now.
     ///
     /// # Errors
-    /// [`CpuError`].
-    pub fn cycle(&mut self, now: u64, up: &mut Link, down: &mut Link) -> Result<(), CpuError> {
-        self.now = now;
-        for lane in 0..up.lanes() {
-            while let Some(message) = up.take(lane, now) {
-                self.arrive(message);
-            }
-        }
+    /// What [`receive`](Self::receive) or this met that the protocol does not know.
+    pub fn advance(&mut self) -> Result<(), HomeError> {
+        let now = self.now;
         while let Some(&Reverse((end, _, line, read))) = self.accesses.peek() {
             if end > now {
                 break;
@@ -311,21 +326,28 @@ impl Cpu {
             }
             self.work(line);
         }
-        for (lane, queue) in self.out.iter_mut().enumerate() {
-            while !queue.is_empty() && down.can_send(lane, now) {
-                if let Some(message) = queue.pop_front() {
-                    down.send(lane, now, message);
-                }
-            }
-        }
         self.error.clone().map_or(Ok(()), Err)
     }
 
     /// Nothing is under way.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
+        self.is_idle() && self.waiting == 0
+    }
+
+    /// Nothing happens before the card says something.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
         self.accesses.is_empty()
+            && self.wanted.is_empty()
             && self.out.iter().all(VecDeque::is_empty)
-            && self.lines.values().all(|entry| entry.waiting.is_empty())
+    }
+
+    /// The agent has a copy of the line.
+    #[must_use]
+    pub fn has_copy(&self, line: PlainLine) -> bool {
+        self.lines
+            .get(&line.fold().0)
+            .is_some_and(|entry| entry.copy.is_some())
     }
 }

@@ -1,0 +1,130 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernel: adds to words of the CPU's own memory, which its cores change, too (CCKit, section 3.2: the card as remote
+// agent). The card caches the lines; under a hold what it does to one is atomic for the CPU. It can load and store them
+// instead and says how long that took. For a link of one slice; host_counter_engine does the work.
+//
+// Register map: kernel.toml. Control: ap_ctrl_hs.
+
+module host_counter (
+  input  logic         ap_clk,
+  input  logic         ap_rst_n,
+  // Also a macro of some C headers, but the convention's name.
+  // verilator lint_off SYMRSVDWORD
+  output logic         interrupt,
+  // verilator lint_on SYMRSVDWORD
+
+  input  logic         s_axi_control_awvalid,
+  output logic         s_axi_control_awready,
+  input  logic [11:0]  s_axi_control_awaddr,
+  input  logic         s_axi_control_wvalid,
+  output logic         s_axi_control_wready,
+  input  logic [31:0]  s_axi_control_wdata,
+  input  logic [3:0]   s_axi_control_wstrb,
+  output logic         s_axi_control_bvalid,
+  input  logic         s_axi_control_bready,
+  output logic [1:0]   s_axi_control_bresp,
+  input  logic         s_axi_control_arvalid,
+  output logic         s_axi_control_arready,
+  input  logic [11:0]  s_axi_control_araddr,
+  output logic         s_axi_control_rvalid,
+  input  logic         s_axi_control_rready,
+  output logic [31:0]  s_axi_control_rdata,
+  output logic [1:0]   s_axi_control_rresp,
+
+  output logic         m_host_req_valid,
+  input  logic         m_host_req_ready,
+  output logic [2:0]   m_host_req_access,
+  output logic         m_host_req_held,
+  output logic [2:0]   m_host_req_hold,
+  output logic [4:0]   m_host_req_tag,
+  output logic [32:0]  m_host_req_line,
+  output logic [511:0] m_host_req_row,
+  output logic [63:0]  m_host_req_strobe,
+  input  logic         m_host_rsp_valid,
+  output logic         m_host_rsp_ready,
+  input  logic [4:0]   m_host_rsp_tag,
+  input  logic [1:0]   m_host_rsp_status,
+  input  logic [2:0]   m_host_rsp_hold,
+  input  logic [511:0] m_host_rsp_row
+);
+
+  localparam int unsigned LineLog2 = 7;
+
+  // The arguments of kernel.toml; in a packed struct the highest offset comes first.
+  typedef struct packed {
+    logic [63:0] result;    // 0x28
+    logic [31:0] mode;      // 0x24
+    logic [31:0] inflight;  // 0x20
+    logic [31:0] updates;   // 0x1C
+    logic [31:0] rows;      // 0x18
+    logic [63:0] base;      // 0x10
+  } arguments_t;
+
+  arguments_t arguments;
+  logic start, done;
+
+  kernel_control_registers #(
+    .ArgumentWords($bits(arguments_t) / 32)
+  ) u_control (
+    .clk_i(ap_clk),
+    .rst_ni(ap_rst_n),
+    .awvalid_i(s_axi_control_awvalid),
+    .awready_o(s_axi_control_awready),
+    .awaddr_i(s_axi_control_awaddr),
+    .wvalid_i(s_axi_control_wvalid),
+    .wready_o(s_axi_control_wready),
+    .wdata_i(s_axi_control_wdata),
+    .wstrb_i(s_axi_control_wstrb),
+    .bvalid_o(s_axi_control_bvalid),
+    .bready_i(s_axi_control_bready),
+    .bresp_o(s_axi_control_bresp),
+    .arvalid_i(s_axi_control_arvalid),
+    .arready_o(s_axi_control_arready),
+    .araddr_i(s_axi_control_araddr),
+    .rvalid_o(s_axi_control_rvalid),
+    .rready_i(s_axi_control_rready),
+    .rdata_o(s_axi_control_rdata),
+    .rresp_o(s_axi_control_rresp),
+    .interrupt_o(interrupt),
+    .begin_o(start),
+    .done_i(done),
+    .arguments_o(arguments)
+  );
+
+  assign m_host_rsp_ready = 1'b1;
+  host_counter_engine u_engine (
+    .clk_i(ap_clk),
+    .rst_ni(ap_rst_n),
+    .start_i(start),
+    .done_o(done),
+    .base_i(arguments.base[39:LineLog2]),
+    .rows_i(arguments.rows),
+    .updates_i(arguments.updates),
+    .inflight_i(arguments.inflight),
+    .mode_i(arguments.mode[1:0]),
+    .result_i(arguments.result[39:LineLog2]),
+    .req_valid_o(m_host_req_valid),
+    .req_ready_i(m_host_req_ready),
+    .req_access_o(m_host_req_access),
+    .req_held_o(m_host_req_held),
+    .req_hold_o(m_host_req_hold),
+    .req_tag_o(m_host_req_tag),
+    .req_line_o(m_host_req_line),
+    .req_row_o(m_host_req_row),
+    .req_strobe_o(m_host_req_strobe),
+    .rsp_valid_i(m_host_rsp_valid),
+    .rsp_tag_i(m_host_rsp_tag[2:0]),
+    .rsp_status_i(m_host_rsp_status),
+    .rsp_hold_i(m_host_rsp_hold),
+    .rsp_word_i(m_host_rsp_row[127:64])
+  );
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, arguments.base[63:40], arguments.base[LineLog2-1:0], arguments.result[63:40],
+                       arguments.result[LineLog2-1:0], arguments.mode[31:2], m_host_rsp_tag[4:3],
+                       m_host_rsp_row[511:128], m_host_rsp_row[63:0]};
+
+endmodule
