@@ -237,6 +237,7 @@ impl MapArgument {
         let (argument, rest) = split(text, MAP_FORM)?;
         let (rest, options) = split_options(rest)?;
         let (file, offset, bytes) = split_range(rest)?;
+        let named = [file, &options.of_device].concat();
         if file.is_empty() {
             return Err(SyntaxError::Missing {
                 text: shown(text),
@@ -246,7 +247,7 @@ impl MapArgument {
         }
         Ok(Self {
             argument: argument.to_owned(),
-            file: OsStr::from_bytes(file).into(),
+            file: OsStr::from_bytes(&named).into(),
             offset,
             bytes,
             mode: options.mode.unwrap_or(Mode::AsNeeded),
@@ -307,16 +308,26 @@ struct Options {
     direct: bool,
     memory: Option<MemoryKind>,
     advice: Option<Advice>,
+    /// Those of a device, which belong to its name, each with its colon.
+    of_device: Vec<u8>,
 }
 
 /// Mode, page size, place and advice at the end, in any order; file names may contain colons.
 fn split_options(mut text: &[u8]) -> Result<(&[u8], Options), SyntaxError> {
     let mut options = Options::default();
+    let name = OsStr::from_bytes(text);
+    let of_device = Device::names_stream(name) || Device::names_remote(name);
     while let Some((rest, word)) = split_at_last(text, b':') {
         // Options are text; what is none belongs to the name.
         let Ok(word) = std::str::from_utf8(word) else {
             break;
         };
+        if of_device && Device::is_option(word) && !word.contains('@') {
+            let before = std::mem::take(&mut options.of_device);
+            options.of_device = [b":", word.as_bytes(), &before].concat();
+            text = rest;
+            continue;
+        }
         let page = word.strip_prefix("page=");
         let advice = word.strip_prefix("advice=");
         if let Some(kind) = word
@@ -515,6 +526,27 @@ mod tests {
             let parsed = MapArgument::parse(OsStr::new(wrong));
             assert!(parsed.is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn options_of_a_device_may_stand_behind_its_range() {
+        for text in [
+            "in=pipe:p@0+9:timeout=1s:ro:buffer=64KiB",
+            "in=pipe:p:timeout=1s@0+9:buffer=64KiB:ro",
+            "in=pipe:p:timeout=1s:buffer=64KiB@0+9:ro",
+        ] {
+            let map = map(text);
+            assert_eq!(
+                map.file,
+                PathBuf::from("pipe:p:timeout=1s:buffer=64KiB"),
+                "{text}"
+            );
+            assert_eq!((map.bytes, map.mode), (Some(9), Mode::ReadOnly), "{text}");
+        }
+        let remote = map("in=remote:a:1@4+9:timeout=1s");
+        assert_eq!(remote.file, PathBuf::from("remote:a:1:timeout=1s"));
+        assert_eq!((remote.offset, remote.bytes), (4, Some(9)));
+        assert_eq!(map("in=x:timeout=1s").file, PathBuf::from("x:timeout=1s"));
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub mod device;
 mod error;
 mod error_code;
 pub mod io;
+mod jobs;
 mod link;
 mod message;
 mod network;

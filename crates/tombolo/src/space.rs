@@ -199,7 +199,7 @@ impl AddressSpace {
     /// offset lies past its end; the range overlaps another mapping; the card has no pages of that
     /// size, or the file is mapped with others; a file to be made anew is mapped already.
     pub fn map_file(&self, path: &Path, options: MapOptions) -> Result<Mapping, Error> {
-        if path.as_os_str().as_encoded_bytes().starts_with(b"remote:") {
+        if Device::names_remote(path.as_os_str()) {
             let (memory, offset, bytes) = Device::parse(path.as_os_str())?.connect_remote()?;
             let options = MapOptions {
                 offset: options.offset.saturating_add(offset),
@@ -207,6 +207,12 @@ impl AddressSpace {
                 ..options
             };
             return self.map_remote(memory, options);
+        }
+        if Device::names_network(path.as_os_str()) {
+            return Err(Error::Unmappable {
+                path: path.to_owned(),
+                rule: Device::NETWORK_RULE.to_owned(),
+            });
         }
         if Device::names_stream(path.as_os_str()) {
             let bytes = options.bytes.unwrap_or_default();

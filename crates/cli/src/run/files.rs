@@ -209,11 +209,6 @@ fn new_length(
     }
 }
 
-/// Whether a name is that of memory of a peer.
-fn is_remote(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().starts_with(b"remote:")
-}
-
 fn device_failed(error: DeviceError) -> Failure {
     Failure::Library(error.into())
 }
@@ -267,8 +262,11 @@ fn open_stream(map: &MapArgument, write: bool) -> Result<Mapped<'_>, Failure> {
 fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, Failure> {
     let path = map.file.as_path();
     let write = map.writes(access != AccessMode::Read);
-    if is_remote(path) {
+    if Device::names_remote(path.as_os_str()) {
         return open_remote(map, write);
+    }
+    if Device::names_network(path.as_os_str()) {
+        return Err(unmappable(path, Device::NETWORK_RULE));
     }
     if Device::names_stream(path.as_os_str()) {
         return open_stream(map, write);
@@ -305,7 +303,7 @@ fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, Failure> {
 
 fn make(map: &MapArgument, length: u64) -> Result<Mapped<'_>, Failure> {
     let path = map.file.as_path();
-    if is_remote(path) {
+    if Device::names_remote(path.as_os_str()) {
         return Err(unmappable(
             path,
             "remote memory is there and has its size; leave `:new` away",

@@ -127,6 +127,10 @@ impl Device {
         ),
     ];
 
+    /// Why what is reached by a network interface of the card is not mapped.
+    pub const NETWORK_RULE: &'static str =
+        "the card's network interface serves stream ports; `remote:` can be mapped";
+
     /// Reads a device's name. Paths may be any bytes.
     ///
     /// # Errors
@@ -167,36 +171,36 @@ impl Device {
             return Ok(device);
         }
         let colon = text.iter().position(|byte| *byte == b':');
-        let (kind, place) = match colon {
+        let (word, place) = match colon {
             Some(at) => (&text[..at], &text[at + 1..]),
             None => (text, &b""[..]),
         };
+        let word = Word::read(word).ok_or_else(|| {
+            let word = String::from_utf8_lossy(word);
+            wrong(format!("there is no device `{word}`"))
+        })?;
         let path = || PathBuf::from(OsStr::from_bytes(place));
         let address = || match std::str::from_utf8(place) {
             Ok(place) => Ok(place.to_owned()),
             Err(_) => Err(wrong("the address is not UTF-8".to_owned())),
         };
-        device.kind = match kind {
-            b"pipe" => Kind::Pipe(path()),
-            b"unix" => Kind::Unix(path()),
-            b"unix-listen" => Kind::UnixListen(path()),
-            b"tcp" => Kind::Tcp(address()?),
-            b"tcp-listen" => Kind::TcpListen(address()?),
-            b"remote" => {
+        device.kind = match word {
+            Word::Pipe => Kind::Pipe(path()),
+            Word::Unix => Kind::Unix(path()),
+            Word::UnixListen => Kind::UnixListen(path()),
+            Word::Tcp => Kind::Tcp(address()?),
+            Word::TcpListen => Kind::TcpListen(address()?),
+            Word::Remote => {
                 let form = "write remote:HOST:PORT[@OFFSET[+BYTES]], or remote:fabric+PROVIDER://HOST:PORT…";
                 remote_of(&address()?).ok_or_else(|| wrong(form.to_owned()))?
             }
-            b"net" => {
+            Word::Net => {
                 let form = "write net:HOST:PORT[@OFFSET[+BYTES]]";
                 network_of(&address()?).ok_or_else(|| wrong(form.to_owned()))?
             }
-            b"net-node" => {
+            Word::NetNode => {
                 let form = "write net-node:FILE[@OFFSET[+BYTES]]";
                 node_of(place).ok_or_else(|| wrong(form.to_owned()))?
-            }
-            other => {
-                let other = String::from_utf8_lossy(other);
-                return Err(wrong(format!("there is no device `{other}`")));
             }
         };
         if place.is_empty() {
@@ -228,9 +232,29 @@ impl Device {
 
     /// A text that looks like the name of a stream, and not of remote memory or a file: `-`, `pipe:…` and sockets.
     pub fn names_stream(text: &OsStr) -> bool {
-        const KINDS: [&[u8]; 5] = [b"pipe:", b"tcp:", b"tcp-listen:", b"unix:", b"unix-listen:"];
-        let text = text.as_bytes();
-        text == b"-" || text.starts_with(b"-:") || KINDS.iter().any(|kind| text.starts_with(kind))
+        let bytes = text.as_bytes();
+        bytes == b"-" || bytes.starts_with(b"-:") || word_of(text).is_some_and(Word::is_stream)
+    }
+
+    /// A text that looks like the name of memory of a peer, which can be mapped.
+    pub fn names_remote(text: &OsStr) -> bool {
+        word_of(text) == Some(Word::Remote)
+    }
+
+    /// A text that looks like the name of what only a stream port can be plugged into.
+    pub fn names_network(text: &OsStr) -> bool {
+        matches!(word_of(text), Some(Word::Net | Word::NetNode))
+    }
+
+    /// One of [`Device::OPTIONS`], without its colon, whatever its value.
+    pub fn is_option(word: &str) -> bool {
+        Self::OPTIONS.iter().any(|option| {
+            let form = option.form.trim_start_matches(':');
+            match form.split_once('=') {
+                Some((name, _)) => word.split_once('=').is_some_and(|(found, _)| found == name),
+                None => word == form,
+            }
+        })
     }
 
     /// The standard input, or the standard output.
@@ -287,36 +311,98 @@ impl Device {
 
     /// Without its options, as it was written.
     pub fn name(&self) -> OsString {
-        let (kind, place): (&str, &OsStr) = match &self.kind {
+        let (word, place): (Word, &OsStr) = match &self.kind {
             Kind::Standard => return "-".into(),
             Kind::Remote {
                 address,
                 offset,
                 bytes,
             } => {
-                return format!("remote:{address}{}", range_of(*offset, *bytes)).into();
+                let mut name = Word::Remote.with(address.as_ref());
+                name.push(range_of(*offset, *bytes));
+                return name;
             }
             Kind::Network {
                 place,
                 offset,
                 bytes,
             } => {
-                let (kind, place) = match place {
-                    NetworkPlace::Served(address) => ("net:", OsStr::new(address)),
-                    NetworkPlace::Node(path) => ("net-node:", path.as_os_str()),
+                let mut name = match place {
+                    NetworkPlace::Served(address) => Word::Net.with(address.as_ref()),
+                    NetworkPlace::Node(path) => Word::NetNode.with(path.as_os_str()),
                 };
-                let mut name = OsString::from(kind);
-                name.push(place);
                 name.push(range_of(*offset, *bytes));
                 return name;
             }
-            Kind::Pipe(path) => ("pipe:", path.as_os_str()),
-            Kind::Tcp(address) => ("tcp:", address.as_ref()),
-            Kind::TcpListen(address) => ("tcp-listen:", address.as_ref()),
-            Kind::Unix(path) => ("unix:", path.as_os_str()),
-            Kind::UnixListen(path) => ("unix-listen:", path.as_os_str()),
+            Kind::Pipe(path) => (Word::Pipe, path.as_os_str()),
+            Kind::Tcp(address) => (Word::Tcp, address.as_ref()),
+            Kind::TcpListen(address) => (Word::TcpListen, address.as_ref()),
+            Kind::Unix(path) => (Word::Unix, path.as_os_str()),
+            Kind::UnixListen(path) => (Word::UnixListen, path.as_os_str()),
         };
-        let mut name = OsString::from(kind);
+        word.with(place)
+    }
+}
+
+/// The kind of device that a text begins with.
+fn word_of(text: &OsStr) -> Option<Word> {
+    let text = text.as_bytes();
+    let colon = text.iter().position(|byte| *byte == b':')?;
+    Word::read(&text[..colon])
+}
+
+/// What stands before the first colon of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Pipe,
+    Tcp,
+    TcpListen,
+    Unix,
+    UnixListen,
+    Remote,
+    Net,
+    NetNode,
+}
+
+impl Word {
+    const ALL: [Self; 8] = [
+        Self::Pipe,
+        Self::Tcp,
+        Self::TcpListen,
+        Self::Unix,
+        Self::UnixListen,
+        Self::Remote,
+        Self::Net,
+        Self::NetNode,
+    ];
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Pipe => "pipe",
+            Self::Tcp => "tcp",
+            Self::TcpListen => "tcp-listen",
+            Self::Unix => "unix",
+            Self::UnixListen => "unix-listen",
+            Self::Remote => "remote",
+            Self::Net => "net",
+            Self::NetNode => "net-node",
+        }
+    }
+
+    fn read(text: &[u8]) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|word| word.text().as_bytes() == text)
+    }
+
+    /// Its bytes come and go in order, and it has no addresses.
+    fn is_stream(self) -> bool {
+        !matches!(self, Self::Remote | Self::Net | Self::NetNode)
+    }
+
+    /// A whole name.
+    fn with(self, place: &OsStr) -> OsString {
+        let mut name = OsString::from(self.text());
+        name.push(":");
         name.push(place);
         name
     }
@@ -410,6 +496,31 @@ mod tests {
 
     fn parse(text: &str) -> Result<Device, DeviceError> {
         Device::parse(OsStr::new(text))
+    }
+
+    #[test]
+    fn names_of_streams_are_the_kinds_that_have_no_addresses() {
+        for kind in Device::KINDS {
+            let remote = kind.form.starts_with("remote:") || kind.form.starts_with("net");
+            assert_eq!(
+                Device::names_stream(kind.form.as_ref()),
+                !remote,
+                "{}",
+                kind.form
+            );
+        }
+        for file in [
+            "a",
+            "",
+            "pipe",
+            "-x",
+            "./pipe:x",
+            "tape:x",
+            "tcp-listener:1",
+        ] {
+            assert!(!Device::names_stream(file.as_ref()), "{file}");
+        }
+        assert!(Device::names_stream("-:live".as_ref()));
     }
 
     #[test]

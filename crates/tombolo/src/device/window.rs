@@ -14,14 +14,14 @@ use super::end::{ignore_broken_pipes, End, Ending, Socket, Way};
 use super::name::Kind;
 use super::{Device, DeviceError};
 use crate::io::{Direction, Transfer, TransferId};
+use crate::jobs::{Failure, Jobs};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc::{channel, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::Builder;
+use std::sync::mpsc::Receiver;
+use std::sync::Arc;
 
 /// At most so many bytes are read or written at once.
 const CHUNK: u64 = 64 << 10;
@@ -45,9 +45,7 @@ impl Source {
             return Err(unfit("remote memory is mapped by its own addresses"));
         }
         if device.is_on_network() {
-            return Err(unfit(
-                "the card's network interface serves stream ports; `remote:` can be mapped",
-            ));
+            return Err(unfit(Device::NETWORK_RULE));
         }
         if device.live {
             return Err(unfit("a mapping has no packets: leave :live away"));
@@ -68,6 +66,7 @@ pub(crate) enum Done {
     Sent(u64, io::Result<()>),
 }
 
+#[derive(Debug)]
 enum Job {
     Move(Transfer),
     Send(u64),
@@ -76,8 +75,7 @@ enum Job {
 /// A device that is mapped.
 #[derive(Debug)]
 pub(crate) struct Window {
-    jobs: Sender<Job>,
-    failure: Arc<Mutex<Option<String>>>,
+    jobs: Jobs<Job>,
     /// When this is gone, the thread waits no longer.
     _stop: UnixStream,
 }
@@ -89,9 +87,7 @@ impl Window {
         store: Arc<File>,
         done: impl Fn(Done) + Send + 'static,
     ) -> io::Result<Self> {
-        let (jobs, inbox) = channel();
         let (stop, stopped) = UnixStream::pair()?;
-        let failure = Arc::new(Mutex::new(None));
         let name = source.socket.device.name().to_string_lossy().into_owned();
         let work = Work {
             source,
@@ -103,37 +99,25 @@ impl Window {
             ended: false,
             broken: None,
             kept: BTreeMap::new(),
-            failure: failure.clone(),
         };
-        Builder::new()
-            .name("tombolo-window".to_owned())
-            .spawn(move || work.run(&inbox, done))?;
-        Ok(Self {
-            jobs,
-            failure,
-            _stop: stop,
-        })
+        let work = move |inbox: &_, failure: &_| work.run(inbox, failure, done);
+        let jobs = Jobs::start("tombolo-window", work)?;
+        Ok(Self { jobs, _stop: stop })
     }
 
     /// What went wrong last.
     pub(crate) fn failure(&self) -> Option<String> {
-        let failure = self.failure.lock();
-        failure.unwrap_or_else(PoisonError::into_inner).clone()
+        self.jobs.failure()
     }
 
     /// Begins to move a page.
     pub(crate) fn transfer(&self, transfer: Transfer) -> io::Result<()> {
-        self.tell(Job::Move(transfer))
+        self.jobs.tell(Job::Move(transfer))
     }
 
     /// Begins to send what was written.
     pub(crate) fn send(&self, id: u64) -> io::Result<()> {
-        self.tell(Job::Send(id))
-    }
-
-    fn tell(&self, job: Job) -> io::Result<()> {
-        let told = self.jobs.send(job);
-        told.map_err(|_| io::Error::other("the thread of its device has ended"))
+        self.jobs.tell(Job::Send(id))
     }
 }
 
@@ -151,11 +135,10 @@ struct Work {
     broken: Option<String>,
     /// What was written and has not gone out: first byte, and the byte behind the last.
     kept: BTreeMap<u64, u64>,
-    failure: Arc<Mutex<Option<String>>>,
 }
 
 impl Work {
-    fn run(mut self, inbox: &Receiver<Job>, done: impl Fn(Done)) {
+    fn run(mut self, inbox: &Receiver<Job>, failure: &Failure, done: impl Fn(Done)) {
         ignore_broken_pipes();
         // Reads that wait, by their places: a stream comes in order.
         let mut waiting: BTreeMap<(u64, u64), Transfer> = BTreeMap::new();
@@ -170,11 +153,11 @@ impl Work {
             match job {
                 Some(Job::Send(id)) => {
                     let sent = self.send();
-                    done(Done::Sent(id, self.noted(sent)));
+                    done(Done::Sent(id, failure.note(sent)));
                 }
                 Some(Job::Move(transfer)) if transfer.direction == Direction::Write => {
                     let kept = self.keep(&transfer);
-                    done(Done::Moved(transfer.id, self.noted(kept)));
+                    done(Done::Moved(transfer.id, failure.note(kept)));
                 }
                 Some(Job::Move(transfer)) => {
                     waiting.insert((transfer.file_offset, transfer.id.0), transfer);
@@ -184,7 +167,7 @@ impl Work {
                         continue;
                     };
                     match self.read(&transfer).transpose() {
-                        Some(read) => done(Done::Moved(transfer.id, self.noted(read))),
+                        Some(read) => done(Done::Moved(transfer.id, failure.note(read))),
                         None => drop(waiting.insert(place, transfer)),
                     }
                 }
@@ -194,15 +177,6 @@ impl Work {
             // What was promised is out, and said so.
             let _ = end.finish(true);
         }
-    }
-
-    /// Remembers what went wrong: the system has no number for it.
-    fn noted<T>(&self, result: Result<T, String>) -> io::Result<T> {
-        if let Err(why) = &result {
-            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-            *failure = Some(why.clone());
-        }
-        result.map_err(io::Error::other)
     }
 
     fn end(&mut self) -> Result<&mut End, String> {

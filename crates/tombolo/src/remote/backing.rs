@@ -3,20 +3,18 @@
 
 use super::RemoteMemory;
 use crate::io::{Direction, Transfer, TransferId};
+use crate::jobs::{Failure, Jobs};
 use std::fs::File;
 use std::io;
 use std::os::fd::FromRawFd;
-use std::sync::mpsc::{channel, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::Builder;
+use std::sync::mpsc::Receiver;
 
 /// What a peer has, as the place of a mapping's pages. It is over with the first error: what the peer has then is not
 /// known, and another one at the same address may have something else.
 #[derive(Debug)]
 pub(crate) struct Backing {
     address: String,
-    jobs: Sender<Transfer>,
-    failure: Arc<Mutex<Option<String>>>,
+    jobs: Jobs<Transfer>,
 }
 
 impl Backing {
@@ -25,18 +23,10 @@ impl Backing {
         memory: RemoteMemory,
         done: impl Fn(TransferId, io::Result<usize>) + Send + 'static,
     ) -> io::Result<Self> {
-        let (jobs, inbox) = channel();
-        let failure = Arc::new(Mutex::new(None));
         let address = memory.address().to_owned();
-        let failed = failure.clone();
-        Builder::new()
-            .name("tombolo-remote".to_owned())
-            .spawn(move || run(memory, &inbox, &failed, done))?;
-        Ok(Self {
-            address,
-            jobs,
-            failure,
-        })
+        let work = move |inbox: &_, failure: &_| run(memory, inbox, failure, done);
+        let jobs = Jobs::start("tombolo-remote", work)?;
+        Ok(Self { address, jobs })
     }
 
     /// Where the peer is.
@@ -46,21 +36,19 @@ impl Backing {
 
     /// Why it is over.
     pub(crate) fn failure(&self) -> Option<String> {
-        let failure = self.failure.lock();
-        failure.unwrap_or_else(PoisonError::into_inner).clone()
+        self.jobs.failure()
     }
 
     /// Begins a transfer.
     pub(crate) fn transfer(&self, transfer: Transfer) -> io::Result<()> {
-        let sent = self.jobs.send(transfer);
-        sent.map_err(|_| io::Error::other("the thread of its connection has ended"))
+        self.jobs.tell(transfer)
     }
 }
 
 fn run(
     mut memory: RemoteMemory,
     inbox: &Receiver<Transfer>,
-    failure: &Mutex<Option<String>>,
+    failure: &Failure,
     done: impl Fn(TransferId, io::Result<usize>),
 ) {
     let mut bytes = Vec::new();
@@ -71,11 +59,10 @@ fn run(
             Some(why) => Err(why.clone()),
             None => moved(&mut memory, &transfer, &mut bytes),
         };
-        if let (Err(why), None) = (&result, &lost) {
+        if let Err(why) = &result {
             lost = Some(why.clone());
-            *failure.lock().unwrap_or_else(PoisonError::into_inner) = lost.clone();
         }
-        done(transfer.id, result.map_err(io::Error::other));
+        done(transfer.id, failure.note(result));
     }
 }
 

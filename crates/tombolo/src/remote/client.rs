@@ -5,7 +5,7 @@ use super::wire::{Answer, Ask, Hello, Operation, Status, LARGEST};
 use super::RemoteError;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -418,6 +418,23 @@ impl RemoteMemory {
         RemoteError::Lies {
             address: self.address.clone(),
             rule,
+        }
+    }
+}
+
+impl Drop for RemoteMemory {
+    fn drop(&mut self) {
+        if self.fabric.is_none() || self.broken {
+            return;
+        }
+        // A server in this process may be in the middle of asking the library, which shares with it what is closed
+        // here (shm); it closes its side when it has stopped.
+        let soon = Some(Duration::from_millis(200));
+        let ended = self.socket.shutdown(Shutdown::Write);
+        let ended = ended.and_then(|()| self.socket.set_read_timeout(soon));
+        let ended = ended.and_then(|()| self.socket.read(&mut [0]));
+        if let Err(error) = ended {
+            tracing::debug!(%error, "closing remote memory");
         }
     }
 }

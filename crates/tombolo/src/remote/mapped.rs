@@ -1,12 +1,13 @@
-//! A file in memory, all of it. Bytes go between it and a socket by the kernel's hands alone: where the file has
+//! What is exported, in memory, all of it. Bytes go between it and a socket by the kernel's hands alone: where the file has
 //! become shorter, or its disk is full, that is an error of the call and no signal.
 
+use std::ffi::c_int;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 
-/// The bytes of an exported file.
+/// The bytes that are exported.
 #[derive(Debug)]
 pub(super) struct Mapped {
     start: *mut u8,
@@ -19,18 +20,30 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
+    /// A file's bytes.
     pub(super) fn new(file: &File, bytes: u64, writable: bool) -> io::Result<Self> {
-        let bytes = usize::try_from(bytes).map_err(|_| io::Error::from(ErrorKind::OutOfMemory))?;
         let access = match writable {
             true => libc::PROT_READ | libc::PROT_WRITE,
             false => libc::PROT_READ,
         };
+        Self::map(bytes, access, libc::MAP_SHARED, file.as_raw_fd())
+    }
+
+    /// Zeroed memory, of which the system gives what is touched: in large pages if it has them, as bytes are copied
+    /// to and from all of it.
+    pub(super) fn zeroed(bytes: u64) -> io::Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let mapped = Self::map(bytes, access, kind, -1)?;
+        // SAFETY: it is ours; advice changes no byte, and none is needed.
+        unsafe { libc::madvise(mapped.start.cast(), mapped.bytes, libc::MADV_HUGEPAGE) };
+        Ok(mapped)
+    }
+
+    fn map(bytes: u64, access: c_int, kind: c_int, file: RawFd) -> io::Result<Self> {
+        let bytes = usize::try_from(bytes).map_err(|_| io::Error::from(ErrorKind::OutOfMemory))?;
         // SAFETY: a new mapping, where the system wants it.
-        let start = unsafe {
-            let anywhere = std::ptr::null_mut();
-            let fd = file.as_raw_fd();
-            libc::mmap(anywhere, bytes, access, libc::MAP_SHARED, fd, 0)
-        };
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, file, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }

@@ -8,7 +8,6 @@ use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::FromRawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -18,6 +17,8 @@ use std::time::Duration;
 const CONNECTIONS: usize = 64;
 /// A client that stops in the middle of a message is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+const EMPTY: &str = "only memory or a regular file of at least 1 byte can be exported";
 
 /// What is exported.
 #[derive(Debug)]
@@ -51,8 +52,7 @@ impl Export {
     pub fn file(file: File, writable: bool) -> io::Result<Self> {
         let found = file.metadata()?;
         if !found.is_file() || found.len() == 0 {
-            let rule = "only a regular file of at least 1 byte can be exported";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, EMPTY));
         }
         Ok(Self {
             memory: Mapped::new(&file, found.len(), writable)?,
@@ -66,16 +66,14 @@ impl Export {
     /// # Errors
     /// None, or no memory.
     pub fn memory(bytes: u64) -> io::Result<Self> {
-        // SAFETY: the name ends with a zero; the descriptor is new and ours.
-        let file = unsafe {
-            let fd = libc::memfd_create(c"tombolo-serve".as_ptr(), libc::MFD_CLOEXEC);
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            File::from_raw_fd(fd)
-        };
-        file.set_len(bytes)?;
-        Self::file(file, true)
+        if bytes == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, EMPTY));
+        }
+        Ok(Self {
+            memory: Mapped::zeroed(bytes)?,
+            bytes,
+            writable: true,
+        })
     }
 
     /// The same, but clients may not write.

@@ -3,8 +3,11 @@
 //! | | bytes | |
 //! |---|---|---|
 //! | hello | 32 | server, first: magic 8, version 4, flags 4 (1: writable), size 8, key 8 |
-//! | request | 40 | client: magic 4, operation 4, tag 8, key 8, offset 8, length 4, zero 4; behind a write its bytes |
-//! | reply | 24 | server: magic 4, status 4, tag 8, length 4, zero 4; behind a good read its bytes |
+//! | request | 64 | client: magic 4, operation 4, tag 8, key 8, offset 8, length 4, zero 28; behind a write its bytes |
+//! | reply | 64 | server: magic 4, status 4, tag 8, length 4, zero 44; behind a good read its bytes |
+//!
+//! Heads have the bytes of a cache line, so that what is behind them lies in the system's buffers as it does in memory:
+//! of 64 KiB each copy is a tenth slower otherwise.
 //!
 //! A request for libfabric has behind it the name of a provider; its reply, behind it, key 8, address of the first
 //! byte 8, and the endpoint's name; or why not. Then bytes go by one-sided accesses, and the connection only tells
@@ -17,7 +20,7 @@
 pub(super) const LARGEST: u32 = 1 << 20;
 /// Bytes of the reply to a request for libfabric at most.
 pub(super) const LARGEST_TICKET: u32 = 1024;
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 const HELLO: u64 = u64::from_le_bytes(*b"tombolo\x01");
 const REQUEST: u32 = u32::from_le_bytes(*b"TMRQ");
@@ -82,6 +85,10 @@ fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
 }
 
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}
+
 fn put(to: &mut [u8], parts: &[&[u8]]) {
     let mut at = 0;
     for part in parts {
@@ -135,7 +142,7 @@ impl Hello {
 }
 
 impl Ask {
-    pub(super) const BYTES: usize = 40;
+    pub(super) const BYTES: usize = 64;
 
     pub(super) fn encode(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
@@ -155,7 +162,7 @@ impl Ask {
 
     /// A head that breaks a rule; the connection cannot go on behind it.
     pub(super) fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, String> {
-        if word(bytes, 0) != REQUEST || word(bytes, 36) != 0 {
+        if word(bytes, 0) != REQUEST || !is_zero(&bytes[36..]) {
             return Err("no head of a request".to_owned());
         }
         let operation = match word(bytes, 4) {
@@ -187,7 +194,7 @@ impl Ask {
 }
 
 impl Answer {
-    pub(super) const BYTES: usize = 24;
+    pub(super) const BYTES: usize = 64;
 
     pub(super) fn encode(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
@@ -205,7 +212,7 @@ impl Answer {
 
     /// The answer to a request, and to no other.
     pub(super) fn decode(bytes: &[u8; Self::BYTES], ask: &Ask) -> Result<Self, String> {
-        if word(bytes, 0) != REPLY || word(bytes, 20) != 0 {
+        if word(bytes, 0) != REPLY || !is_zero(&bytes[20..]) {
             return Err("no head of a reply".to_owned());
         }
         let status = match word(bytes, 4) {
