@@ -10,9 +10,11 @@ mod queue;
 #[path = "../examples/snapshot/record.rs"]
 mod record;
 
+use coherence::line::PlainLine;
 use coherence::oracle::Oracle;
 use line_threads::{share, word};
 use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
 use tombolo::{
     Card, CoherentMemory, Error, OwnerOptions, Rpc, ShellConfig, SimOptions, Slot, SlotId,
 };
@@ -409,6 +411,43 @@ fn what_a_kernel_does_against_the_rules_has_a_name_and_ends_there() {
     start(&slot, ECHO, 1);
     let mut rpc = Rpc::connect(memory).expect("connect");
     assert_eq!(rpc.call(&stamped(1)).expect("call")[..], stamped(1)[..]);
+}
+
+/// Nobody but the CPU's cache itself takes a line of a page that a program is writing: it needs the place of another line. What
+/// leaves is what the program wrote, and the program's next access finds the line gone.
+#[test]
+fn a_line_that_the_cache_evicts_takes_what_its_page_holds() {
+    let mut options = SimOptions::named("enzian").expect("platform");
+    // A place for every line of the cache: the directory calls no line home.
+    options.shell = ShellConfig::coherent_full();
+    options.channel_bytes = Some(64 << 20);
+    let owner = OwnerOptions {
+        home_bytes: 64 << 20,
+        ..OwnerOptions::default()
+    };
+    let card = Card::simulated(options, owner, |_| {}).expect("card");
+    let memory = card.home_memory().expect("memory");
+    let (sets, ways) = (8192_u64, 16);
+    let set_of = |line: u64| PlainLine(line).fold().0 % sets;
+    let shown = 5;
+    let same_set: Vec<u64> = (32..memory.bytes() / LINE)
+        .filter(|line| set_of(*line) == set_of(shown))
+        .take(ways)
+        .collect();
+    assert_eq!(same_set.len(), ways);
+    let map = memory.part(0, 4096).expect("part").map().expect("map");
+    let place = &map.words()[(shown * LINE / 8) as usize];
+    place.store(41, Relaxed);
+    memory.record(&[(shown * LINE, "shown")]).expect("record");
+    place.store(42, Relaxed);
+    for line in same_set {
+        memory.load(line * LINE).expect("load");
+    }
+    let text = memory.history().expect("history").to_text();
+    assert!(text.contains("EvictDirty"), "{text}");
+    assert_eq!(place.load(Relaxed), 42);
+    place.store(43, Relaxed);
+    assert_eq!(word(&memory.load(shown * LINE).expect("load"), 0), 43);
 }
 
 /// The kernel locks lines of the pages that the program has, and changes them: false sharing at its worst.
