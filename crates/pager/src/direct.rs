@@ -108,7 +108,7 @@ impl Pager {
         match IoError::check(result, wanted) {
             Ok(()) => {
                 self.statistics.pages_read += 1;
-                self.statistics.bytes_read += wanted;
+                self.count_moved(key, Direction::Read, wanted);
                 self.direct_there(key, out);
             }
             Err(error) => {
@@ -175,7 +175,7 @@ impl Pager {
         let result = IoError::check(result, wanted);
         if result.is_ok() {
             self.statistics.pages_written += 1;
-            self.statistics.bytes_written += wanted;
+            self.count_moved(key, Direction::Write, wanted);
             self.statistics.pages_direct_written += 1;
             let size = self.size_of(key);
             if let Some(object) = self.objects.get_mut(&key.object) {

@@ -99,7 +99,7 @@ impl Pager {
         let wanted = piece.bytes;
         match IoError::check(result, wanted) {
             Ok(()) => {
-                self.statistics.bytes_read += wanted;
+                self.count_moved(key, Direction::Read, wanted);
                 if piece.last {
                     self.statistics.pages_read += 1;
                     self.load(key, Some(part), out);

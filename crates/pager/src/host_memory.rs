@@ -151,7 +151,7 @@ impl Pager {
         match (state, result) {
             (State::Claiming, Ok(_)) => {
                 self.statistics.pages_read += 1;
-                self.statistics.bytes_read += self.own_bytes(key);
+                self.count_moved(key, Direction::Read, self.own_bytes(key));
                 self.load(key, None, out);
             }
             (State::Claiming, Err(error)) => self.fail_fill(key, AccessError::Fetch(error), out),
@@ -262,7 +262,7 @@ impl Pager {
         };
         if status == OperationStatus::Ok {
             self.statistics.pages_written += 1;
-            self.statistics.bytes_written += self.own_bytes(key);
+            self.count_moved(key, Direction::Write, self.own_bytes(key));
             self.yield_page(key, purpose, out);
         } else {
             let error = self.card_error(Direction::Write, key, status);

@@ -370,6 +370,27 @@ impl Pager {
         }
     }
 
+    /// Counts bytes of a page that came from its object, or went there, also of the space that had it brought.
+    pub(crate) fn count_moved(&mut self, key: ObjectPage, direction: Direction, bytes: u64) {
+        let page = self.pages.get(&key);
+        let of = page.and_then(|page| {
+            let waits = page.waiters.first().map(|waiter| waiter.asid);
+            let shows = page.entries.first().map(|entry| entry.asid);
+            page.charged.or(waits).or(shows)
+        });
+        match direction {
+            Direction::Read => self.statistics.bytes_read += bytes,
+            Direction::Write => self.statistics.bytes_written += bytes,
+        }
+        let Some(asid) = of else {
+            return;
+        };
+        self.count_in(asid, |space| match direction {
+            Direction::Read => space.bytes_read += bytes,
+            Direction::Write => space.bytes_written += bytes,
+        });
+    }
+
     /// Frames (of [`Config::page_size`]) that could hold pages if there were no page tables.
     pub fn total_frames(&self) -> u64 {
         self.frames_in_all(self.page_size)

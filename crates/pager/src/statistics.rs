@@ -76,4 +76,8 @@ pub struct SpaceStatistics {
     pub faults_resident: u64,
     /// Accesses that failed.
     pub accesses_failed: u64,
+    /// Bytes of objects that were read for it: of pages that it wanted first.
+    pub bytes_read: u64,
+    /// Bytes of such pages that were written to objects.
+    pub bytes_written: u64,
 }

@@ -335,7 +335,7 @@ impl Pager {
         };
         if result.is_ok() {
             self.statistics.pages_written += u64::from(piece.last);
-            self.statistics.bytes_written += wanted;
+            self.count_moved(key, Direction::Write, wanted);
             let forget = self.sabotaged(Sabotage::ForgetSaved);
             let size = self.size_of(key);
             if let Some(object) = self.objects.get_mut(&key.object).filter(|_| !forget) {

@@ -495,6 +495,7 @@ fn each_space_has_counts_of_its_own() {
         faults: 2,
         faults_ahead: 1,
         faults_joined: 1,
+        bytes_read: PAGE,
         ..SpaceStatistics::default()
     };
     let of_second = SpaceStatistics {

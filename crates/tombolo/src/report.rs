@@ -192,6 +192,15 @@ pub struct SpaceReport {
     pub faults_resident: u64,
     /// Accesses that failed.
     pub accesses_failed: u64,
+    /// Bytes read from files for it: of pages that it wanted first.
+    #[serde(default)]
+    pub bytes_read: u64,
+    /// Bytes of such pages that were written to files.
+    #[serde(default)]
+    pub bytes_written: u64,
+    /// Virtual time of the runs of its kernels that have ended, from start to done; of runs beside each other the sum.
+    #[serde(default)]
+    pub run_time: Picoseconds,
     /// Bytes of card memory that are filled on behalf of the space now.
     pub bytes_on_card: u64,
     /// Of an isolated space, the first of the channels that it has now, and how many.
@@ -200,7 +209,10 @@ pub struct SpaceReport {
 }
 
 impl SpaceReport {
-    pub(crate) fn new((asid, counted, occupied): (Asid, SpaceStatistics, Occupied)) -> Self {
+    pub(crate) fn new(
+        (asid, counted, occupied): (Asid, SpaceStatistics, Occupied),
+        run_time: Picoseconds,
+    ) -> Self {
         let (bytes_on_card, channels) = occupied;
         Self {
             asid: asid.get(),
@@ -209,6 +221,9 @@ impl SpaceReport {
             faults_joined: counted.faults_joined,
             faults_resident: counted.faults_resident,
             accesses_failed: counted.accesses_failed,
+            bytes_read: counted.bytes_read,
+            bytes_written: counted.bytes_written,
+            run_time,
             bytes_on_card,
             isolated: channels.map(|channels| (channels.start, channels.len())),
         }
@@ -413,13 +428,16 @@ impl fmt::Display for Report {
             write!(
                 f,
                 "  space {}: {} faults ({} ahead, {} joined a page on its way, {} found it on the card), {} accesses \
-                 failed, {} on the card",
+                 failed, {} read and {} written for it, kernels ran {}, {} on the card",
                 space.asid,
                 space.faults,
                 space.faults_ahead,
                 space.faults_joined,
                 space.faults_resident,
                 space.accesses_failed,
+                bytes(space.bytes_read),
+                bytes(space.bytes_written),
+                space.run_time,
                 bytes(space.bytes_on_card)
             )?;
             match space.isolated {

@@ -263,6 +263,8 @@ pub(crate) struct Owner {
     broken: bool,
     fault_time: Picoseconds,
     runs: Vec<RunReport>,
+    /// Of the kernels of each space, until its number is used again.
+    run_times: BTreeMap<Asid, Picoseconds>,
     /// What ports of the card are called, by their number, since kernels have used them.
     port_names: BTreeMap<usize, String>,
     moved: MovedBytes,
@@ -391,6 +393,7 @@ impl Owner {
             broken: false,
             fault_time: Picoseconds::ZERO,
             runs: Vec::new(),
+            run_times: BTreeMap::new(),
             port_names: BTreeMap::new(),
             moved: MovedBytes::default(),
             coherent: Coherent::new(home),
@@ -437,10 +440,20 @@ impl Owner {
             bytes_hash: self.moved.hex(),
             notes: self.notes(),
             policies: self.policies(),
-            spaces: self.pager.spaces().map(SpaceReport::new).collect(),
+            spaces: self.spaces_report(),
             ports: (0..ports).map(|port| self.name_of_port(port)).collect(),
             statistics,
         })
+    }
+
+    fn spaces_report(&self) -> Vec<SpaceReport> {
+        let run_time = |asid| self.run_times.get(&asid).copied().unwrap_or_default();
+        let all = self.pager.spaces();
+        all.map(|space| {
+            let time = run_time(space.0);
+            SpaceReport::new(space, time)
+        })
+        .collect()
     }
 
     /// Slot and name of a port of the card, for people.

@@ -704,6 +704,10 @@ impl Owner {
 
     fn finished(&mut self, slot: SlotId, kernel: String, time: Picoseconds) {
         let period = self.card.description().clock_period.get().max(1);
+        if let Ok(space) = self.loaded(slot).map(|loaded| loaded.space) {
+            let sum = self.run_times.entry(space).or_default();
+            *sum += time;
+        }
         self.runs.push(RunReport {
             kernel,
             slot: slot.0,

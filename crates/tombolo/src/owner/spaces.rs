@@ -32,7 +32,10 @@ impl OwnerRef {
             self.with(|owner| owner.free_asid(asid));
             return Err(error);
         }
-        let space = self.with(|owner| owner.handles.add_space(client, asid));
+        let space = self.with(|owner| {
+            owner.run_times.remove(&asid);
+            owner.handles.add_space(client, asid)
+        });
         Ok(Reply::Space { space, asid })
     }
 

@@ -137,6 +137,11 @@ fn a_clogged_queue_holds_no_other_space() {
             job.start(&mut slots[number]);
             job.finish(&mut slots[number], folder, name);
         }
+        let report = card.report().unwrap();
+        for (space, run) in report.spaces.iter().zip(&report.runs) {
+            let moved = (space.bytes_read, space.bytes_written, space.run_time);
+            assert_eq!(moved, (50_000, 50_000, run.time), "{report}");
+        }
         let queue = |space: &AddressSpace| valve.lock().unwrap().queues[&space.asid()];
         let (mine, clogged) = (queue(&spaces[0]), queue(&spaces[1]));
         assert!(mine != clogged && ![mine, clogged].contains(&QueueId(0)));
