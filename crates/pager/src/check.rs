@@ -171,6 +171,19 @@ impl Pager {
             findings.expect(counts == (page.unreported, page.examining), || {
                 format!("{key:?} waits for other reports than are outstanding")
             });
+            let reads = self.issued.pieces().filter(|piece| piece == key).count();
+            let copies = self.issued.operations().values();
+            let copies = copies.filter(|meaning| **meaning == Meaning::Loaded(*key));
+            let copies = copies.count();
+            let waits = match page.state {
+                State::Loading { left, .. } => (page.filling.reading, left),
+                _ => (page.filling.reading, page.filling.loading),
+            };
+            let in_turn = waits == (0, 0) && copies <= 1;
+            let right = (reads, copies) == (waits.0.into(), waits.1.into()) || in_turn;
+            findings.expect(right, || {
+                format!("{key:?} waits for {waits:?} reads and copies of ({reads}, {copies})")
+            });
         }
     }
 
@@ -266,6 +279,15 @@ impl Pager {
         expect(
             page.moved == 0 || state.part().is_some(),
             "only what moves through a buffer has moved",
+        );
+        let filling = page.filling;
+        expect(
+            (filling.reading, filling.loading) == (0, 0) || matches!(state, State::Reading(_)),
+            "pieces come to a page that is read",
+        );
+        expect(
+            filling.failed.is_none() || matches!(state, State::Reading(_) | State::Loading { .. }),
+            "a piece fails in a fill",
         );
         expect(
             page.has_place() != waiting,

@@ -50,6 +50,9 @@ pub struct Config {
     /// Size of each buffer, at least 4 KiB. A buffer carries as many pages at once as fit; a page that is
     /// larger moves in pieces.
     pub buffer_bytes: u64,
+    /// A page that fits into a buffer is read in pieces of so many bytes at least, beside each other (in 16 at most), and
+    /// each goes to the card when it is there. 0: it is read as a whole and copied then.
+    pub piece_bytes: u64,
     /// When entries are written.
     pub install_order: InstallOrder,
     /// While fewer frames (of `page_size`) than this are free, as much of what would leave next is
@@ -70,6 +73,7 @@ impl Config {
             max_sets_log2: 20,
             buffers,
             buffer_bytes: 2 << 20,
+            piece_bytes: 0,
             install_order: InstallOrder::Fenced,
             clean_ahead: 0,
         }

@@ -370,7 +370,7 @@ pub enum PagerError {
 }
 
 /// Why an access of a kernel failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Hash)]
 pub enum AccessError {
     /// Nothing is mapped there.
     #[error("nothing is mapped at this address")]

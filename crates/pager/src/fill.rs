@@ -10,7 +10,7 @@ use crate::page::{ObjectPage, State};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
-use units::{CardAddr, FrameNumber, Stripe, ROW_BYTES};
+use units::{CardAddr, FrameNumber, Stripe};
 
 impl Pager {
     /// A page has got its frame.
@@ -66,7 +66,9 @@ impl Pager {
         if let Some(page) = self.pages.get_mut(&key) {
             page.enter(State::Reading(part));
         }
-        self.read_piece(key, part, out);
+        if !self.begin_pieces(key, part, out) {
+            self.read_piece(key, part, out);
+        }
     }
 
     /// Fetches what the buffer holds of what is missing yet.
@@ -119,19 +121,9 @@ impl Pager {
 
     /// Moves a piece that is not the last into the frame; the buffer is for the next one then.
     fn load_piece(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
-        let piece = self.piece(key);
-        let Some(page) = self.pages.get(&key) else {
-            return;
-        };
-        if let Some(to) = page.place(piece.at - piece.lead()) {
-            let stripe = page.stripe;
-            let operation = Operation::CopyIn {
-                from: part.address.offset(piece.place - piece.lead()),
-                to,
-                bytes: piece.row_bytes(),
-                stripe,
-            };
-            let step = Step::new(operation, Some(Meaning::Loaded(key))).of(page.charged);
+        let charged = self.pages.get(&key).and_then(|page| page.charged);
+        if let Some(operation) = self.copy_of(key, part, self.piece(key)) {
+            let step = Step::new(operation, Some(Meaning::Loaded(key))).of(charged);
             self.issued.command(step, out);
         }
     }
@@ -194,36 +186,20 @@ impl Pager {
         size: u64,
         part: Option<Part>,
     ) -> Vec<Operation> {
-        let place = |at: u64| CardAddr::new(frame.get() + at);
-        let zero = |from: u64, to: u64| {
-            let bytes = to - from;
-            let place = place(from).filter(|_| bytes > 0);
-            place.map(|to| Operation::Zero { to, bytes, stripe })
-        };
         let Some(part) = part else {
-            let copy = match (self.host_address(key), place(0)) {
-                (Some(from), Some(to)) => Some(Operation::CopyIn {
+            let (to, bytes) = (frame, size);
+            return vec![match self.host_address(key) {
+                Some(from) => Operation::CopyIn {
                     from,
                     to,
-                    bytes: size,
+                    bytes,
                     stripe,
-                }),
-                _ => zero(0, size),
-            };
-            return copy.into_iter().collect();
+                },
+                None => Operation::Zero { to, bytes, stripe },
+            }];
         };
-        let piece = self.piece(key);
-        let (row, bytes) = (piece.at - piece.lead(), piece.row_bytes());
-        let copy = place(row).map(|to| Operation::CopyIn {
-            from: part.address.offset(piece.place - piece.lead()),
-            to,
-            bytes,
-            stripe,
-        });
-        let start = self.part_on(key).start;
-        let before = zero(0, start - start % ROW_BYTES);
-        let behind = zero(row + bytes, size);
-        copy.into_iter().chain(before).chain(behind).collect()
+        let copy = self.copy_of(key, part, self.piece(key));
+        copy.into_iter().chain(self.edges(key)).collect()
     }
 
     /// Writes the entries and answers the accesses; the last command reports.
@@ -267,8 +243,10 @@ impl Pager {
             return;
         };
         let State::Loading { part, left, failed } = page.state else {
-            if let State::Reading(part) = page.state {
-                self.piece_loaded(key, part, status, out);
+            match page.state {
+                State::Reading(_) if page.filling.reading > 0 => self.piece_copied(key, status),
+                State::Reading(part) => self.piece_loaded(key, part, status, out),
+                _ => {}
             }
             return;
         };
@@ -279,12 +257,13 @@ impl Pager {
             return;
         }
         let wanted = page.wants_entry();
+        let of_a_piece = page.filling.failed.take();
         if let Some(part) = part {
             self.buffers.give(part);
         }
-        if let Some(status) = failed {
-            let error = self.card_error(Direction::Read, key, status);
-            return self.fail_fill(key, AccessError::Fetch(error), out);
+        let of_a_copy = |status| AccessError::Fetch(self.card_error(Direction::Read, key, status));
+        if let Some(reason) = of_a_piece.or(failed.map(of_a_copy)) {
+            return self.fail_fill(key, reason, out);
         }
         if let Some(page) = self.pages.get_mut(&key) {
             page.moved = 0;

@@ -79,6 +79,8 @@ impl Step {
 pub(crate) enum Io {
     /// Bytes between an object and a buffer.
     Move(Direction),
+    /// A piece of a page from an object to a buffer, beside others.
+    Piece(u8),
     /// Another protection of a page of host memory.
     Protect,
 }
@@ -115,6 +117,17 @@ impl Issued {
     /// A name for new I/O.
     pub(crate) fn io(&mut self, page: ObjectPage, direction: Direction) -> IoId {
         self.begin_io(page, Io::Move(direction))
+    }
+
+    /// A name for the read of a piece.
+    pub(crate) fn piece(&mut self, page: ObjectPage, number: u8) -> IoId {
+        self.begin_io(page, Io::Piece(number))
+    }
+
+    /// Reads of pieces under way, of each page.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = ObjectPage> + '_ {
+        let all = self.io.values();
+        all.filter_map(|(page, io)| matches!(io, Io::Piece(_)).then_some(*page))
     }
 
     /// A name for a change of protection.

@@ -44,6 +44,7 @@ mod join;
 mod object;
 pub mod page;
 mod pager;
+mod pieces;
 pub mod placement;
 mod queue;
 mod request;

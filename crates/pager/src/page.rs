@@ -4,6 +4,7 @@ use crate::advice::Keep;
 use crate::buffer::Part;
 use crate::event::OperationStatus;
 use crate::ids::{FaultToken, ObjectId, RequestId};
+use crate::pieces::Filling;
 use crate::queue::Urgency;
 use units::{Asid, CardAddr, FrameNumber, HostAddr, PageSize, Stripe, Target, VirtAddr};
 
@@ -255,6 +256,8 @@ pub(crate) struct Page {
     pub(crate) direct: Option<HostAddr>,
     /// Bytes that earlier pieces of the fill or write-back under way have moved.
     pub(crate) moved: u64,
+    /// What of a fill in pieces is under way.
+    pub(crate) filling: Filling,
     /// The space whose quota the frame counts against.
     pub(crate) charged: Option<Asid>,
     /// How the frame is striped.
@@ -304,6 +307,7 @@ impl Page {
             frame: None,
             direct: None,
             moved: 0,
+            filling: Filling::default(),
             charged: None,
             stripe: Stripe::NONE,
             exclusive: true,

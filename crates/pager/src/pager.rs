@@ -89,6 +89,8 @@ pub struct Pager {
     pub(crate) max_sets_log2: u8,
     pub(crate) install_order: InstallOrder,
     pub(crate) clean_ahead: u64,
+    /// Pages that fit into a buffer come in pieces of so many bytes; 0: at once.
+    pub(crate) piece_bytes: u64,
     pub(crate) policies: Policies,
     pub(crate) spaces: BTreeMap<Asid, Space>,
     pub(crate) creating: BTreeMap<Asid, RequestId>,
@@ -156,6 +158,7 @@ impl Pager {
             max_sets_log2: config.max_sets_log2.min(MAX_SETS_LOG2),
             install_order: config.install_order,
             clean_ahead: config.clean_ahead.min(of_one_size / 4),
+            piece_bytes: config.piece_bytes / ROW_BYTES * ROW_BYTES,
             policies,
             spaces: BTreeMap::new(),
             creating: BTreeMap::new(),
@@ -289,6 +292,7 @@ impl Pager {
             Event::IoDone { id, result } => match self.issued.io_done(id) {
                 Some((page, Io::Move(Direction::Read))) => self.read_done(page, result, out),
                 Some((page, Io::Move(Direction::Write))) => self.write_done(page, result, out),
+                Some((page, Io::Piece(number))) => self.piece_read(page, number, result, out),
                 Some((page, Io::Protect)) => self.host_protected(page, result, out),
                 None => {}
             },
@@ -529,6 +533,7 @@ impl Pager {
             max_sets_log2: self.max_sets_log2,
             install_order: self.install_order,
             clean_ahead: self.clean_ahead,
+            piece_bytes: self.piece_bytes,
             policies,
             spaces: self.spaces.clone(),
             creating: self.creating.clone(),

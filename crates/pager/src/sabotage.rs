@@ -31,4 +31,6 @@ pub enum Sabotage {
     JoinForgetsWrites,
     /// Takes a page that stays in host memory for written to its object.
     ForgetDirect,
+    /// Takes a page for complete when the first copy of its pieces after the last read has answered.
+    ForgetPieces,
 }

@@ -15,6 +15,10 @@ pub struct Statistics {
     pub accesses_failed: u64,
     /// Pages read from an object.
     pub pages_read: u64,
+    /// Pages of which pieces were read beside each other.
+    pub pages_in_pieces: u64,
+    /// Of these, those that were given up because a piece failed.
+    pub pages_in_pieces_failed: u64,
     /// Bytes of objects copied to the card.
     pub bytes_read: u64,
     /// Pages zeroed on the card instead.

@@ -5,13 +5,15 @@ use tombolo_pager::testing::{run, run_many, Sabotage, Scenario};
 
 #[test]
 fn random_worlds_lose_nothing() {
-    let tally = match run_many(1, 50_000, 1_000) {
+    let tally = match run_many(1, 100_000, 1_000) {
         Ok(tally) => tally,
         Err(broken) => panic!("{broken}"),
     };
     // The worlds must be worth something.
     assert!(tally.accesses > 8_000, "{tally:?}");
     assert!(tally.pieces > 100, "{tally:?}");
+    assert!(tally.pages_in_pieces > 300, "{tally:?}");
+    assert!(tally.pages_in_pieces_failed > 10, "{tally:?}");
     assert!(tally.evictions > 500, "{tally:?}");
     assert!(tally.set_conflicts > 100, "{tally:?}");
     assert!(tally.write_backs_failed > 50, "{tally:?}");
@@ -76,4 +78,5 @@ mistakes! {
     notices_pages_joined_without_their_writes => JoinForgetsWrites,
     notices_pages_in_host_memory_that_are_not_written => ForgetDirect,
     notices_saved_pages_taken_for_zero => ForgetSaved,
+    notices_pages_installed_before_all_their_pieces => ForgetPieces,
 }

@@ -55,6 +55,10 @@ pub struct Tally {
     pub writes: u64,
     /// Of these, of a piece of a page behind its first.
     pub pieces: u64,
+    /// Pages of which pieces were read beside each other.
+    pub pages_in_pieces: u64,
+    /// Of these, those of which a piece failed.
+    pub pages_in_pieces_failed: u64,
     /// Pages evicted.
     pub evictions: u64,
     /// Entries removed because a set was full.
@@ -87,6 +91,8 @@ pub struct Tally {
 
 impl Tally {
     fn statistics(&mut self, statistics: &Statistics) {
+        self.pages_in_pieces += statistics.pages_in_pieces;
+        self.pages_in_pieces_failed += statistics.pages_in_pieces_failed;
         self.evictions += statistics.evictions;
         self.set_conflicts += statistics.set_conflicts;
         self.write_backs_failed += statistics.write_backs_failed;
@@ -113,6 +119,8 @@ impl Tally {
             requests_failed,
             writes,
             pieces,
+            pages_in_pieces,
+            pages_in_pieces_failed,
             evictions,
             set_conflicts,
             write_backs_failed,
@@ -135,6 +143,8 @@ impl Tally {
         self.requests_failed += requests_failed;
         self.writes += writes;
         self.pieces += pieces;
+        self.pages_in_pieces += pages_in_pieces;
+        self.pages_in_pieces_failed += pages_in_pieces_failed;
         self.evictions += evictions;
         self.set_conflicts += set_conflicts;
         self.write_backs_failed += write_backs_failed;

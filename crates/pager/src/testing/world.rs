@@ -133,6 +133,13 @@ impl World {
             buffers: (0..buffers).map(buffer_address).collect(),
             // Some pages move in pieces, several others at once.
             buffer_bytes: rng.pick(&sizes).bytes() * (1 + rng.below(2) as u64),
+            // A half of them, and some at once.
+            piece_bytes: match rng.below(6) {
+                0 => page_size.bytes(),
+                1 => page_size.bytes() / 2,
+                2 => 3 * ROW,
+                _ => 0,
+            },
             clean_ahead: rng.below(4) as u64,
             install_order: if rng.percent(50) {
                 InstallOrder::Fenced

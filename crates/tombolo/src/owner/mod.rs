@@ -59,7 +59,7 @@ use pager::{
     ChannelMemory, Config, InstallOrder, ObjectId, Pager, PagerError, Policies, RequestId, Success,
 };
 use pressure::Pressure;
-use pump::{Pending, Work};
+use pump::{Copying, Pending, Work};
 use schedules::Schedules;
 pub use service::ServiceThreads;
 use service::{ServiceQueue, Thread};
@@ -94,6 +94,10 @@ pub enum ClockMode {
     /// (`tombolo::arrivals`, with `tracing`).
     Free,
 }
+
+/// Bytes of a page, at least, that are read at once, and copied while the next ones are read. Less would be more work
+/// for the service threads than the link needs for the bytes.
+const PIECE_BYTES: u64 = 64 << 10;
 
 /// How an owner works.
 #[derive(Clone, Debug)]
@@ -234,7 +238,7 @@ pub(crate) struct Owner {
     /// Commands for which the card had no room yet, by queue.
     outgoing: Vec<VecDeque<Command>>,
     /// Of each queue, the long copies that the card has.
-    copying: Vec<BTreeSet<CommandId>>,
+    copying: Vec<Copying>,
     completed: BTreeMap<RequestId, Result<Success, PagerError>>,
     /// The last failed write of each place, until it is told.
     write_back_errors: BTreeMap<(ObjectId, u64), Error>,
@@ -320,6 +324,7 @@ impl Owner {
             page_size: page,
             page_sizes: sizes,
             buffer_bytes,
+            piece_bytes: PIECE_BYTES,
             channel_bytes_log2: description.channel_bytes_log2,
             // Copies of several pages overlap, in both directions, which is worth a trip to the host.
             install_order: InstallOrder::OnCompletion,
@@ -374,7 +379,7 @@ impl Owner {
             pressure: Pressure::default(),
             reconfiguring: BTreeSet::new(),
             outgoing: vec![VecDeque::new(); usize::from(description.queues)],
-            copying: vec![BTreeSet::new(); usize::from(description.queues)],
+            copying: vec![Copying::default(); usize::from(description.queues)],
             completed: BTreeMap::new(),
             write_back_errors: BTreeMap::new(),
             next_request: 0,

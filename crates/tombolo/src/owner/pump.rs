@@ -11,16 +11,33 @@ use card::event::Event as CardEvent;
 use card::memory::HostMemory;
 use card::{HostWork, SlotId, WorkId};
 use pager::{Action, Event, IoError, IoId};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use units::{Asid, Picoseconds};
 
-/// Bytes of a copy to the card that others should not wait for: some ten microseconds of a link.
-const LONG_COPY: u64 = 256 << 10;
-/// Such copies that a queue of the card has at once: one that moves, and one that is next.
+/// Bytes of a copy to the card that others should not wait for: some microseconds of a link.
+const LONG_COPY: u64 = 64 << 10;
+/// Such copies that a queue of the card has at once, at least: one that moves, and one that is next.
 const LONG_COPIES: usize = 2;
+/// More, if they are no more bytes than this: the link has to do until the next ones come.
+const COPYING_BYTES: u64 = 512 << 10;
+
+/// Long copies that a queue of the card has, and their bytes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Copying(BTreeMap<CommandId, u64>);
+
+impl Copying {
+    fn begin(&mut self, command: &Command) {
+        let bytes = long_copy(command);
+        self.0.extend(bytes.map(|bytes| (command.id, bytes)));
+    }
+
+    fn is_enough(&self) -> bool {
+        self.0.len() >= LONG_COPIES && self.0.values().sum::<u64>() >= COPYING_BYTES
+    }
+}
 
 /// The owner's own commands, one a slot; the pager counts its up from zero.
 const BARRIERS: u32 = u32::MAX - u8::MAX as u32;
@@ -160,7 +177,11 @@ impl Owner {
             event @ CardEvent::Completed { id, .. } => {
                 let space = self.command_spaces.remove(&id);
                 self.service.push(event, space);
-                if self.copying.iter_mut().any(|copying| copying.remove(&id)) {
+                if self
+                    .copying
+                    .iter_mut()
+                    .any(|copying| copying.0.remove(&id).is_some())
+                {
                     // The card itself goes on; nobody of the host need have looked.
                     self.send_commands()?;
                 }
@@ -463,12 +484,10 @@ impl Owner {
         for (queue, commands) in (0..).zip(&mut self.outgoing) {
             let copying = &mut self.copying[usize::from(queue)];
             while self.card.queue_room(QueueId(queue)) > 0 {
-                let Some(command) = next_command(commands, copying.len()) else {
+                let Some(command) = next_command(commands, copying.is_enough()) else {
                     break;
                 };
-                if is_long_copy(&command) {
-                    copying.insert(command.id);
-                }
+                copying.begin(&command);
                 self.card.submit(command)?;
             }
         }
@@ -606,24 +625,26 @@ fn zero_around(pending: &Pending, read: usize) -> io::Result<()> {
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
-/// A copy to the card behind which a queue's other commands would wait for long: a queue starts them in order.
-fn is_long_copy(command: &Command) -> bool {
+/// Bytes of a copy to the card behind which a queue's other commands would wait for long: a queue starts them in order.
+fn long_copy(command: &Command) -> Option<u64> {
     let bytes = match command.operation {
         Operation::CopyIn { bytes, .. } => bytes,
         _ => 0,
     };
-    bytes >= LONG_COPY && command.notify && !command.fence
+    (bytes >= LONG_COPY && command.notify && !command.fence).then_some(bytes)
 }
 
-/// The next command of a queue whose card has so many long copies. One more would only wait there, and what comes
+/// The next command of a queue, whose card may have enough long copies. One more would only wait there, and what comes
 /// behind it with it: pages that are there would not be installed until those fetched ahead are. So other commands go
 /// first, up to a fence. That is no other order than the card's own: its units work beside each other, and the pager
 /// waits for the end of what others depend on.
-fn next_command(commands: &mut VecDeque<Command>, copying: usize) -> Option<Command> {
-    if copying < LONG_COPIES {
+fn next_command(commands: &mut VecDeque<Command>, enough: bool) -> Option<Command> {
+    if !enough {
         return commands.pop_front();
     }
-    let place = commands.iter().position(|command| !is_long_copy(command))?;
+    let place = commands
+        .iter()
+        .position(|command| long_copy(command).is_none())?;
     match commands[place].fence && place > 0 {
         true => None,
         false => commands.remove(place),
@@ -653,10 +674,10 @@ mod tests {
         }
     }
 
-    /// What leaves a queue, in order, while the card has so many long copies.
-    fn leaves(commands: &[Command], copying: usize) -> Vec<u32> {
+    /// What leaves a queue, in order, while the card has enough long copies or not.
+    fn leaves(commands: &[Command], enough: bool) -> Vec<u32> {
         let mut queue: VecDeque<Command> = commands.iter().cloned().collect();
-        let next = || next_command(&mut queue, copying);
+        let next = || next_command(&mut queue, enough);
         std::iter::from_fn(next)
             .map(|command| command.id.0)
             .collect()
@@ -671,8 +692,22 @@ mod tests {
             command(3, LONG_COPY - 1, false),
             command(4, 0, false),
         ];
-        assert_eq!(leaves(&all, LONG_COPIES - 1), [0, 1, 2, 3, 4]);
-        assert_eq!(leaves(&all, LONG_COPIES), [1, 3, 4]);
+        assert_eq!(leaves(&all, false), [0, 1, 2, 3, 4]);
+        assert_eq!(leaves(&all, true), [1, 3, 4]);
+    }
+
+    #[test]
+    fn a_card_has_enough_copies_when_the_link_has_to_do() {
+        let enough = |sizes: &[u64]| {
+            let mut copying = Copying::default();
+            let numbered = sizes.iter().zip(0..);
+            numbered.for_each(|(&bytes, id)| copying.begin(&command(id, bytes, false)));
+            copying.is_enough()
+        };
+        assert!(!enough(&[COPYING_BYTES]), "one that is next");
+        assert!(enough(&[COPYING_BYTES - LONG_COPY, LONG_COPY]));
+        assert!(!enough(&[LONG_COPY; 7]), "small ones, a few more");
+        assert!(enough(&[LONG_COPY; 8]));
     }
 
     #[test]
@@ -683,9 +718,9 @@ mod tests {
             command(2, 0, true),
             command(3, 0, false),
         ];
-        assert_eq!(leaves(&all, LONG_COPIES), [0]);
-        assert_eq!(leaves(&all[2..], LONG_COPIES), [2, 3]);
+        assert_eq!(leaves(&all, true), [0]);
+        assert_eq!(leaves(&all[2..], true), [2, 3]);
         // A copy that waits for others is sent as it is.
-        assert_eq!(leaves(&[command(5, LONG_COPY, true)], LONG_COPIES), [5]);
+        assert_eq!(leaves(&[command(5, LONG_COPY, true)], true), [5]);
     }
 }

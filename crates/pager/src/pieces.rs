@@ -1,0 +1,218 @@
+//! Fills in pieces: the pieces of a page go to its frame while the next ones are read.
+//!
+//! A page that fits into a part of a buffer is read in several pieces at once, and each goes to the frame as soon as
+//! it is in the buffer. The page is complete, and may be installed, when every copy has answered. So the last
+//! read is followed by the copy of one piece, and not by that of the whole page.
+
+use crate::action::{Action, Operation};
+use crate::buffer::Part;
+use crate::error::{AccessError, Direction, IoError, PagerError};
+use crate::event::OperationStatus;
+use crate::issue::{Meaning, Step};
+use crate::object::Object;
+use crate::page::{ObjectPage, State};
+use crate::pager::{Pager, Piece};
+use crate::sabotage::Sabotage;
+use units::ROW_BYTES;
+
+/// A page moves in so many pieces at most.
+const MOST: u64 = 16;
+
+/// What of a fill in pieces is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Filling {
+    /// Reads without answer.
+    pub(crate) reading: u8,
+    /// Copies (and zeroes) without answer while there are such reads.
+    pub(crate) loading: u8,
+    /// The first failure. Nothing more is copied then, and what is under way is waited for.
+    pub(crate) failed: Option<AccessError>,
+}
+
+impl Pager {
+    /// The pieces in which a page moves that fits into a buffer.
+    fn pieces(&self, key: ObjectPage) -> Vec<Piece> {
+        let size = self.size_of(key);
+        let unit = self.objects.get(&key.object).map_or(size, Object::unit);
+        let own = self.part_on(key);
+        let base = key.index << unit.bits();
+        let bytes = match self.piece_bytes {
+            0 => size.bytes(),
+            bytes => bytes.max(size.bytes() / MOST),
+        };
+        let first = own.start / bytes * bytes;
+        let piece = |begin: u64| {
+            let (at, end) = (begin.max(own.start), (begin + bytes).min(own.end));
+            Piece {
+                offset: base + at,
+                bytes: end - at,
+                at,
+                place: at,
+                last: end == own.end,
+                edge: false,
+            }
+        };
+        let begins = (first..own.end).step_by(bytes as usize);
+        begins.map(piece).collect()
+    }
+
+    /// Begins to read a page in pieces; false if it moves at once, or needs more than one buffer.
+    pub(crate) fn begin_pieces(
+        &mut self,
+        key: ObjectPage,
+        part: Part,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        if self.size_of(key).bytes() > part.bytes() {
+            return false;
+        }
+        let pieces = self.pieces(key);
+        if pieces.len() < 2 {
+            return false;
+        }
+        for (number, piece) in pieces.iter().enumerate() {
+            out.push(Action::ReadObject {
+                io: self.issued.piece(key, number as u8),
+                object: key.object,
+                offset: piece.offset,
+                bytes: piece.bytes,
+                buffer: part.buffer,
+                buffer_offset: part.offset + piece.place,
+            });
+        }
+        if let Some(page) = self.pages.get_mut(&key) {
+            page.filling.reading = pieces.len() as u8;
+        }
+        self.statistics.pages_in_pieces += 1;
+        let edges = self.edges(key);
+        self.copy_pieces(key, edges, out);
+        true
+    }
+
+    /// What of a page's frame the object does not fill, from the row before its bytes and from the one behind them.
+    pub(crate) fn edges(&self, key: ObjectPage) -> Vec<Operation> {
+        let Some(page) = self.pages.get(&key) else {
+            return Vec::new();
+        };
+        let (size, own) = (page.size.bytes(), self.part_on(key));
+        let before = 0..own.start / ROW_BYTES * ROW_BYTES;
+        let behind = own.end.next_multiple_of(ROW_BYTES)..size;
+        let zero = |rows: std::ops::Range<u64>| {
+            let to = page.place(rows.start).filter(|_| !rows.is_empty())?;
+            Some(Operation::Zero {
+                to,
+                bytes: rows.end - rows.start,
+                stripe: page.stripe,
+            })
+        };
+        [before, behind].into_iter().filter_map(zero).collect()
+    }
+
+    /// The copy of a piece from the buffer to the frame.
+    pub(crate) fn copy_of(&self, key: ObjectPage, part: Part, piece: Piece) -> Option<Operation> {
+        let page = self.pages.get(&key)?;
+        Some(Operation::CopyIn {
+            from: part.address.offset(piece.place - piece.lead()),
+            to: page.place(piece.at - piece.lead())?,
+            bytes: piece.row_bytes(),
+            stripe: page.stripe,
+        })
+    }
+
+    fn copy_pieces(
+        &mut self,
+        key: ObjectPage,
+        copies: impl IntoIterator<Item = Operation>,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        for operation in copies {
+            page.filling.loading += 1;
+            let step = Step::new(operation, Some(Meaning::Loaded(key))).of(page.charged);
+            self.issued.command(step, out);
+        }
+    }
+
+    /// A piece is in the buffer, or is not to be had.
+    pub(crate) fn piece_read(
+        &mut self,
+        key: ObjectPage,
+        number: u8,
+        result: Result<u64, IoError>,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(State::Reading(part)) = self.pages.get(&key).map(|page| page.state) else {
+            return;
+        };
+        let Some(piece) = self.pieces(key).into_iter().nth(number.into()) else {
+            return;
+        };
+        let failed = IoError::check(result, piece.bytes).err().map(|error| {
+            AccessError::Fetch(PagerError::Io {
+                direction: Direction::Read,
+                object: key.object,
+                offset: piece.offset,
+                bytes: piece.bytes,
+                error,
+            })
+        });
+        if failed.is_none() {
+            self.count_moved(key, Direction::Read, piece.bytes);
+        }
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        page.filling.reading -= 1;
+        page.filling.failed = page.filling.failed.or(failed);
+        if page.filling.failed.is_none() {
+            let copy = self.copy_of(key, part, piece);
+            self.copy_pieces(key, copy, out);
+        }
+        self.end_of_reads(key, part, out);
+    }
+
+    /// A piece is in the frame while others are being read.
+    pub(crate) fn piece_copied(&mut self, key: ObjectPage, status: OperationStatus) {
+        let failed = (status != OperationStatus::Ok)
+            .then(|| AccessError::Fetch(self.card_error(Direction::Read, key, status)));
+        if let Some(page) = self.pages.get_mut(&key) {
+            page.filling.loading -= 1;
+            page.filling.failed = page.filling.failed.or(failed);
+        }
+    }
+
+    /// After the last read the rest is as for a page that moves at once: its copies are waited for.
+    fn end_of_reads(&mut self, key: ObjectPage, part: Part, out: &mut Vec<Action>) {
+        let forgets = self.sabotaged(Sabotage::ForgetPieces);
+        let Some(page) = self.pages.get_mut(&key) else {
+            return;
+        };
+        let Filling {
+            reading,
+            loading,
+            failed,
+        } = page.filling;
+        if reading > 0 {
+            return;
+        }
+        page.filling.loading = 0;
+        match failed {
+            None => self.statistics.pages_read += 1,
+            Some(_) => self.statistics.pages_in_pieces_failed += 1,
+        }
+        match failed {
+            Some(reason) if loading == 0 => {
+                page.filling.failed = None;
+                self.buffers.give(part);
+                self.fail_fill(key, reason, out);
+            }
+            _ => page.enter(State::Loading {
+                part: Some(part),
+                left: if forgets { 1 } else { loading },
+                failed: None,
+            }),
+        }
+    }
+}
