@@ -12,7 +12,7 @@ use crate::action::Action;
 use crate::error::{AccessError, Direction, IoError};
 use crate::event::ObjectKind;
 use crate::ids::ObjectId;
-use crate::page::{ObjectPage, Page, Purpose, Stage, State};
+use crate::page::{ObjectPage, Purpose, Stage, State};
 use crate::pager::Pager;
 use crate::sabotage::Sabotage;
 use units::HostAddr;
@@ -123,10 +123,7 @@ impl Pager {
     fn direct_there(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         self.statistics.pages_direct += 1;
         self.statistics.bytes_direct += self.own_bytes(key);
-        match self.pages.get(&key).is_some_and(Page::wants_entry) {
-            true => self.begin_install(key, None, false, out),
-            false => self.become_resident(key, out),
-        }
+        self.become_resident(key, out);
     }
 
     /// Nobody can write a dirty page now: its data goes to the object.

@@ -167,7 +167,7 @@ impl Pager {
             self.issued.command(step, out);
         }
         if fenced {
-            self.begin_install(key, part, true, out);
+            self.install_behind(key, part, out);
         } else if let Some(page) = self.pages.get_mut(&key) {
             page.enter(State::Loading {
                 part,
@@ -202,14 +202,8 @@ impl Pager {
         copy.into_iter().chain(self.edges(key)).collect()
     }
 
-    /// Writes the entries and answers the accesses; the last command reports.
-    pub(crate) fn begin_install(
-        &mut self,
-        key: ObjectPage,
-        part: Option<Part>,
-        fence: bool,
-        out: &mut Vec<Action>,
-    ) {
+    /// Writes the entries and answers the accesses behind the data that is under way; the last command reports.
+    fn install_behind(&mut self, key: ObjectPage, part: Option<Part>, out: &mut Vec<Action>) {
         if let Some(page) = self.pages.get_mut(&key) {
             page.enter(State::Installing { part });
         }
@@ -218,7 +212,7 @@ impl Pager {
             .iter_mut()
             .find(|step| matches!(step.operation, Operation::Install { .. }));
         if let Some(install) = install {
-            install.fence = fence && !self.sabotaged(Sabotage::InstallEarly);
+            install.fence = !self.sabotaged(Sabotage::InstallEarly);
         }
         if let Some(last) = steps.last_mut() {
             last.meaning = Some(Meaning::Installed(key));
@@ -256,7 +250,6 @@ impl Pager {
         if left > 0 {
             return;
         }
-        let wanted = page.wants_entry();
         let of_a_piece = page.filling.failed.take();
         if let Some(part) = part {
             self.buffers.give(part);
@@ -265,14 +258,7 @@ impl Pager {
         if let Some(reason) = of_a_piece.or(failed.map(of_a_copy)) {
             return self.fail_fill(key, reason, out);
         }
-        if let Some(page) = self.pages.get_mut(&key) {
-            page.moved = 0;
-        }
-        if wanted {
-            self.begin_install(key, None, false, out);
-        } else {
-            self.become_resident(key, out);
-        }
+        self.become_resident(key, out);
     }
 
     /// Entries and replies are out.
@@ -286,6 +272,8 @@ impl Pager {
         self.become_resident(key, out);
     }
 
+    /// The data is in its place: entries may show it. Nobody asks when these and the replies are out, for the host would
+    /// look at one more event for each page: what is commanded later for the space follows them.
     pub(crate) fn become_resident(&mut self, key: ObjectPage, out: &mut Vec<Action>) {
         let mut direct = false;
         if let Some(page) = self.pages.get_mut(&key) {

@@ -70,9 +70,9 @@ pub enum State {
         /// The first failure.
         failed: Option<OperationStatus>,
     },
-    /// The entries are in the command ring, behind the data or after it.
+    /// The entries are in the command ring, behind the data (`InstallOrder::Fenced`).
     Installing {
-        /// The buffer, unless the page is zeroed or loaded before.
+        /// The buffer, unless the page is zeroed.
         part: Option<Part>,
     },
     /// The frame holds the page's data.
@@ -98,13 +98,13 @@ impl State {
                 Waiting,
                 AwaitingBuffer | Claiming | Fetching | Loading { .. } | Installing { .. },
             )
-            | (Fetching, Installing { .. } | Resident)
+            | (Fetching, Resident)
             | (AwaitingBuffer, Reading(_))
             | (Claiming, Loading { .. } | Installing { .. })
             | (Resident, Upgrading)
             | (Upgrading, Resident)
             | (Reading(_), Loading { .. } | Installing { .. })
-            | (Loading { .. }, Loading { .. } | Installing { .. } | Resident)
+            | (Loading { .. }, Loading { .. } | Resident)
             | (Installing { .. }, Resident) => true,
             (Resident, WritingBack { stage, .. }) => stage == Stage::Draining,
             // The copy to the card failed.

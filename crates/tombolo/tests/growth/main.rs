@@ -226,7 +226,8 @@ impl Random {
     }
 }
 
-/// Bursts, and the page of each: the first of each page is a read, so that writes find an entry.
+/// Bursts, and the page of each: the first of each page is a read, and no write is for the page that came last, so that
+/// writes find an entry. The write port is ahead of the read port by what it parks.
 fn draw(random: &mut Random) -> Vec<(u64, Burst)> {
     let mut bursts = Vec::new();
     for newest in 0..PAGES {
@@ -234,7 +235,7 @@ fn draw(random: &mut Random) -> Vec<(u64, Burst)> {
             let any = random.below(newest.max(1));
             let wish = is_writable(any) && random.below(2) == 0;
             let (number, write) = match count > 0 && is_touched(any, newest, wish) {
-                true => (any, wish && any < newest),
+                true => (any, wish && any + 1 < newest),
                 false => (newest, false),
             };
             let rows = 1 + random.below(8);
