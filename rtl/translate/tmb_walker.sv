@@ -79,6 +79,8 @@ module tmb_walker
   localparam int unsigned TicketWidth = MaxWalks > 1 ? $clog2(MaxWalks) : 1;
   localparam int unsigned LaneWidth = NumLanes > 1 ? $clog2(NumLanes) : 1;
   localparam int unsigned MissWidth = NumMisses > 1 ? $clog2(NumMisses) : 1;
+  // Of the levels: those of the misses, and of the walks that go on.
+  localparam int unsigned RequesterWidth = $clog2(NumMisses + 1);
   typedef logic [TicketWidth-1:0] ticket_t;
   typedef logic [MaxSizeClass:0] classes_t;
   typedef logic [TableTagWidth-1:0] tag_t;
@@ -167,7 +169,7 @@ module tmb_walker
   );
 
   assign miss = miss_i[miss_from];
-  assign begun = '{level: level[miss_from], miss: miss};
+  assign begun = '{level: level[RequesterWidth'(miss_from)], miss: miss};
   assign begins = miss_any && ticket_valid[begun.level] && enters;
   assign further_take = further_valid && further_pass && advance && !loops;
 
