@@ -274,6 +274,10 @@ impl NativeMapping {
         self.mapping.call(py, Mapping::prefetch)
     }
 
+    fn make_hot(&self, py: Python<'_>) -> PyResult<u64> {
+        self.mapping.call(py, Mapping::make_hot)
+    }
+
     fn unmap(&self, py: Python<'_>) -> PyResult<()> {
         self.mapping.close(py, Mapping::unmap)
     }

@@ -127,6 +127,7 @@ def test_sync_shows_what_is_written_so_far(card: tombolo.Card) -> None:
         slot = card.load("copy", space)
         with space.map_array(b"12345678") as given, space.map_array(result, "rw") as made:
             made.prefetch()
+            assert given.make_hot() >= 0
             slot.run(input=given, output=made, bytes=8)
             assert result == bytes(8)
             made.sync()

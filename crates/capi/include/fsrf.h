@@ -35,7 +35,9 @@ fsrf_rc fsrf_close(int fd);
  * flags: MAP_SHARED, or MAP_SHARED | MAP_FIXED for the address that *addr has, a multiple of the page size. */
 fsrf_rc fsrf_mmap(void **addr, size_t len, int prot, int flags, int fd, size_t offset);
 
-/* Writes back and ends all mappings that lie in the range. Parts of mappings cannot be unmapped. */
+/* Writes back and ends what is mapped in the range. A part of a mapping begins with it or at a page (2 MiB, unless the file
+ * is smaller) and grows to whole pages, as with munmap; what is left of the mapping stays. If a page cannot be written
+ * back, nothing of that mapping has ended. */
 fsrf_rc fsrf_munmap(void *addr, size_t len);
 
 /* Writes back what kernels have written to the mappings that the range touches, and waits for it. flags: MS_SYNC
@@ -43,7 +45,8 @@ fsrf_rc fsrf_munmap(void *addr, size_t len);
  * alone or with one of them: what is on the card is read from the file again; what a kernel wrote there is saved first. */
 fsrf_rc fsrf_msync(void *addr, size_t len, int flags);
 
-/* Says how a range will be used. Checked, and nothing else yet: it steers no policy. */
+/* Says how a range will be used: what is fetched ahead, and whose pages leave first (docs/policies.md). STREAM and RANDOM, and
+ * REUSE and LOWUSE, exclude each other; 0 takes advice back. */
 fsrf_rc fsrf_madvise(void *addr, size_t len, int advice);
 
 #ifdef __cplusplus

@@ -208,6 +208,11 @@ tmb_status tmb_mapping_sync(tmb_mapping *mapping);
 /* Brings pages to the card before the kernel touches them, as far as there is room. */
 tmb_status tmb_mapping_prefetch(tmb_mapping *mapping);
 
+/* The same on a simulated card before this returns, and at no virtual time: for those who ask what a kernel does with
+ * data that is on the card, not what loading it costs. Not while a kernel runs. The report says so. *bytes, if not
+ * null, is how many came at no time. */
+tmb_status tmb_mapping_make_hot(tmb_mapping *mapping, uint64_t *bytes);
+
 /* Writes back and ends the mapping; it is gone even if that fails. */
 tmb_status tmb_mapping_unmap(tmb_mapping *mapping);
 

@@ -9,6 +9,7 @@ use libc::{MAP_FIXED, MAP_SHARED, MS_ASYNC, MS_INVALIDATE, MS_SYNC, PROT_READ, P
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::fs::OpenOptions;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -93,34 +94,46 @@ impl State {
 }
 
 impl Attached {
-    /// Mappings that lie in a range, all of them whole.
-    fn in_range(&self, address: u64, len: usize) -> Result<Vec<(u64, Handle)>, Failure> {
+    /// Where the mappings begin that a range touches.
+    fn in_range(&self, address: u64, len: usize) -> Result<Vec<u64>, Failure> {
         if len == 0 {
             return Err(Failure::argument("len is 0"));
         }
         let end = address.saturating_add(len as u64);
-        let mut found = Vec::new();
-        for (start, (bytes, handle)) in &self.mappings {
-            if *start >= end || start + bytes <= address {
-                continue;
-            }
-            if *start < address || start + bytes > end {
-                return Err(Failure::new(
-                    Status::Unsupported,
-                    format!(
-                        "{address:#x} with {len} bytes is a part of the mapping of {bytes} bytes at \
-                         {start:#x}: give whole mappings"
-                    ),
-                ));
-            }
-            found.push((*start, *handle));
-        }
+        let touched = |start: u64, bytes: u64| start < end && start + bytes > address;
+        let all = self.mappings.iter();
+        let found = all.filter(|(start, (bytes, _))| touched(**start, *bytes));
+        let found: Vec<u64> = found.map(|(start, _)| *start).collect();
         match found.is_empty() {
             true => Err(Failure::argument(format!(
                 "nothing is mapped from {address:#x} to {end:#x}"
             ))),
             false => Ok(found),
         }
+    }
+
+    /// Ends the mapping that begins there, as far as it lies in a range.
+    fn unmap(&mut self, start: u64, range: &Range<u64>) -> Result<(), Failure> {
+        let Some(&(bytes, handle)) = self.mappings.get(&start) else {
+            return Ok(());
+        };
+        let from = start.max(range.start);
+        let to = (start + bytes).min(range.end);
+        if (from, to) == (start, start + bytes) {
+            self.mappings.remove(&start);
+            return handles::close(handle, "mapping");
+        }
+        let parts = handles::with_mapping(handle, |mapping| {
+            Ok(mapping.unmap_part(from - start, to - from)?)
+        })?;
+        self.mappings.remove(&start);
+        handles::forget(handle);
+        for part in parts {
+            let (address, bytes) = (part.address().get(), part.bytes());
+            let handle = handles::insert(Thing::Mapping(part));
+            self.mappings.insert(address, (bytes, handle));
+        }
+        Ok(())
     }
 
     /// The mapping that holds a range, which may be a part of it.
@@ -278,9 +291,10 @@ pub extern "C" fn fsrf_munmap(addr: *mut c_void, len: usize) -> c_int {
         let mut state = state();
         let attached = state.attached()?;
         let mut result = Ok(());
-        for (address, handle) in attached.in_range(addr as u64, len)? {
-            attached.mappings.remove(&address);
-            result = result.and(handles::close(handle, "mapping"));
+        let address = addr as u64;
+        let range = address..address.saturating_add(len as u64);
+        for start in attached.in_range(address, len)? {
+            result = result.and(attached.unmap(start, &range));
         }
         result
     })

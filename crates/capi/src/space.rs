@@ -125,6 +125,18 @@ pub extern "C" fn tmb_mapping_prefetch(mapping: Handle) -> c_int {
 }
 
 #[no_mangle]
+pub unsafe extern "C" fn tmb_mapping_make_hot(mapping: Handle, bytes: *mut u64) -> c_int {
+    entry(|| {
+        let hot = handles::with_mapping(mapping, |mapping| Ok(mapping.make_hot()?))?;
+        if !bytes.is_null() {
+            // SAFETY: the caller's place for a number.
+            unsafe { bytes.write(hot) };
+        }
+        Ok(())
+    })
+}
+
+#[no_mangle]
 pub extern "C" fn tmb_mapping_unmap(mapping: Handle) -> c_int {
     entry(|| handles::close(mapping, "mapping"))
 }

@@ -369,13 +369,17 @@ static void fsrf(const char *kernel, char *file)
     EXPECT(fsrf_msync(addr, large, MS_SYNC | MS_INVALIDATE), TMB_OK);
     EXPECT(fsrf_msync(addr, large, 0), TMB_ERROR_ARGUMENT);
     EXPECT(fsrf_msync(NULL, large, MS_SYNC), TMB_ERROR_ARGUMENT);
-    EXPECT(fsrf_munmap(addr, large / 2), TMB_ERROR_UNSUPPORTED);
+    EXPECT(fsrf_munmap((char *)addr + 4096, large / 2), TMB_ERROR_UNMAPPABLE);
     EXPECT(fsrf_munmap(addr, 0), TMB_ERROR_ARGUMENT);
 
     EXPECT(fsrf_tombolo_set(0, "input", 0), TMB_ERROR_ORDER);
     EXPECT(fsrf_tombolo_load(0, NULL), TMB_ERROR_ARGUMENT);
     EXPECT(fsrf_tombolo_load(0, kernel), TMB_OK);
     EXPECT(fsrf_tombolo_set_bytes(0, "bytes", "", 0), TMB_ERROR_ARGUMENT_SIZE);
+    EXPECT(fsrf_tombolo_set_bytes(0, "bytes", NULL, 8), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_tombolo_set(0, NULL, 0), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_tombolo_read_register(0, 0x20, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_tombolo_wait(0, 0), TMB_ERROR_SLOT_STATE);
     EXPECT(fsrf_tombolo_set(0, "input", (uint64_t)(uintptr_t)addr), TMB_OK);
     EXPECT(fsrf_tombolo_set(0, "output", (uint64_t)(uintptr_t)addr), TMB_OK);
     EXPECT(fsrf_tombolo_set(0, "bytes", large), TMB_OK);
@@ -400,6 +404,10 @@ static void fsrf(const char *kernel, char *file)
     TRUE(asked == 1);
     EXPECT(tmb_slot_close(slot), TMB_OK);
 
+    /* The middle goes, then what is left on both sides of it. */
+    EXPECT(fsrf_munmap((char *)addr + large / 4, large / 2), TMB_OK);
+    EXPECT(fsrf_munmap((char *)addr + large / 4, large / 2), TMB_ERROR_ARGUMENT);
+    EXPECT(fsrf_msync(addr, large / 4, MS_SYNC), TMB_OK);
     EXPECT(fsrf_munmap(addr, large), TMB_OK);
     EXPECT(fsrf_munmap(addr, large), TMB_ERROR_ARGUMENT);
     EXPECT(fsrf_tombolo_detach(), TMB_OK);

@@ -146,6 +146,17 @@ pub trait Card: Send {
     /// Commands that [`submit`](Card::submit) still takes for a queue before it answers `QueueFull`.
     fn queue_room(&self, queue: QueueId) -> usize;
 
+    /// Carries out a copy to card memory, or its zeroing, at once and at no virtual time, past the shell: data that is
+    /// *hot*. Such a command has no completion; nothing that it would have to wait for may be under way. False: only a
+    /// simulation has such a way, and for such commands; this one is to be submitted.
+    ///
+    /// # Errors
+    /// The ranges are not in host and card memory.
+    fn place(&mut self, command: &Command) -> Result<bool, CardError> {
+        let _ = command;
+        Ok(false)
+    }
+
     /// Starts work of the host; its end comes as [`Event::HostWorkDone`].
     fn host_work(&mut self, work: HostWork) -> WorkId;
 

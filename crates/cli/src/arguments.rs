@@ -29,7 +29,7 @@ pub enum Mode {
     New(Option<Size>),
 }
 
-/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE][:advice=WORDS][:direct][:memory=KIND]`
+/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE][:advice=WORDS][:direct][:hot][:memory=KIND]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapArgument {
     /// The kernel's pointer argument.
@@ -48,6 +48,8 @@ pub struct MapArgument {
     pub auto_pages: bool,
     /// Its pages stay in host memory.
     pub direct: bool,
+    /// Its pages are on the card before the kernel starts, at no virtual time.
+    pub hot: bool,
     /// Its pages lie in card memory of that kind.
     pub memory: Option<MemoryKind>,
     /// How the kernel is going to use it.
@@ -160,9 +162,9 @@ pub enum SyntaxError {
 }
 
 const MAP_FORM: &str =
-    "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:memory=KIND]";
+    "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot][:memory=KIND]";
 const CONNECT_FORM: &str =
-    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:memory=KIND], or another device, \
+    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot][:memory=KIND], or another device, \
      PORT=KIND:WHERE";
 const SET_FORM: &str = "ARGUMENT=VALUE";
 const SCHEDULE_FORM: &str = "SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES]";
@@ -254,6 +256,7 @@ impl MapArgument {
             page_size: options.page_size,
             auto_pages: options.auto_pages,
             direct: options.direct,
+            hot: options.hot,
             memory: options.memory,
             advice: options.advice.unwrap_or_default(),
         })
@@ -306,6 +309,7 @@ struct Options {
     page_size: Option<PageSize>,
     auto_pages: bool,
     direct: bool,
+    hot: bool,
     memory: Option<MemoryKind>,
     advice: Option<Advice>,
     /// Those of a device, which belong to its name, each with its colon.
@@ -352,6 +356,7 @@ fn split_options(mut text: &[u8]) -> Result<(&[u8], Options), SyntaxError> {
                 options.advice = Some(words.parse().map_err(SyntaxError::Advice)?);
             }
             _ if word == "direct" && !options.direct => options.direct = true,
+            _ if word == "hot" && !options.hot => options.hot = true,
             _ if options.mode.is_some() => break,
             _ => match parse_mode(word)? {
                 Some(found) => options.mode = Some(found),
@@ -500,6 +505,8 @@ mod tests {
         let direct = map("in=data.bin:direct:ro");
         assert!(direct.direct && direct.mode == Mode::ReadOnly);
         assert!(!map("in=data.bin:ro").direct);
+        let hot = map("in=data.bin:hot:ro");
+        assert!(hot.hot && hot.mode == Mode::ReadOnly && !map("in=data.bin").hot);
         let placed = map("in=data.bin:memory=hbm:ro");
         assert_eq!(
             (placed.memory, placed.mode),

@@ -207,3 +207,85 @@ fn wrong_words_are_usage_errors() {
     let help = tombolo(folder.path(), &["run", "--help"]);
     assert!(String::from_utf8_lossy(&help.stdout).contains("Examples:"));
 }
+
+#[test]
+fn a_mistyped_option_of_a_file_is_named() {
+    let folder = folder();
+    for (word, named) in [("input=in:hott", "`:hott`"), ("input=in@x", "`@x`")] {
+        let output = tombolo(folder.path(), &copy(&[word, "--map", "output=b:new=9"]));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(named) && said.lines().count() == 1, "{said}");
+        assert!(said.contains(":hot"), "{said}");
+    }
+    // Where no such file is there, nothing is guessed.
+    let output = tombolo(
+        folder.path(),
+        &copy(&["input=no:hott", "--map", "output=b:new=9"]),
+    );
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!said.contains("no option"), "{said}");
+}
+
+#[test]
+fn advice_and_presets_that_cannot_be_are_refused() {
+    let folder = folder();
+    let run = |words: &[&str]| {
+        let words = [
+            "run",
+            "copy",
+            "--set",
+            "bytes=size(input)",
+            "--map",
+            "output=b:new",
+        ]
+        .iter()
+        .chain(words);
+        let output = tombolo(folder.path(), &words.copied().collect::<Vec<_>>());
+        assert!(!output.status.success() && !folder.path().join("b").exists());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    for words in ["stream+random", "reuse+lowuse"] {
+        let said = run(&["--map", &format!("input=in:advice={words}")]);
+        assert!(said.contains("exclude each other"), "{said}");
+    }
+    for (words, told) in [
+        (&["--preset", "coyote"][..], "there are tombolo, "),
+        (&["--preset", "physical"], "no virtual memory"),
+        (
+            &["--preset", "tombolo", "--platform", "enzian"],
+            "does not fit platform enzian",
+        ),
+        (
+            &["--preset", "tombolo", "--card-memory", "1M"],
+            "has no room for",
+        ),
+        (&["--shell", "none.toml"], "none.toml"),
+    ] {
+        let said = run(&[&["--map", "input=in"], words].concat());
+        assert!(said.contains(told) && said.lines().count() == 1, "{said}");
+    }
+}
+
+#[test]
+fn a_pipe_that_is_silent_or_closes_fails_the_run_and_leaves_no_output() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    for name in ["silent", "short"] {
+        let made = Command::new("mkfifo").arg(path(name)).status();
+        assert!(made.unwrap().success());
+    }
+    let (silent, short) = (path("silent"), path("short"));
+    let quiet = std::thread::spawn(move || fs::OpenOptions::new().write(true).open(silent));
+    let writer = std::thread::spawn(move || fs::write(short, vec![7; 5_000]).unwrap());
+    for (word, told) in [
+        ("input=pipe:silent@0+9999:timeout=100ms", "silent"),
+        ("input=pipe:short@0+9999", "short"),
+    ] {
+        let output = tombolo(folder.path(), &copy(&[word, "--map", "output=b:new"]));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(told), "{said}");
+        assert!(!path("b").exists());
+    }
+    quiet.join().unwrap().unwrap();
+    writer.join().unwrap();
+}

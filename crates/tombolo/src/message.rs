@@ -153,6 +153,20 @@ pub(crate) enum Request {
         /// Which.
         mapping: MappingId,
     },
+    /// Bring pages in at no virtual time.
+    MakeHot {
+        /// Which.
+        mapping: MappingId,
+    },
+    /// End a part of a mapping.
+    UnmapPart {
+        /// Which.
+        mapping: MappingId,
+        /// First byte of the part.
+        offset: u64,
+        /// How many.
+        bytes: u64,
+    },
     /// Set registers that hold an argument of a kernel. The owner keeps the words, and writes them again
     /// whenever the slot leaves reset.
     SetArgument {
@@ -337,6 +351,10 @@ pub(crate) enum Reply {
         /// Address of the first byte of the range.
         address: VirtAddr,
     },
+    /// To `MakeHot`: bytes that came at no time.
+    Hot(u64),
+    /// To `UnmapPart`: what is left, with the address of its first byte and its bytes.
+    Parts(Vec<(MappingId, VirtAddr, u64)>),
     /// To `ReadRegister`; to `Await`: what the register holds, or how many interrupts there were.
     Register(u32),
     /// To `Poll`: the kernel is still at it.

@@ -3,8 +3,10 @@
 //! A preset is a file in `presets/`; one of your own has the same form ([`Preset::load`]). [`Preset::named`] has
 //! those of the repository built in.
 
+use crate::report::bytes as told;
 use crate::{AddressSpace, Card, Error, OwnerOptions, ShellConfig, SimOptions, SpacePlacement};
 use card::sim::{L1Config, Translator};
+use pager::advice::{Advice, Pattern};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use units::{PageSize, Stripe};
@@ -86,6 +88,8 @@ pub struct Preset {
     pub name: String,
     /// What it is, in a line.
     pub description: String,
+    /// Why it is this one, if it was chosen: [`Preset::suited`].
+    pub chosen: String,
     /// Its name in FSRF's tables; empty for one that is not there.
     pub paper: String,
     /// The shell.
@@ -172,18 +176,34 @@ impl Preset {
         TEXTS.iter().map(|(name, _)| *name).chain([FSRF])
     }
 
-    /// One of the repository's. `fsrf` is FSRF with the TLB that suits `bytes` of data: the SRAM TLB as far as
-    /// its 2 MiB pages reach, the DRAM TLB beyond.
+    /// One of the repository's, for so many bytes of data of which nothing else is known: [`suited`](Self::suited).
     ///
     /// # Errors
     /// [`PresetError::NoSuch`].
     pub fn named(name: &str, bytes: u64) -> Result<Self, PresetError> {
+        Self::suited(name, bytes, Advice::NONE)
+    }
+
+    /// One of the repository's. `fsrf` is FSRF with the TLB that suits data and advice, as its table 1 has it: the SRAM TLB
+    /// as far as its 2 MiB pages reach, and for what is read in order however large it is; the DRAM TLB for the rest.
+    /// [`chosen`](Self::chosen) says why.
+    ///
+    /// # Errors
+    /// [`PresetError::NoSuch`].
+    pub fn suited(name: &str, bytes: u64, advice: Advice) -> Result<Self, PresetError> {
         if name == FSRF {
-            let sram = Self::named("fsrf-sram", bytes)?;
-            return match bytes <= sram.reach_bytes() {
-                true => Ok(sram),
-                false => Self::named("fsrf-dram", bytes),
+            let sram = Self::suited("fsrf-sram", bytes, advice)?;
+            let reach = told(sram.reach_bytes());
+            let (mut found, why) = match advice.pattern {
+                _ if bytes <= sram.reach_bytes() => (sram, format!("the SRAM TLB reaches {reach}, which is all of the data")),
+                Some(Pattern::Stream) => (sram, "the SRAM TLB: of data in order (advice stream) each page is looked up for all of its bytes".to_owned()),
+                _ => (
+                    Self::suited("fsrf-dram", bytes, advice)?,
+                    format!("the DRAM TLB: {} of data, and the SRAM TLB reaches {reach}", told(bytes)),
+                ),
             };
+            found.chosen = why;
+            return Ok(found);
         }
         let Some((_, text)) = TEXTS.iter().find(|(known, _)| *known == name) else {
             let known: Vec<&str> = Self::names().collect();
@@ -254,6 +274,7 @@ impl Preset {
         Ok(Self {
             name: name.to_owned(),
             description: text.description,
+            chosen: String::new(),
             paper: text.paper,
             shell,
             page,
@@ -333,6 +354,7 @@ impl Preset {
         }
         options.shell = self.shell.clone();
         owner.preset = self.name.clone();
+        owner.preset_chosen = self.chosen.clone();
         owner.page_size = self.page;
         owner.read_ahead_bytes = self.read_ahead_bytes;
         owner.batch_bytes = self.batch_bytes;
@@ -463,6 +485,16 @@ mod tests {
         let name = |bytes| Preset::named("fsrf", bytes).unwrap().name;
         assert_eq!(name(256 << 20), "fsrf-sram");
         assert_eq!(name((256 << 20) + 1), "fsrf-dram");
+        let large = |words: &str| Preset::suited("fsrf", 1 << 30, words.parse().unwrap()).unwrap();
+        let (stream, random) = (large("stream+lowuse"), large("random"));
+        assert_eq!((&*stream.name, &*random.name), ("fsrf-sram", "fsrf-dram"));
+        assert!(stream.chosen.contains("advice stream"), "{}", stream.chosen);
+        assert!(
+            random.chosen.contains("reaches 256.0 MiB"),
+            "{}",
+            random.chosen
+        );
+        assert_eq!(Preset::named("fsrf-sram", 0).unwrap().chosen, "");
     }
 
     #[test]

@@ -95,6 +95,9 @@ pub struct PagingReport {
     /// Pages that stayed in host memory, if there were any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub direct: DirectReport,
+    /// Bytes that were put on the card at no virtual time ([`Mapping::make_hot`](crate::Mapping::make_hot)).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub made_hot: u64,
     /// Shared memory, if there was any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sharing: SharingReport,
@@ -135,6 +138,7 @@ impl PagingReport {
                 free_threads,
                 protect_time,
             },
+            made_hot: 0,
             ping_pong: Vec::new(),
         }
     }
@@ -242,6 +246,9 @@ pub struct Report {
     /// The preset that the card was opened with; empty without one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub preset: String,
+    /// Why it is this one; empty if it was asked for by its name. Not part of the hash.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub preset_chosen: String,
     /// The name of the host file and the hash of its bytes; empty without one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub host: String,
@@ -280,11 +287,12 @@ pub struct Report {
 
 impl Report {
     /// SHA-256 over what must be equal on every machine: all of it but the way of file I/O, the words
-    /// on policies, the counts of each space and the number of cycles that the simulator could not skip.
+    /// on policies and on the choice of a preset, the counts of each space and the number of cycles that the simulator could not skip.
     pub fn hash(&self) -> String {
         let mut same = self.clone();
         same.file_io.clear();
         same.policies.clear();
+        same.preset_chosen.clear();
         same.spaces.clear();
         same.statistics.evaluated_cycles = 0;
         // A report has only strings, numbers and lists, so it always serializes.
@@ -336,6 +344,9 @@ impl fmt::Display for Report {
         }
         if !self.preset.is_empty() {
             writeln!(f, "  preset {} on platform {}", self.preset, self.platform)?;
+            if !self.preset_chosen.is_empty() {
+                writeln!(f, "  chosen: {}", self.preset_chosen)?;
+            }
         }
         let (read, written) = self.kernel_bytes();
         let seconds = self.run_time().as_seconds();
@@ -411,6 +422,13 @@ impl fmt::Display for Report {
             paging.pages_written,
             paging.evictions
         )?;
+        if paging.made_hot > 0 {
+            writeln!(
+                f,
+                "  hot: {} were put on the card beforehand, without the time that loading takes",
+                bytes(paging.made_hot)
+            )?;
+        }
         let direct = paging.direct;
         if !is_default(&direct) {
             writeln!(

@@ -43,6 +43,7 @@ pub struct MapOptions {
     direct: bool,
     memory: Option<MemoryKind>,
     advice: Advice,
+    hot: bool,
 }
 
 impl MapOptions {
@@ -60,6 +61,7 @@ impl MapOptions {
             direct: false,
             memory: None,
             advice: Advice::NONE,
+            hot: false,
         }
     }
 
@@ -139,6 +141,11 @@ impl MapOptions {
     /// With [advice](Mapping::advise) from the first access on.
     pub const fn advice(self, advice: Advice) -> Self {
         Self { advice, ..self }
+    }
+
+    /// [Hot](Mapping::make_hot) from the start.
+    pub const fn hot(self) -> Self {
+        Self { hot: true, ..self }
     }
 
     /// At this address rather than where the pager chooses.
@@ -348,6 +355,13 @@ impl AddressSpace {
             path: name.to_owned(),
             rule,
         })?;
+        if options.hot && options.direct {
+            return Err(Error::Unmappable {
+                path: name.to_owned(),
+                rule: "pages that stay in host memory cannot be hot; leave out one of the two"
+                    .to_owned(),
+            });
+        }
         let request = Request::Map {
             space: self.id,
             file,
@@ -376,6 +390,9 @@ impl AddressSpace {
                 };
                 if !options.advice.is_empty() {
                     mapping.advise(options.advice)?;
+                }
+                if options.hot {
+                    mapping.make_hot()?;
                 }
                 Ok(mapping)
             }
@@ -528,6 +545,20 @@ impl Mapping {
         self.link.tell(Request::Prefetch { mapping: self.id })
     }
 
+    /// Brings the pages to a simulated card as [`prefetch`](Self::prefetch) does, as far as there is room, but at no
+    /// virtual time and before this returns: for those who ask what a kernel does with data that is on the card, and not
+    /// what loading it costs. Only the table entries take their time, some microseconds for many. The report says how
+    /// many bytes came so. Gives their number, in whole pages: 0 on a card that cannot, which loads them as ever.
+    ///
+    /// # Errors
+    /// [`Error::SlotState`]: a kernel is running. [`Error::Gone`] if the mapping ended.
+    pub fn make_hot(&self) -> Result<u64, Error> {
+        match self.link.call(Request::MakeHot { mapping: self.id })? {
+            Reply::Hot(bytes) => Ok(bytes),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     /// Says how the kernel is going to use the mapping. Advice makes runs fast or slow, never wrong.
     ///
     /// | advice | |
@@ -559,6 +590,32 @@ impl Mapping {
             advice,
         };
         self.link.tell(request)
+    }
+
+    /// Writes back and ends a part of the mapping, as `munmap` does. What is left before it and behind it are
+    /// mappings of their own; this one is gone. The part begins with the mapping or at a page, and grows to whole pages.
+    ///
+    /// # Errors
+    /// Bytes that are not in the mapping; a part that begins inside a page; a mapping of what is no file; as
+    /// [`sync`](Mapping::sync). The mapping is as it was then, but if a write fails that came after the sync: then all of it has ended.
+    pub fn unmap_part(&self, offset: u64, bytes: u64) -> Result<Vec<Self>, Error> {
+        let request = Request::UnmapPart {
+            mapping: self.id,
+            offset,
+            bytes,
+        };
+        let Reply::Parts(parts) = self.link.call(request)? else {
+            return Err(Error::Internal("no parts of a mapping".into()));
+        };
+        self.open.store(false, Ordering::Relaxed);
+        let part = |(id, address, bytes)| Self {
+            link: self.link.clone(),
+            id,
+            address,
+            bytes,
+            open: AtomicBool::new(true),
+        };
+        Ok(parts.into_iter().map(part).collect())
     }
 
     /// Writes back and ends the mapping.

@@ -102,6 +102,10 @@ impl<'a> Mapped<'a> {
             true => options.direct(),
             false => options,
         };
+        let options = match self.map.hot {
+            true => options.hot(),
+            false => options,
+        };
         let options = match self.map.memory {
             Some(kind) => options.memory(kind),
             None => options,
@@ -281,6 +285,10 @@ fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, Failure> {
             path,
             format!("{what}: {error}; to have it made, write :new behind its name"),
         ),
+        ErrorKind::NotFound => match mistyped(path) {
+            Some(rule) => unmappable(path, format!("{what}: {error}; {rule}")),
+            None => failed(path, what)(error),
+        },
         _ => failed(path, what)(error),
     })?;
     if !found.is_file() {
@@ -298,6 +306,19 @@ fn open(map: &MapArgument, access: AccessMode) -> Result<Mapped<'_>, Failure> {
         write,
         offset: map.offset,
         length,
+    })
+}
+
+/// What to do about a name that is no file, but is one without the word behind its last colon or `@`.
+fn mistyped(path: &Path) -> Option<String> {
+    let name = path.to_str()?;
+    let at = name.rfind([':', '@'])?;
+    let (file, word) = (&name[..at], &name[at..]);
+    Path::new(file).is_file().then(|| {
+        format!(
+            "there is {file}, and `{word}` is no option: those are @OFFSET+BYTES, :ro, :rw, :new, :page=, :advice=, \
+             :direct, :hot and :memory="
+        )
     })
 }
 

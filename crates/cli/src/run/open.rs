@@ -8,7 +8,7 @@ use crate::progress::Work;
 use card::kernel::Manifest;
 use std::sync::Arc;
 use tombolo::{
-    Card, FileState, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, ShellConfig,
+    Advice, Card, FileState, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, ShellConfig,
     SimOptions,
 };
 
@@ -21,10 +21,19 @@ impl Run {
         self.files.iter().find(|file| file.direct)
     }
 
-    /// The system that was asked for; `fsrf` depends on the bytes of data.
+    /// Advice that holds for all files.
+    fn advice(&self) -> Advice {
+        let stream = |file: &MapArgument| file.advice.pattern == Advice::STREAM.pattern;
+        match !self.files.is_empty() && self.files.iter().all(stream) {
+            true => Advice::STREAM,
+            false => Advice::NONE,
+        }
+    }
+
+    /// The system that was asked for; `fsrf` depends on the bytes of data, and on the advice for them.
     fn find_preset(&self, bytes: u64) -> Result<Option<Preset>, Failure> {
         let preset = match (&self.preset, &self.shell) {
-            (Some(name), _) => Preset::named(name, bytes)?,
+            (Some(name), _) => Preset::suited(name, bytes, self.advice())?,
             (None, Some(path)) => Preset::load(path)?,
             (None, None) => return Ok(None),
         };

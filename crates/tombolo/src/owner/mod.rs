@@ -12,6 +12,7 @@ mod guard;
 mod handles;
 mod home_memory;
 mod host_lines;
+mod hot;
 mod inbox;
 mod io_thread;
 mod managed;
@@ -48,6 +49,7 @@ use handles::Handles;
 pub use handles::Planted;
 use home_memory::HomeRange;
 use host_lines::HostLines;
+use hot::Hot;
 use inbox::Inbox;
 use io_thread::{IoThread, Post};
 use memory::Memories;
@@ -149,6 +151,8 @@ pub struct OwnerOptions {
     pub platform_hash: String,
     /// Name of the preset that the card was opened with, for reports; empty without one.
     pub preset: String,
+    /// Why it is this one, for reports; empty if it was asked for by its name.
+    pub preset_chosen: String,
     /// What traps of programs cost in virtual time; nothing if there is no host file.
     pub host: Option<HostFile>,
     /// Where to write what happens; a simulated card's own, if it has one.
@@ -181,6 +185,7 @@ impl Default for OwnerOptions {
             platform: String::new(),
             platform_hash: String::new(),
             preset: String::new(),
+            preset_chosen: String::new(),
             host: None,
             timeline: None,
             planted: None,
@@ -233,6 +238,8 @@ pub(crate) struct Owner {
     reconfiguring: BTreeSet<SlotId>,
     /// Host memory that is set aside for pages that stay there.
     direct_taken: u64,
+    /// Data that is on the card at no time.
+    hot: Hot,
     /// Writes to streams that wait for their devices.
     pressure: Pressure,
     /// Commands for which the card had no room yet, by queue.
@@ -376,6 +383,7 @@ impl Owner {
             arrived: BTreeMap::new(),
             late: BTreeMap::new(),
             direct_taken: 0,
+            hot: Hot::default(),
             pressure: Pressure::default(),
             reconfiguring: BTreeSet::new(),
             outgoing: vec![VecDeque::new(); usize::from(description.queues)],
@@ -428,6 +436,7 @@ impl Owner {
             platform: self.options.platform.clone(),
             platform_hash: self.options.platform_hash.clone(),
             preset: self.options.preset.clone(),
+            preset_chosen: self.options.preset_chosen.clone(),
             host: self.host(HostFile::name),
             host_hash: self.host(HostFile::hash),
             file_io: self.io.name().to_owned(),
@@ -435,6 +444,7 @@ impl Owner {
             runs: self.runs.clone(),
             paging: PagingReport {
                 ping_pong: self.memories.ping_pong(),
+                made_hot: self.hot.bytes,
                 ..PagingReport::new(
                     self.pager.statistics(),
                     self.fault_time,

@@ -98,7 +98,9 @@ impl Owner {
             }
             self.protect_asked();
             let protected = self.memories.protected.pop_front();
-            next = protected.map(|(id, result)| Event::IoDone { id, result });
+            next = protected
+                .map(|(id, result)| Event::IoDone { id, result })
+                .or_else(|| self.placed());
         }
         self.send_commands()
     }
@@ -370,6 +372,9 @@ impl Owner {
                     queue,
                     ..translate::command(id, operation, fence, notify)
                 };
+                if self.place(&command)? {
+                    return Ok(());
+                }
                 self.remember_space(command.id, space.filter(|_| notify));
                 self.outgoing[usize::from(queue.0)].push_back(command);
             }
@@ -506,6 +511,7 @@ impl Owner {
         };
         let size = || file.metadata().map_or(0, |data| data.len());
         let work = match (direction, self.options.file_state) {
+            (Direction::Read, _) if self.makes_hot() => Some(HostWork::Serve(Picoseconds::ZERO)),
             (_, FileState::Warm) => Some(HostWork::PageCacheCopy { bytes }),
             (Direction::Write, FileState::Cold) => Some(HostWork::StorageWrite { bytes }),
             (Direction::Read, FileState::Cold) => {

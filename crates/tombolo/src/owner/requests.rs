@@ -116,6 +116,18 @@ impl OwnerRef {
                 })?;
                 Ok(Reply::Done)
             }),
+            Request::MakeHot { mapping } => {
+                let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
+                self.make_hot(range).await.map(Reply::Hot)
+            }
+            Request::UnmapPart {
+                mapping,
+                offset,
+                bytes,
+            } => {
+                let parts = self.unmap_part(client, mapping, (offset, bytes)).await?;
+                Ok(Reply::Parts(parts))
+            }
             Request::Advise {
                 mapping,
                 offset,

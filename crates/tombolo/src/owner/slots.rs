@@ -87,6 +87,11 @@ pub(super) struct SlotState {
 }
 
 impl SlotState {
+    /// A kernel runs, and its end is not known yet.
+    pub(super) fn is_busy(&self) -> bool {
+        self.running.is_some() && self.failure.is_none() && self.done.is_none()
+    }
+
     /// A kernel runs in a space.
     pub(super) fn runs_in(&self, space: Asid) -> bool {
         self.running.is_some() && self.loaded_in(space)
@@ -348,7 +353,7 @@ impl Owner {
     fn may_load(&mut self, client: ClientId, slot: SlotId) -> Result<(), Error> {
         let state = self.slot(slot)?;
         // A run that has failed is over, whether its client knows yet or not.
-        if state.running.is_some() && state.failure.is_none() && state.done.is_none() {
+        if state.is_busy() {
             let rule = "is running; wait for it or stop it before another kernel is loaded";
             return Err(Error::SlotState { slot, rule });
         }

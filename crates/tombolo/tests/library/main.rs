@@ -9,6 +9,7 @@ mod common;
 mod created;
 mod direct;
 mod error_codes;
+mod hot;
 mod loading;
 mod managed;
 mod memories;

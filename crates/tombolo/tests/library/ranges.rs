@@ -232,3 +232,63 @@ fn huge_pages_for_a_small_file_are_no_work() {
         "{zeroed} bytes were zeroed for a file of 100 kB"
     );
 }
+
+/// `munmap` of the middle of a mapping: its bytes are in the file, its addresses free, and both sides as before.
+#[test]
+fn a_part_of_a_mapping_ends_and_the_rest_stays() {
+    on_each_card(|card, folder| {
+        let page = PageSize::from_class(4).unwrap();
+        let size = page.bytes();
+        let path = |name: &str| folder.join(name);
+        let content = bytes(5 * size as usize - 100, 3);
+        fs::write(path("in"), &content).unwrap();
+        let length = content.len() as u64;
+        let space = card.create_space().unwrap();
+        let plain = MapOptions::read_only().page_size(page);
+        let input = space.map_file(&path("in"), plain).unwrap();
+        let created = MapOptions::create(length).page_size(page);
+        let output = space.map_file(&path("out"), created).unwrap();
+        let (from, to) = (input.address(), output.address());
+        copy(&card, &space, from, to, length).unwrap();
+
+        // In the middle of a page, nothing, and more than there is.
+        for (offset, bytes, told) in [
+            (100, size, "begins at a page"),
+            (size, 0, "mapped"),
+            (size, length, "mapped"),
+        ] {
+            let error = output.unmap_part(offset, bytes).unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
+        // It grows to two whole pages.
+        let mut left = output.unmap_part(size, size + 1).unwrap();
+        let range = |mapping: &tombolo::Mapping| (mapping.address().get(), mapping.bytes());
+        let sides = [(to.get(), size), (to.get() + 3 * size, length - 3 * size)];
+        assert_eq!(left.iter().map(range).collect::<Vec<_>>(), sides);
+        let gone = output.sync().unwrap_err();
+        assert!(matches!(gone, Error::Gone { .. }), "{gone}");
+        let file = fs::read(path("out")).unwrap();
+        let middle = size as usize..3 * size as usize;
+        assert!(file[middle.clone()] == content[middle]);
+        let hole = VirtAddr::new(to.get() + size).unwrap();
+        let failed = copy(&card, &space, from, hole, 64).unwrap_err();
+        assert!(matches!(failed, Error::Access(_)), "{failed}");
+
+        // What is left shows the same bytes, and another file may be mapped between.
+        fs::write(path("other"), bytes(2 * size as usize, 9)).unwrap();
+        let other = MapOptions::read_write().page_size(page).address(hole);
+        let other = space.map_file(&path("other"), other).unwrap();
+        copy(&card, &space, left[1].address(), hole, size).unwrap();
+        let (back, front) = (left.pop().unwrap(), left.pop().unwrap());
+        assert!(front.unmap_part(0, size).unwrap().is_empty());
+        back.unmap().unwrap();
+        assert!(fs::read(path("out")).unwrap() == content);
+        // Nobody took it along.
+        copy(&card, &space, hole, hole, 64).unwrap();
+        other.unmap().unwrap();
+        let other = fs::read(path("other")).unwrap();
+        let third = 3 * size as usize;
+        assert!(other[..size as usize] == content[third..third + size as usize]);
+        assert!(other[size as usize..] == bytes(2 * size as usize, 9)[size as usize..]);
+    });
+}

@@ -19,7 +19,7 @@ use super::slot::KernelSlot;
 use super::store::Store;
 use super::trace::{HostTrace, Probe};
 use crate::coherent::{AccessEnd, AccessId, LineAccess, LinePages};
-use crate::command::{Command, QueueId};
+use crate::command::{Command, Operation, QueueId};
 use crate::event::Event;
 use crate::guard::SlotStatus;
 use crate::kernel::KernelPackage;
@@ -468,6 +468,32 @@ impl Card for SimCard {
             trace.submitted(self.engine.now(), &command);
         }
         self.commands[usize::from(queue.0)].push(&command)
+    }
+
+    fn place(&mut self, command: &Command) -> Result<bool, CardError> {
+        self.check_alive()?;
+        let (from, to, bytes) = match command.operation {
+            Operation::CopyIn { from, to, bytes } => (Some(from), to, bytes),
+            Operation::Zero { to, bytes } => (None, to, bytes),
+            _ => return Ok(false),
+        };
+        let mut content = vec![0; bytes as usize];
+        if let Some(from) = from {
+            let found = self.engine.map.find(from.get(), bytes);
+            let read =
+                found.is_some_and(|(memory, offset)| memory.read(offset, &mut content).is_ok());
+            if !read {
+                return Err(CardError::HostMemory(format!(
+                    "{bytes} bytes at 0x{:x} are not mapped",
+                    from.get()
+                )));
+            }
+        }
+        let log2 = self.description.channel_bytes_log2;
+        for (place, part) in command.stripe.pieces(to, bytes, log2) {
+            self.preload(place, &content[part.start as usize..part.end as usize])?;
+        }
+        Ok(true)
     }
 
     fn queue_room(&self, queue: QueueId) -> usize {

@@ -188,6 +188,7 @@ impl Owner {
             bytes: mapped.bytes,
             view,
             writable: range.write,
+            first: 0,
         });
         if let Some(object) = self.files.objects.get_mut(&view) {
             object.mappings += 1;

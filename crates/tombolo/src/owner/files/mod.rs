@@ -7,6 +7,7 @@
 
 mod map;
 mod object;
+mod part;
 mod save;
 
 use super::behind::Behind;
@@ -89,6 +90,8 @@ struct Mapped {
     bytes: u64,
     view: View,
     writable: bool,
+    /// Where it begins in its object; not 0 if a part before it was unmapped.
+    first: u64,
 }
 
 /// Device and inode.
@@ -332,7 +335,8 @@ impl Files {
             if let Some(stray) = self.strays.remove(&object.id) {
                 let base = mapped.view.offset / object.page_size.bytes() * object.page_size.bytes();
                 let range = mapped.view.offset..mapped.view.end();
-                let first = VirtAddr::truncated(mapped.address.get() + (stray.offset - base));
+                let start = mapped.address.get() - mapped.first;
+                let first = VirtAddr::truncated(start + (stray.offset - base));
                 return Err(stray.told(&object.label, range, first));
             }
         }

@@ -1,0 +1,99 @@
+//! Data that is on the card before kernels start, at no virtual time: for those who ask what a kernel does with data
+//! that is there, and not what loading it costs.
+//!
+//! The pager brings the pages as ever. While they come, and no kernel runs, reading a file takes no time and copies
+//! to the card go past the shell ([`Card::place`](card::Card::place)); table entries are installed by the shell.
+
+use super::handles::MappedRange;
+use super::owner_ref::OwnerRef;
+use super::Owner;
+use crate::error::Error;
+use card::command::{Command, CommandId, Operation};
+use card::SlotId;
+use pager::{Event, OperationId, OperationStatus};
+use std::collections::VecDeque;
+
+/// Data that is being made hot, and was.
+#[derive(Debug, Default)]
+pub(super) struct Hot {
+    /// Requests under way.
+    requests: u32,
+    /// Copies that are over and that the pager is to be told of.
+    done: VecDeque<CommandId>,
+    /// Bytes that were put on the card at no time.
+    pub(super) bytes: u64,
+}
+
+/// While it lives, data is made hot.
+struct MakesHot<'a>(&'a OwnerRef);
+
+impl Drop for MakesHot<'_> {
+    fn drop(&mut self) {
+        self.0.with(|owner| owner.hot.requests -= 1);
+    }
+}
+
+impl OwnerRef {
+    /// Brings the pages of a mapping to the card, as far as there is room; gives the bytes that came at no time.
+    pub(super) async fn make_hot(&self, range: MappedRange) -> Result<u64, Error> {
+        let before = self.with(|owner| {
+            if let Some(slot) = owner.busy_slot() {
+                let rule = "is running; make data hot before a kernel starts";
+                return Err(Error::SlotState { slot, rule });
+            }
+            owner.hot.requests += 1;
+            Ok(owner.hot.bytes)
+        })?;
+        let _hot = MakesHot(self);
+        self.with(|owner| {
+            owner.tell(Event::Prefetch {
+                asid: range.asid,
+                address: range.address,
+                bytes: range.bytes,
+            })
+        })?;
+        self.card(|owner| {
+            let over = owner.pager.is_idle() || owner.busy_slot().is_some();
+            Ok(over.then_some(()))
+        })
+        .await?;
+        Ok(self.with(|owner| owner.hot.bytes - before))
+    }
+}
+
+impl Owner {
+    fn busy_slot(&self) -> Option<SlotId> {
+        let number = self.slots.iter().position(|slot| slot.is_busy())?;
+        Some(SlotId(number as u8))
+    }
+
+    /// Whether loading takes no time now.
+    pub(super) fn makes_hot(&self) -> bool {
+        self.hot.requests > 0 && self.busy_slot().is_none()
+    }
+
+    /// Carries out a copy at no time, if now is the time for it.
+    pub(super) fn place(&mut self, command: &Command) -> Result<bool, Error> {
+        if command.fence || !self.makes_hot() || !self.card.place(command)? {
+            return Ok(false);
+        }
+        if let Operation::CopyIn { bytes, .. } | Operation::Zero { bytes, .. } = command.operation {
+            self.hot.bytes += bytes;
+        }
+        if command.notify {
+            self.hot.done.push_back(command.id);
+        }
+        Ok(true)
+    }
+
+    /// What the pager is to be told of the next such copy.
+    pub(super) fn placed(&mut self) -> Option<Event> {
+        let id = self.hot.done.pop_front()?;
+        Some(Event::OperationDone {
+            id: OperationId(id.0),
+            status: OperationStatus::Ok,
+            accessed: false,
+            dirty: false,
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! Is data that is made hot on the card, right, and there at no time; and does the report say so?
+
+use card::sim::SimCard;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+use tombolo::{
+    AddressSpace, Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions,
+    OwnerOptions, Picoseconds, SimOptions, SlotId, SpacePlacement, Stripe,
+};
+
+/// Two pages of 2 MiB and a bit.
+const BYTES: u64 = (4 << 20) + 12_345;
+
+fn pattern(seed: usize) -> Vec<u8> {
+    (0..BYTES as usize)
+        .map(|n| (n * 7 + n / 4096 + seed) as u8)
+        .collect()
+}
+
+fn simulated() -> Card {
+    let card = SimCard::open(SimOptions::named("f1").unwrap(), |_| {}).unwrap();
+    Card::new(Box::new(card), OwnerOptions::default()).unwrap()
+}
+
+/// Copies a file, with input and output hot; the faults, and what the report says.
+fn copied(card: &Card, space: &AddressSpace, folder: &Path, hot: u64) -> (u64, String) {
+    let path = |name: &str| folder.join(name);
+    fs::write(path("in"), pattern(1)).unwrap();
+    let before = card.report().unwrap();
+    let input = space
+        .map_file(&path("in"), MapOptions::read_only())
+        .unwrap();
+    let output = MapOptions::create(BYTES).hot();
+    let output = space.map_file(&path("out"), output).unwrap();
+    assert_eq!(input.make_hot().unwrap(), hot);
+    let time = card.report().unwrap().time - before.time;
+    // Over the link it would take 300 us.
+    assert!(hot == 0 || time < Picoseconds::from_micros(60), "{time}");
+    let slot = card
+        .load(SlotId(0), &card::sim::home().join("kernels/copy"), space)
+        .unwrap();
+    slot.set_pointer("input", input.address()).unwrap();
+    slot.set_pointer("output", output.address()).unwrap();
+    slot.set("bytes", BYTES).unwrap();
+    slot.start().unwrap();
+    let error = input.make_hot().unwrap_err();
+    assert!(matches!(error, Error::SlotState { .. }), "{error}");
+    slot.wait(None, |_| Continue::Yes).unwrap();
+    output.unmap().unwrap();
+    input.unmap().unwrap();
+    assert!(fs::read(path("out")).unwrap() == pattern(1));
+    let report = card.report().unwrap();
+    (
+        report.paging.faults - before.paging.faults,
+        report.to_string(),
+    )
+}
+
+#[test]
+fn hot_data_is_there_without_the_time_of_loading_it() {
+    let folder = TempDir::new().unwrap();
+    let card = simulated();
+    let stripe = Stripe::new(4096, 2).unwrap();
+    let striped = SpacePlacement::Interleaved { first: 0, stripe };
+    // Whole pages are filled.
+    let filled = BYTES.next_multiple_of(2 << 20);
+    for space in [card.create_space(), card.create_space_on(striped)] {
+        let space = space.unwrap();
+        let (faults, said) = copied(&card, &space, folder.path(), filled);
+        assert_eq!(faults, 0, "{said}");
+        assert!(
+            said.contains("without the time that loading takes"),
+            "{said}"
+        );
+        space.close().unwrap();
+    }
+}
+
+#[test]
+fn a_card_that_cannot_loads_hot_data_as_ever() {
+    let folder = TempDir::new().unwrap();
+    let card = FunctionalCard::new(FunctionalConfig::default());
+    let card = Card::functional(card).unwrap();
+    let space = card.create_space().unwrap();
+    let (faults, said) = copied(&card, &space, folder.path(), 0);
+    assert_eq!(faults, 0, "{said}");
+    assert!(!said.contains("hot:"), "{said}");
+}
+
+#[test]
+fn what_stays_in_host_memory_is_never_hot() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("in");
+    fs::write(&path, pattern(2)).unwrap();
+    let card = Card::functional(FunctionalCard::new(FunctionalConfig::default())).unwrap();
+    let space = card.create_space().unwrap();
+    let both = MapOptions::read_only().direct().hot();
+    let error = space.map_file(&path, both).unwrap_err().to_string();
+    assert!(error.contains("leave out one of the two"), "{error}");
+}
