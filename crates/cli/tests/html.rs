@@ -74,6 +74,22 @@ fn a_page_says_what_happened_and_fits_every_screen() {
     let json = std::fs::read(folder.path().join("run.json")).unwrap();
     let report: serde_json::Value = serde_json::from_slice(&json).unwrap();
 
+    // What was busy was not idle, and no name stands twice.
+    let between = |from: &str, to: &str| -> Vec<&str> {
+        let parts = page.split(from).skip(1);
+        parts.map(|part| part.split(to).next().unwrap()).collect()
+    };
+    let lines = between("<div class=line><span class=name>", "<");
+    assert!(lines.contains(&"m_axi_gmem0 reads"), "{lines:?}");
+    for idle in between("<p class=idle>idle: ", "<") {
+        let names: Vec<&str> = idle.split(", ").collect();
+        let twice = |name: &&str| names.iter().filter(|other| *other == name).count() > 1;
+        assert!(
+            !names.iter().any(|name| twice(name) || lines.contains(name)),
+            "{idle}"
+        );
+    }
+
     // The JSON inside is the same report.
     let inside = page.split_once("id=report>").unwrap().1;
     let inside = inside.split_once("</script>").unwrap().0;

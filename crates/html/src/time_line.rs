@@ -129,7 +129,7 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     )?;
     for group in groups(page, &record.tracks) {
         let mut idle = Vec::new();
-        let mut begun = false;
+        let mut shown = Vec::new();
         for (track, name) in &group.rows {
             let Some(track) = record.track(track) else {
                 continue;
@@ -139,10 +139,10 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
                 idle.push(name.as_str());
                 continue;
             }
-            if !begun {
+            if shown.is_empty() {
                 write!(f, "<h3>{}</h3>", Text(&group.title))?;
-                begun = true;
             }
+            shown.push(name.as_str());
             let shares = track.busy.shares(end, PARTS);
             let slices: u64 = track.kinds.iter().map(|kind| kind.begins.total()).sum();
             write!(
@@ -159,7 +159,11 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
                 percent(of_time(busy, end))
             )?;
         }
-        if begun && !idle.is_empty() {
+        // A port has a track before its kernel is known, and another then.
+        idle.retain(|name| !shown.contains(name));
+        idle.sort_unstable();
+        idle.dedup();
+        if !shown.is_empty() && !idle.is_empty() {
             write!(f, "<p class=idle>idle: {}</p>", Text(idle.join(", ")))?;
         }
     }
@@ -178,7 +182,7 @@ fn perfetto(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         (Some(file), _) => write!(
             f,
             "<p class=trace>Every transaction of this run is in <a href=\"{}\">{}</a>: open it on {viewer}. \
-             Ports have their numbers there instead of their names; the times are the same.</p>",
+             Ports have their numbers there, with their names behind them; the times are the same.</p>",
             crate::text::link(file),
             Text(file)
         ),
