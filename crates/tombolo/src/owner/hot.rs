@@ -6,12 +6,14 @@
 
 use super::handles::MappedRange;
 use super::owner_ref::OwnerRef;
+use super::pump::BARRIERS;
 use super::Owner;
 use crate::error::Error;
 use card::command::{Command, CommandId, Operation};
 use card::SlotId;
 use pager::{Event, OperationId, OperationStatus};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use units::Asid;
 
 /// Data that is being made hot, and was.
 #[derive(Debug, Default)]
@@ -20,8 +22,15 @@ pub(super) struct Hot {
     requests: u32,
     /// Copies that are over and that the pager is to be told of.
     done: VecDeque<CommandId>,
+    /// Commands that the last table entries are waited for with.
+    barriers: BTreeSet<CommandId>,
     /// Bytes that were put on the card at no time.
     pub(super) bytes: u64,
+}
+
+/// The command that waits for the table entries of a space: below those that stop slots.
+fn barrier(space: Asid) -> CommandId {
+    CommandId(BARRIERS - 1 - u32::from(space.get()))
 }
 
 /// While it lives, data is made hot.
@@ -57,6 +66,10 @@ impl OwnerRef {
             Ok(over.then_some(()))
         })
         .await?;
+        // Nobody waits for the end of an install: a kernel that starts at once would find no entry.
+        let barrier = self.with(|owner| owner.wait_for_entries(range.asid))?;
+        self.card(|owner| Ok((!owner.hot.barriers.contains(&barrier)).then_some(())))
+            .await?;
         Ok(self.with(|owner| owner.hot.bytes - before))
     }
 }
@@ -65,6 +78,19 @@ impl Owner {
     fn busy_slot(&self) -> Option<SlotId> {
         let number = self.slots.iter().position(|slot| slot.is_busy())?;
         Some(SlotId(number as u8))
+    }
+
+    /// Has the card say when it has carried out what a space's queue has now.
+    fn wait_for_entries(&mut self, space: Asid) -> Result<CommandId, Error> {
+        let id = barrier(space);
+        self.hot.barriers.insert(id);
+        self.send_barrier(id, space)?;
+        Ok(id)
+    }
+
+    /// Whether a command was such a one; it is over.
+    pub(super) fn entries_are_there(&mut self, id: CommandId) -> bool {
+        self.hot.barriers.remove(&id)
     }
 
     /// Whether loading takes no time now.

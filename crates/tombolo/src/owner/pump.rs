@@ -40,7 +40,7 @@ impl Copying {
 }
 
 /// The owner's own commands, one a slot; the pager counts its up from zero.
-const BARRIERS: u32 = u32::MAX - u8::MAX as u32;
+pub(super) const BARRIERS: u32 = u32::MAX - u8::MAX as u32;
 
 fn barrier(slot: SlotId) -> CommandId {
     CommandId(BARRIERS + u32::from(slot.0))
@@ -260,6 +260,7 @@ impl Owner {
                     drained.extend(barrier_of(id));
                 }
                 CardEvent::Fault(fault) if self.is_gone(fault.token) => {}
+                CardEvent::Completed { id, .. } if self.entries_are_there(id) => {}
                 CardEvent::Completed {
                     id,
                     status,
@@ -327,10 +328,15 @@ impl Owner {
         requesters: RangeInclusive<u8>,
     ) -> Result<(), Error> {
         self.draining.insert(slot, requesters);
+        self.send_barrier(barrier(slot), space)
+    }
+
+    /// A no-op behind a fence, in the queue of a space.
+    pub(super) fn send_barrier(&mut self, id: CommandId, space: Asid) -> Result<(), Error> {
         let queue = self.queue_of(Some(space));
-        self.remember_space(barrier(slot), Some(space));
+        self.remember_space(id, Some(space));
         self.outgoing[usize::from(queue.0)].push_back(Command {
-            id: barrier(slot),
+            id,
             queue,
             operation: Operation::Nop,
             fence: true,
