@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tombolo_card::kernel::{
     AccessMode, ControlProtocol, KernelError, KernelPackage, Manifest, ResetPolarity, Rule,
+    Sideband,
 };
 use tombolo_card::stream::{StreamDirection, StreamId};
 
@@ -231,6 +232,29 @@ fn streams_are_numbered_by_direction() {
         assert_eq!(manifest.stream_at(id).unwrap().name, name);
     }
     assert!(manifest.stream("d").is_none());
+}
+
+#[test]
+fn what_is_dropped_leaves_the_kernel() {
+    let port = |direction: &str, drops: &str| {
+        let text = "\n[[port]]\nname = \"s\"\nkind = \"axi4_stream\"\ndata_width = 8\n";
+        parse(&format!(
+            "{VALID}{text}direction = \"{direction}\"\ndrops = {drops}\n"
+        ))
+    };
+    let manifest = port("out", "[\"tuser\", \"tid\"]").unwrap();
+    assert_eq!(
+        manifest.stream("s").unwrap().0.drops,
+        [Sideband::Tuser, Sideband::Tid]
+    );
+    let Err(KernelError::Manifest { rule, key, .. }) = port("in", "[\"tuser\"]") else {
+        panic!("accepted")
+    };
+    assert_eq!((rule, key), (Rule::Drops, "port.drops"));
+    let told = port("out", "[\"tstrb\"]").unwrap_err().to_string();
+    assert!(told.contains("tdest"), "{told}");
+    let memory = refusal("data_width = 64", "data_width = 64\ndrops = []");
+    assert_eq!(memory.0, Rule::Drops);
 }
 
 #[test]

@@ -33,6 +33,8 @@ const RTL: &str = "module scale (
   output wire [3:0]  OUT_R_TKEEP,
   output wire [3:0]  OUT_R_TSTRB,
   output wire [0:0]  OUT_R_TLAST,
+  input  wire [1:0]  IN_R_TUSER,
+  output wire [1:0]  OUT_R_TUSER,
   output wire        OUT_R_TVALID,
   input  wire        OUT_R_TREADY
 );
@@ -40,6 +42,7 @@ const RTL: &str = "module scale (
   assign OUT_R_TKEEP = IN_R_TKEEP;
   assign OUT_R_TSTRB = IN_R_TSTRB;
   assign OUT_R_TLAST = IN_R_TLAST;
+  assign OUT_R_TUSER = IN_R_TUSER;
   assign OUT_R_TVALID = IN_R_TVALID;
   assign IN_R_TREADY = OUT_R_TREADY;
 endmodule
@@ -70,9 +73,23 @@ fn a_kernel_with_streams_alone_is_imported() {
     assert!(output.status.success(), "{told}");
     let manifest = fs::read_to_string(folder.path().join("scale/kernel.toml")).unwrap();
     let ports = "[[port]]\nname = \"in_r\"\nkind = \"axi4_stream\"\ndirection = \"in\"\ndata_width = 32\n\n\
-                 [[port]]\nname = \"out_r\"\nkind = \"axi4_stream\"\ndirection = \"out\"\ndata_width = 32\n";
+                 [[port]]\nname = \"out_r\"\nkind = \"axi4_stream\"\ndirection = \"out\"\ndata_width = 32\n\
+                 # No device gets what the kernel sends there.\ndrops = [\"tuser\"]\n";
     assert!(manifest.contains(ports), "{manifest}");
     assert!(manifest.contains("control = \"ap_ctrl_none\"") && !manifest.contains("[[argument]]"));
+
+    // What would be lost is, only if the manifest says so.
+    let silent = manifest.replace("drops = [\"tuser\"]\n", "");
+    fs::write(folder.path().join("scale/kernel.toml"), silent).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+    let check = ["kernel", "check", "scale"];
+    let output = command.current_dir(folder.path()).args(check).output();
+    let output = output.unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && told.contains("`OUT_R_TUSER`") && told.contains("drops"),
+        "{told}"
+    );
 
     // What the RTL does not have is named.
     let wider = XML.replace("dataWidth=\"32\"", "dataWidth=\"64\"");

@@ -856,3 +856,94 @@ fn pages_of_a_mapping_live_at_a_peer() {
         }
     });
 }
+
+/// A kernel that keeps every byte of a beat, and strobes those that it was sent strobed; or not the first one.
+fn strobed(folder: &Path, bits: u32, shared: bool, strobe: &str) -> PathBuf {
+    let kernel = folder.join(format!("strobed{bits}"));
+    fs::create_dir_all(&kernel).unwrap();
+    let port = |name: &str, direction: &str| {
+        let members = match shared {
+            true => format!("members = [\"{name}_0\", \"{name}_1\"]\n"),
+            false => String::new(),
+        };
+        format!(
+            "[[port]]\nname = \"{name}\"\nkind = \"axi4_stream\"\ndata_width = {bits}\n\
+             direction = \"{direction}\"\n{members}"
+        )
+    };
+    let manifest = format!(
+        "[kernel]\nname = \"strobed\"\ntop = \"strobed\"\nsources = [\"strobed.sv\"]\n\
+         control = \"ap_ctrl_none\"\n{}{}",
+        port("in", "in"),
+        port("out", "out")
+    );
+    fs::write(kernel.join("kernel.toml"), manifest).unwrap();
+    let mut pins = vec!["input logic ap_clk, input logic ap_rst_n".to_owned()];
+    let mut body = String::new();
+    for member in if shared { &["_0", "_1"][..] } else { &[""] } {
+        let (from, to) = (format!("in{member}"), format!("out{member}"));
+        for (name, enters, leaves) in [(&from, "input ", "output"), (&to, "output", "input ")] {
+            let (data, keep) = (bits - 1, bits / 8 - 1);
+            pins.push(format!(
+                "{enters} logic [{data}:0] {name}_tdata, {enters} logic [{keep}:0] {name}_tstrb,\n  \
+                 {enters} logic {name}_tlast, {enters} logic {name}_tvalid, {leaves} logic {name}_tready"
+            ));
+        }
+        body += &format!(
+            "  assign {to}_tdata = {from}_tdata;\n  assign {to}_tstrb = {from}_tstrb{strobe};\n  \
+             assign {to}_tlast = {from}_tlast;\n  assign {to}_tvalid = {from}_tvalid;\n  \
+             assign {from}_tready = {to}_tready;\n"
+        );
+    }
+    let text = format!(
+        "module strobed (\n  {}\n);\n{body}endmodule\n",
+        pins.join(",\n  ")
+    );
+    fs::write(kernel.join("strobed.sv"), text).unwrap();
+    kernel
+}
+
+/// A byte is data if it is kept and strobed, both ways; a strobe with a hole is refused.
+#[test]
+fn bytes_without_a_strobe_are_no_data() {
+    let mut options = SimOptions::named("u280").unwrap();
+    options.shell = ShellConfig {
+        slots: 2,
+        streams_per_slot: 1,
+        queues: 3,
+        ..ShellConfig::default()
+    };
+    options.channel_bytes = Some(CARD_MEMORY / 2);
+    let card = Card::simulated(options, OwnerOptions::default(), |_| {}).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let each = Loop::new(&card, folder.path(), 0, 5000);
+    let load = |bits, shared, strobe: &str| {
+        let kernel = strobed(folder.path(), bits, shared, strobe);
+        let slot = card.load(SlotId(0), &kernel, &each.space).unwrap();
+        let streams = (
+            slot.open_stream("in").unwrap(),
+            slot.open_stream("out").unwrap(),
+        );
+        let (input, output) = &streams;
+        input.read(each.from.slice(3, 1001).unwrap()).unwrap();
+        output.write(each.to.slice(5, 2000).unwrap()).unwrap();
+        let moved = output.wait(None, |_| Continue::Yes);
+        (slot, streams, moved)
+    };
+    for (bits, shared) in [(512, false), (32, false), (64, true)] {
+        let (_slot, (input, _), moved) = load(bits, shared, "");
+        let whole = Moved {
+            bytes: 1001,
+            last: true,
+        };
+        assert_eq!(moved.unwrap(), whole, "{bits}");
+        assert_eq!(wait(&input), whole);
+        each.to.sync().unwrap();
+        let result = fs::read(&each.result).unwrap();
+        assert!(result[5..1006] == each.data[3..1004], "{bits}");
+        assert!(result[1006..].iter().all(|byte| *byte == 0), "{bits}");
+    }
+    let (_slot, _streams, moved) = load(512, false, " & ~64'd1");
+    let told = stream_error(moved).to_string();
+    assert!(told.contains("hole"), "{told}");
+}

@@ -133,6 +133,9 @@ pub enum Rule {
     /// Ports that share a stream, or the order of their packets, where there are none.
     #[error("{0} members: 2 to 16 ports of the kernel share a port of kind `axi4_stream`, and then `packets` is possible")]
     Members(usize),
+    /// Signals that are dropped where none leaves the kernel.
+    #[error("`drops` belongs to a port of kind `axi4_stream` with direction `out` and signals of its own")]
+    Drops,
     /// A stream that a memory port cannot carry.
     #[error("a stream through a memory port: {0}")]
     Through(&'static str),

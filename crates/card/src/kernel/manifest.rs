@@ -3,6 +3,7 @@
 use super::error::KernelError;
 use crate::stream::{StreamDirection, StreamId};
 use serde::Deserialize;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// How a kernel is started and how it says that it is done (the Vitis RTL kernel convention).
@@ -96,6 +97,8 @@ pub struct StreamPort {
     pub packets: PacketOrder,
     /// The memory port whose data channels carry it (index into [`Manifest::ports`]), instead of signals of its own.
     pub through: Option<usize>,
+    /// Signals out of the kernel that no device gets.
+    pub drops: Vec<Sideband>,
 }
 
 impl StreamPort {
@@ -112,6 +115,33 @@ impl StreamPort {
 pub const STREAMS_CLOSED: u32 = 0xff00;
 /// Likewise: the streams that the kernel has open. Read only.
 pub const STREAMS_OPEN: u32 = 0xff04;
+
+/// A signal of AXI4-Stream that says something about a beat and is not carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sideband {
+    /// Which stream of several it is of.
+    Tid,
+    /// Where it goes.
+    Tdest,
+    /// The user's.
+    Tuser,
+}
+
+impl Sideband {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Tid, Self::Tdest, Self::Tuser];
+}
+
+impl fmt::Display for Sideband {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tid => "tid",
+            Self::Tdest => "tdest",
+            Self::Tuser => "tuser",
+        })
+    }
+}
 
 /// How the packets of a stream belong to the ports that share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

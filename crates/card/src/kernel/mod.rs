@@ -7,7 +7,7 @@ mod read;
 pub use error::{KernelError, Rule};
 pub use manifest::{
     AccessMode, Argument, ControlProtocol, Manifest, PacketOrder, Port, PortKind, ResetPolarity,
-    StreamPort, STREAMS_CLOSED, STREAMS_OPEN,
+    Sideband, StreamPort, STREAMS_CLOSED, STREAMS_OPEN,
 };
 
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use super::error::{KernelError, Rule};
 use super::manifest::{
     AccessMode, Argument, ControlProtocol, Manifest, PacketOrder, Port, PortKind, ResetPolarity,
-    StreamPort, STREAMS_CLOSED,
+    Sideband, StreamPort, STREAMS_CLOSED,
 };
 use crate::stream::StreamDirection;
 use serde::Deserialize;
@@ -68,6 +68,8 @@ struct RawPort {
     packets: Option<Spanned<PacketOrder>>,
     #[serde(default)]
     through: Option<Spanned<String>>,
+    #[serde(default)]
+    drops: Option<Spanned<Vec<Sideband>>>,
 }
 
 #[derive(Deserialize)]
@@ -325,6 +327,7 @@ impl Reader<'_> {
                 port.members.is_some(),
                 port.packets.is_some(),
                 port.through.is_some(),
+                port.drops.is_some(),
             ];
             if of_others.contains(&true) {
                 return Err(self.broken("port", last, Rule::CoherentPort));
@@ -367,6 +370,14 @@ impl Reader<'_> {
             let port = port.into_inner();
             let name = self.unique("port.name", port.name, seen)?;
             let members = self.members(port.kind, port.members, &port.packets, seen)?;
+            let outgoing =
+                matches!(&port.direction, Some(way) if *way.get_ref() == StreamDirection::Out);
+            if let Some(drops) = &port.drops {
+                if port.kind != PortKind::Axi4Stream || !outgoing || port.through.is_some() {
+                    return Err(self.broken("port.drops", drops.span(), Rule::Drops));
+                }
+            }
+            let drops = port.drops.map(Spanned::into_inner).unwrap_or_default();
             if let Some(through) = port.through {
                 let alone =
                     members.is_empty() && port.data_width.is_none() && port.access.is_none();
@@ -384,6 +395,7 @@ impl Reader<'_> {
                             members,
                             packets: PacketOrder::default(),
                             through: None,
+                            drops,
                         });
                         continue;
                     }
@@ -436,6 +448,7 @@ impl Reader<'_> {
                         members,
                         packets: port.packets.map(Spanned::into_inner).unwrap_or_default(),
                         through: None,
+                        drops,
                     });
                 }
                 (PortKind::Axi4, _, _) => {

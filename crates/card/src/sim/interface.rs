@@ -1,12 +1,12 @@
 //! Which port of a kernel's RTL is which signal of the slot: the manifest held against the RTL.
 
 use super::signals::{
-    Need, Signal, ACCESS, AXI4, AXI4_IGNORED, AXI4_STREAM, AXI4_STREAM_IGNORED, CARRIED_IN,
-    CARRIED_OUT, CONTROL, CONTROL_IGNORED, HOME, LINE,
+    Need, Signal, ACCESS, AXI4, AXI4_IGNORED, AXI4_STREAM, CARRIED_IN, CARRIED_OUT, CONTROL,
+    CONTROL_IGNORED, HOME, LINE, STROBE,
 };
-use crate::kernel::{AccessMode, ControlProtocol, Manifest, ResetPolarity, StreamPort};
+use crate::kernel::{AccessMode, ControlProtocol, Manifest, ResetPolarity, Sideband, StreamPort};
 use crate::stream::{StreamDirection, StreamId};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use verilated::{BuildError, Direction, ModelInfo, ModelPort};
 
 /// The clock of every kernel.
@@ -29,6 +29,8 @@ pub(crate) struct KernelInterface {
     /// The stream ports, in the manifest's order; every signal of [`AXI4_STREAM`] each, and of each of those that
     /// share one, one after the other. Of one that a memory port carries: [`CARRIED_IN`] or [`CARRIED_OUT`].
     pub(crate) streams: Vec<(StreamId, Vec<Bound>)>,
+    /// TSTRB of the stream ports that have it, and of those that share one, by the port's name.
+    pub(crate) strobes: BTreeMap<String, ModelPort>,
     /// One list a slice of the directory; every signal of [`HOME`].
     pub(crate) homes: Vec<Vec<Bound>>,
     /// One list a slice of the directory; every signal of [`LINE`].
@@ -106,6 +108,7 @@ impl KernelInterface {
         Ok(Self {
             ports,
             streams,
+            strobes: matcher.strobes,
             homes,
             lines,
             accesses,
@@ -121,6 +124,7 @@ struct Matcher<'a> {
     top: &'a str,
     info: &'a ModelInfo,
     taken: HashSet<&'a str>,
+    strobes: BTreeMap<String, ModelPort>,
 }
 
 impl<'a> Matcher<'a> {
@@ -130,6 +134,7 @@ impl<'a> Matcher<'a> {
             top: &manifest.top,
             info,
             taken: HashSet::new(),
+            strobes: BTreeMap::new(),
         }
     }
 
@@ -309,8 +314,25 @@ impl<'a> Matcher<'a> {
             }
             bound.push((signal, port.cloned()));
         }
-        for ignored in AXI4_STREAM_IGNORED {
-            self.take(&format!("{name}_{ignored}"));
+        if let Some(strobe) = self.take(&format!("{name}_{STROBE}")) {
+            let width = described.data_width / 8;
+            let driven = described.direction == StreamDirection::Out;
+            self.check(strobe, width..=width, direction_at_kernel(driven))?;
+            self.strobes.insert(name.to_owned(), strobe.clone());
+        }
+        for signal in Sideband::ALL {
+            let Some(found) = self.take(&format!("{name}_{signal}")) else {
+                continue;
+            };
+            // Into the kernel it is low, which is a value as any.
+            let lost = described.direction == StreamDirection::Out;
+            if lost && !described.drops.contains(&signal) {
+                return Err(self.mismatch(format!(
+                    "what the kernel sends on `{}` is not carried to any device, and would be lost; if it can be, \
+                     say so in the manifest: port `{}`, drops = [\"{signal}\"]",
+                    found.name, described.name
+                )));
+            }
         }
         Ok(bound)
     }

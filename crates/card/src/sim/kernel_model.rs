@@ -24,19 +24,20 @@ pub(crate) fn kernel_design(kernel: &KernelPackage) -> Result<Design, BuildError
 /// What goes into a slot: the kernel, or a wrapper whose ports have the slot's width.
 pub(crate) struct SlotDesign {
     pub(crate) design: Design,
-    /// Known beforehand for a wrapper; else found in the RTL.
+    /// Known beforehand for a wrapper and where there are streams; else found in the RTL.
     interface: Option<KernelInterface>,
 }
 
 impl SlotDesign {
-    /// Looks at the RTL of kernels with narrow ports; `home` has the RTL of wrappers.
+    /// Looks at the RTL of kernels with narrow ports or streams; `home` has the RTL of wrappers.
     pub(crate) fn new(
         builder: &Builder,
         kernel: &KernelPackage,
         home: &Path,
     ) -> Result<Self, BuildError> {
         let design = kernel_design(kernel)?;
-        if !wrapper::is_needed(&kernel.manifest) {
+        let needed = wrapper::is_needed(&kernel.manifest);
+        if !needed && kernel.manifest.streams.is_empty() {
             return Ok(Self {
                 design,
                 interface: None,
@@ -44,6 +45,12 @@ impl SlotDesign {
         }
         let info = builder.inspect(&design)?;
         let inner = KernelInterface::of(&kernel.manifest, &info)?;
+        if !needed && inner.strobes.is_empty() {
+            return Ok(Self {
+                design,
+                interface: Some(inner),
+            });
+        }
         let Wrapper { text, interface } = Wrapper::new(&kernel.manifest, &inner);
         let mut file_sets = vec![wrapper::file_set(home)];
         file_sets.extend(design.file_sets);

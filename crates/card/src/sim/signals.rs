@@ -155,8 +155,8 @@ pub(crate) const NETWORK: &[(&str, u32, bool, bool)] = &[
     ("done_status", 2, true, true),
 ];
 
-/// Signals of AXI4-Stream that a kernel may have and the shell does not: ignored, or held low.
-pub(crate) const AXI4_STREAM_IGNORED: &[&str] = &["tstrb", "tid", "tdest", "tuser"];
+/// Which bytes of a beat are data, if the kernel has it. The shell has TKEEP alone: a wrapper makes one of both.
+pub(crate) const STROBE: &str = "tstrb";
 
 /// AXI4 of a home port, the shell being the manager: `manager` signals are driven by the shell. A kernel
 /// may ignore what is always the same.

@@ -1,7 +1,8 @@
 //! The module made around a kernel with ports of other widths than the slot's, or with several that share a stream: the
 //! kernel, a `tmb_port_widener` for each such memory port, a `tmb_stream_width` for each such stream port, a
-//! `tmb_stream_combiner` or `tmb_stream_divider` for each stream that is shared. It belongs to the slot boundary, and is
-//! one model with the kernel. Ports that carry streams are in [`carried`].
+//! `tmb_stream_combiner` or `tmb_stream_divider` for each stream that is shared. TSTRB of a stream port is made of TKEEP,
+//! or TKEEP of both. It belongs to the slot boundary, and is one model with the kernel. Ports that carry streams are in
+//! [`carried`].
 
 mod carried;
 
@@ -11,6 +12,7 @@ use crate::sim::interface::{
 };
 use crate::sim::signals::{Signal, AXI4_STREAM};
 use crate::stream::StreamDirection;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use verilated::FileSet;
@@ -36,7 +38,7 @@ pub(crate) struct Wrapper {
     pub(crate) interface: KernelInterface,
 }
 
-/// Whether a kernel needs a wrapper.
+/// Whether a kernel needs a wrapper, whatever its RTL has. One with TSTRB does, too.
 pub(crate) fn is_needed(manifest: &Manifest) -> bool {
     let ports = manifest.ports.iter().map(|port| port.data_width);
     let streams = manifest.streams.iter().map(|port| port.data_width);
@@ -70,7 +72,10 @@ pub(crate) fn file_set(home: &Path) -> FileSet {
 impl Wrapper {
     /// The wrapper of a kernel whose RTL has this interface.
     pub(crate) fn new(manifest: &Manifest, kernel: &KernelInterface) -> Self {
-        let mut module = Module::default();
+        let mut module = Module {
+            strobes: kernel.strobes.clone(),
+            ..Module::default()
+        };
         module.connect(CLOCK, CLOCK);
         let clock = port(CLOCK, 1, Direction::Input);
         module.declare(&clock);
@@ -120,7 +125,7 @@ impl Wrapper {
             .map(|(described, (stream, bound))| {
                 let outside = match (described.data_width, described.members.is_empty()) {
                     (DATA_WIDTH, true) if described.through.is_some() => module.outside(described),
-                    (DATA_WIDTH, true) => bound
+                    (DATA_WIDTH, true) if !kernel.strobes.contains_key(&described.name) => bound
                         .iter()
                         .map(|bound| module.pass_bound(&described.name, bound))
                         .collect(),
@@ -146,6 +151,7 @@ impl Wrapper {
             interface: KernelInterface {
                 ports,
                 streams,
+                strobes: BTreeMap::new(),
                 homes,
                 lines,
                 accesses,
@@ -174,6 +180,8 @@ struct Module {
     ports: Vec<String>,
     connections: Vec<String>,
     body: String,
+    /// TSTRB of the kernel's stream ports, by the port's name.
+    strobes: BTreeMap<String, ModelPort>,
 }
 
 impl Module {
@@ -293,15 +301,9 @@ impl Module {
                 signal.name
             );
             let each = members.iter().filter(|bound| bound.0.name == signal.name);
-            for (place, (_, inner)) in each.enumerate() {
-                match inner {
-                    Some(inner) => self.connect(&inner.name, &format!("{net}[{place}]")),
-                    None if driven => {
-                        let value = if signal.absent == 0 { "'0" } else { "'1" };
-                        let _ = writeln!(self.body, "  assign {net}[{place}] = {value};");
-                    }
-                    None => {}
-                }
+            for ((place, (_, inner)), member) in each.enumerate().zip(&described.members) {
+                let near = (format!("{net}[{place}]"), high);
+                self.near(member, (signal, inner.as_ref()), driven, near);
             }
             pins.push(format!(".{near}_{pin}_{into}({net})"));
             pins.push(format!(".{far}_{pin}_{out}(kernel_{name}_{})", signal.name));
@@ -325,16 +327,45 @@ impl Module {
             let net = format!("kernel_{name}_{}", signal.name);
             let high = signal.width_at(width) - 1;
             let _ = writeln!(self.body, "  logic [{high}:0] {net};");
-            match inner {
-                Some(inner) => self.connect(&inner.name, &net),
-                None if driven => {
-                    let value = if signal.absent == 0 { "'0" } else { "'1" };
-                    let _ = writeln!(self.body, "  assign {net} = {value};");
-                }
-                None => {}
-            }
+            self.near(name, (signal, inner.as_ref()), driven, (net, high));
         }
         self.outside(described)
+    }
+
+    /// A signal of a kernel's stream port at its net, whose high bit is known. A byte is data if it is kept and strobed:
+    /// what the kernel keeps without, is not kept behind the net; what it is sent has both.
+    fn near(
+        &mut self,
+        port: &str,
+        (signal, inner): (&Signal, Option<&ModelPort>),
+        driven: bool,
+        (net, high): (String, u32),
+    ) {
+        let strobe = self.strobes.get(port).filter(|_| signal.name == "tkeep");
+        let strobe = strobe.map(|strobe| strobe.name.clone());
+        if let (Some(strobe), true) = (&strobe, driven) {
+            let (kept, strobed) = (format!("kept_{port}"), format!("strobed_{port}"));
+            let _ = writeln!(self.body, "  logic [{high}:0] {kept}, {strobed};");
+            let _ = writeln!(self.body, "  assign {net} = {kept} & {strobed};");
+            self.connect(strobe, &strobed);
+            return self.end(inner, (signal, true), &kept);
+        }
+        if let Some(strobe) = strobe {
+            self.connect(&strobe, &net);
+        }
+        self.end(inner, (signal, driven), &net);
+    }
+
+    /// The kernel's end of a net: its port, or what stands for one that it has not.
+    fn end(&mut self, inner: Option<&ModelPort>, (signal, driven): (&Signal, bool), net: &str) {
+        match inner {
+            Some(inner) => self.connect(&inner.name, net),
+            None if driven => {
+                let value = if signal.absent == 0 { "'0" } else { "'1" };
+                let _ = writeln!(self.body, "  assign {net} = {value};");
+            }
+            None => {}
+        }
     }
 
     /// The slot's side of a stream whose nets towards the kernel are `kernel_…`: a converter, or wires.

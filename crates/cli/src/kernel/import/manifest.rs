@@ -2,6 +2,7 @@
 
 use super::description::{Description, ImportError};
 use super::rtl::RtlFile;
+use card::kernel::Sideband;
 use std::fmt::Write;
 use verilated::ModelPort;
 
@@ -13,6 +14,8 @@ pub struct Draft {
     interrupt: bool,
     /// Per port: whether the RTL has its read channels, and its write channels.
     channels: Vec<(bool, bool)>,
+    /// Per stream: signals out of the kernel that are not carried.
+    drops: Vec<Vec<Sideband>>,
 }
 
 impl Draft {
@@ -27,6 +30,7 @@ impl Draft {
         sources.sort_by_key(|source| (!is_package(source), source.clone()));
         Ok(Self {
             channels: vec![(true, true); description.ports.len()],
+            drops: vec![Vec::new(); description.streams.len()],
             description,
             sources,
             reset: true,
@@ -48,6 +52,12 @@ impl Draft {
             let writes = has(&format!("{}_awvalid", port.name));
             // A port without either is what the check against the RTL complains about.
             *channels = (reads || !writes, writes || !reads);
+        }
+        for (stream, drops) in self.description.streams.iter().zip(&mut self.drops) {
+            let lost = |signal: &Sideband| {
+                stream.direction == "out" && has(&format!("{}_{signal}", stream.name))
+            };
+            *drops = Sideband::ALL.into_iter().filter(lost).collect();
         }
     }
 
@@ -84,7 +94,7 @@ impl Draft {
                 access(*channels)
             );
         }
-        for stream in &description.streams {
+        for (stream, drops) in description.streams.iter().zip(&self.drops) {
             let _ = writeln!(
                 text,
                 "\n[[port]]\nname = {}\nkind = \"axi4_stream\"\ndirection = \"{}\"\ndata_width = {}",
@@ -92,6 +102,15 @@ impl Draft {
                 stream.direction,
                 stream.data_width
             );
+            if !drops.is_empty() {
+                let names: Vec<String> =
+                    drops.iter().map(|signal| format!("\"{signal}\"")).collect();
+                let _ = writeln!(
+                    text,
+                    "# No device gets what the kernel sends there.\ndrops = [{}]",
+                    names.join(", ")
+                );
+            }
         }
         for argument in &description.arguments {
             let _ = writeln!(
