@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tombolo::{
-    AddressSpace, Advice, AdviceError, Error, MapOptions, MappedRange, Mapping, PageSize, TrapWay,
-    VirtAddr,
+    AddressSpace, Advice, AdviceError, Error, MapOptions, MappedRange, Mapping, MemoryKind,
+    PageSize, TrapWay, UnknownMemory, VirtAddr,
 };
 
 /// An address space.
@@ -95,7 +95,7 @@ impl NativeSpace {
         self.space.call(py, |space| Ok(space.asid().get()))
     }
 
-    #[pyo3(signature = (path, mode, *, create, offset, bytes, address, page_size, direct))]
+    #[pyo3(signature = (path, mode, *, create, offset, bytes, address, page_size, direct, memory))]
     #[allow(clippy::too_many_arguments)] // Named in Python.
     fn map_file(
         &self,
@@ -108,10 +108,16 @@ impl NativeSpace {
         address: Option<u64>,
         page_size: Option<u64>,
         direct: bool,
+        memory: Option<&str>,
     ) -> PyResult<NativeMapping> {
         let mut options = options(mode, create, offset, bytes, address, page_size)?;
         if direct {
             options = options.direct();
+        }
+        if let Some(memory) = memory {
+            let kind: Result<MemoryKind, UnknownMemory> = memory.parse();
+            let kind = kind.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            options = options.memory(kind);
         }
         let mapped = self
             .space

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
+import struct
 import threading
 from pathlib import Path
 from typing import Any, Iterator
@@ -111,6 +113,69 @@ def test_wrong_streams(card: tombolo.Card) -> None:
         into.close()
         with pytest.raises(errors.GoneError, match="stream is gone"):
             into.read(memory)
+
+
+def test_a_stuck_port_is_named_and_others_go_on(card: tombolo.Card) -> None:
+    source, result = noise(400_000), np.zeros(400_000, np.uint8)
+    with card.create_space() as space:
+        stuck, other = card.load("loopback", space), card.load("loopback", space, slot=1)
+        given, made = space.map_array(source), space.map_array(result, "rw")
+        into, out = stuck.open_stream("in"), stuck.open_stream("out")
+        into.read(given)
+        # Nobody takes what comes out, so nothing more goes in.
+        with pytest.raises(errors.DeadlineError, match="port in.*of 400000 bytes.*does not take"):
+            into.wait(deadline=1e-3)
+        assert space.flow({(other, "in"): given, (other, "out"): made}) == [("in", 400_000, 1), ("out", 400_000, 1)]
+        made.sync()
+        np.testing.assert_array_equal(result, source)
+        result[:] = 0
+        again = space.map_array(result, "rw")
+        out.write(again)
+        assert (out.wait(), into.wait()) == ((400_000, True), (400_000, True))
+        again.unmap()
+        np.testing.assert_array_equal(result, source)
+
+
+def lying(status: int, nbytes: int) -> str:
+    """A server of 100 bytes that answers its first request with this status and so many bytes."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with listener, listener.accept()[0] as peer:
+            peer.sendall(b"tombolo\x01" + struct.pack("<IIQQ", 2, 1, 100, 9))
+            asked = peer.recv(64, socket.MSG_WAITALL)
+            head = b"TMRP" + struct.pack("<I8sI", status, asked[8:16], nbytes)
+            peer.sendall(head.ljust(64, b"\0") + bytes(nbytes))
+            # Until it hangs up.
+            with contextlib.suppress(ConnectionError):
+                peer.recv(1)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return f"remote:127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    ("status", "nbytes", "told"), [(0, 101, "a reply of 101 bytes came, not of 100"), (3, 0, "the key is of another")]
+)
+def test_a_peer_that_lies_is_found_out(card: tombolo.Card, status: int, nbytes: int, told: str) -> None:
+    with card.create_space() as space:
+        slot, made = card.load("loopback", space), space.alloc(100)
+        with pytest.raises(errors.DevicePeerError, match=told):
+            space.flow({(slot, "in"): lying(status, nbytes), (slot, "out"): made})
+        assert not made.array.any()
+        # The slot is as good as before.
+        assert space.flow({(slot, "in"): space.map_array(b"abc"), (slot, "out"): made})[1].nbytes == 3
+
+
+def test_memory_that_a_card_does_not_have(card: tombolo.Card, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(100))
+    with card.create_space() as space:
+        with pytest.raises(ValueError, match="say ddr or hbm"):
+            space.map_file(tmp_path / "file", memory="sram")
+        with pytest.raises(errors.UnmappableError, match="hbm"):
+            space.map_file(tmp_path / "file", memory="hbm")
+        with pytest.raises(errors.UnmappableError, match="serves stream ports"):
+            space.map_file("net:127.0.0.1:7")
 
 
 def test_several_are_waited_for(card: tombolo.Card) -> None:

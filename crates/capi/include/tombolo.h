@@ -177,6 +177,8 @@ enum {
     TMB_READ_WRITE = 2 /* and write */
 };
 
+enum { TMB_MEMORY_ANY = 0, TMB_MEMORY_DDR = 1, TMB_MEMORY_HBM = 2 };
+
 typedef struct tmb_map_options {
     size_t size;
     uint32_t access;       /* TMB_READ or TMB_READ_WRITE */
@@ -187,7 +189,7 @@ typedef struct tmb_map_options {
     uint64_t page_size;    /* a power of two from 4096 to 2^30, or 0 for the card's */
     uint64_t address;      /* where in the space, a multiple of the page size, or 0 for the pager's choice */
     uint32_t direct;       /* 1: its pages stay in host memory, for a card with a way there (host_channel) */
-    uint32_t reserved;     /* 0 */
+    uint32_t memory;       /* TMB_MEMORY_ANY, or which memory of a card that has several its pages lie in */
 } tmb_map_options;
 
 #define TMB_MAP_OPTIONS { sizeof(tmb_map_options), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
@@ -406,8 +408,12 @@ tmb_status tmb_rpc_lines_close(tmb_rpc_lines *rpc);
 tmb_status tmb_slot_load(tmb_card *card, uint32_t number, const char *folder, tmb_space *space,
                          tmb_slot **slot);
 
-/* Sets an argument of up to 8 bytes: a number, or an address from tmb_mapping_address. */
+/* Sets an argument of up to 8 bytes: a number, or an address. */
 tmb_status tmb_slot_set(tmb_slot *slot, const char *argument, uint64_t value);
+
+/* Sets a pointer argument to a mapping. TMB_ERROR_ARGUMENT: it is of another space than the kernel's. Spaces use the same
+ * addresses, so tmb_slot_set with that of tmb_mapping_address would let the kernel use other bytes. */
+tmb_status tmb_slot_set_mapping(tmb_slot *slot, const char *argument, tmb_mapping *mapping);
 
 /* Sets an argument to exactly its bytes, in the order of memory. */
 tmb_status tmb_slot_set_bytes(tmb_slot *slot, const char *argument, const void *value, size_t count);

@@ -115,6 +115,7 @@ public:
     }
     /// Writes back and ends the mapping.
     void unmap() { handle_.close(); }
+    tmb_mapping *get() const noexcept { return handle_.get(); }
 
 private:
     detail::Handle<tmb_mapping, tmb_mapping_unmap> handle_;
@@ -441,8 +442,10 @@ public:
     void set(const std::string &argument, std::uint64_t value) {
         check(tmb_slot_set(handle_.get(), argument.c_str(), value));
     }
-    /// Sets a pointer argument to a mapping.
-    void set(const std::string &argument, const Mapping &mapping) { set(argument, mapping.address()); }
+    /// Sets a pointer argument to a mapping of the kernel's space; of another one it is an error.
+    void set(const std::string &argument, const Mapping &mapping) {
+        check(tmb_slot_set_mapping(handle_.get(), argument.c_str(), mapping.get()));
+    }
     /// Sets a pointer argument to an address of shared memory.
     void set_pointer(const std::string &argument, const void *address) {
         set(argument, reinterpret_cast<std::uintptr_t>(address));

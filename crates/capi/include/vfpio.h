@@ -27,7 +27,8 @@ extern "C" {
  * that of vfpio_huge_alloc, which program and kernels see at the same addresses.
  *   HOST_MEM  what kernels have written is in the host's memory when vfpio_sync returns
  *   FPGA_MEM  goes to the card's memory ahead of a read, and stays there until the program touches it
- *   RDMA_MEM  memory of another machine, which vfpio_peer of vfpio_ext.h names first; without, vfpio_open answers -1 with ENODEV */
+ *   RDMA_MEM  memory of another machine, which vfpio_peer of vfpio_ext.h names first, over the host or over the card's own
+ *             network interface; without, vfpio_open answers -1 with ENODEV */
 typedef enum IODevs { HOST_MEM = 0, FPGA_MEM = 1, RDMA_MEM = 2 } IODev;
 
 /* rw_flag: from the device to the user logic, from the user logic to the device, or both. The ASYNC ones are the

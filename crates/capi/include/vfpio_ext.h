@@ -28,7 +28,12 @@ int vfpio_stand_in(IODev missing, IODev instead);
 /* RDMA_MEM is from now on the memory that `tombolo serve` exports: at "HOST:PORT" over TCP, at
  * "fabric+PROVIDER://HOST:PORT" by one-sided accesses through libfabric. A byte has the same offset there as in its
  * block of vfpio_huge_alloc, through which it goes: vfpio_read fetches the bytes before it returns, and what
- * vfpio_write moves is with the peer after vfpio_sync. */
+ * vfpio_write moves is with the peer after vfpio_sync.
+ *
+ * At "net:HOST:PORT" it is the same memory over the card's own network interface, as in the paper: bytes go between the
+ * peer and the user logic, past the host and past the block, which only says which bytes are meant and is not changed.
+ * Name such a peer before the first call that opens a card, or attach a simulated card with "network_pairs" in its
+ * shell_json; with one interface, one slot at a time has RDMA_MEM. */
 int vfpio_peer(const char *address);
 
 /* Frees memory of vfpio_huge_alloc. NULL is nothing. */

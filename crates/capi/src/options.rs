@@ -2,7 +2,9 @@
 
 use crate::status::Failure;
 use std::ffi::{c_char, c_int, c_void};
-use tombolo::{FileState, OwnerOptions, PageSize, Priority, SlotSchedule, SpacePlacement, Stripe};
+use tombolo::{
+    FileState, MemoryKind, OwnerOptions, PageSize, Priority, SlotSchedule, SpacePlacement, Stripe,
+};
 
 /// A structure of options.
 ///
@@ -217,12 +219,26 @@ pub struct MapOptions {
     pub page_size: u64,
     pub address: u64,
     pub direct: u32,
-    pub reserved: u32,
+    pub memory: u32,
 }
 
 // SAFETY: as the trait asks.
 unsafe impl Options for MapOptions {
     const NAME: &'static str = "tmb_map_options";
+}
+
+impl MapOptions {
+    /// In which memory of the card its pages lie; `None`: in any.
+    pub fn memory(&self) -> Result<Option<MemoryKind>, Failure> {
+        match self.memory {
+            0 => Ok(None),
+            1 => Ok(Some(MemoryKind::Ddr)),
+            2 => Ok(Some(MemoryKind::Hbm)),
+            other => Err(Failure::argument(format!(
+                "memory is {other}: use TMB_MEMORY_ANY, TMB_MEMORY_DDR or TMB_MEMORY_HBM"
+            ))),
+        }
+    }
 }
 
 /// `tmb_progress`

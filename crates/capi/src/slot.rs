@@ -49,6 +49,29 @@ pub unsafe extern "C" fn tmb_slot_set(slot: Handle, argument: *const c_char, val
 }
 
 #[no_mangle]
+pub unsafe extern "C" fn tmb_slot_set_mapping(
+    slot: Handle,
+    argument: *const c_char,
+    mapping: Handle,
+) -> c_int {
+    entry(|| {
+        // SAFETY: null or a string, as the header asks.
+        let argument = unsafe { text(argument, "argument") }?;
+        handles::with_slot(slot, |slot| {
+            handles::with_mapping(mapping, |mapping| {
+                match slot.reaches(mapping) {
+                true => Ok(slot.set_pointer(argument, mapping.address())?),
+                false => Err(Failure::argument(format!(
+                    "argument {argument}: the mapping is of another address space than the kernel, which cannot \
+                     reach it; map in the space that the kernel was loaded with"
+                ))),
+            }
+            })
+        })
+    })
+}
+
+#[no_mangle]
 pub unsafe extern "C" fn tmb_slot_set_bytes(
     slot: Handle,
     argument: *const c_char,

@@ -63,6 +63,9 @@ fn library(options: &MapOptions) -> Result<tombolo::MapOptions, Failure> {
     if options.direct != 0 {
         made = made.direct();
     }
+    if let Some(kind) = options.memory()? {
+        made = made.memory(kind);
+    }
     Ok(made)
 }
 

@@ -28,11 +28,25 @@ enum Device {
     /// Memory of a peer: a byte has the same offset there as in its block of `vfpio_huge_alloc`, through which it
     /// goes.
     Remote { peer: Arc<Mutex<RemoteMemory>> },
+    /// The same over the card's own network interface, into which its ports are plugged: past the block, and the host.
+    Network,
     /// A file, and how far it has been moved.
     File { file: Mapping, at: Mutex<u64> },
     /// Another port.
     Port(Connection),
 }
+
+/// Where `RDMA_MEM` is.
+#[derive(Clone)]
+enum Peer {
+    /// The host moves bytes there and back.
+    Host(Arc<Mutex<RemoteMemory>>),
+    /// The card does, with a connection for each port: `HOST:PORT`.
+    Network(String),
+}
+
+/// What stands before an address that the card's own network interface reaches.
+const NETWORK: &str = "net:";
 
 /// What a dev_fd stands for.
 struct Open {
@@ -62,7 +76,7 @@ struct State {
     opened: c_int,
     memory: BTreeMap<usize, Arc<SharedMemory>>,
     /// Where `RDMA_MEM` is.
-    peer: Option<Arc<Mutex<RemoteMemory>>>,
+    peer: Option<Peer>,
     /// By device: what is asked for in its place.
     stands_in: [c_int; 3],
 }
@@ -98,7 +112,7 @@ fn unknown(dev_fd: c_int) -> Failure {
 }
 
 /// A card as the environment names it.
-fn open_card() -> Result<Card, Failure> {
+fn open_card(peer: Option<&Peer>) -> Result<Card, Failure> {
     let named = std::env::var("TOMBOLO_VFPIO_CARD").unwrap_or_else(|_| "u280".to_owned());
     if named == "functional" {
         let config = FunctionalConfig {
@@ -115,6 +129,7 @@ fn open_card() -> Result<Card, Failure> {
         slots: 2,
         streams_per_slot: 1,
         queues: 3,
+        network_pairs: u8::from(matches!(peer, Some(Peer::Network(_)))),
         ..ShellConfig::default()
     };
     Ok(Card::simulated(options, OwnerOptions::default(), |_| {})?)
@@ -143,7 +158,10 @@ impl State {
     /// The card; opens one if there is none.
     fn place(&mut self) -> Result<&mut Place, Failure> {
         if self.place.is_none() {
-            let card = handles::insert(Thing::OpenCard(OpenCard::new(open_card()?, None)));
+            let card = handles::insert(Thing::OpenCard(OpenCard::new(
+                open_card(self.peer.as_ref())?,
+                None,
+            )));
             self.place = Some(Place::new(card, false)?);
         }
         let rule = "no card is open";
@@ -324,6 +342,7 @@ impl Open {
             Device::Port(_) => Err(Failure::argument(
                 "this dev_fd connects two ports: there is nothing to read or write",
             )),
+            Device::Network => Err(Failure::argument("the card moves these bytes itself")),
             Device::File { file, at } => {
                 if !address.is_null() {
                     let rule = "address: a file has none here, the next bytes are moved; use NULL";
@@ -385,10 +404,18 @@ fn transfer(
              one, by port_id, with a rw_flag that fits"
         )));
     };
-    let range = open.memory(address, size, writes)?;
-    match writes {
-        true => stream.write(range)?,
-        false => stream.read(range)?,
+    if let Device::Network = &open.device {
+        let (_, range) = state().range(address, size)?;
+        match writes {
+            true => stream.write_peer(range.offset(), range.bytes())?,
+            false => stream.read_peer(range.offset(), range.bytes())?,
+        }
+    } else {
+        let range = open.memory(address, size, writes)?;
+        match writes {
+            true => stream.write(range)?,
+            false => stream.read(range)?,
+        }
     }
     if !open.waits {
         return Ok(size);
@@ -476,19 +503,30 @@ pub extern "C" fn vfpio_open(
         let mut state = state();
         let device = known(device_type)?;
         let given = state.stands_in[device];
+        let mut network = None;
         let device = match (given, state.peer.clone()) {
             (RDMA_MEM, None) => {
                 let rule = "RDMA_MEM: no peer is known; vfpio_peer names one, and vfpio_stand_in a device to be \
                             used instead";
                 return Err(Failure::new(Status::Unsupported, rule));
             }
-            (RDMA_MEM, Some(peer)) => Device::Remote { peer },
+            (RDMA_MEM, Some(Peer::Host(peer))) => Device::Remote { peer },
+            (RDMA_MEM, Some(Peer::Network(address))) => {
+                network = Some(address);
+                Device::Network
+            }
             _ => Device::Memory {
                 card: given == FPGA_MEM,
             },
         };
         let slot = state.place()?.slot(slot_id)?;
         let (inputs, outputs) = open_ports(slot, rw_flag, port_id)?;
+        if let Some(address) = network {
+            for stream in inputs.iter().chain(&outputs) {
+                let peer = RemoteMemory::connect(&address, RemoteMemory::PATIENCE);
+                stream.plug_peer(peer.map_err(remote)?)?;
+            }
+        }
         Ok(state.add(Open {
             slot: slot_id,
             device,
@@ -524,8 +562,15 @@ pub unsafe extern "C" fn vfpio_peer(address: *const c_char) -> c_int {
     answer(-1, || {
         // SAFETY: null or a string, as the header asks.
         let address = unsafe { text(address, "address") }?;
-        let peer = RemoteMemory::connect(address, RemoteMemory::PATIENCE).map_err(remote)?;
-        state().peer = Some(Arc::new(Mutex::new(peer)));
+        let (place, on_card) = match address.strip_prefix(NETWORK) {
+            Some(place) => (place, true),
+            None => (address, false),
+        };
+        let peer = RemoteMemory::connect(place, RemoteMemory::PATIENCE).map_err(remote)?;
+        state().peer = Some(match on_card {
+            true => Peer::Network(place.to_owned()),
+            false => Peer::Host(Arc::new(Mutex::new(peer))),
+        });
         Ok(0)
     })
 }
@@ -633,7 +678,7 @@ pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
         match &open.device {
             Device::File { file, .. } => file.unmap()?,
             Device::Port(connection) => connection.disconnect()?,
-            Device::Memory { .. } | Device::Remote { .. } => {}
+            Device::Memory { .. } | Device::Remote { .. } | Device::Network => {}
         }
         state().open.remove(&dev_fd);
         Ok(0)

@@ -252,11 +252,37 @@ static void handles(const char *kernel, const char *file)
     TRUE(number == 100);
     EXPECT(tmb_mapping_address(mapping, NULL), TMB_ERROR_ARGUMENT);
 
+    /* In memory that the card does not have; and no memory. */
+    tmb_map_options placed = TMB_MAP_OPTIONS;
+    placed.memory = 3;
+    EXPECT(tmb_map_file(space, file, &placed, &again), TMB_ERROR_ARGUMENT);
+    TRUE(strstr(tmb_last_error(), "TMB_MEMORY_HBM") != NULL);
+    placed.memory = TMB_MEMORY_HBM;
+    EXPECT(tmb_map_file(space, "/proc/self/exe", &placed, &again), TMB_ERROR_UNMAPPABLE);
+    TRUE(strstr(tmb_last_error(), "hbm") != NULL);
+    EXPECT(tmb_map_file(space, "net:127.0.0.1:1", NULL, &again), TMB_ERROR_UNMAPPABLE);
+    TRUE(strstr(tmb_last_error(), "stream ports") != NULL);
+
     EXPECT(tmb_slot_load(card, 0, "/no/kernel", space, &slot), TMB_ERROR_KERNEL);
     EXPECT(tmb_slot_load(card, 9, kernel, space, &slot), TMB_ERROR_NO_SUCH_SLOT);
     EXPECT(tmb_slot_load(card, 999, kernel, space, &slot), TMB_ERROR_ARGUMENT);
     EXPECT(tmb_slot_load(card, 0, kernel, foreign, &slot), TMB_ERROR_OTHER_CARD);
     EXPECT(tmb_slot_load(card, 0, kernel, space, &slot), TMB_OK);
+    {
+        /* The kernel of one space, the mapping of another: its address means other bytes. */
+        tmb_space *second;
+        EXPECT(tmb_space_create(card, NULL, &second), TMB_OK);
+        EXPECT(tmb_map_file(second, file, NULL, &again), TMB_OK);
+        EXPECT(tmb_slot_set_mapping(slot, "input", again), TMB_ERROR_ARGUMENT);
+        TRUE(strstr(tmb_last_error(), "another address space") != NULL);
+        EXPECT(tmb_space_close(second), TMB_OK);
+        EXPECT(tmb_map_file(foreign, file, NULL, &again), TMB_OK);
+        EXPECT(tmb_slot_set_mapping(slot, "input", again), TMB_ERROR_ARGUMENT);
+        EXPECT(tmb_slot_set_mapping(slot, "input", (tmb_mapping *)(void *)space), TMB_ERROR_HANDLE);
+        EXPECT(tmb_slot_set_mapping(slot, NULL, mapping), TMB_ERROR_ARGUMENT);
+        EXPECT(tmb_slot_set_mapping(slot, "nothing", mapping), TMB_ERROR_NO_SUCH_ARGUMENT);
+        EXPECT(tmb_slot_set_mapping(slot, "input", mapping), TMB_OK);
+    }
     EXPECT(tmb_slot_set(slot, "nothing", 1), TMB_ERROR_NO_SUCH_ARGUMENT);
     EXPECT(tmb_slot_set(slot, NULL, 1), TMB_ERROR_ARGUMENT);
     EXPECT(tmb_slot_set_bytes(slot, "bytes", "abc", 3), TMB_ERROR_ARGUMENT_SIZE);

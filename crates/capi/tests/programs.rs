@@ -3,7 +3,8 @@
 //! sanitizers.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -220,6 +221,10 @@ fn bad_input_gets_errors() {
             .arg(installed.kernel("copy"))
             // It makes the file, which must not be there before.
             .arg(installed.path(&format!("made with {}", compilers.c))));
+        let program = installed.compile(compilers, "tests/spaces.cpp", true);
+        run(Command::new(&program)
+            .arg(installed.kernel("copy"))
+            .arg(installed.path("small")));
     }
 }
 
@@ -312,6 +317,66 @@ fn vfpio_programs_work() {
     fs::write(&from, &input).unwrap();
     run(functional(&program).arg(&from).arg(&to));
     assert!(fs::read(&to).unwrap() == input);
+}
+
+/// A server of 100 bytes that answers its first request with this status, and with the length that was asked for and
+/// more. With no status it is no server.
+fn liar(answer: Option<(u32, u32)>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut hello = b"tombolo\x01\x02\0\0\0\x01\0\0\0".to_vec();
+        hello.extend([100u64.to_le_bytes(), 9u64.to_le_bytes()].concat());
+        let Some((status, more)) = answer else {
+            return socket.write_all(&[b'x'; 32]).unwrap();
+        };
+        socket.write_all(&hello).unwrap();
+        let mut asked = [0; 64];
+        socket.read_exact(&mut asked).unwrap();
+        let asked_for = u32::from_le_bytes(asked[32..36].try_into().unwrap());
+        let length = if status == 0 { asked_for + more } else { more };
+        let mut reply = b"TMRP".to_vec();
+        reply.extend(status.to_le_bytes());
+        reply.extend_from_slice(&asked[8..16]);
+        reply.extend(length.to_le_bytes());
+        reply.resize(64 + length as usize, 0);
+        socket.write_all(&reply).unwrap();
+        let _ = socket.read(&mut [0; 1]);
+    });
+    address
+}
+
+/// `RDMA_MEM`: peers that lie, a card without an interface, and one with it.
+#[test]
+fn peers_of_vfpio_programs() {
+    let installed = Installed::new();
+    let program = installed.compile(GCC, "tests/vfpio_peer.c", true);
+    let play = |card: &str, address: &str, how: &str| {
+        let kernel = installed.kernel("loopback");
+        let mut command = Command::new(&program);
+        command.env("TOMBOLO_VFPIO_CARD", card);
+        run(command.arg(kernel).args([address, how]));
+    };
+    play("functional", &liar(None), "nobody");
+    play("functional", &liar(Some((0, 1))), "a reply of 11 bytes");
+    let key = "the key is of another connection";
+    play("functional", &liar(Some((3, 0))), key);
+
+    let export = tombolo::Export::memory(200_000).unwrap();
+    let server = tombolo::RemoteServer::listen(export, "127.0.0.1:0").unwrap();
+    let address = server.address().to_string();
+    let patience = std::time::Duration::from_secs(20);
+    let mut peer = tombolo::RemoteMemory::connect(&address, patience).unwrap();
+    let mut bytes = noise(200_000);
+    peer.write(0, &bytes).unwrap();
+    let network = format!("net:{address}");
+    play("functional", &network, "alone");
+    play("u280", &network, "works");
+    bytes.copy_within(7..90_008, 100_050);
+    let mut got = vec![0; bytes.len()];
+    peer.read(0, &mut got).unwrap();
+    assert!(got == bytes);
 }
 
 #[test]

@@ -68,6 +68,29 @@ int main(int argc, char **argv)
     CHECK(memcmp(to, from, 100) == 0 && to[100] == 0);
     CHECK(vfpio_close(all) == 0);
 
+    /* Nobody takes what comes out of a kernel, so it takes nothing more: the port is named, the other slot goes on, and
+     * no byte is lost. */
+    in = vfpio_open(HOST_MEM, ASYNC_RD, a, 0);
+    out = vfpio_open(HOST_MEM, ASYNC_WR, a, 1);
+    all = vfpio_open(HOST_MEM, ASYNC_RDWR, b, -1);
+    const int stuck[] = {in, -1}, other[] = {all, -1}, taken[] = {out, in, -1}, dry[] = {out, -1};
+    CHECK(vfpio_read(in, from, BYTES) == BYTES);
+    REFUSED(vfpio_sync(stuck), EIO, "does not take");
+    CHECK(strstr(vfpio_error(), "port in") != NULL);
+    memset(to, 0, BYTES);
+    CHECK(vfpio_write(all, to, 500) == 500 && vfpio_read(all, from + 3, 500) == 500);
+    CHECK(vfpio_sync(other) == 0 && memcmp(to, from + 3, 500) == 0);
+    REFUSED(vfpio_close(in), EBUSY, "under way");
+    CHECK(vfpio_write(out, to, BYTES) == BYTES);
+    CHECK(vfpio_sync(taken) == 0 && memcmp(to, from, BYTES) == 0);
+    /* A kernel that sends nothing, as nothing comes. */
+    CHECK(vfpio_write(out, to, 100) == 100);
+    REFUSED(vfpio_sync(dry), EIO, "sends nothing");
+    CHECK(strstr(vfpio_error(), "port out") != NULL);
+    CHECK(vfpio_read(in, from + 9, 100) == 100);
+    CHECK(vfpio_sync(taken) == 0 && memcmp(to, from + 9, 100) == 0);
+    CHECK(vfpio_close(in) == 0 && vfpio_close(out) == 0 && vfpio_close(all) == 0);
+
     /* Mistakes, each by its name. */
     REFUSED(vfpio_open(RDMA_MEM, ASYNC_RDWR, a, -1), ENODEV, "RDMA_MEM");
     REFUSED(vfpio_open((IODev)9, ASYNC_RDWR, a, -1), EINVAL, "HOST_MEM");

@@ -1,7 +1,8 @@
 //! Does `tombolo run --connect` carry files through streams, and say what is wrong?
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -94,6 +95,113 @@ fn what_is_wrong_is_named_before_anything_is_written() {
             "{connections:?}: {told}"
         );
         assert_eq!(fs::read(folder.path().join("b")).unwrap(), b"kept");
+    }
+}
+
+/// Its 100 bytes are asked for, and it answers with a status, and bytes that may be too many.
+fn liar(status: u32, bytes: u32) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut hello = b"tombolo\x01\x02\0\0\0\x01\0\0\0".to_vec();
+        hello.extend([100u64.to_le_bytes(), 9u64.to_le_bytes()].concat());
+        socket.write_all(&hello).unwrap();
+        let mut asked = [0; 64];
+        socket.read_exact(&mut asked).unwrap();
+        let mut reply = b"TMRP".to_vec();
+        reply.extend(status.to_le_bytes());
+        reply.extend_from_slice(&asked[8..16]);
+        reply.extend(bytes.to_le_bytes());
+        reply.resize(64 + bytes as usize, 0);
+        socket.write_all(&reply).unwrap();
+        let _ = socket.read(&mut [0; 1]);
+    });
+    address
+}
+
+#[test]
+fn a_peer_that_lies_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a"), data(100)).unwrap();
+    let key = "the key is of another connection";
+    for (status, bytes, told) in [
+        (0, 101, "a reply of 101 bytes came, not of 100"),
+        (3, 0, key),
+    ] {
+        let from = format!("in=remote:{}", liar(status, bytes));
+        let output = run(
+            folder.path(),
+            &["--connect", &from, "--connect", "out=file:b:new=100"],
+        );
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(told), "{said}");
+        assert!(said.contains("peer 127.0.0.1"), "{said}");
+    }
+}
+
+/// A width that the manifest does not declare, ports without one, buffers that are not aligned as the kernel wants
+/// them, and what cannot be mapped.
+#[test]
+fn kernels_and_mappings_that_cannot_be_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a"), data(5000)).unwrap();
+    let copy = |from: &str| {
+        let first = ["run", "copy", "--functional", "--quiet", "--map", from];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+        let command = command.current_dir(folder.path()).args(first);
+        let rest = ["--map", "output=b:new", "--set", "bytes=100"];
+        let output = command.args(rest).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.success(), told)
+    };
+    let (done, told) = copy("input=a@3+100");
+    assert!(
+        !done && told.contains("`input`") && told.contains("64"),
+        "{told}"
+    );
+    for name in ["net:127.0.0.1:7", "net-node:a"] {
+        let (done, told) = copy(&format!("input={name}"));
+        assert!(
+            !done && told.contains("serves stream ports; `remote:`"),
+            "{told}"
+        );
+    }
+    // A file of such a name.
+    fs::write(folder.path().join("net:127.0.0.1:7"), data(100)).unwrap();
+    let (done, told) = copy("input=./net:127.0.0.1:7");
+    assert!(done, "{told}");
+    assert!(fs::read(folder.path().join("b")).unwrap()[..100] == data(100));
+
+    // Streams begin and end at any byte; their widths are the manifest's.
+    let kernel = folder.path().join("odd");
+    fs::create_dir(&kernel).unwrap();
+    fs::write(kernel.join("odd.sv"), "module odd; endmodule\n").unwrap();
+    let head = "[kernel]\nname = \"odd\"\ntop = \"odd\"\nsources = [\"odd.sv\"]\n\
+                control = \"ap_ctrl_none\"\n[[port]]\nname = \"in\"\nkind = \"axi4_stream\"\ndirection = \"in\"\n";
+    let odd = [
+        ("", "has `data_width`"),
+        ("data_width = 12\n", "12 bits: a stream's data width"),
+        ("data_width = 8192\n", "8192 bits: a stream's data width"),
+    ];
+    for (width, rule) in odd {
+        fs::write(kernel.join("kernel.toml"), format!("{head}{width}")).unwrap();
+        let words = [
+            "run",
+            "./odd",
+            "--functional",
+            "--quiet",
+            "--connect",
+            "in=file:a",
+        ];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+        let output = command.current_dir(folder.path()).args(words).output();
+        let output = output.unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && told.contains(rule),
+            "{width}: {told}"
+        );
     }
 }
 

@@ -172,7 +172,10 @@ impl Card {
             space: space.id(),
         };
         match self.link.call(request)? {
-            Reply::Loaded(load) => Ok(Slot::new(self.link.clone(), slot, load, manifest)),
+            Reply::Loaded(load) => {
+                let link = self.link.clone();
+                Ok(Slot::new(link, (slot, load, space.id()), manifest))
+            }
             other => Err(unexpected(&other)),
         }
     }

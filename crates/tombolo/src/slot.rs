@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::link::{unexpected, Link};
-use crate::message::{LoadId, Progress, Reply, Request, Signal};
+use crate::message::{LoadId, Progress, Reply, Request, Signal, SpaceId};
+use crate::space::Mapping;
 use card::kernel::{Argument, Manifest};
 use card::schedule::{Priority, SlotSchedule};
 use card::SlotId;
@@ -17,6 +18,7 @@ pub struct Slot {
     link: Link,
     slot: SlotId,
     load: LoadId,
+    space: SpaceId,
     manifest: Manifest,
 }
 
@@ -42,11 +44,16 @@ pub enum RunState {
 pub(crate) const SLICE: Picoseconds = Picoseconds::from_micros(100);
 
 impl Slot {
-    pub(crate) fn new(link: Link, slot: SlotId, load: LoadId, manifest: Manifest) -> Self {
+    pub(crate) fn new(
+        link: Link,
+        (slot, load, space): (SlotId, LoadId, SpaceId),
+        manifest: Manifest,
+    ) -> Self {
         Self {
             link,
             slot,
             load,
+            space,
             manifest,
         }
     }
@@ -117,6 +124,12 @@ impl Slot {
             });
         }
         self.set_bytes(argument, &bytes[..size])
+    }
+
+    /// Whether the kernel can reach a mapping: it is of the space that the kernel was loaded with. Spaces use the same
+    /// addresses, so that of another mapping is bytes of the kernel's own, or none.
+    pub fn reaches(&self, mapping: &Mapping) -> bool {
+        self.link.is(mapping.link()) && self.space == mapping.space()
     }
 
     /// Sets a pointer argument.

@@ -384,6 +384,7 @@ impl AddressSpace {
                 let mapping = Mapping {
                     link,
                     id: mapping,
+                    space: self.id,
                     address,
                     bytes,
                     open: AtomicBool::new(true),
@@ -492,6 +493,7 @@ pub enum Unsaved {
 pub struct Mapping {
     link: Link,
     id: MappingId,
+    space: SpaceId,
     address: VirtAddr,
     bytes: u64,
     open: AtomicBool,
@@ -505,6 +507,11 @@ impl Mapping {
 
     pub(crate) fn id(&self) -> MappingId {
         self.id
+    }
+
+    /// The space that it is in.
+    pub(crate) fn space(&self) -> SpaceId {
+        self.space
     }
 
     pub(crate) fn link(&self) -> &Link {

@@ -209,7 +209,7 @@ impl MappedRange {
     }
 
     /// First byte of it, in its mapping.
-    pub(crate) fn offset(&self) -> u64 {
+    pub fn offset(&self) -> u64 {
         self.offset
     }
 

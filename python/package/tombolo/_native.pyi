@@ -108,6 +108,7 @@ class NativeSpace:
         address: Optional[int],
         page_size: Optional[int],
         direct: bool,
+        memory: Optional[str],
     ) -> NativeMapping: ...
     def map_descriptor(
         self, descriptor: int, name: str, mode: str, page_size: Optional[int]

@@ -200,6 +200,7 @@ class AddressSpace(Scope):
         page_size: Optional[int] = None,
         address: Optional[int] = None,
         direct: bool = False,
+        memory: Optional[str] = None,
     ) -> Mapping:
         """Maps a file, or a range of it, opened here with the rights of this process.
 
@@ -215,6 +216,8 @@ class AddressSpace(Scope):
         :param address: where in the space, a multiple of the page size; the pager's choice if not given.
         :param direct: its pages stay in host memory, where kernels read and write them; for a card with a way there
             (``host_channel`` of its shell).
+        :param memory: ``"ddr"`` or ``"hbm"``: its pages lie in that memory of a card that has both (platform
+            ``"u280-both"``); in any if not given.
         :raises OSError: the file cannot be opened so, or made.
         :raises UnmappableError: empty, not a regular file, a range outside of it or over another mapping.
         """
@@ -228,6 +231,7 @@ class AddressSpace(Scope):
             address=address,
             page_size=page_size,
             direct=direct,
+            memory=memory,
         )
         return Mapping(self, native, where)
 

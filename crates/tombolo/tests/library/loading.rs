@@ -43,12 +43,32 @@ fn a_schedule_ends_with_its_kernel() {
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     assert_eq!(card.report().unwrap().shares, []);
     slot.set_priority(Priority::High).unwrap();
-    let heavy = SlotSchedule {
-        weight: 16,
-        ..SlotSchedule::default()
-    };
-    let error = slot.set_schedule(heavy).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Schedule, "{error}");
+    let usual = SlotSchedule::default();
+    for (wrong, told) in [
+        (
+            SlotSchedule {
+                weight: 16,
+                ..usual
+            },
+            "weight 16",
+        ),
+        (SlotSchedule { weight: 0, ..usual }, "weight 0"),
+        (SlotSchedule { floor: 91, ..usual }, "floor 91"),
+        (
+            SlotSchedule {
+                floor: 255,
+                ..usual
+            },
+            "floor 255",
+        ),
+    ] {
+        let error = slot.set_schedule(wrong).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Schedule, "{error}");
+        assert!(error.to_string().contains(told), "{error}");
+    }
+    for wrong in ["", "highest", "High", "4"] {
+        assert_eq!(Priority::named(wrong), None);
+    }
     let report = card.report().unwrap();
     assert_eq!(report.shares[0].schedule, Priority::High.into());
     assert!(report.to_string().contains("slot 0 (high): 0 B read"));
