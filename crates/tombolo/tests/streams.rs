@@ -2,6 +2,9 @@
 //! test runs on the functional card and on the simulated one.
 
 #[allow(dead_code, reason = "its main is for people")]
+#[path = "../examples/loopback_direct.rs"]
+mod loopback_direct;
+#[allow(dead_code, reason = "its main is for people")]
 #[path = "../examples/pipeline.rs"]
 mod pipeline;
 
@@ -855,6 +858,23 @@ fn pages_of_a_mapping_live_at_a_peer() {
             drop((slot, server));
         }
     });
+}
+
+/// What is counted beside the library's program does the same: more than a page, and a row that is not full.
+#[test]
+fn a_program_that_drives_the_card_itself_sends_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("a"), folder.path().join("b"));
+    let data: Vec<u8> = (0..2_200_001u32)
+        .map(|i| (i * 31 + i / 253) as u8)
+        .collect();
+    fs::write(&from, &data).unwrap();
+    let end = loopback_direct::pass(&kernel("loopback"), &from, &to).unwrap();
+    assert_eq!((end.bytes, end.last), (data.len() as u64, true));
+    assert!(fs::read(&to).unwrap() == data);
+    fs::write(&from, b"").unwrap();
+    let empty = loopback_direct::pass(&kernel("loopback"), &from, &to).unwrap_err();
+    assert!(empty.to_string().contains("0 bytes"), "{empty}");
 }
 
 /// A kernel that keeps every byte of a beat, and strobes those that it was sent strobed; or not the first one.

@@ -11,9 +11,22 @@ pub struct Complexity {
     pub branches: u32,
 }
 
-/// What branches in SystemVerilog and in C++.
-const WORDS: [&str; 6] = ["if", "for", "while", "case", "else if", "catch"];
-const SIGNS: [&str; 3] = ["&&", "||", "?"];
+/// What branches in a language.
+struct Branching {
+    words: &'static [&'static str],
+    signs: &'static [&'static str],
+}
+
+/// SystemVerilog and C++.
+const OTHERS: Branching = Branching {
+    words: &["if", "for", "while", "case", "catch"],
+    signs: &["&&", "||", "?"],
+};
+/// Rust. `?` only hands an error on, and stands at every call.
+const RUST: Branching = Branching {
+    words: &["if", "for", "while", "loop", "match"],
+    signs: &["&&", "||"],
+};
 
 impl Complexity {
     /// Of files.
@@ -23,12 +36,16 @@ impl Complexity {
     pub fn of(files: &[&Path]) -> std::io::Result<Self> {
         let mut sum = Self::default();
         for file in files {
-            sum.add(&std::fs::read_to_string(file)?);
+            let language = match file.extension().is_some_and(|extension| extension == "rs") {
+                true => &RUST,
+                false => &OTHERS,
+            };
+            sum.add(&std::fs::read_to_string(file)?, language);
         }
         Ok(sum)
     }
 
-    fn add(&mut self, text: &str) {
+    fn add(&mut self, text: &str, language: &Branching) {
         let mut in_comment = false;
         for line in text.lines() {
             let mut code = String::new();
@@ -56,8 +73,9 @@ impl Complexity {
             }
             self.lines += 1;
             let words = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            let of_words = words.filter(|word| WORDS.contains(word)).count();
-            let of_signs: usize = SIGNS.iter().map(|sign| code.matches(sign).count()).sum();
+            let of_words = words.filter(|word| language.words.contains(word)).count();
+            let signs = language.signs.iter();
+            let of_signs: usize = signs.map(|sign| code.matches(sign).count()).sum();
             self.branches += (of_words + of_signs) as u32;
         }
     }
@@ -72,11 +90,18 @@ mod tests {
         let mut found = Complexity::default();
         found.add(
             "// if\n\n/* if\n if */ a = b; // && \nif (a && b) x = c ? d : e;\nendif_q <= 1;\n",
+            &OTHERS,
         );
         let wanted = Complexity {
             lines: 3,
             branches: 3,
         };
         assert_eq!(found, wanted);
+        let mut found = Complexity::default();
+        found.add(
+            "/// match\nlet a = match b()? {\n  c if c && d => e(),\n}\n",
+            &RUST,
+        );
+        assert_eq!((found.lines, found.branches), (3, 3));
     }
 }
