@@ -7,6 +7,8 @@ use crate::link::{unexpected, Link};
 use crate::message::{MappingId, Reply, Request, SpaceId};
 use crate::owner::behind::StandsFor;
 use crate::remote::{stand_in, RemoteMemory};
+use crate::shared::SharedMemory;
+use crate::stream::StreamHandle;
 use card::memories::MemoryKind;
 use pager::advice::Advice;
 use pager::fetch::Fetch;
@@ -14,6 +16,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use units::{Asid, PageSize, VirtAddr};
 
 /// What the ports of one application see.
@@ -27,6 +30,8 @@ pub struct AddressSpace {
     id: SpaceId,
     asid: Asid,
     open: AtomicBool,
+    /// Bytes that still wait to go into a kernel, of flows that are over, by its port: at most one for each.
+    kept: Mutex<Vec<(StreamHandle, SharedMemory)>>,
 }
 
 /// How to map a file.
@@ -165,7 +170,30 @@ impl AddressSpace {
             id,
             asid,
             open,
+            kept: Mutex::default(),
         }
+    }
+
+    /// Keeps what a transfer under way still reads. It goes when the port is plugged in again, because the transfer is
+    /// over then; at last with the space.
+    pub(crate) fn keep(&self, stream: StreamHandle, memory: SharedMemory) {
+        self.with_kept(|kept| kept.push((stream, memory)));
+    }
+
+    /// A port has been opened, so nothing from before is under way there.
+    pub(crate) fn let_go(&self, opened: StreamHandle) {
+        let there = |kept: &StreamHandle| (kept.slot, kept.stream) == (opened.slot, opened.stream);
+        let gone = self.with_kept(|kept| {
+            let (gone, rest) = kept.drain(..).partition(|(stream, _)| there(stream));
+            *kept = rest;
+            gone
+        });
+        // Not under the lock: the owner is asked to end it.
+        drop::<Vec<(StreamHandle, SharedMemory)>>(gone);
+    }
+
+    fn with_kept<R>(&self, change: impl FnOnce(&mut Vec<(StreamHandle, SharedMemory)>) -> R) -> R {
+        change(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn link(&self) -> &Link {

@@ -680,6 +680,53 @@ fn a_live_port_is_free_when_its_flow_is_over() {
     });
 }
 
+/// A flow ends while bytes wait to go into the kernel: they stay until it takes them, and then the port is free.
+#[test]
+fn what_a_flow_has_begun_to_send_arrives_after_its_end() {
+    on_each_card(|card, folder| {
+        let each = Loop::new(&card, folder, 0, 300_000);
+        each.input.close().unwrap();
+        let path = fifo(folder, "p");
+        let begun = 2 * (64 << 10);
+        let mut flow = Flow::new(&each.space);
+        let from = device("pipe", &path, ":buffer=64KiB");
+        flow.plug(&each.slot, "in", from).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut pipe = fs::OpenOptions::new().write(true).open(&path).unwrap();
+                // Not all of it is taken.
+                let _ = pipe.write_all(&each.data);
+            });
+            // Nobody takes what comes out of the kernel.
+            let told = stream_error(flow.run(None, |_| Continue::Yes)).to_string();
+            assert!(told.contains("does not take"), "{told}");
+        });
+        each.output.write(each.to.slice(0, begun).unwrap()).unwrap();
+        let moved = Moved {
+            bytes: begun,
+            last: false,
+        };
+        assert_eq!(wait(&each.output), moved);
+        // Its packet goes on with what the next flow sends.
+        let mut flow = Flow::new(&each.space);
+        let rest = each.from.slice(begun, 5000).unwrap();
+        flow.plug_memory(&each.slot, "in", rest).unwrap();
+        each.output
+            .write(each.to.slice(begun, 9000).unwrap())
+            .unwrap();
+        flow.run(None, |_| Continue::Yes).unwrap();
+        let rest = Moved {
+            bytes: 5000,
+            last: true,
+        };
+        assert_eq!(wait(&each.output), rest);
+        each.to.unmap().unwrap();
+        let result = fs::read(&each.result).unwrap();
+        let count = begun as usize + 5000;
+        assert!(result[..count] == each.data[..count]);
+    });
+}
+
 #[test]
 fn the_other_end_of_a_device_that_fails_is_named() {
     let card = Card::functional(FunctionalCard::new(FunctionalConfig {

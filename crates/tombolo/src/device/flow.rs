@@ -198,6 +198,7 @@ impl<'a> Flow<'a> {
     }
 
     fn push(&mut self, stream: Stream, (way, carried): (Way, bool), port: &str, plug: Plug) {
+        self.space.let_go(stream.handle());
         self.ports.push(Port {
             stream,
             way,
@@ -616,14 +617,24 @@ impl<'a> Flow<'a> {
 }
 
 impl Drop for Flow<'_> {
-    /// Buffers go: transfers that would fill them end, so that the ports can be opened again.
+    /// Buffers go: transfers that would fill them end, so that the ports can be opened again. Those that kernels have
+    /// not read yet stay, as their packets have begun.
     fn drop(&mut self) {
-        for port in &self.ports {
-            if port.way == Way::Out && !port.under_way.is_empty() {
-                // The kernel may be gone, or the card broken.
-                if let Err(error) = port.stream.stop() {
-                    tracing::debug!(%error, "stopping a stream");
+        for port in self.ports.drain(..) {
+            if port.under_way.is_empty() {
+                continue;
+            }
+            match (port.way, port.plug) {
+                (Way::Out, _) => {
+                    // The kernel may be gone, or the card broken.
+                    if let Err(error) = port.stream.stop() {
+                        tracing::debug!(%error, "stopping a stream");
+                    }
                 }
+                (Way::In, Plug::Device(plugged)) => {
+                    self.space.keep(port.stream.handle(), plugged.memory);
+                }
+                (Way::In, Plug::Memory(_) | Plug::Peer(..)) => {}
             }
         }
     }

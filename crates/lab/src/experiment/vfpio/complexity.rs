@@ -24,7 +24,7 @@ const OTHERS: Branching = Branching {
 };
 /// Rust. `?` only hands an error on, and stands at every call.
 const RUST: Branching = Branching {
-    words: &["if", "for", "while", "loop", "match"],
+    words: &["if", "else", "for", "while", "loop", "match"],
     signs: &["&&", "||"],
 };
 
@@ -99,9 +99,9 @@ mod tests {
         assert_eq!(found, wanted);
         let mut found = Complexity::default();
         found.add(
-            "/// match\nlet a = match b()? {\n  c if c && d => e(),\n}\n",
+            "/// match\nlet a = match b()? {\n  c if c && d => e(),\n}\nlet Some(f) = a else {\n",
             &RUST,
         );
-        assert_eq!((found.lines, found.branches), (3, 3));
+        assert_eq!((found.lines, found.branches), (4, 4));
     }
 }
