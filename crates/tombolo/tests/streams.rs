@@ -26,6 +26,19 @@ fn kernel(name: &str) -> PathBuf {
     card::sim::home().join("kernels").join(name)
 }
 
+/// A simulated card of two slots with a stream pair each.
+fn simulated() -> SimOptions {
+    let mut options = SimOptions::named("u280").unwrap();
+    options.shell = ShellConfig {
+        slots: 2,
+        streams_per_slot: 1,
+        queues: 3,
+        ..ShellConfig::default()
+    };
+    options.channel_bytes = Some(CARD_MEMORY / 2);
+    options
+}
+
 /// Runs a test on every kind of card: two slots, and less memory than the tests have data.
 fn on_each_card(test: impl Fn(Card, &Path)) {
     let functional = FunctionalCard::new(FunctionalConfig {
@@ -36,15 +49,7 @@ fn on_each_card(test: impl Fn(Card, &Path)) {
         seed: Some(1),
         ..FunctionalConfig::default()
     });
-    let mut options = SimOptions::named("u280").unwrap();
-    options.shell = ShellConfig {
-        slots: 2,
-        streams_per_slot: 1,
-        queues: 3,
-        ..ShellConfig::default()
-    };
-    options.channel_bytes = Some(CARD_MEMORY / 2);
-    let simulated = SimCard::open(options, |_| {}).unwrap();
+    let simulated = SimCard::open(simulated(), |_| {}).unwrap();
     let cards: [Box<dyn card::Card>; 2] = [Box::new(functional), Box::new(simulated)];
     for card in cards {
         let owner = OwnerOptions {
@@ -973,15 +978,7 @@ fn strobed(folder: &Path, bits: u32, shared: bool, strobe: &str) -> PathBuf {
 /// A byte is data if it is kept and strobed, both ways; a strobe with a hole is refused.
 #[test]
 fn bytes_without_a_strobe_are_no_data() {
-    let mut options = SimOptions::named("u280").unwrap();
-    options.shell = ShellConfig {
-        slots: 2,
-        streams_per_slot: 1,
-        queues: 3,
-        ..ShellConfig::default()
-    };
-    options.channel_bytes = Some(CARD_MEMORY / 2);
-    let card = Card::simulated(options, OwnerOptions::default(), |_| {}).unwrap();
+    let card = Card::simulated(simulated(), OwnerOptions::default(), |_| {}).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let each = Loop::new(&card, folder.path(), 0, 5000);
     let load = |bits, shared, strobe: &str| {
