@@ -2,9 +2,12 @@
 //! builds them, from an installed library; with gcc and clang, under their address and undefined-behaviour
 //! sanitizers.
 
+#[path = "../../tombolo/tests/common/liar.rs"]
+mod liar;
+
+use liar::{liar, GOOD, WRONG_KEY};
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -319,34 +322,6 @@ fn vfpio_programs_work() {
     assert!(fs::read(&to).unwrap() == input);
 }
 
-/// A server of 100 bytes that answers its first request with this status, and with the length that was asked for and
-/// more. With no status it is no server.
-fn liar(answer: Option<(u32, u32)>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    std::thread::spawn(move || {
-        let (mut socket, _) = listener.accept().unwrap();
-        let mut hello = b"tombolo\x01\x02\0\0\0\x01\0\0\0".to_vec();
-        hello.extend([100u64.to_le_bytes(), 9u64.to_le_bytes()].concat());
-        let Some((status, more)) = answer else {
-            return socket.write_all(&[b'x'; 32]).unwrap();
-        };
-        socket.write_all(&hello).unwrap();
-        let mut asked = [0; 64];
-        socket.read_exact(&mut asked).unwrap();
-        let asked_for = u32::from_le_bytes(asked[32..36].try_into().unwrap());
-        let length = if status == 0 { asked_for + more } else { more };
-        let mut reply = b"TMRP".to_vec();
-        reply.extend(status.to_le_bytes());
-        reply.extend_from_slice(&asked[8..16]);
-        reply.extend(length.to_le_bytes());
-        reply.resize(64 + length as usize, 0);
-        socket.write_all(&reply).unwrap();
-        let _ = socket.read(&mut [0; 1]);
-    });
-    address
-}
-
 /// `RDMA_MEM`: peers that lie, a card without an interface, and one with it.
 #[test]
 fn peers_of_vfpio_programs() {
@@ -359,9 +334,9 @@ fn peers_of_vfpio_programs() {
         run(command.arg(kernel).args([address, how]));
     };
     play("functional", &liar(None), "nobody");
-    play("functional", &liar(Some((0, 1))), "a reply of 11 bytes");
+    play("functional", &liar(Some((GOOD, 11))), "a reply of 11 bytes");
     let key = "the key is of another connection";
-    play("functional", &liar(Some((3, 0))), key);
+    play("functional", &liar(Some((WRONG_KEY, 0))), key);
 
     let export = tombolo::Export::memory(200_000).unwrap();
     let server = tombolo::RemoteServer::listen(export, "127.0.0.1:0").unwrap();

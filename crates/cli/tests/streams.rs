@@ -1,8 +1,11 @@
 //! Does `tombolo run --connect` carry files through streams, and say what is wrong?
 
+#[path = "../../tombolo/tests/common/liar.rs"]
+mod liar;
+
+use liar::{liar, GOOD, WRONG_KEY};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -98,38 +101,16 @@ fn what_is_wrong_is_named_before_anything_is_written() {
     }
 }
 
-/// Its 100 bytes are asked for, and it answers with a status, and bytes that may be too many.
-fn liar(status: u32, bytes: u32) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    std::thread::spawn(move || {
-        let (mut socket, _) = listener.accept().unwrap();
-        let mut hello = b"tombolo\x01\x02\0\0\0\x01\0\0\0".to_vec();
-        hello.extend([100u64.to_le_bytes(), 9u64.to_le_bytes()].concat());
-        socket.write_all(&hello).unwrap();
-        let mut asked = [0; 64];
-        socket.read_exact(&mut asked).unwrap();
-        let mut reply = b"TMRP".to_vec();
-        reply.extend(status.to_le_bytes());
-        reply.extend_from_slice(&asked[8..16]);
-        reply.extend(bytes.to_le_bytes());
-        reply.resize(64 + bytes as usize, 0);
-        socket.write_all(&reply).unwrap();
-        let _ = socket.read(&mut [0; 1]);
-    });
-    address
-}
-
 #[test]
 fn a_peer_that_lies_is_told() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a"), data(100)).unwrap();
     let key = "the key is of another connection";
     for (status, bytes, told) in [
-        (0, 101, "a reply of 101 bytes came, not of 100"),
-        (3, 0, key),
+        (GOOD, 101, "a reply of 101 bytes came, not of 100"),
+        (WRONG_KEY, 0, key),
     ] {
-        let from = format!("in=remote:{}", liar(status, bytes));
+        let from = format!("in=remote:{}", liar(Some((status, bytes))));
         let output = run(
             folder.path(),
             &["--connect", &from, "--connect", "out=file:b:new=100"],
