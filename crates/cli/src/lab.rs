@@ -1,6 +1,7 @@
 //! `tombolo lab`: the papers' experiments, our figures beside the published ones.
 
 use crate::lab_fsrf::Choice;
+use crate::outputs::folder_of;
 use clap::{Args, Subcommand, ValueEnum};
 use lab::experiment::cckit::{Cckit, Figure};
 use lab::experiment::fleximem::{
@@ -79,6 +80,7 @@ struct Coherent {
 
 impl Coherent {
     fn run(&self) -> Result<(), Failure> {
+        can_be_written(&[&self.csv])?;
         let experiment = Cckit::read(&card::sim::home().join("experiments"))?;
         let names = experiment.figure.iter().map(|one| one.name.as_str());
         let known = names.collect::<Vec<_>>().join(", ");
@@ -168,6 +170,7 @@ impl Streams {
     }
 
     fn run(&self) -> Result<(), Failure> {
+        can_be_written(&[&self.html])?;
         let experiment = Vfpio::read(&card::sim::home().join("experiments"))?;
         let names = experiment.application.iter().map(|one| one.name.as_str());
         let known = names.collect::<Vec<_>>().join(", ");
@@ -270,6 +273,7 @@ impl Shared {
     }
 
     fn run(&self) -> Result<(), Failure> {
+        can_be_written(&[&self.csv, &self.html])?;
         let experiment = FlexiMem::read(&card::sim::home().join("experiments"))?;
         if self.fit {
             let told = |fitted: &_| eprintln!("{fitted:?}");
@@ -325,6 +329,24 @@ fn steps(part: &'static str, of: usize) -> impl FnMut(&str) {
         let spent = began.elapsed().as_secs_f64();
         eprintln!("{part} [{step}/{of}] {what} ({spent:.0} s)");
     }
+}
+
+/// Refuses files that could not be written, before half an hour is spent on what goes into them.
+///
+/// # Errors
+/// A folder that is missing, or where the file should be.
+pub(crate) fn can_be_written(files: &[&Option<PathBuf>]) -> Result<(), Failure> {
+    for file in files.iter().copied().flatten() {
+        let folder = folder_of(file);
+        if file.is_dir() {
+            return Err(format!("{}: is a folder; name a file in it", file.display()).into());
+        }
+        if !folder.is_dir() {
+            let (file, folder) = (file.display(), folder.display());
+            return Err(format!("{file}: no folder {folder}; make it first").into());
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn write(path: &std::path::Path, text: String) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! `tombolo lab fsrf`: FSRF's evaluation.
 
-use crate::lab::write;
+use crate::lab::{can_be_written, write};
 use clap::{Args, ValueEnum};
 use lab::experiment::fsrf::{self, Measured};
 use lab::experiment::{Cell, Experiment, Failure, Farm, Outcome, Size, Temperature, Work, Workers};
@@ -190,6 +190,7 @@ impl Choice {
             return Ok(());
         }
         self.check(&experiment)?;
+        can_be_written(&[&self.csv, &self.html])?;
         let reads = Experiment::read(&folder, fsrf::READS)?;
         let mut workers = Workers::processes(std::env::current_exe()?);
         workers.count = self.jobs.map_or(workers.count, usize::from);

@@ -289,3 +289,25 @@ fn a_pipe_that_is_silent_or_closes_fails_the_run_and_leaves_no_output() {
     quiet.join().unwrap().unwrap();
     writer.join().unwrap();
 }
+
+/// An experiment takes half an hour: what it would fail with at the end is told before it begins.
+#[test]
+fn a_lab_refuses_files_that_it_could_not_write_before_it_runs() {
+    let folder = folder();
+    let words = |paper, option, file| ["lab", paper, option, file];
+    for (words, told) in [
+        (words("fsrf", "--html", "build/a.html"), "no folder build"),
+        (words("fsrf", "--csv", "build/a.csv"), "no folder build"),
+        (words("vfpio", "--html", "."), "is a folder"),
+        (words("fleximem", "--csv", "build/a.csv"), "no folder build"),
+        (words("cckit", "--csv", "build/a.csv"), "no folder build"),
+    ] {
+        let output = tombolo(folder.path(), &words);
+        assert!(!output.status.success(), "{words:?}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            error.lines().count() == 1 && error.contains(told),
+            "{words:?}: {error}"
+        );
+    }
+}

@@ -3,6 +3,7 @@
 //! A preset is a file in `presets/`; one of your own has the same form ([`Preset::load`]). [`Preset::named`] has
 //! those of the repository built in.
 
+use crate::owner::PIECE_BYTES;
 use crate::report::bytes as told;
 use crate::{AddressSpace, Card, Error, OwnerOptions, ShellConfig, SimOptions, SpacePlacement};
 use card::sim::{L1Config, Translator};
@@ -100,6 +101,8 @@ pub struct Preset {
     pub read_ahead_bytes: u64,
     /// See [`OwnerOptions::batch_bytes`].
     pub batch_bytes: u64,
+    /// See [`OwnerOptions::piece_bytes`].
+    pub piece_bytes: u64,
     /// See [`OwnerOptions::direct_bytes`].
     pub direct_bytes: Option<u64>,
     stripe: Option<Stripe>,
@@ -118,11 +121,17 @@ struct Text {
     read_ahead_bytes: u64,
     #[serde(default)]
     batch_bytes: u64,
+    #[serde(default = "default_piece")]
+    piece_bytes: u64,
     direct_bytes: Option<u64>,
     stripe_granule_bytes: Option<u64>,
     #[serde(default)]
     shell: ShellConfig,
     figure2: Option<Figure2>,
+}
+
+fn default_piece() -> u64 {
+    PIECE_BYTES
 }
 
 fn default_page() -> u64 {
@@ -280,6 +289,7 @@ impl Preset {
             page,
             read_ahead_bytes: text.read_ahead_bytes,
             batch_bytes: text.batch_bytes,
+            piece_bytes: text.piece_bytes,
             direct_bytes: text.direct_bytes,
             stripe,
         })
@@ -358,6 +368,7 @@ impl Preset {
         owner.page_size = self.page;
         owner.read_ahead_bytes = self.read_ahead_bytes;
         owner.batch_bytes = self.batch_bytes;
+        owner.piece_bytes = self.piece_bytes;
         owner.direct_bytes = self.direct_bytes;
         Ok(())
     }
@@ -447,6 +458,16 @@ mod tests {
         );
         let odd = Preset::parse("a", "a", "batch_bytes = 3000").unwrap_err();
         assert!(odd.to_string().contains("0 or a power of two"), "{odd}");
+    }
+
+    #[test]
+    fn rivals_read_a_page_and_copy_it_then_and_ours_moves_it_in_pieces() {
+        for name in ["fsrf-sram", "coyote-2m", "coyote-4k", "amorphos", "tombolo"] {
+            let preset = Preset::named(name, 0).unwrap();
+            let (mut options, mut owner) = (options("f1"), OwnerOptions::default());
+            preset.apply(&mut options, &mut owner).unwrap();
+            assert_eq!(owner.piece_bytes != 0, name == "tombolo", "{name}");
+        }
     }
 
     #[test]

@@ -97,9 +97,8 @@ pub enum ClockMode {
     Free,
 }
 
-/// Bytes of a page, at least, that are read at once, and copied while the next ones are read. Less would be more work
-/// for the service threads than the link needs for the bytes.
-const PIECE_BYTES: u64 = 64 << 10;
+/// Less than this would be more work for the service threads than the link needs for the bytes.
+pub(crate) const PIECE_BYTES: u64 = 64 << 10;
 
 /// How an owner works.
 #[derive(Clone, Debug)]
@@ -117,6 +116,9 @@ pub struct OwnerOptions {
     /// An access that no other one announced brings the block of so many bytes (a power of two) in which it lies,
     /// as far as frames are free; 0: the page.
     pub batch_bytes: u64,
+    /// A page is read in pieces of so many bytes at least, and each goes to the card while the next are read. 0: it
+    /// is read as a whole and copied then.
+    pub piece_bytes: u64,
     /// At most so many bytes of host memory are set aside for files whose pages stay there
     /// ([`MapOptions::direct`](crate::MapOptions::direct)), in whole pages; `None`: as many as the card reaches.
     pub direct_bytes: Option<u64>,
@@ -171,6 +173,7 @@ impl Default for OwnerOptions {
             fetch: Fetch::ReadAhead,
             read_ahead_bytes: 16 << 20,
             batch_bytes: 0,
+            piece_bytes: PIECE_BYTES,
             direct_bytes: None,
             eviction: Eviction::Fifo,
             clean_ahead_bytes: 16 << 20,
@@ -331,7 +334,7 @@ impl Owner {
             page_size: page,
             page_sizes: sizes,
             buffer_bytes,
-            piece_bytes: PIECE_BYTES,
+            piece_bytes: options.piece_bytes,
             channel_bytes_log2: description.channel_bytes_log2,
             // Copies of several pages overlap, in both directions, which is worth a trip to the host.
             install_order: InstallOrder::OnCompletion,
