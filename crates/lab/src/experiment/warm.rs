@@ -34,10 +34,8 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
     owner.auto_pages = cell.adapts();
     if cell.temperature == Temperature::Cold {
         owner.file_state = FileState::Cold;
-        // The paper's host reads files through its page cache.
-        if !cell.system.is_ours() {
-            owner.host_read_ahead_bytes = LINUX_READ_AHEAD;
-        }
+        // The host reads files through its page cache, in the paper and with our program.
+        owner.host_read_ahead_bytes = LINUX_READ_AHEAD;
     }
     let card = Card::simulated(options, owner, |_| {})?;
     let files = tempfile::tempdir()?;

@@ -145,7 +145,8 @@ pub struct OwnerOptions {
     /// What reading a file costs in virtual time.
     pub file_state: FileState,
     /// Cold files that are read in order come into the host's page cache so many bytes at a time, ahead of who reads them:
-    /// Linux's own read-ahead (128 KiB, unless told otherwise). 0: storage is read without it, as direct I/O is.
+    /// Linux's own read-ahead (128 KiB, unless told otherwise). What was read or written stays there. 0: storage is read
+    /// without a page cache, as direct I/O is.
     pub host_read_ahead_bytes: u64,
     /// Name of the platform, for reports.
     pub platform: String,

@@ -1,8 +1,9 @@
 //! What of a cold file is in the host's page cache by now, as far as virtual time is concerned: the operating system
-//! reads files ahead that are read in order.
+//! reads files ahead that are read in order, and keeps what was read or written.
 //!
 //! As Linux does it for reads through its page cache: a read where the last one ended brings a whole window; when half
-//! of it has been read, the next window is on its way. Other reads bring what they ask for.
+//! of it has been read, the next window is on its way. Other reads bring what they ask for. The cache is larger than
+//! the files: a page that leaves the card and comes back comes from there.
 
 use super::pump::Pending;
 use pager::ObjectId;
@@ -19,10 +20,13 @@ pub(super) enum Found {
     Coming,
 }
 
+/// What Linux keeps, and how finely.
+const KEPT_PAGE: u64 = 4096;
+
 /// Windows of the files that are read.
 #[derive(Debug, Default)]
 pub(super) struct PageCache {
-    /// Bytes of a window; 0: nothing is read ahead.
+    /// Bytes of a window; 0: there is no page cache.
     window: u64,
     files: BTreeMap<ObjectId, Reading>,
 }
@@ -42,6 +46,24 @@ struct Reading {
     end: u64,
     /// Reads of what is on its way.
     held: Vec<Pending>,
+    /// Pages that have been read or written, a bit each.
+    kept: Vec<u64>,
+}
+
+impl Reading {
+    /// Keeps the pages in which these bytes lie; how many of them (in bytes) were not there.
+    fn keep(&mut self, offset: u64, bytes: u64) -> u64 {
+        let mut new = 0;
+        for page in offset / KEPT_PAGE..(offset + bytes).div_ceil(KEPT_PAGE) {
+            let (word, bit) = ((page / 64) as usize, 1 << (page % 64));
+            if word >= self.kept.len() {
+                self.kept.resize(word + 1, 0);
+            }
+            new += u64::from(self.kept[word] & bit == 0);
+            self.kept[word] |= bit;
+        }
+        (new * KEPT_PAGE).min(bytes)
+    }
 }
 
 impl PageCache {
@@ -52,6 +74,13 @@ impl PageCache {
         }
     }
 
+    fn file(&mut self, object: ObjectId, size: impl FnOnce() -> u64) -> &mut Reading {
+        self.files.entry(object).or_insert_with(|| Reading {
+            bytes: size(),
+            ..Reading::default()
+        })
+    }
+
     /// Where bytes of a file are, whose size `size` knows.
     pub(super) fn find(
         &mut self,
@@ -59,29 +88,43 @@ impl PageCache {
         (offset, bytes): (u64, u64),
         size: impl FnOnce() -> u64,
     ) -> Found {
-        if bytes >= self.window {
+        if self.window == 0 {
             return Found::Storage(bytes);
         }
-        let reading = self.files.entry(object).or_insert_with(|| Reading {
-            bytes: size(),
-            ..Reading::default()
-        });
+        let window = self.window;
+        let reading = self.file(object, size);
         let end = offset + bytes;
         let in_order = offset == reading.next;
         reading.next = end;
+        let new = reading.keep(offset, bytes);
         if offset >= reading.start && end <= reading.end {
             return match end <= reading.ready {
                 true => Found::Cached,
                 false => Found::Coming,
             };
         }
-        if !in_order {
-            return Found::Storage(bytes);
+        if new == 0 {
+            return Found::Cached;
+        }
+        if !in_order || bytes >= window {
+            return Found::Storage(new);
         }
         reading.start = offset;
-        reading.end = (offset + self.window).min(reading.bytes).max(end);
+        reading.end = (offset + window).min(reading.bytes).max(end);
         reading.ready = reading.end;
         Found::Storage(reading.end - offset)
+    }
+
+    /// Bytes of a file are written, so they are there.
+    pub(super) fn written(
+        &mut self,
+        object: ObjectId,
+        (offset, bytes): (u64, u64),
+        size: impl FnOnce() -> u64,
+    ) {
+        if self.window > 0 {
+            self.file(object, size).keep(offset, bytes);
+        }
     }
 
     /// Bytes that are to be read ahead from now on, if it is time.
@@ -140,6 +183,22 @@ mod tests {
     }
 
     #[test]
+    fn what_was_read_or_written_stays() {
+        let object = ObjectId(1);
+        let mut cache = PageCache::new(WINDOW);
+        let mut find = |at| cache.find(object, (at, PAGE), || 1 << 30);
+        assert_eq!(find(20 * PAGE), Found::Storage(PAGE));
+        assert_eq!(find(20 * PAGE), Found::Cached);
+        assert_eq!(find(90 * PAGE), Found::Storage(PAGE));
+        assert_eq!(find(20 * PAGE), Found::Cached);
+        cache.written(object, (50 * PAGE, PAGE), || 1 << 30);
+        let found = cache.find(object, (50 * PAGE, PAGE), || 1 << 30);
+        assert_eq!(found, Found::Cached);
+        let next = cache.find(object, (51 * PAGE, PAGE), || 1 << 30);
+        assert_eq!(next, Found::Storage(WINDOW), "in order");
+    }
+
+    #[test]
     fn others_bring_what_they_ask_for() {
         let object = ObjectId(1);
         let mut cache = PageCache::new(WINDOW);
@@ -148,10 +207,10 @@ mod tests {
             assert_eq!(found, Found::Storage(PAGE));
             assert_eq!(cache.ahead(object), None);
         }
-        // As much as a window at once, too, and all where nothing is read ahead.
+        // As much as a window at once, too: what is not there yet, two pages are. And all where nothing is kept.
         assert_eq!(
             cache.find(object, (0, WINDOW), || 1 << 30),
-            Found::Storage(WINDOW)
+            Found::Storage(WINDOW - 2 * PAGE)
         );
         let mut none = PageCache::default();
         assert_eq!(

@@ -519,7 +519,10 @@ impl Owner {
         let work = match (direction, self.options.file_state) {
             (Direction::Read, _) if self.makes_hot() => Some(HostWork::Serve(Picoseconds::ZERO)),
             (_, FileState::Warm) => Some(HostWork::PageCacheCopy { bytes }),
-            (Direction::Write, FileState::Cold) => Some(HostWork::StorageWrite { bytes }),
+            (Direction::Write, FileState::Cold) => {
+                self.page_cache.written(object, (offset, bytes), size);
+                Some(HostWork::StorageWrite { bytes })
+            }
             (Direction::Read, FileState::Cold) => {
                 match self.page_cache.find(object, (offset, bytes), size) {
                     Found::Storage(bytes) => Some(HostWork::StorageRead { bytes }),
