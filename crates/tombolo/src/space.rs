@@ -644,6 +644,7 @@ impl Mapping {
         };
         self.open.store(false, Ordering::Relaxed);
         let part = |(id, address, bytes)| Self {
+            space: self.space,
             link: self.link.clone(),
             id,
             address,
