@@ -1,18 +1,7 @@
 /* vfpio.h in C: bytes through one kernel, two kernels behind each other, files, and mistakes.
  * vfpio KERNEL_FOLDER IN OUT. The kernel sends back what it gets. */
-#include <vfpio_ext.h>
+#include "vfpio_check.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, vfpio_error());             \
-            return 1;                                                                              \
-        }                                                                                          \
-    } while (0)
 #define REFUSED(call, number, word)                                                                \
     do {                                                                                           \
         errno = 0;                                                                                 \

@@ -1,19 +1,7 @@
 /* RDMA_MEM of vfpio.h: vfpio_peer KERNEL_FOLDER ADDRESS HOW. The kernel sends back what it gets. HOW:
  * `works`: the peer has 200,000 bytes, of which 90,001 go from 7 to 100,050 over the card's own network interface;
  * `alone`: the card has no such interface; `nobody`: no such peer; else the peer lies, and this is what is said of it. */
-#include <vfpio_ext.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, vfpio_error());             \
-            return 1;                                                                              \
-        }                                                                                          \
-    } while (0)
+#include "vfpio_check.h"
 
 enum { BYTES = 400000, MOVED = 90001 };
 

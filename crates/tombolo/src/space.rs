@@ -639,14 +639,15 @@ impl Mapping {
             offset,
             bytes,
         };
-        let Reply::Parts(parts) = self.link.call(request)? else {
-            return Err(Error::Internal("no parts of a mapping".into()));
+        let parts = match self.link.call(request)? {
+            Reply::Parts(parts) => parts,
+            other => return Err(unexpected(&other)),
         };
         self.open.store(false, Ordering::Relaxed);
         let part = |(id, address, bytes)| Self {
-            space: self.space,
             link: self.link.clone(),
             id,
+            space: self.space,
             address,
             bytes,
             open: AtomicBool::new(true),

@@ -1,16 +1,16 @@
 //! Do the kernels with streams give the same on every card and from every device, and what others give? The
 //! functional card's models are the judges of the RTL here; `kernels/*/test_*.py` judge the RTL by other programs.
 
+#[path = "common/stream_card.rs"]
+mod stream_card;
+
 use card::sim::SimCard;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use tombolo::{
-    Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, OwnerOptions, ShellConfig,
-    SimOptions, SlotId,
-};
+use tombolo::{Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, OwnerOptions, SlotId};
 
 /// What a kernel is given.
 struct Case {
@@ -91,16 +91,8 @@ fn functional() -> Card {
     Card::new(Box::new(card), OwnerOptions::default()).unwrap()
 }
 
-/// The shell of `streams.rs`.
 fn simulated() -> Card {
-    let mut options = SimOptions::named("u280").unwrap();
-    options.shell = ShellConfig {
-        slots: 2,
-        streams_per_slot: 1,
-        queues: 3,
-        ..ShellConfig::default()
-    };
-    let card = SimCard::open(options, |_| {}).unwrap();
+    let card = SimCard::open(stream_card::simulated(), |_| {}).unwrap();
     Card::new(Box::new(card), OwnerOptions::default()).unwrap()
 }
 

@@ -7,6 +7,8 @@ mod loopback_direct;
 #[allow(dead_code, reason = "its main is for people")]
 #[path = "../examples/pipeline.rs"]
 mod pipeline;
+#[path = "common/stream_card.rs"]
+mod stream_card;
 
 use card::sim::SimCard;
 use std::fs;
@@ -16,8 +18,8 @@ use std::time::Duration;
 use tombolo::{
     AddressSpace, Card, Continue, Device, DeviceError, Error, ErrorCode, Export, Flow,
     FunctionalCard, FunctionalConfig, MapOptions, Mapping, Moved, OwnerOptions, PageSize,
-    Picoseconds, RemoteError, RemoteMemory, RemoteServer, ShellConfig, SimOptions, Slot, SlotId,
-    Stream, StreamError,
+    Picoseconds, RemoteError, RemoteMemory, RemoteServer, SimOptions, Slot, SlotId, Stream,
+    StreamError,
 };
 
 const CARD_MEMORY: u64 = 4 << 20;
@@ -26,15 +28,8 @@ fn kernel(name: &str) -> PathBuf {
     card::sim::home().join("kernels").join(name)
 }
 
-/// A simulated card of two slots with a stream pair each.
 fn simulated() -> SimOptions {
-    let mut options = SimOptions::named("u280").unwrap();
-    options.shell = ShellConfig {
-        slots: 2,
-        streams_per_slot: 1,
-        queues: 3,
-        ..ShellConfig::default()
-    };
+    let mut options = stream_card::simulated();
     options.channel_bytes = Some(CARD_MEMORY / 2);
     options
 }

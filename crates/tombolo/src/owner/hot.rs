@@ -67,9 +67,12 @@ impl OwnerRef {
         })
         .await?;
         // Nobody waits for the end of an install: a kernel that starts at once would find no entry.
-        let barrier = self.with(|owner| owner.wait_for_entries(range.asid))?;
-        self.card(|owner| Ok((!owner.hot.barriers.contains(&barrier)).then_some(())))
-            .await?;
+        let barrier = barrier(range.asid);
+        let over = |owner: &mut Owner| Ok((!owner.hot.barriers.contains(&barrier)).then_some(()));
+        // One of another request for the space is not behind these.
+        self.card(over).await?;
+        self.with(|owner| owner.wait_for_entries(barrier, range.asid))?;
+        self.card(over).await?;
         Ok(self.with(|owner| owner.hot.bytes - before))
     }
 }
@@ -81,11 +84,9 @@ impl Owner {
     }
 
     /// Has the card say when it has carried out what a space's queue has now.
-    fn wait_for_entries(&mut self, space: Asid) -> Result<CommandId, Error> {
-        let id = barrier(space);
+    fn wait_for_entries(&mut self, id: CommandId, space: Asid) -> Result<(), Error> {
         self.hot.barriers.insert(id);
-        self.send_barrier(id, space)?;
-        Ok(id)
+        self.send_barrier(id, space)
     }
 
     /// Whether a command was such a one; it is over.

@@ -88,10 +88,10 @@ impl PageCache {
         (offset, bytes): (u64, u64),
         size: impl FnOnce() -> u64,
     ) -> Found {
-        if self.window == 0 {
+        let window = self.window;
+        if window == 0 {
             return Found::Storage(bytes);
         }
-        let window = self.window;
         let reading = self.file(object, size);
         let end = offset + bytes;
         let in_order = offset == reading.next;

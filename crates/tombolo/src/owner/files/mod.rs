@@ -94,6 +94,23 @@ struct Mapped {
     first: u64,
 }
 
+impl Mapped {
+    fn end(&self) -> u64 {
+        self.address.get() + self.bytes
+    }
+
+    /// Whether an address of a space is one of its bytes.
+    fn holds(&self, space: Asid, address: VirtAddr) -> bool {
+        self.space == space && (self.address.get()..self.end()).contains(&address.get())
+    }
+
+    /// Whether it has bytes of a range of a space.
+    fn touches(&self, space: Asid, (address, bytes): (VirtAddr, u64)) -> bool {
+        let end = address.get().saturating_add(bytes);
+        self.space == space && self.address.get() < end && address.get() < self.end()
+    }
+}
+
 /// Device and inode.
 type Identity = (u64, u64);
 
@@ -173,11 +190,7 @@ impl Files {
         space: Asid,
         (address, bytes): (VirtAddr, u64),
     ) -> Option<(View, ObjectId, PageSize)> {
-        let inside = |m: &&Mapped| {
-            let end = m.address.get() + m.bytes;
-            m.space == space && (m.address.get()..end).contains(&address.get())
-        };
-        let mapped = self.mappings.iter().find(inside)?;
+        let mapped = self.mappings.iter().find(|m| m.holds(space, address))?;
         let object = self.objects.get(&mapped.view)?;
         let whole = bytes >= mapped.view.bytes && object.mappings == 1;
         let can = whole
@@ -234,12 +247,8 @@ impl Files {
         if self.stand_ins.is_empty() {
             return None;
         }
-        let inside = |m: &&Mapped| {
-            let end = m.address.get() + m.bytes;
-            let range = m.address.get()..end;
-            m.writable && m.space == space && range.contains(&address.get())
-        };
-        let mapped = self.mappings.iter().find(inside)?;
+        let mut written = self.mappings.iter().filter(|m| m.writable);
+        let mapped = written.find(|m| m.holds(space, address))?;
         let object = self.objects.get(&mapped.view)?;
         self.stream_of(mapped.view.identity)?;
         Some((mapped.address, object.page_size.bytes()))
@@ -265,11 +274,9 @@ impl Files {
 
     /// Files with a writable mapping in a range.
     pub(super) fn mapped_in(&self, space: Asid, address: VirtAddr, bytes: u64) -> Vec<Durable> {
-        let end = address.get().saturating_add(bytes);
         self.mappings
             .iter()
-            .filter(|m| m.space == space && m.writable)
-            .filter(|m| m.address.get() < end && address.get() < m.address.get() + m.bytes)
+            .filter(|m| m.writable && m.touches(space, (address, bytes)))
             .filter_map(|m| Some((m.view.identity, self.objects.get(&m.view)?)))
             .map(|(identity, object)| Durable {
                 identity,
@@ -288,11 +295,8 @@ impl Files {
         (address, bytes): (VirtAddr, u64),
         advice: Advice,
     ) {
-        let end = address.get().saturating_add(bytes);
-        let inside = |m: &&Mapped| {
-            m.space == space && m.address.get() < end && address.get() < m.address.get() + m.bytes
-        };
-        for mapped in self.mappings.iter().filter(inside) {
+        let touched = |m: &&Mapped| m.touches(space, (address, bytes));
+        for mapped in self.mappings.iter().filter(touched) {
             if let Some(object) = self.objects.get_mut(&mapped.view) {
                 object.advice = object.advice.then(advice);
             }
@@ -324,11 +328,8 @@ impl Files {
         address: VirtAddr,
         bytes: u64,
     ) -> Result<(), Error> {
-        let end = address.get().saturating_add(bytes);
-        let inside = |m: &&Mapped| {
-            m.space == space && m.address.get() < end && address.get() < m.address.get() + m.bytes
-        };
-        for mapped in self.mappings.iter().filter(inside) {
+        let touched = |m: &&Mapped| m.touches(space, (address, bytes));
+        for mapped in self.mappings.iter().filter(touched) {
             let Some(object) = self.objects.get(&mapped.view) else {
                 continue;
             };

@@ -37,7 +37,7 @@ impl OwnerRef {
         // It may have ended meanwhile.
         let (range, gone) = self.with(find)?;
         let (address, bytes) = (VirtAddr::truncated(gone.start), gone.end - gone.start);
-        let (durable, parts, whole) = self.with(|owner| {
+        let (durable, parts): (_, Parts) = self.with(|owner| {
             let durable = owner.files.mapped_in(range.asid, address, bytes);
             owner.handles.end_mapping(mapping);
             let left = owner.cut(range, &gone);
@@ -45,11 +45,9 @@ impl OwnerRef {
                 let mapping = owner.handles.add_mapping(client, range);
                 (mapping, range.address, range.bytes)
             };
-            let parts: Parts = left.into_iter().map(name).collect();
-            let whole = parts.is_empty();
-            (durable, parts, whole)
+            (durable, left.into_iter().map(name).collect())
         });
-        if whole {
+        if parts.is_empty() {
             self.unmap(range.asid, range.address, range.bytes).await?;
             return Ok(parts);
         }
@@ -103,16 +101,14 @@ impl Owner {
                 object.page_size
             )));
         }
-        let from = if from == first {
-            mapped.address.get()
-        } else {
-            from
+        // The mapping's first and last bytes are inside pages that go with them.
+        let from = match from == first {
+            true => mapped.address.get(),
+            false => from,
         };
-        let last = mapped.address.get() + mapped.bytes;
-        let to = if to == end {
-            last
-        } else {
-            to.next_multiple_of(page).min(last)
+        let to = match to == end {
+            true => mapped.end(),
+            false => to.next_multiple_of(page).min(mapped.end()),
         };
         Ok(from..to)
     }
@@ -122,10 +118,8 @@ impl Owner {
         let Some(place) = self.files.place_of(range) else {
             return Vec::new();
         };
-        let (start, last) = {
-            let mapped = &self.files.mappings[place];
-            (mapped.address.get(), mapped.address.get() + mapped.bytes)
-        };
+        let mapped = &self.files.mappings[place];
+        let (start, last) = (mapped.address.get(), mapped.end());
         let sides = [start..gone.start, gone.end..last];
         let sides: Vec<Range<u64>> = sides.into_iter().filter(|side| !side.is_empty()).collect();
         if sides.is_empty() {
@@ -163,12 +157,8 @@ impl Owner {
 
 impl super::Files {
     fn place_of(&self, range: MappedRange) -> Option<usize> {
-        let address = range.address.get();
-        let here = |m: &Mapped| {
-            let end = m.address.get() + m.bytes;
-            m.space == range.asid && (m.address.get()..end).contains(&address)
-        };
-        self.mappings.iter().position(here)
+        let mut all = self.mappings.iter();
+        all.position(|m| m.holds(range.asid, range.address))
     }
 
     fn at(&self, range: MappedRange) -> Option<&Mapped> {
