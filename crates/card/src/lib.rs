@@ -64,6 +64,8 @@ pub enum HostWork {
         /// Faults or completions.
         events: u32,
     },
+    /// The thread that has just served looks once more, and hands on so many records that say all by themselves.
+    HandOn(u32),
     /// The same thread is busy for so long.
     Serve(Picoseconds),
     /// Copies bytes from the page cache to a DMA buffer, or back.

@@ -16,6 +16,9 @@ pub trait Host {
     /// Another service thread does, of those that applications have for themselves.
     fn serve_events_of(&mut self, now: Picoseconds, thread: u8, events: u32) -> Picoseconds;
 
+    /// A service thread that is at the ring hands on `records` for which nothing is to be decided.
+    fn hand_on(&mut self, now: Picoseconds, records: u32) -> Picoseconds;
+
     /// The service thread is busy for so long, from when it is free.
     fn serve(&mut self, now: Picoseconds, span: Picoseconds) -> Picoseconds;
 

@@ -10,7 +10,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use tombolo::{Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, OwnerOptions, SlotId};
+use tombolo::{
+    Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, OwnerOptions, SlotId, Timeline,
+};
 
 /// What a kernel is given.
 struct Case {
@@ -195,6 +197,61 @@ fn kernels_of_other_widths_give_the_same_as_rtl() {
             assert!(run(&models, &case) == run(&rtl, &case), "{}", case.kernel);
         }
     }
+}
+
+/// The end of the transfer out of a kernel comes while the host serves the kernel's interrupt: it is handed on with it,
+/// and does not wait for a batch of its own.
+#[test]
+fn what_ends_while_the_host_serves_is_handed_on_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("it.pftrace");
+    let mut options = stream_card::simulated();
+    let timeline = Timeline::create(&path).unwrap();
+    options.timeline = Some(timeline.clone());
+    let card = SimCard::open(options, |_| {}).unwrap();
+    let card = Card::new(Box::new(card), OwnerOptions::default()).unwrap();
+    let space = card.create_space().unwrap();
+    let slot = card.load(SlotId(0), &folder_of("sha256_stream"), &space);
+    let slot = slot.unwrap();
+    slot.set("lanes", 128).unwrap();
+    let (input, output) = (slot.open_stream("in"), slot.open_stream("out"));
+    let (input, output) = (input.unwrap(), output.unwrap());
+    fs::write(folder.path().join("in"), data(64 << 10)).unwrap();
+    let from = space.map_file(&folder.path().join("in"), MapOptions::read_only());
+    let from = from.unwrap();
+    let to = space.map_file(&folder.path().join("out"), MapOptions::create(4096));
+    let to = to.unwrap();
+    // The second time nothing faults.
+    for _ in 0..2 {
+        output.write(to.all()).unwrap();
+        slot.start().unwrap();
+        input.read(from.all()).unwrap();
+        output.wait(None, |_| Continue::Yes).unwrap();
+        input.wait(None, |_| Continue::Yes).unwrap();
+        slot.wait(None, |_| Continue::Yes).unwrap();
+    }
+    drop((from, to, input, output, slot, space));
+    drop(card);
+    timeline.finish().unwrap();
+    let events = timeline::read::events(&fs::read(&path).unwrap()).unwrap();
+    let service = |name| {
+        let of_service = events
+            .iter()
+            .filter(|event| event.track == "host/fault service");
+        of_service.filter(move |event| event.name == name)
+    };
+    let all: Vec<_> = service("hand on").collect();
+    let [handed_on] = all[..] else {
+        panic!("{all:?}");
+    };
+    // Between the two the kernel's registers are read.
+    let ends = service("serve").map(|event| event.to);
+    let before = ends.filter(|to| *to <= handed_on.from).max();
+    assert!(
+        before.is_some_and(|to| handed_on.from - to < 1500),
+        "{before:?} {handed_on:?}"
+    );
+    assert_eq!(handed_on.to - handed_on.from, 200);
 }
 
 /// Three ports of 64 bits into the kernel share a stream, three out of it another: the second adds 1 to each word.

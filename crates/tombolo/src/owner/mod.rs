@@ -230,6 +230,8 @@ pub(crate) struct Owner {
     service: ServiceQueue,
     page_cache: PageCache,
     serving: BTreeSet<Thread>,
+    /// When each of them was last done with a batch.
+    served: BTreeMap<Thread, Picoseconds>,
     /// Commands under way, of which space they are; only if spaces have threads of their own.
     command_spaces: BTreeMap<CommandId, Asid>,
     /// What the card has told and nobody has looked at yet.
@@ -382,6 +384,7 @@ impl Owner {
             memories: Memories::default(),
             work: BTreeMap::new(),
             serving: BTreeSet::new(),
+            served: BTreeMap::new(),
             command_spaces: BTreeMap::new(),
             events: VecDeque::new(),
             arrived: BTreeMap::new(),

@@ -146,6 +146,8 @@ impl Owner {
                 Some(Work::Service(thread, events)) => {
                     self.serving.remove(&thread);
                     self.serve(events)?;
+                    // Registers may have been read meanwhile.
+                    self.served.insert(thread, self.card.now());
                 }
                 Some(Work::Transfer(pending)) => {
                     let id = TransferId(pending.io.0);
@@ -227,14 +229,18 @@ impl Owner {
             if self.serving.contains(&thread) {
                 continue;
             }
-            let batch = self.service.batch(thread);
-            let events = batch.len() as u32;
-            let work = match thread {
-                None => HostWork::ServeEvents(events),
-                Some(space) => HostWork::ServeEventsOf {
-                    thread: 1 + space.get(),
-                    events,
-                },
+            // A thread that is still at it takes ends of transfers along.
+            let is_there = self.served.get(&thread) == Some(&self.card.now());
+            let ends = match is_there {
+                true => self.service.ends(thread),
+                false => Vec::new(),
+            };
+            let (work, batch) = match ends.is_empty() {
+                false => (HostWork::HandOn(ends.len() as u32), ends),
+                true => {
+                    let batch = self.service.batch(thread);
+                    (serving(thread, batch.len() as u32), batch)
+                }
             };
             let id = self.card.host_work(work);
             self.work.insert(id, Work::Service(thread, batch));
@@ -619,6 +625,17 @@ impl Owner {
             id: pending.io,
             result,
         })
+    }
+}
+
+/// A thread begins with so many events.
+fn serving(thread: Thread, events: u32) -> HostWork {
+    match thread {
+        None => HostWork::ServeEvents(events),
+        Some(space) => HostWork::ServeEventsOf {
+            thread: 1 + space.get(),
+            events,
+        },
     }
 }
 

@@ -118,6 +118,19 @@ impl ServiceQueue {
         batch
     }
 
+    /// Ends of transfers that are next for a thread, before anything that somebody must decide about. Their records say
+    /// all that there is to know, and the order of events stays as it is.
+    pub(super) fn ends(&mut self, thread: Thread) -> Vec<Event> {
+        let Some(others) = self.others.get_mut(&thread) else {
+            return Vec::new();
+        };
+        let is_end = |event: &Event| matches!(event, Event::TransferDone { .. });
+        let count = others.iter().take_while(|event| is_end(event)).count();
+        let ends = others.drain(..count).collect();
+        self.others.retain(|_, events| !events.is_empty());
+        ends
+    }
+
     /// Drops the faults of requesters whose slot is in reset.
     pub(super) fn forget(&mut self, requesters: &RangeInclusive<u8>) {
         for faults in self.faults.values_mut() {
@@ -132,6 +145,7 @@ impl ServiceQueue {
 mod tests {
     use super::*;
     use card::event::FaultCause;
+    use card::stream::{TransferEnd, TransferStatus};
     use card::SlotId;
     use units::VirtAddr;
 
@@ -165,6 +179,31 @@ mod tests {
         queue.forget(&(0..=3));
         assert_eq!(queue.batch(None), [fault(1, 9)]);
         assert!(queue.batch(None).is_empty());
+    }
+
+    #[test]
+    fn ends_of_transfers_are_taken_along_up_to_what_is_to_be_decided() {
+        let end = |mover| Event::TransferDone {
+            mover,
+            end: TransferEnd {
+                bytes: 64,
+                last: true,
+                status: TransferStatus::Ok,
+            },
+        };
+        let mut queue = ServiceQueue::default();
+        assert!(queue.ends(None).is_empty());
+        queue.push(fault(1, 0), None);
+        for event in [end(0), end(1), Event::SlotClosed(SlotId(2)), end(2)] {
+            queue.push(event, None);
+        }
+        assert_eq!(queue.ends(None), [end(0), end(1)]);
+        assert!(queue.ends(None).is_empty());
+        let rest = [Event::SlotClosed(SlotId(2)), end(2), fault(1, 0)];
+        assert_eq!(queue.batch(None), rest);
+        queue.push(end(3), None);
+        assert_eq!(queue.ends(None), [end(3)]);
+        assert!(queue.waiting().is_empty());
     }
 
     #[test]
