@@ -1,7 +1,7 @@
 //! What trapped threads leave for their desk: a fixed number of records, and words to sleep on.
 
 use super::source;
-use super::userfault::Userfault;
+use super::userfault::{Fault, Userfault};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
@@ -211,19 +211,19 @@ enum Code {
 pub struct Ticket {
     /// A thread that sleeps in the handler.
     wake: Option<Wake>,
-    /// One that sleeps in the kernel, and where.
-    fault: Option<(Arc<Userfault>, usize)>,
+    /// One that sleeps in the kernel.
+    fault: Option<(Arc<Userfault>, Fault)>,
     code: Code,
     open: bool,
 }
 
 impl Ticket {
     /// Of a thread that waits for a page in the kernel.
-    pub(super) fn of_fault(userfault: Arc<Userfault>, address: usize, thread: u64) -> Self {
+    pub(super) fn of_fault(userfault: Arc<Userfault>, fault: Fault) -> Self {
         Self {
             wake: None,
-            fault: Some((userfault, address)),
-            code: Code::OfThread(thread),
+            fault: Some((userfault, fault)),
+            code: Code::OfThread(fault.thread),
             open: true,
         }
     }
@@ -239,8 +239,8 @@ impl Ticket {
     /// The thread may try again.
     pub(crate) fn serve(mut self) -> Wake {
         self.open = false;
-        if let Some((userfault, address)) = &self.fault {
-            userfault.wake(*address);
+        if let Some((userfault, fault)) = &self.fault {
+            userfault.let_go(*fault);
         }
         match self.wake {
             Some(wake) => {
@@ -260,8 +260,8 @@ impl Drop for Ticket {
         if let Some(wake) = self.wake {
             wake.end(REFUSED);
         }
-        if let Some((userfault, address)) = &self.fault {
-            userfault.refuse(*address);
+        if let Some((userfault, fault)) = &self.fault {
+            userfault.refuse(*fault);
         }
     }
 }

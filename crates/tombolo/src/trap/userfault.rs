@@ -22,7 +22,7 @@
 use super::records::{Ticket, Trapped};
 use card::memory::HostMemory;
 use pager::HostAccess;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -78,6 +78,17 @@ pub(super) struct Userfault {
     /// Ends the thread, if there is one.
     bell: Option<File>,
     blocks: Mutex<BTreeMap<usize, Weak<Guarded>>>,
+    /// What `serve` was told of and is not answered. A signal, or a wake that was meant for an earlier sleep, lets a
+    /// thread fall asleep over the same access once more, with a message of its own: the one answer wakes it.
+    told: Mutex<BTreeSet<Fault>>,
+}
+
+/// A thread that waits for a page in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Fault {
+    pub(super) thread: u64,
+    /// The first byte of the page.
+    page: usize,
 }
 
 /// Memory that is guarded until this is dropped.
@@ -188,6 +199,7 @@ impl Userfault {
             descriptor,
             bell: Some(bell.try_clone()?),
             blocks: Mutex::default(),
+            told: Mutex::default(),
         });
         let here = userfault.clone();
         let thread = std::thread::Builder::new().name("tombolo faults".to_owned());
@@ -211,6 +223,7 @@ impl Userfault {
             descriptor,
             bell: None,
             blocks: Mutex::default(),
+            told: Mutex::default(),
         }))
     }
 
@@ -255,39 +268,49 @@ impl Userfault {
             before.and_then(|(_, block)| block.upgrade())
         };
         let block = block.filter(|block| address < block.start + block.bytes);
-        if block.is_none_or(|block| block.resolve(address, write)) {
-            return self.wake(address);
+        let fault = Fault {
+            thread: word(24) & u64::from(u32::MAX),
+            page: address / SYSTEM_PAGE * SYSTEM_PAGE,
+        };
+        // Before the state is looked at: an answer changes the state, forgets this and wakes, in this order. So
+        // whoever is found here will be woken, and whoever is not sees the state that the answer made.
+        if !lock(&self.told).insert(fault) {
+            return;
         }
-        let thread = word(24) & u64::from(u32::MAX);
+        if block.is_none_or(|block| block.resolve(address, write)) {
+            return self.let_go(fault);
+        }
         serve(Trapped {
             address,
             write,
-            thread,
-            ticket: Ticket::of_fault(self.clone(), address, thread),
+            thread: fault.thread,
+            ticket: Ticket::of_fault(self.clone(), fault),
         });
     }
 
+    /// A thread that `serve` was told of tries again.
+    pub(super) fn let_go(&self, fault: Fault) {
+        lock(&self.told).remove(&fault);
+        self.wake(fault.page);
+    }
+
     /// Threads that wait for a page try again.
-    pub(super) fn wake(&self, address: usize) {
-        let page = (address / SYSTEM_PAGE * SYSTEM_PAGE) as u64;
+    fn wake(&self, page: usize) {
         // What is not registered any more has no one waiting.
-        let _ = call(
-            &self.descriptor,
-            UFFDIO_WAKE,
-            &mut [page, SYSTEM_PAGE as u64],
-        );
+        let range = &mut [page as u64, SYSTEM_PAGE as u64];
+        let _ = call(&self.descriptor, UFFDIO_WAKE, range);
     }
 
     /// Accesses to a page get SIGBUS from now on.
-    pub(super) fn refuse(&self, address: usize) {
-        let page = address / SYSTEM_PAGE * SYSTEM_PAGE;
+    pub(super) fn refuse(&self, fault: Fault) {
+        let page = fault.page;
         // SAFETY: a page of a view; its bytes are in the file.
         unsafe { libc::madvise(page as *mut libc::c_void, SYSTEM_PAGE, libc::MADV_DONTNEED) };
         let poison = &mut [page as u64, SYSTEM_PAGE as u64, 0, 0];
         if let Err(error) = call(&self.descriptor, UFFDIO_POISON, poison) {
             tracing::error!(%error, "refusing an access to shared memory");
         }
-        self.wake(address);
+        self.let_go(fault);
     }
 
     fn write_protect(&self, at: usize, bytes: usize, mode: u64) -> io::Result<()> {

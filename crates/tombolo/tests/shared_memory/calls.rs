@@ -3,7 +3,7 @@
 use crate::{build, functional, lists_in, shaker, start, wait, Node};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tombolo::{AddressSpace, PageSize, SharedMemory, SlotId, TrapWay};
 
 /// Memory of such a kind, or none, because the system does not have it; that is said.
@@ -96,6 +96,43 @@ fn threads_put_pages_of_the_program_in_place_by_themselves() {
     let refused = file(&[]).write(bytes(&memory, 2 * 4096, 64)).unwrap_err();
     assert_eq!(refused.raw_os_error(), Some(libc::EFAULT), "{refused}");
     assert_eq!((nodes[2].value.load(Relaxed), traps()), (107, 3));
+}
+
+extern "C" fn nothing(_signal: libc::c_int) {}
+
+/// A signal wakes a thread that waits in the kernel: it falls asleep over the same access once more.
+#[test]
+fn an_access_that_signals_interrupt_is_one_trap() {
+    const ROUNDS: u64 = 1000;
+    let card = functional(8, None);
+    let space = card.create_space().unwrap();
+    let test = "an_access_that_signals_interrupt_is_one_trap";
+    let Some(memory) = memory(test, &space, 2 * 4096, PageSize::KIB_4) else {
+        return;
+    };
+    let results = space.alloc_with_pages(4096, PageSize::KIB_4).unwrap();
+    let (nodes, output) = (build(&memory, 2, 64), &results.slice::<Node>()[0]);
+    let handler: extern "C" fn(libc::c_int) = nothing;
+    // SAFETY: a handler that does nothing, for a signal that nobody else here uses.
+    unsafe { libc::signal(libc::SIGUSR2, handler as libc::sighandler_t) };
+    // SAFETY: have no arguments.
+    let (process, thread) = unsafe { (libc::getpid(), libc::gettid()) };
+    let end = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !end.load(Relaxed) {
+                // SAFETY: has no pointers; the thread has a handler.
+                unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGUSR2) };
+            }
+        });
+        for round in 1..=ROUNDS {
+            wait(&start(&card, SlotId(0), &space, nodes[0], output, 1, 0)).unwrap();
+            assert_eq!(nodes[1].value.load(Relaxed), 4 + round);
+        }
+        end.store(true, Relaxed);
+    });
+    // Each look, and none of the page with the sums, which nobody looks at.
+    assert_eq!(card.report().unwrap().paging.sharing.traps, ROUNDS);
 }
 
 /// A file with what a system call reads.

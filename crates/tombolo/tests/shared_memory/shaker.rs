@@ -4,6 +4,7 @@
 use card::functional::{Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use tombolo::{Card, Continue, Error, PageSize, SlotId, TrapWay};
 
 /// Accesses of a kernel: to rows that `me` writes, and of all others.
@@ -18,6 +19,7 @@ pub const MODEL: KernelModel = KernelModel {
         ("ahead", 8),
         ("near", 8),
         ("seed", 8),
+        ("pace", 8),
     ],
     ports: 2,
     create: || Box::<Shaker>::default(),
@@ -75,6 +77,10 @@ bytes = 8
 name = "seed"
 offset = 0x48
 bytes = 8
+[[argument]]
+name = "pace"
+offset = 0x50
+bytes = 8
 "#;
 
 /// Writers: two kernels and three threads.
@@ -82,9 +88,31 @@ const KERNELS: u64 = 2;
 const THREADS: u64 = 3;
 const WRITERS: u64 = KERNELS + THREADS;
 
-/// Accesses of all threads, and of all kernels that are paced: nobody runs far ahead, so that they meet.
-static BY_THREADS: AtomicU64 = AtomicU64::new(0);
-static BY_KERNELS: AtomicU64 = AtomicU64::new(0);
+/// Accesses of all threads and of all kernels of a run: nobody runs far ahead, so that they meet.
+#[derive(Default)]
+struct Pace {
+    by_threads: AtomicU64,
+    by_kernels: AtomicU64,
+}
+
+/// Of each run in this process its pace: tests run side by side. A kernel finds its own by the argument `pace`,
+/// which counts from one; zero is none.
+static PACES: Mutex<Vec<Arc<Pace>>> = Mutex::new(Vec::new());
+
+impl Pace {
+    /// One of a new run, and its number.
+    fn begin() -> (Arc<Self>, u64) {
+        let pace = Arc::<Self>::default();
+        let mut paces = PACES.lock().unwrap_or_else(PoisonError::into_inner);
+        paces.push(pace.clone());
+        (pace, paces.len() as u64)
+    }
+
+    fn of(number: u64) -> Option<Arc<Self>> {
+        let paces = PACES.lock().unwrap_or_else(PoisonError::into_inner);
+        paces.get((number as usize).checked_sub(1)?).cloned()
+    }
+}
 
 /// Who accesses how much of what.
 #[derive(Clone, Copy, Debug)]
@@ -193,9 +221,17 @@ impl Known {
     }
 }
 
+/// A run of the kernel.
+struct Run {
+    known: Known,
+    left: u64,
+    next: Option<Next>,
+    pace: Option<Arc<Pace>>,
+}
+
 #[derive(Default)]
 struct Shaker {
-    run: Option<(Known, u64, Option<Next>)>,
+    run: Option<Run>,
 }
 
 impl FunctionalKernel for Shaker {
@@ -203,14 +239,17 @@ impl FunctionalKernel for Shaker {
         let base = arguments.number("base");
         let (me, rows) = (arguments.number("me"), arguments.number("rows"));
         let stay = arguments.number("near");
-        let begin = || {
-            (
-                Known::new(me, rows, stay, arguments.number("seed")),
-                arguments.number("accesses"),
-                None,
-            )
-        };
-        let (known, left, next) = self.run.get_or_insert_with(begin);
+        let Run {
+            known,
+            left,
+            next,
+            pace,
+        } = self.run.get_or_insert_with(|| Run {
+            known: Known::new(me, rows, stay, arguments.number("seed")),
+            left: arguments.number("accesses"),
+            next: None,
+            pace: Pace::of(arguments.number("pace")),
+        });
         if *left == 0 {
             // What went wrong, and its own rows as it left them.
             let own = (0..rows).filter(|row| row % WRITERS == me);
@@ -222,10 +261,11 @@ impl FunctionalKernel for Shaker {
             self.run = None;
             return Step::Done;
         }
-        let ahead = arguments.number("ahead");
-        let paced = ahead != 0;
         let done = arguments.number("accesses") - *left;
-        if paced && done > BY_THREADS.load(Ordering::Relaxed) / THREADS + ahead {
+        let limit = |pace: &Arc<Pace>| {
+            pace.by_threads.load(Ordering::Relaxed) / THREADS + arguments.number("ahead")
+        };
+        if pace.as_ref().is_some_and(|pace| done > limit(pace)) {
             std::thread::yield_now();
             return Step::Working;
         }
@@ -253,7 +293,9 @@ impl FunctionalKernel for Shaker {
         }
         *next = None;
         *left -= 1;
-        BY_KERNELS.fetch_add(paced.into(), Ordering::Relaxed);
+        if let Some(pace) = pace {
+            pace.by_kernels.fetch_add(1, Ordering::Relaxed);
+        }
         Step::Working
     }
 }
@@ -284,6 +326,7 @@ pub fn shake_in(card: &Card, folder: &Path, load: Load, way: TrapWay) -> Result<
     let rows = bytes / 64;
     let memory = space.alloc_with_traps(bytes as usize, load.page, way)?;
     let results = space.alloc_with_pages(4096, PageSize::KIB_4)?;
+    let (pace, number) = Pace::begin();
     let slots = (0..KERNELS).map(|me| {
         let slot = card.load(SlotId(me as u8), folder, &space)?;
         let result = &results.slice::<AtomicU64>()[8 * me as usize];
@@ -296,18 +339,18 @@ pub fn shake_in(card: &Card, folder: &Path, load: Load, way: TrapWay) -> Result<
         slot.set("ahead", load.ahead)?;
         slot.set("near", load.near)?;
         slot.set("seed", load.seed)?;
+        slot.set("pace", number)?;
         Ok(slot)
     });
     let slots = slots.collect::<Result<Vec<_>, Error>>()?;
     let words: Vec<&AtomicU64> = memory.slice::<AtomicU64>().iter().step_by(8).collect();
-    BY_THREADS.store(0, Ordering::Relaxed);
-    BY_KERNELS.store(0, Ordering::Relaxed);
     let mut wrong = std::thread::scope(|scope| {
         slots.iter().try_for_each(tombolo::Slot::start)?;
         let threads: Vec<_> = (KERNELS..WRITERS)
             .map(|me| {
-                let words = &words;
-                scope.spawn(move || access(Known::new(me, rows, load.near, load.seed), words, load))
+                let (words, pace) = (&words, &pace);
+                let known = Known::new(me, rows, load.near, load.seed);
+                scope.spawn(move || access(known, words, load, pace))
             })
             .collect();
         for slot in &slots {
@@ -342,12 +385,12 @@ pub fn shake_in(card: &Card, folder: &Path, load: Load, way: TrapWay) -> Result<
 }
 
 /// The accesses of one thread.
-fn access(mut known: Known, words: &[&AtomicU64], load: Load) -> Known {
+fn access(mut known: Known, words: &[&AtomicU64], load: Load, pace: &Pace) -> Known {
     for n in 0..load.accesses {
-        while n > BY_KERNELS.load(Ordering::Relaxed) / KERNELS + load.ahead {
+        while n > pace.by_kernels.load(Ordering::Relaxed) / KERNELS + load.ahead {
             std::thread::yield_now();
         }
-        BY_THREADS.fetch_add(1, Ordering::Relaxed);
+        pace.by_threads.fetch_add(1, Ordering::Relaxed);
         let Next { row, write } = known.next();
         let word = words[row as usize];
         match write {
