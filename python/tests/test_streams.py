@@ -136,6 +136,20 @@ def test_a_stuck_port_is_named_and_others_go_on(card: tombolo.Card) -> None:
         np.testing.assert_array_equal(result, source)
 
 
+def test_widths_that_cannot_be(card: tombolo.Card, tmp_path: Path) -> None:
+    (tmp_path / "odd.sv").write_text("module odd; endmodule\n")
+    head = (
+        '[kernel]\nname = "odd"\ntop = "odd"\nsources = ["odd.sv"]\ncontrol = "ap_ctrl_none"\n'
+        '[[port]]\nname = "in"\nkind = "axi4_stream"\ndirection = "in"\n'
+    )
+    with card.create_space() as space:
+        for width, told in (("", "has `data_width`"), ("data_width = 12\n", "12 bits: a stream's data width")):
+            (tmp_path / "kernel.toml").write_text(head + width)
+            with pytest.raises(errors.KernelError, match=told):
+                card.load(tmp_path, space)
+        card.load("loopback", space)
+
+
 def lying(status: int, nbytes: int) -> str:
     """A server of 100 bytes that answers its first request with this status and so many bytes."""
     listener = socket.create_server(("127.0.0.1", 0))

@@ -77,6 +77,7 @@ enum {
     TMB_ERROR_UNREGISTRABLE = 54,      /* memory of the program that cannot be shared in place; the text says why */
     TMB_ERROR_GONE = 60,               /* the handle was closed, or what it stands for has ended */
     TMB_ERROR_OTHER_CARD = 61,         /* a space of one card, a slot of another */
+    TMB_ERROR_OTHER_SPACE = 62,        /* a mapping of one space, a kernel of another */
     TMB_ERROR_INTERRUPTED = 70,        /* the progress callback said stop */
     TMB_ERROR_STALLED = 71,            /* virtual time waits for a registered thread that sleeps elsewhere */
     TMB_ERROR_STREAM = 80,             /* a stream was used against its rules */
@@ -411,7 +412,7 @@ tmb_status tmb_slot_load(tmb_card *card, uint32_t number, const char *folder, tm
 /* Sets an argument of up to 8 bytes: a number, or an address. */
 tmb_status tmb_slot_set(tmb_slot *slot, const char *argument, uint64_t value);
 
-/* Sets a pointer argument to a mapping. TMB_ERROR_ARGUMENT: it is of another space than the kernel's. Spaces use the same
+/* Sets a pointer argument to a mapping. TMB_ERROR_OTHER_SPACE: it is of another space than the kernel's. Spaces use the same
  * addresses, so tmb_slot_set with that of tmb_mapping_address would let the kernel use other bytes. */
 tmb_status tmb_slot_set_mapping(tmb_slot *slot, const char *argument, tmb_mapping *mapping);
 

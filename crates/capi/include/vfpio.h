@@ -7,6 +7,15 @@
  *
  * Errors. A call that fails answers -1, or NULL, or 0 bytes; errno says what kind, vfpio_error() what, which,
  * and what to do. Errors of a transfer are told by vfpio_sync, or by the transfer itself if it is synchronous.
+ *   EINVAL     what makes no sense: a port that the kernel has not, or of the other direction; a null pointer; a range
+ *              beyond the device or its memory, or of no bytes; a kernel that breaks a rule of its manifest
+ *   EBADF      a slot or dev_fd that is none, or not any more
+ *   EBUSY      a port that is taken, all slots in use, transfers under way
+ *   ENODEV     a device that this card has not, or that nobody has named
+ *   ETIMEDOUT  a transfer that is not over, and will not be unless the program does something: vfpio_error() names the port
+ *              and who keeps it waiting. It stays under way: nothing is lost, and it ends when that is done
+ *   EIO        everything else: the kernel broke a rule or failed, memory was taken away, the peer lied or went
+ * A file or folder that the system refuses has the system's number (ENOENT, EACCES ...).
  *
  * Card. The first call opens one: what the environment variable TOMBOLO_VFPIO_CARD names, `functional` (no RTL
  * and no time) or a platform, else the simulated u280 of the paper. vfpio_attach takes one that is open.

@@ -1,6 +1,6 @@
 /*
- * What a program for vfpio.h needs and vFPIO's paper does not print: the card, errors as text, files as devices,
- * ports of kernels connected with each other, and a device in the place of one that the card lacks.
+ * What a program for vfpio.h needs and vFPIO's paper does not print: the card, errors as text, priorities, patience,
+ * files as devices, ports of kernels connected with each other, and a device in the place of one that the card lacks.
  */
 #ifndef TOMBOLO_VFPIO_EXT_H
 #define TOMBOLO_VFPIO_EXT_H
@@ -35,6 +35,15 @@ int vfpio_stand_in(IODev missing, IODev instead);
  * Name such a peer before the first call that opens a card, or attach a simulated card with "network_pairs" in its
  * shell_json; with one interface, one slot at a time has RDMA_MEM. */
 int vfpio_peer(const char *address);
+
+/* What a slot gets of the card's memory and its link while others want them too: its priority, and weight, floor and limit
+ * (tombolo.h). From the next cycle on, until vfpio_release or the next call; also with transfers under way. NULL: what
+ * every slot has at first. The paper sets priorities "using vFPIO APIs" and prints none. */
+int vfpio_set_schedule(int slot_id, const tmb_schedule_options *options);
+
+/* vfpio_sync for those who do not want to wait without end: at each port it gives up after so much virtual time, in
+ * picoseconds, with ETIMEDOUT. What is not over stays under way. */
+int vfpio_sync_within(const int *dev_fds, uint64_t deadline_ps);
 
 /* Frees memory of vfpio_huge_alloc. NULL is nothing. */
 int vfpio_free(uint64_t *memory);

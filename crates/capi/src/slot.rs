@@ -48,14 +48,6 @@ pub unsafe extern "C" fn tmb_slot_set(slot: Handle, argument: *const c_char, val
     })
 }
 
-/// Spaces use the same addresses: the kernel would use other bytes, and nothing would say so.
-fn elsewhere(argument: &str) -> Failure {
-    Failure::argument(format!(
-        "argument {argument}: the mapping is of another address space than the kernel, which cannot reach it; map \
-         in the space that the kernel was loaded with"
-    ))
-}
-
 #[no_mangle]
 pub unsafe extern "C" fn tmb_slot_set_mapping(
     slot: Handle,
@@ -66,12 +58,7 @@ pub unsafe extern "C" fn tmb_slot_set_mapping(
         // SAFETY: null or a string, as the header asks.
         let argument = unsafe { text(argument, "argument") }?;
         handles::with_slot(slot, |slot| {
-            handles::with_mapping(mapping, |mapping| {
-                if !slot.reaches(mapping) {
-                    return Err(elsewhere(argument));
-                }
-                Ok(slot.set_pointer(argument, mapping.address())?)
-            })
+            handles::with_mapping(mapping, |mapping| Ok(slot.set_mapping(argument, mapping)?))
         })
     })
 }

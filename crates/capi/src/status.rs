@@ -48,7 +48,10 @@ static NAMES: LazyLock<BTreeMap<c_int, CString>> = LazyLock::new(|| {
 pub struct Failure {
     status: c_int,
     message: String,
+    /// Why the system refused; 0 if it was not the system.
     errno: c_int,
+    /// What errno says of it to callers of an interface that answers with it.
+    posix: c_int,
 }
 
 impl Failure {
@@ -58,6 +61,12 @@ impl Failure {
             status: status as c_int,
             message: message.into(),
             errno: 0,
+            posix: match status {
+                Status::Argument => libc::EINVAL,
+                Status::Handle => libc::EBADF,
+                Status::Order => libc::EBUSY,
+                Status::Unsupported => libc::ENODEV,
+            },
         }
     }
 
@@ -68,10 +77,12 @@ impl Failure {
 
     /// A file that the system refused.
     pub fn file(path: &str, what: &str, source: &std::io::Error) -> Self {
+        let errno = source.raw_os_error();
         Self {
             status: ErrorCode::File.number() as c_int,
             message: format!("{path}: {what}: {source}"),
-            errno: source.raw_os_error().unwrap_or(0),
+            errno: errno.unwrap_or(0),
+            posix: errno.unwrap_or(libc::EIO),
         }
     }
 }
@@ -86,7 +97,47 @@ impl From<Error> for Failure {
             status: error.code().number() as c_int,
             message: error.to_string(),
             errno: errno.unwrap_or(0),
+            posix: errno.unwrap_or_else(|| posix_of(&error)),
         }
+    }
+}
+
+/// The errno that says best what the library refused.
+fn posix_of(error: &Error) -> c_int {
+    use tombolo::StreamError as Stream;
+    match error {
+        Error::Kernel(error) => {
+            // A file that cannot be read, or a manifest that breaks a rule.
+            let source = std::error::Error::source(error);
+            let system = source.and_then(|source| source.downcast_ref::<std::io::Error>());
+            return system
+                .and_then(std::io::Error::raw_os_error)
+                .unwrap_or(libc::EINVAL);
+        }
+        Error::Stream(
+            Stream::NoSuchPort { .. }
+            | Stream::WrongDirection { .. }
+            | Stream::WrongEnd { .. }
+            | Stream::OutOfMapping { .. }
+            | Stream::OtherSpace { .. }
+            | Stream::NoPeer { .. },
+        ) => return libc::EINVAL,
+        Error::Stream(Stream::NoInterface { .. }) => return libc::ENODEV,
+        _ => {}
+    }
+    match error.code() {
+        ErrorCode::NoSuchSlot
+        | ErrorCode::NoSuchArgument
+        | ErrorCode::ArgumentSize
+        | ErrorCode::MisalignedPointer
+        | ErrorCode::Schedule
+        | ErrorCode::Unmappable
+        | ErrorCode::Configuration
+        | ErrorCode::Device => libc::EINVAL,
+        ErrorCode::Gone => libc::EBADF,
+        ErrorCode::Stream | ErrorCode::MemoryInUse | ErrorCode::SlotState => libc::EBUSY,
+        ErrorCode::Deadline => libc::ETIMEDOUT,
+        _ => libc::EIO,
     }
 }
 
@@ -96,6 +147,25 @@ thread_local! {
 
 /// Runs a call: its failure becomes the thread's last error, its panic a failure.
 pub fn entry(call: impl FnOnce() -> Result<(), Failure>) -> c_int {
+    run(call).map_or_else(|failure| failure.status, |()| OK)
+}
+
+/// The same for an interface whose calls answer with a value, or `failed` and errno.
+pub fn with_errno<T>(failed: T, call: impl FnOnce() -> Result<T, Failure>) -> T {
+    let mut answer = failed;
+    let result = run(|| {
+        answer = call()?;
+        Ok(())
+    });
+    if let Err(failure) = result {
+        // SAFETY: the place for errno of this thread.
+        unsafe { *libc::__errno_location() = failure.posix };
+    }
+    answer
+}
+
+/// Runs a call, and remembers how it failed.
+fn run(call: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     let answer = catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         let text = panic
             .downcast_ref::<String>()
@@ -104,34 +174,14 @@ pub fn entry(call: impl FnOnce() -> Result<(), Failure>) -> c_int {
         let text = text.unwrap_or_else(|| "a panic without a text".to_owned());
         Err(Error::Internal(text).into())
     });
-    match answer {
-        Ok(()) => OK,
-        Err(failure) => {
-            let text: Vec<u8> = failure.message.bytes().filter(|byte| *byte != 0).collect();
-            // A thread that ends has no place for it any more.
-            let _ = LAST.try_with(|last| {
-                *last.borrow_mut() = (CString::new(text).unwrap_or_default(), failure.errno);
-            });
-            failure.status
-        }
+    if let Err(failure) = &answer {
+        let text: Vec<u8> = failure.message.bytes().filter(|byte| *byte != 0).collect();
+        // A thread that ends has no place for it any more.
+        let _ = LAST.try_with(|last| {
+            *last.borrow_mut() = (CString::new(text).unwrap_or_default(), failure.errno);
+        });
     }
-}
-
-/// What errno says after a call that ended with a status, for interfaces that answer with it.
-pub fn set_errno(status: c_int) {
-    let busy = [ErrorCode::Stream, ErrorCode::MemoryInUse].map(|code| code.number() as c_int);
-    let gone = ErrorCode::Gone.number() as c_int;
-    let errno = match status {
-        OK => return,
-        _ if tmb_last_errno() != 0 => tmb_last_errno(),
-        _ if status == Status::Argument as c_int => libc::EINVAL,
-        _ if status == Status::Handle as c_int || status == gone => libc::EBADF,
-        _ if status == Status::Order as c_int || busy.contains(&status) => libc::EBUSY,
-        _ if status == Status::Unsupported as c_int => libc::ENODEV,
-        _ => libc::EIO,
-    };
-    // SAFETY: the place for errno of this thread.
-    unsafe { *libc::__errno_location() = errno };
+    answer
 }
 
 #[no_mangle]

@@ -1,16 +1,17 @@
 //! `vfpio.h`: table 1 of vFPIO's paper, over the streams of the library.
 
 use crate::handles::{self, Handle, OpenCard, Thing};
+use crate::options::{self, ScheduleOptions};
 use crate::pointers::text;
-use crate::status::{entry, set_errno, Failure, Status};
+use crate::status::{with_errno, Failure, Status};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tombolo::{
     AddressSpace, Card, Connection, Continue, FunctionalCard, FunctionalConfig, MapOptions,
-    MappedRange, Mapping, Moved, OwnerOptions, RemoteMemory, SharedMemory, ShellConfig, SimOptions,
-    Slot, SlotId, Stream,
+    MappedRange, Mapping, Moved, OwnerOptions, Picoseconds, RemoteMemory, SharedMemory,
+    ShellConfig, SimOptions, Slot, SlotId, Stream, StreamError,
 };
 
 const RD: c_int = 1;
@@ -59,6 +60,9 @@ struct Open {
     written: Mutex<Vec<Arc<SharedMemory>>>,
     /// What transfers under way write for a peer: the memory, and where in it.
     sent: Mutex<VecDeque<(Arc<SharedMemory>, u64)>>,
+    /// One thread at a time begins transfers, and one waits for them.
+    begins: Mutex<()>,
+    turn: Mutex<()>,
 }
 
 /// The card that the calls go to.
@@ -93,17 +97,6 @@ static STATE: Mutex<State> = Mutex::new(State {
 /// The state; not to be held over anything that waits for a kernel.
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs a call that answers `failed` when it fails, with errno set.
-fn answer<T>(failed: T, call: impl FnOnce() -> Result<T, Failure>) -> T {
-    let mut result = failed;
-    let status = entry(|| {
-        result = call()?;
-        Ok(())
-    });
-    set_errno(status);
-    result
 }
 
 fn unknown(dev_fd: c_int) -> Failure {
@@ -268,38 +261,14 @@ fn open_ports(
     }
 }
 
-fn wait(stream: &Stream) -> Result<Moved, Failure> {
-    Ok(stream.wait(None, |_| Continue::Yes)?)
-}
-
 impl Open {
     /// Waits for everything that was begun; the first failure.
-    fn sync(&self) -> Result<(), Failure> {
+    fn sync(&self, deadline: Option<Picoseconds>) -> Result<(), Failure> {
+        let inputs = self.inputs.iter().map(|stream| (stream, false));
+        let outputs = self.outputs.iter().map(|stream| (stream, true));
         let mut result = Ok(());
-        for stream in self.inputs.iter().chain(&self.outputs) {
-            loop {
-                match stream.sync(None) {
-                    Ok(moved) => {
-                        // Only what has come out; the memory of what is still to come is the kernel's.
-                        let outputs = &mut self.outputs.iter();
-                        if outputs.any(|output| std::ptr::eq(output, stream)) {
-                            result = result.and(self.send(&moved));
-                        }
-                        break;
-                    }
-                    // What never ends stays under way; others go on.
-                    Err(error @ tombolo::Error::Stream(tombolo::StreamError::Stuck { .. })) => {
-                        result = result.and(Err(error.into()));
-                        break;
-                    }
-                    Err(error) if result.is_ok() => result = Err(error.into()),
-                    Err(_) => break,
-                }
-            }
-        }
-        if result.is_err() {
-            // Which of them failed is not known.
-            lock(&self.sent).clear();
+        for (stream, writes) in inputs.chain(outputs) {
+            result = result.and(self.drain(stream, writes, deadline).map(drop));
         }
         let written = std::mem::take(&mut *lock(&self.written));
         if let Device::Memory { card: false } = self.device {
@@ -310,75 +279,119 @@ impl Open {
         result
     }
 
+    /// Waits for everything that was begun at a port; the bytes of the last transfer, or the first failure. What is not
+    /// over in time stays under way.
+    fn drain(
+        &self,
+        stream: &Stream,
+        writes: bool,
+        deadline: Option<Picoseconds>,
+    ) -> Result<u64, Failure> {
+        // What came out goes where its transfer was meant to go, whichever thread waits for it.
+        let _turn = lock(&self.turn);
+        let mut result = Ok(0);
+        loop {
+            let over = match stream.wait(deadline, |_| Continue::Yes) {
+                Ok(moved) => Ok(moved),
+                Err(tombolo::Error::Stream(StreamError::NothingUnderWay { .. })) => return result,
+                Err(tombolo::Error::Stream(error)) if ends_transfer(&error) => {
+                    Err(tombolo::Error::from(error).into())
+                }
+                Err(error) => return result.and(Err(error.into())),
+            };
+            // Only what has come out; the memory of what is still to come is the kernel's.
+            let sent = match writes {
+                true => lock(&self.sent).pop_front(),
+                false => None,
+            };
+            let over = over.and_then(|moved: Moved| match sent {
+                Some(place) => self.send(place, moved.bytes).map(|()| moved.bytes),
+                None => Ok(moved.bytes),
+            });
+            result = match (result, over) {
+                (Ok(_), over) => over,
+                (failed, _) => failed,
+            };
+        }
+    }
+
     /// Lets the peer have what has come out of the user logic.
-    fn send(&self, moved: &[Moved]) -> Result<(), Failure> {
+    fn send(&self, (memory, offset): (Arc<SharedMemory>, u64), moved: u64) -> Result<(), Failure> {
         let Device::Remote { peer } = &self.device else {
             return Ok(());
         };
-        for moved in moved {
-            let Some((memory, offset)) = lock(&self.sent).pop_front() else {
-                break;
-            };
-            if moved.bytes == 0 {
-                continue;
-            }
-            memory.take(offset, moved.bytes, false)?;
-            let (start, bytes) = bytes_of(&memory, offset, moved.bytes);
-            // SAFETY: the transfer into it is over, and it was taken for reading.
-            let bytes = unsafe { std::slice::from_raw_parts(start, bytes) };
-            lock(peer).write(offset, bytes).map_err(remote)?;
+        if moved == 0 {
+            return Ok(());
         }
-        Ok(())
+        memory.take(offset, moved, false)?;
+        let (start, bytes) = bytes_of(&memory, offset, moved);
+        // SAFETY: the transfer into it is over, and it was taken for reading.
+        let bytes = unsafe { std::slice::from_raw_parts(start, bytes) };
+        lock(peer).write(offset, bytes).map_err(remote)
     }
 
-    /// The memory of a transfer, and the position behind it for a file.
-    fn memory(
+    /// Begins a transfer at one of its ports.
+    fn begin(
         &self,
+        stream: &Stream,
         address: *const c_void,
         size: usize,
         writes: bool,
-    ) -> Result<MappedRange, Failure> {
+    ) -> Result<(), Failure> {
+        let begin = |range| match writes {
+            true => stream.write(range),
+            false => stream.read(range),
+        };
+        let bytes = size as u64;
+        let _one = lock(&self.begins);
         match &self.device {
-            Device::Port(_) => Err(Failure::argument(
-                "this dev_fd connects two ports: there is nothing to read or write",
-            )),
-            Device::Network => Err(Failure::argument("the card moves these bytes itself")),
+            Device::Port(_) => {
+                let rule = "this dev_fd connects two ports: there is nothing to read or write";
+                return Err(Failure::argument(rule));
+            }
             Device::File { file, at } => {
                 if !address.is_null() {
                     let rule = "address: a file has none here, the next bytes are moved; use NULL";
                     return Err(Failure::argument(rule));
                 }
                 let mut at = lock(at);
-                let range = file.slice(*at, size as u64)?;
-                *at += size as u64;
-                Ok(range)
+                begin(file.slice(*at, bytes)?)?;
+                *at += bytes;
+            }
+            Device::Network => {
+                let (_, range) = state().range(address, size)?;
+                match writes {
+                    true => stream.write_peer(range.offset(), range.bytes())?,
+                    false => stream.read_peer(range.offset(), range.bytes())?,
+                }
             }
             Device::Remote { peer } => {
                 let (memory, range) = state().range(address, size)?;
-                let offset = (address as usize - memory.as_ptr() as usize) as u64;
+                let offset = range.offset();
                 if writes {
-                    let mut sent = lock(&self.sent);
-                    sent.push_back((memory, offset));
-                    return Ok(range);
+                    begin(range)?;
+                    lock(&self.sent).push_back((memory, offset));
+                    return Ok(());
                 }
-                memory.take(offset, size as u64, true)?;
-                let (start, bytes) = bytes_of(&memory, offset, size as u64);
+                memory.take(offset, bytes, true)?;
+                let (start, bytes) = bytes_of(&memory, offset, bytes);
                 // SAFETY: as long as no transfer uses it it is the program's, which has given it to this call.
                 let bytes = unsafe { std::slice::from_raw_parts_mut(start, bytes) };
                 lock(peer).read(offset, bytes).map_err(remote)?;
-                Ok(range)
+                begin(range)?;
             }
             Device::Memory { card } => {
                 let (memory, range) = state().range(address, size)?;
                 if *card && !writes {
                     memory.prefetch()?;
                 }
+                begin(range)?;
                 if writes {
                     lock(&self.written).push(memory);
                 }
-                Ok(range)
             }
         }
+        Ok(())
     }
 }
 
@@ -404,33 +417,29 @@ fn transfer(
              one, by port_id, with a rw_flag that fits"
         )));
     };
-    if let Device::Network = &open.device {
-        let (_, range) = state().range(address, size)?;
-        match writes {
-            true => stream.write_peer(range.offset(), range.bytes())?,
-            false => stream.read_peer(range.offset(), range.bytes())?,
-        }
-    } else {
-        let range = open.memory(address, size, writes)?;
-        match writes {
-            true => stream.write(range)?,
-            false => stream.read(range)?,
-        }
-    }
+    open.begin(stream, address, size, writes)?;
     if !open.waits {
         return Ok(size);
     }
-    let moved = wait(stream)?;
-    if writes {
-        open.send(&[moved])?;
-    }
-    open.sync()?;
-    Ok(usize::try_from(moved.bytes).unwrap_or(size))
+    let moved = open.drain(stream, writes, None)?;
+    open.sync(None)?;
+    Ok(usize::try_from(moved).unwrap_or(size))
+}
+
+/// Whether a transfer is over with this failure, so that the next one can be waited for.
+fn ends_transfer(error: &StreamError) -> bool {
+    matches!(
+        error,
+        StreamError::Reset { .. }
+            | StreamError::AccessFailed { .. }
+            | StreamError::MalformedBeat { .. }
+            | StreamError::Network { .. }
+    )
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn vfpio_init(bitstream: *const c_void) -> c_int {
-    answer(-1, || {
+    with_errno(-1, || {
         // SAFETY: null or a string, as the header asks.
         let folder = Path::new(unsafe { text(bitstream.cast(), "bitstream") }?);
         let mut state = state();
@@ -451,7 +460,7 @@ pub unsafe extern "C" fn vfpio_init(bitstream: *const c_void) -> c_int {
 
 #[no_mangle]
 pub extern "C" fn vfpio_release(slot_id: c_int) -> c_int {
-    answer(-1, || {
+    with_errno(-1, || {
         let mut state = state();
         let place = state.place()?;
         place.slot(slot_id)?;
@@ -465,7 +474,7 @@ pub extern "C" fn vfpio_release(slot_id: c_int) -> c_int {
 
 #[no_mangle]
 pub extern "C" fn vfpio_huge_alloc(data_size: usize) -> *mut u64 {
-    answer(std::ptr::null_mut(), || {
+    with_errno(std::ptr::null_mut(), || {
         if data_size == 0 {
             return Err(Failure::argument("data_size is 0"));
         }
@@ -479,7 +488,7 @@ pub extern "C" fn vfpio_huge_alloc(data_size: usize) -> *mut u64 {
 
 #[no_mangle]
 pub extern "C" fn vfpio_free(memory: *mut u64) -> c_int {
-    answer(-1, || {
+    with_errno(-1, || {
         if memory.is_null() {
             return Ok(0);
         }
@@ -499,7 +508,7 @@ pub extern "C" fn vfpio_open(
     slot_id: c_int,
     port_id: c_int,
 ) -> c_int {
-    answer(-1, || {
+    with_errno(-1, || {
         let mut state = state();
         let device = known(device_type)?;
         let given = state.stands_in[device];
@@ -535,6 +544,8 @@ pub extern "C" fn vfpio_open(
             waits: rw_flag & ASYNC == 0,
             written: Mutex::default(),
             sent: Mutex::default(),
+            begins: Mutex::default(),
+            turn: Mutex::default(),
         }))
     })
 }
@@ -550,7 +561,7 @@ fn known(device: c_int) -> Result<usize, Failure> {
 
 #[no_mangle]
 pub extern "C" fn vfpio_stand_in(missing: c_int, instead: c_int) -> c_int {
-    answer(-1, || {
+    with_errno(-1, || {
         let (missing, _) = (known(missing)?, known(instead)?);
         state().stands_in[missing] = instead;
         Ok(0)
@@ -559,7 +570,7 @@ pub extern "C" fn vfpio_stand_in(missing: c_int, instead: c_int) -> c_int {
 
 #[no_mangle]
 pub unsafe extern "C" fn vfpio_peer(address: *const c_char) -> c_int {
-    answer(-1, || {
+    with_errno(-1, || {
         // SAFETY: null or a string, as the header asks.
         let address = unsafe { text(address, "address") }?;
         let (place, on_card) = match address.strip_prefix(NETWORK) {
@@ -596,7 +607,7 @@ pub unsafe extern "C" fn vfpio_open_file(
     port_id: c_int,
     size: usize,
 ) -> c_int {
-    answer(-1, || {
+    with_errno(-1, || {
         // SAFETY: null or a string, as the header asks.
         let path = Path::new(unsafe { text(path, "path") }?);
         check_flag(rw_flag)?;
@@ -629,6 +640,8 @@ pub unsafe extern "C" fn vfpio_open_file(
             waits: rw_flag & ASYNC == 0,
             written: Mutex::default(),
             sent: Mutex::default(),
+            begins: Mutex::default(),
+            turn: Mutex::default(),
         }))
     })
 }
@@ -640,7 +653,7 @@ pub extern "C" fn vfpio_connect(
     to_slot_id: c_int,
     to_port_id: c_int,
 ) -> c_int {
-    answer(-1, || {
+    with_errno(-1, || {
         let mut state = state();
         let place = state.place()?;
         let (from, to) = (place.slot(from_slot_id)?, place.slot(to_slot_id)?);
@@ -656,13 +669,15 @@ pub extern "C" fn vfpio_connect(
             waits: false,
             written: Mutex::default(),
             sent: Mutex::default(),
+            begins: Mutex::default(),
+            turn: Mutex::default(),
         }))
     })
 }
 
 #[no_mangle]
 pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
-    answer(-1, || {
+    with_errno(-1, || {
         let open = state().device(dev_fd)?;
         for stream in open.inputs.iter().chain(&open.outputs) {
             // What was begun and is over says how it went, also to those who do not ask.
@@ -687,41 +702,68 @@ pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
 
 #[no_mangle]
 pub extern "C" fn vfpio_read(dev_fd: c_int, address: *const c_void, size: usize) -> usize {
-    answer(0, || transfer(dev_fd, address, size, false))
+    with_errno(0, || transfer(dev_fd, address, size, false))
 }
 
 #[no_mangle]
 pub extern "C" fn vfpio_write(dev_fd: c_int, address: *mut c_void, size: usize) -> usize {
-    answer(0, || transfer(dev_fd, address.cast_const(), size, true))
+    with_errno(0, || transfer(dev_fd, address.cast_const(), size, true))
 }
 
 /// More than a program has open at once: a list without an end.
 const LONGEST_LIST: usize = 1 << 16;
 
+/// Waits for transfers of several, at each port at most so long.
+///
+/// # Safety
+/// Null, or a list that ends with -1.
+unsafe fn sync(dev_fds: *const c_int, deadline: Option<Picoseconds>) -> Result<c_int, Failure> {
+    if dev_fds.is_null() {
+        return Err(Failure::argument("dev_fds is a null pointer"));
+    }
+    let mut all = Vec::new();
+    for index in 0..LONGEST_LIST {
+        // SAFETY: not null, and as the caller promises.
+        let dev_fd = unsafe { dev_fds.add(index).read() };
+        if dev_fd == -1 {
+            break;
+        }
+        all.push(state().device(dev_fd)?);
+    }
+    let results: Vec<_> = all.iter().map(|open| open.sync(deadline)).collect();
+    results.into_iter().collect::<Result<(), _>>()?;
+    Ok(0)
+}
+
 #[no_mangle]
 pub unsafe extern "C" fn vfpio_sync(dev_fds: *const c_int) -> c_int {
-    answer(-1, || {
-        if dev_fds.is_null() {
-            return Err(Failure::argument("dev_fds is a null pointer"));
-        }
-        let mut all = Vec::new();
-        for index in 0..LONGEST_LIST {
-            // SAFETY: not null, and the header asks for a list that ends with -1.
-            let dev_fd = unsafe { dev_fds.add(index).read() };
-            if dev_fd == -1 {
-                break;
-            }
-            all.push(state().device(dev_fd)?);
-        }
-        let results: Vec<_> = all.iter().map(|open| open.sync()).collect();
-        results.into_iter().collect::<Result<(), _>>()?;
+    // SAFETY: as the header asks.
+    with_errno(-1, || unsafe { sync(dev_fds, None) })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn vfpio_sync_within(dev_fds: *const c_int, deadline_ps: u64) -> c_int {
+    let deadline = Some(Picoseconds::new(deadline_ps));
+    // SAFETY: as the header asks.
+    with_errno(-1, || unsafe { sync(dev_fds, deadline) })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn vfpio_set_schedule(
+    slot_id: c_int,
+    options: *const ScheduleOptions,
+) -> c_int {
+    with_errno(-1, || {
+        // SAFETY: null or the caller's options, as the header asks.
+        let schedule = unsafe { options::read(options) }?.schedule()?;
+        state().place()?.slot(slot_id)?.set_schedule(schedule)?;
         Ok(0)
     })
 }
 
 #[no_mangle]
 pub extern "C" fn vfpio_attach(card: Handle) -> c_int {
-    answer(-1, || {
+    with_errno(-1, || {
         let mut state = state();
         if state.place.is_some() {
             let rule = "there is a card already: call vfpio_detach first";
@@ -734,7 +776,7 @@ pub extern "C" fn vfpio_attach(card: Handle) -> c_int {
 
 #[no_mangle]
 pub extern "C" fn vfpio_detach() -> c_int {
-    answer(-1, || {
+    with_errno(-1, || {
         let (place, open, memory) = {
             let mut state = state();
             let open = std::mem::take(&mut state.open);

@@ -273,11 +273,11 @@ static void handles(const char *kernel, const char *file)
         tmb_space *second;
         EXPECT(tmb_space_create(card, NULL, &second), TMB_OK);
         EXPECT(tmb_map_file(second, file, NULL, &again), TMB_OK);
-        EXPECT(tmb_slot_set_mapping(slot, "input", again), TMB_ERROR_ARGUMENT);
+        EXPECT(tmb_slot_set_mapping(slot, "input", again), TMB_ERROR_OTHER_SPACE);
         TRUE(strstr(tmb_last_error(), "another address space") != NULL);
         EXPECT(tmb_space_close(second), TMB_OK);
         EXPECT(tmb_map_file(foreign, file, NULL, &again), TMB_OK);
-        EXPECT(tmb_slot_set_mapping(slot, "input", again), TMB_ERROR_ARGUMENT);
+        EXPECT(tmb_slot_set_mapping(slot, "input", again), TMB_ERROR_OTHER_CARD);
         EXPECT(tmb_slot_set_mapping(slot, "input", (tmb_mapping *)(void *)space), TMB_ERROR_HANDLE);
         EXPECT(tmb_slot_set_mapping(slot, NULL, mapping), TMB_ERROR_ARGUMENT);
         EXPECT(tmb_slot_set_mapping(slot, "nothing", mapping), TMB_ERROR_NO_SUCH_ARGUMENT);
@@ -497,6 +497,7 @@ static void shared(const char *kernel)
     EXPECT(tmb_memory_pointer(made, &start), TMB_OK);
     memset(start, 9, bytes);
     EXPECT(tmb_slot_load(card, 0, kernel, space, &slot), TMB_OK);
+    EXPECT(tmb_slot_set(slot, "input", (uint64_t)(uintptr_t)start + 1), TMB_ERROR_MISALIGNED_POINTER);
     EXPECT(tmb_slot_set(slot, "input", (uint64_t)(uintptr_t)start), TMB_OK);
     EXPECT(tmb_slot_set(slot, "output", (uint64_t)(uintptr_t)pages), TMB_OK);
     EXPECT(tmb_slot_set(slot, "bytes", bytes - 1), TMB_OK);

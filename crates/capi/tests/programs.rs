@@ -4,8 +4,11 @@
 
 #[path = "../../tombolo/tests/common/liar.rs"]
 mod liar;
+#[path = "../../tombolo/tests/common/odd_kernel.rs"]
+mod odd_kernel;
 
 use liar::{liar, GOOD, WRONG_KEY};
+use odd_kernel::odd_kernel;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -318,7 +321,12 @@ fn vfpio_programs_work() {
     let (from, to) = (installed.path("in"), installed.path("out"));
     let input = noise(5000);
     fs::write(&from, &input).unwrap();
-    run(functional(&program).arg(&from).arg(&to));
+    let odd = [None, Some(12)].map(|width| {
+        let folder = installed.path(&format!("odd{width:?}"));
+        odd_kernel(&folder, width);
+        folder
+    });
+    run(functional(&program).arg(&from).arg(&to).args(odd));
     assert!(fs::read(&to).unwrap() == input);
 }
 

@@ -1,5 +1,6 @@
 /* vfpio.h in C: bytes through one kernel, two kernels behind each other, files, and mistakes.
- * vfpio KERNEL_FOLDER IN OUT. The kernel sends back what it gets. */
+ * vfpio KERNEL_FOLDER IN OUT WITHOUT_WIDTH ODD_WIDTH. The kernel sends back what it gets; the last two are kernels whose
+ * manifests say no width of a stream, and 12 bits. */
 #include "vfpio_check.h"
 
 #define REFUSED(call, number, word)                                                                \
@@ -13,7 +14,7 @@ enum { BYTES = 300001 };
 
 int main(int argc, char **argv)
 {
-    CHECK(argc == 4);
+    CHECK(argc == 6);
     int a = vfpio_init(argv[1]), b = vfpio_init(argv[1]);
     CHECK(a >= 0 && b >= 0 && a != b);
     unsigned char *from = (unsigned char *)vfpio_huge_alloc(BYTES);
@@ -64,7 +65,7 @@ int main(int argc, char **argv)
     all = vfpio_open(HOST_MEM, ASYNC_RDWR, b, -1);
     const int stuck[] = {in, -1}, other[] = {all, -1}, taken[] = {out, in, -1}, dry[] = {out, -1};
     CHECK(vfpio_read(in, from, BYTES) == BYTES);
-    REFUSED(vfpio_sync(stuck), EIO, "does not take");
+    REFUSED(vfpio_sync(stuck), ETIMEDOUT, "does not take");
     CHECK(strstr(vfpio_error(), "port in") != NULL);
     memset(to, 0, BYTES);
     CHECK(vfpio_write(all, to, 500) == 500 && vfpio_read(all, from + 3, 500) == 500);
@@ -74,7 +75,8 @@ int main(int argc, char **argv)
     CHECK(vfpio_sync(taken) == 0 && memcmp(to, from, BYTES) == 0);
     /* A kernel that sends nothing, as nothing comes. */
     CHECK(vfpio_write(out, to, 100) == 100);
-    REFUSED(vfpio_sync(dry), EIO, "sends nothing");
+    REFUSED(vfpio_sync(dry), ETIMEDOUT, "sends nothing");
+    REFUSED(vfpio_sync_within(dry, 1000000), ETIMEDOUT, "sends nothing");
     CHECK(strstr(vfpio_error(), "port out") != NULL);
     CHECK(vfpio_read(in, from + 9, 100) == 100);
     CHECK(vfpio_sync(taken) == 0 && memcmp(to, from + 9, 100) == 0);
@@ -89,16 +91,46 @@ int main(int argc, char **argv)
     REFUSED(vfpio_open(HOST_MEM, ASYNC_RD, 77, 0), EBADF, "77");
     REFUSED(vfpio_close(all), EBADF, "closed");
     REFUSED(vfpio_sync(NULL), EINVAL, "null");
-    REFUSED(vfpio_connect(a, 0, b, 0), EBUSY, "into the kernel");
-    REFUSED(vfpio_init("/nowhere"), EIO, "/nowhere");
+    REFUSED(vfpio_connect(a, 0, b, 0), EINVAL, "into the kernel");
+    REFUSED(vfpio_connect(a, 1, b, 7), EINVAL, "port 7");
+    REFUSED(vfpio_init("/nowhere"), ENOENT, "/nowhere");
     REFUSED(vfpio_init(NULL), EINVAL, "null");
     CHECK(vfpio_huge_alloc(0) == NULL && errno == EINVAL);
     in = vfpio_open(HOST_MEM, ASYNC_RD, a, 0);
     int here = 0;
     CHECK(vfpio_read(in, &here, 4) == 0 && errno == EINVAL);
-    CHECK(vfpio_read(in, from, BYTES + 1) == 0);
+    /* More than the memory has, and than the file. */
+    CHECK(vfpio_read(in, from, BYTES + 1) == 0 && errno == EINVAL);
+    CHECK(vfpio_read(in, from + 1, BYTES) == 0 && errno == EINVAL);
+    CHECK(vfpio_read(in, from, SIZE_MAX) == 0 && errno == EINVAL);
+    CHECK(vfpio_read(in, from, 0) == 0 && errno == EINVAL);
+    CHECK(vfpio_read(in, NULL, 4) == 0 && errno == EINVAL);
+    int file = vfpio_open_file(argv[2], ASYNC_RD, b, 0, 0);
+    CHECK(file >= 0 && vfpio_read(file, NULL, 5001) == 0 && errno == EINVAL);
+    CHECK(strstr(vfpio_error(), "has 5000 bytes") != NULL && vfpio_close(file) == 0);
+    REFUSED(vfpio_open_file("/nowhere/in", ASYNC_RD, b, 0, 0), ENOENT, "/nowhere/in");
+    REFUSED(vfpio_open_file(argv[2], ASYNC_RDWR, b, -1, 0), EINVAL, "one way");
     CHECK(vfpio_write(in, to, 4) == 0 && errno == EINVAL);
     REFUSED(vfpio_attach(NULL), EBUSY, "vfpio_detach");
+
+    /* Priorities; those out of range change nothing. */
+    tmb_schedule_options schedule = TMB_SCHEDULE_OPTIONS;
+    schedule.priority = TMB_PRIORITY_URGENT;
+    CHECK(vfpio_set_schedule(a, &schedule) == 0);
+    schedule.priority = 4;
+    REFUSED(vfpio_set_schedule(a, &schedule), EINVAL, "TMB_PRIORITY_LOW");
+    schedule.priority = TMB_PRIORITY_HIGH;
+    schedule.weight = 16;
+    REFUSED(vfpio_set_schedule(a, &schedule), EINVAL, "weight 16");
+    CHECK(vfpio_set_schedule(a, NULL) == 0);
+    REFUSED(vfpio_set_schedule(77, NULL), EBADF, "77");
+
+    /* A width that the manifest does not declare, and one that no stream has; then the slot is as free as before. */
+    REFUSED(vfpio_init(argv[4]), EINVAL, "has `data_width`");
+    REFUSED(vfpio_init(argv[5]), EINVAL, "12 bits: a stream's data width");
+    int c = vfpio_init(argv[1]), d = vfpio_init(argv[1]);
+    CHECK(c >= 0 && d >= 0);
+    REFUSED(vfpio_init(argv[1]), EBUSY, "in use");
 
     CHECK(vfpio_release(a) == 0);
     REFUSED(vfpio_release(a), EBADF, "released");

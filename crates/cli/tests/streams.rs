@@ -2,8 +2,11 @@
 
 #[path = "../../tombolo/tests/common/liar.rs"]
 mod liar;
+#[path = "../../tombolo/tests/common/odd_kernel.rs"]
+mod odd_kernel;
 
 use liar::{liar, GOOD, WRONG_KEY};
+use odd_kernel::odd_kernel;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -121,6 +124,43 @@ fn a_peer_that_lies_is_told() {
     }
 }
 
+/// More bytes than a file or a peer has, and numbers of a schedule that there are not: told before anything is written.
+#[test]
+fn ranges_and_priorities_that_cannot_be_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a"), data(5000)).unwrap();
+    let told = |from: &str, priorities: &[&str]| {
+        let mut words = vec!["--connect", from, "--connect", "out=file:b:new=6000"];
+        words.extend(priorities.iter().flat_map(|text| ["--priority", text]));
+        let output = run(folder.path(), &words);
+        assert!(!output.status.success() && !folder.path().join("b").exists());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let peer = format!("in=remote:{}@50+51", liar(Some((GOOD, 0))));
+    let ranges = [
+        ("in=file:a@3+99999", "99999 bytes from offset 3"),
+        ("in=file:a@5000+1", "past the end of the file"),
+        ("in=file:a@0+0", "0 bytes from offset 0"),
+        (&peer, "51 bytes from offset 50: it has 100 bytes"),
+    ];
+    for (from, rule) in ranges {
+        let said = told(from, &[]);
+        assert!(said.contains(rule), "{from}: {said}");
+    }
+    let priorities: [(&[&str], &str); 6] = [
+        (&["0=highest"], "low|normal|high|urgent"),
+        (&["7=high"], "no other slot has one"),
+        (&["0=high,weight=16"], "weight 16: 1 to 15 is possible"),
+        (&["0=high,floor=91"], "floor 91: 0 to 90 is possible"),
+        (&["0=high,limit=-1"], "no number of bytes"),
+        (&["0=high", "0=low"], "given twice"),
+    ];
+    for (given, rule) in priorities {
+        let said = told("in=file:a", given);
+        assert!(said.contains(rule), "{given:?}: {said}");
+    }
+}
+
 /// A width that the manifest does not declare, ports without one, buffers that are not aligned as the kernel wants
 /// them, and what cannot be mapped.
 #[test]
@@ -155,18 +195,13 @@ fn kernels_and_mappings_that_cannot_be_are_told() {
     assert!(fs::read(folder.path().join("b")).unwrap()[..100] == data(100));
 
     // Streams begin and end at any byte; their widths are the manifest's.
-    let kernel = folder.path().join("odd");
-    fs::create_dir(&kernel).unwrap();
-    fs::write(kernel.join("odd.sv"), "module odd; endmodule\n").unwrap();
-    let head = "[kernel]\nname = \"odd\"\ntop = \"odd\"\nsources = [\"odd.sv\"]\n\
-                control = \"ap_ctrl_none\"\n[[port]]\nname = \"in\"\nkind = \"axi4_stream\"\ndirection = \"in\"\n";
     let odd = [
-        ("", "has `data_width`"),
-        ("data_width = 12\n", "12 bits: a stream's data width"),
-        ("data_width = 8192\n", "8192 bits: a stream's data width"),
+        (None, "has `data_width`"),
+        (Some(12), "12 bits: a stream's data width"),
+        (Some(8192), "8192 bits: a stream's data width"),
     ];
     for (width, rule) in odd {
-        fs::write(kernel.join("kernel.toml"), format!("{head}{width}")).unwrap();
+        odd_kernel(&folder.path().join("odd"), width);
         let words = [
             "run",
             "./odd",
@@ -181,7 +216,7 @@ fn kernels_and_mappings_that_cannot_be_are_told() {
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(
             !output.status.success() && told.contains(rule),
-            "{width}: {told}"
+            "{width:?}: {told}"
         );
     }
 }
@@ -197,6 +232,29 @@ fn a_file_that_is_too_small_is_told() {
     assert!(!output.status.success(), "{told}");
     assert!(
         told.contains("port in") && told.contains("does not take"),
+        "{told}"
+    );
+
+    // A kernel that sends more than that of itself: of a little more it is done, and the file is what it takes.
+    let random = |bytes: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+        let words = ["run", "rng_stream", "--functional", "--quiet"];
+        let state = format!("state=0x{}", "07".repeat(32));
+        let to = "out=file:c:new=64";
+        let rest = ["--connect", to, "--set", &state, "--set", bytes];
+        let command = command.current_dir(folder.path()).args(words).args(rest);
+        let output = command.output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.success(), told)
+    };
+    let (done, told) = random("bytes=100");
+    assert!(done && told.contains("c is full after 64 bytes"), "{told}");
+    assert_eq!(fs::metadata(folder.path().join("c")).unwrap().len(), 64);
+    let (done, told) = random("bytes=64");
+    assert!(done && told.is_empty(), "{told}");
+    let (done, told) = random("bytes=100000");
+    assert!(
+        !done && told.contains("port out: a beat of the kernel waits"),
         "{told}"
     );
 }

@@ -16,8 +16,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let output = space.map_file(Path::new(&to), MapOptions::create(input.bytes()))?;
 
     let slot = card.load(SlotId(0), Path::new("kernels/copy"), &space)?;
-    slot.set_pointer("input", input.address())?;
-    slot.set_pointer("output", output.address())?;
+    slot.set_mapping("input", &input)?;
+    slot.set_mapping("output", &output)?;
     slot.set("bytes", input.bytes())?;
     slot.start()?;
     slot.wait(None, |_| Continue::Yes)?;

@@ -366,6 +366,17 @@ pub enum Error {
     /// An address space of one card, a slot of another.
     #[error("the address space belongs to another card; make one with this card's create_space")]
     OtherCard,
+    /// A mapping of one address space, a kernel of another.
+    #[error(
+        "kernel `{kernel}`, argument `{argument}`: the mapping is of another address space than the kernel, which cannot \
+         reach it; map in the space that the kernel was loaded with"
+    )]
+    OtherSpace {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        argument: String,
+    },
     /// A stream failed, or was used against its rules.
     #[error(transparent)]
     Stream(#[from] StreamError),

@@ -105,6 +105,8 @@ codes! {
     Gone = 60, "gone";
     /// The object belongs to another card.
     OtherCard = 61, "other-card";
+    /// The mapping is of another address space than the kernel.
+    OtherSpace = 62, "other-space";
     /// Somebody asked to stop.
     Interrupted = 70, "interrupted";
     /// A registered thread sleeps outside of the library, and virtual time waits for it.
@@ -164,6 +166,7 @@ impl Error {
             Self::MemoryInUse { .. } => ErrorCode::MemoryInUse,
             Self::Gone { .. } => ErrorCode::Gone,
             Self::OtherCard => ErrorCode::OtherCard,
+            Self::OtherSpace { .. } => ErrorCode::OtherSpace,
             Self::NoFreeSpace { .. } => ErrorCode::NoFreeSpace,
             Self::Stalled { .. } => ErrorCode::Stalled,
             Self::Interrupted => ErrorCode::Interrupted,

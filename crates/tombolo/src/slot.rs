@@ -132,7 +132,25 @@ impl Slot {
         self.link.is(mapping.link()) && self.space == mapping.space()
     }
 
-    /// Sets a pointer argument.
+    /// Sets a pointer argument to the first byte of a mapping.
+    ///
+    /// # Errors
+    /// [`Error::OtherSpace`], [`Error::OtherCard`]: the kernel cannot [reach](Slot::reaches) it; as [`set`](Slot::set).
+    pub fn set_mapping(&self, argument: &str, mapping: &Mapping) -> Result<(), Error> {
+        if !self.link.is(mapping.link()) {
+            return Err(Error::OtherCard);
+        }
+        if !self.reaches(mapping) {
+            return Err(Error::OtherSpace {
+                kernel: self.manifest.name.clone(),
+                argument: argument.to_owned(),
+            });
+        }
+        self.set_pointer(argument, mapping.address())
+    }
+
+    /// Sets a pointer argument to an address, of whatever the kernel finds there: shared memory, or the middle of a
+    /// mapping. An address is of no space; [`set_mapping`](Slot::set_mapping) refuses what the kernel cannot reach.
     ///
     /// # Errors
     /// As [`set`](Slot::set).

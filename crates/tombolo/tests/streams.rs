@@ -1,9 +1,13 @@
 //! Do streams carry every byte of every packet, to where it belongs, and say clearly what is wrong? Every
 //! test runs on the functional card and on the simulated one.
 
+#[path = "common/liar.rs"]
+mod liar;
 #[allow(dead_code, reason = "its main is for people")]
 #[path = "../examples/loopback_direct.rs"]
 mod loopback_direct;
+#[path = "common/odd_kernel.rs"]
+mod odd_kernel;
 #[allow(dead_code, reason = "its main is for people")]
 #[path = "../examples/pipeline.rs"]
 mod pipeline;
@@ -11,6 +15,8 @@ mod pipeline;
 mod stream_card;
 
 use card::sim::SimCard;
+use liar::{liar, GOOD, WRONG_KEY};
+use odd_kernel::odd_kernel;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -295,6 +301,82 @@ fn a_stuck_port_is_named_and_harms_nobody() {
             told.contains("port out") && told.contains("sends nothing"),
             "{told}"
         );
+    });
+}
+
+/// A width that the manifest does not declare, or that no stream has. The slot is free afterwards.
+#[test]
+fn widths_that_cannot_be_are_told() {
+    on_each_card(|card, folder| {
+        let space = card.create_space().unwrap();
+        let rules = [
+            (None, "has `data_width`"),
+            (Some(12), "12 bits: a stream's"),
+        ];
+        for (width, rule) in rules {
+            odd_kernel(folder, width);
+            let error = card.load(SlotId(0), folder, &space).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::Kernel, "{error}");
+            assert!(error.to_string().contains(rule), "{error}");
+        }
+        card.load(SlotId(0), &kernel("loopback"), &space).unwrap();
+    });
+}
+
+/// A kernel that is not done because nobody takes the rest of what it sends: its wait names the port.
+#[test]
+fn a_kernel_whose_output_nobody_takes_is_told_by_its_port() {
+    on_each_card(|card, _| {
+        let space = card.create_space().unwrap();
+        let folder = kernel("rng_stream");
+        let slot = card.load(SlotId(0), &folder, &space).unwrap();
+        slot.set_bytes("state", &[7; 32]).unwrap();
+        slot.set("bytes", 100_000).unwrap();
+        let output = slot.open_stream("out").unwrap();
+        let memory = space.alloc(64).unwrap();
+        output.write(memory.part(0, 64).unwrap()).unwrap();
+        slot.start().unwrap();
+        let full = Moved {
+            bytes: 64,
+            last: false,
+        };
+        assert_eq!(wait(&output), full);
+        let error = slot.wait(None, |_| Continue::Yes).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Deadline, "{error}");
+        let told = "port out: a beat of the kernel waits, and no transfer takes it";
+        assert!(error.to_string().contains(told), "{error}");
+    });
+}
+
+/// Peers that send more than was asked for, or say that the key is wrong; the slot is as good as before.
+#[test]
+fn a_peer_that_lies_is_found_out() {
+    on_each_card(|card, folder| {
+        let each = Loop::new(&card, folder, 1, 100);
+        let slot = card
+            .load(SlotId(0), &kernel("loopback"), &each.space)
+            .unwrap();
+        let key = "the key is of another connection";
+        let lies = [
+            (GOOD, 101, "a reply of 101 bytes came, not of 100"),
+            (WRONG_KEY, 0, key),
+        ];
+        for (status, bytes, told) in lies {
+            let mut flow = Flow::new(&each.space);
+            let name = format!("remote:{}", liar(Some((status, bytes))));
+            let device = Device::parse(name.as_ref()).unwrap();
+            flow.plug(&slot, "in", device).unwrap();
+            flow.plug_memory(&slot, "out", each.to.all()).unwrap();
+            let error = flow.run(None, |_| Continue::Yes).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::DevicePeer, "{error}");
+            assert!(error.to_string().contains(told), "{error}");
+        }
+        let mut flow = Flow::new(&each.space);
+        flow.plug_memory(&slot, "in", each.from.all()).unwrap();
+        flow.plug_memory(&slot, "out", each.to.all()).unwrap();
+        flow.run(None, |_| Continue::Yes).unwrap();
+        each.to.unmap().unwrap();
+        assert!(fs::read(&each.result).unwrap() == each.data);
     });
 }
 

@@ -224,6 +224,12 @@ class OtherCardError(Error):
     code = 61
 
 
+class OtherSpaceError(Error):
+    """A mapping of one address space was used with a kernel of another."""
+
+    code = 62
+
+
 class StoppedError(Error):
     """The run was stopped by somebody else."""
 

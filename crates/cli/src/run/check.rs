@@ -63,6 +63,12 @@ impl Run {
                 other.slot
             ));
         }
+        if let [first, _, ..] = &self.priorities[..] {
+            return wrong(format!(
+                "--priority {}=… is given twice: say all of it at once, as `0=high,weight=3`",
+                first.slot
+            ));
+        }
         for priority in &self.priorities {
             priority.schedule.check(SlotId(priority.slot))?;
         }

@@ -266,6 +266,7 @@ impl Run {
         }
         for port in &flowed {
             if let Some(end) = ends.get(&port.port) {
+                end.warn_if_too_small(port);
                 failures.extend(end.cut(port.bytes).err());
             }
         }

@@ -30,7 +30,7 @@ type Place = (SlotId, StreamId);
 pub(super) struct Joint {
     client: ClientId,
     id: ConnectionId,
-    from: Place,
+    pub(super) from: Place,
     to: Place,
     /// It comes apart.
     left: bool,

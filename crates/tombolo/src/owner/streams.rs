@@ -676,7 +676,31 @@ impl Owner {
             parts.push(format!("port {port}: {moved} of {bytes} bytes, {waits}"));
         }
         parts.extend(self.joint_waits(slot)?);
+        for stream in self.untaken(slot) {
+            if self.state_of(slot, stream)?.valid {
+                let port = self.stream_name(slot, stream).port;
+                parts.push(format!(
+                    "port {port}: a beat of the kernel waits, and no transfer takes it"
+                ));
+            }
+        }
         Ok(parts)
+    }
+
+    /// The ports out of a kernel that nothing takes from.
+    fn untaken(&self, slot: SlotId) -> Vec<StreamId> {
+        let streams = self.manifest(slot).map(|manifest| &manifest.streams[..]);
+        let is_out = |port: &&StreamPort| port.direction == StreamDirection::Out;
+        let outputs = streams.unwrap_or_default().iter().filter(is_out).count();
+        let is_free = |stream: &StreamId| {
+            let place = (slot, *stream);
+            let open = self.streams.open.get(&place);
+            open.is_none_or(|connection| connection.unfinished.is_empty())
+                && self.streams.joints.iter().all(|joint| joint.from != place)
+        };
+        let direction = StreamDirection::Out;
+        let all = (0..outputs as u8).map(|pair| StreamId { pair, direction });
+        all.filter(is_free).collect()
     }
 
     pub(super) fn stream_name(&self, slot: SlotId, stream: StreamId) -> PortName {

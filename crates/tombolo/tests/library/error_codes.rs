@@ -38,6 +38,7 @@ const LIST: &[(u32, &str)] = &[
     (54, "unregistrable"),
     (60, "gone"),
     (61, "other-card"),
+    (62, "other-space"),
     (70, "interrupted"),
     (71, "stalled"),
     (80, "stream"),

@@ -1,6 +1,7 @@
 //! Is a kernel that runs left alone by those who load others, and does its schedule go with it?
 
 use std::fs;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use tempfile::TempDir;
 use tombolo::{
     Card, Continue, Error, ErrorCode, FunctionalCard, FunctionalConfig, MapOptions, Priority,
@@ -75,4 +76,55 @@ fn a_schedule_ends_with_its_kernel() {
     slot.close().unwrap();
     let error = slot.set_priority(Priority::Low).unwrap_err();
     assert_eq!(error.code(), ErrorCode::Gone, "{error}");
+}
+
+/// A buffer that is not aligned as the kernel wants it is refused, and the argument stays what it was.
+#[test]
+fn pointers_that_are_not_aligned_are_told() {
+    let card = Card::functional(FunctionalCard::new(FunctionalConfig::default())).unwrap();
+    let space = card.create_space().unwrap();
+    let kernel = card::sim::home().join("kernels/copy");
+    let slot = card.load(SlotId(0), &kernel, &space).unwrap();
+    let memory = space.alloc(4096).unwrap();
+    let words = memory.slice::<AtomicU8>();
+    words[64].store(7, Relaxed);
+    let at = |offset| memory.address().checked_add(offset).unwrap();
+    slot.set_pointer("input", at(64)).unwrap();
+    slot.set_pointer("output", memory.address()).unwrap();
+    slot.set("bytes", 1).unwrap();
+    for odd in [1, 63] {
+        let error = slot.set_pointer("input", at(odd)).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::MisalignedPointer, "{error}");
+        assert!(error.to_string().contains("multiples of 64"), "{error}");
+    }
+    slot.start().unwrap();
+    slot.wait(None, |_| Continue::Yes).unwrap();
+    assert_eq!(words[0].load(Relaxed), 7);
+}
+
+/// A mapping of another space or card is refused; its address would be that of other bytes.
+#[test]
+fn mappings_that_the_kernel_cannot_reach_are_told() {
+    let open = || Card::functional(FunctionalCard::new(FunctionalConfig::default())).unwrap();
+    let (card, other_card) = (open(), open());
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, [7; 64]).unwrap();
+    let map = |card: &Card| {
+        let space = card.create_space().unwrap();
+        let mapping = space.map_file(&file, MapOptions::read_only()).unwrap();
+        (space, mapping)
+    };
+    let (here, elsewhere, abroad) = (map(&card), map(&card), map(&other_card));
+    let kernel = card::sim::home().join("kernels/copy");
+    let slot = card.load(SlotId(0), &kernel, &here.0).unwrap();
+    let refused = slot.set_mapping("input", &elsewhere.1).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::OtherSpace, "{refused}");
+    assert!(
+        refused.to_string().contains("argument `input`"),
+        "{refused}"
+    );
+    let refused = slot.set_mapping("input", &abroad.1).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::OtherCard, "{refused}");
+    slot.set_mapping("input", &here.1).unwrap();
 }
