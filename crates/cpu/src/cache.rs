@@ -541,11 +541,17 @@ impl Cache {
         self.lines.is_empty()
     }
 
-    /// Every set has as many lines as it keeps, so that each new line evicts one.
+    /// Sets.
     #[must_use]
-    pub fn is_full(&self) -> bool {
+    pub fn sets(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// The set has as many lines as it keeps, so that each new line of it evicts one.
+    #[must_use]
+    pub fn is_full(&self, set: usize) -> bool {
         let kept = self.ways - self.evict_ahead.min(self.ways);
-        self.sets.iter().all(|set| set.len() >= kept)
+        self.sets[set].len() >= kept
     }
 
     /// Nothing is under way or waits to be sent.

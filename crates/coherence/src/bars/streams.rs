@@ -10,8 +10,48 @@ use crate::platform::Platform;
 use crate::random::Random;
 use crate::system::{Home, System, SystemError};
 
-/// Cycles between looks whether the cache is full.
+/// Cycles between looks at which sets of the cache are full.
 const FULL_EVERY: u64 = 1024;
+/// A stream at random fills 16 MiB in half a million cycles; one that takes longer than this never will.
+const MOST_FILLING: u64 = 4_000_000;
+
+/// Sets of the cache that have not been full yet.
+struct Short(Vec<usize>);
+
+impl Short {
+    /// Looks at them; false when each has been full once. All at one moment need not be: the directory recalls a dirty line
+    /// whenever a request overtakes the victim that makes room for it.
+    fn look(&mut self, is_full: impl Fn(usize) -> bool) -> bool {
+        self.0.retain(|&set| !is_full(set));
+        !self.0.is_empty()
+    }
+}
+
+/// Streams until each set of the cache has been full once, from when on its new lines evict old ones: at random, the last set
+/// is full long after as many lines have come as the cache holds.
+fn fill<H: Home, F: FnMut() -> Option<PlainLine>>(
+    system: &mut System<H>,
+    cores: &mut Cores<F>,
+    access: Access,
+    most: u64,
+) -> Result<(), SystemError> {
+    let sets = system.cache.sets();
+    let mut short = Short((0..sets).collect());
+    let end = system.cycles() + most;
+    while short.look(|set| system.cache.is_full(set)) {
+        if system.cycles() >= end {
+            let never = short.0.len();
+            return Err(SystemError::Stuck {
+                cycles: most,
+                what: format!("{never} of {sets} sets of the cache were never full"),
+            });
+        }
+        for _ in 0..FULL_EVERY {
+            cores.cycle(system, access)?;
+        }
+    }
+    Ok(())
+}
 
 /// Lines a second of a stream in its steady state.
 fn stream<H: Home>(
@@ -32,13 +72,7 @@ fn stream<H: Home>(
     };
     let mut next = next;
     let mut cores = Cores::new(platform, || Some(next()));
-    // Until each new line evicts one: at random, the last set is full long after as many lines have
-    // come as the cache holds.
-    while !system.cache.is_full() {
-        for _ in 0..FULL_EVERY {
-            cores.cycle(system, access)?;
-        }
-    }
+    fill(system, &mut cores, access, MOST_FILLING)?;
     let (from, start) = (count(system), system.now_ps());
     while count(system) < from + lines {
         cores.cycle(system, access)?;
@@ -222,4 +256,29 @@ pub fn choices(platform: &Platform, geometry: Geometry) -> Result<Vec<Bar>, Syst
         }
     }
     Ok(bars)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_need_not_be_full_at_one_moment() {
+        let mut short = Short((0..4).collect());
+        assert!(short.look(|set| set % 2 == 0));
+        assert!(!short.look(|set| set % 2 == 1));
+    }
+
+    #[test]
+    fn sets_that_no_line_comes_to_are_counted() {
+        let mut platform = Platform::enzian().expect("the platform file");
+        platform.cache.bytes = 4 << 10;
+        platform.cache.ways = 1;
+        platform.cache.evict_ahead = 0;
+        let mut system = baseline(&platform).expect("two CPUs");
+        let mut cores = Cores::new(&platform, || Some(PlainLine(0)));
+        let error = fill(&mut system, &mut cores, READ.1, 5_000).expect_err("one line");
+        let says = "31 of 32 sets of the cache were never full";
+        assert!(error.to_string().contains(says), "{error}");
+    }
 }
