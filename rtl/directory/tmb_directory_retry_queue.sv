@@ -12,7 +12,8 @@
 //
 // Throughput: one in and one out a cycle. Latency: one cycle. Ordering: none (the link keeps none).
 // Back-pressure: in_ready_o, a register, falls while the outcome of an entry is due, which may come
-// back, and the cycle after all places were taken. Whoever uses the queue never has more than Depth
+// back, and the cycle after all places were taken. in_valid_i rises only while it is high: whoever offers has
+// looked already, and a second look would be a level of the longest path. Whoever uses the queue never has more than Depth
 // entries in it; should it, one more is accepted and takes the place of another.
 // No deadlock: an entry that comes back always has its place.
 
@@ -51,7 +52,7 @@ module tmb_directory_retry_queue #(
 
   logic ready_q, outcome_q, push, store;
   assign in_ready_o = ready_q;
-  assign push = in_valid_i && ready_q;
+  assign push = in_valid_i;
   assign store = push || again_i;
 
   // What comes in comes late in the cycle: it only chooses between sums. (A count of what is in the
@@ -99,6 +100,7 @@ module tmb_directory_retry_queue #(
   assign empty_o = places_q == '0;
 
   `TMB_ASSERT_INIT(DepthIsPowerOfTwo, Depth >= 2 && (Depth & (Depth - 1)) == 0)
+  `TMB_ASSERT(OffersWhatFits, !in_valid_i || in_ready_o)
   `TMB_ASSERT(TakesWhatIsThere, !out_take_i || out_valid_o)
   `TMB_ASSERT(OutcomeAsAnnounced, outcome_q == (retire_i || again_i))
   `TMB_ASSERT(OneOutcome, !(retire_i && again_i))

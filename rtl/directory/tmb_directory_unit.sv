@@ -22,8 +22,8 @@
 // event that arrives in cycle 0 has its action at the output in cycle 6.
 // Ordering: none between lines; the events of a line are processed one after the other.
 // Back-pressure: requests and operations wait in queues of their own while the protocol stalls
-// them; the unit itself never stops behind a line. Events are issued only when their actions have
-// room.
+// them, and are offered only while those are ready; the unit itself never stops behind a line. Events are
+// issued only when their actions have room.
 // No deadlock: (1) what comes back from link and memory (sink_*) is never stalled by the protocol and
 // is issued first, as soon as actions have room; (2) the slice takes actions without condition (its
 // queues have room for all that can be outstanding); (3) requests never block operations, nor the
