@@ -118,7 +118,8 @@ module tmb_host_lines_guard
     sweep = '0;
     sweep.access = state_q == StRelease ? AccessRelease : AccessSweep;
     sweep.hold = hold_index_t'(count_q);
-    sweep.line = line_t'(count_q);
+    // A release is of the hold, whatever the line; but the controller wants a line of this slice.
+    sweep.line = state_q == StRelease ? line_t'(Slice) : line_t'(count_q);
   end
 
   assign access_valid_o = ours ? !own_sent_q : is_open && head_valid && good;

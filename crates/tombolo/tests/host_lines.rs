@@ -161,6 +161,38 @@ fn two_slices_serve_the_lines_of_each() {
     assert_eq!(counts(&memory, ROWS, 1), [5; ROWS as usize]);
 }
 
+/// A line at the port of the other slice is against the rules: kernel `host_counter_two`, whose first engine does the lines of
+/// the second. The CPU goes on.
+#[test]
+fn a_line_at_the_wrong_port_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kernel = test_kernel(folder.path(), "host_counter_two");
+    let file = kernel.join("host_counter_two.sv");
+    let rtl = std::fs::read_to_string(&file).expect("read");
+    let crossed = rtl.replace(".Slice(0)", ".Slice(1)");
+    assert_ne!(rtl, crossed);
+    std::fs::write(&file, crossed).expect("write");
+    let mut shell = ShellConfig::coherent_host();
+    let directory = shell.directory.as_mut().expect("a directory");
+    directory.slices = 2;
+    let card = card_with(shell);
+    let memory = card.host_lines().expect("memory");
+    let space = card.create_space().expect("space");
+    let slot = card.load(SlotId(0), &kernel, &space).expect("load");
+    for round in 1..=3 {
+        start(&slot, 4, 4, 1, ADD);
+        memory.add(9 * LINE, 1).expect("the CPU goes on");
+        let error = slot.wait(None, |_| Continue::Yes);
+        let error = error.expect_err("a wrong port");
+        let text = error.to_string();
+        assert!(matches!(error, Error::Home(_)), "round {round}: {text}");
+        let rule = "of the CPU, which belongs to another slice";
+        assert!(text.contains(rule), "round {round}: {text}");
+        assert!(text.contains("slot 0"), "round {round}: {text}");
+    }
+    assert_eq!(word(&memory.load(9 * LINE).expect("load"), 0), 3);
+}
+
 /// Loads and stores of three cores beside the kernel, by the oracle that knows neither protocol nor controller.
 #[test]
 fn what_cores_load_is_explained() {

@@ -285,14 +285,18 @@ fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
     assert_eq!(lost, 1, "told once");
     slot.write_register(0x10, BASE as u32).expect("register");
 
-    // A line that the CPU has changed comes home to the kernel before its slot is reset.
-    memory.store(20 * LINE, &[1, 2, 3]).expect("store");
-    memory.record(&[(20 * LINE, "C")]).expect("record");
+    // Every line that the CPU has changed comes home to the kernel before its slot is reset.
+    let changed = [("C", 20), ("D", 33), ("E", 46), ("F", 59)];
+    for (_, line) in changed {
+        memory.store(line * LINE, &[1, 2, 3]).expect("store");
+    }
+    let lines = changed.map(|(name, line)| (line * LINE, name));
+    memory.record(&lines).expect("record");
     let slot = card.load(SlotId(0), &kernel, &space).expect("load");
     let history = memory.history().expect("history");
     let text = history.to_text();
-    assert!(text.contains("AckDirty"), "{text}");
-    assert!(text.contains("-> kernel"), "{text}");
+    assert_eq!(text.matches("AckDirty").count(), lines.len(), "{text}");
+    assert_eq!(text.matches("-> kernel").count(), lines.len(), "{text}");
 
     // A kernel that never answers, and has a line locked, is cut off; so is what waits for the line. When the
     // kernel runs anew, nothing is locked.
@@ -363,6 +367,9 @@ fn what_a_kernel_does_against_the_rules_has_a_name_and_ends_there() {
         (7, "did not take, or answer, the write of line 0x1000"),
         (8, "did not answer the read of line 0x1000"),
         (9, "which no read under way has"),
+        (10, "did not take, or answer, the write of line 0x1000"),
+        // A circle: the acknowledgement waits for the write of the kernel's own line.
+        (11, "did not take, or answer, the write of line 0x10000380"),
     ];
     for (crime, rule) in crimes {
         let slot = card.load(SlotId(0), &kernel, &space).expect("load");
@@ -404,6 +411,35 @@ fn what_a_kernel_does_against_the_rules_has_a_name_and_ends_there() {
     slot.start().expect("start");
     slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
     assert_eq!(memory.load(7 * LINE).expect("load")[0], 1);
+
+    // No circle: the kernel takes no write until its operation on a line that nobody changed is acknowledged. Writes of other
+    // lines wait in the shell meanwhile, and hold up neither the acknowledgement nor the CPU.
+    let slot = card.load(SlotId(0), &kernel, &space).expect("load");
+    for line in 0..LINES / 2 {
+        memory.store(line * LINE, &[1]).expect("store");
+    }
+    memory.load(50 * LINE).expect("load");
+    slot.set("line", BASE + 50 * LINE).expect("argument");
+    slot.set("crime", 11).expect("argument");
+    let lines = [(50 * LINE, "asked"), (31 * LINE, "other")];
+    memory.record(&lines).expect("record");
+    for line in 0..LINES / 2 {
+        memory.flush(line * LINE).expect("flush");
+    }
+    slot.start().expect("start");
+    slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
+    assert_eq!(
+        memory.load(31 * LINE).expect("load"),
+        [0; 128],
+        "the kernel forgets"
+    );
+    let text = memory.history().expect("history").to_text();
+    let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+    let (acknowledged, written) = (place("clean-invalidate done"), place("-> kernel     write"));
+    assert!(
+        place("EvictDirty") < acknowledged && acknowledged < written,
+        "{text}"
+    );
 
     // Somebody honest.
     let kernel = card::sim::home().join("kernels/rpc");

@@ -378,7 +378,6 @@ impl Surrounding for LinkPort {
                     host.receive(at, message, &mut self.cores);
                     continue;
                 }
-                self.line_goes(line.unfold())?;
                 self.cache.receive(message).map_err(broken)?;
                 if !self.cache.has_copy(line) {
                     self.lose(line);

@@ -70,6 +70,9 @@ module liar (
   localparam logic [31:0] NoResponse = 32'd7;
   localparam logic [31:0] NoAnswer = 32'd8;
   localparam logic [31:0] AnswerTwice = 32'd9;
+  localparam logic [31:0] NoWrites = 32'd10;
+  localparam logic [31:0] AcknowledgementFirst = 32'd11;
+  localparam logic [2:0] CleanInvalidate = 3'd1;
   localparam logic [2:0] Lock = 3'd2;
   localparam logic [2:0] Unlock = 3'd3;
   localparam logic [2:0] Unknown = 3'd7;
@@ -86,6 +89,8 @@ module liar (
   logic committed;
   logic [31:0] crime;
   assign crime = guilty_q ? arguments.crime : '0;
+  logic odd;
+  assign odd = arguments.crime inside {UnlockOnly, AcknowledgementFirst};
 
   kernel_control_registers #(
     .ArgumentWords($bits(arguments_t) / 32)
@@ -121,8 +126,7 @@ module liar (
       guilty_q <= 1'b0;
     end else begin
       // The acknowledgement of what is only odd is waited for.
-      done_q <= (start && arguments.crime != UnlockOnly)
-          || (m_line_ack_valid && arguments.crime == UnlockOnly);
+      done_q <= (start && !odd) || (m_line_ack_valid && odd);
       if (start) guilty_q <= 1'b1;
       else if (committed) guilty_q <= 1'b0;
     end
@@ -174,7 +178,14 @@ module liar (
   logic [15:0] b_id_q;
   logic line_written;
 
-  assign s_home_awready = !busy_q && !response_q && !unasked_response;
+  // For ever, or until the operation is acknowledged.
+  logic deaf, acknowledged_q;
+  assign deaf = crime == NoWrites || (arguments.crime == AcknowledgementFirst && !acknowledged_q);
+  always_ff @(posedge ap_clk) begin
+    if (!ap_rst_n) acknowledged_q <= 1'b0;
+    else if (m_line_ack_valid) acknowledged_q <= 1'b1;
+  end
+  assign s_home_awready = !busy_q && !response_q && !unasked_response && !deaf;
   assign s_home_wready = busy_q;
   assign line_written = busy_q && s_home_wvalid && w_second_q;
   assign unasked_response = crime == UnaskedResponse && !busy_q && !response_q;
@@ -203,9 +214,16 @@ module liar (
   // ---------------------------------------------------------------------------------------------
 
   logic asks, asked_q;  // asked: the first of two
-  assign asks = crime == UnknownOperation || crime == TagTwice || crime == UnlockOnly;
+  assign asks = crime inside {UnknownOperation, TagTwice, UnlockOnly, AcknowledgementFirst};
   assign m_line_req_valid = asks;
-  assign m_line_req_operation = crime == TagTwice ? Lock : crime == UnlockOnly ? Unlock : Unknown;
+  always_comb begin
+    case (crime)
+      TagTwice: m_line_req_operation = Lock;
+      UnlockOnly: m_line_req_operation = Unlock;
+      AcknowledgementFirst: m_line_req_operation = CleanInvalidate;
+      default: m_line_req_operation = Unknown;
+    endcase
+  end
   assign m_line_req_tag = 6'd3;
   assign m_line_req_line = arguments.line[39:7];
   assign m_line_ack_ready = 1'b1;
