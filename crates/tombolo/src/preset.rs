@@ -103,6 +103,8 @@ pub struct Preset {
     pub batch_bytes: u64,
     /// See [`OwnerOptions::piece_bytes`].
     pub piece_bytes: u64,
+    /// See [`OwnerOptions::read_around_bytes`].
+    pub read_around_bytes: u64,
     /// See [`OwnerOptions::direct_bytes`].
     pub direct_bytes: Option<u64>,
     stripe: Option<Stripe>,
@@ -123,6 +125,8 @@ struct Text {
     batch_bytes: u64,
     #[serde(default = "default_piece")]
     piece_bytes: u64,
+    #[serde(default)]
+    read_around_bytes: u64,
     direct_bytes: Option<u64>,
     stripe_granule_bytes: Option<u64>,
     #[serde(default)]
@@ -290,6 +294,7 @@ impl Preset {
             read_ahead_bytes: text.read_ahead_bytes,
             batch_bytes: text.batch_bytes,
             piece_bytes: text.piece_bytes,
+            read_around_bytes: text.read_around_bytes,
             direct_bytes: text.direct_bytes,
             stripe,
         })
@@ -369,6 +374,7 @@ impl Preset {
         owner.read_ahead_bytes = self.read_ahead_bytes;
         owner.batch_bytes = self.batch_bytes;
         owner.piece_bytes = self.piece_bytes;
+        owner.read_around_bytes = self.read_around_bytes;
         owner.direct_bytes = self.direct_bytes;
         Ok(())
     }
@@ -467,6 +473,7 @@ mod tests {
             let (mut options, mut owner) = (options("f1"), OwnerOptions::default());
             preset.apply(&mut options, &mut owner).unwrap();
             assert_eq!(owner.piece_bytes != 0, name == "tombolo", "{name}");
+            assert_eq!(owner.read_around_bytes != 0, name == "tombolo", "{name}");
         }
     }
 

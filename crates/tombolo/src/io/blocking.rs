@@ -1,6 +1,6 @@
 //! `pread` and `pwrite`, done when the transfer is started.
 
-use super::{pointer, unknown, write_stopped, Direction, FileIo, Transfer, TransferId};
+use super::{ask_along, pointer, unknown, write_stopped, Direction, FileIo, Transfer, TransferId};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -17,6 +17,7 @@ impl FileIo for BlockingIo {
     }
 
     fn start(&mut self, transfer: Transfer) {
+        ask_along(&transfer);
         let result = move_all(&transfer);
         self.results.insert(transfer.id, result);
     }

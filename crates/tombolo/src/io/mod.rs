@@ -12,6 +12,7 @@ pub use uring::UringIo;
 use card::memory::HostMemory;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
@@ -45,6 +46,34 @@ pub struct Transfer {
     pub memory_offset: usize,
     /// Bytes to move.
     pub bytes: usize,
+    /// Bytes of the file that are asked of the system with a read: they are likely to be read next.
+    pub along: Option<Range<u64>>,
+}
+
+/// Tells the system which bytes of the file will be read. It may do nothing, and whatever it says, nothing is lost.
+fn ask_along(transfer: &Transfer) {
+    let Some(along) = &transfer.along else {
+        return;
+    };
+    let (Ok(start), Ok(bytes)) = (
+        i64::try_from(along.start),
+        i64::try_from(along.end.saturating_sub(along.start)),
+    ) else {
+        return;
+    };
+    // SAFETY: takes no pointer, and the descriptor is open as long as the transfer is borrowed.
+    let refused = unsafe {
+        libc::posix_fadvise(
+            transfer.file.as_raw_fd(),
+            start,
+            bytes,
+            libc::POSIX_FADV_WILLNEED,
+        )
+    };
+    if refused != 0 {
+        let error = io::Error::from_raw_os_error(refused);
+        tracing::debug!(%error, "asking for what lies around a read");
+    }
 }
 
 /// Moves bytes between files and host memory.
@@ -149,6 +178,7 @@ mod tests {
             memory: memory.clone(),
             memory_offset: 64,
             bytes,
+            along: (id == 1).then_some(0..1 << 20),
         }
     }
 

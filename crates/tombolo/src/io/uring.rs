@@ -1,6 +1,6 @@
 //! io_uring.
 
-use super::{pointer, unknown, write_stopped, Direction, FileIo, Transfer, TransferId};
+use super::{ask_along, pointer, unknown, write_stopped, Direction, FileIo, Transfer, TransferId};
 use io_uring::{opcode, types, IoUring};
 use std::collections::BTreeMap;
 use std::io;
@@ -109,6 +109,7 @@ impl FileIo for UringIo {
 
     fn start(&mut self, transfer: Transfer) {
         let id = transfer.id;
+        ask_along(&transfer);
         if transfer.bytes == 0 {
             self.results.insert(id, Ok(0));
         } else if let Err(error) = self.submit(transfer, 0) {

@@ -148,6 +148,9 @@ pub struct OwnerOptions {
     /// Linux's own read-ahead (128 KiB, unless told otherwise). What was read or written stays there. 0: storage is read
     /// without a page cache, as direct I/O is.
     pub host_read_ahead_bytes: u64,
+    /// Cold files that are read at random: so many bytes around a page are asked of the system with it at most, fewer at
+    /// first, and more only while what came along is used. 0: none.
+    pub read_around_bytes: u64,
     /// Name of the platform, for reports.
     pub platform: String,
     /// Hash of the platform's file, for reports.
@@ -186,6 +189,7 @@ impl Default for OwnerOptions {
             clock: ClockMode::Lockstep,
             file_state: FileState::Warm,
             host_read_ahead_bytes: 0,
+            read_around_bytes: 2 << 20,
             platform: String::new(),
             platform_hash: String::new(),
             preset: String::new(),
@@ -376,7 +380,7 @@ impl Owner {
             post,
             handles: Handles::new(options.planted),
             service: ServiceQueue::new(options.service_threads),
-            page_cache: PageCache::new(options.host_read_ahead_bytes),
+            page_cache: PageCache::new(options.host_read_ahead_bytes, options.read_around_bytes),
             options,
             buffers,
             buffer_bytes,

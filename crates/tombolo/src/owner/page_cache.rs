@@ -2,18 +2,22 @@
 //! reads files ahead that are read in order, and keeps what was read or written.
 //!
 //! As Linux does it for reads through its page cache: a read where the last one ended brings a whole window; when half
-//! of it has been read, the next window is on its way. Other reads bring what they ask for. The cache is larger than
-//! the files: a page that leaves the card and comes back comes from there.
+//! of it has been read, the next window is on its way. Other reads bring what they ask for; and what lies around it,
+//! if the owner asks the system for that ([`Around`]). The cache is larger than the files: a page that leaves the
+//! card and comes back comes from there.
 
 use super::pump::Pending;
 use pager::ObjectId;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Where the bytes of a read are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// On storage, from which so many bytes come.
     Storage(u64),
+    /// The same, and these bytes of the file come along.
+    Around(u64, Range<u64>),
     /// In the page cache.
     Cached,
     /// On their way there.
@@ -23,12 +27,117 @@ pub(super) enum Found {
 /// What Linux keeps, and how finely.
 const KEPT_PAGE: u64 = 4096;
 
+/// A set of pages of a file, a bit each.
+#[derive(Debug, Default)]
+struct Pages(Vec<u64>);
+
+impl Pages {
+    /// Puts a page in, or takes it out. True if that changed something.
+    fn put(&mut self, page: u64, inside: bool) -> bool {
+        let (word, bit) = ((page / 64) as usize, 1 << (page % 64));
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        let changed = (self.0[word] & bit != 0) != inside;
+        self.0[word] ^= if changed { bit } else { 0 };
+        changed
+    }
+}
+
+fn pages_of(range: &Range<u64>) -> Range<u64> {
+    range.start / KEPT_PAGE..range.end.div_ceil(KEPT_PAGE)
+}
+
+/// The first window around a read: it takes a tenth longer than a page alone.
+const AROUND: u64 = 16 << 10;
+/// Twice as much comes along if, of so many reads,
+const READS: u32 = 32;
+/// so many found what had come along before.
+const WORTH: u32 = READS / 8;
+/// Half as much, if none did of so many reads: of a file of 16 MiB, so many windows are a quarter.
+const USELESS: u32 = 256;
+
+/// How much comes along with a page that is read at random: twice as much when what came was used, half when none of it
+/// was, down to nothing. So a file that is read here and there all over comes in few large reads, and of one that is
+/// larger than what is read of it comes little else.
+#[derive(Debug)]
+struct Around {
+    bytes: u64,
+    /// Reads since it was decided whether more comes, and how many of them found what had come along.
+    reads: u32,
+    used: u32,
+    /// Reads since the last one that did.
+    useless: u32,
+    /// What came along, and nobody has asked for.
+    unasked: Pages,
+}
+
+impl Default for Around {
+    fn default() -> Self {
+        Self {
+            bytes: AROUND,
+            reads: 0,
+            used: 0,
+            useless: 0,
+            unasked: Pages::default(),
+        }
+    }
+}
+
+impl Around {
+    /// A read at random: some of it may have come along with another.
+    fn read(&mut self, range: &Range<u64>, most: u64) {
+        let came = pages_of(range).filter(|&page| self.unasked.put(page, false));
+        let is_used = came.count() > 0;
+        self.reads += 1;
+        self.used += u32::from(is_used);
+        self.useless = if is_used { 0 } else { self.useless + 1 };
+        if self.reads == READS {
+            if self.used >= WORTH {
+                self.bytes = (self.bytes * 2).min(most);
+            }
+            (self.reads, self.used) = (0, 0);
+        }
+        if self.useless == USELESS {
+            self.bytes = if self.bytes > 2 * KEPT_PAGE {
+                self.bytes / 2
+            } else {
+                0
+            };
+            self.useless = 0;
+        }
+    }
+
+    /// What comes with a read, if more than it asks for.
+    fn window(&self, read: &Range<u64>, most: u64, end: u64) -> Option<Range<u64>> {
+        let bytes = self.bytes.min(most);
+        if bytes <= read.end - read.start {
+            return None;
+        }
+        let start = read.start / bytes * bytes;
+        let window = start..(start + bytes).min(end).max(read.end);
+        (window != *read).then_some(window)
+    }
+}
+
 /// Windows of the files that are read.
 #[derive(Debug, Default)]
 pub(super) struct PageCache {
     /// Bytes of a window; 0: there is no page cache.
     window: u64,
+    /// Of what comes along with a read at random, at most.
+    around: u64,
     files: BTreeMap<ObjectId, Reading>,
+}
+
+/// A read that brings more than it asks for.
+#[derive(Debug)]
+struct Coming {
+    /// What it asks for begins here.
+    asked: u64,
+    window: Range<u64>,
+    /// Reads of what is on its way.
+    held: Vec<Pending>,
 }
 
 /// How a file is being read.
@@ -46,30 +155,31 @@ struct Reading {
     end: u64,
     /// Reads of what is on its way.
     held: Vec<Pending>,
-    /// Pages that have been read or written, a bit each.
-    kept: Vec<u64>,
+    /// Pages that have been read or written.
+    kept: Pages,
+    around: Around,
+    coming: Vec<Coming>,
 }
 
 impl Reading {
     /// Keeps the pages in which these bytes lie; how many of them (in bytes) were not there.
-    fn keep(&mut self, offset: u64, bytes: u64) -> u64 {
-        let mut new = 0;
-        for page in offset / KEPT_PAGE..(offset + bytes).div_ceil(KEPT_PAGE) {
-            let (word, bit) = ((page / 64) as usize, 1 << (page % 64));
-            if word >= self.kept.len() {
-                self.kept.resize(word + 1, 0);
-            }
-            new += u64::from(self.kept[word] & bit == 0);
-            self.kept[word] |= bit;
-        }
-        (new * KEPT_PAGE).min(bytes)
+    fn keep(&mut self, range: &Range<u64>) -> u64 {
+        let new = pages_of(range).filter(|&page| self.kept.put(page, true));
+        (new.count() as u64 * KEPT_PAGE).min(range.end - range.start)
+    }
+
+    /// The read on its way that brings some of these bytes.
+    fn coming(&mut self, (offset, bytes): (u64, u64)) -> Option<&mut Coming> {
+        let mut all = self.coming.iter_mut();
+        all.find(|coming| coming.window.start < offset + bytes && offset < coming.window.end)
     }
 }
 
 impl PageCache {
-    pub(super) fn new(window: u64) -> Self {
+    pub(super) fn new(window: u64, around: u64) -> Self {
         Self {
             window,
+            around,
             files: BTreeMap::new(),
         }
     }
@@ -88,7 +198,7 @@ impl PageCache {
         (offset, bytes): (u64, u64),
         size: impl FnOnce() -> u64,
     ) -> Found {
-        let window = self.window;
+        let (window, around) = (self.window, self.around);
         if window == 0 {
             return Found::Storage(bytes);
         }
@@ -96,7 +206,13 @@ impl PageCache {
         let end = offset + bytes;
         let in_order = offset == reading.next;
         reading.next = end;
-        let new = reading.keep(offset, bytes);
+        let new = reading.keep(&(offset..end));
+        if !in_order && around > 0 {
+            reading.around.read(&(offset..end), around);
+        }
+        if reading.coming((offset, bytes)).is_some() {
+            return Found::Coming;
+        }
         if offset >= reading.start && end <= reading.end {
             return match end <= reading.ready {
                 true => Found::Cached,
@@ -106,7 +222,26 @@ impl PageCache {
         if new == 0 {
             return Found::Cached;
         }
-        if !in_order || bytes >= window {
+        if !in_order {
+            let window = reading.around.window(&(offset..end), around, reading.bytes);
+            let Some(window) = window else {
+                return Found::Storage(new);
+            };
+            let mut along = 0;
+            for page in pages_of(&window) {
+                if reading.kept.put(page, true) {
+                    reading.around.unasked.put(page, true);
+                    along += KEPT_PAGE;
+                }
+            }
+            reading.coming.push(Coming {
+                asked: offset,
+                window: window.clone(),
+                held: Vec::new(),
+            });
+            return Found::Around(new + along, window);
+        }
+        if bytes >= window {
             return Found::Storage(new);
         }
         reading.start = offset;
@@ -123,7 +258,7 @@ impl PageCache {
         size: impl FnOnce() -> u64,
     ) {
         if self.window > 0 {
-            self.file(object, size).keep(offset, bytes);
+            self.file(object, size).keep(&(offset..offset + bytes));
         }
     }
 
@@ -140,8 +275,21 @@ impl PageCache {
     }
 
     /// This read waits for what is on its way.
-    pub(super) fn hold(&mut self, object: ObjectId, pending: Pending) {
-        self.files.entry(object).or_default().held.push(pending);
+    pub(super) fn hold(&mut self, object: ObjectId, place: (u64, u64), pending: Pending) {
+        let reading = self.files.entry(object).or_default();
+        match reading.coming(place) {
+            Some(coming) => coming.held.push(pending),
+            None => reading.held.push(pending),
+        }
+    }
+
+    /// A read that began at this place is there, and what came along with it; who waited for that.
+    pub(super) fn came(&mut self, object: ObjectId, asked: u64) -> Vec<Pending> {
+        let Some(reading) = self.files.get_mut(&object) else {
+            return Vec::new();
+        };
+        let place = reading.coming.iter().position(|one| one.asked == asked);
+        place.map_or_else(Vec::new, |place| reading.coming.swap_remove(place).held)
     }
 
     /// What was read ahead is there; who waited for it.
@@ -164,11 +312,12 @@ mod tests {
     #[test]
     fn a_file_that_is_read_in_order_comes_in_windows() {
         let (object, size) = (ObjectId(1), 3 * WINDOW + 2 * PAGE);
-        let mut cache = PageCache::new(WINDOW);
+        let mut cache = PageCache::new(WINDOW, 0);
         let (mut from_storage, mut waited) = (Vec::new(), 0);
         for offset in (0..size).step_by(PAGE as usize) {
             match cache.find(object, (offset, PAGE), || size) {
                 Found::Storage(bytes) => from_storage.push(bytes),
+                Found::Around(..) => panic!("it is read in order"),
                 Found::Cached => {}
                 Found::Coming => {
                     waited += 1;
@@ -185,7 +334,7 @@ mod tests {
     #[test]
     fn what_was_read_or_written_stays() {
         let object = ObjectId(1);
-        let mut cache = PageCache::new(WINDOW);
+        let mut cache = PageCache::new(WINDOW, 0);
         let mut find = |at| cache.find(object, (at, PAGE), || 1 << 30);
         assert_eq!(find(20 * PAGE), Found::Storage(PAGE));
         assert_eq!(find(20 * PAGE), Found::Cached);
@@ -201,7 +350,7 @@ mod tests {
     #[test]
     fn others_bring_what_they_ask_for() {
         let object = ObjectId(1);
-        let mut cache = PageCache::new(WINDOW);
+        let mut cache = PageCache::new(WINDOW, 0);
         for offset in [20 * PAGE, 7 * PAGE, 90 * PAGE] {
             let found = cache.find(object, (offset, PAGE), || 1 << 30);
             assert_eq!(found, Found::Storage(PAGE));
@@ -217,5 +366,64 @@ mod tests {
             none.find(object, (0, PAGE), || 1 << 30),
             Found::Storage(PAGE)
         );
+    }
+
+    /// Reads pages of a file at random places; how many reads of storage, and bytes that came.
+    fn read_at_random(cache: &mut PageCache, pages: u64, reads: u64) -> (u64, u64) {
+        let (object, size) = (ObjectId(1), pages * PAGE);
+        let (mut state, mut count, mut came) = (1u64, 0, 0);
+        for _ in 0..reads {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let at = (state >> 33) % pages * PAGE;
+            match cache.find(object, (at, PAGE), || size) {
+                Found::Storage(bytes) => (count, came) = (count + 1, came + bytes),
+                Found::Around(bytes, window) => {
+                    assert!(
+                        window.contains(&at) && window.end <= size,
+                        "{at}: {window:?}"
+                    );
+                    (count, came) = (count + 1, came + bytes);
+                    assert!(cache.came(object, at).is_empty());
+                }
+                Found::Cached => {}
+                Found::Coming => panic!("everything has come"),
+            }
+        }
+        (count, came)
+    }
+
+    #[test]
+    fn what_lies_around_comes_along_while_it_is_used() {
+        // Read all over: in few reads, and each page once.
+        let mut cache = PageCache::new(WINDOW, 2 << 20);
+        let (reads, bytes) = read_at_random(&mut cache, 1024, 6000);
+        assert!(reads < 200 && bytes == 1024 * PAGE, "{reads} {bytes}");
+        // A part of a large file: what came along was of no use, and soon no more comes.
+        let mut cache = PageCache::new(WINDOW, 2 << 20);
+        let (reads, bytes) = read_at_random(&mut cache, 1 << 24, 5000);
+        assert!(bytes < reads * PAGE * 5 / 4, "{reads} {bytes}");
+        // Who does not ask for it gets none.
+        let mut cache = PageCache::new(WINDOW, 0);
+        let (reads, bytes) = read_at_random(&mut cache, 1024, 6000);
+        assert!(reads > 1000 && bytes == reads * PAGE, "{reads} {bytes}");
+    }
+
+    #[test]
+    fn a_read_of_what_comes_along_waits_for_it() {
+        let object = ObjectId(1);
+        let mut cache = PageCache::new(WINDOW, 2 << 20);
+        let find =
+            |cache: &mut PageCache, page| cache.find(object, (page * PAGE, PAGE), || 1 << 30);
+        let window = 20 * PAGE..24 * PAGE;
+        assert_eq!(find(&mut cache, 22), Found::Around(4 * PAGE, window));
+        assert_eq!(find(&mut cache, 20), Found::Coming);
+        assert_eq!(find(&mut cache, 22), Found::Coming);
+        let elsewhere = 40 * PAGE..44 * PAGE;
+        assert_eq!(find(&mut cache, 40), Found::Around(4 * PAGE, elsewhere));
+        cache.came(object, 22 * PAGE);
+        assert_eq!(find(&mut cache, 20), Found::Cached);
+        assert_eq!(find(&mut cache, 43), Found::Coming);
     }
 }

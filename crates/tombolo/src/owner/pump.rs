@@ -150,6 +150,12 @@ impl Owner {
                     self.served.insert(thread, self.card.now());
                 }
                 Some(Work::Transfer(pending)) => {
+                    if pending.direction == Direction::Read {
+                        for held in self.page_cache.came(pending.object, pending.offset) {
+                            let bytes = held.bytes;
+                            self.book_time(held, HostWork::PageCacheCopy { bytes });
+                        }
+                    }
                     let id = TransferId(pending.io.0);
                     match self.arrived.remove(&id) {
                         Some(result) => self.finish_transfer(pending, result)?,
@@ -522,6 +528,7 @@ impl Owner {
             return Err(Error::Internal(format!("{object} has no file")));
         };
         let size = || file.metadata().map_or(0, |data| data.len());
+        let mut along = None;
         let work = match (direction, self.options.file_state) {
             (Direction::Read, _) if self.makes_hot() => Some(HostWork::Serve(Picoseconds::ZERO)),
             (_, FileState::Warm) => Some(HostWork::PageCacheCopy { bytes }),
@@ -532,6 +539,10 @@ impl Owner {
             (Direction::Read, FileState::Cold) => {
                 match self.page_cache.find(object, (offset, bytes), size) {
                     Found::Storage(bytes) => Some(HostWork::StorageRead { bytes }),
+                    Found::Around(bytes, window) => {
+                        along = Some(window);
+                        Some(HostWork::StorageRead { bytes })
+                    }
                     Found::Cached => Some(HostWork::PageCacheCopy { bytes }),
                     Found::Coming => None,
                 }
@@ -550,6 +561,7 @@ impl Owner {
             memory: memory.clone(),
             memory_offset,
             bytes: bytes as usize,
+            along,
         };
         match self.files.behind(object) {
             Some(behind) => {
@@ -571,7 +583,7 @@ impl Owner {
         };
         match work {
             Some(work) => self.book_time(pending, work),
-            None => self.page_cache.hold(object, pending),
+            None => self.page_cache.hold(object, (offset, bytes), pending),
         }
         if let (Direction::Read, Some(bytes)) = (direction, self.page_cache.ahead(object)) {
             let work = self.card.host_work(HostWork::StorageRead { bytes });

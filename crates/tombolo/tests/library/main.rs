@@ -4,6 +4,7 @@
 
 mod arguments;
 mod clients;
+mod cold;
 #[path = "../common/mod.rs"]
 mod common;
 mod created;
