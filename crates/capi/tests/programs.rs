@@ -353,6 +353,9 @@ fn peers_of_vfpio_programs() {
     let mut peer = tombolo::RemoteMemory::connect(&address, patience).unwrap();
     let mut bytes = noise(200_000);
     peer.write(0, &bytes).unwrap();
+    play("functional", &address, "stuck");
+    bytes.copy_within(..100, 100_000);
+    bytes.copy_within(1000..1200, 100_500);
     let network = format!("net:{address}");
     play("functional", &network, "alone");
     play("u280", &network, "works");

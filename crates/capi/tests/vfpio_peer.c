@@ -1,6 +1,7 @@
 /* RDMA_MEM of vfpio.h: vfpio_peer KERNEL_FOLDER ADDRESS HOW. The kernel sends back what it gets. HOW:
  * `works`: the peer has 200,000 bytes, of which 90,001 go from 7 to 100,050 over the card's own network interface;
- * `alone`: the card has no such interface; `nobody`: no such peer; else the peer lies, and this is what is said of it. */
+ * `stuck`: likewise, over the host, and the kernel sends nothing for a while; `alone`: the card has no such interface;
+ * `nobody`: no such peer; else the peer lies, and this is what is said of it. */
 #include "vfpio_check.h"
 
 enum { BYTES = 400000, MOVED = 90001 };
@@ -25,6 +26,24 @@ static int over_the_network(int slot, unsigned char *memory)
     return 0;
 }
 
+/* The second of two transfers to the peer waits for a kernel that sends nothing more: the first is with the peer all the
+ * same, and the second when it is over. */
+static int one_is_stuck(int slot, unsigned char *memory)
+{
+    int fd = vfpio_open(RDMA_MEM, ASYNC_RDWR, slot, -1);
+    const int both[] = {fd, -1};
+    CHECK(fd >= 0);
+    CHECK(vfpio_write(fd, memory + 100000, 100) == 100 && vfpio_write(fd, memory + 100500, 200) == 200);
+    CHECK(vfpio_read(fd, memory, 100) == 100);
+    CHECK(vfpio_sync(both) == -1 && errno == ETIMEDOUT && strstr(vfpio_error(), "port out") != NULL);
+    CHECK(vfpio_read(fd, memory + 1000, 200) == 200);
+    CHECK(vfpio_sync(both) == 0);
+    /* More than the peer has. */
+    CHECK(vfpio_read(fd, memory + 199999, 2) == 0 && errno == EINVAL && strstr(vfpio_error(), "it has 200000 bytes") != NULL);
+    CHECK(vfpio_close(fd) == 0);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 4);
@@ -38,6 +57,10 @@ int main(int argc, char **argv)
     CHECK(slot >= 0 && memory != NULL);
     if (strcmp(argv[3], "works") == 0) {
         if (over_the_network(slot, memory) != 0) return 1;
+        return vfpio_detach();
+    }
+    if (strcmp(argv[3], "stuck") == 0) {
+        if (one_is_stuck(slot, memory) != 0) return 1;
         return vfpio_detach();
     }
     int fd = vfpio_open(RDMA_MEM, ASYNC_RDWR, slot, -1);
