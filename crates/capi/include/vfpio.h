@@ -15,7 +15,8 @@
  *   ETIMEDOUT  a transfer that is not over, and will not be unless the program does something: vfpio_error() names the port
  *              and who keeps it waiting. It stays under way: nothing is lost, and it ends when that is done
  *   EIO        everything else: the kernel broke a rule or failed, memory was taken away, the peer lied or went
- * A file or folder that the system refuses has the system's number (ENOENT, EACCES ...).
+ *   ENOMEM     memory that cannot be had
+ * What the system refuses has the system's number: a file or folder (ENOENT, EACCES), a peer (ECONNREFUSED).
  *
  * Card. The first call opens one: what the environment variable TOMBOLO_VFPIO_CARD names, `functional` (no RTL
  * and no time) or a platform, else the simulated u280 of the paper. vfpio_attach takes one that is open.

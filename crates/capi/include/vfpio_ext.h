@@ -45,7 +45,7 @@ int vfpio_set_schedule(int slot_id, const tmb_schedule_options *options);
  * picoseconds, with ETIMEDOUT. What is not over stays under way. */
 int vfpio_sync_within(const int *dev_fds, uint64_t deadline_ps);
 
-/* Frees memory of vfpio_huge_alloc. NULL is nothing. */
+/* Frees memory of vfpio_huge_alloc. NULL is nothing. EBUSY: a transfer in it is under way, or nobody has waited for it. */
 int vfpio_free(uint64_t *memory);
 
 /* A file as a device without addresses: reads and writes go from its beginning on. rw_flag is one of RD and WR. With

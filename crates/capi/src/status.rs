@@ -106,13 +106,12 @@ impl From<Error> for Failure {
 fn posix_of(error: &Error) -> c_int {
     use tombolo::StreamError as Stream;
     match error {
-        Error::Kernel(error) => {
-            // A file that cannot be read, or a manifest that breaks a rule.
-            let source = std::error::Error::source(error);
-            let system = source.and_then(|source| source.downcast_ref::<std::io::Error>());
-            return system
-                .and_then(std::io::Error::raw_os_error)
-                .unwrap_or(libc::EINVAL);
+        // A file that cannot be read, or a manifest that breaks a rule.
+        Error::Kernel(error) => return of_system(error).unwrap_or(libc::EINVAL),
+        Error::Device(error) => {
+            if let Some(errno) = of_system(error) {
+                return errno;
+            }
         }
         Error::Stream(
             Stream::NoSuchPort { .. }
@@ -137,8 +136,22 @@ fn posix_of(error: &Error) -> c_int {
         ErrorCode::Gone => libc::EBADF,
         ErrorCode::Stream | ErrorCode::MemoryInUse | ErrorCode::SlotState => libc::EBUSY,
         ErrorCode::Deadline => libc::ETIMEDOUT,
+        ErrorCode::Unshareable => libc::ENOMEM,
         _ => libc::EIO,
     }
+}
+
+/// What the system said, if it is behind an error.
+fn of_system(error: &(dyn std::error::Error + 'static)) -> Option<c_int> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let system = error.downcast_ref::<std::io::Error>();
+        if let Some(errno) = system.and_then(std::io::Error::raw_os_error) {
+            return Some(errno);
+        }
+        next = error.source();
+    }
+    None
 }
 
 thread_local! {

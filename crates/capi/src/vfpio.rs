@@ -56,14 +56,15 @@ struct Open {
     inputs: Vec<Stream>,
     outputs: Vec<Stream>,
     waits: bool,
-    /// Memory that transfers under way write to.
-    written: Mutex<Vec<Arc<SharedMemory>>>,
-    /// What transfers under way write for a peer: the memory, and where in it.
-    sent: Mutex<VecDeque<(Arc<SharedMemory>, u64)>>,
+    /// The memory of transfers under way, in their order: of those into the user logic, and of those out of it.
+    begun: [Mutex<VecDeque<Memory>>; 2],
     /// One thread at a time begins transfers, and one waits for them.
     begins: Mutex<()>,
     turn: Mutex<()>,
 }
+
+/// Where the memory of a transfer begins: a block of `vfpio_huge_alloc`, and a byte of it.
+type Memory = (Arc<SharedMemory>, u64);
 
 /// The card that the calls go to.
 struct Place {
@@ -138,16 +139,18 @@ impl Place {
             slots: BTreeMap::new(),
         })
     }
+}
 
+impl State {
+    /// A slot of vfpio_init. Opens no card: without one there is none.
     fn slot(&self, slot: c_int) -> Result<&Slot, Failure> {
-        self.slots.get(&slot).ok_or_else(|| {
+        let found = self.place.as_ref().and_then(|place| place.slots.get(&slot));
+        found.ok_or_else(|| {
             let rule = format!("{slot} is no slot of vfpio_init, or it was released");
             Failure::new(Status::Handle, rule)
         })
     }
-}
 
-impl State {
     /// The card; opens one if there is none.
     fn place(&mut self) -> Result<&mut Place, Failure> {
         if self.place.is_none() {
@@ -270,12 +273,6 @@ impl Open {
         for (stream, writes) in inputs.chain(outputs) {
             result = result.and(self.drain(stream, writes, deadline).map(drop));
         }
-        let written = std::mem::take(&mut *lock(&self.written));
-        if let Device::Memory { card: false } = self.device {
-            for memory in written {
-                memory.sync()?;
-            }
-        }
         result
     }
 
@@ -300,13 +297,10 @@ impl Open {
                 Err(error) => return result.and(Err(error.into())),
             };
             // Only what has come out; the memory of what is still to come is the kernel's.
-            let sent = match writes {
-                true => lock(&self.sent).pop_front(),
-                false => None,
-            };
-            let over = over.and_then(|moved: Moved| match sent {
-                Some(place) => self.send(place, moved.bytes).map(|()| moved.bytes),
-                None => Ok(moved.bytes),
+            let memory = lock(&self.begun[usize::from(writes)]).pop_front();
+            let over = over.and_then(|moved: Moved| match memory {
+                Some(memory) if writes => self.arrived(memory, moved.bytes).map(|()| moved.bytes),
+                _ => Ok(moved.bytes),
             });
             result = match (result, over) {
                 (Ok(_), over) => over,
@@ -315,19 +309,28 @@ impl Open {
         }
     }
 
-    /// Lets the peer have what has come out of the user logic.
-    fn send(&self, (memory, offset): (Arc<SharedMemory>, u64), moved: u64) -> Result<(), Failure> {
-        let Device::Remote { peer } = &self.device else {
-            return Ok(());
+    /// Lets the device have what has come out of the user logic.
+    fn arrived(&self, (memory, offset): Memory, moved: u64) -> Result<(), Failure> {
+        let peer = match &self.device {
+            Device::Memory { card: false } => return Ok(memory.sync()?),
+            Device::Remote { peer } if moved > 0 => peer,
+            _ => return Ok(()),
         };
-        if moved == 0 {
-            return Ok(());
-        }
         memory.take(offset, moved, false)?;
         let (start, bytes) = bytes_of(&memory, offset, moved);
         // SAFETY: the transfer into it is over, and it was taken for reading.
         let bytes = unsafe { std::slice::from_raw_parts(start, bytes) };
         lock(peer).write(offset, bytes).map_err(remote)
+    }
+
+    /// Whether a transfer that nobody has waited for is in this memory.
+    fn uses(&self, memory: &Arc<SharedMemory>) -> bool {
+        let mut begun = self.begun.iter();
+        begun.any(|begun| {
+            lock(begun)
+                .iter()
+                .any(|(used, _)| Arc::ptr_eq(used, memory))
+        })
     }
 
     /// Begins a transfer at one of its ports.
@@ -338,13 +341,13 @@ impl Open {
         size: usize,
         writes: bool,
     ) -> Result<(), Failure> {
+        let bytes = size as u64;
+        let _one = lock(&self.begins);
         let begin = |range| match writes {
             true => stream.write(range),
             false => stream.read(range),
         };
-        let bytes = size as u64;
-        let _one = lock(&self.begins);
-        match &self.device {
+        let card = match &self.device {
             Device::Port(_) => {
                 let rule = "this dev_fd connects two ports: there is nothing to read or write";
                 return Err(Failure::argument(rule));
@@ -357,41 +360,36 @@ impl Open {
                 let mut at = lock(at);
                 begin(file.slice(*at, bytes)?)?;
                 *at += bytes;
+                return Ok(());
             }
-            Device::Network => {
-                let (_, range) = state().range(address, size)?;
-                match writes {
-                    true => stream.write_peer(range.offset(), range.bytes())?,
-                    false => stream.read_peer(range.offset(), range.bytes())?,
-                }
-            }
-            Device::Remote { peer } => {
-                let (memory, range) = state().range(address, size)?;
-                let offset = range.offset();
-                if writes {
-                    begin(range)?;
-                    lock(&self.sent).push_back((memory, offset));
-                    return Ok(());
-                }
+            Device::Memory { card } => *card,
+            Device::Remote { .. } | Device::Network => false,
+        };
+        let (memory, range) = state().range(address, size)?;
+        let offset = range.offset();
+        match &self.device {
+            Device::Remote { peer } if !writes => {
                 memory.take(offset, bytes, true)?;
                 let (start, bytes) = bytes_of(&memory, offset, bytes);
                 // SAFETY: as long as no transfer uses it it is the program's, which has given it to this call.
                 let bytes = unsafe { std::slice::from_raw_parts_mut(start, bytes) };
                 lock(peer).read(offset, bytes).map_err(remote)?;
-                begin(range)?;
             }
-            Device::Memory { card } => {
-                let (memory, range) = state().range(address, size)?;
-                if *card && !writes {
-                    memory.prefetch()?;
-                }
-                begin(range)?;
-                if writes {
-                    lock(&self.written).push(memory);
-                }
-            }
+            _ if card && !writes => memory.prefetch()?,
+            _ => {}
         }
-        Ok(())
+        // Before it begins: another thread may wait for it, and find it over.
+        let begun = &self.begun[usize::from(writes)];
+        lock(begun).push_back((memory, offset));
+        let result = match (&self.device, writes) {
+            (Device::Network, true) => stream.write_peer(offset, bytes),
+            (Device::Network, false) => stream.read_peer(offset, bytes),
+            _ => begin(range),
+        };
+        if result.is_err() {
+            lock(begun).pop_back();
+        }
+        Ok(result?)
     }
 }
 
@@ -462,9 +460,8 @@ pub unsafe extern "C" fn vfpio_init(bitstream: *const c_void) -> c_int {
 pub extern "C" fn vfpio_release(slot_id: c_int) -> c_int {
     with_errno(-1, || {
         let mut state = state();
-        let place = state.place()?;
-        place.slot(slot_id)?;
-        let slot = place.slots.remove(&slot_id);
+        state.slot(slot_id)?;
+        let slot = state.place()?.slots.remove(&slot_id);
         let closed = slot.map_or(Ok(()), |slot| slot.close());
         state.open.retain(|_, open| open.slot != slot_id);
         closed?;
@@ -492,12 +489,21 @@ pub extern "C" fn vfpio_free(memory: *mut u64) -> c_int {
         if memory.is_null() {
             return Ok(0);
         }
-        match state().memory.remove(&(memory as usize)) {
-            Some(_) => Ok(0),
-            None => Err(Failure::argument(format!(
-                "{memory:?} is not what vfpio_huge_alloc gave, or it was freed"
-            ))),
+        let mut state = state();
+        let place = memory as usize;
+        let Some(found) = state.memory.get(&place) else {
+            let rule = format!("{memory:?} is not what vfpio_huge_alloc gave, or it was freed");
+            return Err(Failure::argument(rule));
+        };
+        let mut open = state.open.iter();
+        if let Some((dev_fd, _)) = open.find(|(_, open)| open.uses(found)) {
+            let rule = format!(
+                "a transfer at dev_fd {dev_fd} is under way in this memory: call vfpio_sync first"
+            );
+            return Err(Failure::new(Status::Order, rule));
         }
+        state.memory.remove(&place);
+        Ok(0)
     })
 }
 
@@ -528,7 +534,7 @@ pub extern "C" fn vfpio_open(
                 card: given == FPGA_MEM,
             },
         };
-        let slot = state.place()?.slot(slot_id)?;
+        let slot = state.slot(slot_id)?;
         let (inputs, outputs) = open_ports(slot, rw_flag, port_id)?;
         if let Some(address) = network {
             for stream in inputs.iter().chain(&outputs) {
@@ -542,8 +548,7 @@ pub extern "C" fn vfpio_open(
             inputs,
             outputs,
             waits: rw_flag & ASYNC == 0,
-            written: Mutex::default(),
-            sent: Mutex::default(),
+            begun: Default::default(),
             begins: Mutex::default(),
             turn: Mutex::default(),
         }))
@@ -626,9 +631,8 @@ pub unsafe extern "C" fn vfpio_open_file(
             }
         };
         let mut state = state();
-        let place = state.place()?;
-        let (inputs, outputs) = open_ports(place.slot(slot_id)?, rw_flag, port_id)?;
-        let file = place.space.map_file(path, options)?;
+        let (inputs, outputs) = open_ports(state.slot(slot_id)?, rw_flag, port_id)?;
+        let file = state.place()?.space.map_file(path, options)?;
         Ok(state.add(Open {
             slot: slot_id,
             device: Device::File {
@@ -638,8 +642,7 @@ pub unsafe extern "C" fn vfpio_open_file(
             inputs,
             outputs,
             waits: rw_flag & ASYNC == 0,
-            written: Mutex::default(),
-            sent: Mutex::default(),
+            begun: Default::default(),
             begins: Mutex::default(),
             turn: Mutex::default(),
         }))
@@ -655,20 +658,19 @@ pub extern "C" fn vfpio_connect(
 ) -> c_int {
     with_errno(-1, || {
         let mut state = state();
-        let place = state.place()?;
-        let (from, to) = (place.slot(from_slot_id)?, place.slot(to_slot_id)?);
+        let (from, to) = (state.slot(from_slot_id)?, state.slot(to_slot_id)?);
         let (output, input) = (port_name(from, from_port_id)?, port_name(to, to_port_id)?);
-        let connection = handles::with_card(place.card, |card| {
-            Ok(card.connect(from, &output, to, &input)?)
-        })?;
+        let card = state.place.as_ref().map(|place| place.card);
+        let card = card.ok_or_else(|| Failure::new(Status::Order, "no card is open"))?;
+        let connection =
+            handles::with_card(card, |card| Ok(card.connect(from, &output, to, &input)?))?;
         Ok(state.add(Open {
             slot: from_slot_id,
             device: Device::Port(connection),
             inputs: Vec::new(),
             outputs: Vec::new(),
             waits: false,
-            written: Mutex::default(),
-            sent: Mutex::default(),
+            begun: Default::default(),
             begins: Mutex::default(),
             turn: Mutex::default(),
         }))
@@ -756,7 +758,7 @@ pub unsafe extern "C" fn vfpio_set_schedule(
     with_errno(-1, || {
         // SAFETY: null or the caller's options, as the header asks.
         let schedule = unsafe { options::read(options) }?.schedule()?;
-        state().place()?.slot(slot_id)?.set_schedule(schedule)?;
+        state().slot(slot_id)?.set_schedule(schedule)?;
         Ok(0)
     })
 }
@@ -784,7 +786,7 @@ pub extern "C" fn vfpio_detach() -> c_int {
             (state.place.take(), open, memory)
         };
         let Some(place) = place else {
-            return Err(Failure::new(Status::Order, "there is no card"));
+            return Err(Failure::new(Status::Unsupported, "there is no card"));
         };
         drop(open);
         for slot in place.slots.into_values() {

@@ -15,6 +15,19 @@ enum { BYTES = 300001 };
 int main(int argc, char **argv)
 {
     CHECK(argc == 6);
+    /* Before there is a card; none is opened for it. */
+    const int none[] = {3, -1};
+    REFUSED(vfpio_release(0), EBADF, "no slot");
+    REFUSED(vfpio_open(HOST_MEM, ASYNC_RD, 0, 0), EBADF, "no slot");
+    REFUSED(vfpio_connect(0, 1, 1, 0), EBADF, "no slot");
+    REFUSED(vfpio_sync(none), EBADF, "3 is no dev_fd");
+    CHECK(vfpio_read(3, NULL, 3) == 0 && errno == EBADF);
+    REFUSED(vfpio_detach(), ENODEV, "no card");
+    REFUSED(vfpio_peer("nonsense"), EINVAL, "write HOST:PORT");
+    REFUSED(vfpio_peer("127.0.0.1:1"), ECONNREFUSED, "tombolo serve");
+    REFUSED(vfpio_init("/dev/null"), ENOTDIR, "/dev/null");
+    CHECK(vfpio_huge_alloc(SIZE_MAX) == NULL && errno == ENOMEM);
+
     int a = vfpio_init(argv[1]), b = vfpio_init(argv[1]);
     CHECK(a >= 0 && b >= 0 && a != b);
     unsigned char *from = (unsigned char *)vfpio_huge_alloc(BYTES);
@@ -30,6 +43,7 @@ int main(int argc, char **argv)
     REFUSED(vfpio_open(HOST_MEM, ASYNC_RD, a, 0), EBUSY, "taken");
     CHECK(vfpio_write(out, to + 7, BYTES) == BYTES);
     REFUSED(vfpio_close(out), EBUSY, "under way");
+    REFUSED(vfpio_free((uint64_t *)(void *)to), EBUSY, "vfpio_sync first");
     CHECK(vfpio_read(in, from + 1, BYTES - 1) == BYTES - 1);
     const int both[] = {in, out, -1};
     CHECK(vfpio_sync(both) == 0);

@@ -85,7 +85,7 @@ impl DeviceError {
             Self::Syntax { .. }
                 | Self::Open { .. }
                 | Self::Unfit { .. }
-                | Self::Remote(RemoteError::OutOfRange { .. })
+                | Self::Remote(RemoteError::OutOfRange { .. } | RemoteError::Address { .. })
         )
     }
 }

@@ -48,7 +48,14 @@ impl RemoteMemory {
             source,
         };
         let (provider, place) = split(address);
-        let found = place.to_socket_addrs().map_err(refused)?;
+        let found = place
+            .to_socket_addrs()
+            .map_err(|source| match source.kind() {
+                io::ErrorKind::InvalidInput => RemoteError::Address {
+                    address: address.to_owned(),
+                },
+                _ => refused(source),
+            })?;
         let began = Instant::now();
         let socket = connect_to_any(found, timeout).map_err(refused)?;
         // All of it together is not longer than one silence.

@@ -16,6 +16,12 @@ pub enum RemoteError {
         /// Why not.
         source: io::Error,
     },
+    /// No address.
+    #[error("`{address}` is no address of a peer: write HOST:PORT")]
+    Address {
+        /// What was given.
+        address: String,
+    },
     /// The connection is gone, so that it is to be made anew.
     #[error("{address}: {what}: {source}; connect again")]
     Lost {
