@@ -73,12 +73,16 @@ fn what_is_wrong_is_named_before_anything_is_written() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a"), data(5000)).unwrap();
     fs::write(folder.path().join("b"), b"kept").unwrap();
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 9] = [
         (
             &["in=file:a"],
             "port `out` of kernel loopback is not connected",
         ),
         (&["in=file:a", "out=tape:b"], "there is no device `tape`"),
+        (
+            &["in=file:a", "out=slot:1"],
+            "no device `slot`; ports of kernels are joined by a program",
+        ),
         (&["in=file:a", "out=file:b"], "say :new"),
         (&["in=file:a", "out=file:b:ro"], "cannot be :ro"),
         (&["in=file:a:new", "out=file:b:new"], "cannot be :new"),

@@ -176,8 +176,12 @@ impl Device {
             None => (text, &b""[..]),
         };
         let word = Word::read(word).ok_or_else(|| {
+            let joined = match word {
+                b"slot" => "; ports of kernels are joined by a program, with Card::connect",
+                _ => "",
+            };
             let word = String::from_utf8_lossy(word);
-            wrong(format!("there is no device `{word}`"))
+            wrong(format!("there is no device `{word}`{joined}"))
         })?;
         let path = || PathBuf::from(OsStr::from_bytes(place));
         let address = || match std::str::from_utf8(place) {
