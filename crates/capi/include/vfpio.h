@@ -65,7 +65,8 @@ uint64_t *vfpio_huge_alloc(size_t data_size);
  * a dev_fd. port_id counts the streams in the order of kernel.toml, from 0. A port has one device at a time. */
 int vfpio_open(IODev device_type, int rw_flag, int slot_id, int port_id);
 
-/* Disconnects. With transfers under way it answers -1 with EBUSY, and nothing has changed: vfpio_sync first. */
+/* Disconnects. With transfers under way it answers -1 with EBUSY, and nothing has changed: vfpio_sync first. One that is over
+ * and has failed, which nobody was told of, is told by -1; it is closed all the same. */
 int vfpio_close(int dev_fd);
 
 /* Begins a transfer from the device to the user logic: a packet of `size` bytes, TLAST on its last beat. address:

@@ -36,6 +36,11 @@ int vfpio_stand_in(IODev missing, IODev instead);
  * shell_json; with one interface, one slot at a time has RDMA_MEM. */
 int vfpio_peer(const char *address);
 
+/* The slot for the calls of tombolo.h, until vfpio_release: what the paper does not print, the kernel's arguments and its start
+ * (tmb_slot_set, tmb_slot_set_bytes, tmb_slot_start, tmb_slot_wait). Pointers are addresses of vfpio_huge_alloc. NULL with
+ * EBADF: there is no such slot. */
+tmb_slot *vfpio_slot(int slot_id);
+
 /* What a slot gets of the card's memory and its link while others want them too: its priority, and weight, floor and limit
  * (tombolo.h). From the next cycle on, until vfpio_release or the next call; also with transfers under way. NULL: what
  * every slot has at first. The paper sets priorities "using vFPIO APIs" and prints none. */

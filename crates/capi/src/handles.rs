@@ -83,6 +83,11 @@ impl Thing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Handle(usize);
 
+impl Handle {
+    /// What stands for none.
+    pub const NULL: Self = Self(0);
+}
+
 impl std::fmt::Display for Handle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:#x}", self.0)

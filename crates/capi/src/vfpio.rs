@@ -56,8 +56,9 @@ struct Open {
     inputs: Vec<Stream>,
     outputs: Vec<Stream>,
     waits: bool,
-    /// The memory of transfers under way, in their order: of those into the user logic, and of those out of it.
-    begun: [Mutex<VecDeque<Memory>>; 2],
+    /// Transfers that nobody has waited for, in their order, with their memory if it is not a file's: those into the user
+    /// logic, and those out of it.
+    begun: [Mutex<VecDeque<Option<Memory>>>; 2],
     /// One thread at a time begins transfers, and one waits for them.
     begins: Mutex<()>,
     turn: Mutex<()>,
@@ -66,12 +67,22 @@ struct Open {
 /// Where the memory of a transfer begins: a block of `vfpio_huge_alloc`, and a byte of it.
 type Memory = (Arc<SharedMemory>, u64);
 
+/// How long a transfer that is not over is waited for.
+#[derive(Clone, Copy)]
+enum Patience {
+    None,
+    /// Virtual time.
+    Within(Picoseconds),
+    Endless,
+}
+
 /// The card that the calls go to.
 struct Place {
     card: Handle,
     attached: bool,
     space: AddressSpace,
-    slots: BTreeMap<c_int, Slot>,
+    /// Handles, so that programs set arguments and start kernels with the calls of tombolo.h.
+    slots: BTreeMap<c_int, Handle>,
 }
 
 /// What this interface knows, of the whole process as the paper's does.
@@ -143,9 +154,10 @@ impl Place {
 
 impl State {
     /// A slot of vfpio_init. Opens no card: without one there is none.
-    fn slot(&self, slot: c_int) -> Result<&Slot, Failure> {
-        let found = self.place.as_ref().and_then(|place| place.slots.get(&slot));
-        found.ok_or_else(|| {
+    fn slot(&self, slot: c_int) -> Result<Handle, Failure> {
+        let place = self.place.as_ref();
+        let found = place.and_then(|place| place.slots.get(&slot));
+        found.copied().ok_or_else(|| {
             let rule = format!("{slot} is no slot of vfpio_init, or it was released");
             Failure::new(Status::Handle, rule)
         })
@@ -266,30 +278,35 @@ fn open_ports(
 
 impl Open {
     /// Waits for everything that was begun; the first failure.
-    fn sync(&self, deadline: Option<Picoseconds>) -> Result<(), Failure> {
-        let inputs = self.inputs.iter().map(|stream| (stream, false));
-        let outputs = self.outputs.iter().map(|stream| (stream, true));
+    fn sync(&self, patience: Patience) -> Result<(), Failure> {
         let mut result = Ok(());
-        for (stream, writes) in inputs.chain(outputs) {
-            result = result.and(self.drain(stream, writes, deadline).map(drop));
+        for (stream, writes) in self.streams() {
+            result = result.and(self.drain(stream, writes, patience).map(drop));
         }
         result
     }
 
+    /// Its ports, and whether data go out of the user logic.
+    fn streams(&self) -> impl Iterator<Item = (&Stream, bool)> {
+        let inputs = self.inputs.iter().map(|stream| (stream, false));
+        inputs.chain(self.outputs.iter().map(|stream| (stream, true)))
+    }
+
     /// Waits for everything that was begun at a port; the bytes of the last transfer, or the first failure. What is not
     /// over in time stays under way.
-    fn drain(
-        &self,
-        stream: &Stream,
-        writes: bool,
-        deadline: Option<Picoseconds>,
-    ) -> Result<u64, Failure> {
+    fn drain(&self, stream: &Stream, writes: bool, patience: Patience) -> Result<u64, Failure> {
         // What came out goes where its transfer was meant to go, whichever thread waits for it.
         let _turn = lock(&self.turn);
         let mut result = Ok(0);
         loop {
-            let over = match stream.wait(deadline, |_| Continue::Yes) {
-                Ok(moved) => Ok(moved),
+            let waited = match patience {
+                Patience::None => stream.poll(),
+                Patience::Within(time) => stream.wait(Some(time), |_| Continue::Yes).map(Some),
+                Patience::Endless => stream.wait(None, |_| Continue::Yes).map(Some),
+            };
+            let over = match waited {
+                Ok(Some(moved)) => Ok(moved),
+                Ok(None) => return result,
                 Err(tombolo::Error::Stream(StreamError::NothingUnderWay { .. })) => return result,
                 Err(tombolo::Error::Stream(error)) if ends_transfer(&error) => {
                     Err(tombolo::Error::from(error).into())
@@ -297,7 +314,7 @@ impl Open {
                 Err(error) => return result.and(Err(error.into())),
             };
             // Only what has come out; the memory of what is still to come is the kernel's.
-            let memory = lock(&self.begun[usize::from(writes)]).pop_front();
+            let memory = lock(&self.begun[usize::from(writes)]).pop_front().flatten();
             let over = over.and_then(|moved: Moved| match memory {
                 Some(memory) if writes => self.arrived(memory, moved.bytes).map(|()| moved.bytes),
                 _ => Ok(moved.bytes),
@@ -325,11 +342,10 @@ impl Open {
 
     /// Whether a transfer that nobody has waited for is in this memory.
     fn uses(&self, memory: &Arc<SharedMemory>) -> bool {
-        let mut begun = self.begun.iter();
-        begun.any(|begun| {
-            lock(begun)
-                .iter()
-                .any(|(used, _)| Arc::ptr_eq(used, memory))
+        self.begun.iter().any(|begun| {
+            let begun = lock(begun);
+            let mut used = begun.iter().flatten();
+            used.any(|(used, _)| Arc::ptr_eq(used, memory))
         })
     }
 
@@ -343,11 +359,23 @@ impl Open {
     ) -> Result<(), Failure> {
         let bytes = size as u64;
         let _one = lock(&self.begins);
-        let begin = |range| match writes {
-            true => stream.write(range),
-            false => stream.read(range),
+        let begin = |memory, range: MappedRange| {
+            // Noted before it begins: another thread may wait for it, and find it over.
+            let begun = &self.begun[usize::from(writes)];
+            lock(begun).push_back(memory);
+            let (offset, bytes) = (range.offset(), range.bytes());
+            let result = match (&self.device, writes) {
+                (Device::Network, true) => stream.write_peer(offset, bytes),
+                (Device::Network, false) => stream.read_peer(offset, bytes),
+                (_, true) => stream.write(range),
+                (_, false) => stream.read(range),
+            };
+            if result.is_err() {
+                lock(begun).pop_back();
+            }
+            result
         };
-        let card = match &self.device {
+        match &self.device {
             Device::Port(_) => {
                 let rule = "this dev_fd connects two ports: there is nothing to read or write";
                 return Err(Failure::argument(rule));
@@ -358,13 +386,12 @@ impl Open {
                     return Err(Failure::argument(rule));
                 }
                 let mut at = lock(at);
-                begin(file.slice(*at, bytes)?)?;
+                begin(None, file.slice(*at, bytes)?)?;
                 *at += bytes;
                 return Ok(());
             }
-            Device::Memory { card } => *card,
-            Device::Remote { .. } | Device::Network => false,
-        };
+            Device::Memory { .. } | Device::Remote { .. } | Device::Network => {}
+        }
         let (memory, range) = state().range(address, size)?;
         let offset = range.offset();
         match &self.device {
@@ -375,21 +402,10 @@ impl Open {
                 let bytes = unsafe { std::slice::from_raw_parts_mut(start, bytes) };
                 lock(peer).read(offset, bytes).map_err(remote)?;
             }
-            _ if card && !writes => memory.prefetch()?,
+            Device::Memory { card: true } if !writes => memory.prefetch()?,
             _ => {}
         }
-        // Before it begins: another thread may wait for it, and find it over.
-        let begun = &self.begun[usize::from(writes)];
-        lock(begun).push_back((memory, offset));
-        let result = match (&self.device, writes) {
-            (Device::Network, true) => stream.write_peer(offset, bytes),
-            (Device::Network, false) => stream.read_peer(offset, bytes),
-            _ => begin(range),
-        };
-        if result.is_err() {
-            lock(begun).pop_back();
-        }
-        Ok(result?)
+        Ok(begin(Some((memory, offset)), range)?)
     }
 }
 
@@ -419,8 +435,8 @@ fn transfer(
     if !open.waits {
         return Ok(size);
     }
-    let moved = open.drain(stream, writes, None)?;
-    open.sync(None)?;
+    let moved = open.drain(stream, writes, Patience::Endless)?;
+    open.sync(Patience::Endless)?;
     Ok(usize::try_from(moved).unwrap_or(size))
 }
 
@@ -451,6 +467,7 @@ pub unsafe extern "C" fn vfpio_init(bitstream: *const c_void) -> c_int {
         let slot = handles::with_card(place.card, |card| {
             Ok(card.load(SlotId(free), folder, &place.space)?)
         })?;
+        let slot = handles::insert(Thing::Slot(Box::new(slot)));
         place.slots.insert(free.into(), slot);
         Ok(free.into())
     })
@@ -460,13 +477,26 @@ pub unsafe extern "C" fn vfpio_init(bitstream: *const c_void) -> c_int {
 pub extern "C" fn vfpio_release(slot_id: c_int) -> c_int {
     with_errno(-1, || {
         let mut state = state();
-        state.slot(slot_id)?;
-        let slot = state.place()?.slots.remove(&slot_id);
-        let closed = slot.map_or(Ok(()), |slot| slot.close());
+        let slot = state.slot(slot_id)?;
+        state.place()?.slots.remove(&slot_id);
+        let closed = close_slot(slot);
         state.open.retain(|_, open| open.slot != slot_id);
         closed?;
         Ok(0)
     })
+}
+
+/// Closes a slot that the program may have closed itself, by its handle.
+fn close_slot(slot: Handle) -> Result<(), Failure> {
+    match handles::with_slot(slot, |_| Ok(())) {
+        Ok(()) => handles::close(slot, "slot"),
+        Err(_) => Ok(()),
+    }
+}
+
+#[no_mangle]
+pub extern "C" fn vfpio_slot(slot_id: c_int) -> Handle {
+    with_errno(Handle::NULL, || state().slot(slot_id))
 }
 
 #[no_mangle]
@@ -535,7 +565,8 @@ pub extern "C" fn vfpio_open(
             },
         };
         let slot = state.slot(slot_id)?;
-        let (inputs, outputs) = open_ports(slot, rw_flag, port_id)?;
+        let (inputs, outputs) =
+            handles::with_slot(slot, |slot| open_ports(slot, rw_flag, port_id))?;
         if let Some(address) = network {
             for stream in inputs.iter().chain(&outputs) {
                 let peer = RemoteMemory::connect(&address, RemoteMemory::PATIENCE);
@@ -631,7 +662,9 @@ pub unsafe extern "C" fn vfpio_open_file(
             }
         };
         let mut state = state();
-        let (inputs, outputs) = open_ports(state.slot(slot_id)?, rw_flag, port_id)?;
+        let slot = state.slot(slot_id)?;
+        let (inputs, outputs) =
+            handles::with_slot(slot, |slot| open_ports(slot, rw_flag, port_id))?;
         let file = state.place()?.space.map_file(path, options)?;
         Ok(state.add(Open {
             slot: slot_id,
@@ -659,11 +692,14 @@ pub extern "C" fn vfpio_connect(
     with_errno(-1, || {
         let mut state = state();
         let (from, to) = (state.slot(from_slot_id)?, state.slot(to_slot_id)?);
-        let (output, input) = (port_name(from, from_port_id)?, port_name(to, to_port_id)?);
-        let card = state.place.as_ref().map(|place| place.card);
-        let card = card.ok_or_else(|| Failure::new(Status::Order, "no card is open"))?;
-        let connection =
-            handles::with_card(card, |card| Ok(card.connect(from, &output, to, &input)?))?;
+        let card = state.place()?.card;
+        let connection = handles::with_slot(from, |from| {
+            let output = port_name(from, from_port_id)?;
+            handles::with_slot(to, |to| {
+                let input = port_name(to, to_port_id)?;
+                handles::with_card(card, |card| Ok(card.connect(from, &output, to, &input)?))
+            })
+        })?;
         Ok(state.add(Open {
             slot: from_slot_id,
             device: Device::Port(connection),
@@ -681,15 +717,18 @@ pub extern "C" fn vfpio_connect(
 pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
     with_errno(-1, || {
         let open = state().device(dev_fd)?;
-        for stream in open.inputs.iter().chain(&open.outputs) {
-            // What was begun and is over says how it went, also to those who do not ask.
-            while stream.poll().is_ok_and(|over| over.is_some()) {}
+        // What is over and nobody has waited for goes where it belongs, and how it went is told.
+        let told = open.sync(Patience::None);
+        if open.begun.iter().any(|begun| !lock(begun).is_empty()) {
+            told?;
+            let rule =
+                format!("a transfer at dev_fd {dev_fd} is under way: vfpio_sync waits for it");
+            return Err(Failure::new(Status::Order, rule));
+        }
+        for (stream, _) in open.streams() {
             match stream.close() {
-                Ok(()) | Err(tombolo::Error::Stream(tombolo::StreamError::NotOpen { .. })) => {}
-                Err(error) => {
-                    let rule = format!("{error}; vfpio_sync waits for it");
-                    return Err(Failure::new(Status::Order, rule));
-                }
+                Ok(()) | Err(tombolo::Error::Stream(StreamError::NotOpen { .. })) => {}
+                Err(error) => return Err(error.into()),
             }
         }
         match &open.device {
@@ -698,7 +737,7 @@ pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
             Device::Memory { .. } | Device::Remote { .. } | Device::Network => {}
         }
         state().open.remove(&dev_fd);
-        Ok(0)
+        told.map(|()| 0)
     })
 }
 
@@ -719,7 +758,7 @@ const LONGEST_LIST: usize = 1 << 16;
 ///
 /// # Safety
 /// Null, or a list that ends with -1.
-unsafe fn sync(dev_fds: *const c_int, deadline: Option<Picoseconds>) -> Result<c_int, Failure> {
+unsafe fn sync(dev_fds: *const c_int, patience: Patience) -> Result<c_int, Failure> {
     if dev_fds.is_null() {
         return Err(Failure::argument("dev_fds is a null pointer"));
     }
@@ -732,7 +771,7 @@ unsafe fn sync(dev_fds: *const c_int, deadline: Option<Picoseconds>) -> Result<c
         }
         all.push(state().device(dev_fd)?);
     }
-    let results: Vec<_> = all.iter().map(|open| open.sync(deadline)).collect();
+    let results: Vec<_> = all.iter().map(|open| open.sync(patience)).collect();
     results.into_iter().collect::<Result<(), _>>()?;
     Ok(0)
 }
@@ -740,14 +779,14 @@ unsafe fn sync(dev_fds: *const c_int, deadline: Option<Picoseconds>) -> Result<c
 #[no_mangle]
 pub unsafe extern "C" fn vfpio_sync(dev_fds: *const c_int) -> c_int {
     // SAFETY: as the header asks.
-    with_errno(-1, || unsafe { sync(dev_fds, None) })
+    with_errno(-1, || unsafe { sync(dev_fds, Patience::Endless) })
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn vfpio_sync_within(dev_fds: *const c_int, deadline_ps: u64) -> c_int {
-    let deadline = Some(Picoseconds::new(deadline_ps));
+    let patience = Patience::Within(Picoseconds::new(deadline_ps));
     // SAFETY: as the header asks.
-    with_errno(-1, || unsafe { sync(dev_fds, deadline) })
+    with_errno(-1, || unsafe { sync(dev_fds, patience) })
 }
 
 #[no_mangle]
@@ -758,7 +797,8 @@ pub unsafe extern "C" fn vfpio_set_schedule(
     with_errno(-1, || {
         // SAFETY: null or the caller's options, as the header asks.
         let schedule = unsafe { options::read(options) }?.schedule()?;
-        state().slot(slot_id)?.set_schedule(schedule)?;
+        let slot = state().slot(slot_id)?;
+        handles::with_slot(slot, |slot| Ok(slot.set_schedule(schedule)?))?;
         Ok(0)
     })
 }
@@ -790,7 +830,7 @@ pub extern "C" fn vfpio_detach() -> c_int {
         };
         drop(open);
         for slot in place.slots.into_values() {
-            slot.close()?;
+            close_slot(slot)?;
         }
         drop(memory);
         place.space.close()?;

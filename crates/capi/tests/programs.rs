@@ -330,6 +330,18 @@ fn vfpio_programs_work() {
     assert!(fs::read(&to).unwrap() == input);
 }
 
+/// On both kinds of card.
+#[test]
+fn vfpio_kernels_have_arguments() {
+    let installed = Installed::new();
+    let program = installed.compile(GCC, "tests/vfpio_arguments.c", true);
+    for card in ["functional", "u280"] {
+        let mut command = Command::new(&program);
+        command.env("TOMBOLO_VFPIO_CARD", card);
+        run(command.arg(installed.kernel("sha3")));
+    }
+}
+
 /// `RDMA_MEM`: peers that lie, a card without an interface, and one with it.
 #[test]
 fn peers_of_vfpio_programs() {

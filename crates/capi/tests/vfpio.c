@@ -96,6 +96,22 @@ int main(int argc, char **argv)
     CHECK(vfpio_sync(taken) == 0 && memcmp(to, from + 9, 100) == 0);
     CHECK(vfpio_close(in) == 0 && vfpio_close(out) == 0 && vfpio_close(all) == 0);
 
+    /* Closed in the middle of one way: nothing is closed, and nothing lost. Closed without a sync: what is over is there. */
+    all = vfpio_open(HOST_MEM, ASYNC_RDWR, b, -1);
+    const int middle[] = {all, -1};
+    memset(to, 0, 2000);
+    CHECK(vfpio_write(all, to, 100) == 100 && vfpio_read(all, from, 100) == 100 && vfpio_sync(middle) == 0);
+    CHECK(vfpio_write(all, to + 1000, 77) == 77);
+    REFUSED(vfpio_close(all), EBUSY, "under way");
+    CHECK(vfpio_read(all, from + 5, 77) == 77 && vfpio_sync_within(middle, 1000000000) == 0);
+    CHECK(memcmp(to, from, 100) == 0 && memcmp(to + 1000, from + 5, 77) == 0);
+    CHECK(vfpio_close(all) == 0);
+
+    /* The calls of tombolo.h on the slot. */
+    CHECK(tmb_slot_set(vfpio_slot(b), "nothing", 1) == TMB_ERROR_NO_SUCH_ARGUMENT);
+    errno = 0;
+    CHECK(vfpio_slot(77) == NULL && errno == EBADF);
+
     /* Mistakes, each by its name. */
     REFUSED(vfpio_open(RDMA_MEM, ASYNC_RDWR, a, -1), ENODEV, "RDMA_MEM");
     REFUSED(vfpio_open((IODev)9, ASYNC_RDWR, a, -1), EINVAL, "HOST_MEM");
