@@ -345,6 +345,10 @@ fn a_kernel_whose_output_nobody_takes_is_told_by_its_port() {
         assert_eq!(error.code(), ErrorCode::Deadline, "{error}");
         let told = "port out: a beat of the kernel waits, and no transfer takes it";
         assert!(error.to_string().contains(told), "{error}");
+        // Nor its first beat.
+        slot.start().unwrap();
+        let error = slot.wait(None, |_| Continue::Yes).unwrap_err();
+        assert!(error.to_string().contains("port out: "), "{error}");
     });
 }
 

@@ -74,10 +74,16 @@ impl Owner {
             1 => parts.push("1 fault is with the host".to_owned()),
             count => parts.push(format!("{count} faults are with the host")),
         }
-        Ok(match parts.is_empty() {
-            true => "no access of it is under way".to_owned(),
-            false => parts.join("; "),
-        })
+        if parts.is_empty() {
+            parts.push("no access of it is under way".to_owned());
+            // A beat that begins a packet waits before the switch, where nobody sees it.
+            let untaken = self.untaken(slot);
+            parts.extend(untaken.into_iter().map(|stream| {
+                let port = self.stream_name(slot, stream).port;
+                format!("port {port}: nothing takes what the kernel sends there")
+            }));
+        }
+        Ok(parts.join("; "))
     }
 
     /// The result of a register access of the owner's own: the kernel's refusal to answer is no error of

@@ -688,7 +688,7 @@ impl Owner {
     }
 
     /// The ports out of a kernel that nothing takes from.
-    fn untaken(&self, slot: SlotId) -> Vec<StreamId> {
+    pub(super) fn untaken(&self, slot: SlotId) -> Vec<StreamId> {
         let streams = self.manifest(slot).map(|manifest| &manifest.streams[..]);
         let is_out = |port: &&StreamPort| port.direction == StreamDirection::Out;
         let outputs = streams.unwrap_or_default().iter().filter(is_out).count();
