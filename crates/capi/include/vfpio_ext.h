@@ -47,7 +47,8 @@ tmb_slot *vfpio_slot(int slot_id);
 int vfpio_set_schedule(int slot_id, const tmb_schedule_options *options);
 
 /* vfpio_sync for those who do not want to wait without end: at each port it gives up after so much virtual time, in
- * picoseconds, with ETIMEDOUT. What is not over stays under way. */
+ * picoseconds, with ETIMEDOUT. What is not over stays under way. One thread at a time waits at a dev_fd: a second one's time
+ * begins when the first has its answer. */
 int vfpio_sync_within(const int *dev_fds, uint64_t deadline_ps);
 
 /* Frees memory of vfpio_huge_alloc. NULL is nothing. EBUSY: a transfer in it is under way, or nobody has waited for it. */
