@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tombolo::{
-    AddressSpace, Advice, AdviceError, Error, MapOptions, MappedRange, Mapping, MemoryKind,
-    PageSize, TrapWay, UnknownMemory, VirtAddr,
+    AddressSpace, Advice, AdviceError, Error, FileState, MapOptions, MappedRange, Mapping,
+    MemoryKind, PageSize, TrapWay, UnknownMemory, VirtAddr,
 };
 
 /// An address space.
@@ -95,7 +95,7 @@ impl NativeSpace {
         self.space.call(py, |space| Ok(space.asid().get()))
     }
 
-    #[pyo3(signature = (path, mode, *, create, offset, bytes, address, page_size, direct, memory))]
+    #[pyo3(signature = (path, mode, *, create, offset, bytes, address, page_size, direct, memory, file_state))]
     #[allow(clippy::too_many_arguments)] // Named in Python.
     fn map_file(
         &self,
@@ -109,6 +109,7 @@ impl NativeSpace {
         page_size: Option<u64>,
         direct: bool,
         memory: Option<&str>,
+        file_state: Option<&str>,
     ) -> PyResult<NativeMapping> {
         let mut options = options(mode, create, offset, bytes, address, page_size)?;
         if direct {
@@ -119,6 +120,15 @@ impl NativeSpace {
             let kind = kind.map_err(|error| PyValueError::new_err(error.to_string()))?;
             options = options.memory(kind);
         }
+        options = match file_state {
+            None => options,
+            Some("warm") => options.file_state(FileState::Warm),
+            Some("cold") => options.file_state(FileState::Cold),
+            Some(other) => {
+                let rule = format!("file_state is {other:?}: 'warm' or 'cold'");
+                return Err(PyValueError::new_err(rule));
+            }
+        };
         let mapped = self
             .space
             .call(py, |space| space.map_file(&path, options))?;

@@ -180,6 +180,8 @@ enum {
 
 enum { TMB_MEMORY_ANY = 0, TMB_MEMORY_DDR = 1, TMB_MEMORY_HBM = 2 };
 
+enum { TMB_FILE_DEFAULT = 0, TMB_FILE_WARM = 1, TMB_FILE_COLD = 2 };
+
 typedef struct tmb_map_options {
     size_t size;
     uint32_t access;       /* TMB_READ or TMB_READ_WRITE */
@@ -191,9 +193,12 @@ typedef struct tmb_map_options {
     uint64_t address;      /* where in the space, a multiple of the page size, or 0 for the pager's choice */
     uint32_t direct;       /* 1: its pages stay in host memory, for a card with a way there (host_channel) */
     uint32_t memory;       /* TMB_MEMORY_ANY, or which memory of a card that has several its pages lie in */
+    uint32_t file_state;   /* simulated: TMB_FILE_WARM (in the page cache), TMB_FILE_COLD (on storage), or as the card's
+                            * options say */
+    uint32_t reserved;     /* 0 */
 } tmb_map_options;
 
-#define TMB_MAP_OPTIONS { sizeof(tmb_map_options), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define TMB_MAP_OPTIONS { sizeof(tmb_map_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Maps a file, opened here with the rights of this process. "pipe:PATH", "tcp:HOST:PORT", "unix:PATH" and so on are
  * streams (docs/devices.md): set bytes. A kernel that reads one waits for what comes; what it wrote goes out by

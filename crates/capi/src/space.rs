@@ -66,6 +66,9 @@ fn library(options: &MapOptions) -> Result<tombolo::MapOptions, Failure> {
     if let Some(kind) = options.memory()? {
         made = made.memory(kind);
     }
+    if let Some(state) = options.file_state()? {
+        made = made.file_state(state);
+    }
     Ok(made)
 }
 

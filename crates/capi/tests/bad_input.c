@@ -257,6 +257,14 @@ static void handles(const char *kernel, const char *file)
     placed.memory = 3;
     EXPECT(tmb_map_file(space, file, &placed, &again), TMB_ERROR_ARGUMENT);
     TRUE(strstr(tmb_last_error(), "TMB_MEMORY_HBM") != NULL);
+    placed.memory = TMB_MEMORY_ANY;
+    placed.file_state = 3;
+    EXPECT(tmb_map_file(space, file, &placed, &again), TMB_ERROR_ARGUMENT);
+    TRUE(strstr(tmb_last_error(), "TMB_FILE_COLD") != NULL);
+    placed.file_state = TMB_FILE_COLD;
+    placed.reserved = 1;
+    EXPECT(tmb_map_file(space, file, &placed, &again), TMB_ERROR_ARGUMENT);
+    placed.reserved = 0;
     placed.memory = TMB_MEMORY_HBM;
     EXPECT(tmb_map_file(space, "/proc/self/exe", &placed, &again), TMB_ERROR_UNMAPPABLE);
     TRUE(strstr(tmb_last_error(), "hbm") != NULL);

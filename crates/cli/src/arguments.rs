@@ -4,7 +4,7 @@ use card::schedule::{Priority, SlotSchedule};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use tombolo::{Advice, AdviceError, Device, MemoryKind, UnknownMemory};
+use tombolo::{Advice, AdviceError, Device, FileState, MemoryKind, UnknownMemory};
 use units::PageSize;
 
 /// A number of bytes, or the size of another argument's mapping.
@@ -29,7 +29,7 @@ pub enum Mode {
     New(Option<Size>),
 }
 
-/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE][:advice=WORDS][:direct][:hot][:memory=KIND]`
+/// `ARGUMENT=FILE[@OFFSET[+BYTES]][:MODE][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapArgument {
     /// The kernel's pointer argument.
@@ -50,6 +50,8 @@ pub struct MapArgument {
     pub direct: bool,
     /// Its pages are on the card before the kernel starts, at no virtual time.
     pub hot: bool,
+    /// Where the file is before, for the cost of reading it.
+    pub file_state: Option<FileState>,
     /// Its pages lie in card memory of that kind.
     pub memory: Option<MemoryKind>,
     /// How the kernel is going to use it.
@@ -162,9 +164,9 @@ pub enum SyntaxError {
 }
 
 const MAP_FORM: &str =
-    "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot][:memory=KIND]";
+    "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND]";
 const CONNECT_FORM: &str =
-    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot][:memory=KIND], or another device, \
+    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND], or another device, \
      PORT=KIND:WHERE";
 const SET_FORM: &str = "ARGUMENT=VALUE";
 const SCHEDULE_FORM: &str = "SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES]";
@@ -257,6 +259,7 @@ impl MapArgument {
             auto_pages: options.auto_pages,
             direct: options.direct,
             hot: options.hot,
+            file_state: options.file_state,
             memory: options.memory,
             advice: options.advice.unwrap_or_default(),
         })
@@ -310,6 +313,7 @@ struct Options {
     auto_pages: bool,
     direct: bool,
     hot: bool,
+    file_state: Option<FileState>,
     memory: Option<MemoryKind>,
     advice: Option<Advice>,
     /// Those of a device, which belong to its name, each with its colon.
@@ -357,6 +361,12 @@ fn split_options(mut text: &[u8]) -> Result<(&[u8], Options), SyntaxError> {
             }
             _ if word == "direct" && !options.direct => options.direct = true,
             _ if word == "hot" && !options.hot => options.hot = true,
+            _ if word == "warm" && options.file_state.is_none() => {
+                options.file_state = Some(FileState::Warm);
+            }
+            _ if word == "cold" && options.file_state.is_none() => {
+                options.file_state = Some(FileState::Cold);
+            }
             _ if options.mode.is_some() => break,
             _ => match parse_mode(word)? {
                 Some(found) => options.mode = Some(found),
@@ -506,6 +516,8 @@ mod tests {
         assert!(direct.direct && direct.mode == Mode::ReadOnly);
         assert!(!map("in=data.bin:ro").direct);
         let hot = map("in=data.bin:hot:ro");
+        let states = ["in=a:cold:ro", "in=a:ro:warm", "in=a"].map(|text| map(text).file_state);
+        assert_eq!(states, [Some(FileState::Cold), Some(FileState::Warm), None]);
         assert!(hot.hot && hot.mode == Mode::ReadOnly && !map("in=data.bin").hot);
         let placed = map("in=data.bin:memory=hbm:ro");
         assert_eq!(

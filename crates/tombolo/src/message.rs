@@ -5,6 +5,7 @@
 //! checks are theirs.
 
 use crate::owner::behind::StandsFor;
+use crate::owner::FileState;
 use crate::report::Report;
 use crate::stream::{StreamReply, StreamRequest};
 use crate::trap::View;
@@ -119,6 +120,8 @@ pub(crate) enum Request {
         direct: bool,
         /// Its pages lie in card memory of that kind.
         memory: Option<MemoryKind>,
+        /// Where the file is, for the cost of reading it; as the owner has it if `None`.
+        file_state: Option<FileState>,
     },
     /// Write back and end a mapping.
     Unmap {

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{MappingId, Reply, Request, SpaceId};
 use crate::owner::behind::StandsFor;
+use crate::owner::FileState;
 use crate::remote::{stand_in, RemoteMemory};
 use crate::shared::SharedMemory;
 use crate::stream::StreamHandle;
@@ -49,6 +50,7 @@ pub struct MapOptions {
     memory: Option<MemoryKind>,
     advice: Advice,
     hot: bool,
+    file_state: Option<FileState>,
 }
 
 impl MapOptions {
@@ -67,6 +69,7 @@ impl MapOptions {
             memory: None,
             advice: Advice::NONE,
             hot: false,
+            file_state: None,
         }
     }
 
@@ -151,6 +154,15 @@ impl MapOptions {
     /// [Hot](Mapping::make_hot) from the start.
     pub const fn hot(self) -> Self {
         Self { hot: true, ..self }
+    }
+
+    /// With a file that is [warm or cold](FileState), whatever other files are: what reading it costs in virtual time.
+    /// A range of a file has one state, the last that was said.
+    pub const fn file_state(self, state: FileState) -> Self {
+        Self {
+            file_state: Some(state),
+            ..self
+        }
     }
 
     /// At this address rather than where the pager chooses.
@@ -405,6 +417,7 @@ impl AddressSpace {
             auto_pages: options.auto_pages,
             direct: options.direct,
             memory: options.memory,
+            file_state: options.file_state,
         };
         match self.link.call(request)? {
             Reply::Mapped { mapping, address } => {

@@ -109,6 +109,7 @@ class NativeSpace:
         page_size: Optional[int],
         direct: bool,
         memory: Optional[str],
+        file_state: Optional[str],
     ) -> NativeMapping: ...
     def map_descriptor(
         self, descriptor: int, name: str, mode: str, page_size: Optional[int]

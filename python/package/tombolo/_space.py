@@ -201,6 +201,7 @@ class AddressSpace(Scope):
         address: Optional[int] = None,
         direct: bool = False,
         memory: Optional[str] = None,
+        file_state: Optional[str] = None,
     ) -> Mapping:
         """Maps a file, or a range of it, opened here with the rights of this process.
 
@@ -218,6 +219,8 @@ class AddressSpace(Scope):
             (``host_channel`` of its shell).
         :param memory: ``"ddr"`` or ``"hbm"``: its pages lie in that memory of a card that has both (platform
             ``"u280-both"``); in any if not given.
+        :param file_state: ``"warm"``: the file is in the host's page cache, or ``"cold"``: on storage, for the cost of
+            reading it in virtual time; as the card was opened (``cold``) if not given.
         :raises OSError: the file cannot be opened so, or made.
         :raises UnmappableError: empty, not a regular file, a range outside of it or over another mapping.
         """
@@ -232,6 +235,7 @@ class AddressSpace(Scope):
             page_size=page_size,
             direct=direct,
             memory=memory,
+            file_state=file_state,
         )
         return Mapping(self, native, where)
 

@@ -106,6 +106,10 @@ impl<'a> Mapped<'a> {
             true => options.hot(),
             false => options,
         };
+        let options = match self.map.file_state {
+            Some(state) => options.file_state(state),
+            None => options,
+        };
         let options = match self.map.memory {
             Some(kind) => options.memory(kind),
             None => options,
@@ -317,7 +321,7 @@ fn mistyped(path: &Path) -> Option<String> {
     Path::new(file).is_file().then(|| {
         format!(
             "there is {file}, and `{word}` is no option: those are @OFFSET+BYTES, :ro, :rw, :new, :page=, :advice=, \
-             :direct, :hot and :memory="
+             :direct, :hot, :warm, :cold and :memory="
         )
     })
 }

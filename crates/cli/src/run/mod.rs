@@ -68,7 +68,7 @@ pub struct Run {
     kernel: PathBuf,
 
     /// Maps a file and passes its address:
-    /// ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot][:memory=KIND].
+    /// ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND].
     /// New files are as large as the largest file that is mapped and there already, or as BYTES or
     /// size(ARGUMENT) says; they appear whole, when the run has succeeded, or not at all. A name that ends
     /// like an option needs one behind it: x:new:rw is the file x:new. See docs/command.md.
@@ -77,7 +77,7 @@ pub struct Run {
     maps: Vec<MapArgument>,
 
     /// Connects a stream port to a device:
-    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot][:memory=KIND]. The
+    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND]. The
     /// file goes into the kernel as one packet; a packet that comes out ends the run, or a full file does. Others are
     /// pipes, sockets, the standard input and output (-): `tombolo devices` lists them.
     #[arg(long = "connect", value_name = "PORT=DEVICE:…",

@@ -106,6 +106,21 @@ pub(crate) fn make_durable(file: &File) -> io::Result<()> {
     }
 }
 
+/// Whether a file has no bytes in a range, only a hole: storage has nothing to read there. False where nobody knows.
+/// The descriptor's place moves; whoever reads says where.
+pub(crate) fn is_hole(file: &File, range: Range<u64>) -> bool {
+    let (Ok(start), Ok(end)) = (i64::try_from(range.start), i64::try_from(range.end)) else {
+        return false;
+    };
+    // SAFETY: takes no pointer, and the descriptor is open as long as `file` is borrowed.
+    let data = unsafe { libc::lseek(file.as_raw_fd(), start, libc::SEEK_DATA) };
+    match data {
+        // Behind the end, or a hole up to it: ENXIO.
+        -1 => io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO),
+        data => data >= end,
+    }
+}
+
 /// What a descriptor was opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rights {
@@ -228,6 +243,15 @@ mod tests {
             Ok(uring) => round_trip(Box::new(uring)),
             Err(error) => eprintln!("io_uring is forbidden here ({error}); nothing to test"),
         }
+    }
+
+    #[test]
+    fn holes_are_found() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, b"here", 512 << 10).unwrap();
+        assert!(is_hole(&file, 0..64 << 10) && is_hole(&file, 768 << 10..1 << 20));
+        assert!(!is_hole(&file, 0..1 << 20) && !is_hole(&file, 512 << 10..516 << 10));
     }
 
     #[test]

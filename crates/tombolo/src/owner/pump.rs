@@ -5,7 +5,7 @@ use super::page_cache::Found;
 use super::service::Thread;
 use super::{translate, Aside, ClockMode, FileState, Owner};
 use crate::error::Error;
-use crate::io::{write_stopped, Direction, Transfer, TransferId};
+use crate::io::{is_hole, write_stopped, Direction, Transfer, TransferId};
 use card::command::{Command, CommandId, FaultToken, Operation, QueueId};
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;
@@ -529,12 +529,16 @@ impl Owner {
         };
         let size = || file.metadata().map_or(0, |data| data.len());
         let mut along = None;
-        let work = match (direction, self.options.file_state) {
+        let state = self.files.state(object).unwrap_or(self.options.file_state);
+        let work = match (direction, state) {
             (Direction::Read, _) if self.makes_hot() => Some(HostWork::Serve(Picoseconds::ZERO)),
             (_, FileState::Warm) => Some(HostWork::PageCacheCopy { bytes }),
             (Direction::Write, FileState::Cold) => {
                 self.page_cache.written(object, (offset, bytes), size);
                 Some(HostWork::StorageWrite { bytes })
+            }
+            (Direction::Read, FileState::Cold) if is_hole(&file, offset..offset + bytes) => {
+                Some(HostWork::PageCacheCopy { bytes })
             }
             (Direction::Read, FileState::Cold) => {
                 match self.page_cache.find(object, (offset, bytes), size) {

@@ -57,6 +57,7 @@ impl OwnerRef {
                 auto_pages,
                 direct,
                 memory,
+                file_state,
             } => {
                 let range = Range {
                     offset,
@@ -69,6 +70,7 @@ impl OwnerRef {
                     auto_pages,
                     direct,
                     memory,
+                    file_state,
                 };
                 self.map(client, space, (file, behind), label, range).await
             }

@@ -1,9 +1,11 @@
-//! Cold data that is read at random: reads of what is on its way with another page wait for it, and nothing else
-//! changes. On the functional card, where work of the host ends in any order.
+//! Cold data. Read at random: reads of what is on its way with another page wait for it, and nothing else
+//! changes; on the functional card, where work of the host ends in any order. And what is cold takes its time: one file
+//! and not another, and no hole.
 
+use std::path::Path;
 use tombolo::{
     Card, Continue, FileState, FunctionalCard, FunctionalConfig, MapOptions, OwnerOptions,
-    PageSize, SlotId,
+    PageSize, Picoseconds, SimOptions, SlotId,
 };
 
 /// The table as it begins: 1 MiB.
@@ -56,4 +58,54 @@ fn random_pages_of_a_cold_file_come_with_what_lies_around_them() {
     for seed in [None, Some(1), Some(2), Some(3)] {
         assert!(update(2 << 20, seed) == alone, "another table: {seed:?}");
     }
+}
+
+/// How long the simulated card needs to add two files, by what their mappings say of where they are.
+fn time_to_add(folder: &Path, states: [Option<FileState>; 2]) -> Picoseconds {
+    let options = SimOptions::named("f1").unwrap();
+    let card = Card::simulated(options, OwnerOptions::default(), |_| {}).unwrap();
+    let space = card.create_space().unwrap();
+    let input = |name: &str, state: Option<FileState>| {
+        let options = MapOptions::read_only().page_size(PageSize::KIB_4);
+        let options = state.map_or(options, |state| options.file_state(state));
+        space.map_file(&folder.join(name), options).unwrap()
+    };
+    let output = MapOptions::create(4096).page_size(PageSize::KIB_4);
+    let maps = [
+        ("a", input("a", states[0])),
+        ("b", input("b", states[1])),
+        ("c", space.map_file(&folder.join("c"), output).unwrap()),
+    ];
+    let kernel = card::sim::home().join("kernels/vadd");
+    let slot = card.load(SlotId(0), &kernel, &space).unwrap();
+    for (argument, mapping) in &maps {
+        slot.set_pointer(argument, mapping.address()).unwrap();
+    }
+    slot.set("length", 1024).unwrap();
+    slot.start().unwrap();
+    slot.wait(None, |_| Continue::Yes).unwrap();
+    card.report().unwrap().time
+}
+
+#[test]
+fn each_file_is_cold_or_warm_by_itself_and_holes_cost_nothing() {
+    let folder = tempfile::TempDir::new().unwrap();
+    for name in ["a", "b"] {
+        std::fs::write(folder.path().join(name), [1; 4096]).unwrap();
+    }
+    let cold = Some(FileState::Cold);
+    let warm = time_to_add(folder.path(), [None, None]);
+    assert_eq!(
+        time_to_add(folder.path(), [Some(FileState::Warm), None]),
+        warm
+    );
+    // A read of storage takes 90 us.
+    let one = time_to_add(folder.path(), [cold, None]);
+    assert!(
+        one > warm + Picoseconds::from_micros(80),
+        "{one} for {warm}"
+    );
+    let sparse = std::fs::File::create(folder.path().join("a")).unwrap();
+    sparse.set_len(4096).unwrap();
+    assert_eq!(time_to_add(folder.path(), [cold, None]), warm);
 }

@@ -14,7 +14,7 @@ use super::behind::Behind;
 use super::direct::Direct;
 use super::policies::Paged;
 use super::stray::Stray;
-use super::Owner;
+use super::{FileState, Owner};
 use crate::error::Error;
 use crate::io::Direction;
 use card::memories::MemoryKind;
@@ -40,6 +40,7 @@ pub(super) struct Range {
     pub auto_pages: Option<bool>,
     pub direct: bool,
     pub memory: Option<MemoryKind>,
+    pub file_state: Option<FileState>,
 }
 
 #[derive(Debug)]
@@ -63,6 +64,8 @@ struct Object {
     direct: Option<Direct>,
     /// Its pages lie in card memory of that kind.
     memory: Option<MemoryKind>,
+    /// Where its bytes are, if somebody said so.
+    file_state: Option<FileState>,
     advice: Advice,
     mappings: u32,
     /// What it has on the card is being written back, after its last mapping.
@@ -216,6 +219,11 @@ impl Files {
             Direction::Write => found.writer.as_ref()?,
         };
         Some((file.clone(), found.label.clone()))
+    }
+
+    /// Where the bytes of an object are, if a mapping said so.
+    pub(super) fn state(&self, object: ObjectId) -> Option<FileState> {
+        self.find(object)?.file_state
     }
 
     /// The memory of an object whose pages stay in host memory, and where its first page begins there.

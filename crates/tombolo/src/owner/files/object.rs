@@ -46,10 +46,13 @@ impl Owner {
         };
         self.may_begin(view, range).map_err(refused)?;
         let pages = self.pages_for(range).map_err(refused)?;
-        if let Some(object) = self.files.objects.get(&view) {
+        if let Some(object) = self.files.objects.get_mut(&view) {
             return match object.differs(length, range, pages.parts) {
                 Some(rule) => Err(refused(rule)),
-                None => Ok((object.id, object.page_size)),
+                None => {
+                    object.file_state = range.file_state.or(object.file_state);
+                    Ok((object.id, object.page_size))
+                }
             };
         }
         let channels = match range.memory {
@@ -105,6 +108,7 @@ impl Owner {
             auto_pages: pages.auto,
             direct,
             memory: range.memory,
+            file_state: range.file_state,
             advice: Advice::default(),
             mappings: 0,
             closing: false,
