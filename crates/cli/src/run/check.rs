@@ -38,21 +38,31 @@ impl Run {
                 ));
             }
         }
-        match (self.coherent, manifest.lines.len()) {
-            (true, 0) => {
-                return wrong(format!(
-                    "--coherent: kernel {} has nothing to do with cache lines: it has no port of kind axi4_home or \
-                     line_operations",
-                    manifest.name
-                ))
-            }
-            (false, 1..) => {
-                return wrong(format!(
-                    "kernel {} uses cache lines (ports of kind line_operations): it needs --coherent and --access",
-                    manifest.name
-                ))
-            }
-            _ => {}
+        let serves = !manifest.lines.is_empty();
+        let caches = !manifest.accesses.is_empty();
+        if self.coherent && !serves && !caches {
+            return wrong(format!(
+                "--coherent: kernel {} has nothing to do with cache lines: it has no port of kind axi4_home, \
+                 line_operations or host_lines",
+                manifest.name
+            ));
+        }
+        if !self.coherent && (serves || caches) {
+            return wrong(format!(
+                "kernel {} uses cache lines (ports of kind {}): it needs --coherent and --access",
+                manifest.name,
+                if serves {
+                    "line_operations"
+                } else {
+                    "host_lines"
+                }
+            ));
+        }
+        if self.history && caches {
+            return wrong(format!(
+                "--history: lines of the CPU's own memory, which kernel {} uses, have none",
+                manifest.name
+            ));
         }
         if let Some(text) = connect::wrong(&self.connections, manifest) {
             return wrong(text);

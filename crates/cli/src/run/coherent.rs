@@ -1,11 +1,11 @@
-//! `tombolo run --coherent`: the accesses of a CPU's cores to the lines that a kernel serves, from a file.
+//! `tombolo run --coherent`: the accesses of a CPU's cores to the lines that a kernel serves, or that it caches, from a file.
 
 use super::Failure;
 use card::coherent::{ADDRESS_BITS, CORES, LINE_BYTES};
 use std::collections::VecDeque;
 use std::io::Read;
 use std::path::Path;
-use tombolo::{Card, CoherentMemory, Error, PendingLine, Picoseconds};
+use tombolo::{CoherentMemory, Error, PendingLine, Picoseconds};
 
 const LINE: u64 = LINE_BYTES as u64;
 /// Lines that a history can show.
@@ -20,8 +20,12 @@ enum Operation {
     Prefetch,
     Flush,
     Clean,
+    /// To a word of the CPU's own memory.
+    Add(u64),
     /// For all that was begun.
     Wait,
+    /// Waits for the kernel's end.
+    Done,
 }
 
 impl Operation {
@@ -33,8 +37,14 @@ impl Operation {
             Self::Prefetch => "prefetch",
             Self::Flush => "flush",
             Self::Clean => "clean",
+            Self::Add(_) => "add",
             Self::Wait => "wait",
+            Self::Done => "done",
         }
+    }
+
+    fn has_address(&self) -> bool {
+        !matches!(self, Self::Wait | Self::Done)
     }
 }
 
@@ -93,15 +103,17 @@ fn parse(text: &str) -> Result<Access, String> {
         "prefetch" => Operation::Prefetch,
         "flush" => Operation::Flush,
         "clean" => Operation::Clean,
+        "add" => Operation::Add(0),
         "wait" => Operation::Wait,
+        "done" => Operation::Done,
         _ => {
             return Err(format!(
-            "`{name}` is no operation: load, load-exclusive, store, prefetch, flush, clean, wait"
-        ))
+                "`{name}` is no operation: load, load-exclusive, store, prefetch, flush, clean, add, wait, done"
+            ))
         }
     };
     let mut address = 0;
-    if operation != Operation::Wait {
+    if operation.has_address() {
         let word = words.pop_front().unwrap_or_default();
         address = number(word)
             .filter(|address| address >> ADDRESS_BITS == 0)
@@ -115,6 +127,17 @@ fn parse(text: &str) -> Result<Access, String> {
             .ok_or_else(|| {
                 format!("`{word}` is nothing to store: 0x and two digits a byte, at most {room} bytes here")
             })?;
+    } else if let Operation::Add(value) = &mut operation {
+        let word = words.pop_front().unwrap_or_default();
+        *value = number(word).ok_or_else(|| format!("`{word}` is nothing to add: a number"))?;
+        if address % 8 != 0 {
+            return Err(format!(
+                "{address:#x} is not where a word begins: a multiple of 8"
+            ));
+        }
+        if begun {
+            return Err("`add` ends before the next access begins: leave out &".to_owned());
+        }
     } else if address % LINE != 0 {
         return Err(format!(
             "{address:#x} is not where a line begins: a multiple of {LINE}"
@@ -152,36 +175,39 @@ impl Accesses {
         Ok(Self(accesses))
     }
 
-    /// Does them, one after the other, and prints what came of each.
+    /// Does them, one after the other, and prints what came of each. `done` waits for the kernel.
     pub(super) fn run(
         &self,
-        card: &Card,
-        deadline: Option<Picoseconds>,
+        all: &CoherentMemory,
         history: bool,
+        done: &dyn Fn() -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut all = card.coherent_memory(0, 1 << ADDRESS_BITS)?;
-        if let Some(deadline) = deadline {
-            all = all.with_deadline(deadline);
-        }
         if history {
-            self.record(&all)?;
+            self.record(all)?;
         }
         println!("{:>12} {:>10}  core  access", "begun ns", "took ns");
         let mut begun = Vec::new();
         let wait = |begun: &mut Vec<_>| {
             let mut all_begun = begun.drain(..);
-            all_begun.try_for_each(|(access, began, pending)| end(&all, access, began, pending))
+            all_begun.try_for_each(|(access, began, pending)| end(all, access, began, pending))
         };
         for access in &self.0 {
-            if access.operation == Operation::Wait {
-                wait(&mut begun)?;
-                continue;
+            match access.operation {
+                Operation::Wait => {
+                    wait(&mut begun)?;
+                    continue;
+                }
+                Operation::Done => {
+                    done()?;
+                    continue;
+                }
+                _ => {}
             }
             let began = all.now()?;
             let pending = access.begin(&all.on_core(access.core))?;
             match access.begun {
                 true => begun.push((access, began, pending)),
-                false => end(&all, access, began, pending)?,
+                false => end(all, access, began, pending)?,
             }
         }
         wait(&mut begun)?;
@@ -198,7 +224,7 @@ impl Accesses {
         let used = self
             .0
             .iter()
-            .filter(|access| access.operation != Operation::Wait);
+            .filter(|access| access.operation.has_address());
         for line in used.map(|access| access.address / LINE * LINE) {
             if !lines.contains(&line) && lines.len() < SHOWN {
                 lines.push(line);
@@ -223,9 +249,9 @@ impl Access {
             Operation::Store(bytes) => core.begin_store(self.address, bytes),
             Operation::Flush => core.begin_flush(self.address),
             Operation::Clean => core.begin_clean(self.address),
-            Operation::Prefetch | Operation::Wait => {
-                return core.prefetch(self.address).map(|()| None)
-            }
+            Operation::Add(value) => return core.add(self.address, *value).map(|_| None),
+            Operation::Prefetch => return core.prefetch(self.address).map(|()| None),
+            Operation::Wait | Operation::Done => return Ok(None),
         };
         pending.map(Some)
     }
@@ -279,6 +305,9 @@ mod tests {
         assert_eq!(access, expected);
         assert_eq!(parse("load 128").unwrap().operation, Operation::Load);
         assert_eq!(parse("wait").unwrap().operation, Operation::Wait);
+        assert_eq!(parse("done").unwrap().operation, Operation::Done);
+        let add = parse("2: add 0x88 5").unwrap();
+        assert_eq!((add.operation, add.address), (Operation::Add(5), 0x88));
     }
 
     #[test]
@@ -297,6 +326,10 @@ mod tests {
             ("store 0 0x+1", "nothing to store"),
             ("load 0 1", "`1` is more than `load` takes"),
             ("wait 0", "`0` is more"),
+            ("done 0", "`0` is more"),
+            ("add 4 1", "a multiple of 8"),
+            ("add 8", "`` is nothing to add"),
+            ("add 8 1 &", "leave out &"),
             ("&", "`` is no operation"),
         ] {
             let error = parse(text).unwrap_err();

@@ -18,6 +18,7 @@ use crate::connect;
 use crate::kernel::folder_of;
 use crate::outputs::Outputs;
 use crate::progress::Work;
+use card::coherent::ADDRESS_BITS;
 use card::kernel::{ControlProtocol, KernelPackage};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::Args;
@@ -104,13 +105,15 @@ pub struct Run {
     #[arg(long, default_value = "f1", default_value_if("coherent", "true", "enzian"), value_parser = text())]
     platform: String,
 
-    /// A card beside a coherent CPU: the kernel serves cache lines (ports of kind axi4_home), and --access says what the
-    /// CPU does with them. The run ends with the last access. See docs/tutorials/coherent-lines.md.
+    /// A card beside a coherent CPU: the kernel serves cache lines (ports of kind axi4_home), or uses 64 MiB of the CPU's own
+    /// memory (host_lines), and --access says what the CPU does with them. The run ends with the last access. See
+    /// docs/tutorials/coherent-lines.md.
     #[arg(long, requires = "access", conflicts_with_all = ["functional", "preset", "shell"])]
     coherent: bool,
 
-    /// Accesses of the CPU's cores, a line each: [CORE:] load|load-exclusive|store|prefetch|flush|clean ADDRESS [BYTES]
-    /// [&]. BYTES, of a store, as 0x…; with & the next access does not wait for it, `wait` does. - is the standard input.
+    /// Accesses of the CPU's cores, a line each: [CORE:] load|load-exclusive|store|prefetch|flush|clean|add ADDRESS [BYTES]
+    /// [&]. BYTES, of a store, as 0x…, or the number that is added to a word of the CPU's own memory; with & the next access
+    /// does not wait for it, `wait` does; `done` waits for the kernel's end. - is the standard input.
     #[arg(long, value_name = "FILE", requires = "coherent")]
     access: Option<PathBuf>,
 
@@ -345,8 +348,16 @@ impl Run {
             slot.start()?;
         }
         if let Some(accesses) = accesses {
-            let done = accesses.run(card, self.deadline, self.history);
-            return Ok(done.map(|()| Vec::new()));
+            let mut memory = match slot.manifest().accesses.is_empty() {
+                true => card.coherent_memory(0, 1 << ADDRESS_BITS)?,
+                false => card.host_lines()?,
+            };
+            if let Some(deadline) = self.deadline {
+                memory = memory.with_deadline(deadline);
+            }
+            let done = || slot.wait(self.deadline, |_| Continue::Yes).map(drop);
+            let result = accesses.run(&memory, self.history, &done);
+            return Ok(result.map(|()| Vec::new()));
         }
         let work = Work::bytes(total);
         let mut watch = |now| {

@@ -66,11 +66,16 @@ impl Run {
             preset.apply(&mut options, &mut owner)?;
         }
         if self.coherent {
+            let caches = manifest.accesses.len();
             options.shell = match manifest.lines.len() {
+                _ if caches > 0 => ShellConfig::coherent_host(),
                 1 => ShellConfig::coherent(),
                 _ => ShellConfig::coherent_full(),
             };
-            if manifest.homes.is_empty() {
+            if let (Some(directory), 1..) = (&mut options.shell.directory, caches) {
+                directory.slices = caches as u8;
+            }
+            if manifest.homes.is_empty() && caches == 0 {
                 owner.home_bytes = HOME_BYTES;
             }
         }
