@@ -28,6 +28,12 @@ fn card_with(shell: ShellConfig) -> Card {
     Card::simulated(options, owner, |_| {}).expect("card")
 }
 
+fn card_with_slices(slices: u8) -> Card {
+    let mut shell = ShellConfig::coherent_host();
+    shell.directory.as_mut().expect("a directory").slices = slices;
+    card_with(shell)
+}
+
 fn word(line: &[u8], place: usize) -> u64 {
     u64::from_le_bytes(line[8 * place..8 * place + 8].try_into().expect("eight"))
 }
@@ -143,10 +149,7 @@ fn two_slices_serve_the_lines_of_each() {
     const ROWS: u64 = 100;
     let folder = tempfile::tempdir().expect("a folder");
     let kernel = test_kernel(folder.path(), "host_counter_two");
-    let mut shell = ShellConfig::coherent_host();
-    let directory = shell.directory.as_mut().expect("a directory");
-    directory.slices = 2;
-    let card = card_with(shell);
+    let card = card_with_slices(2);
     let memory = card.host_lines().expect("memory");
     let space = card.create_space().expect("space");
     let one = card::sim::home().join("kernels/host_counter");
@@ -172,10 +175,7 @@ fn a_line_at_the_wrong_port_is_named() {
     let crossed = rtl.replace(".Slice(0)", ".Slice(1)");
     assert_ne!(rtl, crossed);
     std::fs::write(&file, crossed).expect("write");
-    let mut shell = ShellConfig::coherent_host();
-    let directory = shell.directory.as_mut().expect("a directory");
-    directory.slices = 2;
-    let card = card_with(shell);
+    let card = card_with_slices(2);
     let memory = card.host_lines().expect("memory");
     let space = card.create_space().expect("space");
     let slot = card.load(SlotId(0), &kernel, &space).expect("load");

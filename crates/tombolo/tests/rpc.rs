@@ -27,11 +27,24 @@ const CHECKSUM: u64 = 1;
 const SILENT: u64 = 2;
 const LOCKED: u64 = 3;
 
-fn coherent_card() -> Card {
+/// A card beside a coherent CPU, with so many bytes of its memory behind the directory.
+fn open(shell: ShellConfig, home_bytes: u64) -> Result<Card, Error> {
     let mut options = SimOptions::named("enzian").expect("platform");
-    options.shell = ShellConfig::coherent();
+    options.shell = shell;
     options.channel_bytes = Some(64 << 20);
-    Card::simulated(options, OwnerOptions::default(), |_| {}).expect("card")
+    let owner = OwnerOptions {
+        home_bytes,
+        ..OwnerOptions::default()
+    };
+    Card::simulated(options, owner, |_| {})
+}
+
+fn card_with_home(home_bytes: u64) -> Card {
+    open(ShellConfig::coherent(), home_bytes).expect("card")
+}
+
+fn coherent_card() -> Card {
+    card_with_home(0)
 }
 
 fn start(slot: &Slot, handler: u64, calls: u64) {
@@ -453,15 +466,8 @@ fn what_a_kernel_does_against_the_rules_has_a_name_and_ends_there() {
 /// leaves is what the program wrote, and the program's next access finds the line gone.
 #[test]
 fn a_line_that_the_cache_evicts_takes_what_its_page_holds() {
-    let mut options = SimOptions::named("enzian").expect("platform");
     // A place for every line of the cache: the directory calls no line home.
-    options.shell = ShellConfig::coherent_full();
-    options.channel_bytes = Some(64 << 20);
-    let owner = OwnerOptions {
-        home_bytes: 64 << 20,
-        ..OwnerOptions::default()
-    };
-    let card = Card::simulated(options, owner, |_| {}).expect("card");
+    let card = open(ShellConfig::coherent_full(), 64 << 20).expect("card");
     let memory = card.home_memory().expect("memory");
     let (sets, ways) = (8192_u64, 16);
     let set_of = |line: u64| PlainLine(line).fold().0 % sets;
@@ -489,14 +495,7 @@ fn a_line_that_the_cache_evicts_takes_what_its_page_holds() {
 /// A program that unmaps pages while their lines are dirty loses none of them, on the CPU nor on the way home.
 #[test]
 fn a_map_that_ends_with_dirty_lines_loses_none() {
-    let mut options = SimOptions::named("enzian").expect("platform");
-    options.shell = ShellConfig::coherent();
-    options.channel_bytes = Some(64 << 20);
-    let owner = OwnerOptions {
-        home_bytes: 1 << 20,
-        ..OwnerOptions::default()
-    };
-    let card = Card::simulated(options, owner, |_| {}).expect("card");
+    let card = card_with_home(1 << 20);
     let memory = card.home_memory().expect("memory");
     let pages = memory.part(8192, 3 * 4096).expect("part");
     for round in 1..=2_u64 {
@@ -532,16 +531,7 @@ fn a_kernel_changes_lines_of_mapped_pages() {
 
 #[test]
 fn card_memory_serves_lines_without_a_kernel() {
-    let mut options = SimOptions::named("enzian").expect("platform");
-    options.shell = ShellConfig::coherent();
-    options.channel_bytes = Some(64 << 20);
-    let open = |home_bytes| {
-        let owner = OwnerOptions {
-            home_bytes,
-            ..OwnerOptions::default()
-        };
-        Card::simulated(options.clone(), owner, |_| {})
-    };
+    let open = |home_bytes| open(ShellConfig::coherent(), home_bytes);
     for impossible in [128, 64 << 20] {
         let error = open(impossible).expect_err("not possible");
         assert!(matches!(error, Error::HomeMemory { .. }), "{error}");
@@ -611,14 +601,7 @@ fn a_kernel_beside_card_memory_counts_in_its_lines() {
     assert!(matches!(error, Err(Error::NoHomeMemory)));
     drop((space, none));
 
-    let mut options = SimOptions::named("enzian").expect("platform");
-    options.shell = ShellConfig::coherent();
-    options.channel_bytes = Some(64 << 20);
-    let owner = OwnerOptions {
-        home_bytes: 1 << 20,
-        ..OwnerOptions::default()
-    };
-    let card = Card::simulated(options, owner, |_| {}).expect("card");
+    let card = card_with_home(1 << 20);
     let space = card.create_space().expect("space");
     let load = |updates| {
         let slot = card.load(SlotId(0), &kernel, &space).expect("load");
@@ -690,14 +673,7 @@ fn a_kernel_that_locks_nothing_spoils_no_other_bytes() {
     let library = card::sim::home().join("kernels/lib");
     std::os::unix::fs::symlink(library, folder.path().join("lib")).expect("link");
 
-    let mut options = SimOptions::named("enzian").expect("platform");
-    options.shell = ShellConfig::coherent();
-    options.channel_bytes = Some(64 << 20);
-    let owner = OwnerOptions {
-        home_bytes: 1 << 20,
-        ..OwnerOptions::default()
-    };
-    let card = Card::simulated(options, owner, |_| {}).expect("card");
+    let card = card_with_home(1 << 20);
     let space = card.create_space().expect("space");
     let memory = card.home_memory().expect("memory");
     let slot = card.load(SlotId(0), &kernel, &space).expect("load");

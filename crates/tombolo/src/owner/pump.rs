@@ -524,13 +524,12 @@ impl Owner {
         (offset, bytes): (u64, u64),
         (memory, at, around): (Arc<HostMemory>, u64, Option<(u64, u64)>),
     ) -> Result<(), Error> {
-        let Some((file, label)) = self.files.of(object, direction) else {
+        let Some((file, label, state)) = self.files.of(object, direction) else {
             return Err(Error::Internal(format!("{object} has no file")));
         };
         let size = || file.metadata().map_or(0, |data| data.len());
         let mut along = None;
-        let state = self.files.state(object).unwrap_or(self.options.file_state);
-        let work = match (direction, state) {
+        let work = match (direction, state.unwrap_or(self.options.file_state)) {
             (Direction::Read, _) if self.makes_hot() => Some(HostWork::Serve(Picoseconds::ZERO)),
             (_, FileState::Warm) => Some(HostWork::PageCacheCopy { bytes }),
             (Direction::Write, FileState::Cold) => {

@@ -211,19 +211,18 @@ impl Files {
         }
     }
 
-    /// File and name behind an object; the file is open for that direction.
-    pub(super) fn of(&self, object: ObjectId, way: Direction) -> Option<(Arc<File>, String)> {
+    /// File and name behind an object; the file is open for that direction. And where its bytes are, if a mapping said so.
+    pub(super) fn of(
+        &self,
+        object: ObjectId,
+        way: Direction,
+    ) -> Option<(Arc<File>, String, Option<FileState>)> {
         let found = self.find(object)?;
         let file = match way {
             Direction::Read => &found.file,
             Direction::Write => found.writer.as_ref()?,
         };
-        Some((file.clone(), found.label.clone()))
-    }
-
-    /// Where the bytes of an object are, if a mapping said so.
-    pub(super) fn state(&self, object: ObjectId) -> Option<FileState> {
-        self.find(object)?.file_state
+        Some((file.clone(), found.label.clone(), found.file_state))
     }
 
     /// The memory of an object whose pages stay in host memory, and where its first page begins there.
