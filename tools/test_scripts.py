@@ -81,6 +81,18 @@ test result: ok. 4 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; fini
    Doc-tests tombolo
 test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.50s
 """
+DIED = """     Running tests/a/main.rs (target/release/deps/a-0123456789abcdef)
+
+running 3 tests
+test calls::one ... ok
+test calls::two ... ok
+error: test failed, to rerun pass `-p a --test a`
+
+Caused by:
+  process didn't exit successfully: `/x/a-0123456789abcdef` (signal: 11, SIGSEGV: invalid memory reference)
+     Running tests/b.rs (target/release/deps/b-0123456789abcdef)
+test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.50s
+"""
 PYTEST = """..s.
 ============= slowest 10 durations =============
 61.50s setup    rtl/fabric/tests/test_fabric.py::test_a
@@ -113,6 +125,9 @@ def test_the_report_names_what_failed(tool, tmp_path):
     assert why.endswith("panicked at crates/a/tests/judges.rs:7:5: assertion failed: 1 != 1")
     assert part(tool, tmp_path, PYTEST).failures() == [
         ("rtl/fabric/tests/test_fabric.py::test_c[1]", "AssertionError: 3 beats")]
+    (program, why), = part(tool, tmp_path, DIED).failures()
+    assert program.startswith("tests/a/main.rs ")
+    assert why == "(signal: 11, SIGSEGV: invalid memory reference) behind `test calls::two ... ok`"
 
 
 def test_the_report_counts_rtl_tests(tool, tmp_path):

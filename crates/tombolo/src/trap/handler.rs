@@ -29,10 +29,8 @@ struct Place {
     signal: AtomicI32,
     /// Whose pages a thread may put in place by itself, if there is one.
     guarded: AtomicPtr<Guarded>,
-    /// Threads that look at `guarded` right now.
+    /// Handlers that use what is here right now.
     users: AtomicUsize,
-    /// What was watched before.
-    ended: [AtomicUsize; 2],
 }
 
 static PLACES: [Place; VIEWS] = [const {
@@ -43,12 +41,14 @@ static PLACES: [Place; VIEWS] = [const {
         signal: AtomicI32::new(0),
         guarded: AtomicPtr::new(null_mut()),
         users: AtomicUsize::new(0),
-        ended: [const { AtomicUsize::new(0) }; 2],
     }
 }; VIEWS];
 
-/// A page and a thread whose access was tried once more because the watch over it had just ended.
-static LATE: AtomicU64 = AtomicU64::new(0);
+/// Watches that have ended in this process.
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+/// The access that was tried once more because a watch may have ended over it, by the thread's number: see [`is_late`].
+static LATE: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
 /// The process that has the desks: a forked child has none.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
@@ -168,11 +168,9 @@ impl Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         let place = &PLACES[self.index];
-        let [start, end] = &place.ended;
-        start.store(place.start.load(Ordering::Relaxed), Ordering::Relaxed);
-        end.store(place.end.load(Ordering::Relaxed), Ordering::Release);
-        LATE.store(0, Ordering::Release);
-        place.end.store(0, Ordering::Release);
+        // Before the place is empty: who finds nothing here sees that something has ended.
+        ENDED.fetch_add(1, Ordering::SeqCst);
+        place.end.store(0, Ordering::SeqCst);
         place.guarded.store(null_mut(), Ordering::SeqCst);
         // A handler counts itself before it looks, so whoever is not counted now sees nothing.
         while place.users.load(Ordering::SeqCst) != 0 {
@@ -185,21 +183,44 @@ impl Drop for Watched {
 impl Place {
     fn holds(&self, address: usize) -> bool {
         let start = self.start.load(Ordering::Acquire);
-        start > 1 && start <= address && address < self.end.load(Ordering::Acquire)
+        start > 1 && start <= address && address < self.end.load(Ordering::SeqCst)
+    }
+
+    /// In the handler: does something with what is here, if it still watches the address. It may be another's since it
+    /// was found. Until it is done the watch does not end, so it must not wait.
+    fn with(&self, address: usize, act: impl FnOnce(&Self) -> bool) -> bool {
+        self.users.fetch_add(1, Ordering::SeqCst);
+        let done = self.holds(address) && act(self);
+        self.users.fetch_sub(1, Ordering::SeqCst);
+        done
     }
 
     /// In the handler: the thread puts its page in place, if that is the program's to access in this way.
     fn settle(&self, address: usize, write: bool) -> bool {
-        self.users.fetch_add(1, Ordering::SeqCst);
-        let guarded = self.guarded.load(Ordering::SeqCst);
-        // SAFETY: null, or of a `Watched` that has it until its users have gone, of whom this is one.
-        let guarded = unsafe { guarded.as_ref() };
-        let settled = guarded.is_some_and(|guarded| {
-            // The place may be another's since it was found.
-            self.holds(address) && guarded.settle(address, write)
-        });
-        self.users.fetch_sub(1, Ordering::SeqCst);
-        settled
+        self.with(address, |place| {
+            let guarded = place.guarded.load(Ordering::SeqCst);
+            // SAFETY: null, or of a `Watched` that has it until its users have gone, of whom this is one.
+            let guarded = unsafe { guarded.as_ref() };
+            guarded.is_some_and(|guarded| guarded.settle(address, write))
+        })
+    }
+
+    /// In the handler: the thread waits until the owner has answered. False if the access is to fail, or if the watch
+    /// has ended.
+    fn trap(&self, address: usize, write: bool, code: usize) -> bool {
+        // Before the place is used, because it may take a while until there is one.
+        let record = records::claim();
+        let post = |place: &Self| {
+            record.post(place.desk.load(Ordering::Acquire), address, write, code);
+            true
+        };
+        match self.with(address, post) {
+            true => record.wait(),
+            false => {
+                record.give_back();
+                false
+            }
+        }
     }
 }
 
@@ -225,18 +246,18 @@ fn unblock(context: *mut libc::c_void) {
     }
 }
 
-/// A thread may have been trapped before a watch ended, and come here behind that: its access is good now. Once:
-/// if it comes again, it was none of ours.
+/// A thread may have been trapped before a watch ended, and come here long after that, when other watches have come and
+/// gone in the same place: its access is good now. So each access that nobody answers for is tried once more. If the
+/// thread comes again with it, and no other watch has ended meanwhile, it was none of ours.
 fn is_late(address: usize) -> bool {
-    let held = |place: &Place| {
-        let [start, end] = &place.ended;
-        address < end.load(Ordering::Acquire) && start.load(Ordering::Relaxed) <= address
-    };
+    let ended = ENDED.load(Ordering::SeqCst);
     // SAFETY: has no arguments, and may be called in a handler.
-    let thread = unsafe { libc::gettid() };
-    // Pages have 35 bits, threads 22.
-    let it = (address as u64 >> 12) << 22 | u64::from(thread.unsigned_abs());
-    PLACES.iter().any(held) && LATE.swap(it, Ordering::AcqRel) != it
+    let thread = unsafe { libc::gettid() }.unsigned_abs();
+    // Pages have 35 bits, threads 22. Multiplied by an odd number no two of them become one.
+    let access =
+        ((address as u64 >> 12) << 22 | u64::from(thread)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let late = &LATE[thread as usize % LATE.len()];
+    ended != 0 && late.swap(access ^ ended, Ordering::AcqRel) != access ^ ended
 }
 
 /// Whether the access was a write. Where nobody says, it counts as one: the page comes back whole.
@@ -276,14 +297,9 @@ extern "C" fn on_fault(
         if signal == libc::SIGBUS {
             unblock(context);
         }
-        served = match place {
-            Some(place) => {
-                let desk = place.desk.load(Ordering::Acquire);
-                let code = source::of_context(context);
-                records::trap(desk, address, is_write(context), code)
-            }
-            None => ours && is_late(address),
-        };
+        let write = is_write(context);
+        served = place.is_some_and(|place| place.trap(address, write, source::of_context(context)))
+            || (ours && is_late(address));
     }
     // SAFETY: as above.
     unsafe { *errno = saved };
@@ -324,5 +340,27 @@ fn go_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_
             let handler: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(handler) };
             handler(signal);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Addresses that nothing is mapped at.
+    const NOWHERE: usize = 0x3200_0000_0000;
+
+    #[test]
+    fn who_is_late_is_known_behind_other_watches_once() {
+        // The second one takes the place of the first.
+        for start in [NOWHERE, NOWHERE + (1 << 20)] {
+            drop(Watched::new(start, 4096, 0, None).unwrap());
+        }
+        assert!(place_of(NOWHERE, libc::SIGSEGV).is_none());
+        assert!(is_late(NOWHERE));
+        // Again, unless tests beside this one have ended a watch.
+        assert!((0..1000).any(|_| !is_late(NOWHERE)));
+        drop(Watched::new(NOWHERE, 4096, 0, None).unwrap());
+        assert!(is_late(NOWHERE));
     }
 }

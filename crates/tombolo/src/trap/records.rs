@@ -83,39 +83,58 @@ fn wake(word: &AtomicU32) {
     }
 }
 
-/// Called in the signal handler: waits until the owner has answered. True if the access may be tried again.
-pub(super) fn trap(desk: usize, address: usize, write: bool, code: usize) -> bool {
-    let record = loop {
-        let claim = |record: &&Record| {
-            record
-                .state
-                .compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed)
-                .is_ok()
-        };
+/// In the signal handler: a record for the thread. Waits until there is one.
+pub(super) fn claim() -> Claimed {
+    let claim = |record: &&Record| {
+        record
+            .state
+            .compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    };
+    loop {
         match RECORD.iter().find(claim) {
-            Some(record) => break record,
+            Some(record) => break Claimed(record),
             // SAFETY: has no arguments and touches no memory.
             None => unsafe { libc::sched_yield() },
         };
-    };
-    record.generation.fetch_add(1, Ordering::Relaxed);
-    record.desk.store(desk, Ordering::Relaxed);
-    record.address.store(address, Ordering::Relaxed);
-    record.code.store(code, Ordering::Relaxed);
-    record.write.store(write.into(), Ordering::Relaxed);
-    // SAFETY: has no arguments, and may be called in a handler.
-    let thread = unsafe { libc::gettid() };
-    record.thread.store(thread, Ordering::Relaxed);
-    record.state.store(POSTED, Ordering::Release);
-    ring(desk);
-    loop {
-        match record.state.load(Ordering::Acquire) {
-            end @ (SERVED | REFUSED) => {
-                record.state.store(FREE, Ordering::Release);
-                return end == SERVED;
+    }
+}
+
+/// A record of one trapped thread. Whoever has it posts it and waits, or gives it back.
+pub(super) struct Claimed(&'static Record);
+
+impl Claimed {
+    /// Tells a desk.
+    pub(super) fn post(&self, desk: usize, address: usize, write: bool, code: usize) {
+        let record = self.0;
+        record.generation.fetch_add(1, Ordering::Relaxed);
+        record.desk.store(desk, Ordering::Relaxed);
+        record.address.store(address, Ordering::Relaxed);
+        record.code.store(code, Ordering::Relaxed);
+        record.write.store(write.into(), Ordering::Relaxed);
+        // SAFETY: has no arguments, and may be called in a handler.
+        let thread = unsafe { libc::gettid() };
+        record.thread.store(thread, Ordering::Relaxed);
+        record.state.store(POSTED, Ordering::Release);
+        ring(desk);
+    }
+
+    /// Waits until the desk has answered. True if the access may be tried again.
+    pub(super) fn wait(self) -> bool {
+        loop {
+            match self.0.state.load(Ordering::Acquire) {
+                end @ (SERVED | REFUSED) => {
+                    self.0.state.store(FREE, Ordering::Release);
+                    return end == SERVED;
+                }
+                state => sleep_on(&self.0.state, state),
             }
-            state => sleep_on(&record.state, state),
         }
+    }
+
+    /// It was not posted.
+    pub(super) fn give_back(self) {
+        self.0.state.store(FREE, Ordering::Release);
     }
 }
 
@@ -155,6 +174,8 @@ pub(super) fn close_desk(desk: usize) {
 pub(super) fn next(desk: usize) -> Option<Trapped> {
     loop {
         let seen = DESK[desk].posted.load(Ordering::Acquire);
+        // Before the records are looked at: none is posted once it is closed.
+        let closed = DESK[desk].closed.load(Ordering::Acquire) != 0;
         for (index, record) in RECORD.iter().enumerate() {
             if record.state.load(Ordering::Acquire) != POSTED
                 || record.desk.load(Ordering::Relaxed) != desk
@@ -178,7 +199,7 @@ pub(super) fn next(desk: usize) -> Option<Trapped> {
                 },
             });
         }
-        if DESK[desk].closed.load(Ordering::Acquire) != 0 {
+        if closed {
             DESK[desk].used.store(0, Ordering::Release);
             return None;
         }
