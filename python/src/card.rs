@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tombolo::{
     BuildProgress, Card, Error, FileState, FunctionalCard, FunctionalConfig, OwnerOptions,
     PageSize, Picoseconds, Preset, PresetError, ShellConfig, SimOptions, Slot, SlotId,
-    SpacePlacement, Stripe, Timeline, WaveStart, Waves,
+    SpaceOptions, SpacePlacement, Stripe, Timeline, TranslationMode, WaveStart, Waves,
 };
 
 /// A card.
@@ -92,6 +92,17 @@ fn placement(
                  32 channels"
             ))),
         },
+    }
+}
+
+fn translation_mode(name: &str) -> PyResult<TranslationMode> {
+    match name {
+        "both" => Ok(TranslationMode::Both),
+        "table" => Ok(TranslationMode::Table),
+        "tlb" => Ok(TranslationMode::Tlb),
+        other => Err(PyValueError::new_err(format!(
+            "translation is {other:?}: use \"both\", \"table\" or \"tlb\""
+        ))),
     }
 }
 
@@ -241,6 +252,7 @@ impl NativeCard {
         stripe: Option<(usize, u64, u64)>,
         isolated: bool,
         limit: Option<u64>,
+        translation: &str,
     ) -> PyResult<NativeSpace> {
         let placement = match (placement(channel, stripe, isolated)?, &self.preset) {
             (Some(placement), _) => placement,
@@ -249,7 +261,9 @@ impl NativeCard {
             }
             (None, None) => SpacePlacement::Anywhere,
         };
-        let create = |card: &Card| card.create_space_with(placement, limit);
+        let options = SpaceOptions::new().placement(placement).limit(limit);
+        let options = options.translation(translation_mode(translation)?);
+        let create = |card: &Card| card.create_space_with(options);
         let space = self.card.call(py, create)?;
         Ok(NativeSpace::new(space, self.names.clone(), self.page_size))
     }

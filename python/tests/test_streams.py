@@ -319,6 +319,24 @@ def test_stripes() -> None:
                 card.create_space(**wrong)
 
 
+def test_what_translates_a_space_is_chosen() -> None:
+    with tombolo.Card.functional(page_size=4096) as card:
+        source, faults = noise(1 << 18), {}
+        for translation in ("both", "table", "tlb"):
+            result = np.zeros(1 << 18, np.uint8)
+            with card.create_space(translation=translation) as space:
+                slot = card.load("copy", space)
+                with space.map_array(source) as given, space.map_array(result, "rw") as taken:
+                    for _ in range(2):
+                        slot.run(input=given, output=taken, bytes=source.nbytes)
+                    reports = card.report()["spaces"]
+                    faults[translation] = next(one for one in reports if one["asid"] == space.asid)["faults"]
+            np.testing.assert_array_equal(result, source)
+        assert faults["both"] == faults["table"] < faults["tlb"]
+        with pytest.raises(ValueError, match="both"):
+            card.create_space(translation="l1")
+
+
 def test_presets_are_refused_before_anything_is_built(tmp_path: Path) -> None:
     assert {"tombolo", "fsrf", "coyote-2m"} <= set(tombolo.presets()) and "physical" not in tombolo.presets()
     with pytest.raises(ValueError, match="no preset `coyote`; there are .*coyote-2m"):

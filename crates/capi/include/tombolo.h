@@ -154,6 +154,12 @@ tmb_status tmb_card_report_json(tmb_card *card, char **text);
 
 /* ---- Address spaces and mappings ------------------------------------------------------------------- */
 
+enum {
+    TMB_TRANSLATE_BOTH = 0,  /* L1 TLBs, and the page table in card memory for what misses there */
+    TMB_TRANSLATE_TABLE = 1, /* the page table alone; TMB_ERROR_CONFIGURATION if the shell has no walker */
+    TMB_TRANSLATE_TLB = 2    /* the L1 TLBs alone, which the host fills; likewise if it has none */
+};
+
 typedef struct tmb_space_options {
     size_t size;
     uint64_t limit;      /* at most so many bytes of card memory for its pages; 0: no limit */
@@ -164,9 +170,11 @@ typedef struct tmb_space_options {
     uint32_t stripe_channels;
     uint32_t stripe_first;
     uint64_t stripe_granule;
+    uint32_t translation; /* what translates its addresses, TMB_TRANSLATE_BOTH or another */
+    uint32_t reserved;    /* 0 */
 } tmb_space_options;
 
-#define TMB_SPACE_OPTIONS { sizeof(tmb_space_options), 0, 0, 0, 0, 0, 0 }
+#define TMB_SPACE_OPTIONS { sizeof(tmb_space_options), 0, 0, 0, 0, 0, 0, TMB_TRANSLATE_BOTH, 0 }
 
 tmb_status tmb_space_create(tmb_card *card, const tmb_space_options *options, tmb_space **space);
 

@@ -4,6 +4,7 @@ use crate::status::Failure;
 use std::ffi::{c_char, c_int, c_void};
 use tombolo::{
     FileState, MemoryKind, OwnerOptions, PageSize, Priority, SlotSchedule, SpacePlacement, Stripe,
+    TranslationMode,
 };
 
 /// A structure of options.
@@ -123,6 +124,8 @@ pub struct SpaceOptions {
     pub stripe_channels: u32,
     pub stripe_first: u32,
     pub stripe_granule: u64,
+    pub translation: u32,
+    pub reserved: u32,
 }
 
 // SAFETY: as the trait asks.
@@ -131,6 +134,23 @@ unsafe impl Options for SpaceOptions {
 }
 
 impl SpaceOptions {
+    /// What translates its addresses.
+    pub fn translation(&self) -> Result<TranslationMode, Failure> {
+        if self.reserved != 0 {
+            let rule = "reserved is not 0: begin with TMB_SPACE_OPTIONS";
+            return Err(Failure::argument(rule.to_owned()));
+        }
+        match self.translation {
+            0 => Ok(TranslationMode::Both),
+            1 => Ok(TranslationMode::Table),
+            2 => Ok(TranslationMode::Tlb),
+            other => {
+                let rule = format!("translation is {other}: use TMB_TRANSLATE_BOTH and its like");
+                Err(Failure::argument(rule))
+            }
+        }
+    }
+
     /// Where its frames lie; `None`: wherever the card's preset says.
     pub fn placement(&self) -> Result<Option<SpacePlacement>, Failure> {
         match (self.on_channel, self.stripe_channels) {

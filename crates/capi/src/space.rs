@@ -19,10 +19,14 @@ pub unsafe extern "C" fn tmb_space_create(
         // SAFETY: null or the caller's options, as the header asks.
         let options = unsafe { options::read(options) }?;
         let placement = options.placement()?;
+        let translation = options.translation()?;
         let limit = (options.limit != 0).then_some(options.limit);
         let made = handles::with_card(card, |card| {
             let placement = placement.unwrap_or_else(|| card.placement());
-            Ok(card.create_space_with(placement, limit)?)
+            let made = tombolo::SpaceOptions::new()
+                .placement(placement)
+                .limit(limit);
+            Ok(card.create_space_with(made.translation(translation))?)
         })?;
         // SAFETY: the caller's place for a handle.
         unsafe { answer.give(handles::insert(Thing::Space(made))) };

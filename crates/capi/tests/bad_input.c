@@ -50,6 +50,15 @@ static void several(const char *kernel)
     striped.on_channel = 1;
     EXPECT(tmb_space_create(card, &striped, &none), TMB_ERROR_ARGUMENT);
     striped.on_channel = 0;
+    striped.translation = 3;
+    EXPECT(tmb_space_create(card, &striped, &none), TMB_ERROR_ARGUMENT);
+    striped.translation = TMB_TRANSLATE_TLB;
+    striped.reserved = 1;
+    EXPECT(tmb_space_create(card, &striped, &none), TMB_ERROR_ARGUMENT);
+    striped.reserved = 0;
+    tmb_space *by_tlb = NULL;
+    EXPECT(tmb_space_create(card, &striped, &by_tlb), TMB_OK);
+    EXPECT(tmb_space_close(by_tlb), TMB_OK);
     striped.stripe_granule = 100;
     EXPECT(tmb_space_create(card, &striped, &none), TMB_ERROR_ARGUMENT);
     striped.stripe_granule = 64;

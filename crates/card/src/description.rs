@@ -44,6 +44,9 @@ pub struct CardDescription {
     /// How much each of these L1 TLBs translates, smallest pages first. Not in reports.
     #[serde(skip)]
     pub l1_reach: Vec<L1Reach>,
+    /// Misses of the L1 TLBs walk the page table in card memory. Not in reports.
+    #[serde(skip)]
+    pub table_walks: bool,
     /// Period of the shell's clock; zero on a card without time.
     pub clock_period: Picoseconds,
     /// Pages may lie in host memory. Left out where they may not.

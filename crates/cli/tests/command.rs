@@ -266,6 +266,31 @@ fn advice_and_presets_that_cannot_be_are_refused() {
     }
 }
 
+/// Sixty-four pages, more than the functional card's TLB has room for.
+#[test]
+fn what_translates_is_chosen_and_changes_no_byte() {
+    let folder = folder();
+    let bytes: Vec<u8> = (0..1 << 18).map(|n: u32| (n ^ (n >> 8)) as u8).collect();
+    fs::write(folder.path().join("large"), &bytes).unwrap();
+    for how in ["both", "table", "tlb"] {
+        let maps = ["input=large:page=4K", "--map", "output=out:new:page=4K"];
+        let words = [&copy(&maps)[..], &["--translation", how]].concat();
+        let output = tombolo(folder.path(), &words);
+        assert!(output.status.success(), "{output:?}");
+        assert!(fs::read(folder.path().join("out")).unwrap() == bytes);
+        fs::remove_file(folder.path().join("out")).unwrap();
+    }
+    let output = tombolo(
+        folder.path(),
+        &copy(&["input=large", "--translation", "walker"]),
+    );
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && said.contains("both, table, tlb"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_pipe_that_is_silent_or_closes_fails_the_run_and_leaves_no_output() {
     let folder = folder();

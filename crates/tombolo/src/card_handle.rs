@@ -8,7 +8,7 @@ use crate::owner::OwnerOptions;
 use crate::participants::{self, Participant};
 use crate::report::Report;
 use crate::slot::{Slot, SLICE};
-use crate::space::AddressSpace;
+use crate::space::{AddressSpace, SpaceOptions};
 use card::functional::FunctionalCard;
 use card::kernel::KernelPackage;
 use card::sim::{SimCard, SimOptions};
@@ -137,20 +137,15 @@ impl Card {
     /// # Errors
     /// As [`create_space`](Self::create_space); and channels that the card does not have.
     pub fn create_space_on(&self, placement: SpacePlacement) -> Result<AddressSpace, Error> {
-        self.create_space_with(placement, None)
+        self.create_space_with(SpaceOptions::new().placement(placement))
     }
 
-    /// Makes an address space that holds at most `limit` bytes of card memory with its pages, in whole
-    /// pages and at least one: when it wants more, its own pages leave, and nobody else's.
+    /// Makes an address space with options: where its frames lie, how many there may be, and what translates.
     ///
     /// # Errors
-    /// As [`create_space_on`](Self::create_space_on).
-    pub fn create_space_with(
-        &self,
-        placement: SpacePlacement,
-        limit: Option<u64>,
-    ) -> Result<AddressSpace, Error> {
-        match self.link.call(Request::CreateSpace { placement, limit })? {
+    /// As [`create_space_on`](Self::create_space_on); [`Error::NoSuchTranslation`].
+    pub fn create_space_with(&self, options: SpaceOptions) -> Result<AddressSpace, Error> {
+        match self.link.call(Request::CreateSpace { options })? {
             Reply::Space { space, asid } => Ok(AddressSpace::new(self.link.clone(), space, asid)),
             other => Err(unexpected(&other)),
         }

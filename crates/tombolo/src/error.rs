@@ -1,5 +1,6 @@
 //! What can go wrong, each with the thing, the rule and what to do.
 
+use crate::space::TranslationMode;
 use crate::stream_error::StreamError;
 use crate::trap::RangeError;
 use card::guard::{Unanswered, Violation};
@@ -95,6 +96,14 @@ pub enum Error {
         page: PageSize,
         /// The card's.
         sizes: PageSizes,
+    },
+    /// A space cannot be translated in such a way.
+    #[error("address spaces of this card cannot be translated by {mode}: {rule}")]
+    NoSuchTranslation {
+        /// The way.
+        mode: TranslationMode,
+        /// What the card lacks.
+        rule: &'static str,
     },
     /// The card's memory is none that the owner can work with.
     #[error(

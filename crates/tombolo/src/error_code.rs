@@ -137,7 +137,9 @@ impl Error {
             Self::Kernel(_) => ErrorCode::Kernel,
             Self::Pager(PagerError::Io { .. }) | Self::Transfer { .. } => ErrorCode::Transfer,
             Self::Pager(_) => ErrorCode::Pager,
-            Self::NoSuchPageSize { .. } | Self::CardMemory { .. } => ErrorCode::Configuration,
+            Self::NoSuchPageSize { .. }
+            | Self::NoSuchTranslation { .. }
+            | Self::CardMemory { .. } => ErrorCode::Configuration,
             Self::File { .. } => ErrorCode::File,
             Self::Unmappable { .. } => ErrorCode::Unmappable,
             Self::Outside { .. } => ErrorCode::Outside,

@@ -7,6 +7,7 @@
 use crate::owner::behind::StandsFor;
 use crate::owner::FileState;
 use crate::report::Report;
+use crate::space::SpaceOptions;
 use crate::stream::{StreamReply, StreamRequest};
 use crate::trap::View;
 use card::coherent::{AccessId, LineAccess, LineBytes, LinePages};
@@ -16,7 +17,6 @@ use card::schedule::SlotSchedule;
 use card::{CardDescription, SlotId};
 use cpu::history::History;
 use pager::advice::Advice;
-use pager::placement::SpacePlacement;
 use std::fs::File;
 use std::sync::Arc;
 use units::{Asid, PageSize, Picoseconds, VirtAddr};
@@ -41,10 +41,8 @@ pub(crate) enum Request {
     Describe,
     /// Make an address space.
     CreateSpace {
-        /// Where its frames lie.
-        placement: SpacePlacement,
-        /// At most this many bytes of card memory for its pages; at least one page of the owner's size.
-        limit: Option<u64>,
+        /// How.
+        options: SpaceOptions,
     },
     /// End one, with its mappings.
     DestroySpace {

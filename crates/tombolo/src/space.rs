@@ -13,6 +13,7 @@ use crate::stream::StreamHandle;
 use card::memories::MemoryKind;
 use pager::advice::Advice;
 use pager::fetch::Fetch;
+use pager::placement::SpacePlacement;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,76 @@ pub struct AddressSpace {
     open: AtomicBool,
     /// Bytes that still wait to go into a kernel, of flows that are over, by its port: at most one for each.
     kept: Mutex<Vec<(StreamHandle, SharedMemory)>>,
+}
+
+/// What answers when a port of a space asks for an address (FSRF, §5.2): switched for each space by itself, when it is
+/// made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TranslationMode {
+    /// The L1 TLBs, and for what misses there the page table in card memory.
+    #[default]
+    Both,
+    /// The page table alone, for every access: FSRF's DRAM TLB. Each page that is in card memory is found, at the price of
+    /// a walk.
+    Table,
+    /// The L1 TLBs alone, which the host fills: FSRF's SRAM TLB, and Coyote's. No access walks; what misses asks the
+    /// host, though its page may be in card memory.
+    Tlb,
+}
+
+impl std::fmt::Display for TranslationMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Both => "L1 TLBs and page table",
+            Self::Table => "the page table alone",
+            Self::Tlb => "the L1 TLBs alone",
+        })
+    }
+}
+
+/// How to make an address space.
+///
+/// ```
+/// use tombolo::{SpaceOptions, SpacePlacement, TranslationMode};
+///
+/// let on_one_channel = SpaceOptions::new().placement(SpacePlacement::Channel(1));
+/// let small = SpaceOptions::new().limit(16 << 20).translation(TranslationMode::Tlb);
+/// # let _ = (on_one_channel, small);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct SpaceOptions {
+    pub(crate) placement: SpacePlacement,
+    pub(crate) limit: Option<u64>,
+    pub(crate) translation: TranslationMode,
+}
+
+impl SpaceOptions {
+    /// Frames anywhere, no limit, all that translates.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Its frames lie on one channel, are striped over several, or keep apart from those of other spaces
+    /// ([`SpacePlacement::Isolated`]).
+    pub fn placement(self, placement: SpacePlacement) -> Self {
+        Self { placement, ..self }
+    }
+
+    /// It holds at most so many bytes of card memory with its pages, in whole pages and at least one: when it wants
+    /// more, its own pages leave, and nobody else's.
+    pub fn limit(self, bytes: impl Into<Option<u64>>) -> Self {
+        let limit = bytes.into();
+        Self { limit, ..self }
+    }
+
+    /// What translates its addresses.
+    pub fn translation(self, translation: TranslationMode) -> Self {
+        Self {
+            translation,
+            ..self
+        }
+    }
 }
 
 /// How to map a file.

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tombolo::io::{BlockingIo, Direction, FileIo, Transfer, TransferId};
 use tombolo::{
     AddressSpace, Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
-    OwnerOptions, Slot, SlotId,
+    OwnerOptions, Slot, SlotId, SpaceOptions,
 };
 
 const PAGE: usize = 2 << 20;
@@ -389,7 +389,9 @@ fn a_space_at_its_limit_pushes_out_its_own_pages_only() {
     assert_eq!(before.evictions, 0);
 
     let limit = Some(3 * PAGE as u64);
-    let limited = card.create_space_with(Default::default(), limit).unwrap();
+    let limited = card
+        .create_space_with(SpaceOptions::new().limit(limit))
+        .unwrap();
     let big = limited
         .map_file(&path("from"), MapOptions::read_only())
         .unwrap();

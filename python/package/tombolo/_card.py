@@ -171,6 +171,7 @@ class Card(Scope):
         granule: int = 4096,
         isolated: bool = False,
         limit: Optional[int] = None,
+        translation: str = "both",
     ) -> AddressSpace:
         """Makes an address space.
 
@@ -182,12 +183,17 @@ class Card(Scope):
         :param isolated: it shares its memory channels with no other isolated space, as far as there are enough: one
             has all, two have half of them each. They get others as such spaces come and go; the report says which.
         :param limit: at most so many bytes of card memory for its pages.
-        :raises ValueError: channels that are no power of two, or not side by side; a granule out of range.
+        :param translation: what translates its addresses: ``"both"`` the L1 TLBs and the page table in card memory,
+            ``"table"`` the page table alone, ``"tlb"`` the L1 TLBs alone, which the host fills.
+        :raises ValueError: channels that are no power of two, or not side by side; a granule out of range; another
+            word for what translates.
+        :raises ConfigurationError: the shell has no walker, or no L1 TLBs.
         :raises PagerError: channels that the card does not have, or that the stripe does not fit.
         :raises NoFreeSpaceError: all of the shell's are in use.
         """
         stripe = None if channels is None else (*_side_by_side(channels), granule)
-        space = AddressSpace(self, self._native.create_space(channel, stripe, bool(isolated), limit))
+        native = self._native.create_space(channel, stripe, bool(isolated), limit, translation)
+        space = AddressSpace(self, native)
         self._spaces.add(space)
         return space
 

@@ -73,6 +73,7 @@ class NativeCard:
         stripe: Optional[Tuple[int, int, int]],
         isolated: bool,
         limit: Optional[int],
+        translation: str,
     ) -> NativeSpace: ...
     def connect(
         self, source: NativeSlot, output: str, target: NativeSlot, input: str

@@ -142,6 +142,7 @@ impl FunctionalCard {
                 page_sizes: config.page_sizes,
                 l1_sizes: PageSizes::default(),
                 l1_reach: config.l1_reach,
+                table_walks: true,
                 clock_period: Picoseconds::ZERO,
                 host_channel: config.host_channel,
             },

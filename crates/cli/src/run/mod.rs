@@ -25,11 +25,13 @@ use clap::Args;
 use coherent::Accesses;
 pub use failure::Failure;
 use files::{Opened, Ready};
+use open::Translate;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tombolo::{
-    AddressSpace, Card, Continue, Error, Flowed, Mapping, Picoseconds, Slot, SlotId, WaveStart,
+    AddressSpace, Card, Continue, Error, Flowed, Mapping, Picoseconds, Slot, SlotId, SpaceOptions,
+    WaveStart,
 };
 use waves::{parse_start, WaveOf};
 
@@ -120,6 +122,16 @@ pub struct Run {
     /// Prints what happened to the first eight lines that the accesses use, message by message.
     #[arg(long, requires = "coherent")]
     history: bool,
+
+    /// What translates the kernel's addresses: the L1 TLBs and the page table in card memory, the table alone, or the TLBs
+    /// alone, which the host fills. The shell must have it. See docs/presets.md.
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "both",
+        conflicts_with = "coherent"
+    )]
+    translation: Translate,
 
     /// A system to run on instead of the default one: tombolo, fsrf (with the TLB that suits the data; fsrf-sram,
     /// fsrf-dram), coyote-4k, coyote-2m, amorphos, physical. See docs/presets.md.
@@ -241,10 +253,11 @@ impl Run {
         let (card, preset) = self
             .open_card(&kernel.manifest, &written, total)
             .map_err(one)?;
-        let space = match &preset {
-            Some(preset) => preset.create_space(&card, 0),
-            None => card.create_space(),
-        };
+        let options = SpaceOptions::new().translation(self.translation.into());
+        let space = card.create_space_with(match &preset {
+            Some(preset) => options.placement(preset.placement(0)),
+            None => options,
+        });
         let space = space.map_err(|error| one(error.into()))?;
         let ends = end::ends_of(&planned, &kernel.manifest).map_err(one)?;
         let mappings = map_files(&space, planned).map_err(one)?;

@@ -7,7 +7,7 @@ use crate::bars::aes::write_input;
 use card::sim::SimOptions;
 use tombolo::{
     Card, Continue, FileState, MapOptions, OwnerOptions, Picoseconds, Report, ServiceThreads,
-    SlotId,
+    SlotId, SpaceOptions,
 };
 
 /// Linux's default, `read_ahead_kb` of a block device.
@@ -44,7 +44,8 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
         .join(&cell.workload.kernel);
     let mut applications = Vec::new();
     for number in 0..cell.applications {
-        let space = card.create_space_with(preset.placement(number), data.card_bytes())?;
+        let options = SpaceOptions::new().placement(preset.placement(number));
+        let space = card.create_space_with(options.limit(data.card_bytes()))?;
         let map = |name: &str, bytes, options| -> Result<_, Failure> {
             let path = files.path().join(format!("{name}{number}"));
             write_input(&path, bytes)?;

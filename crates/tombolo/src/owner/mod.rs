@@ -39,6 +39,7 @@ use crate::error::Error;
 use crate::io::{FileIo, TransferId};
 use crate::message::Progress;
 use crate::report::{PagingReport, Report, RunReport, SpaceReport};
+use crate::space::TranslationMode;
 use card::command::{Command, CommandId, FaultToken};
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;
@@ -229,6 +230,8 @@ pub(crate) struct Owner {
     streams: Streams,
     schedules: Schedules,
     spaces: Vec<bool>,
+    /// What translates each of them, as its register says.
+    translations: Vec<TranslationMode>,
     work: BTreeMap<WorkId, Work>,
     /// Events that wait for service threads, and which of these are busy.
     service: ServiceQueue,
@@ -370,6 +373,7 @@ impl Owner {
             streams: Streams::default(),
             schedules: Schedules::default(),
             spaces: vec![false; usize::from(description.spaces)],
+            translations: vec![TranslationMode::Both; usize::from(description.spaces)],
             card,
             pager,
             io: IoThread::new(io, post.clone()).map_err(|source| Error::File {

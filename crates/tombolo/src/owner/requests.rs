@@ -31,9 +31,7 @@ impl OwnerRef {
                 })
             }),
             Request::Report => self.with(|owner| Ok(Reply::Report(Box::new(owner.report()?)))),
-            Request::CreateSpace { placement, limit } => {
-                self.create_space(client, placement, limit).await
-            }
+            Request::CreateSpace { options } => self.create_space(client, options).await,
             Request::DestroySpace { space } => self.destroy_space(client, space).await,
             Request::Close => self.close(client).await,
             Request::Load {

@@ -5,22 +5,31 @@ use super::Owner;
 use crate::error::Error;
 use crate::link::ClientId;
 use crate::message::{Reply, SpaceId};
-use card::SlotId;
-use pager::placement::SpacePlacement;
+use crate::space::{SpaceOptions, TranslationMode};
+use card::registers::{self, space::mode};
+use card::{CardDescription, SlotId};
 use pager::Event;
-use units::{Asid, VirtAddr};
+use units::{Asid, PageSizes, Picoseconds, VirtAddr};
 
 impl OwnerRef {
     pub(super) async fn create_space(
         &self,
         client: ClientId,
-        placement: SpacePlacement,
-        limit: Option<u64>,
+        options: SpaceOptions,
     ) -> Result<Reply, Error> {
+        let SpaceOptions {
+            placement,
+            limit,
+            translation,
+        } = options;
         let (asid, limit) = self.with(|owner| {
             let page = owner.pager.page_size();
             let limit = limit.map(|bytes| bytes.max(page.bytes()));
-            owner.take_asid().map(|asid| (asid, limit))
+            can_translate(owner.card.description(), translation)?;
+            let asid = owner.take_asid()?;
+            let set = owner.set_translation(asid, translation);
+            set.inspect_err(|_| owner.free_asid(asid))?;
+            Ok::<_, Error>((asid, limit))
         })?;
         let made = self.ask(|request| Event::CreateSpace {
             request,
@@ -96,7 +105,37 @@ impl OwnerRef {
     }
 }
 
+/// Whether the spaces of a card can be translated so.
+fn can_translate(card: &CardDescription, mode: TranslationMode) -> Result<(), Error> {
+    // A card without time translates in each way, and has no TLBs that it could name.
+    let has_l1s = card.l1_sizes != PageSizes::default() || card.clock_period == Picoseconds::ZERO;
+    let rule = match mode {
+        TranslationMode::Both => return Ok(()),
+        _ if !card.translated => "kernels use card addresses there",
+        TranslationMode::Table if !card.table_walks => "its shell has no walker (max_walks is 0)",
+        TranslationMode::Tlb if !has_l1s => "its shell has no L1 TLBs",
+        TranslationMode::Table | TranslationMode::Tlb => return Ok(()),
+    };
+    Err(Error::NoSuchTranslation { mode, rule })
+}
+
 impl Owner {
+    /// What translates a space that is not enabled.
+    fn set_translation(&mut self, asid: Asid, mode: TranslationMode) -> Result<(), Error> {
+        let space = usize::from(asid.get());
+        if self.translations.get(space) != Some(&mode) {
+            let bits = match mode {
+                TranslationMode::Both => 0,
+                TranslationMode::Table => mode::L1_OFF.put(1),
+                TranslationMode::Tlb => mode::WALKER_OFF.put(1),
+            };
+            let register = registers::SPACE.at(asid.get().into()) + registers::space::MODE;
+            self.card.write_register(register, bits)?;
+            self.translations[space] = mode;
+        }
+        Ok(())
+    }
+
     fn take_asid(&mut self) -> Result<Asid, Error> {
         let spaces = self.spaces.len() as u8;
         let free = self.spaces.iter().position(|used| !used);
@@ -115,5 +154,47 @@ impl Owner {
     fn works_in(&self, slot: SlotId, asid: Asid) -> bool {
         let state = self.slots.get(usize::from(slot.0));
         state.is_some_and(|state| state.loaded_in(asid))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use card::functional::FunctionalCard;
+    use card::Card;
+
+    #[test]
+    fn what_a_card_lacks_is_named() {
+        let all = FunctionalCard::new(Default::default())
+            .description()
+            .clone();
+        let shell = CardDescription {
+            clock_period: Picoseconds::from_nanos(4),
+            ..all.clone()
+        };
+        let without_walker = CardDescription {
+            table_walks: false,
+            ..all.clone()
+        };
+        let identity = CardDescription {
+            translated: false,
+            ..all.clone()
+        };
+        let told = |card: &CardDescription, mode| {
+            let refused = can_translate(card, mode);
+            refused.map_err(|error| error.to_string().split(": ").nth(1).map(str::to_owned))
+        };
+        use TranslationMode::{Both, Table, Tlb};
+        for card in [&all, &shell, &without_walker, &identity] {
+            assert_eq!(told(card, Both), Ok(()));
+        }
+        let no = |rule: &str| Err(Some(rule.to_owned()));
+        assert_eq!((told(&all, Table), told(&all, Tlb)), (Ok(()), Ok(())));
+        let expected = no("its shell has no walker (max_walks is 0)");
+        assert_eq!(told(&without_walker, Table), expected);
+        assert_eq!(told(&without_walker, Tlb), Ok(()));
+        assert_eq!(told(&shell, Tlb), no("its shell has no L1 TLBs"));
+        let expected = no("kernels use card addresses there");
+        assert_eq!(told(&identity, Tlb), expected);
     }
 }

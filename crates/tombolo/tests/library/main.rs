@@ -22,3 +22,4 @@ mod ranges;
 mod slots;
 mod stream_memory;
 mod system;
+mod translation;

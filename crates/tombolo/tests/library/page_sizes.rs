@@ -240,7 +240,7 @@ fn limits_hold_for_pages_of_all_sizes() {
     let card = functional(FunctionalConfig::default());
     let card = Card::new(card, OwnerOptions::default()).unwrap();
     let space = card
-        .create_space_with(tombolo::SpacePlacement::Anywhere, Some(3 << 20))
+        .create_space_with(tombolo::SpaceOptions::new().limit(3 << 20))
         .unwrap();
     let large = MapOptions::read_only().page_size(MIB_4);
     refused(space.map_file(&from, large), &["4 MiB", "limit"]);

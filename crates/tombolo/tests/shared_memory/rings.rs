@@ -6,7 +6,7 @@ use super::random::Random;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tombolo::{
-    AddressSpace, Card, Continue, Error, PageSize, SharedMemory, Slot, SlotId, SpacePlacement,
+    AddressSpace, Card, Continue, Error, PageSize, SharedMemory, Slot, SlotId, SpaceOptions,
 };
 
 const KERNELS: usize = 2;
@@ -85,7 +85,7 @@ impl Rings {
     /// What the library says.
     pub fn run(&self, card: &Card) -> Result<Gone, Error> {
         let limit = (self.frames + 1) * PageSize::KIB_4.bytes();
-        let space = card.create_space_with(SpacePlacement::Anywhere, Some(limit))?;
+        let space = card.create_space_with(SpaceOptions::new().limit(limit))?;
         let memory = space.alloc_with_pages(self.pages * 4096, PageSize::KIB_4)?;
         let results = space.alloc_with_pages(4096, PageSize::KIB_4)?;
         let mut random = Random(self.seed);

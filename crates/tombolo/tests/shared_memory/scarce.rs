@@ -5,7 +5,8 @@ use crate::mistakes::{in_a_process, CHILD};
 use crate::{build, functional, kernel, simulated, start, wait, Node};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tombolo::{
-    AddressSpace, Card, Error, MapOptions, PageSize, SharedMemory, SlotId, SpacePlacement, TrapWay,
+    AddressSpace, Card, Error, MapOptions, PageSize, SharedMemory, SlotId, SpaceOptions,
+    SpacePlacement, TrapWay,
 };
 
 const PAGE: usize = 4096;
@@ -129,9 +130,8 @@ fn resident_addresses() -> u64 {
 fn one_page_of_card_memory_is_enough_or_it_is_said() {
     // Each page leaves for the next: a list over six of them, in two frames and under a limit of one.
     let card = functional(2, None);
-    let space = card
-        .create_space_with(SpacePlacement::Channel(0), Some(PAGE as u64))
-        .unwrap();
+    let options = SpaceOptions::new().placement(SpacePlacement::Channel(0));
+    let space = card.create_space_with(options.limit(PAGE as u64)).unwrap();
     let memory = space.alloc_with_pages(8 * PAGE, PageSize::KIB_4).unwrap();
     summed(&card, &space, &memory);
     let report = card.report().unwrap();

@@ -254,6 +254,7 @@ impl SimCard {
             page_sizes: config.page_sizes(),
             l1_sizes: config.l1_sizes(),
             l1_reach: config.l1_reach(),
+            table_walks: config.max_walks > 0,
             clock_period: clock.period_ps,
             host_channel: config.host_channel,
         };
