@@ -1,6 +1,7 @@
 //! Results of the lab's work, kept by the hash of everything they depend on: an interrupted run resumes, and nothing is
 //! simulated twice, not even by two runs at once.
 
+use super::folder_hash::add;
 use super::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -12,25 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-/// What the figures depend on beside the work and its kernels: the shell's RTL, the simulator's sources and, of the lab,
-/// how work is done (how it is shown may change).
-const SOURCES: [&str; 15] = [
-    "rtl",
-    "crates/card/src",
-    "crates/lab/src/driver.rs",
-    "crates/lab/src/bars/aes.rs",
-    "crates/lab/src/experiment/fsrf/mix.rs",
-    "crates/lab/src/experiment/fsrf/transfer.rs",
-    "crates/lab/src/experiment/hot.rs",
-    "crates/lab/src/experiment/outcome.rs",
-    "crates/lab/src/experiment/warm.rs",
-    "crates/lab/src/experiment/workload.rs",
-    "crates/pager/src",
-    "crates/timing/src",
-    "crates/tombolo/src",
-    "crates/units/src",
-    "kernels/lib",
-];
+/// What the figures depend on beside the work, its kernels and this program: what is read when a model is built. Of what is
+/// compiled into the program `build.rs` took the hash then, because the files may be others by now.
+const READ: [&str; 2] = ["rtl", "kernels/lib"];
 
 /// What a result depends on beside the sources.
 pub(super) struct Parts<'a> {
@@ -114,14 +99,15 @@ pub(super) fn spent(root: &Path) -> HashMap<String, f64> {
     spent.into_iter().map(seconds).collect()
 }
 
-/// The hash of the sources as they are when it is first asked for.
+/// The hash of this program's sources, and of what it reads as that is when it is first asked for.
 fn shared() -> Result<&'static [u8], Failure> {
     static SHARED: OnceLock<Vec<u8>> = OnceLock::new();
     if let Some(shared) = SHARED.get() {
         return Ok(shared);
     }
     let mut hash = Sha256::new();
-    for source in SOURCES {
+    hash.update(env!("TOMBOLO_LAB_COMPILED"));
+    for source in READ {
         add(&mut hash, &card::sim::home().join(source))?;
     }
     Ok(SHARED.get_or_init(|| hash.finalize().to_vec()))
@@ -216,34 +202,6 @@ impl Cached {
     }
 }
 
-/// A file, or all files of a folder, by name and content. A folder that is not there has none; links and what builds leave
-/// behind are not looked at.
-fn add(hash: &mut Sha256, folder: &Path) -> io::Result<()> {
-    if folder.is_file() {
-        hash.update(std::fs::read(folder)?);
-        return Ok(());
-    }
-    let mut entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries.collect::<io::Result<Vec<_>>>()?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let (kind, path) = (entry.file_type()?, entry.path());
-        let name = entry.file_name();
-        if kind.is_dir() && name != "tests" && name != "__pycache__" {
-            add(hash, &path)?;
-        } else if kind.is_file() {
-            let bytes = std::fs::read(&path)?;
-            hash.update(name.as_encoded_bytes());
-            hash.update((bytes.len() as u64).to_le_bytes());
-            hash.update(bytes);
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -335,8 +293,8 @@ mod tests {
 
     /// A source that has moved would no longer count.
     #[test]
-    fn sources_are_there() {
-        for source in SOURCES {
+    fn what_is_read_is_there() {
+        for source in READ {
             assert!(card::sim::home().join(source).exists(), "{source}");
         }
     }

@@ -8,6 +8,7 @@ mod cache;
 pub mod cckit;
 mod description;
 pub mod fleximem;
+mod folder_hash;
 pub mod fsrf;
 mod hot;
 mod outcome;

@@ -1,0 +1,33 @@
+//! The hash of a folder. `build.rs` has this file too.
+
+use sha2::{Digest, Sha256};
+use std::io;
+use std::path::Path;
+
+/// A file, or all files of a folder, by name and content. A folder that is not there has none; links and what builds leave
+/// behind are not looked at.
+pub(crate) fn add(hash: &mut Sha256, folder: &Path) -> io::Result<()> {
+    if folder.is_file() {
+        hash.update(std::fs::read(folder)?);
+        return Ok(());
+    }
+    let mut entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries.collect::<io::Result<Vec<_>>>()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let (kind, path) = (entry.file_type()?, entry.path());
+        let name = entry.file_name();
+        if kind.is_dir() && name != "tests" && name != "__pycache__" {
+            add(hash, &path)?;
+        } else if kind.is_file() {
+            let bytes = std::fs::read(&path)?;
+            hash.update(name.as_encoded_bytes());
+            hash.update((bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        }
+    }
+    Ok(())
+}
