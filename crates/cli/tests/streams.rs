@@ -263,6 +263,38 @@ fn a_file_that_is_too_small_is_told() {
     );
 }
 
+/// A kernel that takes its packet and never produces: the port that waits is named, nothing is written, and a run at the
+/// same time does not notice.
+#[test]
+fn a_kernel_that_never_sends_is_told_by_its_port() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a"), data(5001)).unwrap();
+    fs::write(folder.path().join("b"), b"kept").unwrap();
+    let mute = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/mute");
+    let command = |kernel: &str, to: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tombolo"));
+        command.current_dir(folder.path());
+        command.args(["run", kernel, "--quiet", "--connect", "in=file:a"]);
+        command.args(["--connect", to]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let stuck = ["out=file:b:new", "out=-"].map(|to| command(mute, to));
+    let other = command("loopback", "out=file:c:new");
+    for child in stuck {
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = told.contains("port out") && told.contains("the kernel sends nothing");
+        assert!(!output.status.success() && said, "{told}");
+        assert!(output.stdout.is_empty());
+    }
+    assert_eq!(fs::read(folder.path().join("b")).unwrap(), b"kept");
+    let output = other.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}");
+    assert!(fs::read(folder.path().join("c")).unwrap() == data(5001));
+}
+
 #[test]
 fn a_kernel_is_a_part_of_a_pipeline_of_commands() {
     let folder = tempfile::tempdir().unwrap();
