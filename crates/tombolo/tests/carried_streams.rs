@@ -1,6 +1,9 @@
 //! Streams on the data channels of a memory port (FSRF §4.8, streaming mode), on the simulated card: is every packet whole,
 //! and does the kernel hear when the other end closes?
 
+#[path = "common/stream_card.rs"]
+mod stream_card;
+
 use card::sim::SimCard;
 use std::fs;
 use std::path::Path;
@@ -133,4 +136,65 @@ fn what_flows_through_a_memory_port_ends_the_run() {
     counts.unmap().unwrap();
     assert_eq!(words(folder, "out"), [sum(&numbers(20_000, 9)) + 0x03_0201]);
     assert_eq!(words(folder, "counts")[..2], [1, 0]);
+}
+
+/// The other end is a port of another kernel: joined, the kernel's stream is open, and apart it is closed, each time
+/// again.
+#[test]
+fn a_stream_on_a_memory_port_is_joined_with_another_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let card = SimCard::open(stream_card::simulated(), |_| {}).unwrap();
+    let card = Card::new(Box::new(card), OwnerOptions::default()).unwrap();
+    let space = card.create_space().unwrap();
+    let kernels = card::sim::home().join("kernels");
+    let load = |slot, kernel: &str| card.load(SlotId(slot), &kernels.join(kernel), &space);
+    let (sums, other) = (
+        load(0, "packet_sums").unwrap(),
+        load(1, "loopback").unwrap(),
+    );
+    let counts = MapOptions::create(64);
+    let counts = space.map_file(&folder.join("counts"), counts).unwrap();
+    sums.set_pointer("counts", counts.address()).unwrap();
+    fs::write(folder.join("in"), bytes(&numbers(3_001, 5))).unwrap();
+    let from = space.map_file(&folder.join("in"), MapOptions::read_only());
+    let to = space.map_file(&folder.join("out"), MapOptions::create(48));
+    let (from, to) = (from.unwrap(), to.unwrap());
+    // The port that is joined, and whether its connection is dropped or taken apart.
+    let rounds = [
+        (None, false),
+        (Some("numbers"), false),
+        (Some("sums"), true),
+        (None, false),
+        (Some("numbers"), true),
+        (Some("sums"), false),
+    ];
+    for ((port, drops), round) in rounds.into_iter().zip(0..) {
+        let (mut input, mut output) = ((&sums, "numbers"), (&sums, "sums"));
+        let joined = port.map(|port| match port {
+            "numbers" => {
+                input = (&other, "in");
+                card.connect(&other, "out", &sums, port).unwrap()
+            }
+            _ => {
+                output = (&other, "out");
+                card.connect(&sums, port, &other, "in").unwrap()
+            }
+        });
+        let mut flow = Flow::new(&space);
+        flow.plug_memory(input.0, input.1, from.all()).unwrap();
+        let place = to.slice(8 * round, 8).unwrap();
+        flow.plug_memory(output.0, output.1, place).unwrap();
+        sums.start().unwrap();
+        flow.run(None, |_| Continue::Yes).unwrap();
+        match joined {
+            Some(joined) if !drops => joined.disconnect().unwrap(),
+            joined => drop(joined),
+        }
+        sums.wait(None, |_| Continue::Yes).unwrap();
+        counts.sync().unwrap();
+        assert_eq!(words(folder, "counts")[..2], [1, 0], "round {round}");
+    }
+    to.unmap().unwrap();
+    assert_eq!(words(folder, "out"), [sum(&numbers(3_001, 5)); 6]);
 }

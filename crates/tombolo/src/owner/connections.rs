@@ -61,7 +61,7 @@ impl OwnerRef {
         }
         self.with(|owner| {
             owner.part(to)?;
-            owner.streams.joints.retain(|other| other.id != joint);
+            owner.forget_joint(joint)?;
             Err(Error::Stream(owner.mid_packet(from, to)))
         })
     }
@@ -79,12 +79,13 @@ impl OwnerRef {
             owner.part(joint.to).map(|()| joint)
         })?;
         if later {
+            self.with(Owner::forget_joints_apart)?;
             return Ok(Reply::Done);
         }
         let settled = self.is_settled(joint.to, LAST_PACKET).await?;
         self.with(|owner| match settled {
             true => {
-                owner.streams.joints.retain(|other| other.id != id);
+                owner.forget_joint(id)?;
                 Ok(Reply::Done)
             }
             false => Err(Error::Stream(owner.mid_packet(joint.from, joint.to))),
@@ -152,14 +153,25 @@ impl Owner {
 
     /// Forgets the connections that nobody wants and that have come apart.
     fn forget_joints_apart(&mut self) -> Result<(), Error> {
-        let mut kept = Vec::new();
-        for joint in std::mem::take(&mut self.streams.joints) {
+        for joint in self.streams.joints.clone() {
             let (slot, stream) = joint.to;
-            if !joint.left || self.card.switch_state(slot, stream.pair)?.pending {
-                kept.push(joint);
+            if joint.left && !self.card.switch_state(slot, stream.pair)?.pending {
+                self.forget_joint(joint.id)?;
             }
         }
-        self.streams.joints = kept;
+        Ok(())
+    }
+
+    /// The ports have come apart, or were never joined: each kernel whose memory port carries its end hears so.
+    fn forget_joint(&mut self, id: ConnectionId) -> Result<(), Error> {
+        let mut joints = self.streams.joints.iter();
+        let Some(at) = joints.position(|joint| joint.id == id) else {
+            return Ok(());
+        };
+        let joint = self.streams.joints.remove(at);
+        for (slot, stream) in [joint.from, joint.to] {
+            self.tell_carried(slot, stream, true)?;
+        }
         Ok(())
     }
 
@@ -179,6 +191,9 @@ impl Owner {
             to,
             left: false,
         });
+        for (slot, stream) in [from, to] {
+            self.tell_carried(slot, stream, false)?;
+        }
         Ok(id)
     }
 
@@ -236,6 +251,14 @@ impl Owner {
         for joint in gone {
             if let Err(error) = self.part(joint.to) {
                 tracing::error!(%error, "a connection does not come apart");
+            }
+            for (other, stream) in [joint.from, joint.to] {
+                if other == slot {
+                    continue;
+                }
+                if let Err(error) = self.tell_carried(other, stream, true) {
+                    tracing::error!(%error, "a kernel is not told that a stream is closed");
+                }
             }
         }
     }

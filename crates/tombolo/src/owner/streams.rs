@@ -592,7 +592,12 @@ impl Owner {
     }
 
     /// Tells the slot whether the host has closed its end of a stream that a memory port carries, so that the kernel hears it.
-    fn tell_carried(&mut self, slot: SlotId, stream: StreamId, closed: bool) -> Result<(), Error> {
+    pub(super) fn tell_carried(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+        closed: bool,
+    ) -> Result<(), Error> {
         let port = self
             .manifest(slot)
             .and_then(|manifest| manifest.stream_at(stream));
