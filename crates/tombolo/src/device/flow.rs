@@ -275,6 +275,7 @@ impl<'a> Flow<'a> {
                 Reply::Stream(StreamReply::Quiet(now)) => {
                     self.now = now;
                     ask(&mut progress, now)?;
+                    let elapsed = now.now.max(since) - since;
                     self.quiet(elapsed, &mut progress)?;
                     continue;
                 }
