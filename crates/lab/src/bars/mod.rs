@@ -32,6 +32,7 @@ mod remote;
 mod rpc;
 mod rpc_lines;
 pub(crate) mod sched;
+mod served;
 mod shared;
 mod shared_table;
 pub(crate) mod sim_speed;
@@ -46,6 +47,7 @@ mod view;
 mod vio;
 mod vio_kernels;
 mod vio_network;
+mod vio_wired;
 mod walk;
 mod work_queue;
 
@@ -102,16 +104,16 @@ pub const ALL: &[Bar] = &[
         measure: remote::measure,
     },
     Bar {
-        names: vio_kernels::SHARE,
-        measure: vio_kernels::share_of_wired,
+        names: vio_wired::NAMES,
+        measure: vio_wired::share_of_wired,
     },
     Bar {
         names: vio_network::NAMES,
         measure: vio_network::measure,
     },
     Bar {
-        names: vio_kernels::LOST,
-        measure: vio_kernels::lost,
+        names: vio_kernels::NAMES,
+        measure: vio_kernels::measure,
     },
     Bar {
         names: sched::NAMES,

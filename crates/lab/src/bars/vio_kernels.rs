@@ -1,200 +1,342 @@
-//! Kernels with streams on the u280: is every byte of every transfer right, from each device, and does virtual I/O cost
-//! anything against ports of the kernel's own?
+//! Kernels with streams as a whole system: is every byte of every transfer right, from each device and to each, while
+//! devices change under a kernel that runs on?
+
+mod judge;
+mod place;
+mod plan;
 
 use super::Failure;
-use crate::experiment::vfpio::{data, Application, Station, Vfpio};
+use crate::experiment::vfpio::Vfpio;
 use crate::random::Random;
 use crate::row::{Row, Target};
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use tombolo::{Card, FunctionalCard, FunctionalConfig, MapOptions, OwnerOptions, PageSize};
+use card::kernel::ControlProtocol;
+use judge::{wrong, Came};
+use place::{Given, Place, Port, Site};
+use plan::{subjects, Packet, Subject};
+use std::path::Path;
+use std::time::Instant;
+use tombolo::{
+    AddressSpace, Card, Continue, Flow, FunctionalCard, FunctionalConfig, OwnerOptions,
+    Picoseconds, SharedMemory, SimOptions, Slot, SlotId,
+};
 
 /// The names, in the order of measurement.
-pub const LOST: &[&str] = &["vio.kernels.lost", "vio.kernels.transfers"];
-/// The name of the other.
-pub const SHARE: &[&str] = &["vio.share_of_wired"];
+pub const NAMES: &[&str] = &[
+    "vio.kernels.lost",
+    "vio.kernels.transfers",
+    "vio.kernels.least_of_a_pair",
+    "vio.kernels.rtl.transfers",
+];
 
-/// Transfers of a kernel from a device.
+/// Transfers of a kernel from a device, and as many to it.
 const TRANSFERS: usize = 200;
-const LONGEST: u64 = 64 << 10;
-/// What two matrices have.
-const PAIR: u64 = 32 << 10;
+/// Kernels times devices: with models, and as RTL.
+const PAIRS: [usize; 2] = [10 * 10, 11 * 7];
+/// Virtual time that a transfer may take: a hundred times what the slowest needs.
+const LONGEST: Picoseconds = Picoseconds::from_millis(500);
 
 fn experiment() -> Result<Vfpio, Failure> {
     Ok(Vfpio::read(&card::sim::home().join("experiments"))?)
 }
 
+/// RTL of the shell and the kernels, with HBM and DRAM side by side and an interface to the network.
 fn simulated(experiment: &Vfpio) -> Result<Card, Failure> {
-    let options = experiment.options()?;
+    let both = SimOptions::named("u280-both")?;
+    let mut options = experiment.options()?;
+    options.platform = both.platform;
+    options.shell.network_pairs = 1;
     Ok(Card::simulated(options, OwnerOptions::default(), |_| {})?)
 }
 
+/// Models of the kernels, whose commands complete in another order than they were given.
 fn functional() -> Result<Card, Failure> {
     let card = FunctionalCard::new(FunctionalConfig {
         slots: 2,
         streams_per_slot: 1,
         queues: 3,
+        seed: Some(15),
         ..FunctionalConfig::default()
     });
     Ok(Card::new(Box::new(card), OwnerOptions::default())?)
 }
 
-/// Bytes that may come out of a transfer.
-fn room(one: &Application, bytes: u64) -> u64 {
-    match one.name.as_str() {
-        "sha256" | "md5" | "sha3" => one.room,
-        "nw" => 4 * (bytes / 64 + 1),
-        "gzip" => bytes + bytes / 8 + 32,
-        "matmul" => (bytes / 2).max(64),
-        _ => bytes,
-    }
+/// Which devices take part.
+#[derive(Clone, Copy, Debug)]
+struct Devices<'a> {
+    /// Also those whose bytes the host carries.
+    by_host: bool,
+    /// The command that serves memory; none: without remote memory.
+    tombolo: Option<&'a Path>,
 }
 
-/// 1 B to 64 KiB, log-uniform: where a transfer begins in its mapping, and its bytes.
-fn plan(one: &Application, seed: u64) -> Vec<(u64, u64)> {
-    let mut random = Random(seed);
-    (0..TRANSFERS)
-        .map(|n| {
-            let log = random.below(17_000) as f64 / 1000.0;
-            let mut bytes = (log.exp2() as u64).clamp(1, LONGEST);
-            if one.name == "matmul" && n % 8 == 0 {
-                bytes = PAIR;
-            }
-            (random.below(4096), bytes)
+/// A kernel that is loaded once, beside a loopback in the other slot.
+struct Bench<'a> {
+    card: &'a Card,
+    subject: &'a Subject,
+    loopback: Slot,
+    slot: Slot,
+    _memory: Option<SharedMemory>,
+    space: AddressSpace,
+}
+
+impl<'a> Bench<'a> {
+    fn new(card: &'a Card, subject: &'a Subject) -> Result<Self, Failure> {
+        let space = card.create_space()?;
+        let kernels = card::sim::home().join("kernels");
+        let load = |slot: u8, kernel: &str| card.load(SlotId(slot), &kernels.join(kernel), &space);
+        let slot = load(0, &subject.kernel)?;
+        let loopback = load(1, "loopback")?;
+        for (name, value) in &subject.arguments {
+            slot.set_bytes(name, value)?;
+        }
+        let memory = |name| -> Result<SharedMemory, Failure> {
+            let memory = space.alloc(64)?;
+            slot.set_pointer(name, memory.address())?;
+            Ok(memory)
+        };
+        let memory = subject.memory.map(memory).transpose()?;
+        Ok(Self {
+            card,
+            subject,
+            loopback,
+            slot,
+            _memory: memory,
+            space,
         })
-        .collect()
-}
+    }
 
-/// What comes out of each transfer, from a mapped file into one.
-fn through_files(
-    card: &Card,
-    one: &Application,
-    plan: &[(u64, u64)],
-) -> Result<Vec<Vec<u8>>, Failure> {
-    let station = Station::new(card, one)?;
-    let folder = tempfile::tempdir()?;
-    let source = folder.path().join("in");
-    std::fs::write(&source, data(4096 + LONGEST))?;
-    let result = folder.path().join("out");
-    let total: u64 = plan.iter().map(|(_, bytes)| room(one, *bytes) + 1).sum();
-    let from = station.space().map_file(&source, MapOptions::read_only())?;
-    let to = station
-        .space()
-        .map_file(&result, MapOptions::create(total))?;
-    let (mut at, mut places) = (0, Vec::new());
-    for (offset, bytes) in plan {
-        if one.source {
-            station.set("bytes", *bytes)?;
+    /// Each packet from every device to some, and to every device from some, in an order that is never the same
+    /// twice. The names of the devices, and what they got.
+    fn run(&self, devices: Devices<'_>) -> Result<(Vec<String>, Vec<Came>), Failure> {
+        let folder = tempfile::tempdir()?;
+        let site = Site {
+            card: self.card,
+            space: &self.space,
+            folder: folder.path(),
+            subject: self.subject,
+            loopback: &self.loopback,
+            tombolo: devices.tombolo,
+        };
+        let mut places = place::all(&site, devices.by_host)?;
+        let names: Vec<String> = places.iter().map(|place| place.name().to_owned()).collect();
+        let mut random = Random(self.subject.packets.len() as u64);
+        let mut order: Vec<Vec<(usize, Option<usize>)>> = vec![Vec::new(); places.len()];
+        for (number, packet) in self.subject.packets.iter().enumerate() {
+            for (from, to) in pairs(&mut random, &places) {
+                let from = self.subject.input.is_some().then_some(from);
+                self.transfer(&mut places, (from, to), packet)
+                    .map_err(|error| {
+                        let from = from.map_or("itself", |from| names[from].as_str());
+                        let Packet { offset, bytes, .. } = packet;
+                        format!(
+                            "{}, {bytes} bytes from {offset}, from {from} to {}: {error}",
+                            self.subject.kernel, names[to]
+                        )
+                    })?;
+                order[to].push((number, from));
+            }
         }
-        let input = (!one.source).then(|| from.slice(*offset, *bytes));
-        let space = room(one, *bytes);
-        let came = station.transfer(input.transpose()?, to.slice(at, space)?)?;
-        places.push((at as usize, came as usize));
-        // A byte between two stays as it was.
-        at += space + 1;
-    }
-    to.unmap()?;
-    let made = std::fs::read(&result)?;
-    Ok(places
-        .iter()
-        .map(|(at, came)| made[*at..*at + *came].to_vec())
-        .collect())
-}
-
-/// The same from the program's memory into such memory, whose pages come and go back each time.
-fn through_memory(
-    card: &Card,
-    one: &Application,
-    plan: &[(u64, u64)],
-) -> Result<Vec<Vec<u8>>, Failure> {
-    let station = Station::new(card, one)?;
-    let page = PageSize::from_bytes(64 << 10).ok_or("no such page")?;
-    let from = station
-        .space()
-        .alloc_untrapped((4096 + LONGEST) as usize, page)?;
-    let to = station
-        .space()
-        .alloc_untrapped(2 * LONGEST as usize, page)?;
-    let given = from.slice::<AtomicU8>();
-    for (word, byte) in given.iter().zip(data(4096 + LONGEST)) {
-        word.store(byte, Relaxed);
-    }
-    let mut made = Vec::new();
-    for (offset, bytes) in plan {
-        if one.source {
-            station.set("bytes", *bytes)?;
+        let mut all = Vec::new();
+        for (to, (place, order)) in places.iter_mut().zip(order).enumerate() {
+            let got = place
+                .collect()
+                .map_err(|error| format!("{}, {}: {error}", self.subject.kernel, names[to]))?;
+            if got.len() != order.len() {
+                return Err(format!("{}: {} of {}", names[to], got.len(), order.len()).into());
+            }
+            all.extend(
+                got.into_iter()
+                    .zip(order)
+                    .map(|(bytes, (packet, from))| Came {
+                        packet,
+                        from,
+                        to,
+                        bytes,
+                    }),
+            );
         }
-        from.take(0, 4096 + LONGEST, true)?;
-        let input = (!one.source).then(|| from.part(*offset, *bytes));
-        let space = room(one, *bytes);
-        let came = station.transfer(input.transpose()?, to.part(offset % 64, space)?)?;
-        to.take(0, 2 * LONGEST, true)?;
-        let begin = (offset % 64) as usize;
-        let bytes = &to.slice::<AtomicU8>()[begin..begin + came as usize];
-        made.push(bytes.iter().map(|byte| byte.load(Relaxed)).collect());
+        Ok((names, all))
     }
-    Ok(made)
+
+    /// Devices are opened, one packet goes through, and they are closed.
+    fn transfer(
+        &self,
+        places: &mut [Box<dyn Place + '_>],
+        (from, to): (Option<usize>, usize),
+        packet: &Packet,
+    ) -> Result<(), Failure> {
+        let port = |name| Port {
+            slot: &self.slot,
+            name,
+        };
+        if let Some((name, value)) = packet.set {
+            self.slot.set(name, value)?;
+        }
+        let mut flow = Flow::new(&self.space);
+        if let (Some(from), Some(input)) = (from, self.subject.input) {
+            let given = Given {
+                offset: packet.offset,
+                bytes: self.subject.bytes(packet),
+            };
+            places[from].give(&mut flow, port(input), given)?;
+        }
+        places[to].take(&mut flow, port(self.subject.output), packet.room)?;
+        let starts = self.slot.manifest().control != ControlProtocol::ApCtrlNone;
+        if starts {
+            self.slot.start()?;
+        }
+        let flowed = flow.run(Some(LONGEST), |_| Continue::Yes)?;
+        if let Some(one) = flowed.iter().find(|one| one.packets != 1) {
+            return Err(format!("{} packets at port {}", one.packets, one.port).into());
+        }
+        let came = flowed.last().ok_or("nothing flowed")?.bytes;
+        if let Some(from) = from {
+            if flowed[0].bytes != packet.bytes {
+                return Err(format!("{} bytes were taken", flowed[0].bytes).into());
+            }
+            places[from].given()?;
+        }
+        places[to].taken(came)?;
+        if starts {
+            self.slot.wait(Some(LONGEST), |_| Continue::Yes)?;
+        }
+        Ok(())
+    }
 }
 
-fn wrong(made: &[Vec<u8>], wanted: &[Vec<u8>]) -> usize {
-    let alike = made
-        .iter()
-        .zip(wanted)
-        .filter(|(made, wanted)| made == wanted);
-    wanted.len() - alike.count()
+/// Every device once at each end.
+fn pairs(random: &mut Random, places: &[Box<dyn Place + '_>]) -> Vec<(usize, usize)> {
+    let mut shuffled = || {
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        for last in (1..order.len()).rev() {
+            order.swap(last, random.below(last as u64 + 1) as usize);
+        }
+        order
+    };
+    let (from, mut to) = (shuffled(), shuffled());
+    let alone = (0..to.len()).find(|n| from[*n] == to[*n] && places[to[*n]].is_one_way());
+    if let Some(n) = alone {
+        let other = (n + 1) % to.len();
+        to.swap(n, other);
+    }
+    from.into_iter().zip(to).collect()
 }
 
-/// Every kernel from both devices; the models of the functional card are the judges of the RTL.
-pub fn lost() -> Result<Vec<Row>, Failure> {
-    let experiment = experiment()?;
-    let (rtl, models) = (simulated(&experiment)?, functional()?);
-    let mut perf = experiment.application("matmul").ok_or("matmul")?.clone();
-    perf.name = "perf".to_owned();
-    perf.kernel = "perf_stream".to_owned();
-    let (mut lost, mut transfers) = (0, 0);
-    for (seed, one) in (1..).zip(experiment.application.iter().chain([&perf])) {
-        let plan = plan(one, seed);
-        let wanted = through_files(&models, one, &plan)?;
-        let files = wrong(&through_files(&rtl, one, &plan)?, &wanted);
-        let memory = wrong(&through_memory(&rtl, one, &plan)?, &wanted);
+/// What came of all.
+#[derive(Debug, Default)]
+struct Tally {
+    lost: usize,
+    transfers: usize,
+    /// Of the kernel and the device that have fewest, at one end.
+    least: Option<usize>,
+}
+
+impl Tally {
+    /// All of these kernels on a card.
+    fn of<'a>(
+        card: &Card,
+        subjects: impl Iterator<Item = &'a Subject>,
+        devices: Devices<'_>,
+    ) -> Result<Self, Failure> {
+        let mut tally = Self::default();
+        for subject in subjects {
+            tally.add(card, subject, devices)?;
+        }
+        Ok(tally)
+    }
+
+    /// A kernel on a card, from each of its devices and to each.
+    fn add(&mut self, card: &Card, subject: &Subject, devices: Devices<'_>) -> Result<(), Failure> {
+        let since = Instant::now();
+        let (names, all) = Bench::new(card, subject)?.run(devices)?;
+        let ran = since.elapsed();
+        let wrong = wrong(subject, &all)?;
+        for (number, name) in names.iter().enumerate() {
+            let from = all.iter().filter(|came| came.from == Some(number)).count();
+            let to = all.iter().filter(|came| came.to == number).count();
+            let least = match subject.input {
+                Some(_) => from.min(to),
+                None => to,
+            };
+            self.least = Some(self.least.map_or(least, |before| before.min(least)));
+            let bad = |came: &&usize| all[**came].to == number || all[**came].from == Some(number);
+            let bad = wrong.iter().filter(bad).count();
+            if bad > 0 {
+                eprintln!("{}: {bad} wrong, from or to {name}", subject.kernel);
+            }
+        }
         eprintln!(
-            "{}: {files} wrong from files, {memory} from memory",
-            one.name
+            "{}: {} wrong of {}, {} devices, {ran:.1?} and {:.1?} to judge",
+            subject.kernel,
+            wrong.len(),
+            all.len(),
+            names.len(),
+            since.elapsed() - ran
         );
-        lost += files + memory;
-        transfers += 2 * plan.len();
+        self.lost += wrong.len();
+        self.transfers += all.len();
+        Ok(())
     }
+}
+
+/// Every kernel with every device, on both cards.
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let experiment = experiment()?;
+    let subjects = subjects(&experiment, TRANSFERS)?;
+    let tombolo = super::the_command()?;
+    let devices = |by_host| Devices {
+        by_host,
+        tombolo: Some(&tombolo),
+    };
+    // At once: with the models it is the devices that are waited for.
+    let (models, rtl) = std::thread::scope(|scope| {
+        let models = scope.spawn(|| {
+            let with_models = subjects.iter().filter(|one| one.has_model);
+            Tally::of(&functional()?, with_models, devices(true))
+        });
+        let rtl = simulated(&experiment)
+            .and_then(|card| Tally::of(&card, subjects.iter(), devices(false)));
+        let models = models.join();
+        (models.unwrap_or_else(|_| Err("a panic".into())), rtl)
+    });
+    let (models, rtl) = (models?, rtl?);
+    let number = |count: usize| count as f64;
+    let row = |name, count, target| Row::new(name, number(count), "transfers", target);
+    let all = |pairs| Target::AtLeast(number(pairs * TRANSFERS));
     Ok(vec![
-        Row::new(LOST[0], lost as f64, "transfers", Target::Exactly(0.0)),
-        Row::new(
-            LOST[1],
-            transfers as f64,
-            "transfers",
-            Target::AtLeast(2.0 * 9.0 * TRANSFERS as f64),
+        row(NAMES[0], models.lost + rtl.lost, Target::Exactly(0.0)),
+        row(
+            NAMES[1],
+            models.transfers + rtl.transfers,
+            all(PAIRS[0] + PAIRS[1]),
         ),
+        row(NAMES[2], models.least.min(rtl.least).unwrap_or(0), all(1)),
+        row(NAMES[3], rtl.transfers, all(PAIRS[1])),
     ])
 }
 
-/// The least of the kernels that there are in both forms, of 64 bytes a cycle, over 4 MiB on the card.
-pub fn share_of_wired() -> Result<Vec<Row>, Failure> {
-    let experiment = experiment()?;
-    let mut least = f64::INFINITY;
-    for one in experiment
-        .application
-        .iter()
-        .filter(|one| one.wired.is_some())
-    {
-        let card = simulated(&experiment)?;
-        let (card_rate, wired) = experiment.against_wired(&card, one)?;
-        eprintln!(
-            "{}: {card_rate:.1} MiB/s, through ports of its own {wired:.1}",
-            one.name
-        );
-        least = least.min(card_rate / wired);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every kernel from each device to some other, on models; and the judge sees a byte that is not what it should be.
+    #[test]
+    fn few_packets_of_every_kernel_and_a_wrong_byte() {
+        let card = functional().unwrap();
+        let devices = Devices {
+            by_host: true,
+            tombolo: None,
+        };
+        let all = subjects(&experiment().unwrap(), 2).unwrap();
+        for subject in all.into_iter().filter(|one| one.has_model) {
+            let (names, mut all) = Bench::new(&card, &subject).unwrap().run(devices).unwrap();
+            assert_eq!(all.len(), 2 * names.len());
+            assert_eq!(wrong(&subject, &all).unwrap(), [] as [usize; 0]);
+            let bad = all.iter().position(|came| !came.bytes.is_empty()).unwrap();
+            all[bad].bytes[0] ^= 1;
+            let last = all.len() - 1;
+            all[last].bytes.push(0);
+            assert_eq!(wrong(&subject, &all).unwrap(), [bad, last]);
+        }
     }
-    Ok(vec![Row::new(
-        SHARE[0],
-        least,
-        "of wired",
-        Target::AtLeast(0.995),
-    )])
 }

@@ -1,8 +1,7 @@
 //! A peer that is stopped: how long its client knows nothing, whatever it does; and does it come back?
 
+use crate::bars::served::Server;
 use crate::bars::{the_command, Failure};
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tombolo::{
     AddressSpace, Card, Continue, Device, Flow, FunctionalCard, FunctionalConfig, MapOptions,
@@ -11,44 +10,10 @@ use tombolo::{
 
 const BYTES: usize = 32 << 20;
 
-/// `tombolo serve`, as a process of its own.
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    fn start() -> Result<Self, Failure> {
-        let mut child = Command::new(the_command()?)
-            .args(["serve", "256MiB", "--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let out = child.stdout.take().ok_or("serve says nothing")?;
-        let mut line = String::new();
-        BufReader::new(out).read_line(&mut line)?;
-        let found = line.trim_end().split_once("remote:");
-        let (_, address) = found.ok_or_else(|| format!("serve says: {line}"))?;
-        let address = address.to_owned();
-        Ok(Self { child, address })
-    }
-
-    fn signal(&self, signal: libc::c_int) {
-        // SAFETY: a child that has not been waited for.
-        unsafe { libc::kill(self.child.id() as libc::pid_t, signal) };
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// The longest time in ms between the stop of a peer and the error, over all that can be done with it. It is an error
 /// if one of them goes well, or if the peer cannot be reached after it was let go on.
 pub(super) fn longest() -> Result<f64, Failure> {
-    let server = Server::start()?;
+    let server = Server::start(&the_command()?, "256MiB".as_ref())?;
     let card = Card::functional(FunctionalCard::new(FunctionalConfig {
         streams_per_slot: 1,
         ..FunctionalConfig::default()
@@ -56,7 +21,7 @@ pub(super) fn longest() -> Result<f64, Failure> {
     let space = card.create_space()?;
     let mut worst = Duration::ZERO;
     for way in ["", "fabric+tcp://", "fabric+shm://"] {
-        let address = format!("{way}{}", server.address);
+        let address = format!("{way}{}", server.address());
         for what in ["read", "write", "device", "mapping", "connect"] {
             // As a client finds it.
             let mut memory = RemoteMemory::connect(&address, RemoteMemory::PATIENCE)?;

@@ -1,0 +1,35 @@
+//! Does virtual I/O cost a kernel anything against memory ports of its own?
+
+use super::Failure;
+use crate::experiment::vfpio::Vfpio;
+use crate::row::{Row, Target};
+use tombolo::{Card, OwnerOptions};
+
+/// The figure.
+pub const NAMES: &[&str] = &["vio.share_of_wired"];
+
+/// The least of the kernels that there are in both forms, of 64 bytes a cycle, over 4 MiB on the card.
+pub fn share_of_wired() -> Result<Vec<Row>, Failure> {
+    let experiment = Vfpio::read(&card::sim::home().join("experiments"))?;
+    let mut least = f64::INFINITY;
+    for one in experiment
+        .application
+        .iter()
+        .filter(|one| one.wired.is_some())
+    {
+        let options = experiment.options()?;
+        let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
+        let (card_rate, wired) = experiment.against_wired(&card, one)?;
+        eprintln!(
+            "{}: {card_rate:.1} MiB/s, through ports of its own {wired:.1}",
+            one.name
+        );
+        least = least.min(card_rate / wired);
+    }
+    Ok(vec![Row::new(
+        NAMES[0],
+        least,
+        "of wired",
+        Target::AtLeast(0.995),
+    )])
+}
