@@ -11,7 +11,8 @@ use crate::registers::Field;
 /// Geometry.
 pub const GEOMETRY: u32 = 0x0;
 /// Timeout period. A request or an operation that is under way for one to two periods is reported
-/// as an error, and again every period.
+/// as an error, and again every period. The period that runs when this is written goes on to its
+/// end: a new value counts from the next one on; 0 ends it at once.
 pub const TIMEOUT: u32 = 0x4;
 /// Status.
 pub const STATUS: u32 = 0x8;

@@ -24,7 +24,8 @@ pub const AT_HI: u32 = 0x14;
 /// Range. What of the CPU's memory a kernel may use: addresses from 0 on.
 pub const RANGE: u32 = 0x18;
 /// Timeout period. An access that is under way for one to two periods is reported as an error, and
-/// again every period.
+/// again every period. The period that runs when this is written goes on to its end: a new value
+/// counts from the next one on; 0 ends it at once.
 pub const TIMEOUT: u32 = 0x1c;
 /// First error.
 pub const ERROR: u32 = 0x20;

@@ -306,6 +306,37 @@ fn a_read_that_memory_never_answers_is_reported() {
     );
 }
 
+/// A new period counts when the one that runs is over, and 0 ends that one (docs/directory_registers.md).
+#[test]
+fn a_new_timeout_counts_from_the_next_period_on() {
+    for (between, cycles) in [(None, 3_800..4_100), (Some(0), 0..200)] {
+        let mut system = system();
+        let set = |system: &mut System<Directory>, value| {
+            let written = system.home.write_register(registers::TIMEOUT, value);
+            written.expect("register");
+        };
+        set(&mut system, 4_000);
+        let line = PlainLine(99);
+        system.home.held.insert(line);
+        let started = system.cache.access(line.fold(), Access::Load, 1);
+        assert_eq!(started, Outcome::Started);
+        // The request is at the directory, and the first period runs.
+        for _ in 0..100 {
+            system.cycle().expect("in time");
+        }
+        if let Some(value) = between {
+            set(&mut system, value);
+        }
+        set(&mut system, 10);
+        let reported = (0..10_000).position(|_| system.cycle().is_err());
+        let reported = reported.expect("a report");
+        assert!(
+            cycles.contains(&reported),
+            "{between:?}: after {reported} cycles"
+        );
+    }
+}
+
 #[test]
 fn counters_count() {
     let mut system = system();
