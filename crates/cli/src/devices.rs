@@ -1,7 +1,7 @@
 //! `tombolo devices`
 
+use crate::print::{print, NotPrinted};
 use clap::Args;
-use std::io::{self, Write};
 use tombolo::Device;
 
 /// Lists what a stream port can be plugged into, and how to write it.
@@ -14,12 +14,8 @@ const FILE: (&str, &str) = (
 );
 
 impl Devices {
-    /// A reader that has seen enough is no failure.
-    pub(crate) fn run(self) -> io::Result<()> {
-        match io::stdout().write_all(text().as_bytes()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
-            _ => Ok(()),
-        }
+    pub(crate) fn run(self) -> Result<(), NotPrinted> {
+        print(text())
     }
 }
 

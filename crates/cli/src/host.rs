@@ -1,5 +1,6 @@
 //! `tombolo host`: what this machine costs a program.
 
+use crate::print::{print, NotPrinted};
 use clap::{Args, Subcommand, ValueEnum};
 use std::fmt::Write;
 use std::io;
@@ -65,6 +66,8 @@ pub(crate) enum HostError {
     Measuring(io::Error),
     #[error("{}: {source}", path.display())]
     Writing { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    NotPrinted(#[from] NotPrinted),
 }
 
 impl Host {
@@ -72,7 +75,7 @@ impl Host {
         match self.action {
             Action::Calibrate(calibrate) => calibrate.run(),
             Action::Traps(Traps {}) => {
-                print!("{}", ways());
+                print(ways())?;
                 Ok(())
             }
         }
@@ -132,24 +135,22 @@ impl Calibrate {
         let text =
             HostFile::text_of(&name, &machine(way), figures).map_err(HostError::Measuring)?;
         let Some(path) = self.output else {
-            print!("{text}");
-            return Ok(());
+            return Ok(print(text)?);
         };
         std::fs::write(&path, text).map_err(|source| HostError::Writing {
             path: path.clone(),
             source,
         })?;
-        say(&path, figures);
-        Ok(())
+        Ok(print(summary(&path, figures))?)
     }
 }
 
-fn say(path: &std::path::Path, figures: TrapFigures) {
-    println!("{}:", path.display());
-    println!("  a trap, there and back: {}", figures.trap_ps);
+fn summary(path: &std::path::Path, figures: TrapFigures) -> String {
+    let trap = figures.trap_ps;
+    let mut text = format!("{}:\n  a trap, there and back: {trap}\n", path.display());
     for (name, bytes) in [("32 KiB", 32 << 10), ("2 MiB", 2 << 20)] {
         let (protect, open) = (figures.protect(bytes), figures.open(bytes));
-        println!("  {name}: taken from the program {protect}, given back {open}");
+        text += &format!("  {name}: taken from the program {protect}, given back {open}\n");
     }
     if figures.has_huge_pages() {
         let bytes = 2 << 20;
@@ -157,8 +158,10 @@ fn say(path: &std::path::Path, figures: TrapFigures) {
             figures.protect_with(bytes, bytes),
             figures.open_with(bytes, bytes),
         );
-        println!("  2 MiB as one page: taken from the program {protect}, given back {open}");
+        text +=
+            &format!("  2 MiB as one page: taken from the program {protect}, given back {open}\n");
     }
+    text
 }
 
 /// Words about this machine.

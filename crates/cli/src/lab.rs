@@ -1,7 +1,8 @@
 //! `tombolo lab`: the papers' experiments, our figures beside the published ones.
 
 use crate::lab_fsrf::Choice;
-use crate::outputs::folder_of;
+use crate::outputs::{folder_of, Outputs, Place};
+use crate::print::print;
 use clap::{Args, Subcommand, ValueEnum};
 use lab::experiment::cckit::{Cckit, Figure};
 use lab::experiment::fleximem::{
@@ -10,7 +11,9 @@ use lab::experiment::fleximem::{
 use lab::experiment::vfpio::priorities::Figure6 as Figure6OfStreams;
 use lab::experiment::vfpio::{self, resources, Device, Vfpio};
 use lab::experiment::Failure;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tombolo::{Card, OwnerOptions};
 
@@ -65,7 +68,7 @@ struct Coherent {
     #[arg(long)]
     quick: bool,
 
-    /// Only these (table1, table2, table3, table3-latency, figure6 to figure10).
+    /// Only these (table1, table2, table3, figure6 to figure10, and what belongs to them; another name lists all).
     #[arg(long, value_name = "NAME")]
     figure: Vec<String>,
 
@@ -97,9 +100,12 @@ impl Coherent {
         if figures.is_empty() {
             return Err("none of these figures is quick".into());
         }
+        let mut pictures: Vec<Option<PathBuf>> = Vec::new();
         if let Some(folder) = &self.pictures {
-            std::fs::create_dir_all(folder)
-                .map_err(|error| format!("{}: {error}", folder.display()))?;
+            std::fs::create_dir_all(folder).map_err(at(folder))?;
+            let path = |figure: &&Figure| Some(folder.join(format!("{}.svg", figure.name)));
+            pictures = figures.iter().map(path).collect();
+            can_be_written(&pictures.iter().collect::<Vec<_>>())?;
         }
         let outcome = experiment.run(&figures, |ended| {
             let failed = ended.failure.map(|why| format!(": failed: {why}"));
@@ -112,18 +118,12 @@ impl Coherent {
                 ended.took.as_secs_f64()
             );
         });
-        print!("{}", experiment.table(&figures, &outcome));
-        let write = |path: PathBuf, text: String| {
-            std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
-        };
+        print(experiment.table(&figures, &outcome))?;
         if let Some(path) = &self.csv {
-            write(path.clone(), experiment.comma_separated(&figures, &outcome))?;
+            write(path, experiment.comma_separated(&figures, &outcome))?;
         }
-        if let Some(folder) = &self.pictures {
-            for figure in &figures {
-                let path = folder.join(&figure.name).with_extension("svg");
-                write(path, figure.picture(&outcome))?;
-            }
+        for (figure, path) in figures.iter().zip(pictures.iter().flatten()) {
+            write(path, figure.picture(&outcome))?;
         }
         match outcome.failures.len() {
             0 => Ok(()),
@@ -193,35 +193,35 @@ impl Streams {
                 eprintln!("{}", one.name);
                 outcomes.push((one, experiment.run(&open()?, one)?));
             }
-            print!("{}", experiment.throughput(&outcomes));
+            print(experiment.throughput(&outcomes))?;
             measured.applications = Some(outcomes);
         }
         if self.has(StreamPart::Priorities) {
             eprintln!("figure 6");
             let figure = Figure6OfStreams::measure()?;
-            print!("{}", figure.table());
+            print(figure.table())?;
             measured.priorities = Some(figure);
         }
         if self.has(StreamPart::Latency) {
             eprintln!("figure 7");
             let host = experiment.latency(&open()?, Device::Host)?;
             let card = experiment.latency(&open()?, Device::Card)?;
-            print!("{}", experiment.latencies(&host, &card));
+            print(experiment.latencies(&host, &card))?;
             measured.latency = Some([host, card]);
         }
         if self.has(StreamPart::Complexity) {
-            print!("{}", experiment.complexity()?);
+            print(experiment.complexity()?)?;
         }
         let mut failed = 0;
         if self.has(StreamPart::Resources) {
             let lines = &experiment.resource;
             let mapped = resources::measure(lines, |block| eprintln!("mapping {block}"));
-            print!("{}", resources::table(lines, &mapped));
+            print(resources::table(lines, &mapped))?;
             failed = resources::failures(&mapped);
             measured.resources = Some(mapped);
         }
         let study = vfpio::study(&experiment, &measured);
-        print!("\n{}", study.verdicts());
+        print(format_args!("\n{}", study.verdicts()))?;
         if let Some(path) = &self.html {
             write(path, study.to_string())?;
         }
@@ -277,17 +277,17 @@ impl Shared {
         let experiment = FlexiMem::read(&card::sim::home().join("experiments"))?;
         if self.fit {
             let told = |fitted: &_| eprintln!("{fitted:?}");
-            println!("{:?}", experiment.fit(told)?);
+            print(format_args!("{:?}\n", experiment.fit(told)?))?;
             return Ok(());
         }
         let mut measured = Measured::default();
         if self.has(Part::Features) {
-            println!("{}", features::table());
+            print(format_args!("{}\n", features::table()))?;
         }
         if self.has(Part::Pages) {
             let mut tell = steps("pages", experiment.steps());
             let pages = experiment.pages(&mut tell)?;
-            println!("{}", experiment.table(&pages));
+            print(format_args!("{}\n", experiment.table(&pages)))?;
             if let Some(path) = &self.csv {
                 write(path, experiment.comma_separated(&pages))?;
             }
@@ -295,7 +295,7 @@ impl Shared {
         }
         if self.has(Part::Lanes) {
             let figure = Figure6::measure(&mut |progress| eprintln!("{progress}"))?;
-            println!("{}", figure.table());
+            print(format_args!("{}\n", figure.table()))?;
             if let Some(path) = self.csv.as_ref().filter(|_| !self.has(Part::Pages)) {
                 write(path, figure.comma_separated())?;
             }
@@ -303,16 +303,16 @@ impl Shared {
         }
         if self.has(Part::Area) {
             let areas = area::measure(steps("area", area::STEPS))?;
-            println!("{}", area::table(&areas));
+            print(format_args!("{}\n", area::table(&areas)))?;
             measured.area = Some(areas);
         }
         if self.has(Part::Components) {
             let costs = components::measure(steps("components", components::STEPS))?;
-            println!("{}", components::table(&costs));
+            print(format_args!("{}\n", components::table(&costs)))?;
             measured.components = Some(costs);
         }
         let study = fleximem::study(&experiment, &measured);
-        print!("{}", study.verdicts());
+        print(study.verdicts())?;
         match &self.html {
             Some(path) => write(path, study.to_string()),
             None => Ok(()),
@@ -334,7 +334,7 @@ fn steps(part: &'static str, of: usize) -> impl FnMut(&str) {
 /// Refuses files that could not be written, before half an hour is spent on what goes into them.
 ///
 /// # Errors
-/// A folder that is missing, or where the file should be.
+/// A folder that is missing or takes no new files, or is where the file should be; a file that may not be written.
 pub(crate) fn can_be_written(files: &[&Option<PathBuf>]) -> Result<(), Failure> {
     for file in files.iter().copied().flatten() {
         let folder = folder_of(file);
@@ -345,12 +345,36 @@ pub(crate) fn can_be_written(files: &[&Option<PathBuf>]) -> Result<(), Failure> 
             let (file, folder) = (file.display(), folder.display());
             return Err(format!("{file}: no folder {folder}; make it first").into());
         }
+        // Begun and left: nothing that is there changes.
+        begin(file, &mut Outputs::default()).map_err(at(file))?;
     }
     Ok(())
 }
 
-pub(crate) fn write(path: &std::path::Path, text: String) -> Result<(), Failure> {
-    Ok(std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?)
+/// Writes a file whole or, if that fails or is interrupted, not at all.
+pub(crate) fn write(path: &Path, text: String) -> Result<(), Failure> {
+    let mut outputs = Outputs::default();
+    match begin(path, &mut outputs).map_err(at(path))? {
+        Some(mut file) => file.write_all(text.as_bytes()).map_err(at(path))?,
+        None => std::fs::write(path, text).map_err(at(path))?,
+    }
+    Ok(outputs
+        .finish(true)
+        .map_err(|(path, error)| at(&path)(error))?)
+}
+
+/// The new file beside its place; none for a pipe or a device, which is written where it is.
+fn begin(path: &Path, outputs: &mut Outputs) -> std::io::Result<Option<File>> {
+    let place = Place::find(path)?;
+    match place.is_special() {
+        true => Ok(None),
+        false => outputs.file(place).map(|(file, _)| Some(file)),
+    }
+}
+
+/// For `map_err`: which file it is about.
+fn at(path: &Path) -> impl Fn(std::io::Error) -> String + '_ {
+    |error| format!("{}: {error}", path.display())
 }
 
 impl Lab {

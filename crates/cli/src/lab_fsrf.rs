@@ -1,6 +1,7 @@
 //! `tombolo lab fsrf`: FSRF's evaluation.
 
 use crate::lab::{can_be_written, write};
+use crate::print::print;
 use clap::{Args, ValueEnum};
 use lab::experiment::fsrf::{self, Measured};
 use lab::experiment::{Cell, Experiment, Failure, Farm, Outcome, Size, Temperature, Work, Workers};
@@ -224,11 +225,9 @@ impl Choice {
             measured.add(*part, work.iter().cloned().zip(outcomes));
         }
         if !measured.table.is_empty() {
-            println!(
-                "{}{}",
-                experiment.table(&measured.table),
-                experiment.verdict(&measured.table)
-            );
+            let table = experiment.table(&measured.table);
+            let verdict = experiment.verdict(&measured.table);
+            print(format_args!("{table}{verdict}\n"))?;
         }
         // Others than the table are tables of themselves.
         if self.experiment == fsrf::TABLE {
@@ -239,10 +238,10 @@ impl Choice {
                 .filter(|section| section.is_measured())
             {
                 if !["table2", "figure5"].contains(&section.id) {
-                    println!("{}", section.text());
+                    print(format_args!("{}\n", section.text()))?;
                 }
             }
-            print!("{}", study.verdicts());
+            print(study.verdicts())?;
             if let Some(path) = &self.html {
                 write(path, study.to_string())?;
             }

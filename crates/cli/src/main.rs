@@ -9,6 +9,7 @@ mod kernel;
 mod lab;
 mod lab_fsrf;
 mod outputs;
+mod print;
 mod progress;
 mod protocol;
 mod run;

@@ -64,7 +64,7 @@ pub use coherent::{
 pub use connection::{Connection, ConnectionState};
 pub use cpu::history::History;
 pub use device::{Device, DeviceError, Flow, Flowed};
-pub use error::{AccessError, Error, ViolationError};
+pub use error::{AccessError, Error, HomeError, ViolationError};
 pub use error_code::ErrorCode;
 pub use message::Progress;
 #[doc(hidden)]

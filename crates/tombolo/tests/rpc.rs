@@ -653,6 +653,18 @@ fn a_kernel_beside_card_memory_counts_in_its_lines() {
     slot.wait(None, |_| tombolo::Continue::Yes).expect("done");
     assert_eq!(counts(0), [14; ROWS as usize]);
     assert_eq!(counts(1), before, "the kernel of before is gone");
+
+    // Rows that memory does not have are told; the CPU goes on.
+    slot.set("base", memory.bytes()).expect("argument");
+    slot.set("updates", ROWS).expect("argument");
+    slot.start().expect("start");
+    let error = slot.join(None).expect_err("no such lines").to_string();
+    assert!(
+        error.contains("beyond the 1048576 bytes of card memory"),
+        "{error}"
+    );
+    add(1);
+    assert_eq!(counts(0), [15; ROWS as usize]);
 }
 
 /// A kernel that writes lines that it has not locked: of kernel `memory_table` its locks are taken away. Each of its writes is

@@ -1,6 +1,8 @@
 //! `tombolo kernel new`
 
+use super::reserved::is_reserved;
 use super::{fill_new_folder, is_identifier, write, Failure};
+use crate::print::print;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -91,14 +93,27 @@ impl New {
             return Err(Failure::Name(self.name));
         }
         let template = if self.coherent { LINES } else { ARRAYS };
+        let taken = |what| {
+            Err(Failure::Taken {
+                name: self.name.clone(),
+                what,
+            })
+        };
+        if is_reserved(&self.name) {
+            return taken("it is a word of SystemVerilog");
+        }
+        let part = |(file, _): &(&str, &str)| file.strip_suffix(".sv") == Some(&self.name);
+        if template.parts.iter().any(part) {
+            return taken("a part of the kernel has it");
+        }
         let folder = self.into.unwrap_or_else(|| PathBuf::from(&self.name));
         fill_new_folder(&folder, || template.fill(&folder, &self.name))?;
-        println!(
-            "{}: {}. Next:\n  tombolo kernel check {0}\n  python3 {0}/test_{}.py",
+        print(format_args!(
+            "{}: {}. Next:\n  tombolo kernel check {0}\n  python3 {0}/test_{}.py\n",
             folder.display(),
             template.does,
             self.name
-        );
+        ))?;
         Ok(())
     }
 }

@@ -4,8 +4,10 @@ mod build;
 mod create;
 mod find;
 mod import;
+mod reserved;
 
 use crate::interrupt;
+use crate::print::NotPrinted;
 use card::kernel::KernelError;
 use clap::{Args, Subcommand};
 pub use find::{folder_of, NoSuchKernel};
@@ -50,9 +52,20 @@ pub enum Failure {
     /// A name that cannot be a kernel's.
     #[error("`{0}` cannot be a kernel's name: up to 64 letters, digits and `_`, no digit first")]
     Name(String),
+    /// A name that the new kernel's RTL cannot have.
+    #[error("`{name}` cannot be a kernel's name: {what}; it would name a module")]
+    Taken {
+        /// The name.
+        name: String,
+        /// What has it.
+        what: &'static str,
+    },
     /// Something is there already.
     #[error("{path} exists already; name another place with --into", path = .0.display())]
     Exists(PathBuf),
+    /// The standard output.
+    #[error(transparent)]
+    NotPrinted(#[from] NotPrinted),
     /// The description of a foreign kernel.
     #[error(transparent)]
     Import(#[from] import::ImportError),

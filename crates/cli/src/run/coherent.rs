@@ -1,10 +1,11 @@
 //! `tombolo run --coherent`: the accesses of a CPU's cores to the lines that a kernel serves, or that it caches, from a file.
 
 use super::Failure;
+use crate::print::{print, NotPrinted};
 use card::coherent::{ADDRESS_BITS, CORES, LINE_BYTES};
 use std::collections::VecDeque;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tombolo::{CoherentMemory, Error, PendingLine, Picoseconds};
 
 const LINE: u64 = LINE_BYTES as u64;
@@ -51,6 +52,8 @@ impl Operation {
 /// A line of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Access {
+    /// Which line, from 1.
+    line: usize,
     core: u8,
     operation: Operation,
     address: u64,
@@ -60,7 +63,20 @@ struct Access {
 
 /// All of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Accesses(Vec<Access>);
+pub(super) struct Accesses {
+    /// The file.
+    path: PathBuf,
+    all: Vec<Access>,
+}
+
+/// Why a run of accesses ended.
+#[derive(Debug, thiserror::Error)]
+enum Stopped {
+    #[error(transparent)]
+    Access(#[from] Error),
+    #[error(transparent)]
+    NotPrinted(#[from] NotPrinted),
+}
 
 fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
@@ -80,19 +96,22 @@ fn hex(text: &str) -> Option<Vec<u8>> {
 }
 
 /// `[CORE:] OPERATION [ADDRESS [BYTES]] [&]`; what is wrong with it.
-fn parse(text: &str) -> Result<Access, String> {
+fn parse(line: usize, text: &str) -> Result<Access, String> {
+    // A word may have what a terminal does not show.
+    parse_words(line, &text.escape_debug().to_string())
+}
+
+fn parse_words(line: usize, text: &str) -> Result<Access, String> {
     let mut words: VecDeque<&str> = text.split_whitespace().collect();
     let begun = words.back() == Some(&"&");
     if begun {
         words.pop_back();
     }
-    let mut core = 0;
+    let mut core = None;
     if let Some(named) = words.front().and_then(|word| word.strip_suffix(':')) {
-        core = named
-            .parse()
-            .ok()
-            .filter(|core| *core < CORES)
-            .ok_or_else(|| format!("core `{named}`: cores are 0 to {}", CORES - 1))?;
+        let known = named.parse().ok().filter(|core| *core < CORES);
+        let unknown = || format!("core `{named}`: cores are 0 to {}", CORES - 1);
+        core = Some(known.ok_or_else(unknown)?);
         words.pop_front();
     }
     let name = words.pop_front().unwrap_or_default();
@@ -144,8 +163,12 @@ fn parse(text: &str) -> Result<Access, String> {
         ));
     }
     match words.front() {
+        None if !operation.has_address() && (begun || core.is_some()) => Err(format!(
+            "`{name}` is of no core, and ends before the next access begins: write `{name}` alone"
+        )),
         None => Ok(Access {
-            core,
+            line,
+            core: core.unwrap_or(0),
             operation,
             address,
             begun,
@@ -163,16 +186,49 @@ impl Accesses {
             false => std::fs::read_to_string(path).map(|read| text = read),
         };
         read.map_err(Failure::writing(path))?;
-        let mut accesses = Vec::new();
+        let all = Self::parse(&text).map_err(|(line, what)| {
+            Failure::Arguments(format!("{}:{line}: {what}", path.display()))
+        })?;
+        let path = path.to_owned();
+        Ok(Self { path, all })
+    }
+
+    /// The accesses of a text; or what is wrong with it, and in which line.
+    fn parse(text: &str) -> Result<Vec<Access>, (usize, String)> {
+        let mut all = Vec::new();
+        let mut done = None;
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
             if line.is_empty() {
                 continue;
             }
-            let wrong = |what| Failure::Arguments(format!("{}:{number}: {what}", path.display()));
-            accesses.push(parse(line).map_err(wrong)?);
+            let access = parse(number, line).map_err(|what| (number, what))?;
+            if access.operation == Operation::Done {
+                if let Some(first) = done.replace(number) {
+                    let what = format!(
+                        "`done` waits for the kernel's end, which it has once; line {first} has waited for it already"
+                    );
+                    return Err((number, what));
+                }
+            }
+            all.push(access);
         }
-        Ok(Self(accesses))
+        Ok(all)
+    }
+
+    /// Refuses, before anything is built, what this kind of kernel cannot be asked: of a kernel that `serves` lines the
+    /// card is their home, and only the CPU's own lines have atomic instructions.
+    pub(super) fn check(&self, serves: bool) -> Result<(), Failure> {
+        let add = |access: &&Access| matches!(access.operation, Operation::Add(_));
+        match self.all.iter().find(add).filter(|_| serves) {
+            None => Ok(()),
+            Some(access) => Err(Failure::Arguments(format!(
+                "{}:{}: `add` is for lines of the CPU's own memory (kernels with ports of kind host_lines), and this \
+                 kernel is asked for lines that the card serves",
+                self.path.display(),
+                access.line
+            ))),
+        }
     }
 
     /// Does them, one after the other, and prints what came of each. `done` waits for the kernel.
@@ -181,39 +237,55 @@ impl Accesses {
         all: &CoherentMemory,
         history: bool,
         done: &dyn Fn() -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Failure> {
         if history {
             self.record(all)?;
         }
-        println!("{:>12} {:>10}  core  access", "begun ns", "took ns");
-        let mut begun = Vec::new();
-        let wait = |begun: &mut Vec<_>| {
-            let mut all_begun = begun.drain(..);
-            all_begun.try_for_each(|(access, began, pending)| end(all, access, began, pending))
+        print(format_args!(
+            "{:>12} {:>10}  core  access\n",
+            "begun ns", "took ns"
+        ))?;
+        let failed = |access: &Access, stopped| match stopped {
+            Stopped::NotPrinted(error) => error.into(),
+            Stopped::Access(source) => Failure::Access {
+                path: self.path.clone(),
+                line: access.line,
+                source: Box::new(source),
+            },
         };
-        for access in &self.0 {
-            match access.operation {
-                Operation::Wait => {
-                    wait(&mut begun)?;
-                    continue;
-                }
-                Operation::Done => {
+        let mut begun = Vec::new();
+        let wait = |begun: &mut Vec<(&Access, _, _)>| {
+            let mut all_begun = begun.drain(..);
+            all_begun.try_for_each(|(access, began, pending)| {
+                end(all, access, began, pending).map_err(|stopped| failed(access, stopped))
+            })
+        };
+        for access in &self.all {
+            if access.operation == Operation::Wait {
+                wait(&mut begun)?;
+                continue;
+            }
+            let step = || -> Result<_, Stopped> {
+                if access.operation == Operation::Done {
                     done()?;
-                    continue;
+                    return Ok(None);
                 }
-                _ => {}
-            }
-            let began = all.now()?;
-            let pending = access.begin(&all.on_core(access.core))?;
-            match access.begun {
-                true => begun.push((access, began, pending)),
-                false => end(all, access, began, pending)?,
-            }
+                let began = all.now()?;
+                let pending = access.begin(&all.on_core(access.core))?;
+                if !access.begun {
+                    end(all, access, began, pending)?;
+                    return Ok(None);
+                }
+                Ok(Some((access, began, pending)))
+            };
+            begun.extend(step().map_err(|stopped| failed(access, stopped))?);
         }
         wait(&mut begun)?;
         if history {
-            println!("\nsent, arrived (ns), line, from -> to, what");
-            print!("{}", all.history()?.to_text());
+            let text = all.history()?.to_text();
+            print(format_args!(
+                "\nsent, arrived (ns), line, from -> to, what\n{text}"
+            ))?;
         }
         Ok(())
     }
@@ -222,7 +294,7 @@ impl Accesses {
     fn record(&self, all: &CoherentMemory) -> Result<(), Error> {
         let mut lines: Vec<u64> = Vec::new();
         let used = self
-            .0
+            .all
             .iter()
             .filter(|access| access.operation.has_address());
         for line in used.map(|access| access.address / LINE * LINE) {
@@ -263,7 +335,7 @@ fn end(
     access: &Access,
     began: Picoseconds,
     pending: Option<PendingLine>,
-) -> Result<(), Error> {
+) -> Result<(), Stopped> {
     let line = pending.map(PendingLine::wait).transpose()?;
     let took = all.now()? - began;
     let mut shown = String::new();
@@ -278,14 +350,14 @@ fn end(
             .collect();
         shown = format!(": 0x{digits}");
     }
-    println!(
-        "{:>12.1} {:>10.1}  {:>4}  {} {:#x}{shown}",
+    print(format_args!(
+        "{:>12.1} {:>10.1}  {:>4}  {} {:#x}{shown}\n",
         began.get() as f64 / 1000.0,
         took.get() as f64 / 1000.0,
         access.core,
         access.operation.name(),
         access.address,
-    );
+    ))?;
     Ok(())
 }
 
@@ -295,18 +367,19 @@ mod tests {
 
     #[test]
     fn a_line_is_an_access() {
-        let access = parse("7: store 0x1003 0x0aff &").unwrap();
+        let access = parse(3, "7: store 0x1003 0x0aff &").unwrap();
         let expected = Access {
+            line: 3,
             core: 7,
             operation: Operation::Store(vec![0x0a, 0xff]),
             address: 0x1003,
             begun: true,
         };
         assert_eq!(access, expected);
-        assert_eq!(parse("load 128").unwrap().operation, Operation::Load);
-        assert_eq!(parse("wait").unwrap().operation, Operation::Wait);
-        assert_eq!(parse("done").unwrap().operation, Operation::Done);
-        let add = parse("2: add 0x88 5").unwrap();
+        assert_eq!(parse(1, "load 128").unwrap().operation, Operation::Load);
+        assert_eq!(parse(1, "wait").unwrap().operation, Operation::Wait);
+        assert_eq!(parse(1, "done").unwrap().operation, Operation::Done);
+        let add = parse(1, "2: add 0x88 5").unwrap();
         assert_eq!((add.operation, add.address), (Operation::Add(5), 0x88));
     }
 
@@ -327,13 +400,37 @@ mod tests {
             ("load 0 1", "`1` is more than `load` takes"),
             ("wait 0", "`0` is more"),
             ("done 0", "`0` is more"),
+            ("5: done", "write `done` alone"),
+            ("wait &", "write `wait` alone"),
+            ("load 0\0", "`0\\0` is no address"),
             ("add 4 1", "a multiple of 8"),
             ("add 8", "`` is nothing to add"),
             ("add 8 1 &", "leave out &"),
             ("&", "`` is no operation"),
         ] {
-            let error = parse(text).unwrap_err();
+            let error = parse(1, text).unwrap_err();
             assert!(error.contains(word), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_kernel_ends_once() {
+        let text = "load 0\n# twice\ndone\nload 0\n\ndone\n";
+        let (line, what) = Accesses::parse(text).unwrap_err();
+        assert_eq!(line, 6);
+        assert!(what.contains("line 3 has waited"), "{what}");
+        let lines = Accesses::parse("load 0\n\ndone\n").unwrap();
+        let lines: Vec<usize> = lines.iter().map(|access| access.line).collect();
+        assert_eq!(lines, [1, 3]);
+    }
+
+    #[test]
+    fn only_the_cpus_own_words_are_added_to() {
+        let all = Accesses::parse("load 0\nadd 8 1\n").unwrap();
+        let path = PathBuf::from("words");
+        let accesses = Accesses { path, all };
+        assert!(accesses.check(false).is_ok());
+        let error = accesses.check(true).unwrap_err().to_string();
+        assert!(error.starts_with("words:2: `add` is for"), "{error}");
     }
 }

@@ -1,6 +1,7 @@
 //! What ends a run badly.
 
 use crate::kernel::NoSuchKernel;
+use crate::print::NotPrinted;
 use card::CardError;
 use std::path::{Path, PathBuf};
 use tombolo::{Error, PresetError};
@@ -14,6 +15,19 @@ pub enum Failure {
     /// Arguments that do not fit the kernel.
     #[error("{0}")]
     Arguments(String),
+    /// An access of `--access` failed.
+    #[error("{path}:{line}: {source}", path = .path.display())]
+    Access {
+        /// The file of accesses.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+        /// Why.
+        source: Box<Error>,
+    },
+    /// The standard output.
+    #[error(transparent)]
+    NotPrinted(#[from] NotPrinted),
     /// The report, or another output, could not be written.
     #[error("{path}: {source}", path = .path.display())]
     Report {
@@ -25,6 +39,17 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Whether it is an access that ended for this reason.
+    pub(super) fn tells(&self, error: &Error) -> bool {
+        let Self::Access { source, .. } = self else {
+            return false;
+        };
+        match (&**source, error) {
+            (Error::Home(told), Error::Home(other)) => told == other,
+            _ => false,
+        }
+    }
+
     /// For `map_err`: a file that could not be written.
     pub(super) fn writing(path: &Path) -> impl Fn(std::io::Error) -> Self + '_ {
         |source| Self::Report {
@@ -49,5 +74,31 @@ impl From<PresetError> for Failure {
 impl From<CardError> for Failure {
     fn from(error: CardError) -> Self {
         Self::Library(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tombolo::{HomeError, SlotId};
+
+    #[test]
+    fn a_kernel_that_is_cut_off_is_told_once() {
+        let home = |what: &str| {
+            Error::Home(HomeError {
+                slot: SlotId(0),
+                kernel: "rpc".to_owned(),
+                what: what.to_owned(),
+            })
+        };
+        let access = |source| Failure::Access {
+            path: "accesses".into(),
+            line: 3,
+            source: Box::new(source),
+        };
+        assert!(access(home("is silent")).tells(&home("is silent")));
+        assert!(!access(home("is silent")).tells(&home("refused a line")));
+        assert!(!access(Error::NoHome).tells(&home("is silent")));
+        assert!(!Failure::from(home("is silent")).tells(&home("is silent")));
     }
 }

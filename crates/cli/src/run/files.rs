@@ -397,7 +397,7 @@ pub(super) fn refuse_clashes(
     planned: &[Mapped<'_>],
     others: &Others<'_>,
     kernel: &KernelPackage,
-    platform: Option<&Path>,
+    read: &[(&Path, &str)],
 ) -> Result<(), Failure> {
     let mut used: Vec<(Identity, String)> = Vec::new();
     let mut uses = |path: &Path, why: &str| {
@@ -412,8 +412,8 @@ pub(super) fn refuse_clashes(
     for source in kernel.sources() {
         uses(&source, &format!("RTL of kernel {name}"));
     }
-    if let Some(platform) = platform {
-        uses(platform, "the platform's file");
+    for (path, what) in read {
+        uses(path, what);
     }
     let streams = [
         (

@@ -59,7 +59,7 @@ use waves::{parse_start, WaveOf};
   A part of a pipeline of commands:
     cat a | tombolo run loopback --connect in=- --connect out=- >b
   A kernel that serves cache lines, and the accesses of a coherent CPU to them:
-    tombolo run rpc --coherent --access accesses --history --set base=0x10000000 --set handler=0 \
+    tombolo run rpc --coherent --access accesses --history --set base=0x10000000 --set handler=0 \\
       --set calls=0 --set contexts=0
   See where the time went, in a browser:
     tombolo run copy --map input=a --map output=b:new --set 'bytes=size(input)' --html run.html
@@ -241,6 +241,11 @@ impl Run {
         self.check(&kernel.manifest).map_err(one)?;
         let accesses = self.access.as_deref().map(Accesses::read);
         let accesses = accesses.transpose().map_err(one)?;
+        if let Some(accesses) = &accesses {
+            accesses
+                .check(kernel.manifest.accesses.is_empty())
+                .map_err(one)?;
+        }
         if !self.functional {
             // A platform or preset that is not there, or does not fit.
             self.open_options(&kernel.manifest, 0).map_err(one)?;
@@ -270,7 +275,7 @@ impl Run {
                 outputs.keep_records(true);
                 match result {
                     Ok(through) => flowed = through,
-                    Err(error) => failures.push(error.into()),
+                    Err(several) => failures.extend(several),
                 }
             }
             Err(failure) => failures.push(failure),
@@ -335,7 +340,7 @@ impl Run {
         mappings: &BTreeMap<String, Mapping>,
         total: u64,
         accesses: Option<&Accesses>,
-    ) -> Result<Result<Vec<Flowed>, Error>, Failure> {
+    ) -> Result<Result<Vec<Flowed>, Vec<Failure>>, Failure> {
         let work = Work::spinner();
         work.say(format!(
             "loading kernel {}; one that is not in the cache is built first",
@@ -370,7 +375,17 @@ impl Run {
             }
             let done = || slot.wait(self.deadline, |_| Continue::Yes).map(drop);
             let result = accesses.run(&memory, self.history, &done);
-            return Ok(result.map(|()| Vec::new()));
+            // What the cores have stored comes home before its files are written.
+            let home = slot.close().err();
+            let failure = result.err();
+            // Whose access was cut off with its kernel has been told why.
+            let home = home.filter(|home| !failure.as_ref().is_some_and(|told| told.tells(home)));
+            let home = home.map(Failure::from);
+            let failures: Vec<Failure> = failure.into_iter().chain(home).collect();
+            return Ok(match failures.is_empty() {
+                true => Ok(Vec::new()),
+                false => Err(failures),
+            });
         }
         let work = Work::bytes(total);
         let mut watch = |now| {
@@ -382,7 +397,7 @@ impl Run {
             result = slot.wait(self.deadline, watch).and(result);
         }
         drop(work);
-        Ok(result)
+        Ok(result.map_err(|error| vec![error.into()]))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::arguments::MapArgument;
 use crate::connect;
 use crate::progress::Work;
 use card::kernel::Manifest;
+use card::CardError;
 use std::sync::Arc;
 use tombolo::{
     Advice, Card, FileState, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, ShellConfig,
@@ -70,6 +71,10 @@ impl Run {
     ) -> Result<(SimOptions, OwnerOptions, Option<Preset>), Failure> {
         let mut options = SimOptions::named(&self.platform)?;
         let mut owner = OwnerOptions::default();
+        if self.coherent && options.platform.coherent().is_none() {
+            let card = options.platform.name().to_owned();
+            return Err(CardError::NotCoherent { card }.into());
+        }
         let preset = self.find_preset(bytes)?;
         let channels = preset
             .as_ref()

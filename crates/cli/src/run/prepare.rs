@@ -54,8 +54,18 @@ impl Run {
         others.extend(page.iter().map(|place| ("--html", place)));
         others.extend(trace.iter().map(|place| ("--trace", place)));
         others.extend(waves.iter().map(|place| ("--wave", place)));
-        let platform = Path::new(&self.platform);
-        files::refuse_clashes(&planned, &others, kernel, Some(platform))?;
+        let mut read = vec![(Path::new(&self.platform), "the platform's file")];
+        read.extend(
+            self.access
+                .iter()
+                .map(|path| (&**path, "what --access reads")),
+        );
+        read.extend(
+            self.shell
+                .iter()
+                .map(|path| (&**path, "what --shell reads")),
+        );
+        files::refuse_clashes(&planned, &others, kernel, &read)?;
 
         let ready: Result<Vec<_>, _> = planned
             .into_iter()

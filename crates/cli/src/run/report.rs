@@ -2,6 +2,7 @@
 
 use super::Failure;
 use crate::outputs::{Outputs, Place};
+use crate::print::print;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -70,7 +71,7 @@ impl ReportFile {
 
 /// Writes the report of everything that the card did.
 pub(super) fn write(report: &Report, to: To, file: Option<ReportFile>) -> Result<(), Failure> {
-    print(report, to)?;
+    show(report, to)?;
     if let Some(file) = file {
         let named = file.named.clone();
         let json = with_units(report).map_err(io::Error::other);
@@ -110,17 +111,15 @@ fn with_units(report: &Report) -> serde_json::Result<String> {
 }
 
 /// A reader that has seen enough is no failure.
-fn print(report: &Report, to: To) -> Result<(), Failure> {
-    let (written, name) = match to {
-        To::Nobody => return Ok(()),
-        To::StandardOutput => (writeln!(io::stdout(), "{report}"), "standard output"),
-        To::StandardError => (writeln!(io::stderr(), "{report}"), "standard error"),
-    };
-    match written {
-        Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(Failure::Report {
-            path: name.into(),
-            source,
-        }),
-        _ => Ok(()),
+fn show(report: &Report, to: To) -> Result<(), Failure> {
+    match to {
+        To::Nobody => Ok(()),
+        To::StandardOutput => Ok(print(format_args!("{report}\n"))?),
+        To::StandardError => match writeln!(io::stderr(), "{report}") {
+            Err(source) if source.kind() != ErrorKind::BrokenPipe => {
+                Err(Failure::writing("standard error".as_ref())(source))
+            }
+            _ => Ok(()),
+        },
     }
 }

@@ -1,6 +1,7 @@
 //! `tombolo shell build`: the model of a configured shell, before it is needed.
 
 use super::{Failure, Which};
+use crate::print::print;
 use crate::progress::Work;
 use card::sim::SimCard;
 use clap::Args;
@@ -29,7 +30,7 @@ impl Build {
             work.say(last.clone());
         });
         drop(work);
-        println!("{last}: {}", built?.library().display());
+        print(format_args!("{last}: {}\n", built?.library().display()))?;
         Ok(())
     }
 }

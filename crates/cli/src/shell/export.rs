@@ -2,6 +2,7 @@
 
 use super::{Failure, Which};
 use crate::interrupt;
+use crate::print::print;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tombolo::ShellConfig;
@@ -48,11 +49,11 @@ impl Export {
             false => interrupt::remove_folder(&folder),
         }
         written?;
-        println!(
-            "{}: {} files, top module tombolo_shell; README.md says how to go on",
+        print(format_args!(
+            "{}: {} files, top module tombolo_shell; README.md says how to go on\n",
             folder.display(),
             files.len()
-        );
+        ))?;
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ mod export;
 mod graph;
 mod show;
 
+use crate::print::NotPrinted;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tombolo::{OwnerOptions, Preset, SimOptions};
@@ -56,6 +57,9 @@ pub enum Failure {
     /// The output, or a file.
     #[error("{0}: {1}")]
     Io(String, std::io::Error),
+    /// The standard output.
+    #[error(transparent)]
+    NotPrinted(#[from] NotPrinted),
     /// The configuration's file.
     #[error("{0}: {1}")]
     Config(String, String),

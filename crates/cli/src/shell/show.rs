@@ -1,11 +1,11 @@
 //! `tombolo shell show`: what the shell of a card is made of.
 
 use super::{Failure, Which};
+use crate::print::print;
 use card::sim::{ChannelPolicy, L1Config};
 use clap::Args;
 use serde::Serialize;
 use std::fmt::{self, Write as _};
-use std::io::{ErrorKind, Write as _};
 use tombolo::{CardMemory, ShellConfig, SimOptions};
 
 /// Shows configuration, address map, registers, ports, channels, and the platform's figures.
@@ -114,12 +114,7 @@ impl Show {
             }
             _ => Shown::of(&options)?.to_string(),
         };
-        match std::io::stdout().write_all(text.as_bytes()) {
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                Err(Failure::Io("standard output".to_owned(), error))
-            }
-            _ => Ok(()),
-        }
+        Ok(print(text)?)
     }
 }
 

@@ -348,6 +348,16 @@ impl Owner {
         }
     }
 
+    /// A line that was refused when it was called home from the kernel in this slot, if nobody was told yet.
+    pub(super) fn lost_on_the_way_home(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
+        if self.coherent.home != Some(Home::Slot(slot)) {
+            return Ok(None);
+        }
+        // Its record may still be on the way.
+        self.directory_trouble()?;
+        Ok(self.nothing_is_lost().err())
+    }
+
     /// Tells, once, of a line that the kernel refused when the CPU wrote it back.
     fn nothing_is_lost(&mut self) -> Result<(), Error> {
         let lost = std::mem::take(&mut self.coherent.lost);
@@ -424,11 +434,16 @@ impl Owner {
         let Some(slot) = self.coherent.home.and_then(Home::slot) else {
             return Error::NoHome;
         };
+        // Whoever waits for the kernel's run is told of its failure, too.
+        let why = match self.untold_failure(slot) {
+            Some(failure) => format!("after an access of its own had failed ({failure})"),
+            None => "it does not serve that line".to_owned(),
+        };
         Error::Home(HomeError {
             slot,
             kernel: self.kernel_name(slot),
             what: format!(
-                "answered the read of line 0x{:x} with an error (SLVERR or DECERR): it does not serve that line",
+                "answered the read of line 0x{:x} with an error (SLVERR or DECERR): {why}",
                 address / LINE_BYTES as u64 * LINE_BYTES as u64
             ),
         })
@@ -475,8 +490,32 @@ impl Owner {
             if matches!(error, DirectoryError::Write { .. }) && self.coherent.failure.is_none() {
                 self.coherent.lost = true;
             }
+            if let DirectoryError::Write { .. } | DirectoryError::Memory { .. } = error {
+                self.beyond_home_memory()?;
+            }
         }
         Ok(())
+    }
+
+    /// Card memory did not take an access. Those of the CPU are refused before they begin, so it was an operation of the
+    /// kernel beside it, to which nobody answers that.
+    fn beyond_home_memory(&mut self) -> Result<(), Error> {
+        let (Some(Home::Memory), Some(slot)) = (self.coherent.home, self.coherent.beside) else {
+            return Ok(());
+        };
+        if self.manifest(slot).is_none() {
+            return Ok(());
+        }
+        let bytes = self.coherent.memory.map_or(0, |range| range.bytes());
+        let error = HomeError {
+            slot,
+            kernel: self.kernel_name(slot),
+            what: format!(
+                "had an operation on a line beyond the {bytes} bytes of card memory behind the directory \
+                 (OwnerOptions::home_bytes); what it wrote there is nowhere"
+            ),
+        };
+        self.quarantine(slot, Error::Home(error))
     }
 
     pub(super) fn access_done(&mut self, id: AccessId, end: AccessEnd) {

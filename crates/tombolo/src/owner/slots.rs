@@ -191,10 +191,14 @@ impl OwnerRef {
     pub(super) async fn close_slot(&self, client: ClientId, load: LoadId) -> Result<Reply, Error> {
         let slot = self.with(|owner| owner.slot_of(client, load))?;
         let _claim = self.claim(slot).await;
+        // Another may have closed it meanwhile.
+        self.with(|owner| owner.slot_of(client, load))?;
+        // What the kernel makes of lines that come home now is told, too.
+        self.recall_lines(slot).await?;
         let failure = self.with(|owner| {
-            // Another may have closed it meanwhile.
-            owner.slot_of(client, load)?;
-            Ok::<_, Error>(owner.slot(slot)?.failure.take())
+            let failure = owner.slot(slot)?.failure.take();
+            let lost = owner.lost_on_the_way_home(slot)?;
+            Ok::<_, Error>(failure.or(lost))
         })?;
         self.empty(slot).await?;
         failure.map_or(Ok(Reply::Done), Err)
@@ -469,6 +473,12 @@ impl Owner {
             return Ok(true);
         }
         Ok(self.slot(slot)?.done.is_some() || !self.is_quiet())
+    }
+
+    /// What went wrong in a slot's run, while nobody was told.
+    pub(super) fn untold_failure(&self, slot: SlotId) -> Option<&Error> {
+        let state = self.slots.get(usize::from(slot.0))?;
+        state.failure.as_ref()
     }
 
     fn slot(&mut self, slot: SlotId) -> Result<&mut SlotState, Error> {

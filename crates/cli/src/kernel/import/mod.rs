@@ -11,6 +11,7 @@ pub use description::ImportError;
 
 use super::build::summary;
 use super::{fill_new_folder, write, Failure};
+use crate::print::print;
 use crate::progress::Work;
 use card::kernel::KernelPackage;
 use card::sim::{check_kernel, kernel_ports};
@@ -54,8 +55,8 @@ impl Import {
         let done = fill_new_folder(&folder, || fill(&folder, description, files, &builder));
         drop(work);
         done?;
-        print!("{}", summary(&KernelPackage::open(&folder)?.manifest));
-        println!("imported into {}", folder.display());
+        print(summary(&KernelPackage::open(&folder)?.manifest))?;
+        print(format_args!("imported into {}\n", folder.display()))?;
         Ok(())
     }
 
