@@ -61,6 +61,7 @@ enum {
     TMB_ERROR_SLOT_STATE = 32,         /* the slot is running, or not, against what the call needs */
     TMB_ERROR_MISALIGNED_POINTER = 33, /* a pointer argument that is not aligned as the kernel wants */
     TMB_ERROR_SCHEDULE = 34,           /* a number of a slot's schedule is out of range */
+    TMB_ERROR_ARGUMENT_VALUE = 35,     /* a number that the kernel's argument does not take */
     TMB_ERROR_ACCESS = 40,             /* an access of the kernel failed: do not trust its results */
     TMB_ERROR_VIOLATION = 41,          /* the kernel broke a rule of the slot boundary */
     TMB_ERROR_UNANSWERED = 42,         /* the kernel does not answer its control interface */

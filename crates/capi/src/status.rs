@@ -128,6 +128,7 @@ fn posix_of(error: &Error) -> c_int {
         ErrorCode::NoSuchSlot
         | ErrorCode::NoSuchArgument
         | ErrorCode::ArgumentSize
+        | ErrorCode::ArgumentValue
         | ErrorCode::MisalignedPointer
         | ErrorCode::Schedule
         | ErrorCode::Unmappable

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tombolo_card::kernel::{
-    AccessMode, ControlProtocol, KernelError, KernelPackage, Manifest, ResetPolarity, Rule,
-    Sideband,
+    AccessMode, ControlProtocol, KernelError, KernelPackage, Manifest, Numbers, ResetPolarity,
+    Rule, Sideband,
 };
 use tombolo_card::stream::{StreamDirection, StreamId};
 
@@ -313,6 +313,65 @@ fn pointers_name_a_port_that_can() {
     assert_eq!(
         refusal("bytes = 4", "bytes = 4\nport = \"m_axi_in\""),
         lonely
+    );
+}
+
+#[test]
+fn a_number_is_one_that_the_kernel_takes() {
+    let with = |keys: &str| {
+        VALID.replacen(
+            "offset = 0x1c\nbytes = 4",
+            &format!("offset = 0x1c\nbytes = 4\n{keys}"),
+            1,
+        )
+    };
+    let numbers = |keys: &str| {
+        let manifest = parse(&with(keys)).expect("a manifest");
+        manifest.argument("factor").unwrap().numbers
+    };
+    assert_eq!(numbers(""), Numbers::ALL);
+    let few = numbers("least = 64\nmost = 200\nmultiple_of = 64");
+    let had: Vec<u64> = (0..300).filter(|number| few.have(*number)).collect();
+    assert_eq!(had, [64, 128, 192]);
+    for (keys, words) in [
+        ("", "any number"),
+        ("most = 3", "0 to 3"),
+        ("least = 1", "numbers from 1 on"),
+        ("multiple_of = 8192", "multiples of 8192"),
+        (
+            "least = 64\nmost = 200\nmultiple_of = 64",
+            "64 to 200, multiples of 64",
+        ),
+    ] {
+        assert_eq!(numbers(keys).to_string(), words);
+    }
+    // None at all, and what is no number.
+    for keys in [
+        "least = 2\nmost = 1",
+        "multiple_of = 0",
+        "least = 65\nmost = 127\nmultiple_of = 64",
+    ] {
+        let Err(KernelError::Manifest {
+            rule: Rule::Numbers(_),
+            line: 32,
+            ..
+        }) = parse(&with(keys))
+        else {
+            panic!("{keys}: accepted")
+        };
+    }
+    let long = refusal("bytes = 4", "bytes = 12\nmost = 3");
+    assert!(
+        matches!(long, (Rule::Numbers(_), "argument", 32)),
+        "{long:?}"
+    );
+    let pointer = refusal(
+        "access = \"read\"\n\n[[argument]]",
+        "access = \"read\"\nmost = 3\n\n[[argument]]",
+    );
+    assert!(
+        matches!(pointer, (Rule::Numbers(_), "argument", 27)),
+        "{pointer:?}"
     );
 }
 

@@ -4,7 +4,7 @@ use crate::space::TranslationMode;
 use crate::stream_error::StreamError;
 use crate::trap::RangeError;
 use card::guard::{Unanswered, Violation};
-use card::kernel::KernelError;
+use card::kernel::{KernelError, Numbers};
 use card::{CardError, SlotId};
 use pager::{ConfigError, PagerError};
 use std::io;
@@ -190,6 +190,18 @@ pub enum Error {
         expected: u32,
         /// Bytes of the value.
         given: usize,
+    },
+    /// A number that the kernel does not take.
+    #[error("kernel {kernel}: argument `{argument}` cannot be {value} (0x{value:x}); it takes {numbers}")]
+    ArgumentValue {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        argument: String,
+        /// The number.
+        value: u64,
+        /// Those that it takes.
+        numbers: Numbers,
     },
     /// An address that is no multiple of what the kernel's pointers are aligned to.
     #[error(

@@ -73,6 +73,8 @@ codes! {
     MisalignedPointer = 33, "misaligned-pointer";
     /// A number of a slot's schedule is out of range.
     Schedule = 34, "schedule";
+    /// A number that the kernel's argument does not take.
+    ArgumentValue = 35, "argument-value";
     /// An access of the kernel failed.
     Access = 40, "access";
     /// The kernel broke a rule of the slot boundary.
@@ -146,6 +148,7 @@ impl Error {
             Self::MisalignedPointer { .. } => ErrorCode::MisalignedPointer,
             Self::NoSuchArgument { .. } => ErrorCode::NoSuchArgument,
             Self::ArgumentSize { .. } => ErrorCode::ArgumentSize,
+            Self::ArgumentValue { .. } => ErrorCode::ArgumentValue,
             Self::Access(_) => ErrorCode::Access,
             Self::Home(_) => ErrorCode::Home,
             Self::NoHome | Self::NoHomeMemory | Self::NoHostLines => ErrorCode::NoHome,

@@ -72,8 +72,8 @@ impl Slot {
     /// it is set again or another kernel is loaded: also after a run that failed.
     ///
     /// # Errors
-    /// [`Error::NoSuchArgument`], [`Error::ArgumentSize`]; [`Error::MisalignedPointer`] for an address that
-    /// the kernel would take for another one.
+    /// [`Error::NoSuchArgument`], [`Error::ArgumentSize`]; [`Error::ArgumentValue`] for a number that the kernel's
+    /// manifest excludes, and [`Error::MisalignedPointer`] for an address that the kernel would take for another one.
     pub fn set_bytes(&self, argument: &str, value: &[u8]) -> Result<(), Error> {
         let found = self.argument(argument)?;
         if value.len() != found.bytes as usize {
@@ -85,12 +85,20 @@ impl Slot {
             });
         }
         let low = value.iter().take(8).rev();
-        let address = low.fold(0, |word, &byte| word << 8 | u64::from(byte));
-        if address % u64::from(found.alignment.max(1)) != 0 {
+        let number = low.fold(0, |word, &byte| word << 8 | u64::from(byte));
+        if !found.numbers.have(number) {
+            return Err(Error::ArgumentValue {
+                kernel: self.manifest.name.clone(),
+                argument: argument.to_owned(),
+                value: number,
+                numbers: found.numbers,
+            });
+        }
+        if number % u64::from(found.alignment.max(1)) != 0 {
             return Err(Error::MisalignedPointer {
                 kernel: self.manifest.name.clone(),
                 argument: argument.to_owned(),
-                address,
+                address: number,
                 alignment: found.alignment,
             });
         }

@@ -79,6 +79,8 @@ class Slot(Scope):
             buffer of exactly the argument's bytes, in the order of memory (``bytes``, a numpy array).
         :raises NoSuchArgumentError: the message lists the names there are.
         :raises ArgumentSizeError: it does not fit.
+        :raises ArgumentValueError: it is no number that the kernel takes (``least``, ``most`` and ``multiple_of`` in
+            its ``kernel.toml``).
         :raises ValueError: memory of another space than the kernel's.
         """
         if isinstance(value, (Mapping, SharedMemory)):

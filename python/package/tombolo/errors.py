@@ -117,6 +117,12 @@ class ScheduleError(Error, ValueError):
     code = 34
 
 
+class ArgumentValueError(Error, ValueError):
+    """A number that the kernel's argument does not take."""
+
+    code = 35
+
+
 class AccessError(Error):
     """An access of the kernel failed; its results are not to be trusted."""
 

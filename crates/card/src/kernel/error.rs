@@ -1,5 +1,6 @@
 //! Why a kernel is refused: which file, which key and line, which rule.
 
+use super::manifest::Numbers;
 use std::path::PathBuf;
 
 /// Why a kernel is refused.
@@ -183,6 +184,13 @@ pub enum Rule {
     /// An alignment of what is no address.
     #[error("`alignment` belongs to pointers: give `port` and `access` too, or leave it out")]
     AlignmentWithoutPort,
+    /// Numbers of what is none, or none at all.
+    #[error(
+        "`least`, `most` and `multiple_of` say which numbers an argument of up to 8 bytes without a port can be, and \
+         {} is none of them",
+        if .0.multiple_of == 0 { "a multiple of 0".to_owned() } else { .0.to_string() }
+    )]
+    Numbers(Numbers),
     /// A pointer through a port that is not there.
     #[error("there is no port `{0}`")]
     NoSuchPort(String),

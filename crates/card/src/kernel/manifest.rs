@@ -167,6 +167,46 @@ pub struct Port {
     pub access: AccessMode,
 }
 
+/// Which numbers a scalar can be. What the kernel cannot tell from another number it should not get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbers {
+    /// The smallest.
+    pub least: u64,
+    /// The largest.
+    pub most: u64,
+    /// All are multiples of this.
+    pub multiple_of: u64,
+}
+
+impl Numbers {
+    /// All of them.
+    pub const ALL: Self = Self {
+        least: 0,
+        most: u64::MAX,
+        multiple_of: 1,
+    };
+
+    /// Whether a number is one of them.
+    pub fn have(&self, number: u64) -> bool {
+        (self.least..=self.most).contains(&number) && number % self.multiple_of.max(1) == 0
+    }
+}
+
+impl std::fmt::Display for Numbers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.least, self.most) {
+            (0, u64::MAX) if self.multiple_of <= 1 => return f.write_str("any number"),
+            (0, u64::MAX) => return write!(f, "multiples of {}", self.multiple_of),
+            (least, u64::MAX) => write!(f, "numbers from {least} on")?,
+            (least, most) => write!(f, "{least} to {most}")?,
+        }
+        match self.multiple_of {
+            0 | 1 => Ok(()),
+            unit => write!(f, ", multiples of {unit}"),
+        }
+    }
+}
+
 /// One argument in the register map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
@@ -182,6 +222,8 @@ pub struct Argument {
     pub access: AccessMode,
     /// For pointers: the address is a multiple of so many bytes. 1 for scalars.
     pub alignment: u32,
+    /// For scalars: the numbers that the kernel takes.
+    pub numbers: Numbers,
     /// One line for people.
     pub description: String,
 }

@@ -6,8 +6,8 @@ mod read;
 
 pub use error::{KernelError, Rule};
 pub use manifest::{
-    AccessMode, Argument, ControlProtocol, Manifest, PacketOrder, Port, PortKind, ResetPolarity,
-    Sideband, StreamPort, STREAMS_CLOSED, STREAMS_OPEN,
+    AccessMode, Argument, ControlProtocol, Manifest, Numbers, PacketOrder, Port, PortKind,
+    ResetPolarity, Sideband, StreamPort, STREAMS_CLOSED, STREAMS_OPEN,
 };
 
 use std::path::{Path, PathBuf};

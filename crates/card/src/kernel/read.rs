@@ -2,8 +2,8 @@
 
 use super::error::{KernelError, Rule};
 use super::manifest::{
-    AccessMode, Argument, ControlProtocol, Manifest, PacketOrder, Port, PortKind, ResetPolarity,
-    Sideband, StreamPort, STREAMS_CLOSED,
+    AccessMode, Argument, ControlProtocol, Manifest, Numbers, PacketOrder, Port, PortKind,
+    ResetPolarity, Sideband, StreamPort, STREAMS_CLOSED,
 };
 use crate::stream::StreamDirection;
 use serde::Deserialize;
@@ -84,6 +84,12 @@ struct RawArgument {
     access: Option<Spanned<AccessMode>>,
     #[serde(default)]
     alignment: Option<Spanned<u32>>,
+    #[serde(default)]
+    least: Option<Spanned<u64>>,
+    #[serde(default)]
+    most: Option<Spanned<u64>>,
+    #[serde(default)]
+    multiple_of: Option<Spanned<u64>>,
     #[serde(default)]
     description: String,
 }
@@ -534,6 +540,7 @@ impl Reader<'_> {
             self.place(&argument, &window, &arguments)?;
             let (port, access) = self.pointer(&argument, ports)?;
             let alignment = self.alignment(&argument)?;
+            let numbers = self.numbers(&argument)?;
             arguments.push(Argument {
                 name: self.unique("argument.name", argument.name, &mut seen)?,
                 offset: argument.offset.into_inner(),
@@ -541,6 +548,7 @@ impl Reader<'_> {
                 port,
                 access,
                 alignment,
+                numbers,
                 description: argument.description,
             });
         }
@@ -601,6 +609,30 @@ impl Reader<'_> {
             true => return Ok(bytes),
         };
         Err(self.broken("argument.alignment", alignment.span(), rule))
+    }
+
+    /// The numbers that a scalar can be; all for what is none.
+    fn numbers(&self, argument: &RawArgument) -> Result<Numbers, KernelError> {
+        let all = Numbers::ALL;
+        let given = [&argument.least, &argument.most, &argument.multiple_of];
+        let Some(first) = given.into_iter().flatten().next() else {
+            return Ok(all);
+        };
+        let number =
+            |key: &Option<Spanned<u64>>, none| key.as_ref().map_or(none, |key| *key.get_ref());
+        let numbers = Numbers {
+            least: number(&argument.least, all.least),
+            most: number(&argument.most, all.most),
+            multiple_of: number(&argument.multiple_of, all.multiple_of),
+        };
+        let is_number = argument.port.is_none() && *argument.bytes.get_ref() <= 8;
+        let unit = numbers.multiple_of;
+        // The first multiple that is large enough, if there is one.
+        let some = numbers.least.checked_next_multiple_of(unit);
+        match is_number && unit != 0 && some.is_some_and(|number| number <= numbers.most) {
+            true => Ok(numbers),
+            false => Err(self.broken("argument", first.span(), Rule::Numbers(numbers))),
+        }
     }
 
     /// The port of a pointer and what it does there; for a scalar no port.

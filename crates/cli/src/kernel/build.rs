@@ -1,8 +1,9 @@
 //! `tombolo kernel check` and `tombolo kernel build`
 
 use super::{folder_of, Failure};
+use crate::print::print;
 use crate::progress::Work;
-use card::kernel::{ControlProtocol, KernelPackage, Manifest};
+use card::kernel::{ControlProtocol, KernelPackage, Manifest, Numbers};
 use card::sim::{build_kernel, check_kernel, home};
 use clap::Args;
 use std::fmt::Write;
@@ -40,7 +41,7 @@ impl Check {
         let checked = check_kernel(&Builder::locate()?, &kernel);
         drop(work);
         checked?;
-        print!("{}", summary(&kernel.manifest));
+        print(summary(&kernel.manifest))?;
         Ok(())
     }
 }
@@ -57,7 +58,7 @@ impl Build {
         });
         drop(work);
         let built = built?;
-        println!("{last}: {}", built.library().display());
+        print(format_args!("{last}: {}\n", built.library().display()))?;
         Ok(())
     }
 }
@@ -86,7 +87,8 @@ pub(super) fn summary(manifest: &Manifest) -> String {
     for argument in &manifest.arguments {
         let kind = match argument.port {
             Some(port) => format!("pointer, port {port}, {}", argument.access.as_str()),
-            None => "scalar".to_owned(),
+            None if argument.numbers == Numbers::ALL => "scalar".to_owned(),
+            None => format!("scalar, {}", argument.numbers),
         };
         let _ = writeln!(
             text,

@@ -83,7 +83,7 @@ impl Run {
             priority.schedule.check(SlotId(priority.slot))?;
         }
         for set in &self.sets {
-            check_size(manifest, set)?;
+            check_value(manifest, set)?;
             if let Value::SizeOf(name) = &set.value {
                 if !self.files.iter().any(|map| &map.argument == name) {
                     return wrong(format!("size({name}): no file is mapped for `{name}`"));
@@ -94,8 +94,8 @@ impl Run {
     }
 }
 
-/// Whether a value fits its argument, before anything is built for it.
-fn check_size(manifest: &Manifest, set: &SetArgument) -> Result<(), Failure> {
+/// Whether a value fits its argument, and is one that the kernel takes, before anything is built for it.
+fn check_value(manifest: &Manifest, set: &SetArgument) -> Result<(), Failure> {
     let mut arguments = manifest.arguments.iter();
     let Some(argument) = arguments.find(|argument| argument.name == set.argument) else {
         return Ok(());
@@ -110,7 +110,17 @@ fn check_size(manifest: &Manifest, set: &SetArgument) -> Result<(), Failure> {
         Value::SizeOf(_) => (room <= 8, 8),
     };
     if fits {
-        return Ok(());
+        return match &set.value {
+            Value::Number(number) if !argument.numbers.have(*number) => {
+                Err(Failure::Library(Error::ArgumentValue {
+                    kernel: manifest.name.clone(),
+                    argument: set.argument.clone(),
+                    value: *number,
+                    numbers: argument.numbers,
+                }))
+            }
+            _ => Ok(()),
+        };
     }
     Err(Failure::Library(Error::ArgumentSize {
         kernel: manifest.name.clone(),

@@ -22,6 +22,7 @@ const LIST: &[(u32, &str)] = &[
     (32, "slot-state"),
     (33, "misaligned-pointer"),
     (34, "schedule"),
+    (35, "argument-value"),
     (40, "access"),
     (41, "violation"),
     (42, "unanswered"),
