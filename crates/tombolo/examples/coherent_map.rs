@@ -6,6 +6,11 @@
 //! locks the line, which brings it home from the CPU. The program maps the lines and adds with atomic instructions.
 //! No addition may be lost. The first run builds the shell's model, which takes a minute or two.
 
+#[path = "common/command.rs"]
+mod command;
+
+use command::{command, Failure};
+use std::process::ExitCode;
 use std::sync::atomic::Ordering::SeqCst;
 use tombolo::{Card, Continue, OwnerOptions, ShellConfig, SimOptions, SlotId};
 
@@ -16,7 +21,17 @@ const UPDATES: u64 = 64;
 const THREADS: u64 = 3;
 const ADDITIONS: u64 = 20_000;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+const USAGE: &str = "\
+Usage: cargo run --release --example coherent_map
+
+Threads and kernel shared_table count in the same lines, the threads through ordinary memory.
+The first run builds the shell's model, which takes a minute or two.";
+
+fn main() -> ExitCode {
+    command(std::env::args_os(), USAGE, 0, |_| run())
+}
+
+fn run() -> Result<(), Failure> {
     let mut options = SimOptions::named("enzian")?;
     options.shell = ShellConfig::coherent();
     let card = Card::simulated(options, OwnerOptions::default(), |step| eprintln!("{step}"))?;

@@ -5,7 +5,12 @@
 //! The card is platform `enzian` with a directory in its shell and 1 MiB of its DDR4 kept for it. The first
 //! run builds the shell's model, which takes a minute or two.
 
+#[path = "common/command.rs"]
+mod command;
+
+use command::{command, Failure};
 use std::collections::VecDeque;
+use std::process::ExitCode;
 use tombolo::{Card, OwnerOptions, PendingLine, Picoseconds, ShellConfig, SimOptions};
 
 const LINE: u64 = 128;
@@ -17,7 +22,17 @@ fn nanoseconds(time: Picoseconds) -> f64 {
     time.get() as f64 / 1000.0
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+const USAGE: &str = "\
+Usage: cargo run --release --example home_memory
+
+Stores and loads card memory through the CPU's caches, without a kernel.
+The first run builds the shell's model, which takes a minute or two.";
+
+fn main() -> ExitCode {
+    command(std::env::args_os(), USAGE, 0, |_| run())
+}
+
+fn run() -> Result<(), Failure> {
     let mut options = SimOptions::named("enzian")?;
     options.shell = ShellConfig::coherent();
     let owner = OwnerOptions {

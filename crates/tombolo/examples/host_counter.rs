@@ -6,6 +6,11 @@
 //! by an atomic instruction, two by load and store under a lock in a line of its own. Then the kernel measures
 //! what a coherent load and a store take from the card. The first run builds the shell's model, which takes a minute or two.
 
+#[path = "common/command.rs"]
+mod command;
+
+use command::{command, Failure};
+use std::process::ExitCode;
 use tombolo::{
     Card, CoherentMemory, Continue, OwnerOptions, ShellConfig, SimOptions, Slot, SlotId,
 };
@@ -19,8 +24,6 @@ const LOCK: u64 = ROWS * LINE;
 const RESULT: u64 = LOCK + LINE;
 /// Lines that the card has not used when latencies are measured.
 const FRESH: u64 = 1 << 16;
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn word(line: &[u8], place: usize) -> u64 {
     let bytes = line[8 * place..8 * place + 8].try_into();
@@ -73,7 +76,17 @@ fn latency(
     Ok(word(&memory.load(RESULT)?, 0) as f64 * period_ns / ACCESSES as f64)
 }
 
-fn main() -> Result<(), Failure> {
+const USAGE: &str = "\
+Usage: cargo run --release --example host_counter
+
+Kernel host_counter and four cores add to the same words of the CPU's own memory.
+The first run builds the shell's model, which takes a minute or two.";
+
+fn main() -> ExitCode {
+    command(std::env::args_os(), USAGE, 0, |_| run())
+}
+
+fn run() -> Result<(), Failure> {
     let mut options = SimOptions::named("enzian")?;
     options.shell = ShellConfig::coherent_host();
     let period_ns = options.platform.clock().period_ps.get() as f64 / 1e3;

@@ -5,6 +5,11 @@
 //! Memory serves the lines (`Card::home_memory`); kernel `kernels/memory_table` has line operations only: it locks a
 //! line, reads it, writes it and unlocks it. The first run builds the shell's model, which takes a minute or two.
 
+#[path = "common/command.rs"]
+mod command;
+
+use command::{command, Failure};
+use std::process::ExitCode;
 use tombolo::{Card, Continue, OwnerOptions, ShellConfig, SimOptions, SlotId};
 
 const LINE: u64 = 128;
@@ -17,7 +22,17 @@ fn word(line: &[u8], place: usize) -> u64 {
     bytes.map_or(0, u64::from_le_bytes)
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+const USAGE: &str = "\
+Usage: cargo run --release --example memory_table
+
+Kernel memory_table and two cores count in the same lines of card memory.
+The first run builds the shell's model, which takes a minute or two.";
+
+fn main() -> ExitCode {
+    command(std::env::args_os(), USAGE, 0, |_| run())
+}
+
+fn run() -> Result<(), Failure> {
     let mut options = SimOptions::named("enzian")?;
     options.shell = ShellConfig::coherent();
     let kernel = options.home.join("kernels/memory_table");

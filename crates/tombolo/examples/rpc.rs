@@ -5,7 +5,13 @@
 //! The card is platform `enzian` with a directory in its shell; kernel `kernels/rpc` stands behind it. The
 //! first run builds the shell's model, which takes a minute or two.
 
-use std::path::PathBuf;
+#[path = "common/command.rs"]
+mod command;
+
+use command::{command, Failure};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
 use tombolo::{Card, Picoseconds, Rpc, ShellConfig, SimOptions, SlotId};
 
 /// Where the kernel's lines are on the coherent link.
@@ -19,8 +25,40 @@ fn nanoseconds(time: Picoseconds) -> f64 {
     time.get() as f64 / 1000.0
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let picture = std::env::args_os().nth(1).map(PathBuf::from);
+const USAGE: &str = "\
+Usage: cargo run --release --example rpc -- [PICTURE.svg]
+
+Calls kernel rpc through two coherent cache lines, prints the latencies and what happened to the lines, and draws it.
+The first run builds the shell's model, which takes a minute or two.";
+
+/// Refuses a picture that would not be written, before the calls are made.
+fn can_be_written(path: &Path) -> Result<(), Failure> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if path.is_dir() || path.as_os_str().is_empty() {
+        return Err(format!("`{}`: name a file for the picture", path.display()).into());
+    }
+    match folder.filter(|folder| !folder.is_dir()) {
+        None => Ok(()),
+        Some(folder) => Err(format!(
+            "{}: there is no folder {}",
+            path.display(),
+            folder.display()
+        )
+        .into()),
+    }
+}
+
+fn main() -> ExitCode {
+    command(std::env::args_os(), USAGE, 1, run)
+}
+
+fn run(words: &[OsString]) -> Result<(), Failure> {
+    let picture = words.first().map(Path::new);
+    if let Some(path) = picture {
+        can_be_written(path)?;
+    }
     let mut options = SimOptions::named("enzian")?;
     options.shell = ShellConfig::coherent();
     let kernel = options.home.join("kernels/rpc");
@@ -81,10 +119,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("\nThe last two calls: sent, arrived (ns), line, from -> to, what");
     print!("{}", history.to_text());
     if let Some(path) = picture {
-        std::fs::write(
-            &path,
-            history.to_svg("Two calls through two coherent lines"),
-        )?;
+        let svg = history.to_svg("Two calls through two coherent lines");
+        std::fs::write(path, svg).map_err(|error| format!("{}: {error}", path.display()))?;
         println!("\n{}: the same as a picture", path.display());
     }
     Ok(())

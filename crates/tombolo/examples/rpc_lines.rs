@@ -5,6 +5,12 @@
 //! The card is platform `enzian` with a directory of two slices; kernel `kernels/rpc_lines` stands behind it. The
 //! first run builds the shell's model, which takes some minutes.
 
+#[path = "common/command.rs"]
+mod command;
+
+use command::{command, Failure};
+use std::ffi::OsString;
+use std::process::ExitCode;
 use tombolo::{Card, RpcLines, ShellConfig, SimOptions, SlotId};
 
 /// Where the kernel's lines are on the coherent link.
@@ -12,10 +18,24 @@ const BASE: u64 = 0x1000_0000;
 const ECHO: u64 = 2;
 const LINE: usize = 128;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+const USAGE: &str = "\
+Usage: cargo run --release --example rpc_lines -- [LINES ...]
+
+Calls kernel rpc_lines with so many lines and gets as many back, 1 to 2048 each (default: 1 10 100 1000).
+The first run builds the shell's model, which takes some minutes.";
+
+fn main() -> ExitCode {
+    command(std::env::args_os(), USAGE, usize::MAX, run)
+}
+
+fn run(words: &[OsString]) -> Result<(), Failure> {
     let mut sizes = Vec::new();
-    for word in std::env::args().skip(1) {
-        sizes.push(word.parse::<usize>()?);
+    for word in words {
+        let word = word.to_string_lossy();
+        let lines = word.parse().ok();
+        let lines = lines.filter(|lines| (1..=RpcLines::MOST as usize).contains(lines));
+        let refused = || format!("`{word}`: a call has 1 to {} lines", RpcLines::MOST);
+        sizes.push(lines.ok_or_else(refused)?);
     }
     if sizes.is_empty() {
         sizes = vec![1, 10, 100, 1000];

@@ -3,14 +3,18 @@
 //!
 //! `cargo run --release --example shared_table` on the simulated card; with `-- functional`, on the functional one.
 
+#[path = "common/command.rs"]
+mod command;
+
+use command::{command, Failure};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tombolo::{
     AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, PageSize, SharedMemory,
     SimOptions, SlotId,
 };
-
-type Failure = Box<dyn std::error::Error>;
 
 const BITS: u32 = 8;
 const KEYS: usize = 200;
@@ -52,8 +56,18 @@ fn share<T>(space: &AddressSpace, data: &mut [T]) -> Result<SharedMemory, tombol
     unsafe { space.register_with_pages(data.as_mut_ptr().cast(), bytes, PageSize::KIB_4) }
 }
 
-fn main() -> Result<(), Failure> {
-    let card = match std::env::args().nth(1).as_deref() {
+const USAGE: &str = "\
+Usage: cargo run --release --example shared_table -- [functional]
+
+Looks keys up in a hash table of the program, by kernel hash_probe, on the simulated card or the functional one.
+(The example of kernel shared_table, whose rows a core and the kernel contend for, is contended_table.)";
+
+fn main() -> ExitCode {
+    command(std::env::args_os(), USAGE, 1, run)
+}
+
+fn run(words: &[OsString]) -> Result<(), Failure> {
+    let card = match words.first().map(|word| word.to_string_lossy()).as_deref() {
         Some("functional") => Card::functional(FunctionalCard::new(FunctionalConfig::default()))?,
         Some(other) => return Err(format!("`{other}`: give `functional` or nothing").into()),
         None => Card::simulated(SimOptions::named("f1")?, Default::default(), |_| {})?,

@@ -25,15 +25,11 @@ fn file_of(bytes: u64) -> Vec<u8> {
 /// GiB/s of four clients without and with the kernel's blocks, on a platform of this kind, with so many loads of each
 /// client under way.
 pub(super) fn four_clients(mut options: SimOptions, loads: usize) -> Result<(f64, f64), Failure> {
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().join("data");
-    let bytes = 2 * CLIENTS * PART * LINE;
-    let file = file_of(bytes);
-    std::fs::write(&path, &file)?;
+    let file = file_of(2 * CLIENTS * PART * LINE);
     options.shell = ShellConfig::coherent_full();
     let kernel = options.home.join("kernels/prefetcher");
     let card = Card::simulated(options, Default::default(), |_| {})?;
-    let served = serve(&card, &kernel, &path, bytes)?;
+    let served = serve(&card, &kernel, &file)?;
     let mut rates = [0.0; 2];
     for (turn, units) in [(0, 0), (1, 8)] {
         served.slot.set("units", units)?;
@@ -48,16 +44,12 @@ pub(super) fn four_clients(mut options: SimOptions, loads: usize) -> Result<(f64
 }
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().join("data");
-    let bytes = PARTS * PART * LINE;
-    let file = file_of(bytes);
-    std::fs::write(&path, &file)?;
+    let file = file_of(PARTS * PART * LINE);
     let mut options = SimOptions::named("enzian")?;
     options.shell = ShellConfig::coherent_full();
     let kernel = options.home.join("kernels/prefetcher");
     let card = Card::simulated(options, Default::default(), |_| {})?;
-    let served = serve(&card, &kernel, &path, bytes)?;
+    let served = serve(&card, &kernel, &file)?;
 
     let mut rows = Vec::new();
     let (mut wrong, mut first) = (0, 0);

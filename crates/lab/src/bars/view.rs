@@ -52,8 +52,7 @@ fn sqlite(tuples: &[orders::Order], folder: &std::path::Path) -> Result<Vec<u64>
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let folder = tempfile::tempdir()?;
     let all_rows = SIZES.iter().sum::<usize>() + ANEW.iter().sum::<usize>();
-    let file = folder.path().join("table");
-    let mut table = Orders::new(&file, all_rows as u64, CUSTOMERS)?;
+    let mut table = Orders::new(all_rows as u64, CUSTOMERS)?;
     let mut next = orders(CUSTOMERS, 16);
     let mut all = Vec::new();
     let mut wrong = 0;

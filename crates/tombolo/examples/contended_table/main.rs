@@ -6,11 +6,25 @@
 //! row. The more rows the kernel takes, the more of the core's accesses have to fetch them back. The first run
 //! builds the shell's model, which takes a minute or two.
 
+#[path = "../common/command.rs"]
+mod command;
 mod contention;
 
+use command::{command, Failure};
 use contention::{Table, ROWS};
+use std::process::ExitCode;
 
-fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+const USAGE: &str = "\
+Usage: cargo run --release --example contended_table
+
+Lets a core and kernel shared_table contend for rows, from none to all of them.
+The first run builds the shell's model, which takes a minute or two.";
+
+fn main() -> ExitCode {
+    command(std::env::args_os(), USAGE, 0, |_| run())
+}
+
+fn run() -> Result<(), Failure> {
     let mut table = Table::new()?;
     // The first pass brings every row to the CPU.
     let away = table.scan()?;

@@ -2,6 +2,7 @@
 //! `app.prefetch` measures with them, too.
 
 use std::collections::VecDeque;
+use std::io::Write;
 use std::path::Path;
 use tombolo::{
     AddressSpace, Card, CoherentMemory, Error, MapOptions, Mapping, PendingLine, Slot, SlotId,
@@ -34,17 +35,20 @@ pub struct Served {
     _space: AddressSpace,
 }
 
-/// Starts the kernel for a file of so many bytes.
+/// Starts the kernel for a file with these bytes, which nobody else sees.
 pub fn serve(
     card: &Card,
     kernel: &Path,
-    file: &Path,
-    bytes: u64,
+    data: &[u8],
 ) -> Result<Served, Box<dyn std::error::Error + Send + Sync>> {
     // Both halves of a block of 8 KiB on a channel of their own.
     let stripe = Stripe::new(4096, 2).ok_or("no such stripe")?;
     let space = card.create_space_on(SpacePlacement::Interleaved { first: 0, stripe })?;
-    let mapping = space.map_file(file, MapOptions::read_only())?;
+    // Without a name, so that nothing is left of it whatever ends the program.
+    let mut file = tempfile::tempfile()?;
+    file.write_all(data)?;
+    let bytes = data.len() as u64;
+    let mapping = space.map_open_file(file, "the file".as_ref(), MapOptions::read_only())?;
     mapping.prefetch()?;
     let slot = card.load(SlotId(0), kernel, &space)?;
     slot.set("base", BASE)?;

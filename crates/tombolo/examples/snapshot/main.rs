@@ -7,14 +7,28 @@
 //! until it begins again. Beside it the same record under a sequence lock. The first run builds the shell's model,
 //! which takes a minute or two.
 
+#[path = "../common/command.rs"]
+mod command;
 mod record;
 
+use command::{command, Failure};
 use record::{Record, Way, READERS};
+use std::process::ExitCode;
 
 /// Lines that a version changes, beside the first one.
 const CHANGES: u64 = 8;
 
-fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+const USAGE: &str = "\
+Usage: cargo run --release --example snapshot
+
+Cores read a record whole while kernel snapshot changes it, and beside it under a sequence lock.
+The first run builds the shell's model, which takes a minute or two.";
+
+fn main() -> ExitCode {
+    command(std::env::args_os(), USAGE, 0, |_| run())
+}
+
+fn run() -> Result<(), Failure> {
     let mut wrong = 0;
     for (way, name) in [
         (Way::Snapshots, "snapshots"),

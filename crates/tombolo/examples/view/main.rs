@@ -8,10 +8,14 @@
 //! flush or fence. Kernel `kernels/view` calls the new lines home, adds them, or makes the view anew from the
 //! whole table, as the paper's does. The first run builds the shell's model, which takes some minutes.
 
+#[path = "../common/command.rs"]
+mod command;
 mod orders;
 
+use command::{command, Failure};
 use orders::{orders, Order, Orders, LINE};
 use std::collections::BTreeMap;
+use std::process::ExitCode;
 
 const CUSTOMERS: u64 = 1500;
 /// Orders of a transaction.
@@ -19,16 +23,19 @@ const SIZES: [usize; 6] = [1, 10, 100, 1000, 2500, 10_000];
 /// Bytes a second of the coherent link.
 const LINK: f64 = 21_474_836_480.0;
 
-fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let path = std::env::temp_dir().join(format!("tombolo-view-{}", std::process::id()));
-    let done = run(&path);
-    std::fs::remove_file(&path)?;
-    done
+const USAGE: &str = "\
+Usage: cargo run --release --example view
+
+Appends orders to a table behind the directory, commits, and compares kernel view's materialised view with its own.
+The first run builds the shell's model, which takes some minutes.";
+
+fn main() -> ExitCode {
+    command(std::env::args_os(), USAGE, 0, |_| run())
 }
 
-fn run(path: &std::path::Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+fn run() -> Result<(), Failure> {
     let rows = 2 * SIZES.iter().sum::<usize>() as u64;
-    let mut table = Orders::new(path, rows, CUSTOMERS)?;
+    let mut table = Orders::new(rows, CUSTOMERS)?;
     let mut next = orders(CUSTOMERS, 16);
     let mut all = Vec::new();
     let mut wrong = 0;

@@ -2,6 +2,7 @@
 //! orders are made. The bar `app.view` uses them, too.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
 use tombolo::{
     AddressSpace, Card, CoherentMemory, Error, MapOptions, Mapping, PendingLine, Picoseconds,
     ShellConfig, SimOptions, Slot, SlotId, SpacePlacement, Stripe,
@@ -78,22 +79,23 @@ fn word(line: &[u8], place: usize) -> u64 {
 }
 
 impl Orders {
-    /// An empty table with room for `rows` tuples, in pages of `file`, which is made anew.
+    /// An empty table with room for `rows` tuples, in pages of a file that nobody else sees.
     pub fn new(
-        file: &std::path::Path,
         rows: u64,
         customers: u64,
     ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         // The kernel reads whole pages of both channels.
         let rows = rows.next_multiple_of(64);
-        std::fs::write(file, vec![0; (rows * LINE) as usize])?;
+        // Without a name, so that nothing is left of it whatever ends the program.
+        let mut file = tempfile::tempfile()?;
+        file.write_all(&vec![0; (rows * LINE) as usize])?;
         let mut options = SimOptions::named("enzian")?;
         options.shell = ShellConfig::coherent_full();
         let kernel = options.home.join("kernels/view");
         let card = Card::simulated(options, Default::default(), |step| eprintln!("{step}"))?;
         let stripe = Stripe::new(4096, 2).ok_or("no such stripe")?;
         let space = card.create_space_on(SpacePlacement::Interleaved { first: 0, stripe })?;
-        let mapping = space.map_file(file, MapOptions::read_write())?;
+        let mapping = space.map_open_file(file, "the table".as_ref(), MapOptions::read_write())?;
         mapping.prefetch()?;
         let slot = card.load(SlotId(0), &kernel, &space)?;
         slot.set("base", TABLE)?;

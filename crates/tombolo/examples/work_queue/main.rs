@@ -6,16 +6,30 @@
 //! the next item, or, while there is none, keeps the load waiting. The first run builds the shell's model, which takes
 //! a minute or two.
 
+#[path = "../common/command.rs"]
+mod command;
 mod queue;
 
+use command::{command, Failure};
 use queue::{Queue, CONSUMERS};
+use std::process::ExitCode;
 
 /// Items of a run.
 const ITEMS: u64 = 400;
 /// Cycles from an item that is taken to the next one, in the slow run: six microseconds.
 const SLOW: u64 = 2000;
 
-fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+const USAGE: &str = "\
+Usage: cargo run --release --example work_queue
+
+Cores take items from kernel work_queue with plain loads.
+The first run builds the shell's model, which takes a minute or two.";
+
+fn main() -> ExitCode {
+    command(std::env::args_os(), USAGE, 0, |_| run())
+}
+
+fn run() -> Result<(), Failure> {
     let mut queue = Queue::new()?;
     let mut wrong = 0;
     println!("cores   million items/s   ns an item   items of each core");
