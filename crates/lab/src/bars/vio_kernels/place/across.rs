@@ -92,7 +92,7 @@ pub struct Addressed {
     file: PathBuf,
     data: Vec<u8>,
     shelf: Shelf,
-    _server: Option<Server>,
+    server: Option<Server>,
 }
 
 impl Addressed {
@@ -106,7 +106,7 @@ impl Addressed {
             file,
             data: site.subject.data.clone(),
             shelf: Shelf::default(),
-            _server: None,
+            server: None,
         })
     }
 
@@ -123,13 +123,13 @@ impl Addressed {
         let server = Server::start(tombolo, place.file.as_os_str())?;
         Ok(Self {
             form: format!("{kind}{}", server.address()),
-            _server: Some(server),
+            server: Some(server),
             ..place
         })
     }
 
     fn device(&self, offset: u64, bytes: u64) -> Result<Device, Failure> {
-        let options = match self._server {
+        let options = match self.server {
             Some(_) => ":timeout=60s:buffer=64KiB",
             None => "",
         };

@@ -8,6 +8,79 @@ use tombolo::{
     AddressSpace, Flow, MapOptions, MappedRange, Mapping, MemoryKind, PageSize, SharedMemory,
 };
 
+/// Memory with the subject's data, and memory with room for all that may come.
+pub trait Memory {
+    /// What it is called.
+    fn name(&self) -> &str;
+
+    /// A part of the data, ready for a kernel.
+    fn source(&mut self, offset: u64, bytes: u64) -> Result<MappedRange, Failure>;
+
+    /// The kernel has read it.
+    fn read(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// A part of the room, ready for a kernel.
+    fn target(&mut self, offset: u64, bytes: u64) -> Result<MappedRange, Failure>;
+
+    /// The kernel has written it.
+    fn written(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// All of the room, as it is at last.
+    fn content(&mut self) -> Result<Vec<u8>, Failure>;
+}
+
+/// Memory as a device: packets lie in it one behind the other.
+pub struct Plugged<M> {
+    memory: M,
+    shelf: Shelf,
+}
+
+impl<M> From<M> for Plugged<M> {
+    fn from(memory: M) -> Self {
+        let shelf = Shelf::default();
+        Self { memory, shelf }
+    }
+}
+
+impl<M: Memory> Place for Plugged<M> {
+    fn name(&self) -> &str {
+        self.memory.name()
+    }
+
+    fn give(
+        &mut self,
+        flow: &mut Flow<'_>,
+        port: Port<'_>,
+        given: Given<'_>,
+    ) -> Result<(), Failure> {
+        let bytes = given.bytes.len() as u64;
+        let range = self.memory.source(given.offset, bytes)?;
+        Ok(flow.plug_memory(port.slot, port.name, range)?)
+    }
+
+    fn given(&mut self) -> Result<(), Failure> {
+        self.memory.read()
+    }
+
+    fn take(&mut self, flow: &mut Flow<'_>, port: Port<'_>, room: u64) -> Result<(), Failure> {
+        let range = self.memory.target(self.shelf.next(room), room)?;
+        Ok(flow.plug_memory(port.slot, port.name, range)?)
+    }
+
+    fn taken(&mut self, bytes: u64) -> Result<(), Failure> {
+        self.shelf.put(bytes);
+        self.memory.written()
+    }
+
+    fn collect(&mut self) -> Result<Vec<Vec<u8>>, Failure> {
+        self.shelf.packets(&self.memory.content()?)
+    }
+}
+
 /// Small pages, so that not everything moves for a byte.
 fn page() -> Result<PageSize, Failure> {
     Ok(PageSize::from_bytes(64 << 10).ok_or("no such page")?)
@@ -27,7 +100,6 @@ pub struct Resident {
     from: Mapping,
     to: Mapping,
     result: PathBuf,
-    shelf: Shelf,
 }
 
 impl Resident {
@@ -41,40 +113,27 @@ impl Resident {
             from: map(&source, MapOptions::read_only())?,
             to: map(&result, MapOptions::read_write())?,
             result,
-            shelf: Shelf::default(),
             name,
         })
     }
 }
 
-impl Place for Resident {
+impl Memory for Resident {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn give(
-        &mut self,
-        flow: &mut Flow<'_>,
-        port: Port<'_>,
-        given: Given<'_>,
-    ) -> Result<(), Failure> {
-        let range = self.from.slice(given.offset, given.bytes.len() as u64)?;
-        Ok(flow.plug_memory(port.slot, port.name, range)?)
+    fn source(&mut self, offset: u64, bytes: u64) -> Result<MappedRange, Failure> {
+        Ok(self.from.slice(offset, bytes)?)
     }
 
-    fn take(&mut self, flow: &mut Flow<'_>, port: Port<'_>, room: u64) -> Result<(), Failure> {
-        let range = self.to.slice(self.shelf.next(room), room)?;
-        Ok(flow.plug_memory(port.slot, port.name, range)?)
+    fn target(&mut self, offset: u64, bytes: u64) -> Result<MappedRange, Failure> {
+        Ok(self.to.slice(offset, bytes)?)
     }
 
-    fn taken(&mut self, bytes: u64) -> Result<(), Failure> {
-        self.shelf.put(bytes);
-        Ok(())
-    }
-
-    fn collect(&mut self) -> Result<Vec<Vec<u8>>, Failure> {
+    fn content(&mut self) -> Result<Vec<u8>, Failure> {
         self.to.unmap()?;
-        self.shelf.packets(&std::fs::read(&self.result)?)
+        Ok(std::fs::read(&self.result)?)
     }
 }
 
@@ -83,7 +142,6 @@ pub struct Mapped<'a> {
     space: &'a AddressSpace,
     paths: [PathBuf; 2],
     open: [Option<Mapping>; 2],
-    shelf: Shelf,
 }
 
 impl<'a> Mapped<'a> {
@@ -93,7 +151,6 @@ impl<'a> Mapped<'a> {
             space: site.space,
             paths: files(site, "file")?,
             open: [None, None],
-            shelf: Shelf::default(),
         })
     }
 
@@ -115,38 +172,29 @@ impl<'a> Mapped<'a> {
     }
 }
 
-impl Place for Mapped<'_> {
+impl Memory for Mapped<'_> {
     fn name(&self) -> &str {
         "file"
     }
 
-    fn give(
-        &mut self,
-        flow: &mut Flow<'_>,
-        port: Port<'_>,
-        given: Given<'_>,
-    ) -> Result<(), Failure> {
-        let range = self.map(0, given.offset, given.bytes.len() as u64)?;
-        Ok(flow.plug_memory(port.slot, port.name, range)?)
+    fn source(&mut self, offset: u64, bytes: u64) -> Result<MappedRange, Failure> {
+        self.map(0, offset, bytes)
     }
 
-    fn given(&mut self) -> Result<(), Failure> {
+    fn read(&mut self) -> Result<(), Failure> {
         self.unmap(0)
     }
 
-    fn take(&mut self, flow: &mut Flow<'_>, port: Port<'_>, room: u64) -> Result<(), Failure> {
-        let at = self.shelf.next(room);
-        let range = self.map(1, at, room)?;
-        Ok(flow.plug_memory(port.slot, port.name, range)?)
+    fn target(&mut self, offset: u64, bytes: u64) -> Result<MappedRange, Failure> {
+        self.map(1, offset, bytes)
     }
 
-    fn taken(&mut self, bytes: u64) -> Result<(), Failure> {
-        self.shelf.put(bytes);
+    fn written(&mut self) -> Result<(), Failure> {
         self.unmap(1)
     }
 
-    fn collect(&mut self) -> Result<Vec<Vec<u8>>, Failure> {
-        self.shelf.packets(&std::fs::read(&self.paths[1])?)
+    fn content(&mut self) -> Result<Vec<u8>, Failure> {
+        Ok(std::fs::read(&self.paths[1])?)
     }
 }
 
@@ -155,7 +203,6 @@ pub struct Shared {
     name: &'static str,
     from: SharedMemory,
     to: SharedMemory,
-    shelf: Shelf,
     room: u64,
 }
 
@@ -173,44 +220,29 @@ impl Shared {
             name,
             from: shared(&site.subject.data)?,
             to: shared(&Shelf::blank(site.subject.room()))?,
-            shelf: Shelf::default(),
             room: site.subject.room(),
         })
     }
 }
 
-impl Place for Shared {
+impl Memory for Shared {
     fn name(&self) -> &str {
         self.name
     }
 
-    fn give(
-        &mut self,
-        flow: &mut Flow<'_>,
-        port: Port<'_>,
-        given: Given<'_>,
-    ) -> Result<(), Failure> {
-        let bytes = given.bytes.len() as u64;
-        self.from.take(given.offset, bytes, true)?;
-        let range = self.from.part(given.offset, bytes)?;
-        Ok(flow.plug_memory(port.slot, port.name, range)?)
+    fn source(&mut self, offset: u64, bytes: u64) -> Result<MappedRange, Failure> {
+        self.from.take(offset, bytes, true)?;
+        Ok(self.from.part(offset, bytes)?)
     }
 
-    fn take(&mut self, flow: &mut Flow<'_>, port: Port<'_>, room: u64) -> Result<(), Failure> {
-        let at = self.shelf.next(room);
-        self.to.take(at, room, true)?;
-        Ok(flow.plug_memory(port.slot, port.name, self.to.part(at, room)?)?)
+    fn target(&mut self, offset: u64, bytes: u64) -> Result<MappedRange, Failure> {
+        self.to.take(offset, bytes, true)?;
+        Ok(self.to.part(offset, bytes)?)
     }
 
-    fn taken(&mut self, bytes: u64) -> Result<(), Failure> {
-        self.shelf.put(bytes);
-        Ok(())
-    }
-
-    fn collect(&mut self) -> Result<Vec<Vec<u8>>, Failure> {
+    fn content(&mut self) -> Result<Vec<u8>, Failure> {
         self.to.take(0, self.room, false)?;
-        let bytes = self.to.slice::<AtomicU8>();
-        let bytes: Vec<u8> = bytes.iter().map(|byte| byte.load(Relaxed)).collect();
-        self.shelf.packets(&bytes[..self.room as usize])
+        let room = &self.to.slice::<AtomicU8>()[..self.room as usize];
+        Ok(room.iter().map(|byte| byte.load(Relaxed)).collect())
     }
 }

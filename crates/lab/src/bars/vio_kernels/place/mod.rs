@@ -88,11 +88,13 @@ pub fn all<'a>(site: &Site<'a>, by_host: bool) -> Result<Vec<Box<dyn Place + 'a>
     };
     let mut all: Vec<Box<dyn Place + 'a>> = Vec::new();
     for kind in kinds {
-        all.push(Box::new(mapped::Resident::new(site, kind)?));
+        let resident = mapped::Resident::new(site, kind)?;
+        all.push(Box::new(mapped::Plugged::from(resident)));
     }
-    all.push(Box::new(mapped::Shared::new(site, "host")?));
-    all.push(Box::new(mapped::Mapped::new(site)?));
-    let behind = Box::new(mapped::Shared::new(site, "slot")?);
+    let shared = |name| Ok::<_, Failure>(mapped::Plugged::from(mapped::Shared::new(site, name)?));
+    all.push(Box::new(shared("host")?));
+    all.push(Box::new(mapped::Plugged::from(mapped::Mapped::new(site)?)));
+    let behind = Box::new(shared("slot")?);
     all.push(Box::new(across::Neighbour::new(site, behind)));
     let mut served = Vec::new();
     if by_host {
