@@ -3,6 +3,7 @@
 use crate::lab_fsrf::Choice;
 use crate::outputs::{folder_of, Outputs, Place};
 use crate::print::print;
+use crate::text_file::TextFile;
 use clap::{Args, Subcommand, ValueEnum};
 use lab::experiment::cckit::{Cckit, Figure};
 use lab::experiment::fleximem::{
@@ -11,8 +12,6 @@ use lab::experiment::fleximem::{
 use lab::experiment::vfpio::priorities::Figure6 as Figure6OfStreams;
 use lab::experiment::vfpio::{self, resources, Device, Vfpio};
 use lab::experiment::Failure;
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tombolo::{Card, OwnerOptions};
@@ -354,22 +353,15 @@ pub(crate) fn can_be_written(files: &[&Option<PathBuf>]) -> Result<(), Failure> 
 /// Writes a file whole or, if that fails or is interrupted, not at all.
 pub(crate) fn write(path: &Path, text: String) -> Result<(), Failure> {
     let mut outputs = Outputs::default();
-    match begin(path, &mut outputs).map_err(at(path))? {
-        Some(mut file) => file.write_all(text.as_bytes()).map_err(at(path))?,
-        None => std::fs::write(path, text).map_err(at(path))?,
-    }
+    let file = begin(path, &mut outputs).map_err(at(path))?;
+    file.write(&text).map_err(at(path))?;
     Ok(outputs
         .finish(true)
         .map_err(|(path, error)| at(&path)(error))?)
 }
 
-/// The new file beside its place; none for a pipe or a device, which is written where it is.
-fn begin(path: &Path, outputs: &mut Outputs) -> std::io::Result<Option<File>> {
-    let place = Place::find(path)?;
-    match place.is_special() {
-        true => Ok(None),
-        false => outputs.file(place).map(|(file, _)| Some(file)),
-    }
+fn begin(path: &Path, outputs: &mut Outputs) -> std::io::Result<TextFile> {
+    TextFile::begin(Place::find(path)?, outputs, false)
 }
 
 /// For `map_err`: which file it is about.

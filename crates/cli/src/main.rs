@@ -15,6 +15,7 @@ mod protocol;
 mod run;
 mod serve;
 mod shell;
+mod text_file;
 
 use clap::{Parser, Subcommand};
 use std::error::Error;

@@ -1,8 +1,8 @@
 //! `--html`: the run as one page for people.
 
-use super::report::ReportFile;
 use super::{Failure, Run};
 use crate::outputs::folder_of;
+use crate::text_file::TextFile;
 use card::kernel::Manifest;
 use html::{MappingName, Page, SlotName};
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub(super) fn write(
     names: &Names,
     recorder: Option<&Timeline>,
     failures: &[Failure],
-    file: ReportFile,
+    file: TextFile,
 ) -> Result<(), Failure> {
     let record = recorder.and_then(Timeline::record);
     let trace = run.trace.as_deref();

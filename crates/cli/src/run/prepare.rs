@@ -1,10 +1,10 @@
 //! What is opened and begun before the card is: inputs, outputs, records.
 
 use super::files::{self, Ready};
-use super::report::ReportFile;
 use super::{Failure, Run};
 use crate::connect;
 use crate::outputs::{Outputs, Place};
+use crate::text_file::TextFile;
 use card::kernel::{AccessMode, KernelPackage};
 use card::stream::StreamDirection;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use tombolo::{Timeline, Waves};
 pub(super) struct Written {
     pub(super) timeline: Option<Timeline>,
     pub(super) waves: Option<Waves>,
-    pub(super) report: Option<ReportFile>,
-    pub(super) page: Option<ReportFile>,
+    pub(super) report: Option<TextFile>,
+    pub(super) page: Option<TextFile>,
 }
 
 impl Run {
@@ -75,12 +75,12 @@ impl Run {
         let mut written = Written::default();
         if let Some(place) = report {
             let name = place.named.clone();
-            let file = ReportFile::begin(place, outputs, false).map_err(Failure::writing(&name))?;
+            let file = TextFile::begin(place, outputs, false).map_err(Failure::writing(&name))?;
             written.report = Some(file);
         }
         if let Some(place) = page {
             let name = place.named.clone();
-            let file = ReportFile::begin(place, outputs, true).map_err(Failure::writing(&name))?;
+            let file = TextFile::begin(place, outputs, true).map_err(Failure::writing(&name))?;
             written.page = Some(file);
             written.timeline = (!self.functional).then(Timeline::recorder);
         }

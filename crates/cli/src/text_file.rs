@@ -1,0 +1,57 @@
+//! A text that goes into a file, a pipe, a device or the standard output.
+
+use crate::outputs::{Outputs, Place};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Where a text goes that a command writes.
+pub struct TextFile {
+    named: PathBuf,
+    to: Destination,
+}
+
+enum Destination {
+    /// A new file.
+    File(File),
+    /// A pipe or a device; opened when there is something to write.
+    Special,
+    StandardOutput,
+}
+
+impl TextFile {
+    /// Begins it; a `record` gets its place also if the run fails.
+    pub fn begin(place: Place, outputs: &mut Outputs, record: bool) -> io::Result<Self> {
+        let named = place.named.clone();
+        let to = if named.is_dir() {
+            return Err(io::Error::other("is a directory"));
+        } else if place.is_special() {
+            Destination::Special
+        } else if place.is_standard_output() {
+            Destination::StandardOutput
+        } else if record {
+            Destination::File(outputs.record(place)?.0)
+        } else {
+            Destination::File(outputs.file(place)?.0)
+        };
+        Ok(Self { named, to })
+    }
+
+    /// As the user calls it.
+    pub fn named(&self) -> &Path {
+        &self.named
+    }
+
+    /// Writes all of it.
+    pub fn write(self, text: &str) -> io::Result<()> {
+        let text = text.as_bytes();
+        match self.to {
+            Destination::File(mut file) => file.write_all(text),
+            Destination::StandardOutput => io::stdout().write_all(text),
+            Destination::Special => {
+                let mut file = OpenOptions::new().write(true).open(&self.named)?;
+                file.write_all(text)
+            }
+        }
+    }
+}
