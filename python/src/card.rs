@@ -15,7 +15,8 @@ use std::sync::Arc;
 use tombolo::{
     BuildProgress, Card, Error, FileState, FunctionalCard, FunctionalConfig, OwnerOptions,
     PageSize, Picoseconds, Preset, PresetError, ShellConfig, SimOptions, Slot, SlotId,
-    SpaceOptions, SpacePlacement, Stripe, Timeline, TranslationMode, WaveStart, Waves,
+    SpaceOptions, SpacePlacement, Stripe, Timeline, TranslationMode, UnknownTranslation, WaveStart,
+    Waves,
 };
 
 /// A card.
@@ -92,17 +93,6 @@ fn placement(
                  32 channels"
             ))),
         },
-    }
-}
-
-fn translation_mode(name: &str) -> PyResult<TranslationMode> {
-    match name {
-        "both" => Ok(TranslationMode::Both),
-        "table" => Ok(TranslationMode::Table),
-        "tlb" => Ok(TranslationMode::Tlb),
-        other => Err(PyValueError::new_err(format!(
-            "translation is {other:?}: use \"both\", \"table\" or \"tlb\""
-        ))),
     }
 }
 
@@ -262,7 +252,9 @@ impl NativeCard {
             (None, None) => SpacePlacement::Anywhere,
         };
         let options = SpaceOptions::new().placement(placement).limit(limit);
-        let options = options.translation(translation_mode(translation)?);
+        let translation: Result<TranslationMode, UnknownTranslation> = translation.parse();
+        let translation = translation.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let options = options.translation(translation);
         let create = |card: &Card| card.create_space_with(options);
         let space = self.card.call(py, create)?;
         Ok(NativeSpace::new(space, self.names.clone(), self.page_size))

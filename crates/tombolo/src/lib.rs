@@ -81,7 +81,9 @@ pub use report::{DirectReport, Report, SlotShare, SpaceReport};
 pub use shared::{Shareable, SharedMemory};
 pub use sizes::parse_bytes;
 pub use slot::{Continue, RunState, Slot};
-pub use space::{AddressSpace, MapOptions, Mapping, SpaceOptions, TranslationMode, Unsaved};
+pub use space::{
+    AddressSpace, MapOptions, Mapping, SpaceOptions, TranslationMode, UnknownTranslation, Unsaved,
+};
 pub use stream::{MappedRange, Moved, Stream};
 pub use stream_error::{PortName, StreamError};
 pub use timeline::Timeline;

@@ -17,6 +17,7 @@ use pager::placement::SpacePlacement;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use units::{Asid, PageSize, VirtAddr};
@@ -58,6 +59,24 @@ impl std::fmt::Display for TranslationMode {
             Self::Table => "the page table alone",
             Self::Tlb => "the L1 TLBs alone",
         })
+    }
+}
+
+/// Nothing translates by such a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("translation {0:?}: say one of both, table, tlb")]
+pub struct UnknownTranslation(pub String);
+
+impl FromStr for TranslationMode {
+    type Err = UnknownTranslation;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTranslation> {
+        match text {
+            "both" => Ok(Self::Both),
+            "table" => Ok(Self::Table),
+            "tlb" => Ok(Self::Tlb),
+            _ => Err(UnknownTranslation(text.to_owned())),
+        }
     }
 }
 

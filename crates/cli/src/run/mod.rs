@@ -25,13 +25,12 @@ use clap::Args;
 use coherent::Accesses;
 pub use failure::Failure;
 use files::{Opened, Ready};
-use open::Translate;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tombolo::{
     AddressSpace, Card, Continue, Error, Flowed, Mapping, Picoseconds, Slot, SlotId, SpaceOptions,
-    WaveStart,
+    TranslationMode, WaveStart,
 };
 use waves::{parse_start, WaveOf};
 
@@ -127,11 +126,11 @@ pub struct Run {
     /// alone, which the host fills. The shell must have it. See docs/presets.md.
     #[arg(
         long,
-        value_name = "HOW",
+        value_name = "both|table|tlb",
         default_value = "both",
         conflicts_with = "coherent"
     )]
-    translation: Translate,
+    translation: TranslationMode,
 
     /// A system to run on instead of the default one: tombolo, fsrf (with the TLB that suits the data; fsrf-sram,
     /// fsrf-dram), coyote-4k, coyote-2m, amorphos, physical. See docs/presets.md.
@@ -258,7 +257,7 @@ impl Run {
         let (card, preset) = self
             .open_card(&kernel.manifest, &written, total)
             .map_err(one)?;
-        let options = SpaceOptions::new().translation(self.translation.into());
+        let options = SpaceOptions::new().translation(self.translation);
         let space = card.create_space_with(match &preset {
             Some(preset) => options.placement(preset.placement(0)),
             None => options,

@@ -10,32 +10,11 @@ use card::CardError;
 use std::sync::Arc;
 use tombolo::{
     Advice, Card, FileState, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, ShellConfig,
-    SimOptions, TranslationMode,
+    SimOptions,
 };
 
 /// Card memory behind the directory for a kernel that is beside it.
 const HOME_BYTES: u64 = 16 << 20;
-
-/// What translates the kernel's addresses.
-#[derive(Clone, Copy, clap::ValueEnum)]
-pub(super) enum Translate {
-    /// L1 TLBs, and the page table for what misses there.
-    Both,
-    /// The page table alone.
-    Table,
-    /// The L1 TLBs alone.
-    Tlb,
-}
-
-impl From<Translate> for TranslationMode {
-    fn from(how: Translate) -> Self {
-        match how {
-            Translate::Both => Self::Both,
-            Translate::Table => Self::Table,
-            Translate::Tlb => Self::Tlb,
-        }
-    }
-}
 
 impl Run {
     /// The first file whose pages stay in host memory.
