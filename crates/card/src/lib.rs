@@ -105,6 +105,12 @@ pub trait Card: Send {
     /// Virtual time (or time since the card was opened, on a real one).
     fn now(&self) -> Picoseconds;
 
+    /// Whether [`now`](Card::now) is virtual time: what is done when, and so the order in which bytes move, follows
+    /// from the inputs alone. Not on a real card, and not on one that only counts its steps.
+    fn has_virtual_time(&self) -> bool {
+        false
+    }
+
     /// Puts a kernel into a slot. The slot stays in reset until [`control_slot`](Card::control_slot).
     ///
     /// # Errors

@@ -268,8 +268,10 @@ pub struct Report {
     /// What each port of the card is called: its slot, and the kernel and the port that were in it last.
     #[serde(default)]
     pub ports: Vec<String>,
-    /// SHA-256 over the bytes that moved between files and the card, with direction and place, in order. Part of
-    /// the hash, which so covers results too: of what has been written back.
+    /// XXH3 (128 bits) over the bytes that moved between files and the card, with direction and place, in order. Part
+    /// of the hash, which so covers results too: of what has been written back. Only of a card in virtual time:
+    /// elsewhere the order is another one in every run, and it is empty and left out.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub bytes_hash: String,
     /// What the user might want to change.
     pub notes: Vec<String>,

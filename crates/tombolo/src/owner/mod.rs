@@ -291,7 +291,8 @@ pub(crate) struct Owner {
     run_times: BTreeMap<Asid, Picoseconds>,
     /// What ports of the card are called, by their number, since kernels have used them.
     port_names: BTreeMap<usize, String>,
-    moved: MovedBytes,
+    /// On a card in virtual time.
+    moved: Option<MovedBytes>,
     coherent: Coherent,
     /// The CPU's lines that a kernel uses.
     host_lines: HostLines,
@@ -365,6 +366,7 @@ impl Owner {
             channel_bytes: description.channel_bytes,
             source,
         })?;
+        let moved = card.has_virtual_time().then(MovedBytes::new);
         Ok(Self {
             inbox,
             slots: (0..description.slots)
@@ -423,7 +425,7 @@ impl Owner {
             runs: Vec::new(),
             run_times: BTreeMap::new(),
             port_names: BTreeMap::new(),
-            moved: MovedBytes::default(),
+            moved,
             coherent: Coherent::new(home),
             host_lines,
         })
@@ -467,7 +469,10 @@ impl Owner {
                     self.memories.free_threads.len() as u64,
                 )
             },
-            bytes_hash: self.moved.hex(),
+            bytes_hash: self
+                .moved
+                .as_ref()
+                .map_or_else(String::new, MovedBytes::hex),
             notes: self.notes(),
             policies: self.policies(),
             spaces: self.spaces_report(),

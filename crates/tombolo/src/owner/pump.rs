@@ -553,8 +553,10 @@ impl Owner {
         };
         let memory_offset = at as usize;
         if direction == Direction::Write {
-            let place = (memory_offset, bytes as usize);
-            self.moved.note(direction, offset, &memory, place);
+            if let Some(moved) = &mut self.moved {
+                let place = (memory_offset, bytes as usize);
+                moved.note(direction, offset, &memory, place);
+            }
         }
         let transfer = Transfer {
             id: TransferId(io.0),
@@ -610,10 +612,10 @@ impl Owner {
             match pending.direction {
                 Direction::Read => {
                     zero_around(&pending, bytes)?;
-                    let place = (pending.memory_offset, bytes);
-                    let direction = pending.direction;
-                    self.moved
-                        .note(direction, pending.offset, &pending.memory, place);
+                    if let Some(moved) = &mut self.moved {
+                        let place = (pending.memory_offset, bytes);
+                        moved.note(pending.direction, pending.offset, &pending.memory, place);
+                    }
                 }
                 // Whoever does the I/O: bytes that are not in the file are not written back.
                 Direction::Write if (bytes as u64) < pending.bytes => return Err(write_stopped()),

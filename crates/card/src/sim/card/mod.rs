@@ -353,6 +353,10 @@ impl Card for SimCard {
         &self.description
     }
 
+    fn has_virtual_time(&self) -> bool {
+        true
+    }
+
     fn now(&self) -> Picoseconds {
         self.engine.now()
     }
