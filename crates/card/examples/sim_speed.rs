@@ -5,14 +5,17 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use tombolo_card::command::{Command, CommandId, Operation};
+use tombolo_card::command::Command;
 use tombolo_card::event::Event;
 use tombolo_card::kernel::KernelPackage;
 use tombolo_card::memory::HostMemory;
 use tombolo_card::registers::SLOT_CONTROL;
 use tombolo_card::sim::{home, SimCard, SimOptions};
 use tombolo_card::{Card, SlotId};
-use units::{Asid, CardAddr, FrameNumber, PageEntry, PageSize, TableGeometry, Target, VirtAddr};
+use units::{
+    Asid, CardAddr, CommandId, FrameNumber, Operation, PageEntry, PageSize, Stripe, TableGeometry,
+    Target, VirtAddr,
+};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -80,6 +83,7 @@ fn main() -> Result<()> {
         Operation::Zero {
             to: table.base(),
             bytes: table.bytes(),
+            stripe: Stripe::NONE,
         },
     )?;
     let size = PageSize::from_bytes(PAGE).ok_or("page")?;
@@ -121,6 +125,7 @@ fn main() -> Result<()> {
                 from: at,
                 to,
                 bytes,
+                stripe: Stripe::NONE,
             },
         )
     })?;
@@ -151,6 +156,7 @@ fn main() -> Result<()> {
                 from: to,
                 to: at,
                 bytes,
+                stripe: Stripe::NONE,
             },
         )
     })

@@ -1,108 +1,11 @@
 //! Commands to the shell, and their 64-byte form (docs/architecture.md, "Command ring").
 
-use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, Stripe, TableGeometry, VirtAddr};
-
-/// The caller's name for a command; comes back in its completion.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CommandId(pub u32);
+use units::{CommandId, Operation, Stripe};
 
 /// One of the card's command queues. They are independent of each other: order and fences hold within
 /// a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub u8);
-
-/// Names one parked burst of a kernel. Opaque above the card.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FaultToken {
-    /// Requester: port p of the card reads as 2p and writes as 2p+1.
-    pub requester: u8,
-    /// Place in the requester's park.
-    pub index: u8,
-}
-
-/// What the shell shall do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Operation {
-    /// Nothing.
-    #[default]
-    Nop,
-    /// Host memory to card memory.
-    CopyIn {
-        /// Source, row-aligned.
-        from: HostAddr,
-        /// Destination, row-aligned.
-        to: CardAddr,
-        /// A multiple of 64.
-        bytes: u64,
-    },
-    /// Card memory to host memory.
-    CopyOut {
-        /// Source, row-aligned.
-        from: CardAddr,
-        /// Destination, row-aligned.
-        to: HostAddr,
-        /// A multiple of 64.
-        bytes: u64,
-    },
-    /// Zeroes card memory.
-    Zero {
-        /// Destination, row-aligned.
-        to: CardAddr,
-        /// A multiple of 64.
-        bytes: u64,
-    },
-    /// Writes a page-table entry.
-    Install {
-        /// Address space.
-        asid: Asid,
-        /// Page-aligned.
-        address: VirtAddr,
-        /// The entry.
-        entry: PageEntry,
-    },
-    /// Removes a page-table entry; completion reports accessed and dirty.
-    Invalidate {
-        /// Address space.
-        asid: Asid,
-        /// Page-aligned.
-        address: VirtAddr,
-        /// Size of the page.
-        size: PageSize,
-    },
-    /// Clears W and dirty of an entry; completion reports accessed and dirty.
-    Protect {
-        /// Address space.
-        asid: Asid,
-        /// Page-aligned.
-        address: VirtAddr,
-        /// Size of the page.
-        size: PageSize,
-    },
-    /// Reports accessed and dirty; clears accessed.
-    ReadClear {
-        /// Address space.
-        asid: Asid,
-        /// Page-aligned.
-        address: VirtAddr,
-        /// Size of the page.
-        size: PageSize,
-    },
-    /// Moves the page table to one with twice as many sets. Accesses of the space wait meanwhile;
-    /// afterwards the old table's memory is free.
-    Grow {
-        /// Address space.
-        asid: Asid,
-        /// The new table: need not be zeroed, and does not overlap the old one.
-        table: TableGeometry,
-    },
-    /// Lets a parked burst go on with a translation, or fails it (`None`).
-    FaultReply {
-        /// Which burst.
-        token: FaultToken,
-        /// The translation of its page.
-        entry: Option<PageEntry>,
-    },
-}
 
 /// An operation with its name and its place in the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,9 +20,6 @@ pub struct Command {
     pub fence: bool,
     /// Send a completion event (failures always send one).
     pub notify: bool,
-    /// How the card address of a copy or a zeroing is striped: as the frames of the space it is for.
-    /// Page tables are not striped.
-    pub stripe: Stripe,
 }
 
 /// A command as the shell reads it: eight little-endian words.
@@ -129,19 +29,31 @@ impl Command {
     /// The form in the command ring.
     pub fn encode(&self) -> CommandWords {
         let mut words = [0; 8];
+        let on_card = |stripe: Stripe| {
+            u64::from(stripe.granule_log2()) << 24 | u64::from(stripe.channels_log2()) << 29
+        };
         let (opcode, asid) = match self.operation {
             Operation::Nop => (0x00, 0),
-            Operation::CopyIn { from, to, bytes } => {
-                words[1..4].copy_from_slice(&[to.get(), from.get(), bytes]);
+            Operation::CopyIn {
+                from,
+                to,
+                bytes,
+                stripe,
+            } => {
+                words[1..5].copy_from_slice(&[to.get(), from.get(), bytes, on_card(stripe)]);
                 (0x01, 0)
             }
-            Operation::CopyOut { from, to, bytes } => {
-                words[1..4].copy_from_slice(&[from.get(), to.get(), bytes]);
+            Operation::CopyOut {
+                from,
+                to,
+                bytes,
+                stripe,
+            } => {
+                words[1..5].copy_from_slice(&[from.get(), to.get(), bytes, on_card(stripe)]);
                 (0x02, 0)
             }
-            Operation::Zero { to, bytes } => {
-                words[1] = to.get();
-                words[3] = bytes;
+            Operation::Zero { to, bytes, stripe } => {
+                words[1..5].copy_from_slice(&[to.get(), 0, bytes, on_card(stripe)]);
                 (0x03, 0)
             }
             Operation::Install {
@@ -193,10 +105,6 @@ impl Command {
                 (0x20, 0)
             }
         };
-        if let 0x01..=0x03 = opcode {
-            words[4] = u64::from(self.stripe.granule_log2()) << 24
-                | u64::from(self.stripe.channels_log2()) << 29;
-        }
         words[0] = opcode
             | u64::from(self.fence) << 8
             | u64::from(self.notify) << 9
@@ -209,6 +117,7 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::{CardAddr, FaultToken, HostAddr};
 
     #[test]
     fn copies_put_the_card_address_first() {
@@ -218,11 +127,11 @@ mod tests {
                 from: CardAddr::new(0x1000).unwrap(),
                 to: HostAddr::new(0x2000),
                 bytes: 128,
+                stripe: Stripe::new(2 << 20, 4).unwrap(),
             },
             fence: true,
             notify: false,
             queue: QueueId(1),
-            stripe: Stripe::new(2 << 20, 4).unwrap(),
         };
         assert_eq!(
             command.encode(),

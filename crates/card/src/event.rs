@@ -1,53 +1,9 @@
 //! What a card reports, and the 64-byte records that carry it (docs/architecture.md, "Event ring").
 
 use crate::coherent::{AccessEnd, AccessId};
-use crate::command::{CommandId, FaultToken};
 use crate::stream::{TransferEnd, TransferStatus};
 use crate::{SlotId, WorkId};
-use units::{Asid, VirtAddr};
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommandStatus {
-    /// Done.
-    Ok,
-    /// A table command found no such entry.
-    Absent,
-    /// An install found no free way in the set.
-    SetFull,
-    /// Malformed: misaligned, empty, unknown, or a space that is not enabled.
-    Refused,
-    /// The memory or the host answered with an error.
-    BusError,
-}
-
-/// Why an access could not be translated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultCause {
-    /// No entry.
-    Absent,
-    /// An entry without the right that the access needs.
-    Permission,
-    /// An entry whose target this shell cannot reach.
-    Target,
-}
-
-/// An access that waits for the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// For the reply.
-    pub token: FaultToken,
-    /// Address space of the port.
-    pub asid: Asid,
-    /// First byte of the burst.
-    pub address: VirtAddr,
-    /// A write.
-    pub write: bool,
-    /// Found by look-ahead: an older burst of the same requester waits too.
-    pub ahead: bool,
-    /// Why.
-    pub cause: FaultCause,
-}
+use units::{Asid, CommandId, CommandStatus, Fault, FaultCause, FaultToken, VirtAddr};
 
 /// Something that happened on the card or in the host's models.
 #[derive(Clone, Debug, PartialEq, Eq)]

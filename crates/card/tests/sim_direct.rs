@@ -3,12 +3,15 @@
 mod sim;
 
 use sim::{entry, kernel, open, options, pattern, Driver, SLOT, SPACE};
-use tombolo_card::command::{Command, Operation};
-use tombolo_card::event::{CommandStatus, Event, Fault, FaultCause};
+use tombolo_card::command::Command;
+use tombolo_card::event::Event;
 use tombolo_card::registers::SLOT_CONTROL;
 use tombolo_card::sim::SimOptions;
 use tombolo_card::Card;
-use units::{CardAddr, FrameNumber, HostAddr, PageEntry, PageSize, Picoseconds, Target, VirtAddr};
+use units::{
+    CardAddr, CommandStatus, Fault, FaultCause, FrameNumber, HostAddr, Operation, PageEntry,
+    PageSize, Picoseconds, Target, VirtAddr,
+};
 
 const PAGE: PageSize = PageSize::MIB_2;
 

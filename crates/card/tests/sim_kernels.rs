@@ -3,12 +3,11 @@
 mod sim;
 
 use sim::{open, options, rtl, Driver, SLOT, SPACE};
-use tombolo_card::command::Operation;
-use tombolo_card::event::{CommandStatus, Event};
+use tombolo_card::event::Event;
 use tombolo_card::kernel::KernelPackage;
 use tombolo_card::registers::SLOT_CONTROL;
 use tombolo_card::{Card, CardError, SlotId};
-use units::Picoseconds;
+use units::{CommandStatus, Operation, Picoseconds};
 use verilated::BuildError;
 
 fn failing() -> KernelPackage {

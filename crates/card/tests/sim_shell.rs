@@ -5,12 +5,12 @@ mod sim;
 use sim::{
     card_address, kernel, open, options, pattern, run_copy, run_copy_striped, Driver, SPACE,
 };
-use tombolo_card::command::{Command, CommandId, Operation, QueueId};
-use tombolo_card::event::{CommandStatus, Event};
+use tombolo_card::command::{Command, QueueId};
+use tombolo_card::event::Event;
 use tombolo_card::registers::{READ_OWNER_CHANGES, WRITE_OWNER_CHANGES};
 use tombolo_card::sim::SimOptions;
 use tombolo_card::{Card, CardError, SlotId};
-use units::{CardAddr, HostAddr, Picoseconds, Stripe};
+use units::{CardAddr, CommandId, CommandStatus, HostAddr, Operation, Picoseconds, Stripe};
 
 #[test]
 fn bytes_go_in_and_come_out() {
@@ -24,6 +24,7 @@ fn bytes_go_in_and_come_out() {
         from: host,
         to: card,
         bytes: size,
+        stripe: Stripe::NONE,
     };
     assert_eq!(driver.command(into), CommandStatus::Ok);
     let back = host.offset(0x2_0000);
@@ -31,6 +32,7 @@ fn bytes_go_in_and_come_out() {
         from: card,
         to: back,
         bytes: size,
+        stripe: Stripe::NONE,
     };
     assert_eq!(driver.command(out), CommandStatus::Ok);
     let mut seen = vec![0; bytes.len() + 64];
@@ -53,17 +55,20 @@ fn memory_that_is_not_there_is_a_bus_error() {
             from: nowhere,
             to: card,
             bytes: 128,
+            stripe: Stripe::NONE,
         },
         Operation::CopyOut {
             from: card,
             to: nowhere,
             bytes: 128,
+            stripe: Stripe::NONE,
         },
         // The mapping ends within the copy.
         Operation::CopyIn {
             from: host,
             to: card,
             bytes: 8192,
+            stripe: Stripe::NONE,
         },
     ] {
         assert_eq!(
@@ -76,6 +81,7 @@ fn memory_that_is_not_there_is_a_bus_error() {
         from: host,
         to: card,
         bytes: 4096,
+        stripe: Stripe::NONE,
     };
     assert_eq!(driver.command(inside), CommandStatus::Ok);
     driver.card.unmap_host(host).unwrap();
@@ -94,6 +100,7 @@ fn card_memory_beyond_the_limit_is_a_bus_error() {
             from: host,
             to,
             bytes: 128,
+            stripe: Stripe::NONE,
         })
     };
     assert_eq!(copy((1 << 20) - 128), CommandStatus::Ok);
@@ -143,6 +150,7 @@ fn striped_spaces_hold_the_same_bytes_spread_over_channels() {
                 from: place,
                 to: host,
                 bytes: (range.end - range.start).next_multiple_of(64),
+                stripe: Stripe::NONE,
             };
             assert_eq!(driver.command(out), CommandStatus::Ok);
             let mut seen = vec![0; (range.end - range.start) as usize];
@@ -171,6 +179,7 @@ fn a_stripe_that_the_card_cannot_have_is_refused() {
         from: host,
         to: CardAddr::new(0).unwrap(),
         bytes: 4096,
+        stripe: Stripe::NONE,
     };
     driver.stripe = Stripe::new(4096, 4).unwrap();
     let error = driver.card.stripe_space(sim::SPACE, driver.stripe);
@@ -200,6 +209,7 @@ fn thirty_two_channels_work() {
         from: host,
         to: start,
         bytes: size,
+        stripe: Stripe::NONE,
     };
     assert_eq!(driver.command(into), CommandStatus::Ok);
     let back = host.offset(size);
@@ -207,6 +217,7 @@ fn thirty_two_channels_work() {
         from: start,
         to: back,
         bytes: size,
+        stripe: Stripe::NONE,
     };
     assert_eq!(driver.command(out), CommandStatus::Ok);
     let mut seen = vec![0; bytes.len()];
@@ -225,6 +236,7 @@ fn thirty_two_channels_work() {
             from: place,
             to: back,
             bytes: 64,
+            stripe: Stripe::NONE,
         };
         assert_eq!(driver.command(row), CommandStatus::Ok);
         let mut seen = vec![0; 64];
@@ -246,6 +258,7 @@ fn a_page_overtakes_a_long_copy_of_another_queue() {
         from: host,
         to: to(address),
         bytes,
+        stripe: Stripe::NONE,
     };
     let commands = [
         (0, 1, copy(0, 1 << 20), false),
@@ -260,7 +273,6 @@ fn a_page_overtakes_a_long_copy_of_another_queue() {
             operation,
             fence,
             notify: true,
-            ..Command::default()
         };
         driver.card.submit(command).unwrap();
     }
@@ -286,7 +298,6 @@ impl Queues {
             operation,
             fence: operation == Operation::Nop,
             notify: true,
-            ..Command::default()
         })
     }
 
@@ -324,6 +335,7 @@ fn a_full_queue_delays_a_page_of_another_by_the_bound() {
             from: host,
             to: at(1 << 30),
             bytes: PAGE,
+            stripe: Stripe::NONE,
         };
         let mut queues = Queues(driver);
         let alone = queues.time(1, page);
@@ -332,15 +344,18 @@ fn a_full_queue_delays_a_page_of_another_by_the_bound() {
                 from: host,
                 to: at(0),
                 bytes: LONG,
+                stripe: Stripe::NONE,
             },
             Operation::CopyOut {
                 from: at(LONG),
                 to: host.offset(LONG),
                 bytes: LONG,
+                stripe: Stripe::NONE,
             },
             Operation::Zero {
                 to: at(2 * LONG),
                 bytes: LONG,
+                stripe: Stripe::NONE,
             },
         ];
         for (id, &operation) in (100..).zip(&long[..units]) {

@@ -1,10 +1,11 @@
 //! A card driven by hand, without pager or library: one command or one register at a time.
 
 use crate::bars::Failure;
-use card::command::{Command, CommandId, Operation};
-use card::event::{CommandStatus, Event};
+use card::command::Command;
+use card::event::Event;
 use card::kernel::KernelPackage;
 use card::{Card, SlotId};
+use units::{CommandId, CommandStatus, Operation};
 
 /// Registers of every kernel's control interface.
 pub const START: u32 = 0x00;

@@ -1,111 +1,8 @@
 //! What the pager wants done.
 
 use crate::error::{AccessError, PagerError};
-use crate::ids::{BufferId, FaultToken, IoId, ObjectId, OperationId, RequestId};
-use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, Stripe, TableGeometry, VirtAddr};
-
-/// What the card shall do; each is one command of docs/architecture.md ("Command ring").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
-    /// Host memory to card memory.
-    CopyIn {
-        /// Source, row-aligned.
-        from: HostAddr,
-        /// Destination, row-aligned.
-        to: CardAddr,
-        /// A multiple of 64.
-        bytes: u64,
-        /// How the card address is striped.
-        stripe: Stripe,
-    },
-    /// Card memory to host memory.
-    CopyOut {
-        /// Source, row-aligned.
-        from: CardAddr,
-        /// Destination, row-aligned.
-        to: HostAddr,
-        /// A multiple of 64.
-        bytes: u64,
-        /// How the card address is striped.
-        stripe: Stripe,
-    },
-    /// Zeroes card memory.
-    Zero {
-        /// Destination, row-aligned.
-        to: CardAddr,
-        /// A multiple of 64.
-        bytes: u64,
-        /// How the card address is striped.
-        stripe: Stripe,
-    },
-    /// Writes a page-table entry.
-    Install {
-        /// Address space.
-        asid: Asid,
-        /// Page-aligned.
-        address: VirtAddr,
-        /// The entry.
-        entry: PageEntry,
-    },
-    /// Removes a page-table entry; the completion reports accessed and dirty.
-    Invalidate {
-        /// Address space.
-        asid: Asid,
-        /// Page-aligned.
-        address: VirtAddr,
-        /// Size of the page.
-        size: PageSize,
-    },
-    /// Clears W and dirty of an entry; the completion reports accessed and dirty.
-    Protect {
-        /// Address space.
-        asid: Asid,
-        /// Page-aligned.
-        address: VirtAddr,
-        /// Size of the page.
-        size: PageSize,
-    },
-    /// Reports accessed and dirty; clears accessed.
-    ReadClear {
-        /// Address space.
-        asid: Asid,
-        /// Page-aligned.
-        address: VirtAddr,
-        /// Size of the page.
-        size: PageSize,
-    },
-    /// Moves a page table to one with twice as many sets; accesses of the space wait meanwhile.
-    Grow {
-        /// Address space.
-        asid: Asid,
-        /// The new table. Need not be zeroed.
-        table: TableGeometry,
-    },
-    /// Lets a parked access go on with a translation, or fails it (`None`).
-    FaultReply {
-        /// Which access.
-        token: FaultToken,
-        /// The translation of its page.
-        entry: Option<PageEntry>,
-    },
-}
-
-impl Operation {
-    /// The space whose table the operation is about.
-    pub const fn table(&self) -> Option<Asid> {
-        match self {
-            Self::Install { asid, .. }
-            | Self::Invalidate { asid, .. }
-            | Self::Protect { asid, .. }
-            | Self::ReadClear { asid, .. }
-            | Self::Grow { asid, .. } => Some(*asid),
-            Self::CopyIn { .. }
-            | Self::CopyOut { .. }
-            | Self::Zero { .. }
-            | Self::FaultReply { .. } => None,
-        }
-    }
-}
+use crate::ids::{BufferId, IoId, ObjectId, RequestId};
+use units::{Asid, CommandId, FaultToken, Operation, PageSize, Stripe, TableGeometry, VirtAddr};
 
 /// A mapping, for answers and messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -154,7 +51,7 @@ pub enum Action {
     /// queues.
     Command {
         /// Comes back in [`Event::OperationDone`](crate::Event::OperationDone).
-        id: OperationId,
+        id: CommandId,
         /// What to do.
         operation: Operation,
         /// For which space; `None`: for none in particular.
@@ -299,8 +196,8 @@ pub enum Action {
     /// should stop the card's slots.
     CardFailed {
         /// Which command.
-        id: OperationId,
+        id: CommandId,
         /// How it ended.
-        status: crate::OperationStatus,
+        status: units::CommandStatus,
     },
 }

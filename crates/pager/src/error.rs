@@ -1,11 +1,10 @@
 //! What goes wrong, with the values that say where.
 
 use crate::action::MappingInfo;
-use crate::event::OperationStatus;
 use crate::ids::ObjectId;
 use crate::placement::SpacePlacement;
 use thiserror::Error;
-use units::{Asid, PageSize, PageSizes, Stripe, VirtAddr};
+use units::{Asid, CommandStatus, PageSize, PageSizes, Stripe, VirtAddr};
 
 /// Why I/O on an object failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Hash)]
@@ -144,7 +143,7 @@ pub enum PagerError {
         /// The space.
         asid: Asid,
         /// How the command ended.
-        status: OperationStatus,
+        status: CommandStatus,
     },
     /// The name is taken.
     #[error("{object} exists already: close it first")]
@@ -365,7 +364,7 @@ pub enum PagerError {
         /// How much.
         bytes: u64,
         /// Why.
-        status: OperationStatus,
+        status: CommandStatus,
     },
 }
 

@@ -2,9 +2,9 @@
 
 use crate::advice::Advice;
 use crate::error::IoError;
-use crate::ids::{FaultToken, IoId, ObjectId, OperationId, RequestId};
+use crate::ids::{IoId, ObjectId, RequestId};
 use crate::placement::SpacePlacement;
-use units::{Asid, HostAddr, PageSize, PageSizes, VirtAddr};
+use units::{Asid, CommandId, CommandStatus, Fault, HostAddr, PageSize, PageSizes, VirtAddr};
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,32 +45,6 @@ impl ObjectKind {
             Self::Host { .. } => false,
         }
     }
-}
-
-/// How a command to the card ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum OperationStatus {
-    /// Done.
-    Ok,
-    /// A table command found no such entry.
-    Absent,
-    /// An install found no free way in the set.
-    SetFull,
-    /// Malformed, or a space that is not enabled.
-    Refused,
-    /// The memory or the host answered with an error.
-    BusError,
-}
-
-/// Why an access could not be translated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FaultCause {
-    /// No entry.
-    Absent,
-    /// An entry without the right that the access needs.
-    Permission,
-    /// An entry whose target this shell cannot reach.
-    Target,
 }
 
 /// Something that happened, or that somebody wants. Every event with a `request` is answered by
@@ -258,26 +232,13 @@ pub enum Event {
         write: bool,
     },
     /// A kernel's access waits.
-    Fault {
-        /// For the reply.
-        token: FaultToken,
-        /// Space of the port.
-        asid: Asid,
-        /// Any byte of the access (an access stays within a page).
-        address: VirtAddr,
-        /// A write.
-        write: bool,
-        /// Found by look-ahead: an older access of the same requester waits too.
-        ahead: bool,
-        /// Why.
-        cause: FaultCause,
-    },
+    Fault(Fault),
     /// A command with `notify`, or one that failed, is over.
     OperationDone {
         /// Which one.
-        id: OperationId,
+        id: CommandId,
         /// How it ended.
-        status: OperationStatus,
+        status: CommandStatus,
         /// Of the entry that a table command touched.
         accessed: bool,
         /// Of the entry that a table command touched.

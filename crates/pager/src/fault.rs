@@ -1,9 +1,8 @@
 //! Faults: who waits for which page, and what they are told.
 
-use crate::action::{Action, Operation};
+use crate::action::Action;
 use crate::error::AccessError;
 use crate::fetch::Touch;
-use crate::ids::FaultToken;
 use crate::issue::{Meaning, Step};
 use crate::page::{Access, Entry, ObjectPage, Page, Stage, State, Waiter, Wish};
 use crate::pager::Pager;
@@ -13,7 +12,7 @@ use crate::sabotage::Sabotage;
 use crate::sizes::covering;
 use crate::space::Mapping;
 use std::ops::{Range, RangeInclusive};
-use units::{Asid, PageEntry, PageSize, VirtAddr};
+use units::{Asid, Fault, Operation, PageEntry, PageSize, VirtAddr};
 
 /// What is fetched beside the page that was touched.
 pub(crate) struct Ahead {
@@ -27,11 +26,14 @@ impl Pager {
     /// An access of a kernel waits.
     pub(crate) fn fault(
         &mut self,
-        token: FaultToken,
-        asid: Asid,
-        address: VirtAddr,
-        write: bool,
-        ahead: bool,
+        Fault {
+            token,
+            asid,
+            address,
+            write,
+            ahead,
+            cause: _,
+        }: Fault,
         out: &mut Vec<Action>,
     ) {
         self.statistics.faults += 1;

@@ -1,16 +1,15 @@
 //! Fills: from a wanted page to a resident one.
 
-use crate::action::{Action, Operation};
+use crate::action::Action;
 use crate::buffer::Part;
 use crate::config::InstallOrder;
 use crate::error::{AccessError, Direction, IoError};
-use crate::event::OperationStatus;
 use crate::issue::{Meaning, Step};
 use crate::page::{ObjectPage, State};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
-use units::{CardAddr, FrameNumber, Stripe};
+use units::{CardAddr, CommandStatus, FrameNumber, Operation, Stripe};
 
 impl Pager {
     /// A page has got its frame.
@@ -133,10 +132,10 @@ impl Pager {
         &mut self,
         key: ObjectPage,
         part: Part,
-        status: OperationStatus,
+        status: CommandStatus,
         out: &mut Vec<Action>,
     ) {
-        if status != OperationStatus::Ok {
+        if status != CommandStatus::Ok {
             self.buffers.give(part);
             let error = self.card_error(Direction::Read, key, status);
             return self.fail_fill(key, AccessError::Fetch(error), out);
@@ -227,12 +226,7 @@ impl Pager {
     }
 
     /// A part of the data is in the frame.
-    pub(crate) fn loaded(
-        &mut self,
-        key: ObjectPage,
-        status: OperationStatus,
-        out: &mut Vec<Action>,
-    ) {
+    pub(crate) fn loaded(&mut self, key: ObjectPage, status: CommandStatus, out: &mut Vec<Action>) {
         let Some(page) = self.pages.get_mut(&key) else {
             return;
         };
@@ -244,7 +238,7 @@ impl Pager {
             }
             return;
         };
-        let failed = failed.or((status != OperationStatus::Ok).then_some(status));
+        let failed = failed.or((status != CommandStatus::Ok).then_some(status));
         let left = left - 1;
         page.enter(State::Loading { part, left, failed });
         if left > 0 {

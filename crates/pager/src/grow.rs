@@ -1,11 +1,10 @@
 //! Growth of page tables: a set that is full in a table that is not nearly empty.
 
-use crate::event::OperationStatus;
 use crate::issue::{Meaning, Step};
 use crate::pager::Pager;
 use crate::space::OldTable;
-use crate::Operation;
 use units::{Asid, Stripe, TableGeometry};
+use units::{CommandStatus, Operation};
 
 impl Pager {
     /// Moves a space's table to one twice as large, if it is full enough, below the limit, and card
@@ -42,11 +41,11 @@ impl Pager {
 
     /// The table has moved: the old one's memory is free. If it has not, the card is broken, and keeps
     /// both.
-    pub(crate) fn table_grown(&mut self, asid: Asid, status: OperationStatus) {
+    pub(crate) fn table_grown(&mut self, asid: Asid, status: CommandStatus) {
         let Some(space) = self.spaces.get_mut(&asid) else {
             return;
         };
-        if status != OperationStatus::Ok {
+        if status != CommandStatus::Ok {
             return;
         }
         if let Some(old) = space.old_table.take() {

@@ -12,9 +12,8 @@
 //! [`State::Upgrading`]), and kernels have lost it, drained, and host memory is complete *before* programs
 //! get it back ([`Stage::Yielding`]).
 
-use crate::action::{Action, HostAccess, Operation};
+use crate::action::{Action, HostAccess};
 use crate::error::{AccessError, Direction, IoError, PagerError};
-use crate::event::OperationStatus;
 use crate::fault::Ahead;
 use crate::ids::{ObjectId, RequestId};
 use crate::issue::{Meaning, Step};
@@ -22,7 +21,7 @@ use crate::page::{ObjectPage, Page, Purpose, Stage, State, Waiter};
 use crate::pager::Pager;
 use crate::request::{answer, Last};
 use std::ops::Range;
-use units::HostAddr;
+use units::{CommandStatus, HostAddr, Operation};
 
 impl Pager {
     /// Where a page of host memory begins, as the card sees it; `None` for pages of other objects.
@@ -250,7 +249,7 @@ impl Pager {
     pub(crate) fn returned(
         &mut self,
         key: ObjectPage,
-        status: OperationStatus,
+        status: CommandStatus,
         out: &mut Vec<Action>,
     ) -> bool {
         let Some(State::WritingBack {
@@ -260,7 +259,7 @@ impl Pager {
         else {
             return false;
         };
-        if status == OperationStatus::Ok {
+        if status == CommandStatus::Ok {
             self.statistics.pages_written += 1;
             self.count_moved(key, Direction::Write, self.own_bytes(key));
             self.yield_page(key, purpose, out);

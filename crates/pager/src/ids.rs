@@ -17,11 +17,6 @@ macro_rules! name {
 }
 
 name!(
-    /// A command to the card. Chosen by the pager; comes back in `Event::OperationDone`.
-    OperationId(u32),
-    "operation"
-);
-name!(
     /// A read or write of an object. Chosen by the pager; comes back in `Event::IoDone`.
     IoId(u64),
     "I/O"
@@ -41,12 +36,3 @@ name!(
     BufferId(u32),
     "buffer"
 );
-
-/// Names one parked access of a kernel. Opaque here; mirrors the card's token.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FaultToken {
-    /// Requester: port p of the card reads as 2p and writes as 2p+1.
-    pub requester: u8,
-    /// Place in the requester's park.
-    pub index: u8,
-}

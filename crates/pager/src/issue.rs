@@ -1,11 +1,11 @@
 //! Commands and I/O under way, and what they are for.
 
-use crate::action::{Action, Operation};
+use crate::action::Action;
 use crate::error::Direction;
-use crate::ids::{IoId, OperationId};
+use crate::ids::IoId;
 use crate::page::ObjectPage;
 use std::collections::BTreeMap;
-use units::Asid;
+use units::{Asid, CommandId, Operation};
 
 /// What the completion of a command means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,14 +90,14 @@ pub(crate) enum Io {
 pub(crate) struct Issued {
     next_operation: u32,
     next_io: u64,
-    operations: BTreeMap<OperationId, Meaning>,
+    operations: BTreeMap<CommandId, Meaning>,
     io: BTreeMap<IoId, (ObjectPage, Io)>,
 }
 
 impl Issued {
     /// Issues a command. A completion is asked for when it has a meaning.
     pub(crate) fn command(&mut self, step: Step, out: &mut Vec<Action>) {
-        let mut id = OperationId(self.next_operation);
+        let mut id = CommandId(self.next_operation);
         while self.operations.contains_key(&id) {
             id.0 = id.0.wrapping_add(1);
         }
@@ -142,7 +142,7 @@ impl Issued {
         id
     }
 
-    pub(crate) fn operation_done(&mut self, id: OperationId) -> Option<Meaning> {
+    pub(crate) fn operation_done(&mut self, id: CommandId) -> Option<Meaning> {
         self.operations.remove(&id)
     }
 
@@ -150,7 +150,7 @@ impl Issued {
         self.io.remove(&id)
     }
 
-    pub(crate) fn operations(&self) -> &BTreeMap<OperationId, Meaning> {
+    pub(crate) fn operations(&self) -> &BTreeMap<CommandId, Meaning> {
         &self.operations
     }
 

@@ -59,10 +59,10 @@ mod table;
 pub mod testing;
 mod writeback;
 
-pub use action::{Action, HostAccess, MappingInfo, Operation, Success};
+pub use action::{Action, HostAccess, MappingInfo, Success};
 pub use config::{ChannelMemory, Config, InstallOrder};
 pub use error::{AccessError, ConfigError, Direction, IoError, PagerError};
-pub use event::{Event, FaultCause, ObjectKind, OperationStatus};
-pub use ids::{BufferId, FaultToken, IoId, ObjectId, OperationId, RequestId};
+pub use event::{Event, ObjectKind};
+pub use ids::{BufferId, IoId, ObjectId, RequestId};
 pub use pager::{Occupied, Pager, Policies};
 pub use statistics::{SpaceStatistics, Statistics};

@@ -2,11 +2,13 @@
 
 use crate::advice::Keep;
 use crate::buffer::Part;
-use crate::event::OperationStatus;
-use crate::ids::{FaultToken, ObjectId, RequestId};
+use crate::ids::{ObjectId, RequestId};
 use crate::pieces::Filling;
 use crate::queue::Urgency;
-use units::{Asid, CardAddr, FrameNumber, HostAddr, PageSize, Stripe, Target, VirtAddr};
+use units::{
+    Asid, CardAddr, CommandStatus, FaultToken, FrameNumber, HostAddr, PageSize, Stripe, Target,
+    VirtAddr,
+};
 
 /// A page of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,7 +70,7 @@ pub enum State {
         /// Commands without answer.
         left: u8,
         /// The first failure.
-        failed: Option<OperationStatus>,
+        failed: Option<CommandStatus>,
     },
     /// The entries are in the command ring, behind the data (`InstallOrder::Fenced`).
     Installing {

@@ -4,11 +4,11 @@ use crate::action::Action;
 use crate::buffer::BufferPool;
 use crate::config::{Config, InstallOrder, MAX_SETS_LOG2};
 use crate::error::{ConfigError, Direction, PagerError};
-use crate::event::{Event, OperationStatus};
+use crate::event::Event;
 use crate::eviction::{EvictionPolicy, Fifo};
 use crate::fetch::{FetchPolicy, OnDemand};
 use crate::frame::FrameMemory;
-use crate::ids::{ObjectId, OperationId, RequestId};
+use crate::ids::{ObjectId, RequestId};
 use crate::issue::{Io, Issued, Meaning};
 use crate::object::Object;
 use crate::page::{ObjectPage, Page};
@@ -21,7 +21,7 @@ use crate::space::Space;
 use crate::statistics::{SpaceStatistics, Statistics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use units::{Asid, FrameNumber, PageSize, PageSizes, ROW_BYTES};
+use units::{Asid, CommandId, CommandStatus, FrameNumber, PageSize, PageSizes, ROW_BYTES};
 
 /// The replaceable decisions.
 #[derive(Debug)]
@@ -275,14 +275,7 @@ impl Pager {
                 offset,
                 write,
             } => self.host_trap(request, object, (offset, write), out),
-            Event::Fault {
-                token,
-                asid,
-                address,
-                write,
-                ahead,
-                cause: _,
-            } => self.fault(token, asid, address, write, ahead, out),
+            Event::Fault(fault) => self.fault(fault, out),
             Event::OperationDone {
                 id,
                 status,
@@ -307,8 +300,8 @@ impl Pager {
 
     fn operation_done(
         &mut self,
-        id: OperationId,
-        status: OperationStatus,
+        id: CommandId,
+        status: CommandStatus,
         accessed: bool,
         dirty: bool,
         out: &mut Vec<Action>,
@@ -319,7 +312,7 @@ impl Pager {
             meaning,
             Some(Meaning::TableZeroed(_) | Meaning::Loaded(_) | Meaning::CopiedOut(_))
         );
-        if status != OperationStatus::Ok && !told {
+        if status != CommandStatus::Ok && !told {
             out.push(Action::CardFailed { id, status });
         }
         match meaning {
@@ -330,7 +323,7 @@ impl Pager {
             Some(Meaning::Installed(page)) => self.installed(page, out),
             Some(Meaning::Reported(page)) => {
                 // Without a trustworthy report the page counts as written.
-                let dirty = dirty || status != OperationStatus::Ok;
+                let dirty = dirty || status != CommandStatus::Ok;
                 self.reported(page, accessed, dirty, out);
             }
             Some(Meaning::Examined(page)) => self.page_examined(page, accessed),
@@ -457,7 +450,7 @@ impl Pager {
         &self,
         direction: Direction,
         page: ObjectPage,
-        status: OperationStatus,
+        status: CommandStatus,
     ) -> PagerError {
         let Piece { offset, bytes, .. } = self.piece(page);
         PagerError::Card {

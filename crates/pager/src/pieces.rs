@@ -4,16 +4,15 @@
 //! it is in the buffer. The page is complete, and may be installed, when every copy has answered. So the last
 //! read is followed by the copy of one piece, and not by that of the whole page.
 
-use crate::action::{Action, Operation};
+use crate::action::Action;
 use crate::buffer::Part;
 use crate::error::{AccessError, Direction, IoError, PagerError};
-use crate::event::OperationStatus;
 use crate::issue::{Meaning, Step};
 use crate::object::Object;
 use crate::page::{ObjectPage, State};
 use crate::pager::{Pager, Piece};
 use crate::sabotage::Sabotage;
-use units::ROW_BYTES;
+use units::{CommandStatus, Operation, ROW_BYTES};
 
 /// A page moves in so many pieces at most.
 const MOST: u64 = 16;
@@ -174,8 +173,8 @@ impl Pager {
     }
 
     /// A piece is in the frame while others are being read.
-    pub(crate) fn piece_copied(&mut self, key: ObjectPage, status: OperationStatus) {
-        let failed = (status != OperationStatus::Ok)
+    pub(crate) fn piece_copied(&mut self, key: ObjectPage, status: CommandStatus) {
+        let failed = (status != CommandStatus::Ok)
             .then(|| AccessError::Fetch(self.card_error(Direction::Read, key, status)));
         if let Some(page) = self.pages.get_mut(&key) {
             page.filling.loading -= 1;

@@ -1,6 +1,6 @@
 //! Room: who gets frames and buffers, and which pages leave for them.
 
-use crate::action::{Action, Operation};
+use crate::action::Action;
 use crate::advice::Keep;
 use crate::block::{self, Candidates, Scope};
 use crate::error::AccessError;
@@ -14,7 +14,7 @@ use crate::queue::Urgency;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use units::{Asid, FrameNumber, PageSize, Stripe};
+use units::{Asid, FrameNumber, Operation, PageSize, Stripe};
 
 impl Pager {
     /// Gives free frames to waiting pages, most urgent first. True if anything changed.

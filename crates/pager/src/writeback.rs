@@ -4,16 +4,17 @@
 //! under way and the dirty bits are known. Then a dirty page goes to a buffer and to its object. A
 //! cleaned page may be written again from the moment its copy is complete.
 
-use crate::action::{Action, Operation};
+use crate::action::Action;
 use crate::buffer::Part;
 use crate::error::{Direction, IoError, PagerError};
-use crate::event::{ObjectKind, OperationStatus};
+use crate::event::ObjectKind;
 use crate::ids::RequestId;
 use crate::issue::{Meaning, Step};
 use crate::page::{ObjectPage, Purpose, Stage, State};
 use crate::pager::Pager;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
+use units::{CommandStatus, Operation};
 
 impl Pager {
     /// Decides what a resident page does next. Called whenever a page comes to rest or one of its
@@ -255,7 +256,7 @@ impl Pager {
     pub(crate) fn copied_out(
         &mut self,
         key: ObjectPage,
-        status: OperationStatus,
+        status: CommandStatus,
         out: &mut Vec<Action>,
     ) {
         if self.returned(key, status, out) {
@@ -283,7 +284,7 @@ impl Pager {
         else {
             return;
         };
-        if status != OperationStatus::Ok {
+        if status != CommandStatus::Ok {
             self.buffers.give(part);
             let error = self.card_error(Direction::Write, key, status);
             return self.written_back(key, purpose, Err(error), out);

@@ -9,11 +9,11 @@ use tombolo_pager::fetch::ReadAhead;
 use tombolo_pager::placement::SpacePlacement;
 use tombolo_pager::size::{PageSizePolicy, SizeTouch};
 use tombolo_pager::{
-    AccessError, Action, ChannelMemory, Config, Event, FaultCause, FaultToken, IoError, IoId,
-    ObjectId, ObjectKind, Operation, OperationId, OperationStatus, Pager, PagerError, Policies,
-    RequestId, SpaceStatistics, Success,
+    AccessError, Action, ChannelMemory, Config, Event, IoError, IoId, ObjectId, ObjectKind, Pager,
+    PagerError, Policies, RequestId, SpaceStatistics, Success,
 };
 use units::{Asid, CardAddr, HostAddr, PageSize, PageSizes, Stripe, TableGeometry, VirtAddr};
+use units::{CommandId, CommandStatus, Fault, FaultCause, FaultToken, Operation};
 
 const PAGE: u64 = 4096;
 const FILE: ObjectKind = ObjectKind::File {
@@ -93,10 +93,10 @@ impl Desk {
         self.tell(event(RequestId(self.request)))
     }
 
-    fn done(&mut self, id: OperationId, dirty: bool) -> Vec<Action> {
+    fn done(&mut self, id: CommandId, dirty: bool) -> Vec<Action> {
         self.tell(Event::OperationDone {
             id,
-            status: OperationStatus::Ok,
+            status: CommandStatus::Ok,
             accessed: true,
             dirty,
         })
@@ -172,7 +172,7 @@ impl Desk {
 
     fn fault_ahead(&mut self, asid: u8, page: u64, write: bool, ahead: bool) -> Vec<Action> {
         self.token += 1;
-        self.tell(Event::Fault {
+        self.tell(Event::Fault(Fault {
             token: FaultToken {
                 requester: asid,
                 index: self.token,
@@ -182,7 +182,7 @@ impl Desk {
             write,
             ahead,
             cause: FaultCause::Absent,
-        })
+        }))
     }
 
     /// Does everything that the pager asks for, and what follows from it.
@@ -233,7 +233,7 @@ fn next_to_answer(actions: &[Action]) -> Option<Action> {
         .cloned()
 }
 
-fn id_of(action: &Action) -> OperationId {
+fn id_of(action: &Action) -> CommandId {
     match action {
         Action::Command {
             id, notify: true, ..
@@ -266,6 +266,7 @@ fn commands(actions: &[Action]) -> Vec<(&'static str, bool, bool)> {
             ..
         } => {
             let name = match operation {
+                Operation::Nop => "nop",
                 Operation::CopyIn { .. } => "in",
                 Operation::CopyOut { .. } => "out",
                 Operation::Zero { .. } => "zero",
@@ -763,7 +764,7 @@ fn the_eviction_policy_can_ask_what_was_touched() {
     );
     let evict = desk.tell(Event::OperationDone {
         id: id_of(&next[0]),
-        status: OperationStatus::Ok,
+        status: CommandStatus::Ok,
         accessed: false,
         dirty: false,
     });

@@ -3,8 +3,8 @@
 //!
 //! `cargo run --release --example loopback_direct -- in.bin out.bin`
 
-use card::command::{Command, CommandId, Operation};
-use card::event::{CommandStatus, Event};
+use card::command::Command;
+use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::sim::SimCard;
@@ -15,7 +15,10 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use tombolo::{ShellConfig, SimOptions};
-use units::{Asid, CardAddr, FrameNumber, PageEntry, PageSize, TableGeometry, Target, VirtAddr};
+use units::{
+    Asid, CardAddr, CommandId, CommandStatus, FrameNumber, Operation, PageEntry, PageSize, Stripe,
+    TableGeometry, Target, VirtAddr,
+};
 
 const SLOT: SlotId = SlotId(0);
 const SPACE: Asid = Asid::new(1).unwrap();
@@ -88,6 +91,7 @@ impl Driver {
         self.command(Operation::Zero {
             to: table.base(),
             bytes: table.bytes(),
+            stripe: Stripe::NONE,
         })?;
         let classes = 1 << PAGE.class();
         self.card.control_space(SPACE, Some((table, classes)))?;
@@ -162,6 +166,7 @@ pub fn pass(kernel: &Path, from: &Path, to: &Path) -> Result<TransferEnd, Box<dy
         from: host,
         to: CardAddr::new(DATA).ok_or("no card memory")?,
         bytes: rows,
+        stripe: Stripe::NONE,
     })?;
     driver.card.control_slot(SLOT, SPACE, true)?;
     driver.begin(StreamDirection::Out, OUTPUT, bytes)?;
@@ -172,6 +177,7 @@ pub fn pass(kernel: &Path, from: &Path, to: &Path) -> Result<TransferEnd, Box<dy
         from: CardAddr::new(DATA + OUTPUT).ok_or("no card memory")?,
         to: host,
         bytes: rows,
+        stripe: Stripe::NONE,
     })?;
     let mut output = vec![0; end.bytes as usize];
     memory.read(0, &mut output)?;

@@ -1,4 +1,4 @@
-//! Addresses, sizes and times as types, shared by crates that must not know each other.
+//! Addresses, sizes, times and the words of a card as types, shared by crates that must not know each other.
 //!
 //! ```
 //! use tombolo_units::{PageSize, Picoseconds, VirtAddr};
@@ -10,12 +10,16 @@
 //! ```
 
 mod address;
+mod command;
+mod fault;
 mod page;
 mod page_sizes;
 mod stripe;
 mod time;
 
 pub use address::{Asid, CardAddr, FrameNumber, HostAddr, VirtAddr};
+pub use command::{CommandId, CommandStatus, Operation};
+pub use fault::{Fault, FaultCause, FaultToken};
 pub use page::{PageEntry, PageNumber, PageSize, TableGeometry, Target};
 pub use page_sizes::PageSizes;
 pub use stripe::Stripe;

@@ -7,12 +7,11 @@ use super::memory::CardMemory;
 use super::mover::Mover;
 use super::schedule::Schedule;
 use super::table::{permits, Space};
-use crate::command::FaultToken;
-use crate::event::{Event, Fault, FaultCause};
+use crate::event::Event;
 use crate::guard::{Channel, Rule, Violation};
 use crate::{ChannelStatistics, RequesterStatistics};
 use std::collections::VecDeque;
-use units::{Asid, CardAddr, PageEntry, Stripe, Target, VirtAddr};
+use units::{Asid, CardAddr, Fault, FaultCause, FaultToken, PageEntry, Stripe, Target, VirtAddr};
 
 const BLOCK: u64 = 4096;
 

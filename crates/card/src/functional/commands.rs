@@ -4,11 +4,11 @@ use super::host::HostMap;
 use super::memory::CardMemory;
 use super::schedule::Schedule;
 use super::table::Answer;
-use crate::command::{Command, Operation};
-use crate::event::{CommandStatus, Event};
+use crate::command::Command;
+use crate::event::Event;
 use crate::LinkStatistics;
 use std::collections::VecDeque;
-use units::{CardAddr, Stripe, ROW_BYTES};
+use units::{CardAddr, CommandStatus, Operation, Stripe, ROW_BYTES};
 
 /// The longest copy.
 const MAX_BYTES: u64 = 1 << 30;
@@ -39,21 +39,30 @@ struct Range {
 
 impl Range {
     fn of(command: &Command) -> Option<Self> {
-        let stripe = command.stripe;
         match command.operation {
-            Operation::CopyIn { from, to, bytes } => Some(Self {
+            Operation::CopyIn {
+                from,
+                to,
+                bytes,
+                stripe,
+            } => Some(Self {
                 card: to,
                 stripe,
                 host: from.get(),
                 bytes,
             }),
-            Operation::CopyOut { from, to, bytes } => Some(Self {
+            Operation::CopyOut {
+                from,
+                to,
+                bytes,
+                stripe,
+            } => Some(Self {
                 card: from,
                 stripe,
                 host: to.get(),
                 bytes,
             }),
-            Operation::Zero { to, bytes } => Some(Self {
+            Operation::Zero { to, bytes, stripe } => Some(Self {
                 card: to,
                 stripe,
                 host: 0,
@@ -168,7 +177,7 @@ fn move_piece(
     memory: &mut CardMemory,
     host: &HostMap,
 ) -> Option<()> {
-    let pieces = memory.pieces(command.stripe, at, bytes);
+    let pieces = memory.pieces(command.operation.stripe(), at, bytes);
     let mut buffer = vec![0; bytes as usize];
     match command.operation {
         Operation::Zero { .. } => {

@@ -2,10 +2,8 @@
 //! there is room.
 
 use super::table::permits;
-use crate::command::Operation;
-use crate::event::FaultCause;
 use std::collections::VecDeque;
-use units::{PageEntry, PageNumber, VirtAddr};
+use units::{FaultCause, Operation, PageEntry, PageNumber, VirtAddr};
 
 /// Translations that are kept; the oldest goes first.
 const ROOM: usize = 32;

@@ -17,7 +17,7 @@
 //! let host = Arc::new(HostMemory::allocate(4096)?);
 //! host.write(0, b"hello")?;
 //! let from = card.map_host(host)?;
-//! let operation = Operation::CopyIn { from, to: Default::default(), bytes: 4096 };
+//! let operation = Operation::CopyIn { from, to: Default::default(), bytes: 4096, stripe: Stripe::NONE };
 //! card.submit(Command { id: CommandId(7), operation, fence: false, notify: true, ..Command::default() })?;
 //! let events = card.wait(None)?;
 //! assert!(matches!(events[..], [Event::Completed { id: CommandId(7), .. }]));
@@ -43,8 +43,8 @@ mod table;
 pub use config::FunctionalConfig;
 pub use kernel::{Access, Arguments, FunctionalKernel, KernelModel, Registry, Step, VirtualMemory};
 
-use crate::command::{Command, FaultToken, Operation, QueueId};
-use crate::event::{CommandStatus, Event};
+use crate::command::{Command, QueueId};
+use crate::event::Event;
 use crate::guard::{PortStatus, SlotStatus};
 use crate::kernel::{KernelError, KernelPackage};
 use crate::memory::HostMemory;
@@ -66,7 +66,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use switch::Switch;
 use table::{Answer, Space};
-use units::{Asid, HostAddr, PageSizes, Picoseconds, Stripe, TableGeometry};
+use units::{
+    Asid, CommandStatus, FaultToken, HostAddr, Operation, PageSizes, Picoseconds, Stripe,
+    TableGeometry,
+};
 
 /// A card without RTL and without time.
 pub struct FunctionalCard {

@@ -1,9 +1,10 @@
 //! Page tables in card memory, in the format of docs/architecture.md ("Page-table entry").
 
 use super::memory::CardMemory;
-use crate::command::Operation;
-use crate::event::{CommandStatus, FaultCause};
-use units::{CardAddr, PageEntry, PageNumber, PageSize, Stripe, TableGeometry, Target, VirtAddr};
+use units::{
+    CardAddr, Operation, PageEntry, PageNumber, PageSize, Stripe, TableGeometry, Target, VirtAddr,
+};
+use units::{CommandStatus, FaultCause};
 
 /// An address space that is enabled.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,12 @@
 //! The host's side of the command ring and the event ring (docs/architecture.md).
 
-use crate::command::{Command, CommandId};
+use crate::command::Command;
 use crate::event::{self, Event};
 use crate::memory::HostMemory;
 use crate::CardError;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use units::CommandId;
 
 /// Bytes of a command and of a record.
 const ENTRY: usize = 64;
@@ -164,7 +165,7 @@ impl EventRing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::Operation;
+    use units::Operation;
 
     fn nop(id: u32) -> Command {
         Command {

@@ -4,13 +4,13 @@
 use super::bus::Finder;
 use super::config::ShellConfig;
 use super::model::{Instance, Pin};
-use crate::command::{Command, CommandId, FaultToken, Operation};
-use crate::event::{CommandStatus, Event, Fault};
+use crate::command::Command;
+use crate::event::Event;
 use crate::kernel::Manifest;
 use crate::{HostWork, SlotId};
 use std::collections::{BTreeMap, VecDeque};
 use timeline::{Timeline, Track, Value};
-use units::Picoseconds;
+use units::{CommandId, CommandStatus, Fault, FaultToken, Operation, Picoseconds};
 use verilated::BuildError;
 
 /// A burst between its address and its last beat or response.
@@ -391,7 +391,7 @@ fn describe(operation: &Operation) -> (&'static str, &'static str, Values) {
         Operation::Nop => ("other", "nop", Vec::new()),
         Operation::CopyIn { to, bytes, .. } => copy("DMA to the card", "copy in", to, bytes),
         Operation::CopyOut { from, bytes, .. } => copy("DMA to the host", "copy out", from, bytes),
-        Operation::Zero { to, bytes } => copy("zeroes", "zero", to, bytes),
+        Operation::Zero { to, bytes, .. } => copy("zeroes", "zero", to, bytes),
         Operation::Install { asid, address, .. } => table("install", asid, address),
         Operation::Invalidate { asid, address, .. } => table("invalidate", asid, address),
         Operation::Protect { asid, address, .. } => table("protect", asid, address),

@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use tombolo_card::command::{Command, CommandId, FaultToken, Operation};
-use tombolo_card::event::{CommandStatus, Event, Fault};
+use tombolo_card::command::Command;
+use tombolo_card::event::Event;
 use tombolo_card::functional::{FunctionalCard, FunctionalConfig};
 use tombolo_card::kernel::KernelPackage;
 use tombolo_card::memory::HostMemory;
 use tombolo_card::registers::SLOT_CONTROL;
 use tombolo_card::{Card, SlotId};
 use units::{
-    Asid, CardAddr, FrameNumber, HostAddr, PageEntry, PageSize, Stripe, TableGeometry, Target,
-    VirtAddr,
+    Asid, CardAddr, CommandId, CommandStatus, Fault, FaultToken, FrameNumber, HostAddr, Operation,
+    PageEntry, PageSize, Stripe, TableGeometry, Target, VirtAddr,
 };
 
 pub const SLOT: SlotId = SlotId(0);
@@ -119,10 +119,9 @@ impl Bench {
         self.next_id += 1;
         let command = Command {
             id,
-            operation,
+            operation: operation.striped(self.stripe),
             fence,
             notify,
-            stripe: self.stripe,
             ..Command::default()
         };
         self.card.submit(command).unwrap();
@@ -170,6 +169,7 @@ impl Bench {
             from: self.host_at,
             to: address,
             bytes: bytes.len() as u64,
+            stripe: Stripe::NONE,
         };
         assert_eq!(self.status(operation), CommandStatus::Ok);
     }
@@ -180,6 +180,7 @@ impl Bench {
             from: address,
             to: self.host_at,
             bytes: bytes as u64,
+            stripe: Stripe::NONE,
         };
         assert_eq!(self.status(operation), CommandStatus::Ok);
         let mut data = vec![0; bytes];

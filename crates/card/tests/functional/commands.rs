@@ -2,16 +2,20 @@
 
 use crate::bench::{asid, at, card_at, config, entry, Bench, CHANNEL_BYTES, HOST_BYTES};
 use proptest::prelude::*;
-use tombolo_card::command::{Command, CommandId, FaultToken, Operation, QueueId};
-use tombolo_card::event::{CommandStatus, Event};
+use tombolo_card::command::{Command, QueueId};
+use tombolo_card::event::Event;
 use tombolo_card::{Card, CardError, HostWork};
-use units::{Asid, HostAddr, PageSize, Picoseconds, Stripe, TableGeometry, VirtAddr};
+use units::{
+    Asid, CommandId, CommandStatus, FaultToken, HostAddr, Operation, PageSize, Picoseconds, Stripe,
+    TableGeometry, VirtAddr,
+};
 
 fn copy_in(from: HostAddr, to: u64, bytes: u64) -> Operation {
     Operation::CopyIn {
         from,
         to: card_at(to),
         bytes,
+        stripe: Stripe::NONE,
     }
 }
 
@@ -40,6 +44,7 @@ fn malformed_copies_are_refused() {
     let zero = Operation::Zero {
         to: card_at(32),
         bytes: 64,
+        stripe: Stripe::NONE,
     };
     assert_eq!(bench.status(zero), CommandStatus::Refused);
 }
@@ -206,6 +211,7 @@ fn a_fence_waits_and_silence_is_kept() {
             from: card_at(0x10000),
             to: host.offset(1 << 19),
             bytes: 4096,
+            stripe: Stripe::NONE,
         };
         let id = bench.submit(out, true, true);
         let mut events = Vec::new();
@@ -320,15 +326,15 @@ proptest! {
             let operation = match kind {
                 Move::In => {
                     card[c..c + n].copy_from_slice(&host[h..h + n]);
-                    Operation::CopyIn { from: host_addr, to: card_addr, bytes }
+                    Operation::CopyIn { from: host_addr, to: card_addr, bytes, stripe: Stripe::NONE }
                 }
                 Move::Out => {
                     host[h..h + n].copy_from_slice(&card[c..c + n]);
-                    Operation::CopyOut { from: card_addr, to: host_addr, bytes }
+                    Operation::CopyOut { from: card_addr, to: host_addr, bytes, stripe: Stripe::NONE }
                 }
                 Move::Zero => {
                     card[c..c + n].fill(0);
-                    Operation::Zero { to: card_addr, bytes }
+                    Operation::Zero { to: card_addr, bytes, stripe: Stripe::NONE }
                 }
             };
             bench.submit(operation, true, false);
@@ -374,6 +380,7 @@ fn stripes_over_channels_that_are_not_there_are_refused() {
     let zero = Operation::Zero {
         to: card_at(0),
         bytes: 4096,
+        stripe: Stripe::NONE,
     };
     assert_eq!(bench.status(zero), CommandStatus::Refused);
 }
@@ -387,7 +394,6 @@ fn queues_are_independent() {
         operation,
         fence,
         notify: true,
-        ..Command::default()
     };
     let order = |seed| {
         let mut bench = Bench::new(config(Some(seed)));

@@ -1,11 +1,12 @@
 //! Pages that stay in host memory, on the functional card.
 
 use crate::bench::{asid, at, config, entry, Bench};
-use tombolo_card::command::Operation;
-use tombolo_card::event::{CommandStatus, Event, FaultCause};
+use tombolo_card::event::Event;
 use tombolo_card::functional::FunctionalConfig;
 use tombolo_card::Card;
-use units::{CardAddr, FrameNumber, PageEntry, PageSize, Target};
+use units::{
+    CardAddr, CommandStatus, FaultCause, FrameNumber, Operation, PageEntry, PageSize, Target,
+};
 
 const SIZE: PageSize = PageSize::KIB_4;
 const INPUT: u64 = 0x10_0000;

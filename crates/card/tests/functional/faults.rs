@@ -1,11 +1,12 @@
 //! Faults: what is reported, how it is answered, what an invalidation does to answers.
 
 use crate::bench::{asid, at, config, entry, frame_at, Bench, SLOT};
-use tombolo_card::command::Operation;
-use tombolo_card::event::{CommandStatus, Event, Fault, FaultCause};
+use tombolo_card::event::Event;
 use tombolo_card::registers::{space::mode, space::MODE, SPACE};
 use tombolo_card::Card;
-use units::{PageEntry, PageSize, TableGeometry, Target};
+use units::{
+    CommandStatus, Fault, FaultCause, Operation, PageEntry, PageSize, TableGeometry, Target,
+};
 
 const SIZE: PageSize = PageSize::KIB_4;
 const INPUT: u64 = 0x10_0000;

@@ -3,9 +3,8 @@
 use crate::bench::{config, entry, frame_at, Bench, FIRST_FRAME};
 use proptest::prelude::*;
 use std::collections::HashMap;
-use tombolo_card::command::Operation;
-use tombolo_card::event::Fault;
-use units::{PageEntry, PageSize, Stripe};
+use units::Fault;
+use units::{Operation, PageEntry, PageSize, Stripe};
 
 const SIZE: PageSize = PageSize::KIB_4;
 const BASE: u64 = 0x7_0000_0000;
@@ -43,6 +42,7 @@ impl DemandPager {
                 from: bench.host_at.offset(at as u64),
                 to: frame_at(frame),
                 bytes: 4096,
+                stripe: Stripe::NONE,
             };
             bench.submit(operation, false, false);
         }

@@ -2,9 +2,8 @@
 
 use crate::bench::{asid, at, config, entry, frame_at, Bench, FIRST_FRAME};
 use proptest::prelude::*;
-use tombolo_card::command::Operation;
-use tombolo_card::event::{CommandStatus, Fault, FaultCause};
-use units::{PageEntry, PageSize};
+use units::{CommandStatus, Fault, FaultCause};
+use units::{Operation, PageEntry, PageSize};
 
 const SIZE: PageSize = PageSize::KIB_4;
 const PAGES: usize = 12;

@@ -5,16 +5,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tombolo_card::command::{Command, CommandId, Operation};
-use tombolo_card::event::{CommandStatus, Event};
+use tombolo_card::command::Command;
+use tombolo_card::event::Event;
 use tombolo_card::kernel::KernelPackage;
 use tombolo_card::memory::HostMemory;
 use tombolo_card::registers::SLOT_CONTROL;
 use tombolo_card::sim::{home, SimCard, SimOptions};
 use tombolo_card::{Card, SlotId};
 use units::{
-    Asid, CardAddr, FrameNumber, HostAddr, PageEntry, PageSize, Picoseconds, Stripe, TableGeometry,
-    Target, VirtAddr,
+    Asid, CardAddr, CommandId, CommandStatus, FrameNumber, HostAddr, Operation, PageEntry,
+    PageSize, Picoseconds, Stripe, TableGeometry, Target, VirtAddr,
 };
 
 /// The only slot that the tests use.
@@ -73,10 +73,9 @@ impl Driver {
         self.card
             .submit(Command {
                 id,
-                operation,
+                operation: operation.striped(self.stripe),
                 fence: false,
                 notify: true,
-                stripe: self.stripe,
                 ..Command::default()
             })
             .unwrap();
@@ -104,6 +103,7 @@ impl Driver {
         let status = self.command(Operation::Zero {
             to,
             bytes: geometry.bytes(),
+            stripe: Stripe::NONE,
         });
         assert_eq!(status, CommandStatus::Ok);
         let classes = 1 << PAGE.class();
@@ -137,11 +137,13 @@ impl Driver {
                     from: here,
                     to: there,
                     bytes: part,
+                    stripe: Stripe::NONE,
                 },
                 false => Operation::CopyOut {
                     from: there,
                     to: here,
                     bytes: part,
+                    stripe: Stripe::NONE,
                 },
             };
             assert_eq!(self.command(operation), CommandStatus::Ok);

@@ -3,12 +3,12 @@
 
 use super::Failure;
 use crate::driver::{Driver, START};
-use card::command::Operation;
 use card::kernel::KernelPackage;
 use card::sim::{SimCard, SimOptions};
 use card::{Card, SlotId};
 use units::{
-    Asid, CardAddr, FrameNumber, PageEntry, PageSize, Picoseconds, TableGeometry, Target, VirtAddr,
+    Asid, CardAddr, FrameNumber, Operation, PageEntry, PageSize, Picoseconds, Stripe,
+    TableGeometry, Target, VirtAddr,
 };
 
 /// One slot's share of the card: a space of its own, and where its data and table lie.
@@ -123,6 +123,7 @@ impl Bench {
         self.driver.command(Operation::Zero {
             to: table.base(),
             bytes: table.bytes(),
+            stripe: Stripe::NONE,
         })?;
         let size = PageSize::MIB_2;
         self.card()

@@ -3,7 +3,6 @@
 use super::{the_command, Failure};
 use crate::driver::{Driver, START};
 use crate::row::{Row, Target};
-use card::command::Operation;
 use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
@@ -14,8 +13,8 @@ use std::process::Command;
 use std::sync::Arc;
 use tombolo::{Continue, MapOptions, OwnerOptions, Report, Unsaved};
 use units::{
-    Asid, CardAddr, FrameNumber, HostAddr, PageEntry, PageSize, TableGeometry, Target as Place,
-    VirtAddr,
+    Asid, CardAddr, FrameNumber, HostAddr, Operation, PageEntry, PageSize, Stripe, TableGeometry,
+    Target as Place, VirtAddr,
 };
 
 /// A bar for direct reads alone; with copies into the card beside them, for the reads and for the copies.
@@ -65,6 +64,7 @@ fn measured(copies: u64) -> Result<(f64, f64), Failure> {
     driver.command(Operation::Zero {
         to: table.base(),
         bytes: table.bytes(),
+        stripe: Stripe::NONE,
     })?;
     driver
         .card
@@ -103,6 +103,7 @@ fn measured(copies: u64) -> Result<(f64, f64), Failure> {
                 from: copied,
                 to,
                 bytes: SIZE.bytes(),
+                stripe: Stripe::NONE,
             },
             false,
         )?;

@@ -4,7 +4,6 @@
 use super::Failure;
 use crate::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, START};
 use crate::row::{Row, Target};
-use card::command::Operation;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::registers;
@@ -13,8 +12,8 @@ use card::{Card, SlotId};
 use std::sync::Arc;
 use timing::dram::{Access, Controller, MemoryChannel};
 use units::{
-    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Picoseconds, TableGeometry,
-    Target as Place, VirtAddr,
+    Asid, CardAddr, FrameNumber, Operation, PageEntry, PageNumber, PageSize, Picoseconds, Stripe,
+    TableGeometry, Target as Place, VirtAddr,
 };
 
 const SLOT: SlotId = SlotId(0);
@@ -119,7 +118,11 @@ impl Bench {
         let table = CardAddr::new(TABLE).and_then(|base| TableGeometry::new(base, sets_log2));
         let table = table.ok_or("table geometry")?;
         let (to, bytes) = (table.base(), table.bytes());
-        self.command(Operation::Zero { to, bytes })?;
+        self.command(Operation::Zero {
+            to,
+            bytes,
+            stripe: Stripe::NONE,
+        })?;
         self.finish_commands()?;
         let classes = sizes.iter().map(|size| 1 << size.class()).sum();
         let asid = Asid::default();
@@ -194,6 +197,7 @@ fn with_walks(pages: Pages) -> Result<f64, Failure> {
             from: host_at.offset(place),
             to: CardAddr::new(frame(page)).ok_or("frame")?,
             bytes: 4096,
+            stripe: Stripe::NONE,
         })?;
     }
     bench.finish_commands()?;
@@ -209,6 +213,7 @@ fn with_walks(pages: Pages) -> Result<f64, Failure> {
         from: CardAddr::new(frame(PAGES)).ok_or("frame")?,
         to: host_at,
         bytes: 64,
+        stripe: Stripe::NONE,
     })?;
     bench.finish_commands()?;
     let mut result = [0; 64];

@@ -7,15 +7,15 @@ use super::workload::Seed;
 use super::{Cell, Failure, Outcome, Workload};
 use crate::driver::{Driver, START};
 use crate::random::Random;
-use card::command::{Command, CommandId, Operation, QueueId};
-use card::event::{Event, Fault};
+use card::command::{Command, QueueId};
+use card::event::Event;
 use card::kernel::KernelPackage;
 use card::sim::{SimCard, SimOptions};
 use card::{Card, HostWork, L1Reach, SlotId, WorkId};
 use tombolo::Preset;
 use units::{
-    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Picoseconds, TableGeometry,
-    Target, VirtAddr,
+    Asid, CardAddr, CommandId, Fault, FrameNumber, Operation, PageEntry, PageNumber, PageSize,
+    Picoseconds, TableGeometry, Target, VirtAddr,
 };
 
 /// Input and output of an application lie this far above its part of card memory, and twice as far. Below are

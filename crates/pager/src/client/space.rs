@@ -1,8 +1,7 @@
 //! Spaces: their tables, their beginning and end.
 
-use crate::action::{Action, Operation, Success};
+use crate::action::{Action, Success};
 use crate::error::PagerError;
-use crate::event::OperationStatus;
 use crate::ids::RequestId;
 use crate::issue::{Meaning, Step};
 use crate::pager::Pager;
@@ -13,7 +12,9 @@ use crate::statistics::SpaceStatistics;
 use crate::table::TableImage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use units::{Asid, FrameNumber, PageSizes, Stripe, TableGeometry, VirtAddr};
+use units::{
+    Asid, CommandStatus, FrameNumber, Operation, PageSizes, Stripe, TableGeometry, VirtAddr,
+};
 
 impl Pager {
     pub(crate) fn create_space(
@@ -125,13 +126,13 @@ impl Pager {
     pub(crate) fn table_zeroed(
         &mut self,
         asid: Asid,
-        status: OperationStatus,
+        status: CommandStatus,
         out: &mut Vec<Action>,
     ) {
         let Some(request) = self.creating.remove(&asid) else {
             return;
         };
-        if status != OperationStatus::Ok {
+        if status != CommandStatus::Ok {
             self.remove_space(asid);
             let error = PagerError::TableFailed { asid, status };
             return out.push(answer(request, Err(error)));

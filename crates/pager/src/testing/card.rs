@@ -5,21 +5,20 @@ use super::host::{Host, POISON};
 use super::rng::Rng;
 use super::world::CHANNEL_BYTES_LOG2;
 use super::{Verdict, ROW};
-use crate::action::{Action, Operation};
+use crate::action::Action;
 use crate::config::ChannelMemory;
-use crate::event::{Event, FaultCause, OperationStatus};
-use crate::ids::{FaultToken, OperationId};
+use crate::event::Event;
 use crate::page::ObjectPage;
 use std::collections::{BTreeMap, VecDeque};
 use units::{
-    Asid, CardAddr, FrameNumber, PageEntry, PageNumber, PageSize, Stripe, TableGeometry, Target,
-    VirtAddr,
+    Asid, CardAddr, CommandId, CommandStatus, Fault, FaultCause, FaultToken, FrameNumber,
+    Operation, PageEntry, PageNumber, PageSize, Stripe, TableGeometry, Target, VirtAddr,
 };
 
 /// A command in the ring.
 #[derive(Clone, Debug)]
 struct Queued {
-    id: OperationId,
+    id: CommandId,
     operation: Operation,
     fence: bool,
     notify: bool,
@@ -316,8 +315,8 @@ impl Card {
                 .all(|requester| requester.parked.is_empty())
     }
 
-    fn complete(&mut self, command: &Queued, status: OperationStatus, bits: (bool, bool)) {
-        if command.notify || status != OperationStatus::Ok {
+    fn complete(&mut self, command: &Queued, status: CommandStatus, bits: (bool, bool)) {
+        if command.notify || status != CommandStatus::Ok {
             self.events.push_back(Event::OperationDone {
                 id: command.id,
                 status,
@@ -451,9 +450,9 @@ impl Card {
                     Operation::CopyOut { to, .. } => host.rows_at(to, rows)?.fill(POISON),
                     _ => self.rows(card, rows)?.fill(POISON),
                 }
-                OperationStatus::BusError
+                CommandStatus::BusError
             } else {
-                OperationStatus::Ok
+                CommandStatus::Ok
             };
             self.complete(&copy.command, status, (false, false));
         }
@@ -472,7 +471,7 @@ impl Card {
                 return Ok(false);
             }
             let bits = (draining.accessed, draining.dirty);
-            self.complete(&draining.command, OperationStatus::Ok, bits);
+            self.complete(&draining.command, CommandStatus::Ok, bits);
             return Ok(true);
         }
         let Some(command) = self.table_queue.pop_front() else {
@@ -504,7 +503,7 @@ impl Card {
                 let entry = found.ok_or_else(|| format!("absent: {command:?}"))?;
                 let bits = (entry.entry.accessed, entry.entry.dirty);
                 entry.entry.accessed = false;
-                self.complete(&command, OperationStatus::Ok, bits);
+                self.complete(&command, CommandStatus::Ok, bits);
             }
             Operation::FaultReply { token, entry } => self.reply(&command, token, entry)?,
             _ => return Err(format!("not a table command: {command:?}")),
@@ -580,14 +579,14 @@ impl Card {
             .set(asid, address, entry.size)
             .ok_or_else(|| format!("space is disabled: {command:?}"))?;
         if set.len() == TableGeometry::WAYS {
-            self.complete(command, OperationStatus::SetFull, (false, false));
+            self.complete(command, CommandStatus::SetFull, (false, false));
             return Ok(());
         }
         set.push(new);
         if entry.dirty {
             self.touched.insert(shows);
         }
-        self.complete(command, OperationStatus::Ok, (false, false));
+        self.complete(command, CommandStatus::Ok, (false, false));
         Ok(())
     }
 
@@ -604,7 +603,7 @@ impl Card {
             let page = PageNumber::containing(present.address, present.entry.size);
             table.sets.entry(to.set(page)).or_default().push(present);
         }
-        self.complete(command, OperationStatus::Ok, (false, false));
+        self.complete(command, CommandStatus::Ok, (false, false));
         Ok(())
     }
 
@@ -649,7 +648,7 @@ impl Card {
         token: FaultToken,
         entry: Option<PageEntry>,
     ) -> Verdict<()> {
-        self.complete(command, OperationStatus::Ok, (false, false));
+        self.complete(command, CommandStatus::Ok, (false, false));
         let requester = &mut self.requesters[usize::from(token.requester)];
         let place = requester
             .parked
@@ -753,14 +752,14 @@ impl Card {
             index: index % 64,
         };
         state.parked[place].phase = Phase::Faulted(token);
-        self.events.push_back(Event::Fault {
+        self.events.push_back(Event::Fault(Fault {
             token,
             asid: access.asid,
             address: access.address,
             write,
             ahead: place > 0,
             cause,
-        });
+        }));
         Ok(true)
     }
 
@@ -815,7 +814,7 @@ impl Card {
             }
         }
         self.events.retain(
-            |event| !matches!(event, Event::Fault { token, .. } if stopped.contains(&token.requester)),
+            |event| !matches!(event, Event::Fault(fault) if stopped.contains(&fault.token.requester)),
         );
         stopped
     }

@@ -5,19 +5,19 @@ use super::host::{buffer_address, Host};
 use super::model::Model;
 use super::rng::Rng;
 use super::{Scenario, Tally, Verdict, ROW};
-use crate::action::{Action, Operation};
+use crate::action::Action;
 use crate::config::{ChannelMemory, Config, InstallOrder};
 use crate::error::AccessError;
 use crate::event::Event;
 use crate::eviction::Eviction;
 use crate::fetch::{Chosen, Fetch, OnDemand, ReadAhead};
-use crate::ids::{FaultToken, ObjectId};
+use crate::ids::ObjectId;
 use crate::page::ObjectPage;
 use crate::pager::{Pager, Policies};
 use crate::placement::{SpacePlacement, Striped};
 use crate::size::{PageSizePolicy, SizeTouch};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use units::{Asid, CardAddr, PageSize, PageSizes, TableGeometry, VirtAddr};
+use units::{Asid, CardAddr, FaultToken, Operation, PageSize, PageSizes, TableGeometry, VirtAddr};
 
 /// Events and actions that a failure report shows.
 /// log2 of the bytes of address space of a channel.

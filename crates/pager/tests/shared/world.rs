@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use tombolo_pager::eviction::Eviction;
 use tombolo_pager::fetch::{FetchPolicy, Plan, Touch};
 use tombolo_pager::{
-    Action, ChannelMemory, Config, Event, FaultCause, FaultToken, HostAccess, InstallOrder,
-    IoError, IoId, ObjectId, ObjectKind, Operation, OperationId, OperationStatus, Pager, Policies,
-    RequestId, Success,
+    Action, ChannelMemory, Config, Event, HostAccess, InstallOrder, IoError, IoId, ObjectId,
+    ObjectKind, Pager, Policies, RequestId, Success,
 };
 use units::{Asid, CardAddr, HostAddr, PageEntry, PageSize, VirtAddr};
+use units::{CommandId, CommandStatus, Fault, FaultCause, FaultToken, Operation};
 
 pub const PAGE: u64 = 4096;
 const OBJECT: ObjectId = ObjectId(1);
@@ -75,8 +75,8 @@ pub struct World {
     spaces: u8,
     kernels: Vec<Kernel>,
     programs: Vec<Program>,
-    queue: VecDeque<(OperationId, Operation, bool)>,
-    copies: Vec<(OperationId, Operation, bool)>,
+    queue: VecDeque<(CommandId, Operation, bool)>,
+    copies: Vec<(CommandId, Operation, bool)>,
     events: VecDeque<Event>,
     protections: Vec<(IoId, u64, HostAccess)>,
     table: BTreeMap<(u8, u64), PageEntry>,
@@ -340,7 +340,7 @@ impl World {
                             None => FaultCause::Absent,
                         };
                         self.kernels[kernel] = Kernel::Faulted(access);
-                        self.events.push_back(Event::Fault {
+                        self.events.push_back(Event::Fault(Fault {
                             token: FaultToken {
                                 requester: 2 * kernel as u8,
                                 index: 0,
@@ -350,7 +350,7 @@ impl World {
                             write: access.write,
                             ahead: false,
                             cause,
-                        });
+                        }));
                     }
                 }
             }
@@ -429,14 +429,8 @@ impl World {
         }
     }
 
-    fn finish(
-        &mut self,
-        id: OperationId,
-        notify: bool,
-        status: OperationStatus,
-        bits: (bool, bool),
-    ) {
-        if notify || status != OperationStatus::Ok {
+    fn finish(&mut self, id: CommandId, notify: bool, status: CommandStatus, bits: (bool, bool)) {
+        if notify || status != CommandStatus::Ok {
             self.events.push_back(Event::OperationDone {
                 id,
                 status,
@@ -522,9 +516,10 @@ impl World {
                 }
             }
             Operation::Grow { .. } => panic!("no table grows here"),
+            Operation::Nop => panic!("the pager has nothing to wait for with it"),
         }
         self.queue.pop_front();
-        self.finish(id, notify, OperationStatus::Ok, bits);
+        self.finish(id, notify, CommandStatus::Ok, bits);
         true
     }
 
@@ -535,14 +530,14 @@ impl World {
         let chosen = self.rng.below(self.copies.len());
         let (id, operation, notify) = self.copies.swap_remove(chosen);
         let page = |at: HostAddr| ((at.get() - MEMORY) / PAGE) as usize;
-        let mut status = OperationStatus::Ok;
+        let mut status = CommandStatus::Ok;
         match operation {
             Operation::CopyIn {
                 from, to, bytes, ..
             } => {
                 assert_eq!(bytes, PAGE);
                 if notify && self.rng.below(100) < self.failures {
-                    status = OperationStatus::BusError;
+                    status = CommandStatus::BusError;
                 } else {
                     assert_ne!(self.access[page(from)], HostAccess::ReadWrite);
                     self.frames.insert(to.get(), self.memory[page(from)]);

@@ -9,11 +9,11 @@ use super::owner_ref::OwnerRef;
 use super::pump::BARRIERS;
 use super::Owner;
 use crate::error::Error;
-use card::command::{Command, CommandId, Operation};
+use card::command::Command;
 use card::SlotId;
-use pager::{Event, OperationId, OperationStatus};
+use pager::Event;
 use std::collections::{BTreeSet, VecDeque};
-use units::Asid;
+use units::{Asid, CommandId, CommandStatus, Operation};
 
 /// Data that is being made hot, and was.
 #[derive(Debug, Default)]
@@ -117,8 +117,8 @@ impl Owner {
     pub(super) fn placed(&mut self) -> Option<Event> {
         let id = self.hot.done.pop_front()?;
         Some(Event::OperationDone {
-            id: OperationId(id.0),
-            status: OperationStatus::Ok,
+            id,
+            status: CommandStatus::Ok,
             accessed: false,
             dirty: false,
         })

@@ -33,14 +33,13 @@ mod stray;
 mod streams;
 mod thread;
 mod trace;
-mod translate;
 
 use crate::error::Error;
 use crate::io::{FileIo, TransferId};
 use crate::message::Progress;
 use crate::report::{PagingReport, Report, RunReport, SpaceReport};
 use crate::space::TranslationMode;
-use card::command::{Command, CommandId, FaultToken};
+use card::command::Command;
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;
 use card::{Card, SlotId, WorkId};
@@ -74,7 +73,7 @@ use streams::Streams;
 pub(crate) use thread::start;
 use timeline::Timeline;
 use timing::host::HostFile;
-use units::{Asid, CardAddr, PageSize, PageSizes, Picoseconds};
+use units::{Asid, CardAddr, CommandId, FaultToken, PageSize, PageSizes, Picoseconds};
 
 /// Whether files count as being in the host's page cache, for the cost of reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,11 +8,11 @@ use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
 use crate::message::Reply;
-use card::event::{Event as CardEvent, Fault};
+use card::event::Event as CardEvent;
 use pager::Event;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use units::{Asid, VirtAddr};
+use units::{Asid, Fault, VirtAddr};
 
 /// Pages that may be on the card and have not gone out.
 const AHEAD: u64 = 32;

@@ -3,10 +3,10 @@
 use super::memory::Asked;
 use super::page_cache::Found;
 use super::service::Thread;
-use super::{translate, Aside, ClockMode, FileState, Owner};
+use super::{Aside, ClockMode, FileState, Owner};
 use crate::error::Error;
 use crate::io::{is_hole, write_stopped, Direction, Transfer, TransferId};
-use card::command::{Command, CommandId, FaultToken, Operation, QueueId};
+use card::command::{Command, QueueId};
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;
 use card::{HostWork, SlotId, WorkId};
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use units::{Asid, Picoseconds};
+use units::{Asid, CommandId, FaultToken, Operation, Picoseconds};
 
 /// Bytes of a copy to the card that others should not wait for: some microseconds of a link.
 const LONG_COPY: u64 = 64 << 10;
@@ -279,8 +279,6 @@ impl Owner {
                     accessed,
                     dirty,
                 } => {
-                    let id = pager::OperationId(id.0);
-                    let status = translate::status(status);
                     self.tell(Event::OperationDone {
                         id,
                         status,
@@ -289,7 +287,7 @@ impl Owner {
                     })?;
                 }
                 CardEvent::Fault(fault) if self.holds_back(&fault) => {}
-                CardEvent::Fault(fault) => self.tell(translate::fault(fault))?,
+                CardEvent::Fault(fault) => self.tell(Event::Fault(fault))?,
                 CardEvent::Interrupt(slot) => self.interrupted(slot)?,
                 CardEvent::SlotClosed(slot) => self.slot_closed(slot)?,
                 CardEvent::TransferDone { mover, end } => self.transfer_done(mover, end)?,
@@ -353,7 +351,6 @@ impl Owner {
             operation: Operation::Nop,
             fence: true,
             notify: true,
-            ..Command::default()
         });
         self.send_commands()
     }
@@ -382,13 +379,16 @@ impl Owner {
                 fence,
                 notify,
             } => {
-                if let pager::Operation::FaultReply { token, .. } = operation {
-                    self.faults_answered(|waiting| waiting == translate::token(token));
+                if let units::Operation::FaultReply { token, .. } = operation {
+                    self.faults_answered(|waiting| waiting == token);
                 }
                 let queue = self.queue_of(space);
                 let command = Command {
+                    id,
                     queue,
-                    ..translate::command(id, operation, fence, notify)
+                    operation,
+                    fence,
+                    notify,
                 };
                 if self.place(&command)? {
                     return Ok(());
@@ -703,7 +703,7 @@ fn next_command(commands: &mut VecDeque<Command>, enough: bool) -> Option<Comman
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::{CardAddr, HostAddr};
+    use units::{CardAddr, HostAddr, Stripe};
 
     fn command(id: u32, bytes: u64, fence: bool) -> Command {
         let operation = match bytes {
@@ -712,6 +712,7 @@ mod tests {
                 from: HostAddr::default(),
                 to: CardAddr::default(),
                 bytes,
+                stripe: Stripe::NONE,
             },
         };
         Command {

@@ -5,11 +5,10 @@
 //! faults. So a kernel that faults without end makes the faults of other spaces wait for one bounded
 //! batch, and no longer.
 
-use card::command::FaultToken;
-use card::event::{Event, Fault};
+use card::event::Event;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
-use units::Asid;
+use units::{Asid, Fault, FaultToken};
 
 /// Faults of one space in a batch: all that the requesters of a port report at once, and more.
 const FAULTS_OF_A_SPACE: usize = 24;
@@ -144,10 +143,9 @@ impl ServiceQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use card::event::FaultCause;
     use card::stream::{TransferEnd, TransferStatus};
     use card::SlotId;
-    use units::VirtAddr;
+    use units::{FaultCause, VirtAddr};
 
     fn fault(asid: u8, requester: u8) -> Event {
         Event::Fault(Fault {

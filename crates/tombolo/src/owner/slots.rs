@@ -758,7 +758,7 @@ impl Owner {
 
     pub(super) fn access_failed(
         &mut self,
-        token: pager::FaultToken,
+        token: units::FaultToken,
         address: VirtAddr,
         write: bool,
         reason: &pager::AccessError,

@@ -10,8 +10,8 @@
 mod common;
 mod player;
 
-use card::command::{Command, CommandId, FaultToken, Operation};
-use card::event::{CommandStatus, Event};
+use card::command::Command;
+use card::event::Event;
 use card::functional::Registry;
 use card::sim::SimCard;
 use card::CardError;
@@ -26,7 +26,10 @@ use tombolo::{
     AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
     OwnerOptions, Picoseconds, ShellConfig, SimOptions, Slot, SlotId, VirtAddr,
 };
-use units::{Asid, CardAddr, PageNumber, PageSize, TableGeometry};
+use units::{
+    Asid, CardAddr, CommandId, CommandStatus, FaultToken, Operation, PageNumber, PageSize,
+    TableGeometry,
+};
 
 const PAGES: u64 = 18;
 /// Files that the pages show, so each is mapped many times: it is the table that has to work.

@@ -2,7 +2,7 @@
 //! simulated one, both too small for the data.
 
 use crate::common::{Between, Watched};
-use card::command::{Command, Operation};
+use card::command::Command;
 use card::sim::SimCard;
 use card::CardError;
 use std::collections::BTreeMap;
@@ -14,6 +14,7 @@ use tombolo::{
     AddressSpace, Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
     OwnerOptions, PageSize, PageSizes, Picoseconds, SimOptions, SlotId, VirtAddr,
 };
+use units::Operation;
 
 const KIB_64: PageSize = match PageSize::from_class(4) {
     Some(size) => size,

@@ -3,7 +3,7 @@
 //! runs again; when the queue flows again, its space has lost nothing.
 
 use crate::common::{Between, Watched};
-use card::command::{Command, Operation, QueueId};
+use card::command::{Command, QueueId};
 use card::event::Event;
 use card::sim::SimCard;
 use card::CardError;
@@ -16,7 +16,7 @@ use tombolo::{
     AddressSpace, Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, Mapping,
     OwnerOptions, Picoseconds, ShellConfig, SimOptions, Slot, SlotId,
 };
-use units::Asid;
+use units::{Asid, Operation};
 
 /// What the test and the card share.
 #[derive(Default)]

@@ -19,7 +19,7 @@ use super::slot::KernelSlot;
 use super::store::Store;
 use super::trace::{HostTrace, Probe};
 use crate::coherent::{AccessEnd, AccessId, LineAccess, LinePages};
-use crate::command::{Command, Operation, QueueId};
+use crate::command::{Command, QueueId};
 use crate::event::Event;
 use crate::guard::SlotStatus;
 use crate::kernel::KernelPackage;
@@ -42,7 +42,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use timing::dram::Controller;
 use timing::host::{Host, HostModel};
 use timing::pcie::PcieLink;
-use units::{Asid, HostAddr, Picoseconds, Stripe, TableGeometry};
+use units::{Asid, HostAddr, Operation, Picoseconds, Stripe, TableGeometry};
 use verilated::{BuildError, Builder, Progress};
 
 /// Reads of a slot's status before it is called stuck.
@@ -477,9 +477,14 @@ impl Card for SimCard {
 
     fn place(&mut self, command: &Command) -> Result<bool, CardError> {
         self.check_alive()?;
-        let (from, to, bytes) = match command.operation {
-            Operation::CopyIn { from, to, bytes } => (Some(from), to, bytes),
-            Operation::Zero { to, bytes } => (None, to, bytes),
+        let (from, to, bytes, stripe) = match command.operation {
+            Operation::CopyIn {
+                from,
+                to,
+                bytes,
+                stripe,
+            } => (Some(from), to, bytes, stripe),
+            Operation::Zero { to, bytes, stripe } => (None, to, bytes, stripe),
             _ => return Ok(false),
         };
         let mut content = vec![0; bytes as usize];
@@ -495,7 +500,7 @@ impl Card for SimCard {
             }
         }
         let log2 = self.description.channel_bytes_log2;
-        for (place, part) in command.stripe.pieces(to, bytes, log2) {
+        for (place, part) in stripe.pieces(to, bytes, log2) {
             self.preload(place, &content[part.start as usize..part.end as usize])?;
         }
         Ok(true)

@@ -4,16 +4,15 @@ use super::super::Failure;
 use super::program::{FIRST, PAGES, PAGE_BYTES, ROW};
 use crate::driver::{Driver, GLOBAL_INTERRUPT, INTERRUPT_ENABLE, INTERRUPT_STATUS, START};
 use crate::random::Random;
-use card::command::Operation;
-use card::event::{Event, Fault};
+use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::{Card, SlotId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{
-    Asid, CardAddr, FrameNumber, HostAddr, PageEntry, PageSize, Picoseconds, TableGeometry, Target,
-    VirtAddr,
+    Asid, CardAddr, Fault, FrameNumber, HostAddr, Operation, PageEntry, PageSize, Picoseconds,
+    Stripe, TableGeometry, Target, VirtAddr,
 };
 
 const SLOT: SlotId = SlotId(0);
@@ -102,6 +101,7 @@ impl<C: Card> Host<C> {
         host.done(Operation::Zero {
             to: table.base(),
             bytes: table.bytes(),
+            stripe: Stripe::NONE,
         })?;
         let classes = 1 << PageSize::KIB_4.class() | 1 << PageSize::MIB_2.class();
         host.driver
@@ -127,6 +127,7 @@ impl<C: Card> Host<C> {
             from,
             to: frame,
             bytes,
+            stripe: Stripe::NONE,
         })?;
         self.set("program", LIST)?;
         self.set("results", RESULTS)?;
@@ -142,6 +143,7 @@ impl<C: Card> Host<C> {
             from: results,
             to: from,
             bytes,
+            stripe: Stripe::NONE,
         })?;
         let mut rows = vec![0; list.len()];
         self.memory.read(place as usize, &mut rows)?;
@@ -201,6 +203,7 @@ impl<C: Card> Host<C> {
                     from,
                     to: frame,
                     bytes,
+                    stripe: Stripe::NONE,
                 })?;
                 (frame, fault.write || self.random.below(2) == 0)
             }
@@ -274,7 +277,12 @@ impl<C: Card> Host<C> {
         let bytes = PAGE_BYTES;
         let aside = PAGES * PAGE_BYTES + (1 << 20);
         let to = self.at.offset(aside);
-        self.done(Operation::CopyOut { from, to, bytes })?;
+        self.done(Operation::CopyOut {
+            from,
+            to,
+            bytes,
+            stripe: Stripe::NONE,
+        })?;
         let (mut old, mut new) = (vec![0; bytes as usize], vec![0; bytes as usize]);
         let start = page * bytes as usize;
         self.memory.read(start, &mut old)?;
@@ -314,6 +322,7 @@ impl<C: Card> Host<C> {
             from,
             to,
             bytes: PAGE_BYTES,
+            stripe: Stripe::NONE,
         })?;
         Ok(())
     }

@@ -6,7 +6,6 @@
 use crate::bars::aes::write_input;
 use crate::driver::Driver;
 use crate::experiment::{Failure, Outcome};
-use card::command::Operation;
 use card::memory::HostMemory;
 use card::sim::{SimCard, SimOptions};
 use card::Card as _;
@@ -15,7 +14,7 @@ use timing::host::{Host, HostModel};
 use tombolo::{
     Card, Continue, FileState, MapOptions, OwnerOptions, PageSize, Preset, ServiceThreads, SlotId,
 };
-use units::{CardAddr, Picoseconds};
+use units::{CardAddr, Operation, Picoseconds, Stripe};
 
 /// How many a part of the path has under way when it is alone.
 #[derive(Clone, Copy)]
@@ -175,7 +174,12 @@ impl Transfer {
         let began = driver.card.now();
         for number in 0..self.count {
             let to = CardAddr::new((1 << 30) + number * bytes).ok_or("no such address")?;
-            let copy = Operation::CopyIn { from, to, bytes };
+            let copy = Operation::CopyIn {
+                from,
+                to,
+                bytes,
+                stripe: Stripe::NONE,
+            };
             match depth {
                 Depth::All => drop(driver.submit(copy, false)?),
                 Depth::One => drop(driver.command(copy)?),

@@ -6,11 +6,11 @@
 //! reads it is caught, even where the old content would have happened to be right.
 
 use super::whole::{buffer_of, frame_of, Content, Requester, Whole, World};
-use crate::action::Operation;
 use crate::event::Event;
 use crate::page::State;
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
+use units::Operation;
 
 impl Whole {
     /// Takes out what does not matter.

@@ -2,12 +2,12 @@
 
 use super::coverage::{kind, take_moves, Explored};
 use super::Small;
-use crate::action::{Action, Operation, Success};
+use crate::action::{Action, Success};
 use crate::config::{ChannelMemory, Config};
 use crate::error::{AccessError, IoError};
-use crate::event::{Event, FaultCause, ObjectKind, OperationStatus};
+use crate::event::{Event, ObjectKind};
 use crate::eviction::{Choice, EvictionPolicy, Fifo};
-use crate::ids::{FaultToken, IoId, ObjectId, OperationId, RequestId};
+use crate::ids::{IoId, ObjectId, RequestId};
 use crate::page::{ObjectPage, State};
 use crate::pager::{Pager, Policies};
 use crate::placement::{SpacePlacement, Striped};
@@ -15,7 +15,10 @@ use crate::testing::Verdict;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard};
-use units::{Asid, CardAddr, HostAddr, PageSize, VirtAddr};
+use units::{
+    Asid, CardAddr, CommandId, CommandStatus, Fault, FaultCause, FaultToken, HostAddr, Operation,
+    PageSize, VirtAddr,
+};
 
 const OBJECT: ObjectId = ObjectId(1);
 const PAGE: u64 = 4096;
@@ -62,7 +65,7 @@ pub(super) type Content = Option<(Option<u64>, u8)>;
 
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Command {
-    pub(super) id: OperationId,
+    pub(super) id: CommandId,
     pub(super) operation: Operation,
     pub(super) fence: bool,
     pub(super) notify: bool,
@@ -447,14 +450,14 @@ impl Whole {
                     requester: space,
                     index: 0,
                 };
-                world.events.push_back(Event::Fault {
+                world.events.push_back(Event::Fault(Fault {
                     token,
                     asid: asid(space),
                     address: address(page),
                     write,
                     ahead: false,
                     cause: FaultCause::Absent,
-                });
+                }));
                 Ok(())
             }
             Step::Arrive(space) => self.arrive(space),
@@ -539,7 +542,7 @@ impl Whole {
                 world.left.stops -= 1;
                 world.requesters[usize::from(space)] = Requester::Held;
                 world.events.retain(
-                    |event| !matches!(event, Event::Fault { token, .. } if token.requester == space),
+                    |event| !matches!(event, Event::Fault(fault) if fault.token.requester == space),
                 );
                 self.note_all("stop", found);
                 self.tell(
@@ -581,15 +584,15 @@ impl Whole {
 
     fn note(&self, event: &Event, found: &mut Explored) {
         match event {
-            Event::Fault { address, write, .. } => {
-                let name = if *write { "write" } else { "read" };
-                let state = self.state(page_at(*address));
+            Event::Fault(fault) => {
+                let name = if fault.write { "write" } else { "read" };
+                let state = self.state(page_at(fault.address));
                 found.pairs.insert((kind(state), name));
             }
             Event::OperationDone { id, status, .. } => {
                 let meaning = self.brain.pager.issued.operations().get(id);
                 let page = meaning.and_then(|meaning| meaning.page());
-                let good = *status == OperationStatus::Ok;
+                let good = *status == CommandStatus::Ok;
                 let name = if good {
                     "command ends"
                 } else {
@@ -675,7 +678,7 @@ impl Whole {
                 entry.write = false;
                 entry.dirty = false;
             }
-            Operation::ReadClear { .. } | Operation::Grow { .. } => {
+            Operation::Nop | Operation::ReadClear { .. } | Operation::Grow { .. } => {
                 return Err(format!("not expected: {command:?}"));
             }
             Operation::FaultReply { token, entry } => {
@@ -693,9 +696,9 @@ impl Whole {
         }
         if command.notify {
             let status = if good {
-                OperationStatus::Ok
+                CommandStatus::Ok
             } else {
-                OperationStatus::BusError
+                CommandStatus::BusError
             };
             self.world.events.push_back(Event::OperationDone {
                 id: command.id,
