@@ -14,6 +14,7 @@
 
 mod bars;
 pub mod bench;
+pub mod cases;
 mod driver;
 pub mod experiment;
 mod progress;

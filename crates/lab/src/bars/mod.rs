@@ -3,6 +3,7 @@
 pub(crate) mod aes;
 mod axi;
 mod cache_controller;
+mod cases;
 mod cckit;
 mod cckit_varied;
 mod coherent_map;
@@ -1030,6 +1031,10 @@ pub const ALL: &[Bar] = &[
             "stranger.other_files_changed",
         ],
         measure: command::internal_errors,
+    },
+    Bar {
+        names: cases::NAMES,
+        measure: cases::measure,
     },
     Bar {
         names: &["stranger.interrupt_s"],

@@ -1,0 +1,29 @@
+//! Strangers' cases: how many of `tests/cases` do not end as they should.
+
+use super::{the_command, Failure};
+use crate::cases::{self, Outcome};
+use crate::row::{Row, Target};
+
+/// The figures.
+pub const NAMES: &[&str] = &["stranger.cases", "stranger.cases_count"];
+
+/// The cases that fail, and how many there are. A case that is skipped here has not held.
+pub fn measure() -> Result<Vec<Row>, Failure> {
+    let folder = cases::folder();
+    let list = cases::read(&folder)?;
+    let outcomes = cases::run(&the_command()?, &folder, &list, 2);
+    let mut failed = 0.0;
+    for (case, outcome) in list.iter().zip(outcomes) {
+        match outcome {
+            Outcome::Held => continue,
+            Outcome::Skipped(program) => eprintln!("case {}: needs {program}", case.name),
+            Outcome::Failed(what) => eprintln!("case {}: {what}", case.name),
+        }
+        failed += 1.0;
+    }
+    let count = list.len() as f64;
+    Ok(vec![
+        Row::new(NAMES[0], failed, "cases", Target::Exactly(0.0)),
+        Row::new(NAMES[1], count, "cases", Target::Shown),
+    ])
+}
