@@ -62,6 +62,15 @@ impl HostMemory {
                 });
             }
         }
+        Self::sparse(bytes)
+    }
+
+    /// As [`allocate`](Self::allocate), but takes nothing of the system before it is touched: ordinary pages with a
+    /// hint for transparent huge ones.
+    ///
+    /// # Errors
+    /// What `mmap` says, for zero bytes too.
+    pub fn sparse(bytes: usize) -> io::Result<Self> {
         let rounded = bytes.next_multiple_of(SMALL_PAGE);
         let start = map_anonymous(rounded, libc::MAP_NORESERVE)?;
         // SAFETY: the range is the mapping just made. The advice may fail without harm.
@@ -172,6 +181,44 @@ impl HostMemory {
         // SAFETY: `to` is valid for `bytes` bytes.
         unsafe { std::ptr::write_bytes(to, 0, bytes) };
         Ok(())
+    }
+
+    /// Copies bytes to other memory, or to a place of this one that may overlap.
+    ///
+    /// # Errors
+    /// [`OutOfBounds`].
+    pub fn copy_to(
+        &self,
+        offset: usize,
+        to: &Self,
+        place: usize,
+        bytes: usize,
+    ) -> Result<(), OutOfBounds> {
+        let from = self.pointer(offset, bytes)?;
+        let to = to.pointer(place, bytes)?;
+        // SAFETY: both are valid for `bytes` bytes; `copy` allows that they overlap.
+        unsafe { std::ptr::copy(from, to, bytes) };
+        Ok(())
+    }
+
+    /// Zeroes bytes, and gives whole pages of them back to the system until they are touched again. Anonymous memory
+    /// only: a file's would not be zeroed.
+    ///
+    /// # Errors
+    /// [`OutOfBounds`].
+    pub(crate) fn discard(&self, offset: usize, bytes: usize) -> Result<(), OutOfBounds> {
+        let whole = offset.next_multiple_of(SMALL_PAGE)..(offset + bytes) / SMALL_PAGE * SMALL_PAGE;
+        if whole.is_empty() {
+            return self.zero(offset, bytes);
+        }
+        let at = self.pointer(whole.start, whole.len())?;
+        // SAFETY: whole pages of the mapping, which nothing borrows; they read as zeroes afterwards.
+        let given = unsafe { libc::madvise(at.cast(), whole.len(), libc::MADV_DONTNEED) } == 0;
+        if !given {
+            return self.zero(offset, bytes);
+        }
+        self.zero(offset, whole.start - offset)?;
+        self.zero(whole.end, offset + bytes - whole.end)
     }
 
     /// A word of a protocol between host and card (8-byte aligned offset).

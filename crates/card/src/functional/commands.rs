@@ -177,21 +177,23 @@ fn move_piece(
     memory: &mut CardMemory,
     host: &HostMap,
 ) -> Option<()> {
-    let pieces = memory.pieces(command.operation.stripe(), at, bytes);
-    let mut buffer = vec![0; bytes as usize];
+    let mut pieces = memory.pieces(command.operation.stripe(), at, bytes);
     match command.operation {
         Operation::Zero { .. } => {
             pieces.for_each(|(at, range)| memory.zero(at, range.len() as u64));
             Some(())
         }
         Operation::CopyIn { .. } => {
-            host.read(host_at, &mut buffer)?;
-            pieces.for_each(|(at, range)| memory.write(at, &buffer[range]));
-            Some(())
+            let (host, place) = host.range(host_at, bytes)?;
+            pieces.try_for_each(|(at, range)| {
+                memory.copy_in(at, (host, place + range.start), range.len())
+            })
         }
         _ => {
-            pieces.for_each(|(at, range)| memory.read(at, &mut buffer[range]));
-            host.write(host_at, &buffer)
+            let (host, place) = host.range(host_at, bytes)?;
+            pieces.try_for_each(|(at, range)| {
+                memory.copy_out(at, (host, place + range.start), range.len())
+            })
         }
     }
 }

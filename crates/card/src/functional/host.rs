@@ -78,6 +78,13 @@ impl HostMap {
         memory.write(offset, from).ok()
     }
 
+    /// Where a range lies; `None` if it is not mapped as a whole.
+    pub(super) fn range(&self, address: u64, bytes: u64) -> Option<(&HostMemory, usize)> {
+        let (memory, offset) = self.find(address)?;
+        memory.pointer(offset, bytes as usize).ok()?;
+        Some((memory, offset))
+    }
+
     fn find(&self, address: u64) -> Option<(&HostMemory, usize)> {
         let (&start, memory) = self.regions.range(..=address).next_back()?;
         Some((memory, (address - start) as usize))

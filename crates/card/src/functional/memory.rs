@@ -1,10 +1,18 @@
 //! Card memory: sparse, zero where nothing was written.
+//!
+//! It lies in regions that are taken when they are first written, and their pages from the system when they are
+//! touched: large ones where the system has them, so that a copy of 2 MiB is one fault of the host and not 512.
 
-use std::collections::HashMap;
+use crate::memory::HostMemory;
+use std::alloc::{handle_alloc_error, Layout};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use units::{CardAddr, Stripe};
 
-const FRAME: u64 = 4096;
+/// Bytes of a region: large beside the part of a huge page that it loses at either end.
+const REGION: u64 = 64 << 20;
+/// So many bytes that become zero are given back to the system; fewer are cheaper to write than to take anew.
+const DISCARDED: usize = 1 << 20;
 
 /// Memory of all channels. Addresses are `{channel, offset}` as in the shell.
 #[derive(Debug)]
@@ -12,7 +20,8 @@ pub(super) struct CardMemory {
     channels: u64,
     channel_bytes_log2: u32,
     channel_bytes: u64,
-    frames: HashMap<u64, Box<[u8; FRAME as usize]>>,
+    /// By their number.
+    regions: BTreeMap<u64, HostMemory>,
 }
 
 impl CardMemory {
@@ -21,7 +30,7 @@ impl CardMemory {
             channels: u64::from(channels),
             channel_bytes_log2: u32::from(channel_bytes_log2),
             channel_bytes,
-            frames: HashMap::new(),
+            regions: BTreeMap::new(),
         }
     }
 
@@ -74,35 +83,83 @@ impl CardMemory {
         (address >> self.channel_bytes_log2) as usize
     }
 
+    /// Reads bytes of the channels.
     pub(super) fn read(&self, address: CardAddr, to: &mut [u8]) {
-        for_each_frame(address, to.len(), |frame, offset, range| {
+        for_each_region(address, to.len(), |region, offset, range| {
             let to = &mut to[range];
-            match self.frames.get(&frame) {
-                Some(bytes) => to.copy_from_slice(&bytes[offset..offset + to.len()]),
-                None => to.fill(0),
+            let read = self
+                .regions
+                .get(&region)
+                .map(|memory| memory.read(offset, to));
+            if read != Some(Ok(())) {
+                to.fill(0);
             }
         });
     }
 
+    /// Writes bytes of the channels.
     pub(super) fn write(&mut self, address: CardAddr, from: &[u8]) {
-        for_each_frame(address, from.len(), |frame, offset, range| {
-            let from = &from[range];
-            let bytes = self
-                .frames
-                .entry(frame)
-                .or_insert_with(|| Box::new([0; 4096]));
-            bytes[offset..offset + from.len()].copy_from_slice(from);
+        for_each_region(address, from.len(), |region, offset, range| {
+            // A region is as large as every range in it.
+            let _ = self.region(region).write(offset, &from[range]);
         });
     }
 
-    pub(super) fn zero(&mut self, address: CardAddr, bytes: u64) {
-        for_each_frame(address, bytes as usize, |frame, offset, range| {
-            if range.len() as u64 == FRAME {
-                self.frames.remove(&frame);
-            } else if let Some(bytes) = self.frames.get_mut(&frame) {
-                bytes[offset..offset + range.len()].fill(0);
-            }
+    /// Copies `bytes` bytes of host memory to the channels; `None` if they are not there.
+    pub(super) fn copy_in(
+        &mut self,
+        address: CardAddr,
+        (host, place): (&HostMemory, usize),
+        bytes: usize,
+    ) -> Option<()> {
+        let mut copied = Some(());
+        for_each_region(address, bytes, |region, offset, range| {
+            let to = self.region(region);
+            let copy = host.copy_to(place + range.start, to, offset, range.len());
+            copied = copied.and(copy.ok());
         });
+        copied
+    }
+
+    /// Copies `bytes` bytes of the channels to host memory; `None` if it has no such place.
+    pub(super) fn copy_out(
+        &self,
+        address: CardAddr,
+        (host, place): (&HostMemory, usize),
+        bytes: usize,
+    ) -> Option<()> {
+        let mut copied = Some(());
+        for_each_region(address, bytes, |region, offset, range| {
+            let place = place + range.start;
+            let copy = match self.regions.get(&region) {
+                Some(from) => from.copy_to(offset, host, place, range.len()),
+                None => host.zero(place, range.len()),
+            };
+            copied = copied.and(copy.ok());
+        });
+        copied
+    }
+
+    /// Zeroes bytes of the channels.
+    pub(super) fn zero(&mut self, address: CardAddr, bytes: u64) {
+        for_each_region(address, bytes as usize, |region, offset, range| {
+            let Some(memory) = self.regions.get(&region) else {
+                return;
+            };
+            // A region is as large as every range in it.
+            let _ = match range.len() >= DISCARDED {
+                true => memory.discard(offset, range.len()),
+                false => memory.zero(offset, range.len()),
+            };
+        });
+    }
+
+    fn region(&mut self, region: u64) -> &HostMemory {
+        self.regions.entry(region).or_insert_with(|| {
+            let layout = Layout::new::<[u8; REGION as usize]>();
+            // As any allocation: there is no card without its memory.
+            HostMemory::sparse(layout.size()).unwrap_or_else(|_| handle_alloc_error(layout))
+        })
     }
 
     pub(super) fn read_word(&self, address: CardAddr) -> u64 {
@@ -116,8 +173,8 @@ impl CardMemory {
     }
 }
 
-/// Calls `part(frame, offset in the frame, range of the buffer)` for each frame of a range.
-fn for_each_frame(
+/// Calls `part(region, offset in the region, range of the buffer)` for each region of a range.
+fn for_each_region(
     address: CardAddr,
     bytes: usize,
     mut part: impl FnMut(u64, usize, std::ops::Range<usize>),
@@ -125,9 +182,9 @@ fn for_each_frame(
     let mut done = 0;
     while done < bytes {
         let at = address.get() + done as u64;
-        let offset = at % FRAME;
-        let length = (bytes - done).min((FRAME - offset) as usize);
-        part(at / FRAME, offset as usize, done..done + length);
+        let offset = at % REGION;
+        let length = (bytes - done).min((REGION - offset) as usize);
+        part(at / REGION, offset as usize, done..done + length);
         done += length;
     }
 }
@@ -141,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_come_back_across_frames_and_zero_again() {
+    fn bytes_come_back_and_zero_again() {
         let mut memory = CardMemory::new(1, 20, 1 << 20);
         let bytes: Vec<u8> = (0..9000u32).map(|i| i as u8).collect();
         memory.write(at(4000), &bytes);

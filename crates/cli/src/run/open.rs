@@ -9,8 +9,8 @@ use card::kernel::Manifest;
 use card::CardError;
 use std::sync::Arc;
 use tombolo::{
-    Advice, Card, FileState, FunctionalCard, FunctionalConfig, OwnerOptions, Preset, ShellConfig,
-    SimOptions,
+    Advice, Card, FileState, FunctionalCard, FunctionalConfig, OwnerOptions, PageSize, Preset,
+    ShellConfig, SimOptions,
 };
 
 /// Card memory behind the directory for a kernel that is beside it.
@@ -116,10 +116,14 @@ impl Run {
                 config.ports_per_slot = ports_of(manifest);
                 config.streams_per_slot = pairs;
             }
-            if let Some(bytes) = self.card_memory {
-                config.channel_bytes =
-                    memory_of_a_channel(bytes, config.channels, config.channel_bytes)?;
-            }
+            let bytes = self.card_memory.unwrap_or_else(|| {
+                // A frame for a page of each file, however large its pages are.
+                let pages = self.files.iter().filter_map(|map| map.page_size);
+                let pages: u64 = pages.map(PageSize::bytes).sum();
+                FUNCTIONAL_MEMORY.max(2 * u64::from(config.channels) * pages)
+            });
+            config.channel_bytes =
+                memory_of_a_channel(bytes, config.channels, config.channel_bytes)?;
             return Ok((Card::functional(FunctionalCard::new(config))?, None));
         }
         let (mut options, mut owner, preset) = self.open_options(manifest, bytes)?;
@@ -141,6 +145,9 @@ impl Run {
         Ok((card?, preset))
     }
 }
+
+/// Memory of the functional card: it is this machine's, of which a run takes no more, however large its files are.
+const FUNCTIONAL_MEMORY: u64 = 1 << 30;
 
 /// Ports that a slot needs.
 fn ports_of(manifest: &Manifest) -> u8 {
