@@ -17,6 +17,7 @@ pub mod bench;
 pub mod cases;
 mod driver;
 pub mod experiment;
+mod processor;
 mod progress;
 mod random;
 mod results;

@@ -17,6 +17,7 @@ mod formal;
 mod fresh_machine;
 mod fsrf;
 mod fsrf_direct;
+mod functional;
 mod house;
 mod html;
 mod isolation;
@@ -38,6 +39,7 @@ mod shared;
 mod shared_table;
 pub(crate) mod sim_speed;
 mod slots;
+mod small;
 mod snapshot;
 mod speed;
 mod split;
@@ -171,6 +173,14 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["determinism.golden"],
         measure: determinism::measure,
+    },
+    Bar {
+        names: small::NAMES,
+        measure: small::measure,
+    },
+    Bar {
+        names: functional::NAMES,
+        measure: functional::measure,
     },
     Bar {
         names: &[

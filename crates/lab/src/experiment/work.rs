@@ -3,9 +3,9 @@
 use super::cache::{self, Cached, Kept};
 use super::fsrf::{Mix, Transfer};
 use super::{hot, warm, Cell, Failure, Outcome, Temperature};
+use crate::processor;
 use card::sim::SimOptions;
 use std::path::Path;
-use std::time::Duration;
 
 /// A piece of work, the same whenever and wherever it runs.
 #[derive(Clone, Debug)]
@@ -115,13 +115,13 @@ impl Work<'_> {
             Kept::Spoilt(why) => eprintln!("{why}"),
             Kept::Nothing => {}
         }
-        let before = processor_time();
+        let before = processor::own();
         let mut outcome = match self {
             Self::Transfer(transfer) => transfer.run(options)?,
             Self::Mix(mix) => mix.run(options)?,
             Self::Cell(cell) => simulate(cell, options)?,
         };
-        outcome.processor_seconds = (processor_time() - before).as_secs_f64();
+        outcome.processor_seconds = (processor::own() - before).as_secs_f64();
         cached.write(&outcome)?;
         Ok(outcome)
     }
@@ -147,18 +147,4 @@ impl Work<'_> {
         cached.write(outcome).unwrap();
         cached.path().to_owned()
     }
-}
-
-/// What this process has taken of its processors; of builds, which are processes of their own, nothing.
-fn processor_time() -> Duration {
-    // SAFETY: plain numbers, for which all zeros is a value.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is a place for the result.
-    if unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) } != 0 {
-        return Duration::ZERO;
-    }
-    let of = |time: libc::timeval| {
-        Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
-    };
-    of(usage.ru_utime) + of(usage.ru_stime)
 }
