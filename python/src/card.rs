@@ -24,8 +24,6 @@ use tombolo::{
 pub struct NativeCard {
     card: Handle<Card>,
     names: SharedNames,
-    /// Pages of mappings that ask for no other.
-    page_size: PageSize,
     timeline: Option<Timeline>,
     /// Its file, if it has one.
     timeline_file: Option<PathBuf>,
@@ -104,7 +102,7 @@ fn owner_options(
     cold: bool,
 ) -> PyResult<OwnerOptions> {
     if let Some(bytes) = owner_page_size {
-        options.page_size = page_size(bytes)?;
+        options.page_size = Some(page_size(bytes)?);
     }
     if let Some(bytes) = read_ahead_bytes {
         options.read_ahead_bytes = bytes;
@@ -153,9 +151,8 @@ impl NativeCard {
         };
         let base = OwnerOptions::default();
         let options = owner_options(base, page_size, read_ahead_bytes, clean_ahead_bytes, false)?;
-        let page_size = options.page_size;
         let card = py.detach(|| Card::new(Box::new(FunctionalCard::new(config)), options));
-        Self::open(py, card, page_size, (None, None), None)
+        Self::open(py, card, (None, None), None)
     }
 
     #[staticmethod]
@@ -220,7 +217,6 @@ impl NativeCard {
         });
         let mut owner = owner_options(owner, page_size, read_ahead_bytes, clean_ahead_bytes, cold)?;
         owner.home_bytes = home_bytes.unwrap_or(owner.home_bytes);
-        let page_size = owner.page_size;
         let report = move |step: BuildProgress| {
             if let Some(progress) = &progress {
                 Python::attach(|py| {
@@ -232,7 +228,7 @@ impl NativeCard {
             }
         };
         let card = py.detach(|| Card::simulated(options, owner, report));
-        Self::open(py, card, page_size, (Some(recorder), timeline), preset)
+        Self::open(py, card, (Some(recorder), timeline), preset)
     }
 
     fn create_space(
@@ -257,7 +253,7 @@ impl NativeCard {
         let options = options.translation(translation);
         let create = |card: &Card| card.create_space_with(options);
         let space = self.card.call(py, create)?;
-        Ok(NativeSpace::new(space, self.names.clone(), self.page_size))
+        Ok(NativeSpace::new(space, self.names.clone()))
     }
 
     fn load(
@@ -377,7 +373,6 @@ impl NativeCard {
     fn open(
         py: Python<'_>,
         card: Result<Card, Error>,
-        page_size: PageSize,
         (timeline, timeline_file): (Option<Timeline>, Option<PathBuf>),
         preset: Option<Preset>,
     ) -> PyResult<Self> {
@@ -385,7 +380,6 @@ impl NativeCard {
         Ok(Self {
             card: Handle::new("card", card),
             names: SharedNames::default(),
-            page_size,
             timeline,
             timeline_file,
             preset,

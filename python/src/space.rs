@@ -20,23 +20,20 @@ pub struct NativeSpace {
     space: Handle<AddressSpace>,
     asid: u8,
     names: SharedNames,
-    page_size: PageSize,
 }
 
 impl NativeSpace {
-    pub(crate) fn new(space: AddressSpace, names: SharedNames, page_size: PageSize) -> Self {
+    pub(crate) fn new(space: AddressSpace, names: SharedNames) -> Self {
         Self {
             asid: space.asid().get(),
             space: Handle::new("address space", space),
             names,
-            page_size,
         }
     }
 
     /// Remembers a mapping for the page of a report.
-    fn mapped(&self, what: &str, mapped: Mapping, pages: Option<u64>, mode: &str) -> NativeMapping {
-        let size = pages.and_then(PageSize::from_bytes);
-        let size = size.unwrap_or(self.page_size);
+    fn mapped(&self, what: &str, mapped: Mapping, mode: &str) -> NativeMapping {
+        let size = mapped.page_size();
         self.names
             .mapped(self.asid, what, &mapped, size, mode == "rw");
         NativeMapping::new(mapped)
@@ -133,7 +130,7 @@ impl NativeSpace {
             .space
             .call(py, |space| space.map_file(&path, options))?;
         let what = path.display().to_string();
-        Ok(self.mapped(&what, mapped, page_size, mode))
+        Ok(self.mapped(&what, mapped, mode))
     }
 
     /// Maps a whole file that is open, by its descriptor, which stays the caller's.
@@ -153,7 +150,7 @@ impl NativeSpace {
             .open(format!("/proc/self/fd/{descriptor}"))?;
         let map = |space: &AddressSpace| space.map_open_file(file, Path::new(name), options);
         let mapped = self.space.call(py, map)?;
-        Ok(self.mapped(name, mapped, page_size, mode))
+        Ok(self.mapped(name, mapped, mode))
     }
 
     /// Memory for the program and kernels; trapped in some way, if the system lets them have it.

@@ -124,7 +124,7 @@ typedef struct tmb_card_options {
     uint32_t slots;          /* 1 */
     uint32_t cold;           /* simulated: files count as being on storage, not in the page cache */
     uint64_t channel_bytes;  /* memory of each channel */
-    uint64_t page_size;      /* pages of mappings that ask for no other: 2 MiB */
+    uint64_t page_size;      /* pages of mappings that ask for no other: 2 MiB, or the smallest that holds all of one */
     const char *platform;    /* simulated: "f1", or a .toml file */
     const char *home;        /* simulated: the folder with rtl/ and platforms/: TOMBOLO_HOME, or the checkout */
     const char *shell_json;  /* simulated: the shell's configuration where it is not the default, as JSON */

@@ -91,7 +91,7 @@ impl CardOptions {
     /// What the owner of the card needs of it.
     pub fn owner(&self, mut options: OwnerOptions) -> Result<OwnerOptions, Failure> {
         if self.page_size != 0 {
-            options.page_size = page_size(self.page_size)?;
+            options.page_size = Some(page_size(self.page_size)?);
         }
         if self.cold != 0 {
             options.file_state = FileState::Cold;

@@ -104,7 +104,8 @@ fn a_page_says_what_happened_and_fits_every_screen() {
         "m_axi_gmem1 writes",
         "channel 1",
         "href=\"./t%20race.pftrace\"",
-        "pages of 2.0 MiB",
+        // The smallest that hold them.
+        "pages of 512.0 KiB",
         // Every byte of both mappings, once.
         "read 293.0 KiB, written 0 B · 1 fault ·",
         "read 0 B, written 293.0 KiB · 1 fault ·",

@@ -351,6 +351,8 @@ pub(crate) enum Reply {
         mapping: MappingId,
         /// Address of the first byte of the range.
         address: VirtAddr,
+        /// Its pages; the largest, if they have several sizes.
+        page: PageSize,
     },
     /// To `MakeHot`: bytes that came at no time.
     Hot(u64),

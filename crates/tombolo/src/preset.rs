@@ -370,7 +370,7 @@ impl Preset {
         options.shell = self.shell.clone();
         owner.preset = self.name.clone();
         owner.preset_chosen = self.chosen.clone();
-        owner.page_size = self.page;
+        owner.page_size = Some(self.page);
         owner.read_ahead_bytes = self.read_ahead_bytes;
         owner.batch_bytes = self.batch_bytes;
         owner.piece_bytes = self.piece_bytes;
@@ -460,7 +460,7 @@ mod tests {
         preset.apply(&mut options, &mut owner).unwrap();
         assert_eq!(
             (owner.page_size, owner.batch_bytes),
-            (PageSize::KIB_4, 2 << 20)
+            (Some(PageSize::KIB_4), 2 << 20)
         );
         let odd = Preset::parse("a", "a", "batch_bytes = 3000").unwrap_err();
         assert!(odd.to_string().contains("0 or a power of two"), "{odd}");

@@ -84,13 +84,7 @@ impl AddressSpace {
             Reply::Description { card, .. } => card.page_sizes,
             other => return Err(unexpected(&other)),
         };
-        let fits = |class: &u8| {
-            let size = PageSize::from_class(*class);
-            size.is_some_and(|size| sizes.contains(size) && size.bytes() >= bytes as u64)
-        };
-        let largest = PageSize::MIB_2.class();
-        let class = (0..largest).find(fits).unwrap_or(largest);
-        Ok(PageSize::from_class(class).unwrap_or(PageSize::MIB_2))
+        Ok(sizes.holding(bytes as u64))
     }
 
     /// Allocates zeroed memory that the program shares with the kernels of this space, in pages of a size.

@@ -510,7 +510,11 @@ impl AddressSpace {
             file_state: options.file_state,
         };
         match self.link.call(request)? {
-            Reply::Mapped { mapping, address } => {
+            Reply::Mapped {
+                mapping,
+                address,
+                page,
+            } => {
                 let link = self.link.clone();
                 let mapping = Mapping {
                     link,
@@ -518,6 +522,7 @@ impl AddressSpace {
                     space: self.id,
                     address,
                     bytes,
+                    page,
                     open: AtomicBool::new(true),
                 };
                 if !options.advice.is_empty() {
@@ -627,10 +632,16 @@ pub struct Mapping {
     space: SpaceId,
     address: VirtAddr,
     bytes: u64,
+    page: PageSize,
     open: AtomicBool,
 }
 
 impl Mapping {
+    /// Its pages; the largest, if they have several sizes.
+    pub fn page_size(&self) -> PageSize {
+        self.page
+    }
+
     /// Address of the first byte, as the kernel sees it.
     pub fn address(&self) -> VirtAddr {
         self.address
@@ -753,6 +764,7 @@ impl Mapping {
             space: self.space,
             address,
             bytes,
+            page: self.page,
             open: AtomicBool::new(true),
         };
         Ok(parts.into_iter().map(part).collect())

@@ -54,7 +54,7 @@ fn on_each_card(test: impl Fn(Card, &Path)) {
     let cards: [Box<dyn card::Card>; 2] = [Box::new(functional), Box::new(simulated)];
     for card in cards {
         let owner = OwnerOptions {
-            page_size: PageSize::from_bytes(64 << 10).unwrap(),
+            page_size: PageSize::from_bytes(64 << 10),
             read_ahead_bytes: 256 << 10,
             clean_ahead_bytes: 256 << 10,
             ..OwnerOptions::default()

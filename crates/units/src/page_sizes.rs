@@ -43,6 +43,14 @@ impl PageSizes {
             .filter(move |&size| self.contains(size))
     }
 
+    /// The page for `bytes` bytes that nobody said a size for: the smallest that holds all of them, or 2 MiB where
+    /// that is more.
+    pub fn holding(self, bytes: u64) -> PageSize {
+        let smaller = self.iter().take_while(|&size| size < PageSize::MIB_2);
+        let mut holding = smaller.filter(|size| size.bytes() >= bytes);
+        holding.next().unwrap_or(PageSize::MIB_2)
+    }
+
     /// As the shell's registers have it.
     pub const fn bits(self) -> u32 {
         self.0
@@ -70,6 +78,27 @@ impl fmt::Display for PageSizes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_no_larger_than_what_it_holds() {
+        let large = PageSizes::from(PageSize::MIB_2);
+        for (bytes, wanted) in [
+            (1, 4096),
+            (4095, 4096),
+            (4096, 4096),
+            (4097, 8192),
+            (100_000, 128 << 10),
+            (1 << 20, 1 << 20),
+            ((1 << 20) + 1, 2 << 20),
+            ((2 << 20) + 1, 2 << 20),
+            (u64::MAX, 2 << 20),
+        ] {
+            assert_eq!(PageSizes::ALL.holding(bytes).bytes(), wanted, "{bytes}");
+            assert_eq!(large.holding(bytes), PageSize::MIB_2);
+            let two = large.with(PageSize::KIB_4).holding(bytes);
+            assert_eq!(two == PageSize::KIB_4, bytes <= 4096, "{bytes}");
+        }
+    }
 
     #[test]
     fn sets_say_what_they_hold() {

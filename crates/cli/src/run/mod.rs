@@ -49,7 +49,7 @@ use waves::{parse_start, WaveOf};
   A card memory smaller than the data:
     tombolo run copy --card-memory 16MiB --map input=big --map output=big2:new \\
       --set 'bytes=size(input)'
-  Pages of 64 KiB for one file, of 2 MiB (the default) for the other:
+  Pages of 64 KiB for one file, of 2 MiB or less (the default) for the other:
     tombolo run copy --map input=a:page=64KiB --map output=b:new --set 'bytes=size(input)'
   On Coyote's TLB, as FSRF's evaluation has it:
     tombolo run copy --preset coyote-2m --map input=a --map output=b:new --set 'bytes=size(input)'
@@ -141,7 +141,8 @@ pub struct Run {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "functional"])]
     shell: Option<PathBuf>,
 
-    /// Memory of the card, shared evenly by its channels (default: all of the platform's).
+    /// Memory of the card, shared evenly by its channels (default: all of the platform's; 1GiB of this machine's with
+    /// --functional).
     #[arg(long, value_name = "BYTES", value_parser = text().try_map(|text| parse_bytes(&text)))]
     card_memory: Option<u64>,
 

@@ -8,7 +8,7 @@ use html::{MappingName, Page, SlotName};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use tombolo::{AddressSpace, Mapping, OwnerOptions, Report, Timeline};
+use tombolo::{AddressSpace, Mapping, Report, Timeline};
 
 /// What the page calls things; taken while they are there.
 pub(super) struct Names {
@@ -26,7 +26,6 @@ impl Names {
         let asid = space.asid().get();
         let name = |(name, mapping): (&String, &Mapping)| {
             let map = run.files.iter().find(|map| &map.argument == name);
-            let page_size = map.and_then(|map| map.page_size);
             let manifest = manifest.argument(name).map(|found| found.access.writes());
             MappingName {
                 name: name.clone(),
@@ -34,7 +33,7 @@ impl Names {
                 space: asid,
                 address: mapping.address(),
                 bytes: mapping.bytes(),
-                page_size: Some(page_size.unwrap_or(OwnerOptions::default().page_size)),
+                page_size: Some(mapping.page_size()),
                 write: map.is_some_and(|map| map.writes(manifest.unwrap_or(false))),
             }
         };

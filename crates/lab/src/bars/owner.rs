@@ -139,7 +139,7 @@ fn bystander(raw: Box<dyn card::Card>, builds: bool) -> Result<Duration, Failure
     };
     let options = OwnerOptions {
         clock: ClockMode::Free,
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         ..OwnerOptions::default()
     };
     let card = Card::with_io(raw, Box::new(io), options)?;

@@ -16,7 +16,7 @@ use pager::{Event, HostAccess, IoError, IoId, ObjectId, ObjectKind, RequestId, S
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
-use units::{Asid, HostAddr, Picoseconds, VirtAddr};
+use units::{Asid, HostAddr, PageSize, Picoseconds, VirtAddr};
 
 /// A part of a block, with pages of one size.
 #[derive(Debug)]
@@ -505,8 +505,18 @@ impl OwnerRef {
             address,
             bytes,
         };
-        let mapping = self.with(|owner| owner.handles.add_mapping(client, range));
-        Ok(Reply::Mapped { mapping, address })
+        let (mapping, page) = self.with(|owner| {
+            let pages = objects
+                .iter()
+                .filter_map(|one| owner.memories.blocks.get(one));
+            let page = pages.map(|block| block.part.page).max();
+            (owner.handles.add_mapping(client, range), page)
+        });
+        Ok(Reply::Mapped {
+            mapping,
+            address,
+            page: page.unwrap_or(PageSize::KIB_4),
+        })
     }
 
     /// Ends the sharing of a block that no kernel uses.

@@ -103,8 +103,9 @@ pub(crate) const PIECE_BYTES: u64 = 64 << 10;
 /// How an owner works.
 #[derive(Clone, Debug)]
 pub struct OwnerOptions {
-    /// Size of the pages of files whose mapping asks for no other.
-    pub page_size: PageSize,
+    /// Size of the pages of files whose mapping asks for no other. `None`: 2 MiB, and of a range that a smaller page
+    /// holds, the smallest that does.
+    pub page_size: Option<PageSize>,
     /// Files whose mapping asks for no page size have [automatic](crate::MapOptions::auto_pages) ones.
     pub auto_pages: bool,
     /// Host buffers for DMA, of 2 MiB each. Larger pages move in pieces.
@@ -171,7 +172,7 @@ pub struct OwnerOptions {
 impl Default for OwnerOptions {
     fn default() -> Self {
         Self {
-            page_size: PageSize::MIB_2,
+            page_size: None,
             auto_pages: false,
             dma_buffers: 16,
             fetch: Fetch::ReadAhead,
@@ -198,6 +199,13 @@ impl Default for OwnerOptions {
             timeline: None,
             planted: None,
         }
+    }
+}
+
+impl OwnerOptions {
+    /// Pages of a large file whose mapping asks for no size.
+    pub fn largest_page(&self) -> PageSize {
+        self.page_size.unwrap_or(PageSize::MIB_2)
     }
 }
 
@@ -311,7 +319,7 @@ impl Owner {
         inbox: Inbox,
     ) -> Result<Self, Error> {
         let description = card.description().clone();
-        let page = options.page_size;
+        let page = options.largest_page();
         let sizes = description.page_sizes;
         if !sizes.contains(page) {
             return Err(Error::NoSuchPageSize { page, sizes });

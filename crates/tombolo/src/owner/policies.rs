@@ -137,7 +137,7 @@ impl Owner {
         };
         let size = if asked {
             "the mapping asks"
-        } else if parts == options.page_size {
+        } else if parts == options.largest_page() {
             "the owner's size"
         } else {
             "the range holds no more"

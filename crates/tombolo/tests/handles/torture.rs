@@ -349,7 +349,7 @@ pub fn run(operations: u64, threads: u8, seed: u64, planted: Option<Planted>) ->
         ..FunctionalConfig::default()
     };
     let options = OwnerOptions {
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         table_sets_log2: 10,
         planted,
         ..OwnerOptions::default()

@@ -30,7 +30,7 @@ fn raw(slots: u8) -> Box<FunctionalCard> {
 
 fn small_pages() -> OwnerOptions {
     OwnerOptions {
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         table_sets_log2: 10,
         ..OwnerOptions::default()
     }
@@ -277,7 +277,12 @@ fn four_threads(folder: &Path, shuffle: u64) -> String {
             });
         }
     });
-    card.report().unwrap().hash()
+    let report = card.report().unwrap();
+    assert!(
+        report.bytes_hash.is_empty(),
+        "only a card in virtual time has one"
+    );
+    report.hash()
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn table() -> Vec<u8> {
 /// What random updates all over a cold file leave in it.
 fn update(read_around_bytes: u64, seed: Option<u64>) -> Vec<u8> {
     let owner = OwnerOptions {
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         read_ahead_bytes: 0,
         file_state: FileState::Cold,
         host_read_ahead_bytes: 128 << 10,

@@ -20,6 +20,7 @@ mod policies;
 mod queues;
 mod ranges;
 mod slots;
+mod small;
 mod stream_memory;
 mod system;
 mod translation;

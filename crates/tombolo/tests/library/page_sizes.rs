@@ -223,7 +223,7 @@ fn sizes_that_cannot_be_are_named() {
     refused(misaligned, &["not a multiple of the page size, 4 MiB"]);
 
     let owner = OwnerOptions {
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         ..OwnerOptions::default()
     };
     let card = Card::new(functional(coarse), owner).err().unwrap();

@@ -10,8 +10,18 @@ use tombolo::{
     OwnerOptions, PageSize, Picoseconds, SimOptions, SlotId, VirtAddr,
 };
 
-/// Runs a test on every kind of card.
+/// Runs a test on every kind of card, with pages of 2 MiB: what is mapped here is less than a page.
 fn on_each_card(test: impl Fn(Card, &Path)) {
+    let page_size = Some(PageSize::MIB_2);
+    let owner = OwnerOptions {
+        page_size,
+        ..OwnerOptions::default()
+    };
+    on_each_card_with(&owner, test);
+}
+
+/// Runs a test on every kind of card.
+pub(super) fn on_each_card_with(owner: &OwnerOptions, test: impl Fn(Card, &Path)) {
     let cards: [Box<dyn card::Card>; 2] = [
         Box::new(FunctionalCard::new(FunctionalConfig::default())),
         Box::new(SimCard::open(SimOptions::named("f1").unwrap(), |_| {}).unwrap()),
@@ -19,16 +29,16 @@ fn on_each_card(test: impl Fn(Card, &Path)) {
     for raw in cards {
         let folder = TempDir::new().unwrap();
         eprintln!("on {}", raw.description().name);
-        let card = Card::new(raw, OwnerOptions::default()).unwrap();
+        let card = Card::new(raw, owner.clone()).unwrap();
         test(card, folder.path());
     }
 }
 
-fn bytes(count: usize, seed: u8) -> Vec<u8> {
+pub(super) fn bytes(count: usize, seed: u8) -> Vec<u8> {
     (0..count).map(|n| (n % 251) as u8 ^ seed | 1).collect()
 }
 
-fn copy(
+pub(super) fn copy(
     card: &Card,
     space: &AddressSpace,
     from: VirtAddr,

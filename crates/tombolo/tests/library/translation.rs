@@ -47,7 +47,7 @@ fn copied(card: &Card, mode: TranslationMode) -> (u64, u64, u64) {
 
 fn owner() -> OwnerOptions {
     OwnerOptions {
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         ..OwnerOptions::default()
     }
 }

@@ -46,7 +46,7 @@ pub fn functional_on(
         ..FunctionalConfig::default()
     };
     let options = OwnerOptions {
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         table_sets_log2: 10,
         clean_ahead_bytes: 0,
         host,

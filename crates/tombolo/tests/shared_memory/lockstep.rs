@@ -70,7 +70,7 @@ pub fn run(card: &Card, seed: u64) -> Result<(String, Picoseconds), Error> {
 /// A simulated card with two slots, and what traps cost on its host.
 pub fn simulated(host: Option<HostFile>) -> Card {
     let of_owner = OwnerOptions {
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         host,
         ..OwnerOptions::default()
     };

@@ -36,7 +36,7 @@ fn simulated() -> Card {
     let mut options = SimOptions::named("f1").unwrap();
     options.channel_bytes = Some(4 << 20);
     let options_of_owner = OwnerOptions {
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         ..OwnerOptions::default()
     };
     Card::new(
@@ -212,7 +212,7 @@ fn the_timeline_says_whose_memory_is() {
     let path = folder.path().join("it.pftrace");
     let timeline = timeline::Timeline::create(&path).unwrap();
     let options = OwnerOptions {
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         timeline: Some(timeline.clone()),
         ..OwnerOptions::default()
     };

@@ -58,7 +58,7 @@ pub fn functional(folder: &Path, seed: u64) -> Result<Shaken, Error> {
 pub fn rtl(seed: u64) -> Result<Gone, Error> {
     let mut random = Random(seed);
     let of_owner = OwnerOptions {
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         read_ahead_bytes: 4096 * random.below(5),
         host: host(&mut random),
         ..OwnerOptions::default()

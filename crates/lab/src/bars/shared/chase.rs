@@ -121,7 +121,7 @@ pub fn measure_rtl() -> Result<Vec<Row>, Failure> {
     let mut options = SimOptions::named("u55c")?;
     options.channel_bytes = Some(CARD_BYTES / u64::from(options.shell.channels));
     let of_owner = OwnerOptions {
-        page_size: page()?,
+        page_size: Some(page()?),
         ..OwnerOptions::default()
     };
     let walk = walk(&Card::simulated(options, of_owner, |_| {})?, RTL_STEP)?;

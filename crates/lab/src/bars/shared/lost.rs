@@ -51,7 +51,7 @@ pub fn functional_card() -> Result<Vec<Row>, Failure> {
 pub fn rtl() -> Result<Vec<Row>, Failure> {
     const PAGES: usize = 64;
     let of_owner = OwnerOptions {
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         read_ahead_bytes: 0,
         ..OwnerOptions::default()
     };

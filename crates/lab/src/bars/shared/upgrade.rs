@@ -18,7 +18,7 @@ fn moved(report: &Report) -> (u64, u64) {
 /// A list is read by a kernel, which brings its pages; then every node is written.
 pub fn measure() -> Result<Vec<Row>, Failure> {
     let options = OwnerOptions {
-        page_size: PageSize::KIB_4,
+        page_size: Some(PageSize::KIB_4),
         ..OwnerOptions::default()
     };
     let card = Card::simulated(SimOptions::named("f1")?, options, |_| {})?;

@@ -54,7 +54,7 @@ fn platform() -> Result<SimOptions, Failure> {
 fn open(page: PageSize, ahead: u64) -> Result<(Card, AddressSpace), Failure> {
     let host = card::sim::home().join("hosts/epyc-vm-huge.toml");
     let options = OwnerOptions {
-        page_size: page,
+        page_size: Some(page),
         read_ahead_bytes: ahead,
         host: Some(HostFile::load(host)?),
         ..OwnerOptions::default()

@@ -72,7 +72,7 @@ pub fn run(
         };
         let options = OwnerOptions {
             // Each range says its own; the card has to have room for one of these.
-            page_size: PageSize::KIB_4,
+            page_size: Some(PageSize::KIB_4),
             table_sets_log2: case.table_sets_log2,
             ..OwnerOptions::default()
         };

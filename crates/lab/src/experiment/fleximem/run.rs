@@ -99,7 +99,7 @@ impl FlexiMem {
     ) -> Result<Picoseconds, Failure> {
         let size = page.size()?;
         let options = OwnerOptions {
-            page_size: size,
+            page_size: Some(size),
             read_ahead_bytes: system.read_ahead_bytes,
             clean_ahead_bytes: 0,
             host,

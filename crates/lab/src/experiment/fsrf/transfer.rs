@@ -128,7 +128,7 @@ impl Transfer {
     fn through(&self, options: &SimOptions, state: FileState) -> Result<f64, Failure> {
         let page = PageSize::from_bytes(self.bytes()).ok_or("no such page")?;
         let owner = OwnerOptions {
-            page_size: page,
+            page_size: Some(page),
             read_ahead_bytes: 0,
             file_state: state,
             service_threads: ServiceThreads::EachSpace,

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use units::{Asid, VirtAddr};
+use units::{Asid, PageSize, VirtAddr};
 
 impl OwnerRef {
     /// Maps a range of a file, or of what it stands in for; gives the address of its first byte.
@@ -72,8 +72,8 @@ impl OwnerRef {
                 .extend(stand_in.map(|stand_in| (identity, stand_in)));
             owner.map(asid, view, file, &label, length, range)
         });
-        let address = match mapped {
-            Ok(address) => address,
+        let (address, page) = match mapped {
+            Ok(mapped) => mapped,
             Err(error) => {
                 self.close_file(view).await?;
                 return Err(error);
@@ -92,7 +92,11 @@ impl OwnerRef {
             bytes,
         };
         let mapping = self.with(|owner| owner.handles.add_mapping(client, range));
-        Ok(Reply::Mapped { mapping, address })
+        Ok(Reply::Mapped {
+            mapping,
+            address,
+            page,
+        })
     }
 }
 
@@ -144,8 +148,8 @@ impl Owner {
         label: &str,
         length: u64,
         range: Range,
-    ) -> Result<VirtAddr, Error> {
-        let (object, page) = self.object(view, &file, label, length, range)?;
+    ) -> Result<(VirtAddr, PageSize), Error> {
+        let (object, page) = self.object(space, view, &file, label, length, range)?;
         // The pager maps whole pages of the object; the client gets the byte that it asked for.
         let lead = range.offset % page.bytes();
         let address = match range.address {
@@ -196,10 +200,9 @@ impl Owner {
                 object.writer.get_or_insert(file);
             }
         }
-        mapped
-            .address
-            .checked_add(lead)
-            .ok_or_else(|| Error::Internal("a mapping beyond the address space".into()))
+        let beyond = || Error::Internal("a mapping beyond the address space".into());
+        let address = mapped.address.checked_add(lead).ok_or_else(beyond)?;
+        Ok((address, page))
     }
 
     /// Empties a file that is to be made anew. Everything that can be refused has been checked, and no time

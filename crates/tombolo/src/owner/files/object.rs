@@ -4,13 +4,14 @@ use super::{named, Object, Range, View};
 use crate::error::Error;
 use crate::owner::policies::AUTOMATIC;
 use crate::owner::Owner;
+use crate::space::TranslationMode;
 use card::memories::{self, CardMemory, MemoryKind};
 use pager::advice::Advice;
 use pager::{Event, ObjectId, ObjectKind};
 use std::fs::File;
 use std::ops;
 use std::sync::Arc;
-use units::{PageSize, PageSizes};
+use units::{Asid, PageSize, PageSizes};
 
 impl Owner {
     /// The channels that have memory of a kind, or the rule against it.
@@ -34,6 +35,7 @@ impl Owner {
     /// The object of a range of a file: the one there is, or a new one.
     pub(super) fn object(
         &mut self,
+        space: Asid,
         view: View,
         file: &Arc<File>,
         label: &str,
@@ -45,7 +47,7 @@ impl Owner {
             rule,
         };
         self.may_begin(view, range).map_err(refused)?;
-        let pages = self.pages_for(range).map_err(refused)?;
+        let pages = self.pages_for(space, range).map_err(refused)?;
         if let Some(object) = self.files.objects.get_mut(&view) {
             return match object.differs(length, range, pages.parts) {
                 Some(rule) => Err(refused(rule)),
@@ -115,7 +117,9 @@ impl Owner {
         };
         self.files.told.remove(label);
         self.files.objects.insert(view, object);
-        self.files.page_sizes.insert(pages.parts);
+        if range.page_size.is_some() || self.options.page_size.is_some() {
+            self.files.page_sizes.insert(pages.parts);
+        }
         Ok((id, pages.size))
     }
 
@@ -143,7 +147,7 @@ impl Owner {
     }
 
     /// The pages for a range: as it asks for them, or the owner's usual ones.
-    fn pages_for(&self, range: Range) -> Result<Pages, String> {
+    fn pages_for(&self, space: Asid, range: Range) -> Result<Pages, String> {
         let sizes = self.card.description().page_sizes;
         if range.direct && range.auto_pages == Some(true) {
             let rule = "pages that stay in host memory have one size: leave out direct, or automatic pages";
@@ -154,7 +158,7 @@ impl Owner {
             && !range.direct;
         let usual = match auto && sizes.contains(PageSize::MIB_2) {
             true => PageSize::MIB_2,
-            false => self.options.page_size,
+            false => self.usual_page(space, range.bytes),
         };
         let parts = page_for(range.page_size.unwrap_or(usual), sizes, range.bytes);
         // Pages that nobody asked for become larger ones, where the L1 TLB of their size is too small.
@@ -166,6 +170,27 @@ impl Owner {
             size: beyond.map_or(parts, |(larger, _)| larger),
             parts,
             auto,
+        })
+    }
+}
+
+impl Owner {
+    /// The page for so many bytes of a file whose mapping asks for no size.
+    fn usual_page(&self, space: Asid, bytes: u64) -> PageSize {
+        let card = self.card.description();
+        let alone = self.translations.get(usize::from(space.get())) == Some(&TranslationMode::Tlb);
+        let walks = card.table_walks && !alone;
+        // A page that has no L1 TLB of its own takes an entry of a smaller one for each part: if there are enough.
+        let served = |size: &PageSize| {
+            let l1 = card.l1_reach.iter().rfind(|l1| l1.page <= *size);
+            l1.is_none_or(|l1| l1.page == *size || walks && l1.bytes >= bytes)
+        };
+        let named = self.options.page_size;
+        named.unwrap_or_else(|| {
+            let fitting = card.page_sizes.iter().filter(served);
+            fitting
+                .fold(PageSizes::default(), PageSizes::with)
+                .holding(bytes)
         })
     }
 }
