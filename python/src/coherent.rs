@@ -23,9 +23,8 @@ fn watched<R: Send + 'static>(
 ) -> PyResult<R> {
     let answer: PyResult<Result<R, Error>> = py.detach(move || {
         let (sender, receiver) = channel();
-        let thread = std::thread::Builder::new().name("coherent access".to_owned());
         let calls = move || drop(sender.send(call()));
-        if let Err(error) = thread.spawn(calls) {
+        if let Err(error) = threads::spawn("coherent access", calls) {
             return Ok(Err(Error::Internal(format!(
                 "no thread for an access: {error}"
             ))));

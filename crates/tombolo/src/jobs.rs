@@ -4,7 +4,6 @@
 use std::io;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::Builder;
 
 /// Jobs for a thread of their own. When this is gone the thread gets no more of them, and ends.
 #[derive(Debug)]
@@ -26,9 +25,7 @@ impl<J: Send + 'static> Jobs<J> {
         let (inbox, jobs) = channel();
         let failure = Failure::default();
         let noted = failure.clone();
-        Builder::new()
-            .name(name.to_owned())
-            .spawn(move || work(&jobs, &noted))?;
+        threads::spawn(name, move || work(&jobs, &noted))?;
         Ok(Self { inbox, failure })
     }
 

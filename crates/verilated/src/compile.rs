@@ -51,11 +51,11 @@ pub(crate) fn run_all(
     let failed = AtomicUsize::new(0);
     let (sender, finished) = std::sync::mpsc::channel();
     step(0, of);
-    std::thread::scope(|scope| {
+    threads::scope(|scope| {
         for _ in 0..threads {
             let sender = sender.clone();
             let (queue, failed) = (&queue, &failed);
-            scope.spawn(move || loop {
+            scope.run("tombolo-compile", move || loop {
                 let next = queue.lock().ok().and_then(|mut queue| queue.next());
                 let Some(command) = next.filter(|_| failed.load(Ordering::Relaxed) == 0) else {
                     return;
@@ -80,7 +80,9 @@ pub(crate) fn run_all(
 /// Runs a compiler or a linker; its words are the error's.
 pub(crate) fn run(design: &str, mut command: Command) -> Result<(), BuildError> {
     let program = PathBuf::from(command.get_program());
-    let output = command.output().map_err(BuildError::io(program))?;
+    let output = threads::child(&mut command)
+        .output()
+        .map_err(BuildError::io(program))?;
     if output.status.success() {
         return Ok(());
     }
@@ -89,4 +91,28 @@ pub(crate) fn run(design: &str, mut command: Command) -> Result<(), BuildError> 
         design: design.to_owned(),
         messages: said.lines().take(30).collect::<Vec<_>>().join("\n"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compilers_can_be_interrupted_whoever_starts_them() {
+        let blocked = || {
+            let mut command = Command::new("sh");
+            command.args(["-c", "grep SigBlk /proc/self/status >&2; exit 1"]);
+            run("test", command).unwrap_err().to_string()
+        };
+        let here = blocked();
+        assert!(here.contains("SigBlk:\t0000000000000000"), "{here}");
+        let there = threads::spawn("tombolo-build", blocked).unwrap();
+        assert_eq!(there.join().unwrap(), here);
+        let commands = || {
+            let mut command = Command::new("sh");
+            command.args(["-c", "grep -q 'SigBlk:.0*$' /proc/self/status"]);
+            command
+        };
+        run_all("test", vec![commands(), commands()], &mut |_, _| {}).unwrap();
+    }
 }

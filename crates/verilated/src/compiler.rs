@@ -121,7 +121,7 @@ fn missing(looked: String) -> BuildError {
 
 /// The first line of what a tool says of its version.
 pub(crate) fn version_of(command: &mut Command) -> Option<String> {
-    let output = command.output().ok()?;
+    let output = threads::child(command).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().next().unwrap_or("").trim().to_owned();
     output.status.success().then_some(line)

@@ -127,7 +127,7 @@ fn find_verilator_root() -> Result<PathBuf, BuildError> {
 fn with_input(mut command: Command, text: &str) -> std::io::Result<bool> {
     command.stdin(Stdio::piped());
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn()?;
+    let mut child = threads::child(&mut command).spawn()?;
     if let Some(mut input) = child.stdin.take() {
         // One that reads nothing says by its status what it thinks of it.
         drop(writeln!(input, "{text}"));

@@ -58,7 +58,9 @@ pub(crate) fn run(
     let mut workarounds = vec![NO_DEDUP, NO_EXPAND_LIMIT];
     let output = loop {
         let program = tools.verilator_root.join("bin/verilator_bin");
-        let output = command.output().map_err(BuildError::io(program))?;
+        let output = threads::child(&mut command)
+            .output()
+            .map_err(BuildError::io(program))?;
         let Some(next) = next_workaround(&output, &mut workarounds) else {
             break output;
         };

@@ -220,14 +220,11 @@ fn in_parallel<T: std::marker::Send, R: std::marker::Send>(
     if !threaded {
         return items.map(job).collect();
     }
-    std::thread::scope(|scope| {
+    threads::scope(|scope| {
         let job = &job;
-        let handles: Vec<_> = items.map(|item| scope.spawn(move || job(item))).collect();
-        let join = |handle: std::thread::ScopedJoinHandle<'_, R>| match handle.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        handles.into_iter().map(join).collect()
+        let start = |item| scope.run("tombolo-explore", move || job(item));
+        let running: Vec<_> = items.map(start).collect();
+        running.into_iter().map(|running| running.join()).collect()
     })
 }
 

@@ -543,18 +543,6 @@ fn send(socket: RawFd, bytes: &[u8]) -> io::Result<usize> {
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// Who writes into a pipe that nobody reads gets an error, and the process no signal, whatever it did about
-/// that signal: a signal of a thread that blocks it waits for ever.
-pub(super) fn ignore_broken_pipes() {
-    // SAFETY: a set of signals on the stack, and this thread's own mask.
-    unsafe {
-        let mut signals: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&mut signals);
-        libc::sigaddset(&mut signals, libc::SIGPIPE);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &signals, std::ptr::null_mut());
-    }
-}
-
 /// What a wait ended with.
 enum Ready {
     Yes,

@@ -1,13 +1,12 @@
 //! A thread that moves bytes between a device and buffers of the program. Buffers go round: the one that waits
 //! for bytes gives an empty one, and gets it back full. So nothing is read that nobody has room for.
 
-use super::end::{ignore_broken_pipes, End, Ending, Socket, Way};
+use super::end::{End, Ending, Socket, Way};
 use super::DeviceError;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::Arc;
-use std::thread::Builder;
 
 /// What a thread tells; the number is its port's.
 #[derive(Debug)]
@@ -54,8 +53,9 @@ impl Hose {
     ) -> io::Result<Self> {
         let (orders, receiver) = channel();
         let (ours, theirs) = UnixStream::pair()?;
+        // It gets an error from a pipe that nobody reads, and the process no signal, whatever the program does about that
+        // signal: threads of the library block it.
         let work = move || {
-            ignore_broken_pipes();
             let (number, events) = events;
             let tell = |event| {
                 // Nobody listens any more: the program has given up.
@@ -76,9 +76,7 @@ impl Hose {
                 let _ = tell(Event::Failed(error));
             }
         };
-        Builder::new()
-            .name("tombolo-device".to_owned())
-            .spawn(work)?;
+        threads::spawn("tombolo-device", work)?;
         Ok(Self {
             orders,
             _stop: ours,

@@ -10,7 +10,7 @@
 //!
 //! A thread of its own waits for the device, so that one that is silent holds up nobody else.
 
-use super::end::{ignore_broken_pipes, End, Ending, Socket, Way};
+use super::end::{End, Ending, Socket, Way};
 use super::name::Kind;
 use super::{Device, DeviceError};
 use crate::io::{Direction, Transfer, TransferId};
@@ -139,7 +139,6 @@ struct Work {
 
 impl Work {
     fn run(mut self, inbox: &Receiver<Job>, failure: &Failure, done: impl Fn(Done)) {
-        ignore_broken_pipes();
         // Reads that wait, by their places: a stream comes in order.
         let mut waiting: BTreeMap<(u64, u64), Transfer> = BTreeMap::new();
         loop {

@@ -10,7 +10,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 /// What the thread is asked.
 enum Job {
@@ -49,7 +49,7 @@ impl Post {
             post.send(result.unwrap_or_else(|panic| lost(told(&*panic))));
         };
         let name = format!("tombolo-{what}");
-        if let Err(error) = thread::Builder::new().name(name).spawn(run) {
+        if let Err(error) = threads::spawn(&name, run) {
             self.send(no_thread(format!("no thread could be started: {error}")));
         }
     }
@@ -73,8 +73,7 @@ impl IoThread {
     pub(super) fn new(io: Box<dyn FileIo>, post: Post) -> io::Result<Self> {
         let name = io.name();
         let (jobs, inbox) = channel();
-        let builder = thread::Builder::new().name("tombolo-io".to_owned());
-        let thread = builder.spawn(move || run(io, &inbox, &post))?;
+        let thread = threads::spawn("tombolo-io", move || run(io, &inbox, &post))?;
         Ok(Self {
             name,
             jobs: Some(jobs),

@@ -26,7 +26,6 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::thread;
 use units::Picoseconds;
 
 /// In free mode, virtual time between two looks at what nobody waits for.
@@ -47,14 +46,12 @@ pub(crate) fn start(
     };
     let owner = Owner::new(card, io, options, post, Inbox::new(inbox))?;
     let rings = bell.clone();
-    let thread = thread::Builder::new()
-        .name("tombolo-owner".to_owned())
-        .spawn(move || run(owner, &rings))
-        .map_err(|source| Error::File {
-            path: "/proc/self/task".into(),
-            what: "starting the owner's thread",
-            source,
-        })?;
+    let thread = threads::spawn("tombolo-owner", move || run(owner, &rings));
+    let thread = thread.map_err(|source| Error::File {
+        path: "/proc/self/task".into(),
+        what: "starting the owner's thread",
+        source,
+    })?;
     Ok(OwnerThread::new(sender, bell, thread))
 }
 

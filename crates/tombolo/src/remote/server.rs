@@ -120,9 +120,7 @@ impl RemoteServer {
             sockets: Mutex::new(Vec::new()),
         });
         let accepting = shared.clone();
-        let acceptor = std::thread::Builder::new()
-            .name("tombolo-serve".to_owned())
-            .spawn(move || accept(&listener, &accepting))?;
+        let acceptor = threads::spawn("tombolo-serve", move || accept(&listener, &accepting))?;
         Ok(Self {
             address,
             shared,
@@ -186,8 +184,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             sockets.retain(|(other, _)| *other != number);
             serving.connections.fetch_sub(1, Ordering::AcqRel);
         };
-        let thread = std::thread::Builder::new().name("tombolo-serve".to_owned());
-        if let Err(error) = thread.spawn(serve) {
+        if let Err(error) = threads::spawn("tombolo-serve", serve) {
             tracing::warn!(%error, "no thread for a client");
             shared.connections.fetch_sub(1, Ordering::AcqRel);
         }

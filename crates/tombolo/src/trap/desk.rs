@@ -40,10 +40,9 @@ impl Desk {
         let index = records::open_desk().ok_or_else(|| {
             io::Error::other("a process can share memory with at most 64 cards at once")
         })?;
-        let thread = std::thread::Builder::new().name("tombolo traps".to_owned());
         let serve: Serve = Arc::new(serve);
         let here = serve.clone();
-        let spawned = thread.spawn(move || {
+        let spawned = threads::spawn("tombolo traps", move || {
             while let Some(trapped) = records::next(index) {
                 serve_or_refuse(&here, trapped);
             }

@@ -202,8 +202,7 @@ impl Userfault {
             told: Mutex::default(),
         });
         let here = userfault.clone();
-        let thread = std::thread::Builder::new().name("tombolo faults".to_owned());
-        thread.spawn(move || here.listen(&bell, &serve))?;
+        threads::spawn("tombolo faults", move || here.listen(&bell, &serve))?;
         Ok(userfault)
     }
 

@@ -5,7 +5,7 @@ use card::event::Event;
 use card::guard::SlotStatus;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
-use card::{CardDescription, CardError, HostWork, SlotId, Statistics, WorkId};
+use card::{CardDescription, CardError, HostWork, Preparation, SlotId, Statistics, WorkId};
 use std::sync::Arc;
 use tombolo::Picoseconds;
 use units::{Asid, HostAddr, Stripe, TableGeometry};
@@ -22,6 +22,10 @@ pub trait Between: Send {
         deadline: Option<Picoseconds>,
     ) -> Result<Vec<Event>, CardError> {
         card.wait(deadline)
+    }
+
+    fn preparation(&self) -> Option<Preparation> {
+        None
     }
 
     fn control_space(&mut self, _asid: Asid, _table: Option<(TableGeometry, u32)>) {}
@@ -47,6 +51,9 @@ impl<B: Between> card::Card for Watched<B> {
     }
     fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
         self.card.load(slot, kernel)
+    }
+    fn preparation(&self, _kernel: &KernelPackage) -> Option<Preparation> {
+        self.between.preparation()
     }
     fn read_register(&mut self, address: u32) -> Result<u32, CardError> {
         self.card.read_register(address)

@@ -59,7 +59,7 @@ struct Functions {
 /// The library, loaded once and never unloaded: it has threads and handlers of its own.
 fn functions() -> Result<&'static Functions, FabricError> {
     static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
-    let loaded = LOADED.get_or_init(|| load().map_err(|error| error.to_string()));
+    let loaded = LOADED.get_or_init(|| threads::as_guest(load).map_err(|error| error.to_string()));
     loaded
         .as_ref()
         .map_err(|why| FabricError::Missing { why: why.clone() })
@@ -227,6 +227,11 @@ pub(crate) fn is_provider(name: &str) -> bool {
 impl Endpoint {
     /// Opens an endpoint at an address of this machine.
     fn open(provider: &str, local: IpAddr) -> Result<Self, FabricError> {
+        // Providers have threads of their own, and signals are the program's.
+        threads::as_guest(|| Self::open_here(provider, local))
+    }
+
+    fn open_here(provider: &str, local: IpAddr) -> Result<Self, FabricError> {
         let functions = functions()?;
         let no_provider = |why: String| FabricError::Provider {
             provider: provider.to_owned(),

@@ -83,9 +83,7 @@ impl Served {
             client,
         });
         let working = shared.clone();
-        let thread = std::thread::Builder::new()
-            .name("tombolo-fabric".to_owned())
-            .spawn(move || work(&working));
+        let thread = threads::spawn("tombolo-fabric", move || work(&working));
         let thread = thread.map_err(|error| FabricError::Call {
             call: "a thread for it",
             why: error.to_string(),

@@ -1,0 +1,208 @@
+//! Threads and child processes of a library that is a guest in somebody else's process.
+//!
+//! Signals are the program's. Its handlers run on its own threads, and what it blocks in order to wait for it
+//! (`sigwait`, `signalfd`) reaches nobody else: the system gives a signal of the process to any thread that does not
+//! block it, and one of ours would be such a thread. A handler that touches shared memory there could wait for the
+//! very thread that it runs on. So every thread of the library is made here, with all signals blocked except those
+//! that an instruction raises by itself ([`SYNCHRONOUS`]): blocked, these would end the process without a word, and
+//! trapped memory lives on them.
+//!
+//! A child process inherits the mask of the thread that starts it. One that is started by a thread of ours gets the
+//! mask of the program back ([`child`]): a compiler that cannot be interrupted is nobody's wish.
+//!
+//! ```
+//! let owner = threads::spawn("tombolo-owner", || 6 * 7)?;
+//! assert_eq!(owner.join().unwrap(), 42);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
+use std::panic::resume_unwind;
+use std::process::Command;
+use std::ptr::{null, null_mut};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle, ScopedJoinHandle};
+
+/// Signals that an instruction of a thread raises, and that threads of the library therefore take.
+pub const SYNCHRONOUS: [c_int; 6] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+];
+
+/// Signals of Linux are numbered up to this one.
+const LAST_SIGNAL: c_int = 64;
+
+/// Signals that a thread blocks.
+#[derive(Clone, Copy)]
+struct Mask(libc::sigset_t);
+
+thread_local! {
+    /// On a thread of the library: what the program blocks, as far as the library knows. It has no destructor, so it
+    /// is there as long as its thread.
+    static PROGRAM: Cell<Option<Mask>> = const { Cell::new(None) };
+}
+
+impl Mask {
+    /// What threads of the library block.
+    fn of_the_library() -> Self {
+        let mut set = MaybeUninit::uninit();
+        // SAFETY: fills the set in, and takes signals out of it.
+        unsafe {
+            libc::sigfillset(set.as_mut_ptr());
+            for signal in SYNCHRONOUS {
+                libc::sigdelset(set.as_mut_ptr(), signal);
+            }
+            Self(set.assume_init())
+        }
+    }
+
+    /// What this thread blocks.
+    fn here() -> Self {
+        let mut set = MaybeUninit::uninit();
+        // SAFETY: changes nothing and fills the set in.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_BLOCK, null(), set.as_mut_ptr());
+            Self(set.assume_init())
+        }
+    }
+
+    /// What the program blocks: who asks is a thread of its, or has been told by who made it.
+    fn of_the_program() -> Self {
+        PROGRAM.get().unwrap_or_else(Self::here)
+    }
+
+    /// This thread blocks these from now on.
+    fn take(&self) {
+        // SAFETY: a set that is filled in, and this thread's own mask.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, null_mut()) };
+    }
+}
+
+/// Does something with the mask that threads of the library have, which what it starts inherits: also threads of
+/// other libraries.
+pub fn as_guest<T>(act: impl FnOnce() -> T) -> T {
+    struct Back(Mask);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            self.0.take();
+        }
+    }
+    let _back = Back(Mask::here());
+    Mask::of_the_library().take();
+    act()
+}
+
+/// Work for a thread of the library.
+fn told<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    let program = Mask::of_the_program();
+    move || {
+        PROGRAM.set(Some(program));
+        work()
+    }
+}
+
+/// Starts a thread of the library. Tools show the first 15 bytes of its name.
+///
+/// # Errors
+/// The system has no thread to give.
+pub fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    let work = told(work);
+    as_guest(|| Builder::new().name(name.to_owned()).spawn(work))
+}
+
+/// Where threads of the library may borrow: see [`scope`].
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'scope, 'env: 'scope>(&'scope std::thread::Scope<'scope, 'env>);
+
+/// As [`std::thread::scope`]: threads that are started in it have ended when it returns.
+pub fn scope<'env, T>(act: impl for<'scope> FnOnce(Scope<'scope, 'env>) -> T) -> T {
+    std::thread::scope(|scope| act(Scope(scope)))
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Does something on a thread of the library that may borrow; here and now, where the system has none to give.
+    pub fn run<T: Send + 'scope, W: FnOnce() -> T + Send + 'scope>(
+        self,
+        name: &str,
+        work: W,
+    ) -> Running<'scope, T> {
+        // Who begins takes it out.
+        let place = Arc::new(Mutex::new(Some(work)));
+        let take = |place: &Mutex<Option<W>>| {
+            let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+            place.take()
+        };
+        let there = place.clone();
+        let begin = told(move || take(&there).map(|work| work()));
+        let started = as_guest(|| {
+            let builder = Builder::new().name(name.to_owned());
+            builder.spawn_scoped(self.0, begin)
+        });
+        Running(match started {
+            Ok(thread) => Ok(thread),
+            Err(_) => Err(take(&place).map(|work| work())),
+        })
+    }
+}
+
+/// Work of [`Scope::run`]: on a thread, or done.
+#[derive(Debug)]
+pub struct Running<'scope, T>(Result<ScopedJoinHandle<'scope, Option<T>>, Option<T>>);
+
+impl<T> Running<'_, T> {
+    /// What came of it, when it is over. A panic of it goes on here.
+    pub fn join(self) -> T {
+        let done = match self.0 {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(done) => done,
+        };
+        // Only one of the two takes it, and the other is not there.
+        done.unwrap_or_else(|| unreachable!("work that nobody began"))
+    }
+}
+
+/// To be called on a command just before it is run: on a thread of the library its process gets the mask of the
+/// program back. On one of the program's it has that anyway.
+pub fn child(command: &mut Command) -> &mut Command {
+    let Some(mask) = PROGRAM.get() else {
+        return command;
+    };
+    let give_back = move || {
+        default_handlers();
+        mask.take();
+        Ok(())
+    };
+    // SAFETY: it runs in the child between fork and exec, and does nothing but calls of the system that may be made there.
+    unsafe { command.pre_exec(give_back) }
+}
+
+/// In a child: no handler of the program runs between here and exec, which would end them anyway.
+fn default_handlers() {
+    for signal in 1..=LAST_SIGNAL {
+        let mut action = MaybeUninit::<libc::sigaction>::uninit();
+        // SAFETY: the old action is filled in if the call succeeds, and the new one is whole. Some signals cannot be
+        // asked for, and then nothing is done.
+        unsafe {
+            if libc::sigaction(signal, null(), action.as_mut_ptr()) != 0 {
+                continue;
+            }
+            let mut action = action.assume_init();
+            if ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction) {
+                action.sa_sigaction = libc::SIG_DFL;
+                action.sa_flags = 0;
+                libc::sigaction(signal, &action, null_mut());
+            }
+        }
+    }
+}
