@@ -121,6 +121,25 @@ impl NativeSlot {
         }
     }
 
+    fn wait_register(
+        &self,
+        py: Python<'_>,
+        offset: u32,
+        mask: u32,
+        value: u32,
+        deadline_ps: Option<u64>,
+    ) -> PyResult<u32> {
+        aligned(offset)?;
+        let deadline = deadline_ps.map(Picoseconds::new);
+        self.slot
+            .call(py, |slot| slot.wait_register(offset, mask, value, deadline))
+    }
+
+    fn wait_interrupt(&self, py: Python<'_>, deadline_ps: Option<u64>) -> PyResult<u32> {
+        let deadline = deadline_ps.map(Picoseconds::new);
+        self.slot.call(py, |slot| slot.wait_interrupt(deadline))
+    }
+
     fn read_register(&self, py: Python<'_>, offset: u32) -> PyResult<u32> {
         aligned(offset)?;
         self.slot.call(py, |slot| slot.read_register(offset))

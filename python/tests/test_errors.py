@@ -181,6 +181,12 @@ def test_wrong_order(card: tombolo.Card) -> None:
         slot.set("nothing", 1)
     with pytest.raises(ValueError, match="multiples of 4"):
         slot.read_register(2)
+    with pytest.raises(ValueError, match="multiples of 4"):
+        slot.wait_register(2, 1, 1)
+    with pytest.raises(ValueError, match="deadline"):
+        slot.wait_register(0, 1, 1, deadline=0)
+    with pytest.raises(errors.SlotStateError):
+        slot.wait_interrupt()
     with pytest.raises(ValueError, match="deadline"):
         slot.wait(deadline=0)
     again = card.load("copy", space)

@@ -150,6 +150,33 @@ def test_random_orders_lose_and_leak_nothing() -> None:
     assert set(found.values()) == {0}, found
 
 
+def test_cards_leave_nothing_behind(tmp_path: Path) -> None:
+    program = Path(__file__).with_name("guest_leaks.py")
+    file = tmp_path / "file"
+    file.write_bytes(bytes(4096))
+    done = subprocess.run(
+        [sys.executable, program, file, "50"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("0 descriptors, 0 threads, "), done.stdout
+
+
+WAITS = """
+import os, signal, tombolo
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+card = tombolo.Card.functional()
+space = card.create_space()
+memory = space.alloc(4096)
+os.kill(os.getpid(), signal.SIGTERM)
+print("waited for", int(signal.sigwait({signal.SIGTERM})))
+"""
+
+
+def test_a_signal_that_is_waited_for_is_the_programs() -> None:
+    done = script(WAITS)
+    assert (done.returncode, done.stdout) == (0, "waited for 15\n"), done.stderr
+
+
 def script(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", text, *arguments], capture_output=True, text=True, timeout=120

@@ -26,8 +26,13 @@ fsrf_rc fsrf_tombolo_set_bytes(uint32_t number, const char *argument, const void
 
 fsrf_rc fsrf_tombolo_start(uint32_t number);
 
-/* Waits for the kernel; deadline_ps as in tmb_wait_options. */
+/* Waits for the kernel; deadline_ps as in tmb_wait_options. For one with registers of its own (user_managed): for its
+ * interrupt. */
 fsrf_rc fsrf_tombolo_wait(uint32_t number, uint64_t deadline_ps);
+
+/* As tmb_slot_wait_register, for kernels with registers of their own. */
+fsrf_rc fsrf_tombolo_wait_register(uint32_t number, uint32_t offset, uint32_t mask, uint32_t value,
+                                   uint64_t deadline_ps, uint32_t *found);
 
 /* Registers of the kernel: 32 bits, offsets in bytes. */
 fsrf_rc fsrf_tombolo_read_register(uint32_t number, uint32_t offset, uint32_t *value);

@@ -14,11 +14,15 @@
  * - It returns TMB_OK, or a status that says what kind of thing went wrong; tmb_last_error() has the text.
  * - A handle (tmb_card and so on) is given by one call and closed by another. A handle that was closed is
  *   TMB_ERROR_GONE, one that never was one TMB_ERROR_HANDLE; neither is undefined behaviour. Closing a space
- *   ends its mappings and stops its kernels, closing a card all that was made on it; their handles are
- *   closed without an error afterwards.
+ *   ends its mappings and stops its kernels, closing a card all that was made on it, and the library's threads for it;
+ *   a call with one of their handles is TMB_ERROR_GONE then, and they are closed without an error. Shared memory
+ *   stays the program's, which nobody traps any more, until it is freed.
  * - What is answered through a pointer is written only when the call succeeds.
  * - Strings end with a zero byte and are UTF-8. Pointers are null where this page says so, else valid.
- * - Every call may be made from any thread.
+ * - Every call may be made from any thread; also from destructors of static objects, from atexit handlers, and from
+ *   destructors of thread-local objects. None may be made in a handler of a signal; but shared memory may be touched there.
+ * - The library's threads block all signals but those that an instruction raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+ *   SIGTRAP, SIGSYS): handlers run on threads of the program, and signals that it blocks wait for its sigwait.
  * - Bytes that a kernel wrote are in their file when the mapping is unmapped or synced, or its space
  *   closed; not before.
  * - After fork, handles are the parent's: in the child every call that needs the card is TMB_ERROR_GONE; to close or
@@ -475,7 +479,8 @@ typedef struct tmb_wait_options {
 
 #define TMB_WAIT_OPTIONS { sizeof(tmb_wait_options), 0, NULL, NULL }
 
-/* Waits until the kernel is done. After an error the slot is in reset and can be started again. */
+/* Waits until the kernel is done. After an error the slot is in reset and can be started again. For a kernel with
+ * registers of its own (user_managed): for its interrupt, as tmb_slot_wait_interrupt. */
 tmb_status tmb_slot_wait(tmb_slot *slot, const tmb_wait_options *options);
 
 /* Waits until one of several kernels is done, at most for so much virtual time (in picoseconds; 0: for ever), and
@@ -484,9 +489,20 @@ tmb_status tmb_slot_wait(tmb_slot *slot, const tmb_wait_options *options);
 tmb_status tmb_card_wait_any(tmb_card *card, tmb_slot *const *slots, size_t count, uint64_t deadline_ps,
                              size_t *place);
 
-/* Registers of the kernel: 32 bits, offsets in bytes. */
+/* Registers of the kernel: 32 bits, offsets in bytes. A program may poll: each read takes the virtual time of its way
+ * over the link, in which the kernel goes on, and what the kernel has faulted on is served by the reads that follow. */
 tmb_status tmb_slot_read_register(tmb_slot *slot, uint32_t offset, uint32_t *value);
 tmb_status tmb_slot_write_register(tmb_slot *slot, uint32_t offset, uint32_t value);
+
+/* Waits until the bits of `mask` in a register are those of `value`, and serves the kernel's faults meanwhile; cheaper
+ * than to poll. For kernels with registers of their own (user_managed). *found, if it is not NULL, is what the register
+ * holds then. TMB_ERROR_DEADLINE after deadline_ps of virtual time (0: never): the kernel goes on. After another error
+ * the slot is in reset, and tmb_slot_start ends that. */
+tmb_status tmb_slot_wait_register(tmb_slot *slot, uint32_t offset, uint32_t mask, uint32_t value,
+                                  uint64_t deadline_ps, uint32_t *found);
+
+/* The same for the interrupt of such a kernel. *count, if it is not NULL, is how many there were since the last wait. */
+tmb_status tmb_slot_wait_interrupt(tmb_slot *slot, uint64_t deadline_ps, uint32_t *count);
 
 /* Stops the kernel if it runs, and empties the slot. What it wrote stays where it is mapped. */
 tmb_status tmb_slot_close(tmb_slot *slot);

@@ -465,6 +465,21 @@ public:
         options.deadline_ps = deadline_ps;
         check(tmb_slot_wait(handle_.get(), &options));
     }
+    /// Waits until the bits of `mask` in a register are those of `value`; see tmb_slot_wait_register. What it holds then.
+    std::uint32_t wait_register(std::uint32_t offset, std::uint32_t mask, std::uint32_t value,
+                                std::uint64_t deadline_ps = 0) {
+        std::uint32_t found = 0;
+        check(tmb_slot_wait_register(handle_.get(), offset, mask, value, deadline_ps, &found));
+        return found;
+    }
+
+    /// Waits for the interrupt of a kernel with registers of its own; how many there were since the last wait.
+    std::uint32_t wait_interrupt(std::uint64_t deadline_ps = 0) {
+        std::uint32_t count = 0;
+        check(tmb_slot_wait_interrupt(handle_.get(), deadline_ps, &count));
+        return count;
+    }
+
     std::uint32_t read_register(std::uint32_t offset) {
         std::uint32_t value = 0;
         check(tmb_slot_read_register(handle_.get(), offset, &value));

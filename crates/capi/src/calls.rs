@@ -21,8 +21,9 @@ unsafe fn of_memory(
     make: impl FnOnce(&CoherentMemory) -> Result<Thing, Error>,
 ) -> Result<(), Failure> {
     let made = handles::with_coherent(coherent, |memory| Ok(make(memory)?))?;
+    let made = handles::insert(coherent, made)?;
     // SAFETY: the caller's place for a handle.
-    unsafe { answer.give(handles::insert(made)) };
+    unsafe { answer.give(made) };
     Ok(())
 }
 
@@ -224,8 +225,9 @@ pub unsafe extern "C" fn tmb_rpc_begin_call(
         // SAFETY: so many bytes, as the header asks.
         let arguments = unsafe { bytes(arguments, count, LINE as u64, "arguments") }?;
         let pending = handles::with_rpc(rpc, |rpc| Ok(locked(rpc).begin_call(&arguments)?))?;
+        let made = handles::insert(rpc, begun(pending))?;
         // SAFETY: the caller's place for a handle.
-        unsafe { answer.give(handles::insert(begun(pending))) };
+        unsafe { answer.give(made) };
         Ok(())
     })
 }

@@ -67,9 +67,9 @@ pub unsafe extern "C" fn tmb_card_open_functional(
             Box::new(FunctionalCard::new(config)),
             options.owner(OwnerOptions::default())?,
         )?;
-        let opened = Thing::OpenCard(OpenCard::new(opened, None));
+        let opened = handles::insert_card(OpenCard::new(opened, None));
         // SAFETY: the caller's place for a handle.
-        unsafe { answer.give(handles::insert(opened)) };
+        unsafe { answer.give(opened) };
         Ok(())
     })
 }
@@ -158,9 +158,9 @@ pub unsafe extern "C" fn tmb_card_open_simulated(
             }
         };
         let opened = Card::simulated(sim, given.owner(owner)?, progress)?;
-        let opened = Thing::OpenCard(OpenCard::new(opened, preset));
+        let opened = handles::insert_card(OpenCard::new(opened, preset));
         // SAFETY: the caller's place for a handle.
-        unsafe { answer.give(handles::insert(opened)) };
+        unsafe { answer.give(opened) };
         Ok(())
     })
 }

@@ -18,8 +18,9 @@ fn memory(
     let core = u8::try_from(core)
         .map_err(|_| Failure::argument(format!("core {core}: cores are numbered from 0 to 255")))?;
     let made = handles::with_card(card, |card| Ok(make(card)?))?.on_core(core);
+    let made = handles::insert(card, Thing::CoherentMemory(made))?;
     // SAFETY: the caller's place for a handle.
-    unsafe { answer.give(handles::insert(Thing::CoherentMemory(made))) };
+    unsafe { answer.give(made) };
     Ok(())
 }
 
@@ -116,8 +117,9 @@ pub unsafe extern "C" fn tmb_coherent_map_open(
             eager: eager != 0,
         };
         let made = handles::with_coherent(coherent, |memory| Ok(memory.map_with(options)?))?;
+        let made = handles::insert(coherent, Thing::CoherentMap(made))?;
         // SAFETY: the caller's place for a handle.
-        unsafe { answer.give(handles::insert(Thing::CoherentMap(made))) };
+        unsafe { answer.give(made) };
         Ok(())
     })
 }

@@ -130,7 +130,7 @@ impl Attached {
         handles::forget(handle);
         for part in parts {
             let (address, bytes) = (part.address().get(), part.bytes());
-            let handle = handles::insert(Thing::Mapping(part));
+            let handle = handles::insert(self.space, Thing::Mapping(part))?;
             self.mappings.insert(address, (bytes, handle));
         }
         Ok(())
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn fsrf_mmap(
             Ok(space.map_open_file(opened, Path::new(&name), options)?)
         })?;
         let (address, bytes) = (mapped.address().get(), mapped.bytes());
-        let handle = handles::insert(Thing::Mapping(mapped));
+        let handle = handles::insert(attached.space, Thing::Mapping(mapped))?;
         attached.mappings.insert(address, (bytes, handle));
         // SAFETY: the caller's place for an address.
         unsafe { answer.give(address as *mut c_void) };

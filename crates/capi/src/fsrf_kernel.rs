@@ -5,7 +5,7 @@ use crate::fsrf::state;
 use crate::handles::{self, Handle};
 use crate::options::WaitOptions;
 use crate::pointers::{bytes, text, Answer};
-use crate::slot;
+use crate::slot::{self, Wanted};
 use crate::status::{entry, Failure, Status};
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
@@ -113,6 +113,30 @@ pub unsafe extern "C" fn fsrf_tombolo_read_register(
         let read = slot::read_register(loaded(number)?, offset)?;
         // SAFETY: the caller's place for a number.
         unsafe { answer.give(read) };
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn fsrf_tombolo_wait_register(
+    number: u32,
+    offset: u32,
+    mask: u32,
+    value: u32,
+    deadline_ps: u64,
+    found: *mut u32,
+) -> c_int {
+    entry(|| {
+        let wanted = Wanted {
+            offset,
+            mask,
+            value,
+        };
+        let word = slot::wait_register(loaded(number)?, wanted, deadline_ps)?;
+        if !found.is_null() {
+            // SAFETY: the header asks for a place for a number, or null.
+            unsafe { found.write(word) };
+        }
         Ok(())
     })
 }

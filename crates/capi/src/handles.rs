@@ -96,26 +96,70 @@ impl std::fmt::Display for Handle {
 
 struct Table {
     next: usize,
-    things: BTreeMap<Handle, Arc<Thing>>,
+    things: BTreeMap<Handle, Entry>,
+    /// What ended with its card, and whose handle was not closed since; what kind it was.
+    ended: BTreeMap<Handle, &'static str>,
+}
+
+struct Entry {
+    thing: Arc<Thing>,
+    /// The card that it was made on; its own handle, if it is one.
+    card: Handle,
 }
 
 static TABLE: Mutex<Table> = Mutex::new(Table {
     // Not small, so that a number that was meant for something else is seldom a handle.
     next: FIRST,
     things: BTreeMap::new(),
+    ended: BTreeMap::new(),
 });
 
 fn table() -> MutexGuard<'static, Table> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A new handle. Handles are never given twice.
-pub fn insert(thing: Thing) -> Handle {
+impl Table {
+    /// Handles are never given twice.
+    fn insert(&mut self, thing: Thing, card: impl FnOnce(Handle) -> Handle) -> Handle {
+        let handle = Handle(self.next);
+        self.next += STEP;
+        let (thing, card) = (Arc::new(thing), card(handle));
+        self.things.insert(handle, Entry { thing, card });
+        handle
+    }
+
+    fn missing(&self, handle: Handle, kind: &'static str) -> Failure {
+        match self.ended.get(&handle) {
+            Some(ended) if *ended != kind => wrong(handle, kind, ended),
+            Some(_) => gone(handle, kind, "its card was closed"),
+            None => missing(handle, kind, self.next),
+        }
+    }
+}
+
+/// A handle of a card.
+pub fn insert_card(card: OpenCard) -> Handle {
+    table().insert(Thing::OpenCard(card), |own| own)
+}
+
+/// A handle of what was made on the card of another thing, or on that card.
+///
+/// # Errors
+/// The card was closed meanwhile, and what was made on it has ended.
+pub fn insert(made_on: Handle, thing: Thing) -> Result<Handle, Failure> {
     let mut table = table();
-    let handle = Handle(table.next);
-    table.next += STEP;
-    table.things.insert(handle, Arc::new(thing));
-    handle
+    match table.things.get(&made_on).map(|entry| entry.card) {
+        Some(card) => Ok(table.insert(thing, |_| card)),
+        None => {
+            drop(table);
+            let kind = thing.kind();
+            Err(gone(
+                made_on,
+                kind,
+                "it was closed while something was made on it",
+            ))
+        }
+    }
 }
 
 const FIRST: usize = 0x7100_0010;
@@ -124,11 +168,7 @@ const STEP: usize = 16;
 fn missing(handle: Handle, kind: &'static str, next: usize) -> Failure {
     let Handle(number) = handle;
     if (FIRST..next).contains(&number) && (number - FIRST) % STEP == 0 {
-        return tombolo::Error::Gone {
-            what: format!("the {kind} {handle}"),
-            why: "it was closed",
-        }
-        .into();
+        return gone(handle, kind, "it was closed");
     }
     let text = match number {
         0 => format!("the {kind} is a null pointer"),
@@ -137,11 +177,19 @@ fn missing(handle: Handle, kind: &'static str, next: usize) -> Failure {
     Failure::new(Status::Handle, text)
 }
 
+fn gone(handle: Handle, kind: &str, why: &'static str) -> Failure {
+    tombolo::Error::Gone {
+        what: format!("the {kind} {handle}"),
+        why,
+    }
+    .into()
+}
+
 /// The thing of a handle.
 fn find(handle: Handle, kind: &'static str) -> Result<Arc<Thing>, Failure> {
     let table = table();
-    match table.things.get(&handle) {
-        None => Err(missing(handle, kind, table.next)),
+    match table.things.get(&handle).map(|entry| &entry.thing) {
+        None => Err(table.missing(handle, kind)),
         Some(found) if found.kind() != kind => Err(wrong(handle, kind, found.kind())),
         Some(found) => Ok(Arc::clone(found)),
     }
@@ -155,12 +203,19 @@ fn wrong(handle: Handle, kind: &str, is: &str) -> Failure {
 /// Takes a handle out of the table: it is closed from now on, whatever comes of ending what it stands for.
 /// Something that ended with what it belonged to is ended well.
 pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
+    if table().forget_ended(handle, kind) {
+        return Ok(());
+    }
     let found = find(handle, kind)?;
     if table().things.remove(&handle).is_none() {
         return find(handle, kind).map(drop);
     }
     let ended = match &*found {
-        Thing::OpenCard(card) => card.close(),
+        Thing::OpenCard(card) => {
+            let closed = card.close();
+            end_all_of(handle);
+            closed
+        }
         Thing::Space(space) => space.close(),
         Thing::Mapping(mapping) => mapping.unmap(),
         Thing::Slot(slot) => slot.close(),
@@ -176,6 +231,52 @@ pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
     match ended {
         Err(tombolo::Error::Gone { .. }) => Ok(()),
         ended => Ok(ended?),
+    }
+}
+
+/// Ends what was made on a card that was closed. Memory stays: its bytes are the program's until it is freed.
+fn end_all_of(card: Handle) {
+    let mut table = table();
+    let things = table.things.iter();
+    let of_card = things.filter(|(_, entry)| entry.card == card);
+    let of_card: Vec<Handle> = of_card.map(|(handle, _)| *handle).collect();
+    let (mut ended, mut memories) = (Vec::new(), Vec::new());
+    for handle in of_card {
+        let Some(entry) = table.things.remove(&handle) else {
+            continue;
+        };
+        match &*entry.thing {
+            Thing::Memory(_) => {
+                // Registered memory is what it was before, now that nobody shares it.
+                memories.push(entry.thing.clone());
+                drop(table.things.insert(handle, entry));
+            }
+            thing => {
+                table.ended.insert(handle, thing.kind());
+                ended.push(entry);
+            }
+        }
+    }
+    // After the lock: it may take a while.
+    drop(table);
+    drop(ended);
+    for memory in memories {
+        if let Thing::Memory(memory) = &*memory {
+            let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+            // Whatever it says: the card has gone.
+            let _ = memory.free();
+        }
+    }
+}
+
+impl Table {
+    /// Whether the handle is of something of that kind that ended with its card. It is closed then.
+    fn forget_ended(&mut self, handle: Handle, kind: &str) -> bool {
+        let ended = self.ended.get(&handle) == Some(&kind);
+        if ended {
+            self.ended.remove(&handle);
+        }
+        ended
     }
 }
 

@@ -21,8 +21,9 @@ fn share(
             bytes => Some(size_of_pages(bytes)?),
         };
         let made = handles::with_space(space, |space| Ok(make(space, page)?))?;
+        let made = handles::insert(space, Thing::Memory(Mutex::new(made)))?;
         // SAFETY: the caller's place for a handle.
-        unsafe { answer.give(handles::insert(Thing::Memory(Mutex::new(made)))) };
+        unsafe { answer.give(made) };
         Ok(())
     })
 }

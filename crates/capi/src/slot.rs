@@ -17,7 +17,7 @@ pub fn load(card: Handle, number: u32, folder: &Path, space: Handle) -> Result<H
             Ok(card.load(SlotId(number), folder, space)?)
         })
     })?;
-    Ok(handles::insert(Thing::Slot(Box::new(slot))))
+    handles::insert(card, Thing::Slot(Box::new(slot)))
 }
 
 #[no_mangle]
@@ -95,9 +95,14 @@ pub extern "C" fn tmb_slot_start(slot: Handle) -> c_int {
     entry(|| handles::with_slot(slot, |slot| Ok(slot.start()?)))
 }
 
+/// Virtual time from now on, without end if there is none.
+fn deadline(picoseconds: u64) -> Option<Picoseconds> {
+    (picoseconds != 0).then(|| Picoseconds::new(picoseconds))
+}
+
 /// Waits, with the caller's callback.
 pub fn wait(slot: Handle, options: &WaitOptions) -> Result<(), Failure> {
-    let deadline = (options.deadline_ps != 0).then(|| Picoseconds::new(options.deadline_ps));
+    let deadline = deadline(options.deadline_ps);
     handles::with_slot(slot, |slot| {
         let look = |progress: tombolo::Progress| {
             let Some(callback) = options.progress else {
@@ -160,6 +165,69 @@ pub unsafe extern "C" fn tmb_slot_read_register(
         let read = read_register(slot, offset)?;
         // SAFETY: the caller's place for a number.
         unsafe { answer.give(read) };
+        Ok(())
+    })
+}
+
+/// Waits for a register; what it holds then.
+pub fn wait_register(slot: Handle, wanted: Wanted, deadline_ps: u64) -> Result<u32, Failure> {
+    aligned(wanted.offset)?;
+    let Wanted {
+        offset,
+        mask,
+        value,
+    } = wanted;
+    let deadline = deadline(deadline_ps);
+    handles::with_slot(slot, |slot| {
+        Ok(slot.wait_register(offset, mask, value, deadline)?)
+    })
+}
+
+/// A register that is waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    pub offset: u32,
+    pub mask: u32,
+    pub value: u32,
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_slot_wait_register(
+    slot: Handle,
+    offset: u32,
+    mask: u32,
+    value: u32,
+    deadline_ps: u64,
+    found: *mut u32,
+) -> c_int {
+    entry(|| {
+        let wanted = Wanted {
+            offset,
+            mask,
+            value,
+        };
+        let word = wait_register(slot, wanted, deadline_ps)?;
+        if !found.is_null() {
+            // SAFETY: the header asks for a place for a number, or null.
+            unsafe { found.write(word) };
+        }
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn tmb_slot_wait_interrupt(
+    slot: Handle,
+    deadline_ps: u64,
+    count: *mut u32,
+) -> c_int {
+    entry(|| {
+        let deadline = deadline(deadline_ps);
+        let interrupts = handles::with_slot(slot, |slot| Ok(slot.wait_interrupt(deadline)?))?;
+        if !count.is_null() {
+            // SAFETY: the header asks for a place for a number, or null.
+            unsafe { count.write(interrupts) };
+        }
         Ok(())
     })
 }

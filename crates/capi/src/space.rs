@@ -28,8 +28,9 @@ pub unsafe extern "C" fn tmb_space_create(
                 .limit(limit);
             Ok(card.create_space_with(made.translation(translation))?)
         })?;
+        let made = handles::insert(card, Thing::Space(made))?;
         // SAFETY: the caller's place for a handle.
-        unsafe { answer.give(handles::insert(Thing::Space(made))) };
+        unsafe { answer.give(made) };
         Ok(())
     })
 }
@@ -96,8 +97,9 @@ pub unsafe extern "C" fn tmb_map_file(
         // SAFETY: null or the caller's options, as the header asks.
         let options = library(&unsafe { options::read(options) }?)?;
         let mapped = handles::with_space(space, |space| Ok(space.map_file(path, options)?))?;
+        let made = handles::insert(space, Thing::Mapping(mapped))?;
         // SAFETY: the caller's place for a handle.
-        unsafe { answer.give(handles::insert(Thing::Mapping(mapped))) };
+        unsafe { answer.give(made) };
         Ok(())
     })
 }

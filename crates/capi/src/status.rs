@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ffi::{c_char, c_int, CString};
+use std::ffi::{c_char, c_int, c_void, CString};
+use std::mem::ManuallyDrop;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 use tombolo::{Error, ErrorCode};
 
 /// What only this interface says; everything else has the number of its code in the library.
@@ -155,8 +156,39 @@ fn of_system(error: &(dyn std::error::Error + 'static)) -> Option<c_int> {
     None
 }
 
+/// How a call failed.
+struct Told {
+    message: Option<CString>,
+    errno: c_int,
+}
+
+/// A thread's own, without a destructor: calls are made where destructors of thread-locals have run, as atexit handlers,
+/// destructors of static objects and those of other thread-locals make them.
+type Lasting<T> = ManuallyDrop<RefCell<T>>;
+
 thread_local! {
-    static LAST: RefCell<(CString, c_int)> = RefCell::default();
+    static LAST: Lasting<Told> = const {
+        ManuallyDrop::new(RefCell::new(Told { message: None, errno: 0 }))
+    };
+}
+
+/// Frees the text of this thread when it ends, behind all its destructors. The first thread ends with the process, whose
+/// last handlers may ask what went wrong.
+fn sweep_later() {
+    static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+    extern "C" fn sweep(_: *mut c_void) {
+        LAST.with(|last| last.borrow_mut().message = None);
+    }
+    let key = KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: a place for a key, and a function that is there as long as the process.
+        let made = unsafe { libc::pthread_key_create(&mut key, Some(sweep)) } == 0;
+        made.then_some(key)
+    });
+    if let Some(key) = key {
+        // SAFETY: a key that was made; its value is only looked at for being none.
+        unsafe { libc::pthread_setspecific(*key, std::ptr::without_provenance(1)) };
+    }
 }
 
 /// Runs a call: its failure becomes the thread's last error, its panic a failure.
@@ -190,23 +222,30 @@ fn run(call: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     });
     if let Err(failure) = &answer {
         let text: Vec<u8> = failure.message.bytes().filter(|byte| *byte != 0).collect();
-        // A thread that ends has no place for it any more.
-        let _ = LAST.try_with(|last| {
-            *last.borrow_mut() = (CString::new(text).unwrap_or_default(), failure.errno);
+        LAST.with(|last| {
+            *last.borrow_mut() = Told {
+                message: CString::new(text).ok(),
+                errno: failure.errno,
+            };
         });
+        sweep_later();
     }
     answer
 }
 
 #[no_mangle]
 pub extern "C" fn tmb_last_error() -> *const c_char {
-    LAST.try_with(|last| last.borrow().0.as_ptr())
-        .unwrap_or(c"".as_ptr())
+    LAST.with(|last| {
+        let told = last.borrow();
+        told.message
+            .as_ref()
+            .map_or(c"".as_ptr(), |text| text.as_ptr())
+    })
 }
 
 #[no_mangle]
 pub extern "C" fn tmb_last_errno() -> c_int {
-    LAST.try_with(|last| last.borrow().1).unwrap_or(0)
+    LAST.with(|last| last.borrow().errno)
 }
 
 #[no_mangle]

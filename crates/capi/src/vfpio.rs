@@ -166,11 +166,12 @@ impl State {
     /// The card; opens one if there is none.
     fn place(&mut self) -> Result<&mut Place, Failure> {
         if self.place.is_none() {
-            let card = handles::insert(Thing::OpenCard(OpenCard::new(
-                open_card(self.peer.as_ref())?,
-                None,
-            )));
-            self.place = Some(Place::new(card, false)?);
+            let card = OpenCard::new(open_card(self.peer.as_ref())?, None);
+            let card = handles::insert_card(card);
+            let place = Place::new(card, false);
+            // Nobody else knows of it.
+            let place = place.or_else(|why| handles::close(card, "card").and(Err(why)))?;
+            self.place = Some(place);
         }
         let rule = "no card is open";
         let place = self.place.as_mut();
@@ -467,7 +468,7 @@ pub unsafe extern "C" fn vfpio_init(bitstream: *const c_void) -> c_int {
         let slot = handles::with_card(place.card, |card| {
             Ok(card.load(SlotId(free), folder, &place.space)?)
         })?;
-        let slot = handles::insert(Thing::Slot(Box::new(slot)));
+        let slot = handles::insert(place.card, Thing::Slot(Box::new(slot)))?;
         place.slots.insert(free.into(), slot);
         Ok(free.into())
     })
@@ -833,7 +834,11 @@ pub extern "C" fn vfpio_detach() -> c_int {
             close_slot(slot)?;
         }
         drop(memory);
-        place.space.close()?;
+        match place.space.close() {
+            // With its card.
+            Ok(()) | Err(tombolo::Error::Gone { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
         if !place.attached {
             handles::close(place.card, "card")?;
         }

@@ -307,6 +307,11 @@ static void handles(const char *kernel, const char *file)
     EXPECT(tmb_slot_set_bytes(slot, "bytes", "abc", (size_t)-1), TMB_ERROR_ARGUMENT);
     EXPECT(tmb_slot_wait(slot, NULL), TMB_ERROR_SLOT_STATE);
     EXPECT(tmb_slot_read_register(slot, 3, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_slot_wait_register(slot, 3, 1, 1, 0, NULL), TMB_ERROR_ARGUMENT);
+    EXPECT(tmb_slot_wait_register(NULL, 0, 1, 1, 0, NULL), TMB_ERROR_HANDLE);
+    EXPECT(tmb_slot_wait_register(slot, 0, 0, 0, 0, NULL), TMB_OK);
+    EXPECT(tmb_slot_wait_interrupt(NULL, 0, NULL), TMB_ERROR_HANDLE);
+    EXPECT(tmb_slot_wait_interrupt(slot, 0, NULL), TMB_ERROR_SLOT_STATE);
     EXPECT(tmb_slot_write_register(slot, 3, 0), TMB_ERROR_ARGUMENT);
 
     /* The kernel reads where nothing is mapped. */
@@ -427,6 +432,8 @@ static void fsrf(const char *kernel, char *file)
     EXPECT(fsrf_tombolo_set(0, "output", (uint64_t)(uintptr_t)addr), TMB_OK);
     EXPECT(fsrf_tombolo_set(0, "bytes", large), TMB_OK);
     EXPECT(fsrf_tombolo_read_register(0, 0x20, &value), TMB_OK);
+    EXPECT(fsrf_tombolo_wait_register(0, 0x20, 0xffffffff, value, 0, &value), TMB_OK);
+    EXPECT(fsrf_tombolo_wait_register(0, 0x21, 1, 1, 0, NULL), TMB_ERROR_ARGUMENT);
     TRUE(value == large);
     EXPECT(fsrf_tombolo_write_register(0, 0x21, 0), TMB_ERROR_ARGUMENT);
     EXPECT(fsrf_tombolo_start(0), TMB_OK);

@@ -396,3 +396,49 @@ fn pkg_config_names_what_is_there() {
     let folders: Vec<&str> = folders.collect();
     assert_eq!(folders, [r#""${libdir}""#, r#""${includedir}""#], "{text}");
 }
+
+#[test]
+fn handles_may_end_with_the_process() {
+    let installed = Installed::new();
+    let input = noise(4096);
+    for sanitized in [true, false] {
+        let program = installed.compile(GCC, "tests/guest_exit.cpp", sanitized);
+        assert!(installed.example(&program, "copy", &input) == input);
+    }
+}
+
+#[test]
+fn cards_leave_nothing_behind() {
+    let installed = Installed::new();
+    let file = installed.path("file");
+    fs::write(&file, noise(4096)).unwrap();
+    for compilers in compilers("cards_leave_nothing_behind") {
+        // With the sanitizer that looks for memory that nobody has.
+        let program = installed.compile(compilers, "tests/guest_leaks.c", true);
+        let told = run(Command::new(&program)
+            .arg(installed.kernel("copy"))
+            .arg(&file)
+            .arg("125"));
+        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(told.starts_with("0 descriptors, 0 threads, "), "{told}");
+    }
+}
+
+#[test]
+fn signals_are_the_programs() {
+    let installed = Installed::new();
+    let pipe = installed.path("pipe");
+    run(Command::new("mkfifo").arg(&pipe));
+    let program = installed.compile(GCC, "tests/guest_signals.c", false);
+    for way in 0..3 {
+        for micros in [100, 1000] {
+            let told = run(Command::new(&program)
+                .arg(installed.kernel("copy"))
+                .arg(format!("pipe:{}", pipe.display()))
+                .args([way, micros, 20].map(|number| number.to_string())));
+            let told = String::from_utf8_lossy(&told.stdout).into_owned();
+            let right = "handled, 0 on other threads, 0 wrong runs, 1 terms";
+            assert!(told.contains(right), "{told}");
+        }
+    }
+}

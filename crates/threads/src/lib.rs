@@ -24,8 +24,10 @@ use std::os::unix::process::CommandExt;
 use std::panic::resume_unwind;
 use std::process::Command;
 use std::ptr::{null, null_mut};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle, ScopedJoinHandle};
+use std::time::Duration;
 
 /// Signals that an instruction of a thread raises, and that threads of the library therefore take.
 pub const SYNCHRONOUS: [c_int; 6] = [
@@ -48,6 +50,8 @@ thread_local! {
     /// On a thread of the library: what the program blocks, as far as the library knows. It has no destructor, so it
     /// is there as long as its thread.
     static PROGRAM: Cell<Option<Mask>> = const { Cell::new(None) };
+    /// On a thread of the program: its own mask, while it is in [`as_guest`].
+    static OUTSIDE: Cell<Option<Mask>> = const { Cell::new(None) };
 }
 
 impl Mask {
@@ -76,28 +80,83 @@ impl Mask {
 
     /// What the program blocks: who asks is a thread of its, or has been told by who made it.
     fn of_the_program() -> Self {
-        PROGRAM.get().unwrap_or_else(Self::here)
+        let known = PROGRAM.get().or_else(|| OUTSIDE.get());
+        known.unwrap_or_else(Self::here)
     }
 
-    /// This thread blocks these from now on.
-    fn take(&self) {
-        // SAFETY: a set that is filled in, and this thread's own mask.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, null_mut()) };
+    /// This thread blocks these from now on; what it blocked before.
+    fn take(&self) -> Self {
+        let mut before = MaybeUninit::uninit();
+        // SAFETY: a set that is filled in, this thread's own mask, and a place that is filled in.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, before.as_mut_ptr());
+            Self(before.assume_init())
+        }
     }
 }
 
 /// Does something with the mask that threads of the library have, which what it starts inherits: also threads of
 /// other libraries.
 pub fn as_guest<T>(act: impl FnOnce() -> T) -> T {
-    struct Back(Mask);
-    impl Drop for Back {
-        fn drop(&mut self) {
-            self.0.take();
-        }
+    let outside = OUTSIDE.get();
+    let before = Mask::of_the_library().take();
+    let _back = Back(before, outside);
+    if PROGRAM.get().is_none() && outside.is_none() {
+        OUTSIDE.set(Some(before));
     }
-    let _back = Back(Mask::here());
-    Mask::of_the_library().take();
     act()
+}
+
+/// Gives a thread its mask of before back, and what is remembered of that outside.
+struct Back(Mask, Option<Mask>);
+
+impl Drop for Back {
+    fn drop(&mut self) {
+        OUTSIDE.set(self.1);
+        self.0.take();
+    }
+}
+
+/// Within [`as_guest`], on a thread of the program: lets its signals in for a while, as its own mask says. A thread of the
+/// library has no other mask.
+pub fn as_program<T>(act: impl FnOnce() -> T) -> T {
+    let Some(outside) = OUTSIDE.get() else {
+        return act();
+    };
+    OUTSIDE.set(None);
+    let _back = Back(outside.take(), Some(outside));
+    act()
+}
+
+/// Sleeps while a word has a value, until [`wake`], a signal, or for so long. Holds nothing, allocates nothing.
+pub fn sleep_while(word: &AtomicU32, value: u32, at_most: Duration) {
+    let time = libc::timespec {
+        tv_sec: at_most.as_secs() as libc::time_t,
+        tv_nsec: at_most.subsec_nanos().into(),
+    };
+    // SAFETY: the word and the time live as long as the call, which looks at both.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            value,
+            &time,
+        );
+    }
+}
+
+/// Wakes who sleeps at a word.
+pub fn wake(word: &AtomicU32) {
+    // SAFETY: the word lives as long as the call, which takes nothing but its address.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            i32::MAX,
+        );
+    }
 }
 
 /// Work for a thread of the library.
@@ -175,7 +234,7 @@ impl<T> Running<'_, T> {
 /// To be called on a command just before it is run: on a thread of the library its process gets the mask of the
 /// program back. On one of the program's it has that anyway.
 pub fn child(command: &mut Command) -> &mut Command {
-    let Some(mask) = PROGRAM.get() else {
+    let Some(mask) = PROGRAM.get().or_else(|| OUTSIDE.get()) else {
         return command;
     };
     let give_back = move || {

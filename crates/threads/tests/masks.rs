@@ -92,3 +92,23 @@ fn children_get_the_mask_of_the_program() {
     let theirs = std::thread::spawn(one).join().unwrap();
     assert_eq!(theirs, program | bit(libc::SIGTERM));
 }
+
+#[test]
+fn signals_of_the_program_are_let_in_where_it_says_so() {
+    let before = here();
+    let (inside, let_in, child, after) = threads::as_guest(|| {
+        let inside = here();
+        let let_in = threads::as_program(|| (here(), threads::as_guest(here), here()));
+        (inside, let_in, of_a_child(), here())
+    });
+    assert_eq!((inside, after), (expected(), expected()));
+    assert_eq!(let_in, (before, expected(), before));
+    assert_eq!(child, before);
+    assert_eq!(here(), before);
+    // A thread of the library is nobody else's.
+    let there = || threads::as_guest(|| threads::as_program(here));
+    assert_eq!(
+        threads::spawn("one", there).unwrap().join().unwrap(),
+        expected()
+    );
+}

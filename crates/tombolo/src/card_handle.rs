@@ -203,13 +203,20 @@ impl Card {
     }
 
     /// Ends everything that was made through this handle and its clones: stops kernels, writes back, ends
-    /// address spaces. Dropping spaces and mappings does the same, but can only log what was lost.
+    /// address spaces. Dropping spaces and mappings does the same, but can only log what was lost. With the last client
+    /// of the card it ends the library's threads, and what they have open, too, whatever handles are still there. The
+    /// program keeps shared memory, which nobody traps any more, until it drops it.
     ///
     /// # Errors
     /// The first page that could not be written back; all that can be is. Other handles give
     /// [`Error::Gone`] from now on, as does a second call.
     pub fn close(&self) -> Result<(), Error> {
-        self.link.tell(Request::Close)
+        let closed = self.link.tell(Request::Close);
+        // One that was interrupted goes on.
+        if !matches!(closed, Err(Error::Interrupted)) {
+            self.link.end();
+        }
+        closed
     }
 
     /// Where the time went since the card was opened.

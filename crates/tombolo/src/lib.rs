@@ -23,6 +23,7 @@
 
 #![deny(missing_debug_implementations)]
 
+mod answer;
 mod card_handle;
 mod coherent;
 mod connection;

@@ -3,17 +3,18 @@
 //! A request is begun and answered later; the ticket waits for the answer. While it waits it asks every
 //! now and then whether somebody wants the call to end.
 
+use crate::answer::{answer, Answer, Awaited, Found};
 use crate::error::Error;
 use crate::message::{Reply, Request};
 use crate::participants::{self, Caller, Guest};
 use crate::trap::{Desk, Trapped};
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// At most so long until a call that is to end does so.
 const PATIENCE: Duration = Duration::from_millis(40);
@@ -66,7 +67,7 @@ pub(crate) struct Call {
     pub(crate) client: ClientId,
     pub(crate) caller: Option<Caller>,
     pub(crate) request: Request,
-    pub(crate) answer: Sender<Result<Reply, Error>>,
+    pub(crate) answer: Answer,
 }
 
 /// Wakes the owner's thread while it waits for the card.
@@ -84,14 +85,20 @@ pub(crate) struct Link {
 struct Client {
     id: ClientId,
     watch: Mutex<Option<Watch>>,
+    /// It was closed, and is none of the owner's clients any more.
+    closed: AtomicBool,
     owner: Arc<OwnerThread>,
 }
 
-/// The owner's thread, which ends with the last client.
+/// The owner's thread, which ends with the last client: when it is closed, or when its last handle is gone.
 pub(crate) struct OwnerThread {
     sender: Sender<Message>,
     bell: Bell,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Clients that are neither closed nor gone.
+    open: AtomicUsize,
+    /// All were closed, so the thread has ended.
+    closed: AtomicBool,
     /// Where the thread is. A forked child has the handles, and nobody who would answer.
     process: u32,
     tickets: AtomicU64,
@@ -105,7 +112,7 @@ pub(crate) struct OwnerThread {
 pub(crate) struct Ticket<'a> {
     link: &'a Link,
     id: TicketId,
-    answer: Receiver<Result<Reply, Error>>,
+    answer: Awaited,
 }
 
 impl OwnerThread {
@@ -114,7 +121,9 @@ impl OwnerThread {
         Arc::new(Self {
             sender,
             bell,
-            thread: Some(thread),
+            thread: Mutex::new(Some(thread)),
+            open: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
             process: std::process::id(),
             tickets: AtomicU64::new(0),
             clients: AtomicU64::new(0),
@@ -134,15 +143,35 @@ impl OwnerThread {
                 why: "it belongs to the parent of this process; a card cannot be used across fork",
             });
         }
-        self.sender.send(message).map_err(|_| ended())?;
+        self.sender.send(message).map_err(|_| self.ended())?;
         self.bell.store(true, Ordering::Release);
         Ok(())
     }
-}
 
-impl Drop for OwnerThread {
-    fn drop(&mut self) {
-        let Some(thread) = self.thread.take() else {
+    /// Why nobody answers.
+    fn ended(&self) -> Error {
+        match self.closed.load(Ordering::Acquire) {
+            true => closed(),
+            false => Error::Internal("the owner's thread has ended".to_owned()),
+        }
+    }
+
+    /// A client is open no more; without any the thread has nothing left to do.
+    fn client_ends(&self) {
+        if self.open.fetch_sub(1, Ordering::AcqRel) == 1 && self.is_here() {
+            self.closed.store(true, Ordering::Release);
+            self.stop();
+        }
+    }
+
+    /// Ends the thread, and what it has: the card, its descriptors, its memory.
+    fn stop(&self) {
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(thread) = thread else {
             return;
         };
         if !self.is_here() {
@@ -155,9 +184,18 @@ impl Drop for OwnerThread {
     }
 }
 
+impl Drop for OwnerThread {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
 impl Drop for Client {
     fn drop(&mut self) {
-        let _ = self.owner.send(Message::ClientEnded(self.id));
+        if !self.closed.load(Ordering::Acquire) {
+            let _ = self.owner.send(Message::ClientEnded(self.id));
+            self.owner.client_ends();
+        }
     }
 }
 
@@ -165,9 +203,24 @@ impl Link {
     /// A new client.
     pub(crate) fn new(owner: Arc<OwnerThread>) -> Self {
         let id = ClientId(owner.clients.fetch_add(1, Ordering::Relaxed));
+        owner.open.fetch_add(1, Ordering::AcqRel);
         let watch = Mutex::new(None);
+        let closed = AtomicBool::new(false);
         Self {
-            client: Arc::new(Client { id, watch, owner }),
+            client: Arc::new(Client {
+                id,
+                watch,
+                closed,
+                owner,
+            }),
+        }
+    }
+
+    /// Everything of this client has ended. With the last one the owner's thread ends too, whatever handles there are.
+    pub(crate) fn end(&self) {
+        let client = &self.client;
+        if client.owner.is_here() && !client.closed.swap(true, Ordering::AcqRel) {
+            client.owner.client_ends();
         }
     }
 
@@ -208,7 +261,7 @@ impl Link {
     pub(crate) fn begin(&self, request: Request) -> Result<Ticket<'_>, Error> {
         let owner = &self.client.owner;
         let id = TicketId(owner.tickets.fetch_add(1, Ordering::Relaxed));
-        let (answer, receiver) = channel();
+        let (answer, awaited) = answer();
         owner.send(Message::Begin(Call {
             ticket: id,
             client: self.client.id,
@@ -219,13 +272,14 @@ impl Link {
         Ok(Ticket {
             link: self,
             id,
-            answer: receiver,
+            answer: awaited,
         })
     }
 
     /// Begins a request and waits for its answer.
     pub(crate) fn call(&self, request: Request) -> Result<Reply, Error> {
-        self.begin(request)?.wait()
+        // Signals of the program come in while it sleeps.
+        threads::as_guest(|| self.begin(request)?.wait())
     }
 
     /// For requests whose only good answer is `Done`.
@@ -242,7 +296,7 @@ impl Link {
     }
 
     pub(crate) fn change(&self, change: participants::Change) -> Result<(), Error> {
-        self.client.owner.send(Message::Participant(change))
+        threads::as_guest(|| self.client.owner.send(Message::Participant(change)))
     }
 
     /// Whether both lead to the same owner.
@@ -262,21 +316,29 @@ impl Ticket<'_> {
     /// Waits for the answer.
     pub(crate) fn wait(self) -> Result<Reply, Error> {
         loop {
-            match self.answer.recv_timeout(PATIENCE) {
-                Ok(answer) => return answer,
-                Err(RecvTimeoutError::Disconnected) => return Err(ended()),
-                Err(RecvTimeoutError::Timeout) if self.link.is_to_end() => {
+            let began = Instant::now();
+            threads::as_program(|| self.answer.sleep(PATIENCE));
+            match self.answer.look() {
+                Found::Reply(answer) => return answer,
+                Found::Never => return Err(self.link.client.owner.ended()),
+                // A signal may have ended the sleep before its time.
+                Found::NotYet if began.elapsed() < PATIENCE => {}
+                Found::NotYet if threads::as_program(|| self.link.is_to_end()) => {
                     self.link.client.owner.send(Message::Cancel(self.id))?;
                     return Err(Error::Interrupted);
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                Found::NotYet => {}
             }
         }
     }
 }
 
-fn ended() -> Error {
-    Error::Internal("the owner's thread has ended".to_owned())
+/// What a client that was closed is told.
+pub(crate) fn closed() -> Error {
+    Error::Gone {
+        what: "the card".to_owned(),
+        why: "it was closed; open another",
+    }
 }
 
 pub(crate) fn unexpected(reply: &Reply) -> Error {

@@ -12,6 +12,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant};
 
 /// Who calls, among the threads that count.
@@ -82,12 +83,16 @@ struct Seat {
 }
 
 thread_local! {
-    static SEATS: RefCell<Vec<Seat>> = const { RefCell::new(Vec::new()) };
+    /// Empty unless the thread counts: a [`Present`] takes its seat away. Without a destructor, so that calls are as
+    /// good as ever where those of thread-locals have run, as in atexit handlers and destructors of static objects.
+    static SEATS: ManuallyDrop<RefCell<Vec<Seat>>> =
+        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 /// The thread's next call of this owner, if the thread counts.
 pub(crate) fn caller(link: &Link) -> Option<Caller> {
-    SEATS.with_borrow_mut(|seats| {
+    SEATS.with(|seats| {
+        let mut seats = seats.borrow_mut();
         let seat = seats.iter_mut().rev().find(|seat| seat.link.is(link))?;
         seat.sequence += 1;
         Some(Caller {
@@ -106,7 +111,8 @@ pub(crate) fn outside<T>(link: &Link, work: impl FnOnce() -> T) -> Result<T, Err
             let _ = self.0.change(Change::Inside(self.1));
         }
     }
-    let number = SEATS.with_borrow(|seats| {
+    let number = SEATS.with(|seats| {
+        let seats = seats.borrow();
         let seat = seats.iter().rev().find(|seat| seat.link.is(link));
         seat.map(|seat| seat.number)
     });
@@ -140,8 +146,8 @@ impl Participant {
             .and_then(|name| name.to_str()?.parse().ok());
         let thread = thread.ok_or_else(|| Error::Internal("a thread without a number".into()))?;
         self.link.change(Change::Entered(self.number, thread))?;
-        SEATS.with_borrow_mut(|seats| {
-            seats.push(Seat {
+        SEATS.with(|seats| {
+            seats.borrow_mut().push(Seat {
                 link: self.link.clone(),
                 number: self.number,
                 sequence: 0,
@@ -165,7 +171,8 @@ impl Drop for Present {
     fn drop(&mut self) {
         let Participant { link, number } = &self.participant;
         // What is taken out is dropped after the borrow.
-        let gone = SEATS.with_borrow_mut(|seats| {
+        let gone = SEATS.with(|seats| {
+            let mut seats = seats.borrow_mut();
             let found = seats
                 .iter()
                 .position(|seat| seat.number == *number && seat.link.is(link));

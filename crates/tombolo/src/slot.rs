@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{LoadId, Progress, Reply, Request, Signal, SpaceId};
 use crate::space::Mapping;
-use card::kernel::{Argument, Manifest};
+use card::kernel::{Argument, ControlProtocol, Manifest};
 use card::schedule::{Priority, SlotSchedule};
 use card::SlotId;
 use units::{Picoseconds, VirtAddr};
@@ -194,7 +194,8 @@ impl Slot {
         self.link.tell(Request::Start { load: self.load })
     }
 
-    /// Waits until the kernel is done, at most until `deadline` of virtual time from now.
+    /// Waits until the kernel is done, at most until `deadline` of virtual time from now; for the interrupt of one with
+    /// registers of its own (`user_managed`), as [`wait_interrupt`](Slot::wait_interrupt) does.
     ///
     /// # Errors
     /// An access of the kernel failed ([`Error::Access`], even if the kernel says that it is done), the
@@ -215,6 +216,16 @@ impl Slot {
         mut progress: impl FnMut(Progress) -> Continue,
     ) -> Result<(), Error> {
         let load = self.load;
+        if self.manifest.control == ControlProtocol::UserManaged {
+            if !self.manifest.interrupt {
+                let slot = self.slot;
+                let rule =
+                    "has a kernel with registers of its own and no interrupt: wait for a register";
+                return Err(Error::SlotState { slot, rule });
+            }
+            let waited = self.await_signal(Signal::Interrupt, deadline, progress);
+            return waited.map(drop);
+        }
         let mut elapsed = Picoseconds::ZERO;
         loop {
             let rest = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
@@ -257,8 +268,8 @@ impl Slot {
     /// For kernels with registers of their own (`user_managed`), whose program is the only one to know them.
     ///
     /// # Errors
-    /// As [`join`](Slot::join): an access failed, the kernel broke a rule, the deadline passed. The slot is in reset
-    /// then; [`start`](Slot::start) ends that.
+    /// An access failed or the kernel broke a rule, as for [`join`](Slot::join): the slot is in reset then, and
+    /// [`start`](Slot::start) ends that. [`Error::Deadline`]: the deadline passed, and the kernel goes on.
     pub fn wait_register(
         &self,
         offset: u32,
@@ -271,7 +282,7 @@ impl Slot {
             mask,
             value,
         };
-        self.await_signal(signal, deadline)
+        self.await_signal(signal, deadline, |_| Continue::Yes)
     }
 
     /// Waits for the interrupt of a kernel with registers of its own, and serves its faults meanwhile; gives how
@@ -281,10 +292,15 @@ impl Slot {
     /// # Errors
     /// As [`wait_register`](Slot::wait_register); the kernel has `ap_start`, and says when it is done.
     pub fn wait_interrupt(&self, deadline: Option<Picoseconds>) -> Result<u32, Error> {
-        self.await_signal(Signal::Interrupt, deadline)
+        self.await_signal(Signal::Interrupt, deadline, |_| Continue::Yes)
     }
 
-    fn await_signal(&self, signal: Signal, deadline: Option<Picoseconds>) -> Result<u32, Error> {
+    fn await_signal(
+        &self,
+        signal: Signal,
+        deadline: Option<Picoseconds>,
+        mut progress: impl FnMut(Progress) -> Continue,
+    ) -> Result<u32, Error> {
         let load = self.load;
         let mut left = deadline;
         loop {
@@ -296,7 +312,12 @@ impl Slot {
             };
             match self.link.call(request)? {
                 Reply::Register(value) => return Ok(value),
-                Reply::Running(_) => {}
+                Reply::Running(now) => {
+                    if progress(now) == Continue::Stop {
+                        self.link.tell(Request::Stop { load })?;
+                        return Err(Error::Interrupted);
+                    }
+                }
                 other => return Err(unexpected(&other)),
             }
             left = left.map(|left| left - slice);
@@ -324,10 +345,11 @@ impl Slot {
         self.load
     }
 
-    /// Reads a register of the kernel.
+    /// Reads a register of the kernel. It takes the virtual time of its way over the link, in which the kernel goes on;
+    /// what it has faulted on is served by the reads that follow, so a program may poll. A wait is cheaper.
     ///
     /// # Errors
-    /// Outside the register window, or the kernel does not answer.
+    /// Outside the register window, or the kernel does not answer; while it is polled, what went wrong since.
     pub fn read_register(&self, offset: u32) -> Result<u32, Error> {
         match self.link.call(Request::ReadRegister {
             load: self.load,

@@ -226,8 +226,33 @@ class Slot(Scope):
         except (TypeError, ValueError) as error:
             raise type(error)(f"argument {argument.name}: {error}") from None
 
+    def wait_register(
+        self, offset: int, mask: int, value: int, *, deadline: Optional[float] = None
+    ) -> int:
+        """Waits until the bits of ``mask`` in a register are those of ``value``; gives what the register holds then.
+
+        For kernels with registers of their own (``user_managed``). Faults are served meanwhile.
+
+        :param deadline: seconds of virtual time from now on, after which to give up.
+        :raises DeadlineError: not in time; the kernel goes on.
+        :raises AccessError: an access failed. :raises ViolationError: the kernel broke a rule. The slot is in reset
+            then; :meth:`start` ends that.
+        """
+        return self._native.wait_register(offset, mask, value, picoseconds(deadline))
+
+    def wait_interrupt(self, *, deadline: Optional[float] = None) -> int:
+        """Waits for the interrupt of a kernel with registers of its own; gives how many there were since the last wait.
+
+        :param deadline: as for :meth:`wait_register`, and errors too.
+        """
+        return self._native.wait_interrupt(picoseconds(deadline))
+
     def read_register(self, offset: int) -> int:
-        """Reads a 32-bit register of the kernel; ``offset`` in bytes, a multiple of 4."""
+        """Reads a 32-bit register of the kernel; ``offset`` in bytes, a multiple of 4.
+
+        A program may poll: each read takes the virtual time of its way over the link, in which the kernel goes on, and
+        what the kernel has faulted on is served by the reads that follow. :meth:`wait_register` is cheaper.
+        """
         return self._native.read_register(offset)
 
     def write_register(self, offset: int, value: int) -> None:

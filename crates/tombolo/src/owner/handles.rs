@@ -2,7 +2,7 @@
 //! object reaches nothing.
 
 use crate::error::Error;
-use crate::link::ClientId;
+use crate::link::{closed, ClientId};
 use crate::message::{LoadId, MappingId, SpaceId};
 use card::SlotId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,10 +56,7 @@ impl Handles {
     pub(super) fn check_open(&self, client: ClientId) -> Result<(), Error> {
         match self.closed.contains(&client) {
             false => Ok(()),
-            true => Err(Error::Gone {
-                what: "the card".to_owned(),
-                why: "it was closed; open another",
-            }),
+            true => Err(closed()),
         }
     }
 

@@ -1,5 +1,5 @@
 //! Kernels with registers of their own (`user_managed`): the owner serves their faults while a program waits
-//! for a register, or for their interrupt.
+//! for a register, or for their interrupt, or reads registers until it finds what it looks for.
 
 use super::owner_ref::OwnerRef;
 use super::Owner;
@@ -30,7 +30,11 @@ impl OwnerRef {
         signal: Signal,
         slice: Picoseconds,
     ) -> Result<Reply, Error> {
-        let until = self.with(|owner| owner.card.now() + slice);
+        let until = self.with(|owner| {
+            let slot = owner.slot_of(client, load)?;
+            owner.waits_otherwise(slot);
+            Ok::<_, Error>(owner.card.now() + slice)
+        })?;
         loop {
             // It may have been closed meanwhile.
             let slot = self.with(|owner| owner.slot_of(client, load))?;
@@ -52,9 +56,57 @@ impl OwnerRef {
             }
         }
     }
+
+    /// Reads a register for a program. A loop that reads one until the kernel has done something must come to an end, so
+    /// what has happened by then is served before: faults, and what answers them. That takes no virtual time; the reads
+    /// do, as ever. The first read since a wait or a start is only a read.
+    pub(super) async fn read_for_program(
+        &self,
+        client: ClientId,
+        load: LoadId,
+        offset: u32,
+    ) -> Result<Reply, Error> {
+        let slot = self.with(|owner| owner.slot_of(client, load))?;
+        if self.with(|owner| owner.polls(slot))? {
+            let until = self.with(|owner| owner.card.now() + owner.step());
+            let alarm = self.alarm(until);
+            let turns = self.with(|owner| owner.turns);
+            self.card(|owner| Ok((owner.turns != turns).then_some(())))
+                .await?;
+            drop(alarm);
+            // It may have been closed meanwhile.
+            self.with(|owner| owner.slot_of(client, load))?;
+            if let Some(error) = self.with(|owner| owner.failure_of_polled(slot))? {
+                self.stop(slot, load).await?;
+                return Err(error);
+            }
+        }
+        self.with(|owner| owner.read_register(slot, offset).map(Reply::Register))
+    }
 }
 
 impl Owner {
+    /// On a card without time something happens in steps, which reading a register is not.
+    fn step(&self) -> Picoseconds {
+        match self.card.description().clock_period {
+            Picoseconds::ZERO => PAUSE,
+            _ => Picoseconds::ZERO,
+        }
+    }
+
+    /// What went wrong since a program that polls has looked. A kernel that can be waited for tells that there, too.
+    fn failure_of_polled(&mut self, slot: SlotId) -> Result<Option<Error>, Error> {
+        if self.is_user_managed(slot) {
+            return self.take_failure(slot);
+        }
+        let rule = "has failed; wait for its kernel to learn why";
+        let failed = self.has_failed(slot)?;
+        match failed {
+            true => Err(Error::SlotState { slot, rule }),
+            false => Ok(None),
+        }
+    }
+
     /// The kernel's registers belong to its program alone.
     pub(super) fn is_user_managed(&self, slot: SlotId) -> bool {
         self.manifest(slot)

@@ -574,6 +574,7 @@ impl OwnerRef {
             if others.any(|other| other.host == memory.host) {
                 return;
             }
+            memory.view.release();
             if let Err(error) = owner.card.unmap_host(memory.host) {
                 tracing::error!(%error, "ending the card's access to memory that was shared");
             }

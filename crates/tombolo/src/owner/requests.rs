@@ -154,10 +154,9 @@ impl OwnerRef {
                 owner.write_raw_registers(owner.slot_of(client, load)?, offset, &words)?;
                 Ok(Reply::Done)
             }),
-            Request::ReadRegister { load, offset } => self.with(|owner| {
-                let slot = owner.slot_of(client, load)?;
-                owner.read_register(slot, offset).map(Reply::Register)
-            }),
+            Request::ReadRegister { load, offset } => {
+                self.read_for_program(client, load, offset).await
+            }
             Request::Schedule { load, schedule } => self.with(|owner| {
                 let slot = owner.slot_of(client, load)?;
                 owner.schedule(slot, schedule).map(|()| Reply::Done)

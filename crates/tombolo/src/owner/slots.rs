@@ -82,6 +82,8 @@ pub(super) struct SlotState {
     idle_interrupts: u32,
     /// Interrupts of a kernel with registers of its own that its program has not waited for.
     interrupts: u32,
+    /// The program has read a register since it last started the kernel or waited for it.
+    polled: bool,
     /// The first thing that went wrong in the run.
     failure: Option<Error>,
 }
@@ -276,7 +278,10 @@ impl OwnerRef {
         load: LoadId,
         slice: Picoseconds,
     ) -> Result<Reply, Error> {
-        let until = self.with(|owner| owner.card.now() + slice);
+        let until = self.with(|owner| {
+            owner.waits_otherwise(slot);
+            owner.card.now() + slice
+        });
         // An alarm that has rung would keep the card from working.
         let alarm = self.alarm(until);
         let seen = self.card(|owner| owner.look(slot, load, until)).await?;
@@ -304,7 +309,12 @@ impl OwnerRef {
         slots: &[(SlotId, LoadId)],
         slice: Picoseconds,
     ) -> Result<Option<usize>, Error> {
-        let until = self.with(|owner| owner.card.now() + slice);
+        let until = self.with(|owner| {
+            for (slot, _) in slots {
+                owner.waits_otherwise(*slot);
+            }
+            owner.card.now() + slice
+        });
         let _alarm = self.alarm(until);
         let over = self.card(|owner| {
             for (place, (slot, load)) in slots.iter().enumerate() {
@@ -328,6 +338,7 @@ impl OwnerRef {
         }
     }
 
+    /// Says of a kernel that it was not done in time, and stops it, unless only its program knows what done is.
     async fn not_done(&self, slot: SlotId, load: LoadId, why: &str) -> Result<Error, Error> {
         let error = self.with(|owner| {
             let kernel = owner.kernel_name(slot);
@@ -347,7 +358,9 @@ impl OwnerRef {
                 waiting,
             })
         })?;
-        self.stop(slot, load).await?;
+        if !self.with(|owner| owner.is_user_managed(slot)) {
+            self.stop(slot, load).await?;
+        }
         Ok(error)
     }
 }
@@ -385,6 +398,20 @@ impl Owner {
         let (first_requester, last_requester) = self.requesters_of_slot(slot);
         self.drain(slot, space, first_requester..=last_requester)?;
         Ok(Some((first_requester, last_requester)))
+    }
+
+    /// The program reads a register. Whether it polls: the kernel runs, and nobody has waited since the last read.
+    pub(super) fn polls(&mut self, slot: SlotId) -> Result<bool, Error> {
+        let runs = self.running_since(slot)?.is_some();
+        let state = self.slot(slot)?;
+        Ok(std::mem::replace(&mut state.polled, runs) && runs)
+    }
+
+    /// The program waits for the kernel in another way than by reading its registers.
+    pub(super) fn waits_otherwise(&mut self, slot: SlotId) {
+        if let Ok(state) = self.slot(slot) {
+            state.polled = false;
+        }
     }
 
     /// Since when the kernel runs; one with registers of its own since it left reset.
@@ -603,13 +630,14 @@ impl Owner {
         state.done = None;
         state.idle_interrupts = 0;
         state.failure = None;
+        state.polled = false;
         self.write_registers(slot, register::CONTROL, &[register::START])
     }
 
     /// What a start is to a kernel without ap_start: its slot leaves reset, if a run failed.
     fn begin_anew(&mut self, slot: SlotId) -> Result<(), Error> {
         let state = self.slot(slot)?;
-        (state.failure, state.interrupts) = (None, 0);
+        (state.failure, state.interrupts, state.polled) = (None, 0, false);
         match self.loaded(slot)?.released {
             true => Ok(()),
             false => self.release(slot),

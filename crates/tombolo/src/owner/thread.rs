@@ -9,6 +9,7 @@ use super::inbox::Inbox;
 use super::io_thread::Post;
 use super::owner_ref::{panicked, OwnerRef};
 use super::{Aside, ClockMode, Owner, OwnerOptions};
+use crate::answer::Answer;
 use crate::error::Error;
 use crate::io::FileIo;
 use crate::link::{Bell, Call, ClientId, Message, OwnerThread, TicketId};
@@ -23,7 +24,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use units::Picoseconds;
@@ -77,7 +78,7 @@ fn run(owner: Owner, bell: &Bell) {
                 let waiting = rounds.tasks.into_values().filter_map(|task| task.answer);
                 let held = rounds.held.into_values().filter_map(Held::answer);
                 for answer in waiting.chain(held) {
-                    let _ = answer.send(Err(panicked(&*panic)));
+                    answer.send(Err(panicked(&*panic)));
                 }
                 return;
             }
@@ -91,7 +92,7 @@ type Work = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
 struct Task {
     ticket: Option<TicketId>,
     work: Work,
-    answer: Option<Sender<Result<Reply, Error>>>,
+    answer: Option<Answer>,
     caller: Option<Caller>,
     /// It may be dropped: it has changed nothing.
     harmless: Rc<Cell<bool>>,
@@ -106,7 +107,7 @@ enum Held {
 }
 
 impl Held {
-    fn answer(self) -> Option<Sender<Result<Reply, Error>>> {
+    fn answer(self) -> Option<Answer> {
         match self {
             Self::Call(call) => Some(call.answer),
             Self::Trap(..) => None,
@@ -395,7 +396,7 @@ impl Rounds {
                 }
                 match (task.answer, result) {
                     // Who has ended meanwhile wants no answer.
-                    (Some(answer), result) => drop(answer.send(result)),
+                    (Some(answer), result) => answer.send(result),
                     (None, Ok(_) | Err(Error::Gone { .. })) => {}
                     (None, Err(error)) => {
                         tracing::error!(%error, "after its client: some written bytes may be lost");
@@ -488,7 +489,7 @@ impl Rounds {
                     if let Some(caller) = call.caller {
                         self.participants.computes(caller.participant);
                     }
-                    let _ = call.answer.send(Err(stalled()));
+                    call.answer.send(Err(stalled()));
                 }
                 // Nobody can tell a thread that reads memory. It waits on.
                 Held::Trap(..) => drop(self.held.insert(place, held)),
@@ -499,7 +500,7 @@ impl Rounds {
                 self.participants.computes(caller.participant);
             }
             if let Some(answer) = task.answer.take() {
-                let _ = answer.send(Err(stalled()));
+                answer.send(Err(stalled()));
             }
         }
     }

@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 const SYSTEM_PAGE: usize = 4096;
@@ -101,6 +102,8 @@ pub(super) struct Guarded {
     page: usize,
     alias: Arc<HostMemory>,
     state: Mutex<Vec<State>>,
+    /// Nobody guards it any more, so no page of it is missing.
+    ended: AtomicBool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -362,6 +365,7 @@ impl Guarded {
             page,
             alias,
             state: Mutex::new(vec![State::New; bytes / page]),
+            ended: AtomicBool::new(false),
             userfault: userfault.clone(),
         });
         lock(&userfault.blocks).insert(start, Arc::downgrade(&guarded));
@@ -379,7 +383,7 @@ impl Guarded {
 
     /// The same in a handler, which may not tell anybody. All signals are blocked. False: it waits for others.
     pub(super) fn settle(&self, address: usize, write: bool) -> bool {
-        matches!(self.give(address, write), Some(Ok(())))
+        matches!(self.give(address, write), Some(Ok(()))) || self.ended.load(Ordering::Acquire)
     }
 
     /// `None`: it waits for others. Also in handlers: allocates nothing, logs nothing, cannot panic.
@@ -470,12 +474,22 @@ impl Guarded {
     }
 }
 
-impl Drop for Guarded {
-    fn drop(&mut self) {
+impl Guarded {
+    /// Ends the guard; who waits for a page tries again, and finds it.
+    pub(super) fn end(&self) {
+        if self.ended.swap(true, Ordering::AcqRel) {
+            return;
+        }
         lock(&self.userfault.blocks).remove(&self.start);
         let range = &mut [self.start as u64, self.bytes as u64];
         if let Err(error) = call(&self.userfault.descriptor, UFFDIO_UNREGISTER, range) {
             tracing::debug!(%error, "ending the watch over shared memory");
         }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.end();
     }
 }

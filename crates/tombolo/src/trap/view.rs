@@ -14,8 +14,12 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::{PageSize, VirtAddr};
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Pages of all views: each may need a range of the process's memory map of its own.
 static PAGES: AtomicUsize = AtomicUsize::new(0);
@@ -33,12 +37,13 @@ pub struct View {
     /// What is mapped there.
     file: (u64, u64, u64),
     /// By userfaultfd, and not by protection. Before the place: nobody guards addresses that are somebody else's.
-    guarded: Option<Arc<Guarded>>,
+    guarded: Mutex<Option<Arc<Guarded>>>,
     place: Mutex<Place>,
     /// How programs are trapped; otherwise they ask for what they access.
     way: Option<TrapWay>,
     _counted: Counted,
-    _desk: Arc<Desk>,
+    /// Who answers its traps, while it is shared.
+    desk: Mutex<Option<Arc<Desk>>>,
 }
 
 /// A part of a block with pages of one size, aligned to them.
@@ -80,7 +85,7 @@ impl std::fmt::Display for TrapWay {
 enum Place {
     /// In addresses of ours. In this order: nobody watches addresses that are somebody else's.
     Ours {
-        _watched: Option<Watched>,
+        watched: Option<Watched>,
         _addresses: Reserved,
     },
     /// Over memory that the program had.
@@ -165,13 +170,13 @@ impl View {
             alias,
             file: file_number,
             place: Mutex::new(Place::Ours {
-                _watched: watched,
+                watched,
                 _addresses: place,
             }),
             way,
-            guarded,
+            guarded: Mutex::new(guarded),
             _counted: counted,
-            _desk: desk,
+            desk: Mutex::new(Some(desk)),
         })
     }
 
@@ -210,25 +215,49 @@ impl View {
             file: number,
             place: Mutex::new(Place::Taken(taken)),
             way: Some(TrapWay::Protect),
-            guarded: None,
+            guarded: Mutex::new(None),
             _counted: counted,
-            _desk: desk,
+            desk: Mutex::new(Some(desk)),
         })
     }
 
     /// Memory that the program had is as it was before, with its contents of now. Others are left alone.
     pub(crate) fn give_back(&self) {
-        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = lock(&self.place);
         if matches!(*place, Place::Taken(_)) {
             if let Place::Taken(taken) = std::mem::replace(&mut *place, Place::Given) {
                 taken.give_back(&self.alias);
+                drop(lock(&self.desk).take());
             }
         }
     }
 
+    /// It is shared no more, and open: nobody is trapped from now on. Memory that the program had before is watched until
+    /// it is given back.
+    pub(crate) fn release(&self) {
+        let mut place = lock(&self.place);
+        let Place::Ours { watched, .. } = &mut *place else {
+            return;
+        };
+        let watched = watched.take();
+        drop(place);
+        // No page is missing; then nobody is trapped; and who would have answered goes last.
+        let guarded = lock(&self.guarded).take();
+        if let Some(guarded) = guarded {
+            guarded.end();
+        }
+        drop(watched);
+        let desk = lock(&self.desk).take();
+        drop(desk);
+    }
+
+    fn guarded(&self) -> Option<Arc<Guarded>> {
+        lock(&self.guarded).clone()
+    }
+
     /// It was not given back.
     pub(crate) fn is_there(&self) -> bool {
-        let place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = lock(&self.place);
         !matches!(*place, Place::Given)
     }
 
@@ -303,7 +332,7 @@ impl View {
         if self.way.is_none() {
             return Ok(0);
         }
-        if let Some(guarded) = &self.guarded {
+        if let Some(guarded) = self.guarded() {
             return guarded
                 .protect(offset as usize, bytes as usize, access)
                 .map(|()| 0);
@@ -335,7 +364,7 @@ impl View {
     /// Programs may do everything with what is left of a range: parts that they have unmapped, or mapped something
     /// else over, are none of ours.
     pub(crate) fn open(&self, offset: u64, bytes: u64) -> io::Result<()> {
-        if self.way.is_none() || self.guarded.is_some() {
+        if self.way.is_none() || self.guarded().is_some() {
             return self.protect(offset, bytes, HostAccess::ReadWrite).map(drop);
         }
         let start = self.start + offset as usize;

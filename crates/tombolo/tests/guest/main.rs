@@ -8,6 +8,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod closing;
+mod ending;
 mod masks;
 
 use std::path::PathBuf;

@@ -1,0 +1,107 @@
+//! The answer of a call, on its way from the owner's thread to the thread that waits.
+//!
+//! A handler of a signal of the program may run at any point of a call, and touch shared memory that the owner has to bring.
+//! What the thread holds at that point, the owner must not need: a lock of an allocator, the inside of a channel. So
+//! signals of the program wait while a call works ([`threads::as_guest`]), and are let in while it sleeps. For that
+//! the sleep is a step of its own here, that holds nothing.
+
+use crate::error::Error;
+use crate::message::Reply;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+const NOT_YET: u32 = 0;
+const THERE: u32 = 1;
+/// Nobody will answer.
+const NEVER: u32 = 2;
+
+#[derive(Debug, Default)]
+struct Place {
+    state: AtomicU32,
+    reply: Mutex<Option<Result<Reply, Error>>>,
+}
+
+/// The end of who answers. Dropped without an answer, it says that there will be none.
+#[derive(Debug)]
+pub(crate) struct Answer(Arc<Place>);
+
+/// The end of who waits.
+#[derive(Debug)]
+pub(crate) struct Awaited(Arc<Place>);
+
+/// What a look finds.
+pub(crate) enum Found {
+    Reply(Result<Reply, Error>),
+    NotYet,
+    Never,
+}
+
+/// Both ends.
+pub(crate) fn answer() -> (Answer, Awaited) {
+    let place = Arc::<Place>::default();
+    (Answer(place.clone()), Awaited(place))
+}
+
+impl Answer {
+    /// Answers. Who has given up does not learn of it.
+    pub(crate) fn send(self, reply: Result<Reply, Error>) {
+        *self.0.reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(reply);
+        self.say(THERE);
+    }
+
+    fn say(&self, state: u32) {
+        self.0.state.store(state, Ordering::Release);
+        threads::wake(&self.0.state);
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if self.0.state.load(Ordering::Relaxed) == NOT_YET {
+            self.say(NEVER);
+        }
+    }
+}
+
+impl Awaited {
+    /// Sleeps until there is something to look at, or for so long. Holds nothing meanwhile.
+    pub(crate) fn sleep(&self, at_most: Duration) {
+        threads::sleep_while(&self.0.state, NOT_YET, at_most);
+    }
+
+    /// What has come.
+    pub(crate) fn look(&self) -> Found {
+        match self.0.state.load(Ordering::Acquire) {
+            NOT_YET => Found::NotYet,
+            NEVER => Found::Never,
+            _ => {
+                let mut reply = self.0.reply.lock().unwrap_or_else(PoisonError::into_inner);
+                reply.take().map_or(Found::Never, Found::Reply)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_arrives_once_or_never() {
+        let (answer, awaited) = answer();
+        assert!(matches!(awaited.look(), Found::NotYet));
+        let teller = std::thread::spawn(move || answer.send(Ok(Reply::Done)));
+        awaited.sleep(Duration::from_secs(60));
+        assert!(matches!(awaited.look(), Found::Reply(Ok(Reply::Done))));
+        assert!(matches!(awaited.look(), Found::Never));
+        teller.join().unwrap();
+        let (answer, awaited) = super::answer();
+        drop(answer);
+        awaited.sleep(Duration::from_secs(60));
+        assert!(matches!(awaited.look(), Found::Never));
+        let (_answer, awaited) = super::answer();
+        awaited.sleep(Duration::from_millis(1));
+        assert!(matches!(awaited.look(), Found::NotYet));
+    }
+}
