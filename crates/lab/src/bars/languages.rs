@@ -8,7 +8,7 @@ use std::time::Instant;
 use tempfile::TempDir;
 use tombolo::{Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, SlotId};
 
-fn home() -> PathBuf {
+pub(super) fn home() -> PathBuf {
     card::sim::home()
 }
 
@@ -19,7 +19,7 @@ fn environment() -> Result<PathBuf, Failure> {
 }
 
 /// Runs it; what it said, if it went well.
-fn run(command: &mut Command) -> Result<Output, Failure> {
+pub(super) fn run(command: &mut Command) -> Result<Output, Failure> {
     let output = command.output()?;
     match output.status.success() {
         true => Ok(output),
@@ -33,7 +33,7 @@ fn run(command: &mut Command) -> Result<Output, Failure> {
 }
 
 /// Python with the package as it is now, unpacked beside the wheel.
-fn python() -> Result<Command, Failure> {
+pub(super) fn python() -> Result<Command, Failure> {
     run(Command::new("tools/build-wheel").current_dir(home()))?;
     let mut python = Command::new(environment()?.join("bin/python"));
     python.env("PYTHONPATH", home().join("target/python"));

@@ -18,6 +18,7 @@ mod fresh_machine;
 mod fsrf;
 mod fsrf_direct;
 mod functional;
+mod guest;
 mod house;
 mod html;
 mod isolation;
@@ -1062,6 +1063,14 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["python.stubs", "python.undocumented"],
         measure: languages::stubs,
+    },
+    Bar {
+        names: guest::SIGNALS,
+        measure: guest::signals,
+    },
+    Bar {
+        names: guest::LEAKS,
+        measure: guest::leaks,
     },
     Bar {
         names: &[

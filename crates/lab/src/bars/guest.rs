@@ -1,0 +1,255 @@
+//! A guest in the process: signals of a program whose memory kernels share, and what hundreds of cards leave behind, in
+//! C (with the sanitizer that looks for memory that nobody has), C++, Python and Rust.
+
+use super::languages::{home, python, run};
+use super::Failure;
+use crate::row::{Row, Target};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tombolo::{Card, FunctionalCard, FunctionalConfig, MapOptions, PageSize, SlotId, TrapWay};
+
+/// The figures.
+pub const SIGNALS: &[&str] = &["guest.signals", "guest.signals.runs"];
+/// The figures.
+pub const LEAKS: &[&str] = &[
+    "guest.leaks",
+    "guest.leaks.bytes_an_open",
+    "guest.leaks.opens",
+];
+
+/// Cards that each language opens.
+const OPENS: usize = 500;
+/// Microseconds between two signals.
+const TIMERS: [u32; 5] = [100, 300, 1000, 3000, 10_000];
+/// Runs of a kernel with each timer and each way to trap.
+const RUNS: usize = 80;
+/// A program that takes longer stands.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The C library as it is installed, and programs with it.
+struct Installed(TempDir);
+
+impl Installed {
+    fn new() -> Result<Self, Failure> {
+        let folder = TempDir::new()?;
+        let mut install = Command::new("tools/install-c");
+        run(install.current_dir(home()).arg(folder.path()))?;
+        Ok(Self(folder))
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    /// Compiles a program of the tests.
+    fn program(&self, compiler: &str, source: &str, flags: &[&str]) -> Result<PathBuf, Failure> {
+        let program = self.path(&format!("{source} by {compiler}{}", flags.concat()));
+        let lib = self.path("lib");
+        run(Command::new(compiler)
+            .args(["-g", "-O1"])
+            .args(flags)
+            .arg(home().join("crates/capi/tests").join(source))
+            .arg("-I")
+            .arg(self.path("include"))
+            .arg("-L")
+            .arg(&lib)
+            .args(["-ltombolo", "-lpthread", "-o"])
+            .arg(&program)
+            .arg(format!("-Wl,-rpath,{}", lib.display())))?;
+        Ok(program)
+    }
+
+    fn kernel(&self) -> PathBuf {
+        self.path("share/tombolo/kernels/copy")
+    }
+}
+
+/// Runs a program, but not for ever; what it said, unless it stood or failed.
+fn in_time(command: &mut Command) -> Result<Option<String>, Failure> {
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn()?;
+    let began = Instant::now();
+    while child.try_wait()?.is_none() {
+        if began.elapsed() > PATIENCE {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output()?;
+    let said = String::from_utf8(output.stdout)?;
+    Ok(output.status.success().then_some(said))
+}
+
+/// The numbers of a line, in their order.
+fn numbers(line: &str) -> Vec<i64> {
+    let words = line.split([' ', ':', '\n']);
+    words.filter_map(|word| word.parse().ok()).collect()
+}
+
+/// `guest.signals`: runs that stood, and signals that reached a thread that is not the program's.
+pub fn signals() -> Result<Vec<Row>, Failure> {
+    let installed = Installed::new()?;
+    let program = installed.program("cc", "guest_signals.c", &[])?;
+    let pipe = installed.path("pipe");
+    run(Command::new("mkfifo").arg(&pipe))?;
+    let (mut wrong, mut runs, mut handled) = (0, 0, 0);
+    for way in 0..3 {
+        for micros in TIMERS {
+            let mut command = Command::new(&program);
+            command
+                .arg(installed.kernel())
+                .arg(format!("pipe:{}", pipe.display()))
+                .args([way.to_string(), micros.to_string(), RUNS.to_string()]);
+            runs += RUNS;
+            let Some(said) = in_time(&mut command)? else {
+                eprintln!("guest.signals: way {way}, {micros} us: it stood, or failed");
+                wrong += 1;
+                continue;
+            };
+            let found = numbers(&said);
+            let [_, times, elsewhere, bad, terms] = found[..] else {
+                return Err(format!("guest_signals.c said {said}").into());
+            };
+            handled += times;
+            wrong += elsewhere + bad + i64::from(terms != 1);
+        }
+    }
+    eprintln!("guest.signals: {handled} signals were handled");
+    Ok(vec![
+        Row::new(SIGNALS[0], wrong as f64, "", Target::Exactly(0.0)),
+        Row::new(SIGNALS[1], runs as f64, "runs", Target::AtLeast(1000.0)),
+    ])
+}
+
+/// What is left behind the last card, and what each took since the hundredth.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    descriptors: i64,
+    threads: i64,
+    bytes_an_open: i64,
+}
+
+impl Left {
+    fn told(line: &str) -> Result<Self, Failure> {
+        match numbers(line)[..] {
+            [descriptors, threads, bytes_an_open] => Ok(Self {
+                descriptors,
+                threads,
+                bytes_an_open,
+            }),
+            _ => Err(format!("it said {line}").into()),
+        }
+    }
+}
+
+fn entries(folder: &str) -> Result<i64, Failure> {
+    Ok(std::fs::read_dir(folder)?.count() as i64)
+}
+
+fn resident() -> Result<i64, Failure> {
+    let text = std::fs::read_to_string("/proc/self/statm")?;
+    let pages = text.split(' ').nth(1).ok_or("no resident pages")?;
+    Ok(pages.parse::<i64>()? * 4096)
+}
+
+/// Opens a card with one of everything, and lets go of it in the `number`th order.
+fn open_in_rust(file: &Path, number: usize) -> Result<(), Failure> {
+    let card = Card::functional(FunctionalCard::new(FunctionalConfig::default()))?;
+    let space = card.create_space()?;
+    let mapping = space.map_file(file, MapOptions::read_write())?;
+    let slot = card.load(SlotId(0), &home().join("kernels/copy"), &space)?;
+    let ways = [TrapWay::Protect, TrapWay::Userfault, TrapWay::InThread];
+    let memories = ways.map(|way| space.alloc_with_traps(8192, PageSize::KIB_4, way));
+    slot.set_mapping("input", &mapping)?;
+    slot.set_mapping("output", &mapping)?;
+    slot.set("bytes", 4096)?;
+    slot.start()?;
+    slot.join(None)?;
+    if number % 7 == 6 {
+        card.close()?;
+    }
+    let mut things: Vec<Box<dyn std::any::Any>> = vec![
+        Box::new(card),
+        Box::new(space),
+        Box::new(mapping),
+        Box::new(slot),
+        Box::new(memories),
+    ];
+    let mut number = number;
+    while !things.is_empty() {
+        let at = number % things.len();
+        number /= things.len();
+        drop(things.swap_remove(at));
+    }
+    Ok(())
+}
+
+fn in_rust(file: &Path) -> Result<Left, Failure> {
+    let (mut descriptors, mut threads, mut bytes) = (0, 0, 0);
+    for number in 0..OPENS {
+        open_in_rust(file, number)?;
+        if number == 1 {
+            std::thread::sleep(Duration::from_millis(100));
+            (descriptors, threads) = (entries("/proc/self/fd")?, entries("/proc/self/task")?);
+        }
+        if number == OPENS / 5 {
+            bytes = resident()?;
+        }
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    Ok(Left {
+        descriptors: entries("/proc/self/fd")? - descriptors,
+        threads: entries("/proc/self/task")? - threads,
+        bytes_an_open: (resident()? - bytes) / (OPENS - OPENS / 5) as i64,
+    })
+}
+
+/// `guest.leaks`: descriptors and threads behind the last of many cards, and programs that the sanitizer refuses.
+pub fn leaks() -> Result<Vec<Row>, Failure> {
+    let installed = Installed::new()?;
+    let file = installed.path("file");
+    std::fs::write(&file, vec![7; 4096])?;
+    let count = OPENS.to_string();
+    let told = |program: &Path| -> Result<Left, Failure> {
+        let mut command = Command::new(program);
+        let said = in_time(command.arg(installed.kernel()).arg(&file).arg(&count))?;
+        Left::told(&said.ok_or("it stood, or failed")?)
+    };
+    let c = installed.program("cc", "guest_leaks.c", &[])?;
+    let cpp = installed.program("c++", "guest_leaks.cpp", &["-std=c++17"])?;
+    let mut all = vec![
+        ("Rust", in_rust(&file)?),
+        ("C", told(&c)?),
+        ("C++", told(&cpp)?),
+    ];
+    let program = home().join("python/tests/guest_leaks.py");
+    let said = run(python()?.arg(program).arg(&file).arg(&count))?;
+    all.push(("Python", Left::told(&String::from_utf8(said.stdout)?)?));
+    let mut wrong = 0;
+    for compiler in ["gcc", "clang"] {
+        let sanitized = installed.program(compiler, "guest_leaks.c", &["-fsanitize=address"])?;
+        if let Err(error) = told(&sanitized) {
+            eprintln!("guest.leaks: LeakSanitizer of {compiler}: {error}");
+            wrong += 1;
+        }
+    }
+    for (language, left) in &all {
+        eprintln!("guest.leaks: {language}: {left:?}");
+        wrong += left.descriptors.max(0) + left.threads.max(0);
+    }
+    let most = all.iter().map(|(_, left)| left.bytes_an_open).max();
+    let opens = all.len() * OPENS;
+    Ok(vec![
+        Row::new(LEAKS[0], wrong as f64, "", Target::Exactly(0.0)),
+        Row::new(
+            LEAKS[1],
+            most.unwrap_or(0) as f64,
+            "bytes",
+            Target::AtMost(1024.0),
+        ),
+        Row::new(LEAKS[2], opens as f64, "cards", Target::AtLeast(2000.0)),
+    ])
+}
