@@ -23,6 +23,10 @@
  *   destructors of thread-local objects. None may be made in a handler of a signal; but shared memory may be touched there.
  * - The library's threads block all signals but those that an instruction raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
  *   SIGTRAP, SIGSYS): handlers run on threads of the program, and signals that it blocks wait for its sigwait.
+ * - A callback returns to its caller. A C++ exception (or longjmp) that leaves it ends the process, because it cannot pass
+ *   through the library: catch it in the callback, keep it behind `context` (std::current_exception), say stop if the
+ *   callback can (tmb_wait_options.progress), and throw it again when the call has returned.
+ * - A limit on the size of files (ulimit -f) is an error of the call, not SIGXFSZ.
  * - Bytes that a kernel wrote are in their file when the mapping is unmapped or synced, or its space
  *   closed; not before.
  * - After fork, handles are the parent's: in the child every call that needs the card is TMB_ERROR_GONE; to close or
@@ -215,7 +219,11 @@ typedef struct tmb_map_options {
 
 /* Maps a file, opened here with the rights of this process. "pipe:PATH", "tcp:HOST:PORT", "unix:PATH" and so on are
  * streams (docs/devices.md): set bytes. A kernel that reads one waits for what comes; what it wrote goes out by
- * tmb_mapping_sync and tmb_mapping_unmap. */
+ * tmb_mapping_sync and tmb_mapping_unmap.
+ * Bytes that another card, of this process or of another, has mapped for writing cannot be mapped for writing:
+ * TMB_ERROR_UNMAPPABLE. Between processes that is a lock on the range (F_OFD_SETLK), so a process must not expect to keep
+ * fcntl locks of its own on the file beyond the end of the mapping. Programs that write without locks are not stopped,
+ * and what they write into a page that a kernel has written is undone: docs/policies.md, "When others write the file". */
 tmb_status tmb_map_file(tmb_space *space, const char *path, const tmb_map_options *options,
                         tmb_mapping **mapping);
 
@@ -223,7 +231,8 @@ tmb_status tmb_map_file(tmb_space *space, const char *path, const tmb_map_option
 tmb_status tmb_mapping_address(tmb_mapping *mapping, uint64_t *address);
 tmb_status tmb_mapping_bytes(tmb_mapping *mapping, uint64_t *bytes);
 
-/* Writes back what the kernel has written so far. What fails stays on the card. */
+/* Writes back what the kernel has written so far. What fails stays on the card. A file that was truncated meanwhile is
+ * not made longer again: TMB_ERROR_TRANSFER, with both sizes. */
 tmb_status tmb_mapping_sync(tmb_mapping *mapping);
 
 /* Brings pages to the card before the kernel touches them, as far as there is room. */

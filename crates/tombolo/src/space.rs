@@ -334,7 +334,9 @@ impl AddressSpace {
     /// # Errors
     /// The file is missing, not readable, read-only but mapped writable, no regular file, or empty; the
     /// offset lies past its end; the range overlaps another mapping; the card has no pages of that
-    /// size, or the file is mapped with others; a file to be made anew is mapped already.
+    /// size, or the file is mapped with others; a file to be made anew is mapped already; it is to be written, and
+    /// bytes of the range are mapped for writing by another card of this process or another process. What others may
+    /// do with a file meanwhile: docs/policies.md, "When others write the file".
     pub fn map_file(&self, path: &Path, options: MapOptions) -> Result<Mapping, Error> {
         if Device::names_remote(path.as_os_str()) {
             let (memory, offset, bytes) = Device::parse(path.as_os_str())?.connect_remote()?;
@@ -379,11 +381,13 @@ impl AddressSpace {
             path: name.to_owned(),
             rule,
         };
-        let metadata = file.metadata().map_err(|source| Error::File {
+        let failed = |source| Error::File {
             path: name.to_owned(),
             what: "looking at it",
             source,
-        })?;
+        };
+        let file = crate::io::off_standard_streams(file).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
         if !metadata.is_file() {
             return Err(refuse(NOT_REGULAR.to_owned()));
         }
@@ -668,7 +672,8 @@ impl Mapping {
     /// Writes back what the kernel has written before this call, to the file and its storage.
     ///
     /// # Errors
-    /// The file takes no more bytes, or its storage fails. What failed stays on the card.
+    /// The file takes no more bytes, or its storage fails; it was truncated, and saving would make it longer again. What
+    /// failed stays on the card.
     pub fn sync(&self) -> Result<(), Error> {
         self.link.tell(Request::Sync { mapping: self.id })
     }

@@ -4,6 +4,7 @@
 //! Completions carry bytes, never time: the card's model says when the work counts as done.
 
 mod blocking;
+pub(crate) mod lock;
 mod uring;
 
 pub use blocking::BlockingIo;
@@ -141,6 +142,75 @@ pub(crate) fn rights(file: &File) -> io::Result<Rights> {
         read: !path_only && mode != libc::O_WRONLY,
         write: !path_only && mode != libc::O_RDONLY,
     })
+}
+
+/// Numbers that are for the standard streams, whether they are open or not.
+const STANDARD_STREAMS: i32 = 3;
+
+/// The same description under a number that is for no standard stream. In a program that has closed one of those the
+/// next file gets its number, and what is printed would go into it.
+pub(crate) fn off_standard_streams(file: File) -> io::Result<File> {
+    match file.as_raw_fd() < STANDARD_STREAMS {
+        // A clone gets none of these numbers.
+        true => file.try_clone(),
+        false => Ok(file),
+    }
+}
+
+/// Does something that may make a file longer, on a thread of the program. Where that is more than `ulimit -f` allows, the
+/// system sends the thread a signal that ends the process; it comes to nothing here, and the call fails with `EFBIG`.
+pub(crate) fn without_size_signal<T>(what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    // SAFETY: sets of signals on the stack, and this thread's own mask. A set of zeroes is one; `sigemptyset` makes it
+    // the empty one.
+    let (only, before) = unsafe {
+        let mut only: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut only);
+        libc::sigaddset(&mut only, libc::SIGXFSZ);
+        let failed = libc::pthread_sigmask(libc::SIG_BLOCK, &only, &mut before);
+        if failed != 0 {
+            return Err(io::Error::from_raw_os_error(failed));
+        }
+        (only, before)
+    };
+    let result = what();
+    // SAFETY: as above.
+    unsafe {
+        if libc::sigismember(&before, libc::SIGXFSZ) == 0 {
+            // The system sends it to the thread that wrote, so what waits now is what we caused.
+            let at_once: libc::timespec = std::mem::zeroed();
+            if matches!(&result, Err(error) if error.raw_os_error() == Some(libc::EFBIG)) {
+                libc::sigtimedwait(&only, std::ptr::null_mut(), &at_once);
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        }
+    }
+    result
+}
+
+/// A file is shorter than bytes that are to be written back to it.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error(
+    "the file has {length} bytes now, and these end at {end}: it was truncated while it was mapped, and writing them \
+     would make it longer again. Nothing of them was written; give the file its size again and repeat this, or unmap it, \
+     and they are lost"
+)]
+struct Truncated {
+    length: u64,
+    end: u64,
+}
+
+/// Refuses a write that would make its file longer: a mapping shows what was there.
+pub(crate) fn check_length(transfer: &Transfer) -> io::Result<()> {
+    if transfer.direction == Direction::Read {
+        return Ok(());
+    }
+    let length = transfer.file.metadata()?.len();
+    let end = transfer.file_offset.saturating_add(transfer.bytes as u64);
+    match end > length {
+        true => Err(io::Error::other(Truncated { length, end })),
+        false => Ok(()),
+    }
 }
 
 /// The best that this machine allows.

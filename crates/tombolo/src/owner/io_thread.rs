@@ -1,7 +1,7 @@
 //! The thread that moves bytes of files, so that a slow file holds up nobody but who waits for it.
 
 use super::Aside;
-use crate::io::{FileIo, Transfer, TransferId};
+use crate::io::{check_length, FileIo, Transfer, TransferId};
 use crate::link::{Bell, Message};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -124,6 +124,10 @@ fn run(mut io: Box<dyn FileIo>, inbox: &Receiver<Job>, post: &Post) {
         match job {
             Some(Job::Move(transfer)) => {
                 let id = transfer.id;
+                if let Err(error) = check_length(&transfer) {
+                    post.send(Aside::Moved(id, Err(error)));
+                    continue;
+                }
                 match catch_unwind(AssertUnwindSafe(|| io.start(transfer))) {
                     Ok(()) => started.push_back(id),
                     Err(panic) => post.send(Aside::Moved(id, Err(broken(&*panic)))),

@@ -523,14 +523,20 @@ impl Owner {
         let l1 = self.card.description().l1_sizes;
         let slow = self.files.page_sizes.iter();
         let slow = slow.filter(|&&size| l1 != PageSizes::default() && !l1.contains(size));
-        slow.map(|size| {
+        let unlocked = self.files.unlocked.iter().map(|label| {
+            format!(
+                "{label} lies on a file system without locks: nothing keeps another process from mapping it for writing at \
+                 the same time, and one would undo what the other wrote"
+            )
+        });
+        let slow = slow.map(|size| {
             format!(
                 "pages of {size} were used, and no L1 TLB has that size: each of its entries serves a smaller \
                  part of such a page, so bursts miss more often. The shell has L1 TLBs for {l1}: take pages of \
                  such a size, or give the shell an L1 TLB of this one"
             )
-        })
-        .collect()
+        });
+        slow.chain(unlocked).collect()
     }
 
     fn take_request(&mut self) -> RequestId {

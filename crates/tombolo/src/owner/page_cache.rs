@@ -27,19 +27,22 @@ pub(super) enum Found {
 /// What Linux keeps, and how finely.
 const KEPT_PAGE: u64 = 4096;
 
-/// A set of pages of a file, a bit each.
+/// Words of a piece of a set: 128 MiB of a file.
+const WORDS: u64 = 512;
+
+/// A set of pages of a file, a bit each, in pieces: a file is as large as somebody says, and no memory need be.
 #[derive(Debug, Default)]
-struct Pages(Vec<u64>);
+struct Pages(BTreeMap<u64, Box<[u64; WORDS as usize]>>);
 
 impl Pages {
     /// Puts a page in, or takes it out. True if that changed something.
     fn put(&mut self, page: u64, inside: bool) -> bool {
-        let (word, bit) = ((page / 64) as usize, 1 << (page % 64));
-        if word >= self.0.len() {
-            self.0.resize(word + 1, 0);
-        }
-        let changed = (self.0[word] & bit != 0) != inside;
-        self.0[word] ^= if changed { bit } else { 0 };
+        let (word, bit) = (page / 64, 1 << (page % 64));
+        let piece = self.0.entry(word / WORDS);
+        let piece = piece.or_insert_with(|| Box::new([0; WORDS as usize]));
+        let word = &mut piece[(word % WORDS) as usize];
+        let changed = (*word & bit != 0) != inside;
+        *word ^= if changed { bit } else { 0 };
         changed
     }
 }

@@ -80,7 +80,7 @@ impl OwnerRef {
             let stray = strays.take_stray(asid, VirtAddr::default(), everything);
             (stray, owner.forget_mappings(asid, None))
         });
-        self.close_files(unmapped).await;
+        self.close_files(unmapped, result.is_ok()).await;
         self.forget_memories(asid, None).await;
         result?;
         stray.map(|()| Reply::Done)

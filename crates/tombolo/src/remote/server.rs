@@ -3,6 +3,7 @@
 use super::fabric::{is_provider, Served};
 use super::mapped::{drain, Mapped};
 use super::wire::{Answer, Ask, Hello, Operation, Status, LARGEST_TICKET};
+use crate::io::lock::{NotLocked, RangeLock};
 use std::collections::hash_map::RandomState;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
@@ -26,6 +27,8 @@ pub struct Export {
     memory: Mapped,
     bytes: u64,
     writable: bool,
+    /// No card has a file mapped for writing that clients write.
+    _lock: Option<RangeLock>,
 }
 
 /// A server: threads that answer until it is dropped.
@@ -44,20 +47,42 @@ struct Shared {
     sockets: Mutex<Vec<(u64, TcpStream)>>,
 }
 
+/// Keeps cards from mapping a file for writing; none if its file system has no locks.
+fn lock_all(file: &File, bytes: u64) -> io::Result<Option<RangeLock>> {
+    let mut lock = RangeLock::new(file)?;
+    match lock.lock(0..bytes, file) {
+        Ok(()) => Ok(Some(lock)),
+        Err(NotLocked::Unsupported(error)) => {
+            tracing::warn!(%error, "a file that is exported cannot be locked: nothing keeps cards from mapping it for writing");
+            Ok(None)
+        }
+        Err(NotLocked::Held { .. }) => Err(io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            "some of it is mapped for writing by a card, or locked by another process, and one would undo what the other \
+             wrote: end that first, or export it read-only",
+        )),
+    }
+}
+
 impl Export {
     /// A regular file, as long as it is now, and so long it must stay. What clients write is in it.
     ///
     /// # Errors
-    /// It is no regular file, or empty.
+    /// It is no regular file, or empty. It is writable, and some of it is mapped for writing or locked by somebody else.
     pub fn file(file: File, writable: bool) -> io::Result<Self> {
         let found = file.metadata()?;
         if !found.is_file() || found.len() == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, EMPTY));
         }
+        let lock = match writable {
+            true => lock_all(&file, found.len())?,
+            false => None,
+        };
         Ok(Self {
             memory: Mapped::new(&file, found.len(), writable)?,
             bytes: found.len(),
             writable,
+            _lock: lock,
         })
     }
 
@@ -73,6 +98,7 @@ impl Export {
             memory: Mapped::zeroed(bytes)?,
             bytes,
             writable: true,
+            _lock: None,
         })
     }
 
@@ -80,6 +106,7 @@ impl Export {
     pub fn read_only(self) -> Self {
         Self {
             writable: false,
+            _lock: None,
             ..self
         }
     }

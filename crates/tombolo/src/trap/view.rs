@@ -453,7 +453,7 @@ fn memory_file(bytes: usize) -> io::Result<File> {
         }
         File::from_raw_fd(descriptor)
     };
-    file.set_len(bytes as u64)?;
+    crate::io::without_size_signal(|| file.set_len(bytes as u64))?;
     Ok(file)
 }
 

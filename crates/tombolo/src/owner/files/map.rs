@@ -75,7 +75,7 @@ impl OwnerRef {
         let (address, page) = match mapped {
             Ok(mapped) => mapped,
             Err(error) => {
-                self.close_file(view).await?;
+                self.close_files(vec![view], true).await;
                 return Err(error);
             }
         };
@@ -150,6 +150,13 @@ impl Owner {
         range: Range,
     ) -> Result<(VirtAddr, PageSize), Error> {
         let (object, page) = self.object(space, view, &file, label, length, range)?;
+        if range.write {
+            self.claim_range(view, &file)
+                .map_err(|rule| Error::Unmappable {
+                    path: label.into(),
+                    rule,
+                })?;
+        }
         // The pager maps whole pages of the object; the client gets the byte that it asked for.
         let lead = range.offset % page.bytes();
         let address = match range.address {

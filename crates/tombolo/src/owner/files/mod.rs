@@ -3,8 +3,9 @@
 //! What is mapped is exact to the byte. A page at the edge of a range has only the range's bytes, and
 //! zeroes around them, and only they are written back. So different ranges of a file never share a page on
 //! the card, and ranges that overlap would show different bytes after a write: they are refused, unless
-//! nobody writes.
+//! nobody writes. Those of other cards and processes are kept apart by claims ([`claim`]).
 
+mod claim;
 mod map;
 mod object;
 mod part;
@@ -19,6 +20,7 @@ use crate::error::Error;
 use crate::io::Direction;
 use card::memories::MemoryKind;
 use card::memory::HostMemory;
+use claim::Claim;
 use pager::advice::Advice;
 use pager::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,6 +69,8 @@ struct Object {
     /// Where its bytes are, if somebody said so.
     file_state: Option<FileState>,
     advice: Advice,
+    /// The right to write what writable mappings show of it.
+    claim: Option<Claim>,
     mappings: u32,
     /// What it has on the card is being written back, after its last mapping.
     closing: bool,
@@ -164,6 +168,8 @@ pub(super) struct Files {
     doubtful: BTreeSet<Identity>,
     /// What is no file but has bytes of mappings, each by the file that stands in for it.
     stand_ins: BTreeMap<Identity, StandIn>,
+    /// Files that are or were mapped for writing on a file system without locks, by name.
+    pub(super) unlocked: BTreeSet<String>,
     next: u64,
 }
 

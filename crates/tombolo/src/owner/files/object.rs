@@ -112,6 +112,7 @@ impl Owner {
             memory: range.memory,
             file_state: range.file_state,
             advice: Advice::default(),
+            claim: None,
             mappings: 0,
             closing: false,
         };

@@ -37,15 +37,16 @@ impl OwnerRef {
         // It may have ended meanwhile.
         let (range, gone) = self.with(find)?;
         let (address, bytes) = (VirtAddr::truncated(gone.start), gone.end - gone.start);
-        let (durable, parts): (_, Parts) = self.with(|owner| {
+        let (durable, view, parts): (_, _, Parts) = self.with(|owner| {
             let durable = owner.files.mapped_in(range.asid, address, bytes);
+            let view = owner.files.at(range).map(|mapped| mapped.view);
             owner.handles.end_mapping(mapping);
             let left = owner.cut(range, &gone);
             let name = |range: MappedRange| {
                 let mapping = owner.handles.add_mapping(client, range);
                 (mapping, range.address, range.bytes)
             };
-            (durable, left.into_iter().map(name).collect())
+            (durable, view, left.into_iter().map(name).collect())
         });
         if parts.is_empty() {
             self.unmap(range.asid, range.address, range.bytes).await?;
@@ -58,6 +59,7 @@ impl OwnerRef {
             bytes,
         });
         unmapped.await?;
+        self.with(|owner| view.into_iter().for_each(|view| owner.settle_claim(view)));
         self.make_durable(&durable).await?;
         Ok(parts)
     }

@@ -76,7 +76,7 @@ impl OwnerRef {
             let stray = owner.files.take_stray(asid, address, bytes);
             (stray, owner.forget_mappings(asid, range))
         });
-        self.close_files(unmapped).await;
+        self.close_files(unmapped, result.is_ok()).await;
         self.forget_memories(asid, range).await;
         result?;
         self.make_durable(&durable).await.and(stray)
@@ -120,9 +120,13 @@ impl OwnerRef {
         result
     }
 
-    /// Closes those of these files that nobody maps any more.
-    pub(in crate::owner) async fn close_files(&self, files: Vec<View>) {
+    /// Closes those of these files that nobody maps any more. Of others, what no writable mapping shows is free for
+    /// other cards and processes, if it is `saved`.
+    pub(in crate::owner) async fn close_files(&self, files: Vec<View>, saved: bool) {
         for view in files {
+            if saved {
+                self.with(|owner| owner.settle_claim(view));
+            }
             if let Err(error) = self.close_file(view).await {
                 tracing::warn!(%error, "a file could not be closed");
             }
