@@ -150,7 +150,7 @@ def test_several_slots_and_small_memory(tmp_path: Path) -> None:
             assert (one.kernel, two.number) == ("copy", 1)
             assert [argument.name for argument in two.arguments] == ["a", "b", "c", "length"]
         assert card.describe()["slots"] == 2
-        assert card.time > 0
+        assert card.time == 0, "a functional card has no time"
 
 
 def test_the_real_rtl_gives_the_same_bytes() -> None:

@@ -471,7 +471,7 @@ tmb_status tmb_slot_set_schedule(tmb_slot *slot, const tmb_schedule_options *opt
 tmb_status tmb_slot_start(tmb_slot *slot);
 
 typedef struct tmb_progress {
-    uint64_t time_ps;   /* virtual time since the card was opened, in picoseconds */
+    uint64_t time_ps;   /* virtual time since the card was opened, in picoseconds; 0 on a functional card, which has none */
     uint64_t bytes_in;  /* bytes brought to the card */
     uint64_t bytes_out; /* bytes written back */
     uint64_t faults;    /* faults served */

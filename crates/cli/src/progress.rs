@@ -6,7 +6,7 @@ use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tombolo::Progress;
+use tombolo::{Picoseconds, Progress};
 
 /// Without a terminal, lines are so far apart, and what is over sooner says nothing.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -73,10 +73,10 @@ impl Work {
         self.bar
             .set_length(self.bar.length().unwrap_or(0).max(done));
         self.bar.set_position(done);
-        let mut at = format!(
-            "{} of virtual time, {} faults",
-            progress.now, progress.faults
-        );
+        let mut at = format!("{} faults", progress.faults);
+        if progress.now > Picoseconds::ZERO {
+            at = format!("{} of virtual time, {at}", progress.now);
+        }
         if self.lines.is_some() {
             at = format!("running: {done} bytes paged, {at}");
         }

@@ -315,7 +315,7 @@ fn a_kernel_is_a_part_of_a_pipeline_of_commands() {
     assert!(status.unwrap().success());
     assert!(fs::read(folder.path().join("b")).unwrap() == wanted);
     let report = fs::read_to_string(folder.path().join("report")).unwrap();
-    assert!(report.contains("where the time went"), "{report}");
+    assert!(report.contains("no time; files through"), "{report}");
     // From a file to the standard output, and what cannot be.
     let output = run(
         folder.path(),

@@ -4,18 +4,21 @@ use crate::svg::{bar, Part};
 use crate::text::{bytes, count, of_time, percent, rate, share};
 use crate::Page;
 use std::fmt::{self, Formatter};
-use units::{Picoseconds, ROW_BYTES};
+use units::ROW_BYTES;
 
 pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+    f.write_str("<section id=channels><h2>Card memory and PCIe</h2>")?;
+    if page.report.has_time() {
+        utilisation(page, f)?;
+    }
+    tables(page, f)
+}
+
+/// How busy each channel and each way of the link was.
+fn utilisation(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     let statistics = &page.report.statistics;
-    // Times of a card without a clock are only an order.
-    let time = match page.report.card.clock_period {
-        Picoseconds::ZERO => Picoseconds::ZERO,
-        _ => page.report.time,
-    };
     f.write_str(
-        "<section id=channels><h2>Card memory and PCIe</h2><p>Card memory by channel: how long its controller’s \
-         data bus was busy, of all cycles. Uneven channels are a matter of which frames pages got; see stripes.\
+        "<p>Card memory by channel: how long its controller’s data bus was busy, of all cycles. Uneven channels are a matter of which frames pages got; see stripes.\
          </p><div class=bars>",
     )?;
     let cycles = statistics.cycles as f64;
@@ -28,10 +31,17 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         ("PCIe to the card", link.busy_to_card),
         ("PCIe to the host", link.busy_to_host),
     ] {
-        line(f, "link", name, of_time(busy, time))?;
+        line(f, "link", name, of_time(busy, page.report.time))?;
     }
+    f.write_str("</div>")
+}
+
+/// Bytes of each channel and each way of the link; with time, rates.
+fn tables(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+    let statistics = &page.report.statistics;
+    let (time, link) = (page.report.time, &statistics.link);
     f.write_str(
-        "</div><div class=table><table><thead><tr><th>channel<th>read<th>written<th>rate\
+        "<div class=table><table><thead><tr><th>channel<th>read<th>written<th>rate\
          <th>row activations<th>rows of 64 B an activation<th>refreshes</thead><tbody>",
     )?;
     for (number, channel) in statistics.channels.iter().enumerate() {

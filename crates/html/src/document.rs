@@ -59,11 +59,7 @@ fn figures(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     let report = page.report;
     let (read, written) = report.kernel_bytes();
     let sum = |sum: Picoseconds, run: &tombolo::report::RunReport| sum + run.time;
-    // Times of a card without a clock are only an order.
-    let running = match report.card.clock_period {
-        Picoseconds::ZERO => Picoseconds::ZERO,
-        _ => report.runs.iter().fold(Picoseconds::ZERO, sum),
-    };
+    let running = report.runs.iter().fold(Picoseconds::ZERO, sum);
     let cycles: u64 = report.runs.iter().map(|run| run.cycles).sum();
     let mut figures = vec![];
     if running > Picoseconds::ZERO {

@@ -40,7 +40,10 @@ pub(crate) fn write(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         count(paging.evictions),
         count(paging.pages_dropped_clean)
     )?;
-    if let Some(record) = page.record.filter(|_| paging.faults > 0) {
+    if let Some(record) = page
+        .record
+        .filter(|_| paging.faults > 0 && page.report.has_time())
+    {
         over_time(record, page.report.time, f)?;
         lengths(record, f)?;
     }

@@ -217,7 +217,7 @@ fn pictures(
 ) -> fmt::Result {
     let last = marks.last().map_or(Picoseconds::ZERO, |(mark, _)| mark.at);
     let end = page.report.time.max(last);
-    if end == Picoseconds::ZERO {
+    if end == Picoseconds::ZERO || !page.report.has_time() {
         return f.write_str("<p class=none>This card has no time: there is no picture of it.</p>");
     }
     let grain = record

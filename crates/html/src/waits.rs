@@ -160,7 +160,10 @@ fn ports(page: &Page<'_>, f: &mut Formatter<'_>) -> fmt::Result {
             count(requester.walk_misses),
             count(requester.faults),
             count(requester.retries),
-            Text(plural(requester.address_stall_cycles, "cycle", "cycles")),
+            match timed {
+                true => plural(requester.address_stall_cycles, "cycle", "cycles"),
+                false => "–".to_owned(),
+            },
         )?;
     }
     f.write_str("</tbody></table></div>")

@@ -316,7 +316,7 @@ pub enum Signal {
 /// How far a run is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Virtual time.
+    /// Virtual time; zero on a card without time.
     pub now: Picoseconds,
     /// Bytes brought to the card, or zeroed there.
     pub bytes_in: u64,

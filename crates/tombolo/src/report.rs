@@ -4,7 +4,7 @@ use card::memories::MemoryKind;
 use card::schedule::SlotSchedule;
 use card::{CardDescription, Statistics};
 use pager::{Occupied, SpaceStatistics};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
 use units::{Asid, Picoseconds};
@@ -72,7 +72,8 @@ pub struct TrapPlace {
 pub struct PagingReport {
     /// Faults that reached the host.
     pub faults: u64,
-    /// Virtual time with at least one access waiting for the host.
+    /// Virtual time with at least one access waiting for the host; zero on a card without time.
+    #[serde(default)]
     pub fault_time: Picoseconds,
     /// Pages filled from files.
     pub pages_read: u64,
@@ -162,9 +163,11 @@ pub struct RunReport {
     pub kernel: String,
     /// Slot.
     pub slot: u8,
-    /// From start to done, in virtual time.
+    /// From start to done, in virtual time; zero on a card without time.
+    #[serde(default)]
     pub time: Picoseconds,
-    /// Clock cycles from start to done.
+    /// Clock cycles from start to done; zero on a card without time.
+    #[serde(default)]
     pub cycles: u64,
 }
 
@@ -234,8 +237,9 @@ impl SpaceReport {
     }
 }
 
-/// Everything that a run tells.
+/// Everything that a run reports. On a card without time, times are zero, and JSON and text leave them out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Report {
     /// The card.
     pub card: CardDescription,
@@ -257,7 +261,8 @@ pub struct Report {
     pub host_hash: String,
     /// How files are read and written. Not part of the hash.
     pub file_io: String,
-    /// Virtual time since the card was opened.
+    /// Virtual time since the card was opened; zero on a card without time.
+    #[serde(default)]
     pub time: Picoseconds,
     /// Runs of kernels, in order of their ends.
     pub runs: Vec<RunReport>,
@@ -287,7 +292,63 @@ pub struct Report {
     pub shares: Vec<SlotShare>,
 }
 
+/// Fields of the JSON that only a card with time has. What the card counts (`statistics`) is zero without a clock.
+const TIMES: [&str; 5] = ["time", "cycles", "fault_time", "run_time", "protect_time"];
+
+/// Takes the times out of a report's JSON.
+fn strip_times(json: &mut serde_json::Value) {
+    match json {
+        serde_json::Value::Object(fields) => {
+            fields.retain(|name, _| !TIMES.contains(&name.as_str()));
+            let others = fields.iter_mut().filter(|(name, _)| *name != "statistics");
+            others.for_each(|(_, value)| strip_times(value));
+        }
+        serde_json::Value::Array(all) => all.iter_mut().for_each(strip_times),
+        _ => {}
+    }
+}
+
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.has_time() {
+            return Self::serialize(self, serializer);
+        }
+        let json = Self::serialize(self, serde_json::value::Serializer);
+        let mut json = json.map_err(serde::ser::Error::custom)?;
+        strip_times(&mut json);
+        json.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Report {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer)
+    }
+}
+
 impl Report {
+    /// Whether the card has a clock. The functional card has none: the order in which it works is all there is.
+    pub fn has_time(&self) -> bool {
+        self.card.clock_period > Picoseconds::ZERO
+    }
+
+    /// Forgets the count of steps that a card without time keeps for deadlines: no figure of a report is made of it.
+    pub(crate) fn without_invented_time(mut self) -> Self {
+        if self.has_time() {
+            return self;
+        }
+        self.time = Picoseconds::ZERO;
+        for run in &mut self.runs {
+            (run.time, run.cycles) = (Picoseconds::ZERO, 0);
+        }
+        self.paging.fault_time = Picoseconds::ZERO;
+        self.paging.sharing.protect_time = Picoseconds::ZERO;
+        for space in &mut self.spaces {
+            space.run_time = Picoseconds::ZERO;
+        }
+        self
+    }
+
     /// SHA-256 over what must be equal on every machine: all of it but the way of file I/O, the words
     /// on policies and on the choice of a preset, the counts of each space and the number of cycles that the simulator could not skip.
     pub fn hash(&self) -> String {
@@ -328,38 +389,18 @@ impl Report {
         (all.len() > 1).then_some(one.kind)
     }
 
-    fn run_time(&self) -> Picoseconds {
-        self.runs
-            .iter()
-            .fold(Picoseconds::ZERO, |sum, run| sum + run.time)
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for run in &self.runs {
-            writeln!(
-                f,
-                "kernel {} in slot {}: {} ({} cycles)",
-                run.kernel, run.slot, run.time, run.cycles
-            )?;
-        }
-        if !self.preset.is_empty() {
-            writeln!(f, "  preset {} on platform {}", self.preset, self.platform)?;
-            if !self.preset_chosen.is_empty() {
-                writeln!(f, "  chosen: {}", self.preset_chosen)?;
-            }
-        }
+    /// What kernels read and wrote; with time, how fast.
+    fn write_kernel_bytes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (read, written) = self.kernel_bytes();
         let seconds = self.run_time().as_seconds();
-        writeln!(
-            f,
-            "  kernel read {} ({}), wrote {} ({})",
-            bytes(read),
-            rate(read, seconds),
-            bytes(written),
-            rate(written, seconds)
-        )?;
+        let of = |count| match self.has_time() {
+            true => format!("{} ({})", bytes(count), rate(count, seconds)),
+            false => bytes(count),
+        };
+        writeln!(f, "  kernel read {}, wrote {}", of(read), of(written))
+    }
+
+    fn write_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "where the time went (virtual time; parts overlap)")?;
         let total = self.time;
         let link = &self.statistics.link;
@@ -381,7 +422,37 @@ impl fmt::Display for Report {
                 share(time, total)
             )?;
         }
-        writeln!(f, "  {:<28}{:>12}", "all", total.to_string())?;
+        writeln!(f, "  {:<28}{:>12}", "all", total.to_string())
+    }
+
+    fn run_time(&self) -> Picoseconds {
+        self.runs
+            .iter()
+            .fold(Picoseconds::ZERO, |sum, run| sum + run.time)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timed = self.has_time();
+        for run in &self.runs {
+            write!(f, "kernel {} in slot {}: ", run.kernel, run.slot)?;
+            match timed {
+                true => writeln!(f, "{} ({} cycles)", run.time, run.cycles)?,
+                false => writeln!(f, "done")?,
+            }
+        }
+        if !self.preset.is_empty() {
+            writeln!(f, "  preset {} on platform {}", self.preset, self.platform)?;
+            if !self.preset_chosen.is_empty() {
+                writeln!(f, "  chosen: {}", self.preset_chosen)?;
+            }
+        }
+        self.write_kernel_bytes(f)?;
+        let link = &self.statistics.link;
+        if timed {
+            self.write_times(f)?;
+        }
         let sharing = self.paging.sharing;
         if !is_default(&sharing) {
             writeln!(
@@ -448,7 +519,7 @@ impl fmt::Display for Report {
             write!(
                 f,
                 "  space {}: {} faults ({} ahead, {} joined a page on its way, {} found it on the card), {} accesses \
-                 failed, {} read and {} written for it, kernels ran {}, {} on the card",
+                 failed, {} read and {} written for it, {}{} on the card",
                 space.asid,
                 space.faults,
                 space.faults_ahead,
@@ -457,7 +528,10 @@ impl fmt::Display for Report {
                 space.accesses_failed,
                 bytes(space.bytes_read),
                 bytes(space.bytes_written),
-                space.run_time,
+                match timed {
+                    true => format!("kernels ran {}, ", space.run_time),
+                    false => String::new(),
+                },
                 bytes(space.bytes_on_card)
             )?;
             match space.isolated {
@@ -493,13 +567,17 @@ impl fmt::Display for Report {
             let kind = self
                 .memory_of(number)
                 .map_or_else(String::new, |kind| format!(" ({kind})"));
-            writeln!(
+            write!(
                 f,
-                "channel {number}{kind}: {} read, {} written, data bus of the controller busy {:.1} %",
+                "channel {number}{kind}: {} read, {} written",
                 bytes(channel.rows_read * units::ROW_BYTES),
                 bytes(channel.rows_written * units::ROW_BYTES),
-                100.0 * channel.busy_cycles as f64 / cycles.max(1) as f64
             )?;
+            let busy = 100.0 * channel.busy_cycles as f64 / cycles.max(1) as f64;
+            match timed {
+                true => writeln!(f, ", data bus of the controller busy {busy:.1} %")?,
+                false => writeln!(f)?,
+            }
         }
         let changes = self.statistics.owner_changes;
         if !changes.is_none() {
@@ -513,16 +591,22 @@ impl fmt::Display for Report {
             if requester.bursts == 0 {
                 continue;
             }
-            writeln!(
+            write!(
                 f,
-                "{} {}: {} bursts, {} beats; cycles stalled: {} by the shell, {} by the kernel",
+                "{} {}: {} bursts, {} beats",
                 self.ports.get(number / 2).map_or("a port", String::as_str),
                 if number % 2 == 0 { "reads" } else { "writes" },
                 requester.bursts,
                 requester.rows,
-                requester.shell_stall_cycles,
-                requester.kernel_stall_cycles
             )?;
+            match timed {
+                true => writeln!(
+                    f,
+                    "; cycles stalled: {} by the shell, {} by the kernel",
+                    requester.shell_stall_cycles, requester.kernel_stall_cycles
+                )?,
+                false => writeln!(f)?,
+            }
         }
         for share in &self.shares {
             writeln!(
@@ -540,14 +624,17 @@ impl fmt::Display for Report {
         for note in &self.notes {
             writeln!(f, "note: {note}")?;
         }
-        write!(
-            f,
-            "{} cycles, {} of them skipped as idle; files through {}; report {}",
-            cycles,
-            cycles.saturating_sub(self.statistics.evaluated_cycles),
-            self.file_io,
-            &self.hash()[..16]
-        )
+        match timed {
+            true => write!(
+                f,
+                "{} cycles, {} of them skipped as idle; ",
+                cycles,
+                cycles.saturating_sub(self.statistics.evaluated_cycles),
+            )?,
+            false => write!(f, "a functional card: no time; ")?,
+        }
+        let hash = self.hash();
+        write!(f, "files through {}; report {}", self.file_io, &hash[..16])
     }
 }
 

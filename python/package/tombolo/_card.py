@@ -302,7 +302,7 @@ class Card(Scope):
 
     @property
     def time(self) -> float:
-        """Virtual time since the card was opened, in seconds."""
+        """Virtual time since the card was opened, in seconds; 0 on a functional card, which has none."""
         return self._native.describe()[1] / PS
 
     def close(self) -> None:

@@ -34,7 +34,8 @@ def _optional(module: str, what: str) -> Any:
 class Report(Dict[str, Any]):
     """Where the time went: a dictionary for programs, and with ``str`` a text for people.
 
-    Times are integers in picoseconds of virtual time. Some keys: ``time``; ``runs`` (a list of ``kernel``,
+    Times are integers in picoseconds of virtual time; on a functional card, which has none, they and ``cycles`` are
+    left out. Some keys: ``time``; ``runs`` (a list of ``kernel``,
     ``slot``, ``time``, ``cycles``); ``paging`` (``faults``, ``pages_read``, ``bytes_read``, ``bytes_written``,
     ``evictions``, ...); ``card`` (what it is made of); ``statistics`` (what the card counted).
 
@@ -98,7 +99,7 @@ class Report(Dict[str, Any]):
     def _rows(self, table: str) -> List[Dict[str, Any]]:
         statistics = self["statistics"]
         if table == "runs":
-            return [{**run, "seconds": run["time"] / PS} for run in self["runs"]]
+            return [{**run, "seconds": run["time"] / PS} if "time" in run else run for run in self["runs"]]
         if table == "paging":
             return [{"what": what, "value": value} for what, value in self["paging"].items()
                     if not isinstance(value, dict)]

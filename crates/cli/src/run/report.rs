@@ -48,11 +48,13 @@ const UNITS: [(&str, &str); 9] = [
 /// The report as JSON, with an object that says what its numbers are.
 fn with_units(report: &Report) -> serde_json::Result<String> {
     let mut json = serde_json::to_value(report)?;
-    let units = UNITS.map(|(name, unit)| (name.to_owned(), unit.into()));
+    let is_there = |unit: &str| report.has_time() || !unit.contains("time");
+    let units = UNITS.iter().filter(|(_, unit)| is_there(unit));
+    let units = units.map(|(name, unit)| ((*name).to_owned(), (*unit).into()));
     if let Some(object) = json.as_object_mut() {
         object.insert(
             "units".to_owned(),
-            serde_json::Value::Object(units.into_iter().collect()),
+            serde_json::Value::Object(units.collect()),
         );
     }
     serde_json::to_string_pretty(&json)

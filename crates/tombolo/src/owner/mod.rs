@@ -442,7 +442,10 @@ impl Owner {
     fn progress(&self) -> Progress {
         let paging = self.pager.statistics();
         Progress {
-            now: self.card.now(),
+            now: match self.card.description().clock_period {
+                Picoseconds::ZERO => Picoseconds::ZERO,
+                _ => self.card.now(),
+            },
             bytes_in: paging.bytes_read + paging.bytes_zeroed,
             bytes_out: paging.bytes_written,
             faults: paging.faults,
@@ -454,7 +457,7 @@ impl Owner {
         let time = self.card.now();
         let statistics = self.card.statistics()?;
         let ports = statistics.requesters.len() / 2;
-        Ok(Report {
+        let report = Report {
             shares: self.shares(&statistics),
             card: self.card.description().clone(),
             platform: self.options.platform.clone(),
@@ -485,7 +488,8 @@ impl Owner {
             spaces: self.spaces_report(),
             ports: (0..ports).map(|port| self.name_of_port(port)).collect(),
             statistics,
-        })
+        };
+        Ok(report.without_invented_time())
     }
 
     fn spaces_report(&self) -> Vec<SpaceReport> {

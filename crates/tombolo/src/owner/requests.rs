@@ -27,7 +27,7 @@ impl OwnerRef {
             Request::Describe => self.with(|owner| {
                 Ok(Reply::Description {
                     card: Box::new(owner.card.description().clone()),
-                    now: owner.card.now(),
+                    now: owner.progress().now,
                 })
             }),
             Request::Report => self.with(|owner| Ok(Reply::Report(Box::new(owner.report()?)))),
