@@ -72,6 +72,7 @@ impl RemoteMemory {
             timeout,
             hello: Hello {
                 writable: false,
+                full: false,
                 bytes: 0,
                 key: 0,
             },
@@ -83,6 +84,12 @@ impl RemoteMemory {
         let mut hello = [0; Hello::BYTES];
         memory.receive(&mut hello)?;
         memory.hello = Hello::decode(&hello).map_err(|rule| memory.lies(rule))?;
+        if memory.hello.full {
+            return Err(RemoteError::Refused {
+                address: address.to_owned(),
+                why: "as many clients as it serves at a time (64) are connected and work; try again later",
+            });
+        }
         if let Some(provider) = provider {
             memory.use_fabric(provider)?;
         }

@@ -9,15 +9,27 @@ use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Connections at a time.
 const CONNECTIONS: usize = 64;
 /// A client that stops in the middle of a message is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// A message, with the bytes behind it and its answer, is over within this time: a client that sends or takes it byte by byte
+/// would hold its connection for ever.
+const MESSAGE: Duration = Duration::from_secs(30);
+/// A client that has asked nothing for this long may lose its connection to another that comes.
+const IDLE: Duration = Duration::from_secs(10);
+/// The same for a client that has not asked anything yet.
+const SILENT: Duration = Duration::from_millis(200);
+/// For how long the server looks for room for a client before it sends it away.
+const LOOKS_FOR_ROOM: Duration = Duration::from_millis(1000);
+/// Between two looks at what is too slow, or makes room.
+const LOOK: Duration = Duration::from_millis(20);
+const WATCH: Duration = Duration::from_secs(1);
 
 const EMPTY: &str = "only memory or a regular file of at least 1 byte can be exported";
 
@@ -37,14 +49,108 @@ pub struct RemoteServer {
     address: SocketAddr,
     shared: Arc<Shared>,
     acceptor: Option<JoinHandle<()>>,
+    watcher: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
 struct Shared {
     export: Export,
     ended: AtomicBool,
-    connections: AtomicUsize,
-    sockets: Mutex<Vec<(u64, TcpStream)>>,
+    connections: Mutex<Vec<Arc<Connection>>>,
+}
+
+/// A client, as the others see it.
+#[derive(Debug)]
+struct Connection {
+    number: u64,
+    /// The same socket that its thread serves.
+    socket: TcpStream,
+    at: Mutex<At>,
+}
+
+/// What a client does.
+#[derive(Clone, Copy, Debug)]
+enum At {
+    /// It has asked nothing, since it came.
+    Silent(Instant),
+    /// It asks, or its answer is under way.
+    Message(Instant),
+    /// Everything that it asked is answered.
+    Idle(Instant),
+}
+
+impl Connection {
+    fn at(&self) -> At {
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is(&self, at: At) {
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = at;
+    }
+
+    /// How willingly it is given up for another: the greatest first. `None` if it is not.
+    fn idleness(&self) -> Option<(bool, Duration)> {
+        match self.at() {
+            At::Silent(since) => Some((true, since.elapsed())).filter(|idle| idle.1 >= SILENT),
+            At::Idle(since) => Some((false, since.elapsed())).filter(|idle| idle.1 >= IDLE),
+            At::Message(_) => None,
+        }
+    }
+
+    /// Its thread notices, and ends.
+    fn end(&self, why: &str) {
+        tracing::warn!(
+            client = self.number,
+            "a client of remote memory is sent away: {why}"
+        );
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
+}
+
+impl Shared {
+    fn connections(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
+        let connections = self.connections.lock();
+        connections.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until there is room for one more, and makes it, if one of the clients is idle. False if all of them work.
+    fn has_room(&self) -> bool {
+        let begin = Instant::now();
+        let mut asked: Option<u64> = None;
+        loop {
+            {
+                let connections = self.connections();
+                if connections.len() < CONNECTIONS {
+                    return true;
+                }
+                // One at a time: a thread takes a moment to notice.
+                let leaving = |number| connections.iter().any(|one| one.number == number);
+                if !asked.is_some_and(leaving) {
+                    let idle = connections
+                        .iter()
+                        .filter_map(|one| Some((one.idleness()?, one)));
+                    let longest = idle.max_by_key(|(idle, _)| *idle);
+                    asked = longest.map(|(_, one)| {
+                        one.end("it asks nothing, and another needs its place");
+                        one.number
+                    });
+                }
+            }
+            if begin.elapsed() >= LOOKS_FOR_ROOM || self.ended.load(Ordering::Acquire) {
+                return false;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Ends connections whose message takes too long.
+    fn end_slow(&self) {
+        for connection in self.connections().iter() {
+            if matches!(connection.at(), At::Message(since) if since.elapsed() >= MESSAGE) {
+                connection.end("a message of it is not over in time");
+            }
+        }
+    }
 }
 
 /// Keeps cards from mapping a file for writing; none if its file system has no locks.
@@ -143,15 +249,22 @@ impl RemoteServer {
         let shared = Arc::new(Shared {
             export,
             ended: AtomicBool::new(false),
-            connections: AtomicUsize::new(0),
-            sockets: Mutex::new(Vec::new()),
+            connections: Mutex::new(Vec::new()),
         });
         let accepting = shared.clone();
         let acceptor = threads::spawn("tombolo-serve", move || accept(&listener, &accepting))?;
+        let watching = shared.clone();
+        let watcher = threads::spawn("tombolo-serve", move || {
+            while !watching.ended.load(Ordering::Acquire) {
+                watching.end_slow();
+                std::thread::park_timeout(WATCH);
+            }
+        })?;
         Ok(Self {
             address,
             shared,
             acceptor: Some(acceptor),
+            watcher: Some(watcher),
         })
     }
 
@@ -171,9 +284,12 @@ impl Drop for RemoteServer {
         self.shared.ended.store(true, Ordering::Release);
         // The acceptor looks when somebody connects.
         let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
-        let sockets = self.shared.sockets.lock();
-        for (_, socket) in sockets.unwrap_or_else(PoisonError::into_inner).iter() {
-            let _ = socket.shutdown(Shutdown::Both);
+        for connection in self.shared.connections().iter() {
+            let _ = connection.socket.shutdown(Shutdown::Both);
+        }
+        if let Some(watcher) = self.watcher.take() {
+            watcher.thread().unpark();
+            let _ = watcher.join();
         }
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
@@ -191,35 +307,50 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             std::thread::sleep(Duration::from_millis(10));
             continue;
         };
-        if shared.connections.fetch_add(1, Ordering::AcqRel) >= CONNECTIONS {
-            shared.connections.fetch_sub(1, Ordering::AcqRel);
-            tracing::warn!("a client was sent away: {CONNECTIONS} are connected");
+        if !shared.has_room() {
+            send_away(socket, &shared.export);
             continue;
         }
-        if let Ok(copy) = socket.try_clone() {
-            let sockets = shared.sockets.lock();
-            let mut sockets = sockets.unwrap_or_else(PoisonError::into_inner);
-            sockets.push((number, copy));
-        }
+        let Ok(copy) = socket.try_clone() else {
+            // Out of descriptors.
+            continue;
+        };
+        let connection = Arc::new(Connection {
+            number,
+            socket: copy,
+            at: Mutex::new(At::Silent(Instant::now())),
+        });
+        shared.connections().push(connection.clone());
         let serving = shared.clone();
         let serve = move || {
-            if let Err(error) = serve(socket, &serving.export) {
+            if let Err(error) = serve(socket, &serving.export, &connection) {
                 tracing::info!(%error, "a client of remote memory has left");
             }
-            let sockets = serving.sockets.lock();
-            let mut sockets = sockets.unwrap_or_else(PoisonError::into_inner);
-            sockets.retain(|(other, _)| *other != number);
-            serving.connections.fetch_sub(1, Ordering::AcqRel);
+            serving.connections().retain(|one| one.number != number);
         };
         if let Err(error) = threads::spawn("tombolo-serve", serve) {
             tracing::warn!(%error, "no thread for a client");
-            shared.connections.fetch_sub(1, Ordering::AcqRel);
+            shared.connections().retain(|one| one.number != number);
         }
     }
 }
 
+/// Says why there is no connection.
+fn send_away(mut socket: TcpStream, export: &Export) {
+    tracing::warn!("a client was sent away: {CONNECTIONS} are connected and work");
+    let hello = Hello {
+        writable: false,
+        full: true,
+        bytes: export.bytes,
+        key: 0,
+    };
+    // A new socket's buffer has room for it.
+    let sent = socket.write_all(&hello.encode());
+    let _ = sent.and_then(|()| socket.shutdown(Shutdown::Write));
+}
+
 /// Answers a client until it leaves or breaks a rule.
-fn serve(mut socket: TcpStream, export: &Export) -> io::Result<()> {
+fn serve(mut socket: TcpStream, export: &Export, connection: &Connection) -> io::Result<()> {
     socket.set_nodelay(true)?;
     socket.set_write_timeout(Some(PATIENCE))?;
     socket.set_read_timeout(Some(PATIENCE))?;
@@ -227,13 +358,19 @@ fn serve(mut socket: TcpStream, export: &Export) -> io::Result<()> {
     let key = RandomState::new().build_hasher().finish();
     let hello = Hello {
         writable: export.writable,
+        full: false,
         bytes: export.bytes,
         key,
     };
     socket.write_all(&hello.encode())?;
     let mut fabric: Option<Served> = None;
+    let mut asked = false;
     loop {
-        let ask = next(&mut socket)?;
+        if asked {
+            connection.is(At::Idle(Instant::now()));
+        }
+        let ask = next(&mut socket, connection)?;
+        asked = true;
         let length = ask.bytes as usize;
         let mut status = export.allowed(&ask, key);
         let mut answer = Answer {
@@ -289,13 +426,18 @@ fn serve(mut socket: TcpStream, export: &Export) -> io::Result<()> {
 }
 
 /// The next request. Between them a client may be silent; in the middle of one it may not.
-fn next(socket: &mut TcpStream) -> io::Result<Ask> {
+fn next(socket: &mut TcpStream, connection: &Connection) -> io::Result<Ask> {
     let mut head = [0; Ask::BYTES];
     let mut got = 0;
     while got < head.len() {
         match socket.read(&mut head[got..]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(bytes) => got += bytes,
+            Ok(bytes) => {
+                if got == 0 {
+                    connection.is(At::Message(Instant::now()));
+                }
+                got += bytes;
+            }
             Err(error) => match error.kind() {
                 io::ErrorKind::Interrupted => {}
                 io::ErrorKind::WouldBlock if got == 0 => {}

@@ -57,6 +57,7 @@ fn liar(says: impl FnOnce(TcpStream) + Send + 'static) -> String {
 fn a_peer_that_lies_is_found_out() {
     let hello = Hello {
         writable: true,
+        full: false,
         bytes: 100,
         key: 9,
     };
@@ -114,6 +115,7 @@ fn a_peer_that_dies_or_says_nothing_is_an_error_and_the_next_connection_works() 
     let silent = liar(|mut socket| {
         let hello = Hello {
             writable: true,
+            full: false,
             bytes: 100,
             key: 9,
         };

@@ -2,7 +2,7 @@
 //!
 //! | | bytes | |
 //! |---|---|---|
-//! | hello | 32 | server, first: magic 8, version 4, flags 4 (1: writable), size 8, key 8 |
+//! | hello | 32 | server, first: magic 8, version 4, flags 4 (1: writable; 2: no room for another client, the end), size 8, key 8 |
 //! | request | 64 | client: magic 4, operation 4, tag 8, key 8, offset 8, length 4, zero 28; behind a write its bytes |
 //! | reply | 64 | server: magic 4, status 4, tag 8, length 4, zero 44; behind a good read its bytes |
 //!
@@ -26,11 +26,14 @@ const HELLO: u64 = u64::from_le_bytes(*b"tombolo\x01");
 const REQUEST: u32 = u32::from_le_bytes(*b"TMRQ");
 const REPLY: u32 = u32::from_le_bytes(*b"TMRP");
 const WRITABLE: u32 = 1;
+const FULL: u32 = 2;
 
 /// The server's first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) writable: bool,
+    /// The server has no room for this client, and closes the connection.
+    pub(super) full: bool,
     pub(super) bytes: u64,
     pub(super) key: u64,
 }
@@ -102,7 +105,8 @@ impl Hello {
 
     pub(super) fn encode(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
-        let flags = if self.writable { WRITABLE } else { 0 };
+        let flag = |is_set: bool, flag| if is_set { flag } else { 0 };
+        let flags = flag(self.writable, WRITABLE) | flag(self.full, FULL);
         put(
             &mut bytes,
             &[
@@ -126,7 +130,7 @@ impl Hello {
                 "it speaks version {version}, and this side {VERSION}"
             ));
         }
-        if flags & !WRITABLE != 0 {
+        if flags & !(WRITABLE | FULL) != 0 {
             return Err(format!("unknown flags {flags:#x}"));
         }
         let size = long(bytes, 16);
@@ -135,6 +139,7 @@ impl Hello {
         }
         Ok(Self {
             writable: flags & WRITABLE != 0,
+            full: flags & FULL != 0,
             bytes: size,
             key: long(bytes, 24),
         })
@@ -256,6 +261,7 @@ mod tests {
     fn messages_are_what_was_sent_and_no_other_bytes_are_one() {
         let hello = Hello {
             writable: true,
+            full: false,
             bytes: 77,
             key: u64::MAX,
         };

@@ -1,0 +1,42 @@
+//! `tombolo serve` against clients that take all places and are silent.
+
+use super::Failure;
+use crate::row::{Row, Target};
+use std::io::Read;
+use std::net::TcpStream;
+use std::time::Instant;
+use tombolo::{Export, RemoteMemory, RemoteServer};
+
+/// The figures.
+pub const NAMES: &[&str] = &["serve.silent_clients_s"];
+
+/// Clients that a server has at a time.
+const CLIENTS: usize = 64;
+/// Rounds; the worst counts.
+const ROUNDS: usize = 10;
+
+/// Seconds until a client is served that comes when all places are taken by silent ones.
+pub fn silent_clients() -> Result<Vec<Row>, Failure> {
+    let mut worst = 0.0f64;
+    for _ in 0..ROUNDS {
+        let server = RemoteServer::listen(Export::memory(4096)?, "127.0.0.1:0")?;
+        let mut silent = Vec::new();
+        for _ in 0..CLIENTS {
+            let mut client = TcpStream::connect(server.address())?;
+            // The greeting: it has its place.
+            client.read_exact(&mut [0; 32])?;
+            silent.push(client);
+        }
+        let begin = Instant::now();
+        let address = server.address().to_string();
+        let mut memory = RemoteMemory::connect(&address, RemoteMemory::PATIENCE)?;
+        memory.write(7, b"served")?;
+        let mut back = [0; 6];
+        memory.read(7, &mut back)?;
+        if back != *b"served" {
+            return Err("the 65th client read other bytes than it wrote".into());
+        }
+        worst = worst.max(begin.elapsed().as_secs_f64());
+    }
+    Ok(vec![Row::new(NAMES[0], worst, "s", Target::AtMost(2.0))])
+}
