@@ -2,7 +2,7 @@
 
 use crate::progress::Work;
 use clap::{Args, Subcommand, ValueEnum};
-use protocol::cli::{self, CliError};
+use protocol::cli::{self, CliError, Extent};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +34,10 @@ enum Command {
         /// Threads.
         #[arg(long, default_value_t = THREADS, value_parser = clap::value_parser!(u8).range(1..=16))]
         threads: u8,
+        /// Counts states that differ only in the numbers of caches or lines one by one, as rumur does. Without, they are one
+        /// state: the verdict is the same, and sooner there.
+        #[arg(long)]
+        all_states: bool,
         /// Folder for sequence diagrams of a violation.
         #[arg(long)]
         traces: Option<PathBuf>,
@@ -95,8 +99,12 @@ impl Protocol {
                 file,
                 caches,
                 threads,
+                all_states,
                 traces,
-            } => check(&file, caches, threads, traces.as_deref(), &mut out),
+            } => {
+                let extent = extent(caches, threads, all_states);
+                check(&file, extent, traces.as_deref(), &mut out)
+            }
             Command::Generate {
                 file,
                 caches,
@@ -104,7 +112,7 @@ impl Protocol {
                 unchecked,
             } => {
                 if !unchecked {
-                    check(&file, caches, THREADS, None, &mut out)?;
+                    check(&file, extent(caches, THREADS, false), None, &mut out)?;
                 }
                 cli::generate_file(&file, usize::from(caches), &folder, &mut out)
             }
@@ -120,8 +128,7 @@ impl Protocol {
 /// Explores every model, and shows how far it is.
 fn check(
     file: &Path,
-    caches: u8,
-    threads: u8,
+    extent: Extent,
     traces: Option<&Path>,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
@@ -132,6 +139,13 @@ fn check(
             at.task, at.depth, at.states
         ));
     };
-    let (caches, threads) = (usize::from(caches), usize::from(threads));
-    cli::check_file(file, caches, threads, traces, out, &mut show)
+    cli::check_file(file, extent, traces, out, &mut show)
+}
+
+fn extent(caches: u8, threads: u8, all_states: bool) -> Extent {
+    Extent {
+        caches: caches.into(),
+        threads: threads.into(),
+        all_states,
+    }
 }

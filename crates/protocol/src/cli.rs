@@ -143,6 +143,17 @@ pub fn load(file: &Path, caches: usize) -> Result<Protocol, CliError> {
     })
 }
 
+/// What a check explores.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Largest number of caches.
+    pub caches: usize,
+    /// Threads.
+    pub threads: usize,
+    /// States that differ only in the numbers of caches or lines are counted one by one, as other checkers do.
+    pub all_states: bool,
+}
+
 /// `check FILE`: explores every model of [`tasks`] and prints a line for each. A violation is
 /// printed as a trace, and written as sequence diagrams into `traces` if that is given.
 ///
@@ -151,14 +162,14 @@ pub fn load(file: &Path, caches: usize) -> Result<Protocol, CliError> {
 /// [`CliError::Broken`] if a property breaks, and those of [`load`].
 pub fn check_file(
     file: &Path,
-    caches: usize,
-    threads: usize,
+    extent: Extent,
     traces: Option<&Path>,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), CliError> {
     let spec = read(file)?;
-    for task in tasks(&spec, caches, threads) {
+    for mut task in tasks(&spec, extent.caches, extent.threads) {
+        task.setting.symmetry &= !extent.all_states;
         let protocol = generate(&spec, task.caches).map_err(|error| CliError::Generate {
             file: file.to_owned(),
             error,

@@ -7,6 +7,7 @@ use super::parse::{Name, Rule};
 /// Checks a resolved specification; `rules` tells where things stand.
 pub(super) fn validate(spec: &Spec, rules: &[(Span, Rule<'_>)]) -> Result<(), Fault> {
     first_state_is_empty(spec, rules)?;
+    something_happens(spec, rules)?;
     states_are_in_order(spec, rules)?;
     channels_differ(spec, rules)?;
     let mut used = vec![Use::Unused; spec.messages.len()];
@@ -278,20 +279,37 @@ fn check_rule(
     Ok(())
 }
 
+/// A protocol in which no cache ever asks for anything has no messages: nothing would be checked, and nothing could be made.
+fn something_happens(spec: &Spec, rules: &[(Span, Rule<'_>)]) -> Result<(), Fault> {
+    if !spec.upgrades.is_empty() || !spec.accesses.is_empty() {
+        return Ok(());
+    }
+    let what = "nothing happens in this protocol: no cache ever asks for anything";
+    Err(Fault::new(first_state(rules), what).help(format!(
+        "at least one `upgrade` or `access` is missing, and the classes with its messages: `upgrade {} -> S on load : Get answer \
+         Data`, or `access read : Get answer Data`",
+        spec.states[0].name
+    )))
+}
+
+/// Where the first state stands.
+fn first_state(rules: &[(Span, Rule<'_>)]) -> Span {
+    let at = rules.iter().find_map(|(_, rule)| match rule {
+        Rule::State { name, .. } => Some(name.span),
+        _ => None,
+    });
+    at.unwrap_or(Span {
+        line: 1,
+        column: 1,
+        length: 1,
+    })
+}
+
 fn first_state_is_empty(spec: &Spec, rules: &[(Span, Rule<'_>)]) -> Result<(), Fault> {
     let first = &spec.states[0];
     if first.read || first.write || first.dirty {
-        let at = rules.iter().find_map(|(_, rule)| match rule {
-            Rule::State { name, .. } => Some(name.span),
-            _ => None,
-        });
-        let span = at.unwrap_or(Span {
-            line: 1,
-            column: 1,
-            length: 1,
-        });
         return Err(Fault::new(
-            span,
+            first_state(rules),
             "the first state means `no copy` and permits nothing",
         ));
     }
