@@ -289,7 +289,7 @@ impl Builder {
                 reason,
             });
         }
-        entry::remove_abandoned(&self.models);
+        entry::remove_abandoned(&self.models, folder);
         let building = Scratch::create(folder)?;
         progress(Progress::Verilating { design: name() });
         let built = build(&building, progress)?;

@@ -110,6 +110,12 @@ impl FileSet {
 }
 
 impl Design {
+    /// Whether a file is Verilog by its name.
+    pub(crate) fn has_verilog(&self) -> bool {
+        let mut files = self.file_sets.iter().flat_map(|set| &set.files);
+        files.any(|file| file.extension().is_some_and(|extension| extension == "v"))
+    }
+
     /// Modules whose instances in `container` sleep.
     pub(crate) fn sleeping_in<'a>(&'a self, container: &'a str) -> impl Iterator<Item = &'a str> {
         let pairs = (self.sleeping.iter()).filter_map(|entry| entry.split_once('/'));

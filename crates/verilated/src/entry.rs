@@ -8,11 +8,14 @@
 use crate::design::hash_of_bytes;
 use crate::error::BuildError;
 use crate::model::verilate::ModelInfo;
+use std::collections::hash_map::RandomState;
 use std::fs::File;
+use std::hash::{BuildHasher, Hasher};
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
 
 /// Name of the list.
 const CHECKSUMS: &str = "checksums";
@@ -144,28 +147,58 @@ pub(crate) fn lock(path: &Path, waiting: &mut dyn FnMut()) -> Result<File, Build
     }
 }
 
+/// What no other process has in the names of its scratch folders. Process numbers will not do: processes of other PID
+/// namespaces (containers) and of other hosts have the same ones.
+fn token() -> &'static str {
+    static TOKEN: OnceLock<String> = OnceLock::new();
+    TOKEN.get_or_init(|| format!("{:016x}", RandomState::new().build_hasher().finish()))
+}
+
+/// Marks of scratch folders, between the entry's name and their own: ours, and that of earlier versions, which take theirs
+/// for abandoned when there is no process of the number that follows.
+const MARKS: [&str; 2] = [".build-", ".tmp"];
+
+/// Scratch folders: each with the name of its entry, and what is behind its mark.
+fn scratch_folders(models: &Path) -> impl Iterator<Item = (PathBuf, PathBuf, String)> {
+    let entries = std::fs::read_dir(models).into_iter().flatten().flatten();
+    entries.filter_map(|found| {
+        let name = found.file_name();
+        let (entry, rest) = MARKS
+            .iter()
+            .find_map(|mark| name.to_str()?.split_once(mark))?;
+        let entry = found.path().with_file_name(entry);
+        Some((found.path(), entry, rest.to_owned()))
+    })
+}
+
 /// Removes what this process is building.
 pub(crate) fn remove_unfinished(models: &Path) {
-    let own = std::process::id().to_string();
-    remove_scratch(models, |process| process == own);
+    for (path, _, rest) in scratch_folders(models) {
+        if rest.starts_with(token()) {
+            let _ = std::fs::remove_dir_all(path);
+        }
+    }
 }
 
-/// Removes what builders left behind that were killed. Failing to is no reason not to build.
-pub(crate) fn remove_abandoned(models: &Path) {
-    remove_scratch(models, |process| !Path::new("/proc").join(process).exists());
-}
-
-/// Removes the scratch folders of some processes.
-fn remove_scratch(models: &Path, of: impl Fn(&str) -> bool) {
-    for entry in std::fs::read_dir(models).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let builder = name
-            .to_str()
-            .and_then(|name| name.split_once(".tmp")?.1.split_once('-'));
-        if let Some((process, _)) = builder {
-            if of(process) {
-                let _ = std::fs::remove_dir_all(entry.path());
-            }
+/// Removes what builders left behind that were killed: folders of entries whose lock nobody holds, and of `own`, whose
+/// lock the caller holds. Locks end with their processes, wherever these run. Failing to is no reason not to build.
+pub(crate) fn remove_abandoned(models: &Path, own: &Path) {
+    for (path, entry, _) in scratch_folders(models) {
+        // An entry without a lock has no builder: whoever builds makes it first.
+        let lock = match entry == own {
+            true => None,
+            false => match File::open(entry.with_extension("lock")) {
+                Ok(file) => Some(file),
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                Err(_) => continue,
+            },
+        };
+        // SAFETY: a call on a descriptor that `lock` keeps open.
+        let taken = |file: &File| unsafe {
+            libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0
+        };
+        if lock.as_ref().is_none_or(taken) {
+            let _ = std::fs::remove_dir_all(path);
         }
     }
 }
@@ -178,13 +211,6 @@ impl Scratch {
     pub(crate) fn create(folder: &Path) -> Result<Self, BuildError> {
         let scratch = Self::name(folder);
         let path = &scratch.0;
-        // A folder of this name can only be what a killed process with our number left.
-        match std::fs::remove_dir_all(path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(BuildError::cache(path)(error));
-            }
-            _ => {}
-        }
         std::fs::create_dir_all(path).map_err(BuildError::cache(path))?;
         Ok(scratch)
     }
@@ -193,7 +219,7 @@ impl Scratch {
     fn name(folder: &Path) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        Self(folder.with_extension(format!("tmp{}-{number}", std::process::id())))
+        Self(folder.with_extension(format!("build-{}-{number}", token())))
     }
 
     /// The folder.
@@ -330,6 +356,48 @@ mod tests {
             assert!(is_whole(&folder), "{name}");
             assert_eq!(std::fs::read_dir(cache.path()).unwrap().count(), 1);
         }
+    }
+
+    #[test]
+    fn only_folders_whose_builder_is_gone_are_abandoned() {
+        let cache = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let path = cache.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            path
+        };
+        // By processes of another namespace: their numbers are nobody's here.
+        let alive = folder("a.build-0123-0");
+        let alive_before = folder("b.tmp4000000-0");
+        let killed = folder("c.build-0123-0");
+        let killed_before = folder("d.tmp1-0");
+        let own = folder("e.build-4567-0");
+        let entry = folder("f");
+        let locked = |name: &str| lock(&cache.path().join(name), &mut || panic!("{name}")).unwrap();
+        let held = ["a.lock", "b.lock", "e.lock"].map(locked);
+        drop(locked("c.lock"));
+        remove_abandoned(cache.path(), &cache.path().join("e"));
+        for (path, is_kept) in [
+            (&alive, true),
+            (&alive_before, true),
+            (&killed, false),
+            (&killed_before, false),
+            (&own, false),
+            (&entry, true),
+        ] {
+            assert_eq!(path.exists(), is_kept, "{}", path.display());
+        }
+        drop(held);
+    }
+
+    #[test]
+    fn a_process_removes_what_it_builds_and_nothing_else() {
+        let cache = tempfile::tempdir().unwrap();
+        let ours = Scratch::create(&cache.path().join("a")).unwrap();
+        let theirs = cache.path().join("a.build-0123-0");
+        std::fs::create_dir(&theirs).unwrap();
+        remove_unfinished(cache.path());
+        assert!(!ours.path().exists() && theirs.exists());
     }
 
     #[test]

@@ -77,6 +77,16 @@ pub enum BuildError {
         /// Why.
         source: std::io::Error,
     },
+    /// A model cannot be loaded from where the cache is.
+    #[error(
+        "the built model in the cache, {path}, cannot be loaded: the file system there is mounted without the right to execute \
+         (noexec); name a folder of another one in TOMBOLO_CACHE",
+        path = .path.display()
+    )]
+    NotExecutable {
+        /// Folder in the cache.
+        path: PathBuf,
+    },
     /// A built model could not be loaded, though it is as it was built.
     #[error(
         "the built model in the cache, {path}, cannot be used: {reason}; delete this folder to build \

@@ -56,13 +56,26 @@ pub(crate) fn run(
     mut command: Command,
 ) -> Result<(), BuildError> {
     let mut workarounds = vec![NO_DEDUP, NO_EXPAND_LIMIT];
+    let mut verilog = design.has_verilog();
+    // What was wrong with the files as SystemVerilog.
+    let mut refused: Option<Output> = None;
     let output = loop {
         let program = tools.verilator_root.join("bin/verilator_bin");
         let output = threads::child(&mut command)
             .output()
             .map_err(BuildError::io(program))?;
         let Some(next) = next_workaround(&output, &mut workarounds) else {
-            break output;
+            // Names of Verilog-2005 may be keywords of SystemVerilog, which many write into `.v` files, too.
+            if verilog && !output.status.success() {
+                verilog = false;
+                refused = Some(output);
+                command.arg(VERILOG_2005);
+                continue;
+            }
+            break match output.status.success() {
+                true => output,
+                false => refused.unwrap_or(output),
+            };
         };
         tracing::debug!(
             design = design.name,
@@ -83,6 +96,9 @@ pub(crate) fn run(
     }
     Ok(())
 }
+
+/// Files `.v` are Verilog-2005.
+const VERILOG_2005: &str = "+1364-2005ext+v";
 
 /// Verilator 5.48 fails on some queues with constant inputs when it looks for equal gates.
 const NO_DEDUP: &[&str] = &["-fno-dedup"];
