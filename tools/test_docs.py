@@ -51,3 +51,20 @@ def test_nothing_outside_is_cited():
             if OUTSIDE.search(line):
                 wrong.append(f"{file}:{number}: {line.strip()}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_every_environment_variable_is_on_its_page():
+    """Both ways: a variable of the sources is on the page, and the page names none that is gone."""
+    name = re.compile(r"\bTOMBOLO_[A-Z][A-Z_]*[A-Z]\b")
+    page = set(name.findall((ROOT / "docs/environment.md").read_text()))
+    # Include guards of headers.
+    guard = re.compile(r"^#(?:ifndef|define|endif).*\bTOMBOLO_\w*_?H(?:PP)?\b.*$", re.MULTILINE)
+    found = {}
+    for file, text in tracked(".rs", ".py", ".sh", ".h", ".hpp", ".c", ".cpp", ".toml", ".yml", "Makefile",
+                              *(f"tools/{tool}" for tool in ("setup", "demo", "test", "generate-registers", "mutants",
+                                                             "formal", "progress", "build-wheel", "install-c"))):
+        for variable in name.findall(guard.sub("", text)):
+            found.setdefault(variable, file)
+    missing = {variable: str(file) for variable, file in found.items() if variable not in page}
+    assert not missing, f"docs/environment.md lacks {missing}"
+    assert not page - set(found), f"docs/environment.md names {page - set(found)}, which nothing reads"

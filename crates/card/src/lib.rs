@@ -130,6 +130,12 @@ pub trait Card: Send {
     /// [`CardError::Bus`] when the address is outside the BAR.
     fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError>;
 
+    /// BAR addresses of writes that were answered with an error since the last call. Writes are posted, so their answers
+    /// come later. None on a card whose kernels have no bus.
+    fn take_refused_writes(&mut self) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// Makes host memory reachable by the card until [`unmap_host`](Card::unmap_host).
     ///
     /// # Errors

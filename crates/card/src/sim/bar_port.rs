@@ -8,6 +8,9 @@ use std::collections::VecDeque;
 use units::Picoseconds;
 use verilated::BuildError;
 
+/// Refused writes that are kept at most.
+const REFUSED_WRITES: usize = 64;
+
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Write(u32),
@@ -57,8 +60,8 @@ pub(crate) struct BarPort {
     finished: bool,
     /// The answer to the last read, until it is fetched.
     answer: Option<ReadAnswer>,
-    /// Address of a write that got an error response: posted, so only worth a warning.
-    pub(crate) failed_write: Option<u32>,
+    /// Addresses of writes that got an error response, the first ones of those that nobody has asked for.
+    pub(crate) refused_writes: Vec<u32>,
 }
 
 impl BarPort {
@@ -92,7 +95,7 @@ impl BarPort {
             data_taken: false,
             finished: false,
             answer: None,
-            failed_write: None,
+            refused_writes: Vec::new(),
         })
     }
 
@@ -165,7 +168,10 @@ impl Surrounding for BarPort {
                 if self.bvalid.high() && self.bready.high() {
                     self.finished = true;
                     if self.bresp.get() > 1 {
-                        self.failed_write = Some(access.address);
+                        // Whoever does not ask costs no memory.
+                        if self.refused_writes.len() < REFUSED_WRITES {
+                            self.refused_writes.push(access.address);
+                        }
                     }
                 }
             }

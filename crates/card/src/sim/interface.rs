@@ -4,7 +4,9 @@ use super::signals::{
     Need, Signal, ACCESS, AXI4, AXI4_IGNORED, AXI4_STREAM, CARRIED_IN, CARRIED_OUT, CONTROL,
     CONTROL_IGNORED, HOME, LINE, STROBE,
 };
-use crate::kernel::{AccessMode, ControlProtocol, Manifest, ResetPolarity, Sideband, StreamPort};
+use crate::kernel::{
+    AccessMode, Argument, ControlProtocol, Manifest, ResetPolarity, Sideband, StreamPort,
+};
 use crate::stream::{StreamDirection, StreamId};
 use std::collections::{BTreeMap, HashSet};
 use verilated::{BuildError, Direction, ModelInfo, ModelPort};
@@ -76,7 +78,7 @@ impl KernelInterface {
         };
         let control = match manifest.control {
             ControlProtocol::ApCtrlNone => None,
-            _ => Some(matcher.control()?),
+            _ => Some(matcher.control(manifest)?),
         };
         let ports = manifest
             .ports
@@ -202,7 +204,7 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    fn control(&mut self) -> Result<Vec<Bound>, BuildError> {
+    fn control(&mut self, manifest: &Manifest) -> Result<Vec<Bound>, BuildError> {
         let mut bound = Vec::with_capacity(CONTROL.len());
         for signal in CONTROL {
             let name = format!("{CONTROL_PREFIX}_{}", signal.name);
@@ -215,6 +217,9 @@ impl<'a> Matcher<'a> {
                 };
                 let direction = direction_at_kernel(!signal.manager);
                 self.check(port, narrowest..=signal.width, direction)?;
+                if signal.name.ends_with("addr") {
+                    self.check_reach(port, manifest)?;
+                }
             } else if signal.need == Need::Bus {
                 return Err(self.mismatch(format!(
                     "module {} has no port `{name}`: the control protocol of the manifest needs it",
@@ -227,6 +232,28 @@ impl<'a> Matcher<'a> {
             self.take(&format!("{CONTROL_PREFIX}_{ignored}"));
         }
         Ok(bound)
+    }
+
+    /// Every argument lies within what an address port can address: beyond it, accesses reach other registers.
+    fn check_reach(&self, port: &ModelPort, manifest: &Manifest) -> Result<(), BuildError> {
+        let reach = 1u64 << port.width.min(32);
+        let ends = |argument: &Argument| u64::from(argument.offset) + u64::from(argument.bytes);
+        let beyond = manifest.arguments.iter().find(|one| ends(one) > reach);
+        beyond.map_or(Ok(()), |argument| {
+            let first = u64::from(argument.offset).max(reach);
+            Err(self.mismatch(format!(
+                "argument `{}` at 0x{:x} ({} bytes) lies beyond what `{}` addresses: with {} bits that is 0x{:x} bytes, and an \
+                 access to 0x{first:x} would reach the register at 0x{:x}. Correct the offset, or give the kernel more \
+                 address bits",
+                argument.name,
+                argument.offset,
+                argument.bytes,
+                port.name,
+                port.width,
+                reach,
+                first % reach
+            )))
+        })
     }
 
     fn memory_port(

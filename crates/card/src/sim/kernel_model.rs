@@ -78,14 +78,19 @@ impl SlotDesign {
     }
 }
 
-/// Holds a kernel's manifest against its RTL, without compiling it.
+/// Holds a kernel's manifest against its RTL, and has Verilator read what is made around it; no C++ is compiled.
 ///
 /// # Errors
 /// RTL that does not compile, or a [`BuildError::Mismatch`] that names signal and rule.
 pub fn check_kernel(builder: &Builder, kernel: &KernelPackage) -> Result<(), BuildError> {
     let design = kernel_design(kernel)?;
     design.refuse_inline_code()?;
-    KernelInterface::of(&kernel.manifest, &builder.inspect(&design)?).map(|_| ())
+    KernelInterface::of(&kernel.manifest, &builder.inspect(&design)?)?;
+    let slot = SlotDesign::new(builder, kernel, &super::home())?;
+    match slot.design.generated {
+        Some(_) => builder.inspect(&slot.design).map(|_| ()),
+        None => Ok(()),
+    }
 }
 
 /// The ports of a kernel's top module, as the RTL has them.

@@ -19,6 +19,7 @@ mod kernel_model;
 mod link_port;
 mod memory_port;
 mod model;
+mod names;
 mod network_port;
 mod observer;
 mod options;

@@ -8,6 +8,8 @@
 use libloading::Library;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void, CString};
+use std::fmt::Write as _;
+use std::io::Write;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::ptr::NonNull;
@@ -95,7 +97,7 @@ impl Model {
         // SAFETY: loading runs the library's static initialisers; it is one that this program built
         // from Verilator's output, whose initialisers only fill tables of the Verilated runtime.
         let library =
-            unsafe { Library::new(built.library()) }.map_err(|error| damaged(error.to_string()))?;
+            unsafe { Library::new(built.library()) }.map_err(|error| refusal(built, &error))?;
         /// Looks a symbol up and gives it the type of its field.
         macro_rules! symbol {
             ($name:literal) => {
@@ -187,6 +189,8 @@ pub struct Instance {
     state: (NonNull<u8>, usize),
     watch: Option<ChangeWatch>,
     wave_span: Picoseconds,
+    /// What it prints is for the user.
+    speaks: bool,
 }
 
 impl Instance {
@@ -247,7 +251,13 @@ impl Instance {
             state: (state, state_bytes as usize),
             watch: None,
             wave_span: Picoseconds::ZERO,
+            speaks: false,
         })
+    }
+
+    /// From now on, what it prints goes to standard error: a kernel's. The shell's own remarks are logged.
+    pub fn speak(&mut self) {
+        self.speaks = true;
     }
 
     /// What is known of the model.
@@ -397,7 +407,13 @@ impl Instance {
         // SAFETY: the handle is alive, and the slice is gone.
         unsafe { (interface.clear_text)(handle) };
         if code == 1 {
-            tracing::info!(target: "tombolo::model", model = self.info().name, "{text}");
+            match self.speaks {
+                true => say(&self.info().name, &text),
+                false => {
+                    let model = &self.info().name;
+                    tracing::info!(target: "tombolo::model", model, "{text}");
+                }
+            }
             return Ok(());
         }
         Err(ModelFailure { reason: text })
@@ -678,4 +694,28 @@ impl PartialEq for Stretch {
     fn eq(&self, other: &Self) -> bool {
         self.at == other.at
     }
+}
+/// Why a library of the cache is not loaded.
+fn refusal(built: &BuiltModel, error: &libloading::Error) -> BuildError {
+    // dlopen's words are all that there is: what mmap gives for a file system without `exec`.
+    let mut reason = error.to_string();
+    let source = std::error::Error::source(error);
+    source.into_iter().for_each(|source| {
+        let _ = write!(reason, ": {source}");
+    });
+    let path = built.folder.clone();
+    match reason.contains("failed to map segment") {
+        true => BuildError::NotExecutable { path },
+        false => BuildError::Damaged { path, reason },
+    }
+}
+
+/// What a model prints (`$display`, `$write`, warnings of assertions) goes to standard error, each line behind the model's
+/// name. Who closed it does not want to know.
+fn say(model: &str, text: &str) {
+    let prefixed: String = text
+        .lines()
+        .map(|line| format!("{model}: {line}\n"))
+        .collect();
+    let _ = std::io::stderr().lock().write_all(prefixed.as_bytes());
 }

@@ -328,7 +328,8 @@ pub(crate) fn monolithic_top(
     }
     let _ = write!(
         text,
-        "\n  {kernel_top} u_kernel (\n{}\n  );\n\nendmodule\n",
+        "\n  {} u_kernel (\n{}\n  );\n\nendmodule\n",
+        super::names::module(kernel_top),
         connections.join(",\n")
     );
     text

@@ -5,6 +5,7 @@ use crate::print::print;
 use crate::progress::Work;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest, Numbers};
 use card::sim::{build_kernel, check_kernel, home};
+use card::stream::StreamDirection;
 use clap::Args;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -13,7 +14,8 @@ use verilated::Builder;
 /// Holds a kernel's manifest against its RTL.
 ///
 /// Says what is wrong with kernel.toml (file, line, key, rule), with the RTL (file and line), or
-/// which signal of which port is missing, has another width, or is not described. Compiles nothing.
+/// which signal of which port is missing, has another width, or is not described; which argument lies beyond what
+/// s_axi_control addresses. Compiles no model.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tombolo kernel check kernels/vadd
@@ -83,6 +85,23 @@ pub(super) fn summary(manifest: &Manifest) -> String {
             port.data_width,
             port.access.as_str()
         );
+    }
+    for port in &manifest.streams {
+        let direction = match port.direction {
+            StreamDirection::In => "in",
+            StreamDirection::Out => "out",
+        };
+        let _ = write!(
+            text,
+            "  stream {} {direction}: {} bits",
+            port.name, port.data_width
+        );
+        let through = port.through.and_then(|port| manifest.ports.get(port));
+        let _ = match (through, port.members.as_slice()) {
+            (Some(carrier), _) => writeln!(text, ", through port {}", carrier.name),
+            (None, []) => writeln!(text),
+            (None, members) => writeln!(text, ", shared by {}", members.join(", ")),
+        };
     }
     for argument in &manifest.arguments {
         let kind = match argument.port {

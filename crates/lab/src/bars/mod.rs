@@ -2,6 +2,7 @@
 
 pub(crate) mod aes;
 mod axi;
+mod cache;
 mod cache_controller;
 mod cases;
 mod cckit;
@@ -35,6 +36,7 @@ mod remote;
 mod rpc;
 mod rpc_lines;
 pub(crate) mod sched;
+mod serve;
 mod served;
 mod shared;
 mod shared_table;
@@ -1042,6 +1044,14 @@ pub const ALL: &[Bar] = &[
             "stranger.other_files_changed",
         ],
         measure: command::internal_errors,
+    },
+    Bar {
+        names: serve::NAMES,
+        measure: serve::silent_clients,
+    },
+    Bar {
+        names: cache::NAMES,
+        measure: cache::builds_deleted,
     },
     Bar {
         names: cases::NAMES,

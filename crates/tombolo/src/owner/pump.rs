@@ -112,7 +112,8 @@ impl Owner {
         // Also without events: it may be as late as somebody waits for.
         self.stirred = true;
         self.events.extend(events);
-        self.handle_events().map(drop)
+        self.handle_events()?;
+        self.notice_refused_writes()
     }
 
     /// Handles what came, in order. False if a file's bytes are not there yet that should be, and the clock

@@ -10,7 +10,7 @@ use crate::link::ClientId;
 use crate::message::{LoadId, Progress, Reply, SpaceId};
 use crate::report::RunReport;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
-use card::{HostWork, SlotId};
+use card::{CardError, HostWork, SlotId};
 use pager::{Event, MappingInfo};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -53,7 +53,7 @@ impl Loaded {
     }
 
     /// What is written to the kernel's registers arrives.
-    fn listens(&self) -> bool {
+    pub(super) fn listens(&self) -> bool {
         self.released && !self.gone
     }
 
@@ -594,7 +594,12 @@ impl Owner {
         self.loaded(slot)?;
         let offset = register_offset(slot, offset, 0)?;
         let address = register_address(slot, offset);
-        Ok(self.card.read_register(address)?)
+        match self.card.read_register(address) {
+            Err(error @ CardError::Bus { .. }) => {
+                Err(self.refused(slot, offset, false)?.unwrap_or(error.into()))
+            }
+            other => Ok(other?),
+        }
     }
 
     pub(super) fn start(&mut self, slot: SlotId) -> Result<(), Error> {
@@ -704,8 +709,7 @@ impl Owner {
             state.interrupts = state.interrupts.saturating_add(1);
             return Ok(());
         }
-        let status = self.read_register(slot, register::INTERRUPT_STATUS);
-        if let Some(status) = Self::unless_hung(status)? {
+        if let Some(status) = self.read_own(slot, register::INTERRUPT_STATUS)? {
             self.write_registers(slot, register::INTERRUPT_STATUS, &[status])?;
             if self.look_for_done(slot)? {
                 return Ok(());
@@ -732,8 +736,7 @@ impl Owner {
             register::INTERRUPT_ENABLE,
             register::GLOBAL_INTERRUPT_ENABLE + 4
         );
-        let control = self.read_register(slot, register::CONTROL);
-        let control = Self::unless_hung(control)?.unwrap_or_default();
+        let control = self.read_own(slot, register::CONTROL)?.unwrap_or_default();
         if control & register::DONE == 0 {
             return Ok(false);
         }
@@ -857,6 +860,13 @@ fn register_offset(slot: SlotId, offset: u32, words: u32) -> Result<u32, Error> 
     found
         .filter(|&offset| offset < SLOT_WINDOW_BYTES)
         .ok_or(Error::SlotState { slot, rule })
+}
+
+/// Slot and offset of a register of a kernel.
+pub(super) fn slot_register(address: u32) -> Option<(SlotId, u32)> {
+    let inside = address.checked_sub(SLOT_WINDOW)?;
+    let slot = u8::try_from(inside / SLOT_WINDOW_BYTES).ok()?;
+    Some((SlotId(slot), inside % SLOT_WINDOW_BYTES))
 }
 
 fn register_address(slot: SlotId, offset: u32) -> u32 {

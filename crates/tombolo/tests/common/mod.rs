@@ -61,6 +61,9 @@ impl<B: Between> card::Card for Watched<B> {
     fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError> {
         self.card.write_register(address, value)
     }
+    fn take_refused_writes(&mut self) -> Vec<u32> {
+        self.card.take_refused_writes()
+    }
     fn map_host(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
         self.card.map_host(memory)
     }

@@ -386,6 +386,7 @@ impl Card for SimCard {
             tell(&self.progress, step);
         })?;
         let mut instance = Instance::new(&Model::load(&built)?)?;
+        instance.speak();
         if let Some(waves) = waves {
             let what = format!("kernel-{}", slot.0);
             let period = self.description.clock_period;
@@ -432,6 +433,10 @@ impl Card for SimCard {
         self.ring_doorbell();
         self.post_register(address, value);
         Ok(())
+    }
+
+    fn take_refused_writes(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.engine.around.bar.refused_writes)
     }
 
     fn map_host(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
@@ -749,9 +754,6 @@ impl Card for SimCard {
                 return Err(CardError::NothingToWaitFor);
             }
             self.rung = stop == Stop::Rung;
-        }
-        if let Some(address) = self.engine.around.bar.failed_write.take() {
-            tracing::warn!("write to register 0x{address:06x} was answered with an error");
         }
         Ok(std::mem::take(&mut self.events))
     }

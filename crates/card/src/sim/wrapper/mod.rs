@@ -10,6 +10,7 @@ use crate::kernel::{Manifest, PacketOrder, StreamPort};
 use crate::sim::interface::{
     direction_at_kernel, stream_driven_by_kernel, Bound, KernelInterface, CLOCK, DATA_WIDTH, RESET,
 };
+use crate::sim::names;
 use crate::sim::signals::{Signal, AXI4_STREAM};
 use crate::stream::StreamDirection;
 use std::collections::BTreeMap;
@@ -147,7 +148,7 @@ impl Wrapper {
         let lines = beside(&manifest.lines, &kernel.lines);
         let accesses = beside(&manifest.accesses, &kernel.accesses);
         Self {
-            text: module.text(&manifest.top),
+            text: module.text(&names::module(&manifest.top)),
             interface: KernelInterface {
                 ports,
                 streams,
