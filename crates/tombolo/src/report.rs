@@ -342,7 +342,6 @@ impl Report {
             (run.time, run.cycles) = (Picoseconds::ZERO, 0);
         }
         self.paging.fault_time = Picoseconds::ZERO;
-        self.paging.sharing.protect_time = Picoseconds::ZERO;
         for space in &mut self.spaces {
             space.run_time = Picoseconds::ZERO;
         }
