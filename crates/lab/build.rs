@@ -8,8 +8,9 @@ use std::path::Path;
 mod folder_hash;
 
 /// The simulator's sources and, of the lab, how work is done (how it is shown may change).
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 15] = [
     "card/src",
+    "funcard/src",
     "lab/src/driver.rs",
     "lab/src/bars/aes.rs",
     "lab/src/experiment/fsrf/mix.rs",
@@ -19,6 +20,7 @@ const SOURCES: [&str; 13] = [
     "lab/src/experiment/warm.rs",
     "lab/src/experiment/workload.rs",
     "pager/src",
+    "simcard/src",
     "timing/src",
     "tombolo/src",
     "units/src",

@@ -92,7 +92,11 @@ pub const CORES: u8 = 48;
 pub const ADDRESS_BITS: u32 = 40;
 
 impl LineAccess {
-    pub(crate) fn check(&self) -> Result<(), CardError> {
+    /// Whether such an access can be.
+    ///
+    /// # Errors
+    /// [`CardError::Access`]: what rule it breaks.
+    pub fn check(&self) -> Result<(), CardError> {
         let broken = |rule| CardError::Access {
             core: self.core,
             address: self.address,

@@ -155,7 +155,8 @@ impl CardDescription {
         Ok(slot.0 * self.streams_per_slot + pair)
     }
 
-    pub(crate) fn no_network(&self, interface: u8) -> CardError {
+    /// The error of a card that does not have the interface.
+    pub fn no_network(&self, interface: u8) -> CardError {
         CardError::NoNetwork {
             card: self.name.clone(),
             interface,

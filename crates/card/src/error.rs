@@ -45,9 +45,9 @@ pub enum CardError {
     /// The kernel cannot be put into a slot.
     #[error(transparent)]
     Kernel(#[from] kernel::KernelError),
-    /// RTL did not become a model that runs.
+    /// RTL did not become a model that runs. The error is that of the kind of card that builds.
     #[error(transparent)]
-    Build(#[from] verilated::BuildError),
+    Build(Box<dyn std::error::Error + Send + Sync>),
     /// A card of this kind cannot be made.
     #[error("simulated card: {0}")]
     Configuration(String),

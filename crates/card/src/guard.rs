@@ -70,7 +70,7 @@ pub struct Violation {
 
 impl Violation {
     /// Reads the registers of a port.
-    pub(crate) fn decode(word: u32, address: u64) -> Option<Self> {
+    pub fn decode(word: u32, address: u64) -> Option<Self> {
         let rule = match port::violation::RULE.get(word) {
             1 => Rule::BurstType,
             2 => Rule::BeatSize,
@@ -204,7 +204,10 @@ pub struct PortStatus {
 
 impl PortStatus {
     /// Reads the registers of a port; `read` gets offsets in it.
-    pub(crate) fn read<E>(mut read: impl FnMut(u32) -> Result<u32, E>) -> Result<Self, E> {
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn read<E>(mut read: impl FnMut(u32) -> Result<u32, E>) -> Result<Self, E> {
         let word = read(port::VIOLATION)?;
         let mut address = 0;
         if port::violation::RULE.get(word) != 0 {
@@ -325,7 +328,10 @@ pub struct SlotStatus {
 
 impl SlotStatus {
     /// Reads the status of a slot from its registers.
-    pub(crate) fn read<E>(
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn read<E>(
         slot: u32,
         ports_per_slot: u32,
         mut read: impl FnMut(u32) -> Result<u32, E>,

@@ -1,7 +1,7 @@
 //! What any PCIe card offers, and no more: registers, reachable host memory, commands, one wait.
 //!
-//! The library above speaks only to the [`Card`] trait. Implementations: `sim` (Verilated shell and
-//! kernels in deterministic virtual time) and [`functional`] (no RTL, no time).
+//! The library above speaks only to the [`Card`] trait. Implementations: the crates `simcard` (Verilated
+//! shell and kernels in deterministic virtual time) and `funcard` (no RTL, no time).
 
 pub mod coherent;
 pub mod command;
@@ -9,8 +9,8 @@ mod description;
 pub mod directory_registers;
 mod error;
 pub mod event;
-pub mod functional;
 pub mod guard;
+pub mod history;
 pub mod home_registers;
 pub mod host_lines_registers;
 pub mod kernel;
@@ -19,7 +19,6 @@ pub mod memory;
 pub mod network;
 pub mod registers;
 pub mod schedule;
-pub mod sim;
 mod statistics;
 pub mod stream;
 
@@ -371,7 +370,7 @@ pub trait Card: Send {
     ///
     /// # Errors
     /// As [`access`](Card::access).
-    fn record_lines(&mut self, history: cpu::history::History) -> Result<(), CardError> {
+    fn record_lines(&mut self, history: history::History) -> Result<(), CardError> {
         drop(history);
         Err(CardError::NotCoherent {
             card: self.description().name.clone(),
@@ -379,8 +378,8 @@ pub trait Card: Send {
     }
 
     /// What was recorded.
-    fn line_history(&self) -> cpu::history::History {
-        cpu::history::History::default()
+    fn line_history(&self) -> history::History {
+        history::History::default()
     }
 
     /// The one wait: returns as soon as there are events, or none at the deadline.

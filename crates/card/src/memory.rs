@@ -206,7 +206,7 @@ impl HostMemory {
     ///
     /// # Errors
     /// [`OutOfBounds`].
-    pub(crate) fn discard(&self, offset: usize, bytes: usize) -> Result<(), OutOfBounds> {
+    pub fn discard(&self, offset: usize, bytes: usize) -> Result<(), OutOfBounds> {
         let whole = offset.next_multiple_of(SMALL_PAGE)..(offset + bytes) / SMALL_PAGE * SMALL_PAGE;
         if whole.is_empty() {
             return self.zero(offset, bytes);

@@ -140,7 +140,7 @@ impl SlotSchedule {
     }
 
     /// The registers of a slot and their values, for a clock of that period.
-    pub(crate) fn registers(&self, slot: SlotId, period: Picoseconds) -> [(u32, u32); 2] {
+    pub fn registers(&self, slot: SlotId, period: Picoseconds) -> [(u32, u32); 2] {
         let base = reg::SCHEDULE.at(slot.0.into());
         let floor = (u32::from(self.floor) * 256).div_ceil(100).max(LEAST_FLOOR);
         let policy = reg::schedule::policy::LEVEL.put(self.priority as u32)
@@ -194,26 +194,6 @@ mod tests {
         assert_eq!(limit, 1 << 16);
         assert_eq!(limit_rows(1, Picoseconds::new(4000)), 1);
         assert_eq!(limit_rows(u64::MAX, Picoseconds::new(4000)), (1 << 24) - 1);
-    }
-
-    #[test]
-    fn the_functional_card_reads_back_what_it_was_given() {
-        use crate::functional::{FunctionalCard, FunctionalConfig};
-        use crate::Card;
-        let config = FunctionalConfig {
-            slots: 2,
-            ..FunctionalConfig::default()
-        };
-        let mut card = FunctionalCard::new(config);
-        card.schedule_slot(SlotId(1), Priority::High.into())
-            .unwrap();
-        let mut level = |slot| {
-            let policy = card.read_register(reg::SCHEDULE.at(slot) + reg::schedule::POLICY);
-            reg::schedule::policy::LEVEL.get(policy.unwrap())
-        };
-        assert_eq!((level(0), level(1)), (1, 2));
-        let beyond = card.schedule_slot(SlotId(2), SlotSchedule::default());
-        assert!(matches!(beyond, Err(CardError::NoSuchSlot { .. })));
     }
 
     #[test]

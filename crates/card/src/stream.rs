@@ -127,7 +127,10 @@ pub struct StreamState {
 
 impl StreamState {
     /// Reads the registers of a mover.
-    pub(crate) fn read(
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn read(
         mover: u8,
         mut read: impl FnMut(u32) -> Result<u32, CardError>,
     ) -> Result<Self, CardError> {
@@ -172,7 +175,7 @@ pub enum StreamSource {
 
 impl StreamSource {
     /// What the register of the switch holds, on a card with so many pairs a slot.
-    pub(crate) fn register(self, pairs: u8) -> u32 {
+    pub fn register(self, pairs: u8) -> u32 {
         match self {
             Self::Mover => 0,
             Self::Port { slot, pair } => {
@@ -200,7 +203,7 @@ pub struct SwitchState {
 
 impl SwitchState {
     /// From the register.
-    pub(crate) fn from_register(value: u32, card: &CardDescription) -> Self {
+    pub fn from_register(value: u32, card: &CardDescription) -> Self {
         use reg::switch::state;
         let source = match state::FROM_PORT.get(value) {
             0 => StreamSource::Mover,
@@ -220,7 +223,7 @@ impl SwitchState {
 }
 
 /// What is written to the registers of a mover to begin a transfer: offsets and values, in order.
-pub(crate) fn start_registers(mover: u8, transfer: &Transfer) -> [(u32, u32); 5] {
+pub fn start_registers(mover: u8, transfer: &Transfer) -> [(u32, u32); 5] {
     let base = reg::MOVER.at(mover.into());
     let (address, bytes) = (transfer.address.get(), transfer.bytes);
     let control =
@@ -235,34 +238,7 @@ pub(crate) fn start_registers(mover: u8, transfer: &Transfer) -> [(u32, u32); 5]
 }
 
 /// What is written to a mover out of a kernel to stop its transfer.
-pub(crate) fn stop_register(mover: u8) -> (u32, u32) {
+pub fn stop_register(mover: u8) -> (u32, u32) {
     let control = reg::MOVER.at(mover.into()) + reg::mover::CONTROL;
     (control, reg::mover::control::STOP.put(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Card;
-
-    #[test]
-    fn movers_are_numbered_by_slot_pair_and_direction() {
-        for pairs in 1..4 {
-            let card = CardDescription {
-                streams_per_slot: pairs,
-                network_pairs: 2,
-                ..crate::functional::FunctionalCard::new(Default::default())
-                    .description()
-                    .clone()
-            };
-            let movers = 2 * (card.slots * pairs + card.network_pairs);
-            for mover in 0..movers {
-                let (slot, stream) = StreamId::of_mover(mover, &card);
-                card.check_stream(slot, stream).unwrap();
-                assert_eq!(stream.mover(slot, pairs), mover);
-            }
-            let (slot, stream) = StreamId::of_mover(movers - 1, &card);
-            assert_eq!((slot, stream.pair), (card.network_slot(), 1));
-        }
-    }
 }

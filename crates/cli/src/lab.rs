@@ -83,7 +83,7 @@ struct Coherent {
 impl Coherent {
     fn run(&self) -> Result<(), Failure> {
         can_be_written(&[&self.csv])?;
-        let experiment = Cckit::read(&card::sim::home().join("experiments"))?;
+        let experiment = Cckit::read(&simcard::home().join("experiments"))?;
         let names = experiment.figure.iter().map(|one| one.name.as_str());
         let known = names.collect::<Vec<_>>().join(", ");
         for name in &self.figure {
@@ -170,7 +170,7 @@ impl Streams {
 
     fn run(&self) -> Result<(), Failure> {
         can_be_written(&[&self.html])?;
-        let experiment = Vfpio::read(&card::sim::home().join("experiments"))?;
+        let experiment = Vfpio::read(&simcard::home().join("experiments"))?;
         let names = experiment.application.iter().map(|one| one.name.as_str());
         let known = names.collect::<Vec<_>>().join(", ");
         for name in &self.application {
@@ -273,7 +273,7 @@ impl Shared {
 
     fn run(&self) -> Result<(), Failure> {
         can_be_written(&[&self.csv, &self.html])?;
-        let experiment = FlexiMem::read(&card::sim::home().join("experiments"))?;
+        let experiment = FlexiMem::read(&simcard::home().join("experiments"))?;
         if self.fit {
             let told = |fitted: &_| eprintln!("{fitted:?}");
             print(format_args!("{:?}\n", experiment.fit(told)?))?;

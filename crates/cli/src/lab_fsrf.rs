@@ -182,7 +182,7 @@ impl Choice {
     /// # Errors
     /// An experiment that cannot be read, a name that it does not have, work that failed.
     pub fn run(&self) -> Result<(), Failure> {
-        let folder = card::sim::home().join("experiments");
+        let folder = simcard::home().join("experiments");
         let experiment = Experiment::read(&folder, &self.experiment)?;
         if let Some(name) = &self.worker {
             let work = fsrf::find(&experiment, name);

@@ -13,7 +13,7 @@ fn generate(folder: &Path, words: &[&str]) -> Output {
 #[test]
 fn a_protocol_that_does_not_hold_is_refused_with_its_trace() {
     let folder = tempfile::tempdir().unwrap();
-    let good = card::sim::home().join("protocols/mesi.protocol");
+    let good = simcard::home().join("protocols/mesi.protocol");
     let good = std::fs::read_to_string(good).unwrap();
     let rule = "operation clean            : at most S";
     assert_eq!(good.matches(rule).count(), 1);

@@ -14,7 +14,8 @@
 //! ```
 
 pub use card::directory_registers as registers;
-pub use cpu::{cache, line, link, message, random};
+pub use cpu::{cache, link, message, random};
+pub use units::line;
 
 pub mod bars;
 pub mod cache_controller;

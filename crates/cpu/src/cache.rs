@@ -9,8 +9,8 @@ use protocol::generate::Protocol;
 use protocol::machine::CacheEvent;
 use protocol::spec::{AccessKind, MsgId, Trigger};
 
-use crate::line::{merge_parts, write_bytes, write_parts, Data, FoldedLine, WORDS};
 use crate::message::Message;
+use units::line::{merge_parts, write_bytes, write_parts, Data, FoldedLine, WORDS};
 
 /// Numbers of requests that a slice's CPU side may have under way, if nobody says otherwise: five bits of the link's
 /// header.

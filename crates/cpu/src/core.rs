@@ -1,8 +1,8 @@
 //! A core: what it has lately used is in its first-level cache, and costs little.
 
-use crate::line::FoldedLine;
 use std::collections::VecDeque;
 use timing::platform::CpuFigures;
+use units::line::FoldedLine;
 use units::Picoseconds;
 
 /// A core's first-level cache, as far as time goes: which lines are in it. Their bytes are the
@@ -20,7 +20,7 @@ impl Core {
     /// A core of this CPU that has used nothing.
     #[must_use]
     pub fn new(figures: &CpuFigures) -> Self {
-        let room = (figures.l1_bytes / crate::line::BYTES).max(1) as usize;
+        let room = (figures.l1_bytes / units::line::BYTES).max(1) as usize;
         Self {
             lines: VecDeque::with_capacity(room),
             room,

@@ -2,7 +2,7 @@
 //! lines. Virtual time comes from outside; nothing here knows a card.
 //!
 //! ```
-//! use cpu::line::PlainLine;
+//! use units::line::PlainLine;
 //!
 //! let line = PlainLine(0x1_2345);
 //! assert_eq!(line.fold().unfold(), line);
@@ -10,12 +10,9 @@
 
 pub mod cache;
 pub mod core;
-pub mod history;
 pub mod home;
-pub mod line;
 pub mod link;
 pub mod message;
-mod picture;
 pub mod random;
 
 use protocol::generate::{generate, GenerateError, Protocol};

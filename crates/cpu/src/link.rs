@@ -7,10 +7,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::line::BYTES;
 use crate::message::Message;
 use crate::random::Random;
 use timing::platform::LinkFigures;
+use units::line::BYTES;
 
 /// Bytes of a message without data.
 pub const HEADER_BYTES: u64 = 8;
@@ -186,8 +186,8 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line::{FoldedLine, WORDS};
     use protocol::spec::MsgId;
+    use units::line::{FoldedLine, WORDS};
 
     fn figures(data_credits: usize) -> LinkFigures {
         LinkFigures {

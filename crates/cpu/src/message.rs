@@ -2,7 +2,7 @@
 
 use protocol::spec::{MsgId, Spec};
 
-use crate::line::{Data, FoldedLine};
+use units::line::{Data, FoldedLine};
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! ```
 //! use tombolo_lab::experiment::Experiment;
 //!
-//! let folder = card::sim::home().join("experiments");
+//! let folder = simcard::home().join("experiments");
 //! let experiment = Experiment::read(&folder, "fsrf-table2")?;
 //! let names: Vec<String> = experiment.cells().iter().map(|cell| cell.name()).collect();
 //! assert!(names.contains(&"rng_read.coyote-4k.hot_large".to_owned()));

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 fn path() -> PathBuf {
-    card::sim::home().join("bench/results.json")
+    simcard::home().join("bench/results.json")
 }
 
 /// Replaces the rows measured now and keeps the others.

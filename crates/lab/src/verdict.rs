@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn every_row_of_the_results_is_a_bar() {
         let names = listed();
-        let text = std::fs::read(card::sim::home().join("bench/results.json")).unwrap();
+        let text = std::fs::read(simcard::home().join("bench/results.json")).unwrap();
         let rows: Vec<Row> = serde_json::from_slice(&text).unwrap();
         assert!(rows.len() > 100);
         for row in rows {
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn bars_that_pages_name_exist() {
         let names = listed();
-        let home = card::sim::home();
+        let home = simcard::home();
         let mut found = vec![home.join("README.md"), home.join("CONTRIBUTING.md")];
         pages(&home.join("docs"), &mut found);
         let mut count = 0;

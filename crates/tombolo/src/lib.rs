@@ -48,12 +48,11 @@ mod stream;
 mod stream_error;
 pub(crate) mod trap;
 
-pub use card::functional::{FunctionalCard, FunctionalConfig};
 pub use card::guard::{Rule, Violation};
+pub use card::history::History;
 pub use card::memories::{CardMemory, MemoryKind, UnknownMemory};
 pub use card::network::{MemoryNode, Peer, PeerError};
 pub use card::schedule::{Priority, SlotSchedule};
-pub use card::sim::{DirectoryConfig, ShellConfig, SimOptions, WaveStart, Waves};
 pub use card::stream::StreamDirection;
 pub use card::L1Reach;
 pub use card::SlotId;
@@ -63,10 +62,10 @@ pub use coherent::{
     WriteBuffer,
 };
 pub use connection::{Connection, ConnectionState};
-pub use cpu::history::History;
 pub use device::{Device, DeviceError, Flow, Flowed};
 pub use error::{AccessError, Error, HomeError, ViolationError};
 pub use error_code::ErrorCode;
+pub use funcard::{FunctionalCard, FunctionalConfig};
 pub use message::Progress;
 #[doc(hidden)]
 pub use owner::Planted;
@@ -80,6 +79,7 @@ pub use preset::{Preset, PresetError};
 pub use remote::{Export, FabricError, FileNode, RemoteError, RemoteMemory, RemoteServer};
 pub use report::{DirectReport, Report, SlotShare, SpaceReport};
 pub use shared::{Shareable, SharedMemory};
+pub use simcard::{DirectoryConfig, ShellConfig, SimOptions, WaveStart, Waves};
 pub use sizes::parse_bytes;
 pub use slot::{Continue, RunState, Slot};
 pub use space::{

@@ -6,9 +6,9 @@
 use crate::owner::PIECE_BYTES;
 use crate::report::bytes as told;
 use crate::{AddressSpace, Card, Error, OwnerOptions, ShellConfig, SimOptions, SpacePlacement};
-use card::sim::{L1Config, Translator};
 use pager::advice::{Advice, Pattern};
 use serde::Deserialize;
+use simcard::{L1Config, Translator};
 use std::path::{Path, PathBuf};
 use units::{PageSize, Stripe};
 

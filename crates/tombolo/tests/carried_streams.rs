@@ -4,7 +4,7 @@
 #[path = "common/stream_card.rs"]
 mod stream_card;
 
-use card::sim::SimCard;
+use simcard::SimCard;
 use std::fs;
 use std::path::Path;
 use tombolo::{
@@ -23,7 +23,7 @@ fn started(folder: &Path) -> (Card, AddressSpace, Slot, Mapping) {
     let card = SimCard::open(options, |_| {}).unwrap();
     let card = Card::new(Box::new(card), OwnerOptions::default()).unwrap();
     let space = card.create_space().unwrap();
-    let kernel = card::sim::home().join("kernels/packet_sums");
+    let kernel = simcard::home().join("kernels/packet_sums");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     let counts = MapOptions::create(64);
     let counts = space.map_file(&folder.join("counts"), counts).unwrap();
@@ -147,7 +147,7 @@ fn a_stream_on_a_memory_port_is_joined_with_another_kernel() {
     let card = SimCard::open(stream_card::simulated(), |_| {}).unwrap();
     let card = Card::new(Box::new(card), OwnerOptions::default()).unwrap();
     let space = card.create_space().unwrap();
-    let kernels = card::sim::home().join("kernels");
+    let kernels = simcard::home().join("kernels");
     let load = |slot, kernel: &str| card.load(SlotId(slot), &kernels.join(kernel), &space);
     let (sums, other) = (
         load(0, "packet_sums").unwrap(),

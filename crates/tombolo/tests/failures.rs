@@ -36,7 +36,7 @@ fn small_card() -> FunctionalCard {
 }
 
 fn start(card: &Card, space: &AddressSpace, from: &Mapping, to: &Mapping) -> Result<Slot, Error> {
-    let folder = card::sim::home().join("kernels/copy");
+    let folder = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &folder, space)?;
     slot.set_pointer("input", from.address())?;
     slot.set_pointer("output", to.address())?;

@@ -58,7 +58,7 @@ fn test_kernel(folder: &Path, name: &str) -> PathBuf {
     let kernel = folder.join(name);
     std::fs::create_dir(&kernel).expect("a folder");
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
-    let kernels = card::sim::home().join("kernels");
+    let kernels = simcard::home().join("kernels");
     let engine = kernels.join("host_counter/host_counter_engine.sv");
     let own = tests.join(name).read_dir().expect("the kernel");
     let files = own.map(|file| file.expect("a file").path());
@@ -81,7 +81,7 @@ fn counts(memory: &CoherentMemory, rows: u64, place: usize) -> Vec<u64> {
 fn no_addition_is_lost() {
     const FEW: u64 = 6;
     const MANY: u64 = 400;
-    let kernel = card::sim::home().join("kernels/host_counter");
+    let kernel = simcard::home().join("kernels/host_counter");
     let card = card_with(ShellConfig::coherent_host());
     let memory = card.host_lines().expect("memory");
     let space = card.create_space().expect("space");
@@ -152,7 +152,7 @@ fn two_slices_serve_the_lines_of_each() {
     let card = card_with_slices(2);
     let memory = card.host_lines().expect("memory");
     let space = card.create_space().expect("space");
-    let one = card::sim::home().join("kernels/host_counter");
+    let one = simcard::home().join("kernels/host_counter");
     let error = card.load(SlotId(0), &one, &space).expect_err("one port");
     assert!(error.to_string().contains("2 slices"), "{error}");
     let slot = card.load(SlotId(0), &kernel, &space).expect("load");
@@ -197,7 +197,7 @@ fn a_line_at_the_wrong_port_is_named() {
 #[test]
 fn what_cores_load_is_explained() {
     const ROWS: u64 = 64;
-    let kernel = card::sim::home().join("kernels/host_counter");
+    let kernel = simcard::home().join("kernels/host_counter");
     let card = card_with(ShellConfig::coherent_host());
     let memory = card.host_lines().expect("memory");
     let space = card.create_space().expect("space");
@@ -293,7 +293,7 @@ fn what_a_kernel_does_against_the_rules_has_a_name_and_ends_there() {
     slot.wait(None, |_| Continue::Yes).expect("done");
     assert_eq!(word(&memory.load(7 * LINE).expect("load"), 0), 0xc0_ffee);
     drop(slot);
-    let honest = card::sim::home().join("kernels/host_counter");
+    let honest = simcard::home().join("kernels/host_counter");
     let slot = card.load(SlotId(0), &honest, &space).expect("load");
     start(&slot, 4, 40, 4, ADD);
     slot.wait(None, |_| Continue::Yes).expect("done");
@@ -303,7 +303,7 @@ fn what_a_kernel_does_against_the_rules_has_a_name_and_ends_there() {
 /// What cannot be is refused, and says what to do.
 #[test]
 fn a_shell_without_the_cache_says_so() {
-    let kernel = card::sim::home().join("kernels/host_counter");
+    let kernel = simcard::home().join("kernels/host_counter");
     let card = card_with(ShellConfig::coherent());
     assert!(matches!(card.host_lines(), Err(Error::NoHostLines)));
     let space = card.create_space().expect("space");

@@ -116,7 +116,7 @@ fn stores_merge(memory: &CoherentMemory) {
 
 #[test]
 fn calls_bring_the_right_bytes_and_a_silent_kernel_is_cut_off() {
-    let kernel = card::sim::home().join("kernels/rpc");
+    let kernel = simcard::home().join("kernels/rpc");
     let card = coherent_card();
     let memory = card.coherent_memory(BASE, LINES * LINE).expect("memory");
     assert!(matches!(memory.load(0), Err(Error::NoHome)));
@@ -363,7 +363,7 @@ fn what_a_kernel_does_against_the_rules_has_a_name_and_ends_there() {
     for name in ["kernel.toml", "liar.sv"] {
         std::fs::copy(source.join(name), kernel.join(name)).expect("copy");
     }
-    let library = card::sim::home().join("kernels/lib");
+    let library = simcard::home().join("kernels/lib");
     std::os::unix::fs::symlink(library, folder.path().join("lib")).expect("link");
     let card = coherent_card();
     let memory = card.coherent_memory(BASE, LINES * LINE).expect("memory");
@@ -455,7 +455,7 @@ fn what_a_kernel_does_against_the_rules_has_a_name_and_ends_there() {
     );
 
     // Somebody honest.
-    let kernel = card::sim::home().join("kernels/rpc");
+    let kernel = simcard::home().join("kernels/rpc");
     let slot = card.load(SlotId(0), &kernel, &space).expect("load");
     start(&slot, ECHO, 1);
     let mut rpc = Rpc::connect(memory).expect("connect");
@@ -581,7 +581,7 @@ fn card_memory_serves_lines_without_a_kernel() {
     assert_eq!(found.unexplained, 0);
 
     // A kernel finds the place taken, and lines beyond the range are not there.
-    let kernel = card::sim::home().join("kernels/rpc");
+    let kernel = simcard::home().join("kernels/rpc");
     let space = card.create_space().expect("space");
     let error = card.load(SlotId(0), &kernel, &space);
     assert!(matches!(error, Err(Error::Home(_))), "{:?}", error.err());
@@ -594,7 +594,7 @@ fn card_memory_serves_lines_without_a_kernel() {
 #[test]
 fn a_kernel_beside_card_memory_counts_in_its_lines() {
     const ROWS: u64 = 40;
-    let kernel = card::sim::home().join("kernels/memory_table");
+    let kernel = simcard::home().join("kernels/memory_table");
     let none = coherent_card();
     let space = none.create_space().expect("space");
     let error = none.load(SlotId(0), &kernel, &space);
@@ -675,14 +675,14 @@ fn a_kernel_that_locks_nothing_spoils_no_other_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
     let kernel = folder.path().join("memory_table");
     std::fs::create_dir(&kernel).expect("a folder");
-    let source = card::sim::home().join("kernels/memory_table");
+    let source = simcard::home().join("kernels/memory_table");
     std::fs::copy(source.join("kernel.toml"), kernel.join("kernel.toml")).expect("copy");
     let rtl = std::fs::read_to_string(source.join("memory_table.sv")).expect("read");
     // A clean in place of a lock; the unlocks are of lines that are not locked.
     let clean = rtl.replace("Lock = 3'd2,", "Lock = 3'd0,");
     assert_ne!(rtl, clean);
     std::fs::write(kernel.join("memory_table.sv"), clean).expect("write");
-    let library = card::sim::home().join("kernels/lib");
+    let library = simcard::home().join("kernels/lib");
     std::os::unix::fs::symlink(library, folder.path().join("lib")).expect("link");
 
     let card = card_with_home(1 << 20);
@@ -723,7 +723,7 @@ fn a_program_that_exits_with_dirty_lines_ends() {
     const SIGN: &str = "TOMBOLO_TEST_EXITS";
     if std::env::var_os(SIGN).is_some() {
         let card = coherent_card();
-        let kernel = card::sim::home().join("kernels/rpc");
+        let kernel = simcard::home().join("kernels/rpc");
         let space = card.create_space().expect("space");
         let slot = card.load(SlotId(0), &kernel, &space).expect("load");
         start(&slot, ECHO, 0);

@@ -5,8 +5,8 @@ mod common;
 #[path = "shared_memory/lockstep.rs"]
 mod lockstep;
 
-use card::functional::Registry;
 use common::{costs, functional};
+use funcard::Registry;
 use lockstep::{run, simulated};
 
 // One test: blocks of several cards of a process would lie at addresses that depend on who comes first.

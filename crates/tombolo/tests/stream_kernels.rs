@@ -4,7 +4,7 @@
 #[path = "common/stream_card.rs"]
 mod stream_card;
 
-use card::sim::SimCard;
+use simcard::SimCard;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -79,7 +79,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn folder_of(kernel: &str) -> PathBuf {
-    card::sim::home().join("kernels").join(kernel)
+    simcard::home().join("kernels").join(kernel)
 }
 
 fn functional() -> Card {

@@ -14,9 +14,9 @@ mod pipeline;
 #[path = "common/stream_card.rs"]
 mod stream_card;
 
-use card::sim::SimCard;
 use liar::{liar, GOOD, WRONG_KEY};
 use odd_kernel::odd_kernel;
+use simcard::SimCard;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ use tombolo::{
 const CARD_MEMORY: u64 = 4 << 20;
 
 fn kernel(name: &str) -> PathBuf {
-    card::sim::home().join("kernels").join(name)
+    simcard::home().join("kernels").join(name)
 }
 
 fn simulated() -> SimOptions {
@@ -619,7 +619,7 @@ fn the_example_sends_a_file_through_two_kernels() {
         assert_eq!(bytes, data.len() as u64);
         assert!(fs::read(&to).unwrap() == data);
     });
-    let home = card::sim::home();
+    let home = simcard::home();
     let read = |name: &str| fs::read_to_string(home.join(name)).unwrap();
     let tutorial = read("docs/tutorials/streams.md");
     for (language, program) in [

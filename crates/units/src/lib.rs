@@ -12,6 +12,7 @@
 mod address;
 mod command;
 mod fault;
+pub mod line;
 mod page;
 mod page_sizes;
 mod stripe;

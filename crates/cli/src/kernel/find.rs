@@ -17,7 +17,7 @@ pub struct NoSuchKernel {
 
 /// A folder with a `kernel.toml`, or the name of one in `kernels/`.
 pub fn folder_of(name: &Path) -> Result<PathBuf, NoSuchKernel> {
-    let library = card::sim::home().join("kernels");
+    let library = simcard::home().join("kernels");
     let is_kernel = |folder: &PathBuf| folder.join("kernel.toml").is_file();
     let places = [name.to_owned(), library.join(name)];
     if let Some(found) = places.into_iter().find(is_kernel) {

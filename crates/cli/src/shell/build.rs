@@ -3,8 +3,8 @@
 use super::{Failure, Which};
 use crate::print::print;
 use crate::progress::Work;
-use card::sim::SimCard;
 use clap::Args;
+use simcard::SimCard;
 
 /// Builds the configured shell's model and keeps it in the cache, where runs find it.
 ///

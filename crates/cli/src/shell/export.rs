@@ -30,7 +30,7 @@ impl Export {
         let options = self.which.options()?;
         let folder = self.folder;
         let settings = settings(&options.shell);
-        let files = card::sim::exported_files(&options.home, &options.shell, &settings)?;
+        let files = simcard::exported_files(&options.home, &options.shell, &settings)?;
         if folder.exists() {
             return Err(Failure::Exists(folder.display().to_string()));
         }

@@ -3,7 +3,7 @@
 //! Left to right: ports and who else asks for memory, address lanes with their L1 TLBs, the walker, the
 //! fabric, channels. Everything is drawn that the configuration counts.
 
-use card::sim::Translator;
+use simcard::Translator;
 use std::fmt::Write;
 use tombolo::ShellConfig;
 

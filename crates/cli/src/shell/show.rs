@@ -2,9 +2,9 @@
 
 use super::{Failure, Which};
 use crate::print::print;
-use card::sim::{ChannelPolicy, L1Config};
 use clap::Args;
 use serde::Serialize;
+use simcard::{ChannelPolicy, L1Config};
 use std::fmt::{self, Write as _};
 use tombolo::{CardMemory, ShellConfig, SimOptions};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use card::sim::home;
+use simcard::home;
 use verilated::{Builder, Design, Effort, FileSet, Form, Program};
 
 use super::build::ModelError;

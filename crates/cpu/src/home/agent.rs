@@ -3,7 +3,7 @@
 use protocol::tables::mesi::{home_step, HomeEvent, HomeOutcome};
 
 use super::{Home, Work};
-use crate::line::{merge_parts, write_bytes, Data, FoldedLine, PlainLine, WORDS};
+use units::line::{merge_parts, write_bytes, Data, FoldedLine, PlainLine, WORDS};
 
 /// What the agent does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,9 +22,9 @@ use names::{event_of, NAMES};
 
 pub use agent::{HomeAccess, HomeDone};
 
-use crate::line::{merge_parts, Data, FoldedLine, PlainLine, WORDS};
 use crate::message::Message;
 use crate::random::Random;
+use units::line::{merge_parts, Data, FoldedLine, PlainLine, WORDS};
 
 /// Something that the protocol does not know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -28,7 +28,7 @@ pub fn encrypt(options: SimOptions, input: &Path, output: &Path) -> Result<Repor
     let space = card.create_space()?;
     let source = space.map_file(input, MapOptions::read_only())?;
     let target = space.map_file(output, MapOptions::create(source.bytes()))?;
-    let folder = card::sim::home().join("kernels/aes256ctr");
+    let folder = simcard::home().join("kernels/aes256ctr");
     let slot = card.load(SlotId(0), &folder, &space)?;
     slot.set_pointer("input", source.address())?;
     slot.set_pointer("output", target.address())?;

@@ -11,12 +11,12 @@ mod program;
 
 use super::Failure;
 use crate::row::{Row, Target};
-use card::functional::{FunctionalCard, FunctionalConfig, Registry};
 use card::kernel::KernelPackage;
-use card::sim::{SimCard, SimOptions};
 use card::Card;
+use funcard::{FunctionalCard, FunctionalConfig, Registry};
 use host::Host;
 use program::{Model, PAGES, PAGE_BYTES};
+use simcard::{SimCard, SimOptions};
 
 /// Bursts of one run of the kernel: list and results fit one page of 2 MiB.
 const RUN: u64 = 8192;
@@ -39,7 +39,7 @@ struct Outcome {
 
 fn kernel() -> Result<KernelPackage, Failure> {
     Ok(KernelPackage::open(
-        &card::sim::home().join("kernels/burst_player"),
+        &simcard::home().join("kernels/burst_player"),
     )?)
 }
 

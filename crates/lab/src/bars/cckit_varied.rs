@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn the_corrected_platform_is_enzian_but_for_two_figures() {
         let read = |name: &str| {
-            let file = card::sim::home().join(format!("platforms/{name}.toml"));
+            let file = simcard::home().join(format!("platforms/{name}.toml"));
             std::fs::read_to_string(file).unwrap()
         };
         let figures = |text: &str| {

@@ -14,7 +14,7 @@ pub fn internal_errors() -> Result<Vec<Row>, Failure> {
         .args(["test", "--quiet", "--release", "-p", "tombolo-cli"])
         .args(["--test", "grammar", "--", "--nocapture"])
         .env("TOMBOLO_COMMAND_LINES", "20000")
-        .current_dir(card::sim::home())
+        .current_dir(simcard::home())
         .output()?;
     let said = String::from_utf8_lossy(&run.stdout);
     let counts = said
@@ -191,7 +191,7 @@ fn states(home: &Path) -> Vec<State> {
 
 /// The time from Ctrl-C to the end of the command: the median of each state, and the worst of them.
 pub fn interrupt() -> Result<Vec<Row>, Failure> {
-    let home = card::sim::home();
+    let home = simcard::home();
     let tombolo = the_command()?;
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("in"), vec![5; BYTES])?;

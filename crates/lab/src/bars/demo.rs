@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let home = card::sim::home();
+    let home = simcard::home();
     the_command()?;
     // The first run builds models that the cache lacks; only the second one counts.
     Command::new("tools/demo")

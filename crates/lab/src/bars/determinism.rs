@@ -45,7 +45,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     })?;
     let unskipped = hash(folder.path(), false)?;
 
-    let path = card::sim::home().join("bench/golden.json");
+    let path = simcard::home().join("bench/golden.json");
     if std::env::var_os("TOMBOLO_UPDATE_GOLDEN").is_some() {
         let what = format!("aes256ctr over {FILE_BYTES} bytes on platform f1");
         let golden = Golden {

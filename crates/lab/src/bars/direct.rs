@@ -4,8 +4,8 @@
 use super::Failure;
 use crate::driver::{Driver, START};
 use card::kernel::KernelPackage;
-use card::sim::{SimCard, SimOptions};
 use card::{Card, SlotId};
+use simcard::{SimCard, SimOptions};
 use units::{
     Asid, CardAddr, FrameNumber, Operation, PageEntry, PageSize, Picoseconds, Stripe,
     TableGeometry, Target, VirtAddr,
@@ -98,7 +98,7 @@ impl Bench {
         lanes: Vec<Lane>,
     ) -> Result<Self, Failure> {
         let card = SimCard::open(options, |_| {})?;
-        let kernel = KernelPackage::open(&card::sim::home().join("kernels").join(kernel))?;
+        let kernel = KernelPackage::open(&simcard::home().join("kernels").join(kernel))?;
         let mut bench = Self {
             driver: Driver::new(card),
             kernel,

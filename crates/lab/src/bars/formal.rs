@@ -16,7 +16,7 @@ struct Proof {
 }
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let home = card::sim::home();
+    let home = simcard::home();
     let folder = home.join("build/formal");
     std::fs::create_dir_all(&folder)?;
     let report = folder.join("results.json");

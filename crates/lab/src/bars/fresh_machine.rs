@@ -21,7 +21,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         .args(["-c", r#"exec "$0" "$@" 2>&1"#])
         .arg(program)
         .args(COMMANDS)
-        .current_dir(card::sim::home())
+        .current_dir(simcard::home())
         .stdout(Stdio::piped())
         .spawn()?;
     let (mut ends, mut skipped) = (Vec::new(), None);

@@ -51,7 +51,7 @@ pub const FIGURE_MINUTES: &[&str] = &["fsrf.figure_minutes"];
 
 fn experiment(name: &str) -> Result<Experiment, Failure> {
     Ok(Experiment::read(
-        &card::sim::home().join("experiments"),
+        &simcard::home().join("experiments"),
         name,
     )?)
 }

@@ -6,8 +6,8 @@ use crate::row::{Row, Target};
 use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
-use card::sim::{SimCard, SimOptions};
 use card::{Card, SlotId};
+use simcard::{SimCard, SimOptions};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ fn measured(copies: u64) -> Result<(f64, f64), Failure> {
     let mut options = SimOptions::named("f1")?;
     options.shell.host_channel = true;
     let mut driver = Driver::new(SimCard::open(options, |_| {})?);
-    let kernel = KernelPackage::open(&card::sim::home().join("kernels/sum"))?;
+    let kernel = KernelPackage::open(&simcard::home().join("kernels/sum"))?;
     driver.card.load(SLOT, &kernel)?;
     let asid = Asid::new(0).ok_or("space")?;
     let base = CardAddr::new(0).ok_or("address")?;

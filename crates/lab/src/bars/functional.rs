@@ -86,7 +86,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
             .arg(format!("--map=input={}", at(from).display()))
             .arg(format!("--map=output={}:new", at(to).display()))
             .arg("--set=bytes=size(input)")
-            .current_dir(card::sim::home());
+            .current_dir(simcard::home());
         run
     };
     write_large(&at("in"), FILE_BYTES)?;

@@ -12,7 +12,7 @@ pub fn builders() -> Result<Vec<Row>, Failure> {
     let output = Command::new("git")
         .args(["grep", "--files-with-matches", "--untracked", "-e", &option])
         .args(["--", "*.rs", "*.py", "tools"])
-        .current_dir(card::sim::home())
+        .current_dir(simcard::home())
         .output()?;
     let files = String::from_utf8(output.stdout)?;
     let rooms: BTreeSet<Vec<&str>> = files

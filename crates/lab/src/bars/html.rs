@@ -11,7 +11,7 @@ const KEY: &str = "0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1
 const IV: &str = "0xf0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let home = card::sim::home();
+    let home = simcard::home();
     let tombolo = the_command()?;
     let folder = tempfile::tempdir()?;
     let page = folder.path().join("run.html");

@@ -170,7 +170,7 @@ const SELECTION: &[&str] = &[
 ];
 
 fn kernel(name: &str) -> PathBuf {
-    let home = card::sim::home();
+    let home = simcard::home();
     match name {
         "attacker" => home.join("crates/tombolo/tests/kernels/attacker"),
         name => home.join("kernels").join(name),

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tombolo::{Card, Continue, FunctionalCard, FunctionalConfig, MapOptions, SlotId};
 
 pub(super) fn home() -> PathBuf {
-    card::sim::home()
+    simcard::home()
 }
 
 /// The virtual environment of the tests.

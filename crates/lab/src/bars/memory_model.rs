@@ -119,7 +119,7 @@ pub(crate) fn random_reads(memory: &Memory) -> f64 {
 }
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let directories = card::sim::platform_directories(&card::sim::home());
+    let directories = simcard::platform_directories(&simcard::home());
     let mut rows = Vec::new();
     let mut worst: f64 = 0.0;
     for name in PLATFORMS {
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn every_platform_is_as_its_forms_say() {
-        let directories = card::sim::platform_directories(&card::sim::home());
+        let directories = simcard::platform_directories(&simcard::home());
         for name in PLATFORMS {
             let platform = Platform::named(name, &directories).unwrap();
             for case in cases(platform.memory()) {
@@ -170,7 +170,7 @@ mod tests {
     /// long.
     #[test]
     fn forms_hold_for_figures_that_no_platform_has() {
-        let directories = card::sim::platform_directories(&card::sim::home());
+        let directories = simcard::platform_directories(&simcard::home());
         for name in PLATFORMS {
             for (rfc, faw) in [(2, 1), (1, 2)] {
                 let mut memory = Platform::named(name, &directories)

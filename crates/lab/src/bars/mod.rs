@@ -67,7 +67,7 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// The `tombolo` command, built from the tree as it is.
 fn the_command() -> Result<PathBuf, Failure> {
-    let home = card::sim::home();
+    let home = simcard::home();
     let built = Command::new("cargo")
         .args(["build", "--quiet", "--release", "--bin", "tombolo"])
         .current_dir(&home)

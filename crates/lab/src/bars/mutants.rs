@@ -14,7 +14,7 @@ struct Report {
 
 /// `rtl.mutants`: those that survive.
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let home = card::sim::home();
+    let home = simcard::home();
     let folder = home.join("build/mutants");
     std::fs::create_dir_all(&folder)?;
     let file = folder.join("results.json");

@@ -109,11 +109,11 @@ impl FileIo for SlowIo {
 
 /// A kernel that is in no cache: the copy kernel with a comment of its own.
 fn unknown_kernel(folder: &Path) -> Result<std::path::PathBuf, Failure> {
-    let from = card::sim::home().join("kernels/copy");
+    let from = simcard::home().join("kernels/copy");
     let to = folder.join("copy");
     fs::create_dir(&to)?;
     // The manifest names it.
-    std::os::unix::fs::symlink(card::sim::home().join("kernels/lib"), folder.join("lib"))?;
+    std::os::unix::fs::symlink(simcard::home().join("kernels/lib"), folder.join("lib"))?;
     let stamp = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
     for entry in fs::read_dir(&from)? {
         let entry = entry?;
@@ -143,7 +143,7 @@ fn bystander(raw: Box<dyn card::Card>, builds: bool) -> Result<Duration, Failure
         ..OwnerOptions::default()
     };
     let card = Card::with_io(raw, Box::new(io), options)?;
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let other = card.client();
     let quiet = other.create_space()?;
     let quiet = (other.load(SlotId(1), &kernel, &quiet)?, quiet);
@@ -204,7 +204,7 @@ fn bystander(raw: Box<dyn card::Card>, builds: bool) -> Result<Duration, Failure
 pub fn bystanders() -> Result<Vec<Row>, Failure> {
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
     let functional = bystander(functional(2), false)?;
-    let simulated = card::sim::SimCard::open(four_slots()?, |_| {})?;
+    let simulated = simcard::SimCard::open(four_slots()?, |_| {})?;
     let simulated = bystander(Box::new(simulated), true)?;
     let row = |name, time| Row::new(name, milliseconds(time), "ms", Target::AtMost(5.0));
     Ok(vec![
@@ -227,7 +227,7 @@ pub fn bystanders() -> Result<Vec<Row>, Failure> {
 /// Four registered host threads, each with a slot and files.
 fn threads(folder: &Path) -> Result<String, Failure> {
     let card = Card::simulated(four_slots()?, OwnerOptions::default(), |_| {})?;
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let seats = (0..4).map(|_| card.participant());
     let seats: Vec<_> = seats.collect::<Result<_, _>>()?;
     std::thread::scope(|scope| {

@@ -20,7 +20,7 @@ fn example(name: &str, arguments: &[&str]) -> Result<serde_json::Value, Failure>
         ])
         .args(["--example", name, "--"])
         .args(arguments)
-        .current_dir(card::sim::home())
+        .current_dir(simcard::home())
         .output()?;
     if !run.status.success() {
         return Err(String::from_utf8_lossy(&run.stderr).into());

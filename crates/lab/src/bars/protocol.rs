@@ -9,7 +9,7 @@ use protocol::bench::{self, Figure};
 const MUTANTS: usize = 400;
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let folder = card::sim::home().join("protocols");
+    let folder = simcard::home().join("protocols");
     let mut progress = Progress::of("protocol");
     let figures = bench::all(&folder, MUTANTS, &mut |point| progress.at(point))?;
     Ok(figures.iter().map(row).collect())
@@ -17,7 +17,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
 
 /// The figures of a protocol with owners.
 pub fn owners() -> Result<Vec<Row>, Failure> {
-    let folder = card::sim::home().join("protocols");
+    let folder = simcard::home().join("protocols");
     let mut progress = Progress::of("protocol");
     let figures = bench::owners(&folder, MUTANTS, &mut |point| progress.at(point))?;
     Ok(figures.iter().map(row).collect())

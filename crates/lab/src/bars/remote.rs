@@ -52,7 +52,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
 fn share_of_libfabric() -> Result<f64, Failure> {
     let folder = tempfile::tempdir()?;
     let program = folder.path().join("fabric");
-    let source = card::sim::home().join("crates/lab/src/bars/remote/fabric.c");
+    let source = simcard::home().join("crates/lab/src/bars/remote/fabric.c");
     let built = Command::new("cc")
         .args(["-O2", "-Wall", "-o"])
         .args([&program, &source])
@@ -198,7 +198,7 @@ fn through_a_card() -> Result<(f64, f64), Failure> {
         ..FunctionalConfig::default()
     }))?;
     let space = card.create_space()?;
-    let kernel = card::sim::home().join("kernels/loopback");
+    let kernel = simcard::home().join("kernels/loopback");
     let slot = card.load(SlotId(0), &kernel, &space)?;
     let device = |range: String| {
         let name = format!("remote:{address}@{range}:timeout=60s:buffer=1MiB");

@@ -9,8 +9,8 @@ use super::Failure;
 use crate::experiment::vfpio::priorities::{Figure6, CHUNKS};
 use crate::row::{Row, Target};
 use card::schedule::{Priority, SlotSchedule};
-use card::sim::SimOptions;
 use card::{Card, SlotId};
+use simcard::SimOptions;
 use units::Picoseconds;
 
 const SLOTS: u8 = 3;

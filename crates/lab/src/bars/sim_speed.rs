@@ -5,8 +5,8 @@ use super::direct::{Bench, Lane};
 use super::stream::four_slots;
 use super::{axi, Failure};
 use crate::row::{Row, Target};
-use card::sim::SimOptions;
 use card::Card;
+use simcard::SimOptions;
 use std::process::Command;
 use std::time::Duration;
 

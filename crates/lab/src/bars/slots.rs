@@ -22,7 +22,7 @@ fn copies_in(shape: (u8, u8, u8), folder: &Path) -> Result<bool, Failure> {
         ..ShellConfig::default()
     };
     let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let mut jobs = Vec::new();
     for number in 0..slots {
         let content: Vec<u8> = (0..BYTES)

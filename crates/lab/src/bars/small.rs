@@ -25,7 +25,7 @@ fn copy(folder: &Path, bytes: u64, page: Option<PageSize>) -> Result<f64, Failur
     };
     let source = space.map_file(&input, with_page(MapOptions::read_only()))?;
     let target = space.map_file(&output, with_page(MapOptions::create(bytes)))?;
-    let folder = card::sim::home().join("kernels/copy");
+    let folder = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &folder, &space)?;
     slot.set_pointer("input", source.address())?;
     slot.set_pointer("output", target.address())?;

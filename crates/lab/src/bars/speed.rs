@@ -4,8 +4,8 @@ use super::direct::{Bench, Lane};
 use super::stream::four_slots;
 use super::Failure;
 use crate::row::{Row, Target};
-use card::sim::SimOptions;
 use card::Card;
+use simcard::SimOptions;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -22,7 +22,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     let cycles = time.get() as f64 / period as f64;
     let mut rows = rows("shell", wall / cycles * 1e9, BYTES as f64 / wall * 1e-6);
 
-    let home = card::sim::home();
+    let home = simcard::home();
     let output = Command::new(python(&home))
         .arg(home.join("kernels/testing/bench.py"))
         .args(["copy", "--json"])

@@ -4,7 +4,7 @@ use super::direct::Bench;
 use super::Failure;
 use crate::row::Row;
 use card::kernel::KernelPackage;
-use card::sim::SimOptions;
+use simcard::SimOptions;
 use units::Picoseconds;
 
 const BYTES: u64 = (1 << 20) + 777;
@@ -12,9 +12,7 @@ const BYTES: u64 = (1 << 20) + 777;
 fn times(monolithic: bool) -> Result<[Picoseconds; 2], Failure> {
     let mut options = SimOptions::named("f1")?;
     if monolithic {
-        options.monolithic = Some(KernelPackage::open(
-            &card::sim::home().join("kernels/copy"),
-        )?);
+        options.monolithic = Some(KernelPackage::open(&simcard::home().join("kernels/copy"))?);
     }
     let mut bench = Bench::open(options, "copy", BYTES)?;
     Ok([bench.run()?, bench.run()?])

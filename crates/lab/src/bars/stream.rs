@@ -3,7 +3,7 @@
 use super::direct::{Bench, Lane};
 use super::Failure;
 use crate::row::{Row, Target};
-use card::sim::{SimOptions, Translator};
+use simcard::{SimOptions, Translator};
 use units::Picoseconds;
 
 const BYTES: u64 = 32 << 20;

@@ -135,7 +135,7 @@ fn run_with_options<Said: serde::de::DeserializeOwned>(
     top: &str,
     options: &[String],
 ) -> Result<Said, Failure> {
-    let home = card::sim::home();
+    let home = simcard::home();
     let output = Command::new(speed::python(&home))
         .arg(home.join("tools").join(tool))
         .args(["--top", top, "-f", list])

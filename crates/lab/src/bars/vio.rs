@@ -9,7 +9,7 @@ use tombolo::{
 
 /// The switch for itself: random traffic in its bench.
 pub fn switch() -> Result<Vec<Row>, Failure> {
-    let home = card::sim::home();
+    let home = simcard::home();
     let output = Command::new(speed::python(&home))
         .arg(home.join("rtl/stream/tests/switch_figures.py"))
         .output()?;
@@ -55,7 +55,7 @@ pub fn program() -> Result<Vec<Row>, Failure> {
     let space = card.create_space()?;
     let from = space.map_file(&source, MapOptions::read_only())?;
     let to = space.map_file(&folder.path().join("out"), MapOptions::create(BYTES))?;
-    let kernel = card::sim::home().join("kernels/loopback");
+    let kernel = simcard::home().join("kernels/loopback");
     let a = card.load(SlotId(0), &kernel, &space)?;
     let b = card.load(SlotId(1), &kernel, &space)?;
     let now = || card.describe().map(|(_, now)| now);

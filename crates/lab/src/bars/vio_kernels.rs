@@ -36,7 +36,7 @@ const PAIRS: [usize; 2] = [10 * 10, 11 * 7];
 const LONGEST: Picoseconds = Picoseconds::from_millis(500);
 
 fn experiment() -> Result<Vfpio, Failure> {
-    Ok(Vfpio::read(&card::sim::home().join("experiments"))?)
+    Ok(Vfpio::read(&simcard::home().join("experiments"))?)
 }
 
 /// RTL of the shell and the kernels, with HBM and DRAM side by side and an interface to the network.
@@ -82,7 +82,7 @@ struct Bench<'a> {
 impl<'a> Bench<'a> {
     fn new(card: &'a Card, subject: &'a Subject) -> Result<Self, Failure> {
         let space = card.create_space()?;
-        let kernels = card::sim::home().join("kernels");
+        let kernels = simcard::home().join("kernels");
         let load = |slot: u8, kernel: &str| card.load(SlotId(slot), &kernels.join(kernel), &space);
         let slot = load(0, &subject.kernel)?;
         let loopback = load(1, "loopback")?;

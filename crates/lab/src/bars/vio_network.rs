@@ -33,7 +33,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     };
     let card = Card::simulated(options, OwnerOptions::default(), |_| {})?;
     let space = card.create_space()?;
-    let kernel = card::sim::home().join("kernels/loopback");
+    let kernel = simcard::home().join("kernels/loopback");
     let slot = card.load(SlotId(0), &kernel, &space)?;
     let bench = Bench { card, space, slot };
     let data: Vec<u8> = (0..BYTES)

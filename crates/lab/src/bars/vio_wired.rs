@@ -10,7 +10,7 @@ pub const NAMES: &[&str] = &["vio.share_of_wired"];
 
 /// The least of the kernels that there are in both forms, of 64 bytes a cycle, over 4 MiB on the card.
 pub fn share_of_wired() -> Result<Vec<Row>, Failure> {
-    let experiment = Vfpio::read(&card::sim::home().join("experiments"))?;
+    let experiment = Vfpio::read(&simcard::home().join("experiments"))?;
     let mut least = f64::INFINITY;
     for one in experiment
         .application

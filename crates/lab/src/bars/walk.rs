@@ -7,8 +7,8 @@ use crate::row::{Row, Target};
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::registers;
-use card::sim::{L1Config, SimCard, SimOptions};
 use card::{Card, SlotId};
+use simcard::{L1Config, SimCard, SimOptions};
 use std::sync::Arc;
 use timing::dram::{Access, Controller, MemoryChannel};
 use units::{
@@ -86,7 +86,7 @@ impl Bench {
             ways: (L1_ENTRIES / 8) as u8,
         }];
         let mut card = SimCard::open(options, |_| {})?;
-        let kernel = KernelPackage::open(&card::sim::home().join("kernels/random_read"))?;
+        let kernel = KernelPackage::open(&simcard::home().join("kernels/random_read"))?;
         card.load(SLOT, &kernel)?;
         Ok(Self {
             driver: Driver::new(card),

@@ -137,7 +137,7 @@ pub enum Outcome {
 
 /// The folder of the lists in a checkout.
 pub fn folder() -> PathBuf {
-    card::sim::home().join("tests/cases")
+    simcard::home().join("tests/cases")
 }
 
 /// All cases of a folder, by list and in the order of each.

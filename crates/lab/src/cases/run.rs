@@ -104,7 +104,7 @@ impl Place<'_> {
 
     /// The text with its places filled in.
     fn filled(&self, text: &str) -> String {
-        let home = card::sim::home();
+        let home = simcard::home();
         text.replace("{cases}", &self.cases.display().to_string())
             .replace("{home}", &home.display().to_string())
     }

@@ -108,7 +108,7 @@ fn shared() -> Result<&'static [u8], Failure> {
     let mut hash = Sha256::new();
     hash.update(env!("TOMBOLO_LAB_COMPILED"));
     for source in READ {
-        add(&mut hash, &card::sim::home().join(source))?;
+        add(&mut hash, &simcard::home().join(source))?;
     }
     Ok(SHARED.get_or_init(|| hash.finalize().to_vec()))
 }
@@ -118,7 +118,7 @@ impl Cached {
         let mut hash = Sha256::new();
         hash.update(shared()?);
         for kernel in parts.kernels {
-            add(&mut hash, &card::sim::home().join("kernels").join(kernel))?;
+            add(&mut hash, &simcard::home().join("kernels").join(kernel))?;
         }
         for part in [parts.platform, parts.made_of] {
             hash.update(part);
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn what_is_read_is_there() {
         for source in READ {
-            assert!(card::sim::home().join(source).exists(), "{source}");
+            assert!(simcard::home().join(source).exists(), "{source}");
         }
     }
 }

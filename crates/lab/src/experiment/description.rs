@@ -2,8 +2,8 @@
 
 use super::workload::Load;
 use super::Cell;
-use card::sim::Translator;
 use serde::Deserialize;
+use simcard::Translator;
 use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
@@ -546,7 +546,7 @@ mod tests {
     use super::*;
 
     fn folder() -> PathBuf {
-        card::sim::home().join("experiments")
+        simcard::home().join("experiments")
     }
 
     #[test]

@@ -10,8 +10,8 @@ use crate::random::Random;
 use card::command::{Command, QueueId};
 use card::event::Event;
 use card::kernel::KernelPackage;
-use card::sim::{SimCard, SimOptions};
 use card::{Card, HostWork, L1Reach, SlotId, WorkId};
+use simcard::{SimCard, SimOptions};
 use tombolo::Preset;
 use units::{
     Asid, CardAddr, CommandId, Fault, FrameNumber, Operation, PageEntry, PageNumber, PageSize,
@@ -193,7 +193,7 @@ impl Hot {
                 hot.bytes[usize::from(number)],
             );
             let (workload, data) = (application.workload, application.data);
-            let folder = card::sim::home().join("kernels").join(&workload.kernel);
+            let folder = simcard::home().join("kernels").join(&workload.kernel);
             let kernel = KernelPackage::open(&folder)?;
             let asid = Asid::new(number).ok_or("no such space")?;
             let base = u64::from(number) << channel_log2;

@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_failed_cell_and_one_that_the_paper_lacks_are_seen() {
-        let folder = card::sim::home().join("experiments");
+        let folder = simcard::home().join("experiments");
         let experiment = Experiment::read(&folder, "fsrf-table2").unwrap();
         let outcomes: Vec<_> = experiment
             .cells()
@@ -239,7 +239,7 @@ mod tests {
     /// The paper's own figures in place of ours are within a quarter of themselves, and one that is off is not.
     #[test]
     fn the_verdict_is_of_claimed_cells() {
-        let folder = card::sim::home().join("experiments");
+        let folder = simcard::home().join("experiments");
         let experiment = Experiment::read(&folder, "fsrf-table2").unwrap();
         let mut outcomes: Vec<_> = experiment
             .cells()

@@ -4,7 +4,7 @@ use super::outcome::{Measured, Run};
 use super::workload::Seed;
 use super::{Cell, Failure, Outcome, Temperature};
 use crate::bars::aes::write_input;
-use card::sim::SimOptions;
+use simcard::SimOptions;
 use tombolo::{
     Card, Continue, FileState, MapOptions, OwnerOptions, Picoseconds, Report, ServiceThreads,
     SlotId, SpaceOptions,
@@ -39,9 +39,7 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
     }
     let card = Card::simulated(options, owner, |_| {})?;
     let files = tempfile::tempdir()?;
-    let folder = card::sim::home()
-        .join("kernels")
-        .join(&cell.workload.kernel);
+    let folder = simcard::home().join("kernels").join(&cell.workload.kernel);
     let mut applications = Vec::new();
     for number in 0..cell.applications {
         let options = SpaceOptions::new().placement(preset.placement(number));

@@ -4,7 +4,7 @@ use super::cache::{self, Cached, Kept};
 use super::fsrf::{Mix, Transfer};
 use super::{hot, warm, Cell, Failure, Outcome, Temperature};
 use crate::processor;
-use card::sim::SimOptions;
+use simcard::SimOptions;
 use std::path::Path;
 
 /// A piece of work, the same whenever and wherever it runs.

@@ -26,7 +26,7 @@ impl Farm {
             true => python,
             false => "python3".into(),
         };
-        let tool = card::sim::home().join("tools/lab-hyperqueue");
+        let tool = simcard::home().join("tools/lab-hyperqueue");
         Self {
             program,
             arguments: vec![tool.into(), server.into()],
@@ -305,7 +305,7 @@ mod tests {
             static ALONE: Mutex<()> = Mutex::new(());
             let alone = ALONE.lock().unwrap_or_else(|spoilt| spoilt.into_inner());
             let folder = tempfile::tempdir().unwrap();
-            let experiment = card::sim::home().join("experiments");
+            let experiment = simcard::home().join("experiments");
             let experiment = Experiment::read(&experiment, TABLE).unwrap();
             let (results, program) = (folder.path().join("cells"), folder.path().join("program"));
             for (place, work) in Part::Figure9.work(&experiment).iter().enumerate() {

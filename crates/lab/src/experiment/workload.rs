@@ -194,7 +194,7 @@ mod tests {
             ))
             .unwrap();
             assert_eq!(load.broken_rule(&data, 262_144), None);
-            let folder = card::sim::home().join("kernels").join(kernel);
+            let folder = simcard::home().join("kernels").join(kernel);
             let manifest = KernelPackage::open(&folder).unwrap().manifest;
             let mut wanted: Vec<_> = manifest
                 .arguments

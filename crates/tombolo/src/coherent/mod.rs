@@ -22,9 +22,9 @@ use crate::error::Error;
 use crate::link::{unexpected, Link};
 use crate::message::{Reply, Request};
 use card::coherent::{AccessKind, LineAccess, LineHome, LINE_BYTES};
+use card::history::History;
 use card::CardError;
-use cpu::history::History;
-use cpu::line::{PlainLine, BYTES};
+use units::line::{PlainLine, BYTES};
 use units::Picoseconds;
 
 /// How long an access may take before it counts as lost, as on the paper's CPU: a second.

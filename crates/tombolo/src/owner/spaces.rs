@@ -160,8 +160,8 @@ impl Owner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use card::functional::FunctionalCard;
     use card::Card;
+    use funcard::FunctionalCard;
 
     #[test]
     fn what_a_card_lacks_is_named() {

@@ -176,7 +176,7 @@ pub fn share(memory: &CoherentMemory, accesses: u64, kernel: impl FnOnce() + Sen
 pub fn beside_a_kernel(card: &Card, accesses: u64) -> Found {
     let changes = accesses.div_ceil(ACCESSES_PER_CHANGE * ROWS);
     let space = card.create_space().expect("space");
-    let kernel = card::sim::home().join("kernels/shared_table");
+    let kernel = simcard::home().join("kernels/shared_table");
     let slot = card.load(SlotId(0), &kernel, &space).expect("load");
     let memory = card.coherent_memory(BASE, ROWS * LINE).expect("memory");
     let arguments = [

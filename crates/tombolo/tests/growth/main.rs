@@ -12,11 +12,11 @@ mod player;
 
 use card::command::Command;
 use card::event::Event;
-use card::functional::Registry;
-use card::sim::SimCard;
 use card::CardError;
 use common::{Between, Watched};
+use funcard::Registry;
 use player::{Burst, ROW};
+use simcard::SimCard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -194,7 +194,7 @@ fn open(card: Box<dyn card::Card>, table_grow_percent: u8) -> (Card, Watch) {
 }
 
 fn kernel(name: &str) -> PathBuf {
-    card::sim::home().join("kernels").join(name)
+    simcard::home().join("kernels").join(name)
 }
 
 /// The pages of one set: of the smallest table all of them, of twice its size 16, of four times 8.

@@ -1,7 +1,7 @@
 //! Lists of bursts for `kernels/burst_player`, and the functional card's model of it. Bursts of whole
 //! rows only.
 
-use card::functional::{Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
+use funcard::{Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
 
 /// Bytes of a row of memory, of the list and of the results.
 pub const ROW: usize = 64;

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 fn kernel(name: &str) -> PathBuf {
-    card::sim::home().join("kernels").join(name)
+    simcard::home().join("kernels").join(name)
 }
 
 /// These tests look at all threads and descriptors of the process: one at a time.

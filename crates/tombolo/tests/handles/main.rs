@@ -41,7 +41,7 @@ fn a_mapping_that_outlived_its_space_ends_no_other() {
     let output = space
         .map_file(&path("o"), MapOptions::create(new.bytes()))
         .unwrap();
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     slot.set_pointer("input", new.address()).unwrap();
     slot.set_pointer("output", output.address()).unwrap();
@@ -57,7 +57,7 @@ fn a_mapping_that_outlived_its_space_ends_no_other() {
 fn a_slot_from_before_another_load_drives_nothing() {
     let card = functional();
     let space = card.create_space().unwrap();
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let old = card.load(SlotId(0), &kernel, &space).unwrap();
     let new = card.load(SlotId(0), &kernel, &space).unwrap();
     new.set("bytes", 64).unwrap();
@@ -82,7 +82,7 @@ fn a_slot_from_before_another_load_drives_nothing() {
 fn a_space_of_another_card_is_refused() {
     let (here, there) = (functional(), functional());
     let space = there.create_space().unwrap();
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let refused = here.load(SlotId(0), &kernel, &space).err().unwrap();
     assert!(matches!(refused, Error::OtherCard), "{refused}");
 }
@@ -111,7 +111,7 @@ fn closed_twice_and_used_after() {
     let card = functional();
     let space = card.create_space().unwrap();
     let mapping = space.map_file(&path, MapOptions::create(100)).unwrap();
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     let gone = |result: Result<(), Error>| assert_eq!(result.unwrap_err().code(), ErrorCode::Gone);
     mapping.unmap().unwrap();
@@ -144,7 +144,7 @@ fn the_first_of_several_that_is_done() {
     }))
     .unwrap();
     let space = card.create_space().unwrap();
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     fs::write(path("in"), vec![3; 40_000]).unwrap();
     let input = space
         .map_file(&path("in"), MapOptions::read_only())

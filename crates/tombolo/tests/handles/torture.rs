@@ -240,7 +240,7 @@ impl Client<'_> {
             return;
         };
         let number = *number;
-        let kernel = card::sim::home().join("kernels/copy");
+        let kernel = simcard::home().join("kernels/copy");
         let loaded = self.card.load(slot, &kernel, &room.space);
         if let Some(loaded) = self.good("load", loaded) {
             let before = self.workers.iter().position(|w| w.slot.id() == slot);

@@ -1,7 +1,7 @@
 //! Is a slot whose run failed as good as new? Its arguments are those that were set last, whatever
 //! became of the run in between.
 
-use card::sim::SimCard;
+use simcard::SimCard;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -20,7 +20,7 @@ fn functional() -> Card {
 }
 
 fn kernel(name: &str) -> PathBuf {
-    card::sim::home().join("kernels").join(name)
+    simcard::home().join("kernels").join(name)
 }
 
 fn attacker() -> PathBuf {

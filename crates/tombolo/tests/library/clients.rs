@@ -16,7 +16,7 @@ use tombolo::{
 };
 
 fn kernel() -> PathBuf {
-    card::sim::home().join("kernels/copy")
+    simcard::home().join("kernels/copy")
 }
 
 fn raw(slots: u8) -> Box<FunctionalCard> {

@@ -34,7 +34,7 @@ fn update(read_around_bytes: u64, seed: Option<u64>) -> Vec<u8> {
     std::fs::write(&path, table()).unwrap();
     let options = MapOptions::read_write().page_size(PageSize::KIB_4);
     let mapping = space.map_file(&path, options).unwrap();
-    let kernel = card::sim::home().join("kernels/gups");
+    let kernel = simcard::home().join("kernels/gups");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     slot.set_pointer("table", mapping.address()).unwrap();
     for (argument, value) in [
@@ -76,7 +76,7 @@ fn time_to_add(folder: &Path, states: [Option<FileState>; 2]) -> Picoseconds {
         ("b", input("b", states[1])),
         ("c", space.map_file(&folder.join("c"), output).unwrap()),
     ];
-    let kernel = card::sim::home().join("kernels/vadd");
+    let kernel = simcard::home().join("kernels/vadd");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     for (argument, mapping) in &maps {
         slot.set_pointer(argument, mapping.address()).unwrap();

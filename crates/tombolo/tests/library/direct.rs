@@ -26,11 +26,11 @@ fn functional(host_channel: bool) -> Card {
 /// Runs a test on both kinds of card, each with 4 MiB of memory.
 fn on_each_card(test: impl Fn(Card, &Path)) {
     let mut options = SimOptions::named("f1").unwrap();
-    // The shell of crates/card/tests/sim_direct.rs.
+    // The shell of crates/simcard/tests/direct.rs.
     options.asserting = true;
     options.shell.host_channel = true;
     options.channel_bytes = Some((4 << 20) / u64::from(options.shell.channels));
-    let simulated = card::sim::SimCard::open(options, |_| {}).unwrap();
+    let simulated = simcard::SimCard::open(options, |_| {}).unwrap();
     let simulated = Card::new(Box::new(simulated), OwnerOptions::default()).unwrap();
     for card in [functional(true), simulated] {
         eprintln!("on {}", card.describe().unwrap().0.name);
@@ -45,7 +45,7 @@ fn pattern(seed: u32) -> Vec<u8> {
 }
 
 fn copy(card: &Card, space: &AddressSpace, maps: [&Mapping; 2], bytes: usize) -> Result<(), Error> {
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &kernel, space)?;
     slot.set_pointer("input", maps[0].address())?;
     slot.set_pointer("output", maps[1].address())?;
@@ -268,7 +268,7 @@ fn shared_memory_that_stays_in_the_host_is_one_for_both() {
             let mut memory = space.alloc_direct(2 * 8 * WORDS, page).unwrap();
             let all = memory.slice::<AtomicU64>();
             let (from, to) = all.split_at(WORDS);
-            let kernel = card::sim::home().join("kernels/copy");
+            let kernel = simcard::home().join("kernels/copy");
             let slot = card.load(SlotId(0), &kernel, &space).unwrap();
             let start = memory.address().get();
             slot.set("input", start).unwrap();

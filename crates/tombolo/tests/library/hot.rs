@@ -1,6 +1,6 @@
 //! Is data that is made hot on the card, right, and there at no time; and does the report say so?
 
-use card::sim::SimCard;
+use simcard::SimCard;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -34,7 +34,7 @@ fn copied(card: &Card, space: &AddressSpace, folder: &Path, hot: u64) -> (u64, S
     let output = MapOptions::create(BYTES).hot();
     let output = space.map_file(&path("out"), output).unwrap();
     let slot = card
-        .load(SlotId(0), &card::sim::home().join("kernels/copy"), space)
+        .load(SlotId(0), &simcard::home().join("kernels/copy"), space)
         .unwrap();
     slot.set_pointer("input", input.address()).unwrap();
     slot.set_pointer("output", output.address()).unwrap();

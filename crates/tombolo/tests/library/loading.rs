@@ -19,7 +19,7 @@ fn a_running_kernel_is_not_replaced() {
     let output = space
         .map_file(&to, MapOptions::create(input.bytes()))
         .unwrap();
-    let kernels = card::sim::home().join("kernels");
+    let kernels = simcard::home().join("kernels");
     let slot = card.load(SlotId(0), &kernels.join("copy"), &space).unwrap();
     slot.set_pointer("input", input.address()).unwrap();
     slot.set_pointer("output", output.address()).unwrap();
@@ -40,7 +40,7 @@ fn a_running_kernel_is_not_replaced() {
 fn a_schedule_ends_with_its_kernel() {
     let card = Card::functional(FunctionalCard::new(FunctionalConfig::default())).unwrap();
     let space = card.create_space().unwrap();
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     assert_eq!(card.report().unwrap().shares, []);
     slot.set_priority(Priority::High).unwrap();
@@ -83,7 +83,7 @@ fn a_schedule_ends_with_its_kernel() {
 fn pointers_that_are_not_aligned_are_told() {
     let card = Card::functional(FunctionalCard::new(FunctionalConfig::default())).unwrap();
     let space = card.create_space().unwrap();
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     let memory = space.alloc(4096).unwrap();
     let words = memory.slice::<AtomicU8>();
@@ -116,7 +116,7 @@ fn mappings_that_the_kernel_cannot_reach_are_told() {
         (space, mapping)
     };
     let (here, elsewhere, abroad) = (map(&card), map(&card), map(&other_card));
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &kernel, &here.0).unwrap();
     let refused = slot.set_mapping("input", &elsewhere.1).unwrap_err();
     assert_eq!(refused.code(), ErrorCode::OtherSpace, "{refused}");

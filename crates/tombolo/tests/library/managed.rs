@@ -1,6 +1,6 @@
 //! Can a program drive a kernel whose registers only it knows, and are its faults served while it waits?
 
-use card::sim::SimCard;
+use simcard::SimCard;
 use std::fs;
 use tempfile::TempDir;
 use tombolo::{Card, Error, MapOptions, OwnerOptions, Picoseconds, SimOptions, SlotId, VirtAddr};
@@ -23,7 +23,7 @@ fn a_dma_engine_is_driven_by_its_registers() {
     let input = space.map_file(&from, MapOptions::read_only()).unwrap();
     let output = MapOptions::create(input.bytes());
     let output = space.map_file(&to, output).unwrap();
-    let engine = card::sim::home().join("kernels/dma_engine");
+    let engine = simcard::home().join("kernels/dma_engine");
     let slot = card.load(SlotId(0), &engine, &space).unwrap();
     slot.set_pointer("source", input.address()).unwrap();
     slot.set_pointer("destination", output.address()).unwrap();
@@ -93,7 +93,7 @@ fn a_program_that_polls_makes_progress() {
     let output = MapOptions::create(input.bytes());
     let output = space.map_file(&to, output).unwrap();
     let slot = |kernel: &str| {
-        let kernel = card::sim::home().join("kernels").join(kernel);
+        let kernel = simcard::home().join("kernels").join(kernel);
         card.load(SlotId(0), &kernel, &space).unwrap()
     };
     let poll = |slot: &tombolo::Slot, offset, mask| {

@@ -29,7 +29,7 @@ fn copy(card: &Card, folder: &Path, from: MemoryKind, to: MemoryKind) -> (u64, R
     let output = folder.join(format!("{from}-{to}"));
     let made = MapOptions::create(BYTES).memory(to);
     let made = space.map_file(&output, made).unwrap();
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     slot.set_pointer("input", input.address()).unwrap();
     slot.set_pointer("output", made.address()).unwrap();

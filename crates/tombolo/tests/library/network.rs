@@ -24,7 +24,7 @@ fn card() -> Card {
 
 fn load(card: &Card) -> (tombolo::AddressSpace, Slot) {
     let space = card.create_space().unwrap();
-    let kernel = card::sim::home().join("kernels/loopback");
+    let kernel = simcard::home().join("kernels/loopback");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     (space, slot)
 }

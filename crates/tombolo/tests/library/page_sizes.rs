@@ -3,8 +3,8 @@
 
 use crate::common::{Between, Watched};
 use card::command::Command;
-use card::sim::SimCard;
 use card::CardError;
+use simcard::SimCard;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -93,7 +93,7 @@ fn read(path: &Path) -> Vec<u32> {
 }
 
 fn kernel(name: &str) -> std::path::PathBuf {
-    card::sim::home().join("kernels").join(name)
+    simcard::home().join("kernels").join(name)
 }
 
 /// Runs a kernel whose arguments are mappings and one number.

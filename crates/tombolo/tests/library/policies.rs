@@ -58,7 +58,7 @@ fn add(options: OwnerOptions, folder: &Path, advice: [&str; 3]) -> Report {
         ("b", map("b", MapOptions::read_only(), b_is)),
         ("c", map("sum", MapOptions::create(a.len() as u64), sum_is)),
     ];
-    let kernel = card::sim::home().join("kernels/vadd");
+    let kernel = simcard::home().join("kernels/vadd");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     for (argument, mapping) in &maps {
         slot.set_pointer(argument, mapping.address()).unwrap();
@@ -278,7 +278,7 @@ fn advice_for_what_is_not_mapped_is_refused() {
 
 /// Runs `vadd` once on what is mapped.
 fn vadd(card: &Card, space: &AddressSpace, maps: &[(&str, &Mapping)], count: usize) {
-    let kernel = card::sim::home().join("kernels/vadd");
+    let kernel = simcard::home().join("kernels/vadd");
     let slot = card.load(SlotId(0), &kernel, space).unwrap();
     for (argument, mapping) in maps {
         slot.set_pointer(argument, mapping.address()).unwrap();

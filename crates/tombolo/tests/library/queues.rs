@@ -5,8 +5,8 @@
 use crate::common::{Between, Watched};
 use card::command::{Command, QueueId};
 use card::event::Event;
-use card::sim::SimCard;
 use card::CardError;
+use simcard::SimCard;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -126,7 +126,7 @@ fn a_clogged_queue_holds_no_other_space() {
         let card = Card::new(Box::new(clogged), OwnerOptions::default()).unwrap();
         let folder = TempDir::new().unwrap();
         let folder = folder.path();
-        let kernel = card::sim::home().join("kernels/copy");
+        let kernel = simcard::home().join("kernels/copy");
         let spaces = [card.create_space().unwrap(), card.create_space().unwrap()];
         let mut slots = [0, 1].map(|number| {
             let space = &spaces[usize::from(number)];

@@ -1,7 +1,7 @@
 //! Is a mapping exact to the byte? What lies around it is not seen and does not change, whoever else maps
 //! the same page, and whoever tries to write there is told.
 
-use card::sim::SimCard;
+use simcard::SimCard;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -45,7 +45,7 @@ pub(super) fn copy(
     to: VirtAddr,
     bytes: u64,
 ) -> Result<(), Error> {
-    let kernel: PathBuf = card::sim::home().join("kernels/copy");
+    let kernel: PathBuf = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &kernel, space)?;
     slot.set_pointer("input", from)?;
     slot.set_pointer("output", to)?;

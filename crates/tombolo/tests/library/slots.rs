@@ -1,7 +1,7 @@
 //! Do several kernels on one card get their own bytes? Tests run on the functional card, of several
 //! shapes, and on a simulated one of four slots (other simulated shapes: `make bench ONLY=slots`).
 
-use card::sim::SimCard;
+use simcard::SimCard;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -60,7 +60,7 @@ fn on_each_card(shape: Shape, test: impl Fn(&Card, &Path)) {
 }
 
 fn kernel(name: &str) -> PathBuf {
-    card::sim::home().join("kernels").join(name)
+    simcard::home().join("kernels").join(name)
 }
 
 /// Bytes that differ everywhere, and from those of another seed.

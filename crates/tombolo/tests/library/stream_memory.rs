@@ -52,7 +52,7 @@ fn writer(path: PathBuf, bytes: Vec<u8>) -> JoinHandle<()> {
 }
 
 fn copy(card: &Card, space: &AddressSpace, maps: [&Mapping; 2], bytes: usize) -> Result<(), Error> {
-    let slot = card.load(SlotId(0), &card::sim::home().join("kernels/copy"), space)?;
+    let slot = card.load(SlotId(0), &simcard::home().join("kernels/copy"), space)?;
     slot.set_pointer("input", maps[0].address())?;
     slot.set_pointer("output", maps[1].address())?;
     slot.set("bytes", bytes as u64)?;
@@ -161,7 +161,7 @@ fn what_cannot_go_out_in_order_is_an_error() {
     output.sync().unwrap();
     // A gap behind what is out.
     let slot = card
-        .load(SlotId(0), &card::sim::home().join("kernels/copy"), &space)
+        .load(SlotId(0), &simcard::home().join("kernels/copy"), &space)
         .unwrap();
     slot.set_pointer("input", input.address()).unwrap();
     slot.set("output", output.address().get() + 12_288).unwrap();
@@ -251,7 +251,7 @@ fn a_reader_that_takes_nothing_or_closes_fails_the_kernel() {
 
 /// Writes other bytes to the first page.
 fn slot_writes_other(card: &Card, space: &AddressSpace, [input, output]: [&Mapping; 2]) {
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &kernel, space).unwrap();
     slot.set("input", input.address().get() + 64).unwrap();
     slot.set_pointer("output", output.address()).unwrap();

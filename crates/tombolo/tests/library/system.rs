@@ -1,7 +1,7 @@
 //! Does a real program get the right bytes, and a clear error when it cannot? Every test runs on the
 //! functional card and on the simulated one.
 
-use card::sim::SimCard;
+use simcard::SimCard;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use tombolo::{
 };
 
 fn kernel(name: &str) -> PathBuf {
-    card::sim::home().join("kernels").join(name)
+    simcard::home().join("kernels").join(name)
 }
 
 fn simulated(card_memory: Option<u64>) -> Box<dyn card::Card> {

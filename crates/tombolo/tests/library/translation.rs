@@ -21,7 +21,7 @@ fn copied(card: &Card, mode: TranslationMode) -> (u64, u64, u64) {
     let input = space.map_file(&from, MapOptions::read_only()).unwrap();
     let output = MapOptions::create(input.bytes());
     let output = space.map_file(&to, output).unwrap();
-    let kernel = card::sim::home().join("kernels/copy");
+    let kernel = simcard::home().join("kernels/copy");
     let slot = card.load(SlotId(0), &kernel, &space).unwrap();
     slot.set_mapping("input", &input).unwrap();
     slot.set_mapping("output", &output).unwrap();

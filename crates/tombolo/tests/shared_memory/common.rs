@@ -1,6 +1,6 @@
 //! What tests of shared memory have in common: cards, and lists as `kernels/list_sum` knows them.
 
-use card::functional::Registry;
+use funcard::Registry;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tombolo::{
@@ -21,7 +21,7 @@ pub struct Node {
 unsafe impl Shareable for Node {}
 
 pub fn kernel(name: &str) -> PathBuf {
-    card::sim::home().join("kernels").join(name)
+    simcard::home().join("kernels").join(name)
 }
 
 /// A functional card with so much memory beside the page tables, and its kernels in any order that a seed picks.

@@ -17,9 +17,9 @@ mod scarce;
 mod schedules;
 mod shaker;
 
-use card::functional::Registry;
-use card::sim::SimCard;
 use common::*;
+use funcard::Registry;
+use simcard::SimCard;
 use std::sync::atomic::Ordering::Relaxed;
 use tombolo::{
     AddressSpace, Card, OwnerOptions, PageSize, Picoseconds, SharedMemory, SimOptions, SlotId,

@@ -4,7 +4,7 @@ use super::common::{costs, functional_on, two_slots};
 use super::random::Random;
 use super::rings::{Gone, Rings};
 use super::shaker::{self, Load, Shaken};
-use card::functional::Registry;
+use funcard::Registry;
 use std::path::Path;
 use std::time::Duration;
 use tombolo::{Error, HostFile, OwnerOptions, PageSize, TrapWay};

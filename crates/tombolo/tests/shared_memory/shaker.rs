@@ -1,7 +1,7 @@
 //! Random accesses of kernels and threads at once: each word has one writer, who counts it up; everybody reads
 //! all of them. Nobody may see a word go back, and a writer sees its last value.
 
-use card::functional::{Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
+use funcard::{Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -14,10 +14,10 @@ use super::{fill_new_folder, write, Failure};
 use crate::print::print;
 use crate::progress::Work;
 use card::kernel::KernelPackage;
-use card::sim::{check_kernel, kernel_ports};
 use clap::Args;
 use description::Description;
 use rtl::RtlFile;
+use simcard::{check_kernel, kernel_ports};
 use std::path::{Path, PathBuf};
 use verilated::Builder;
 

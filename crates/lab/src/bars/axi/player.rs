@@ -1,7 +1,7 @@
 //! `kernels/burst_player` for the functional card.
 
 use super::program::{Burst, ROW};
-use card::functional::{Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
+use funcard::{Access, Arguments, FunctionalKernel, KernelModel, Step, VirtualMemory};
 
 const LIST_PORT: usize = 0;
 const PORT: usize = 1;

@@ -87,7 +87,7 @@ impl Order {
 
 /// `memory.dramsim3.*`
 pub fn measure() -> Result<Vec<Row>, Failure> {
-    let directories = card::sim::platform_directories(&card::sim::home());
+    let directories = simcard::platform_directories(&simcard::home());
     let mut rows = Vec::new();
     let mut worst: f64 = 0.0;
     for (name, cases) in [("f1", &F1[..]), ("u280", &U280[..])] {

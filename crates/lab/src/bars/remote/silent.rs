@@ -27,7 +27,7 @@ pub(super) fn longest() -> Result<f64, Failure> {
             let mut memory = RemoteMemory::connect(&address, RemoteMemory::PATIENCE)?;
             let mut bytes = vec![3; BYTES];
             memory.write(0, &bytes[..5000])?;
-            let kernel = card::sim::home().join("kernels/loopback");
+            let kernel = simcard::home().join("kernels/loopback");
             let slot = card.load(SlotId(0), &kernel, &space)?;
             let name = format!("remote:{address}");
             let (failed, took) = match what {

@@ -5,7 +5,7 @@ use super::common::Node;
 use crate::bars::Failure;
 use crate::random::Random;
 use crate::row::{Row, Target};
-use card::sim::SimOptions;
+use simcard::SimOptions;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use tombolo::{Card, Continue, FunctionalCard, FunctionalConfig, OwnerOptions, PageSize, SlotId};
@@ -67,11 +67,7 @@ fn walk(card: &Card, step: usize) -> Result<Walk, Failure> {
     }
 
     let output = &result.slice::<Node>()[0];
-    let slot = card.load(
-        SlotId(0),
-        &card::sim::home().join("kernels/list_sum"),
-        &space,
-    )?;
+    let slot = card.load(SlotId(0), &simcard::home().join("kernels/list_sum"), &space)?;
     slot.set("head", result.slice::<Node>()[1].next.load(Relaxed))?;
     slot.set_pointer("output", result.address_of(output)?)?;
     let begin = Instant::now();

@@ -6,7 +6,7 @@ use super::schedules;
 use super::shaker::{self, Load, MODEL};
 use crate::bars::Failure;
 use crate::row::{Row, Target};
-use card::functional::Registry;
+use funcard::Registry;
 use std::time::Duration;
 use tombolo::{OwnerOptions, PageSize};
 

@@ -47,7 +47,7 @@ pub const FLEXIMEM: &[&str] = &[
 
 /// Runs the experiment.
 pub fn fleximem() -> Result<Vec<Row>, Failure> {
-    let experiment = FlexiMem::read(&card::sim::home().join("experiments"))?;
+    let experiment = FlexiMem::read(&simcard::home().join("experiments"))?;
     let (paper, ours) = (&experiment.paper, &experiment.ours);
     let ready = experiment.ready(paper, paper.pace)?;
     let our_ready = experiment.ready(ours, ours.pace)?;

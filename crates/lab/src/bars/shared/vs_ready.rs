@@ -4,7 +4,7 @@
 use super::Failure;
 use crate::bars::fsrf_direct::link_peak;
 use crate::row::{Row, Target};
-use card::sim::SimOptions;
+use simcard::SimOptions;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use tombolo::{
@@ -52,7 +52,7 @@ fn platform() -> Result<SimOptions, Failure> {
 
 /// A card whose space lies over all channels, and which pays for traps what one machine does.
 fn open(page: PageSize, ahead: u64) -> Result<(Card, AddressSpace), Failure> {
-    let host = card::sim::home().join("hosts/epyc-vm-huge.toml");
+    let host = simcard::home().join("hosts/epyc-vm-huge.toml");
     let options = OwnerOptions {
         page_size: Some(page),
         read_ahead_bytes: ahead,
@@ -73,7 +73,7 @@ fn run(card: &Card, slot: &Slot) -> Result<Picoseconds, Failure> {
 }
 
 fn kernel(name: &str) -> std::path::PathBuf {
-    Path::new(&card::sim::home()).join("kernels").join(name)
+    Path::new(&simcard::home()).join("kernels").join(name)
 }
 
 /// The kernel's time in order.

@@ -10,9 +10,9 @@ mod run;
 use super::Failure;
 use crate::progress::Progress;
 use crate::row::{Row, Target};
-use card::sim::SimCard;
 use case::{Case, Scale};
 use run::{run, Plant, PLANTS};
+use simcard::SimCard;
 use tombolo::{FunctionalCard, FunctionalConfig, ShellConfig, SimOptions};
 
 const FUNCTIONAL_RUNS: u64 = 2000;

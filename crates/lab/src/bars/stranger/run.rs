@@ -133,7 +133,7 @@ fn work(
         }
         let path = &paths[job.output.file];
         let output = map(space, path, &job.output, MapOptions::read_write())?;
-        let kernel = card::sim::home().join("kernels").join(job.kernel);
+        let kernel = simcard::home().join("kernels").join(job.kernel);
         let slot = card.load(SlotId(number), &kernel, space)?;
         let (names, length): (&[&str], _) = match job.kernel {
             "vadd" => (&["a", "b", "c"], ("length", job.bytes / 4)),

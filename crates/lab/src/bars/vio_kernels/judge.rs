@@ -62,7 +62,7 @@ pub fn wrong(subject: &Subject, all: &[Came]) -> Result<Vec<usize>, Failure> {
     std::fs::write(folder.path().join("came"), came)?;
     let text = serde_json::to_vec(&question)?;
     std::fs::write(folder.path().join("question.json"), text)?;
-    let home = card::sim::home();
+    let home = simcard::home();
     let output = Command::new(speed::python(&home))
         .arg(home.join("crates/lab/src/bars/vio_kernels/judge.py"))
         .arg(folder.path())

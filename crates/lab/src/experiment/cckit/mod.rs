@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_experiment_is_understood() {
-        let experiment = Cckit::read(&card::sim::home().join("experiments")).unwrap();
+        let experiment = Cckit::read(&simcard::home().join("experiments")).unwrap();
         for figure in &experiment.figure {
             assert!(!figure.points.is_empty(), "{}", figure.name);
         }

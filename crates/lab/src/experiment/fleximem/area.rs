@@ -6,7 +6,7 @@
 use super::super::Failure;
 use super::lanes::{narrow_package, ENGINES, LANES, PACKAGE};
 use crate::bars::synthesis::{self, Report};
-use card::sim::home;
+use simcard::home;
 use std::fmt::Write;
 
 const LIST: &str = "rtl/fabric/tests/lanes_synth.f";

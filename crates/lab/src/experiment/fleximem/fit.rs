@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn costs_that_made_the_ratios_are_found() {
-        let folder = card::sim::home().join("experiments");
+        let folder = simcard::home().join("experiments");
         let mut experiment = FlexiMem::read(&folder).unwrap();
         let pages = experiment.page.iter().map(|page| {
             let changes = 2.0 * (experiment.bytes / page.bytes) as f64;

@@ -6,7 +6,7 @@
 
 use super::super::Failure;
 use crate::bars::memory_model;
-use card::sim::home;
+use simcard::home;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -166,7 +166,7 @@ impl Figure6 {
     /// # Errors
     /// No tools, no checkout, or a bench in which a row was lost.
     pub fn measure(progress: &mut ProgressSink<'_>) -> Result<Self, Failure> {
-        let directories = card::sim::platform_directories(&home());
+        let directories = simcard::platform_directories(&home());
         let platform = Platform::named(PLATFORM, &directories)?;
         let memory = platform.memory();
         let clock = platform.clock().period_ps.as_seconds();

@@ -21,8 +21,8 @@ pub use page::{study, Measured};
 pub use run::{OfSize, Outcome, Pages};
 
 use super::{description, DescriptionError};
-use card::sim::ShellConfig;
 use serde::Deserialize;
+use simcard::ShellConfig;
 use std::path::{Path, PathBuf};
 use tombolo::HostFile;
 use units::PageSize;

@@ -422,7 +422,7 @@ mod tests {
     use super::*;
 
     fn experiment() -> FlexiMem {
-        FlexiMem::read(&card::sim::home().join("experiments")).unwrap()
+        FlexiMem::read(&simcard::home().join("experiments")).unwrap()
     }
 
     fn figure6_with(enough: u32, long: f64) -> Figure6 {

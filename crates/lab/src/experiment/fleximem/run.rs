@@ -4,8 +4,8 @@ use super::super::Failure;
 use super::{FlexiMem, Page, System};
 use crate::driver::{Driver, START};
 use card::kernel::KernelPackage;
-use card::sim::{SimCard, SimOptions, Translator};
 use card::Card as _;
+use simcard::{SimCard, SimOptions, Translator};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use tombolo::{Card, Continue, HostFile, OwnerOptions, SlotId};
@@ -56,7 +56,7 @@ pub struct Pages {
 }
 
 fn kernel() -> PathBuf {
-    card::sim::home().join("kernels/transform")
+    simcard::home().join("kernels/transform")
 }
 
 impl FlexiMem {

@@ -115,7 +115,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_is_left_is_shown() {
-        let folder = card::sim::home().join("experiments");
+        let folder = simcard::home().join("experiments");
         let experiment = FlexiMem::read(&folder).unwrap();
         let all = pages(&experiment);
         let table = experiment.table(&all);

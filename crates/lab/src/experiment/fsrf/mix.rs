@@ -2,7 +2,7 @@
 
 use crate::experiment::hot::{together, Application, Setting};
 use crate::experiment::{Experiment, Failure, Outcome, Size, System, Workload};
-use card::sim::SimOptions;
+use simcard::SimOptions;
 use tombolo::{Picoseconds, Preset};
 
 /// Applications of the mix: those of the paper that there are, `gups` in place of PGRNK, which there is not, and `sha`

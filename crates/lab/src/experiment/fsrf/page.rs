@@ -636,7 +636,7 @@ mod tests {
     use crate::experiment::Work;
 
     fn read(name: &str) -> Experiment {
-        Experiment::read(&card::sim::home().join("experiments"), name).unwrap()
+        Experiment::read(&simcard::home().join("experiments"), name).unwrap()
     }
 
     fn outcome(mib_per_s: f64, each: Vec<f64>) -> Outcome {

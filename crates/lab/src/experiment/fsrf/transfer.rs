@@ -7,8 +7,8 @@ use crate::bars::aes::write_input;
 use crate::driver::Driver;
 use crate::experiment::{Failure, Outcome};
 use card::memory::HostMemory;
-use card::sim::{SimCard, SimOptions};
 use card::Card as _;
+use simcard::{SimCard, SimOptions};
 use std::sync::Arc;
 use timing::host::{Host, HostModel};
 use tombolo::{
@@ -145,7 +145,7 @@ impl Transfer {
         let bytes = self.count * self.bytes();
         let input = map("in", bytes, MapOptions::read_only())?;
         let output = map("out", 64, MapOptions::read_write())?;
-        let folder = card::sim::home().join("kernels/rng");
+        let folder = simcard::home().join("kernels/rng");
         let slot = card.load(SlotId(0), &folder, &space)?;
         for (name, value) in [
             ("input", input.address().get()),

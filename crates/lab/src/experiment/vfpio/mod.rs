@@ -13,8 +13,8 @@ pub use page::{study, Measured};
 pub use run::{data, Device, Outcome, Station};
 
 use super::{description, DescriptionError};
-use card::sim::{ShellConfig, SimOptions};
 use serde::Deserialize;
+use simcard::{ShellConfig, SimOptions};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_experiment_is_understood() {
-        let experiment = Vfpio::read(&card::sim::home().join("experiments")).unwrap();
+        let experiment = Vfpio::read(&simcard::home().join("experiments")).unwrap();
         assert_eq!(experiment.application.len(), 8);
         // Each line of the paper's table 6 is there, and is measured or says why not.
         for name in TABLE6 {
@@ -152,7 +152,7 @@ mod tests {
         for line in &experiment.resource {
             assert!(!line.ours.is_empty(), "{}", line.name);
             let Some(block) = &line.block else { continue };
-            let list = card::sim::home().join(&block.list);
+            let list = simcard::home().join(&block.list);
             let files = std::fs::read_to_string(list).unwrap();
             let wanted = format!("/{}.sv", block.top);
             assert!(
@@ -161,7 +161,7 @@ mod tests {
             );
         }
         for application in &experiment.application {
-            let folder = card::sim::home().join("kernels").join(&application.kernel);
+            let folder = simcard::home().join("kernels").join(&application.kernel);
             let kernel = card::kernel::KernelPackage::open(&folder).unwrap();
             for (name, value) in &application.arguments {
                 let argument = kernel.manifest.argument(name).unwrap();

@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     fn experiment() -> Vfpio {
-        Vfpio::read(&card::sim::home().join("experiments")).unwrap()
+        Vfpio::read(&simcard::home().join("experiments")).unwrap()
     }
 
     fn figure(high: f64, switches: [u64; 2]) -> Figure6 {

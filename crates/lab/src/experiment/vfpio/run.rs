@@ -78,7 +78,7 @@ pub struct Station<'a> {
 }
 
 fn folder(kernel: &str) -> PathBuf {
-    card::sim::home().join("kernels").join(kernel)
+    simcard::home().join("kernels").join(kernel)
 }
 
 /// Bytes that compress as text does, more or less: words of a small set.

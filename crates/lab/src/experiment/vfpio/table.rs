@@ -74,7 +74,7 @@ impl Vfpio {
             "", "lines", "branches"
         );
         let pair = |[a, b]: [u32; 2]| format!("{a} -> {b}");
-        let home = card::sim::home().join("kernels");
+        let home = simcard::home().join("kernels");
         for one in &self.application {
             let Some(wired) = &one.wired else { continue };
             let top = |kernel: &str| -> PathBuf { home.join(kernel).join(format!("{kernel}.sv")) };
@@ -91,7 +91,7 @@ impl Vfpio {
                 )
             );
         }
-        let examples = card::sim::home().join("crates/tombolo/examples");
+        let examples = simcard::home().join("crates/tombolo/examples");
         let of = |name: &str| Complexity::of(&[&examples.join(name)]);
         let [before, after] = [of("loopback_direct.rs")?, of("loopback.rs")?];
         let lines = beside(pair([before.lines, after.lines]), pair([141, 58]));
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_host_program_is_shorter_with_the_library() {
-        let experiments = card::sim::home().join("experiments");
+        let experiments = simcard::home().join("experiments");
         let text = Vfpio::read(&experiments).unwrap().complexity().unwrap();
         let row = text.lines().find(|line| line.starts_with("host ")).unwrap();
         let ours = row.split(['(', ')']).step_by(2).take(2);

@@ -1,0 +1,143 @@
+//! The history of lines: who said what to whom, when. Drawn by [`History::to_svg`], or as text.
+
+mod picture;
+
+use units::line::PlainLine;
+use units::Picoseconds;
+
+/// A party of the coherence of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Party {
+    /// The program on a core.
+    Program,
+    /// The CPU's cache.
+    Cache,
+    /// The directory.
+    Directory,
+    /// The kernel behind it.
+    Kernel,
+}
+
+impl Party {
+    /// All, in the order in which they stand side by side.
+    pub const ALL: [Self; 4] = [Self::Program, Self::Cache, Self::Directory, Self::Kernel];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Cache => "CPU cache",
+            Self::Directory => "directory",
+            Self::Kernel => "kernel",
+        }
+    }
+
+    /// Its place from the left.
+    #[must_use]
+    pub fn column(self) -> usize {
+        self as usize
+    }
+}
+
+/// Something that one party says to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When it leaves.
+    pub sent: Picoseconds,
+    /// When it is there.
+    pub arrived: Picoseconds,
+    /// From whom.
+    pub from: Party,
+    /// To whom.
+    pub to: Party,
+    /// What: a message of the protocol, an operation, an access.
+    pub what: String,
+    /// About which line.
+    pub line: PlainLine,
+    /// It carries the line.
+    pub data: bool,
+}
+
+/// What happened to some lines.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    lines: Vec<(PlainLine, String)>,
+    steps: Vec<Step>,
+}
+
+impl History {
+    /// Records lines, by the names that they have in pictures.
+    #[must_use]
+    pub fn of(lines: &[(PlainLine, &str)]) -> Self {
+        Self {
+            lines: lines
+                .iter()
+                .map(|(line, name)| (*line, (*name).to_owned()))
+                .collect(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// Whether the line is recorded.
+    #[must_use]
+    pub fn records(&self, line: PlainLine) -> bool {
+        self.lines.iter().any(|(known, _)| *known == line)
+    }
+
+    /// Adds a step, if its line is recorded.
+    pub fn add(&mut self, step: Step) {
+        if self.records(step.line) {
+            self.steps.push(step);
+        }
+    }
+
+    /// The lines and their names.
+    #[must_use]
+    pub fn lines(&self) -> &[(PlainLine, String)] {
+        &self.lines
+    }
+
+    /// What happened, in the order of departure.
+    #[must_use]
+    pub fn steps(&self) -> Vec<Step> {
+        let mut steps = self.steps.clone();
+        steps.sort_by_key(|step| (step.sent, step.arrived));
+        steps
+    }
+
+    /// The name of a line.
+    #[must_use]
+    pub fn name(&self, line: PlainLine) -> &str {
+        let found = self.lines.iter().find(|(known, _)| *known == line);
+        found.map_or("?", |(_, name)| name)
+    }
+
+    /// As a picture: a column a party, time downwards, an arrow a message.
+    #[must_use]
+    pub fn to_svg(&self, title: &str) -> String {
+        picture::svg(self, title)
+    }
+
+    /// As text: a line a step, times in nanoseconds from the first.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let steps = self.steps();
+        let start = steps.first().map_or(Picoseconds::ZERO, |step| step.sent);
+        let nanoseconds = |at: Picoseconds| (at - start).get() as f64 / 1000.0;
+        let mut text = String::new();
+        for step in &steps {
+            text += &format!(
+                "{:8.1} {:8.1}  {}  {:9} -> {:9}  {}{}\n",
+                nanoseconds(step.sent),
+                nanoseconds(step.arrived),
+                self.name(step.line),
+                step.from.name(),
+                step.to.name(),
+                step.what,
+                if step.data { " +line" } else { "" },
+            );
+        }
+        text
+    }
+}

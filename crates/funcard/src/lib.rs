@@ -1,0 +1,735 @@
+//! The functional card: no RTL, no time; for tests of everything above the card.
+//!
+//! It does what the shell does as far as a host can see without a clock: commands with their order
+//! and fences, page tables in card memory, faults with look-ahead, slots with ap_ctrl_hs registers.
+//! Its kernels are [models in Rust](FunctionalKernel), found by the name in `kernel.toml`.
+//!
+//! [`Card::now`] counts the steps that the card made, a microsecond each, so that deadlines end.
+//!
+//! ```
+//! use card::command::Command;
+//! use card::memory::HostMemory;
+//! use card::{event::Event, Card};
+//! use funcard::{FunctionalCard, FunctionalConfig};
+//! use std::sync::Arc;
+//! use units::{CommandId, Operation, Stripe};
+//!
+//! let mut card = FunctionalCard::new(FunctionalConfig::default());
+//! let host = Arc::new(HostMemory::allocate(4096)?);
+//! host.write(0, b"hello")?;
+//! let from = card.map_host(host)?;
+//! let to = Default::default();
+//! let operation = Operation::CopyIn { from, to, bytes: 4096, stripe: Stripe::NONE };
+//! card.submit(Command { id: CommandId(7), operation, fence: false, notify: true, ..Command::default() })?;
+//! let events = card.wait(None)?;
+//! assert!(matches!(events[..], [Event::Completed { id: CommandId(7), .. }]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod access;
+mod bar;
+mod commands;
+mod config;
+mod control;
+mod host;
+mod kernel;
+mod l1;
+mod memory;
+mod models;
+mod mover;
+mod schedule;
+mod slot;
+mod switch;
+mod table;
+
+pub use config::FunctionalConfig;
+pub use kernel::{Access, Arguments, FunctionalKernel, KernelModel, Registry, Step, VirtualMemory};
+
+use access::PortMemory;
+use card::command::{Command, QueueId};
+use card::event::Event;
+use card::guard::{PortStatus, SlotStatus};
+use card::kernel::{KernelError, KernelPackage};
+use card::memory::HostMemory;
+use card::registers;
+use card::schedule::SlotSchedule;
+use card::stream::{StreamId, StreamSource, StreamState, SwitchState, Transfer};
+use card::{
+    Card, CardDescription, CardError, ChannelStatistics, HostWork, SlotId, Statistics, WorkId,
+};
+use commands::{CommandQueue, Head};
+use host::HostMap;
+use l1::HostFilledL1;
+use memory::CardMemory;
+use schedule::Schedule;
+use slot::{Loaded, Slot};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use switch::Switch;
+use table::{Answer, Space};
+use units::{
+    Asid, CommandStatus, FaultToken, HostAddr, Operation, PageSizes, Picoseconds, Stripe,
+    TableGeometry,
+};
+
+/// A card without RTL and without time.
+pub struct FunctionalCard {
+    description: CardDescription,
+    queue_limit: usize,
+    kernels: Registry,
+    schedule: Schedule,
+    memory: CardMemory,
+    host: HostMap,
+    host_channel: bool,
+    spaces: Vec<Option<Space>>,
+    stripes: Vec<Stripe>,
+    /// The mode register of each space.
+    modes: Vec<u32>,
+    l1s: Vec<HostFilledL1>,
+    slots: Vec<Slot>,
+    switch: Switch,
+    /// What was written to registers of schedules.
+    schedules: BTreeMap<u32, u32>,
+    /// The slot whose turn it is when everything goes in order.
+    next_slot: usize,
+    /// By queue.
+    commands: Vec<CommandQueue>,
+    work: VecDeque<WorkId>,
+    next_work: u64,
+    events: Vec<Event>,
+    now: Picoseconds,
+    statistics: Statistics,
+    bell: Option<Arc<AtomicBool>>,
+}
+
+/// Something that can happen next.
+#[derive(Clone, Copy)]
+enum Move {
+    /// The transfer at the head of a queue begins.
+    StartTransfer(usize),
+    /// The command at the head of a queue is done.
+    Immediate(usize),
+    /// A transfer of a queue moves.
+    Transfer(usize, usize),
+    HostWork(usize),
+    /// A mover of a slot moves a burst.
+    Mover(usize, usize),
+    /// What a kernel has sent passes to the incoming port of a pair.
+    Switch(usize),
+    Kernel(usize),
+}
+
+impl FunctionalCard {
+    /// One step of the card.
+    const STEP: Picoseconds = Picoseconds::from_micros(1);
+
+    /// A card of that shape, its memory zero.
+    pub fn new(config: FunctionalConfig) -> Self {
+        let ports = usize::from(config.ports_per_slot);
+        let requesters = 2 * ports * usize::from(config.slots);
+        let channels = usize::from(config.channels);
+        let pairs = usize::from(config.streams_per_slot).min(ports);
+        Self {
+            description: CardDescription {
+                name: "functional".to_owned(),
+                slots: config.slots,
+                ports_per_slot: config.ports_per_slot,
+                streams_per_slot: config.streams_per_slot.min(config.ports_per_slot),
+                network_pairs: 0,
+                channels: config.channels,
+                channel_bytes_log2: config.channel_bytes_log2,
+                channel_bytes: config.channel_bytes,
+                memories: Vec::new(),
+                spaces: config.spaces,
+                queues: config.queues,
+                translated: config.translated,
+                page_sizes: config.page_sizes,
+                l1_sizes: PageSizes::default(),
+                l1_reach: config.l1_reach,
+                table_walks: true,
+                clock_period: Picoseconds::ZERO,
+                host_channel: config.host_channel,
+            },
+            queue_limit: config.queue,
+            kernels: config.kernels,
+            schedule: Schedule::new(config.seed),
+            memory: CardMemory::new(
+                config.channels,
+                config.channel_bytes_log2,
+                config.channel_bytes,
+            ),
+            host: HostMap::new(),
+            host_channel: config.host_channel,
+            spaces: vec![None; usize::from(config.spaces)],
+            stripes: vec![Stripe::NONE; usize::from(config.spaces)],
+            modes: vec![0; usize::from(config.spaces)],
+            l1s: vec![HostFilledL1::default(); usize::from(config.spaces)],
+            slots: (0..config.slots).map(|_| Slot::new(ports, pairs)).collect(),
+            switch: Switch::new(config.slots.into(), pairs),
+            schedules: (0..config.slots)
+                .flat_map(|slot| SlotSchedule::default().registers(SlotId(slot), Picoseconds::ZERO))
+                .collect(),
+            next_slot: 0,
+            commands: (0..config.queues)
+                .map(|_| CommandQueue::default())
+                .collect(),
+            work: VecDeque::new(),
+            next_work: 0,
+            events: Vec::new(),
+            now: Picoseconds::ZERO,
+            bell: None,
+            statistics: Statistics {
+                requesters: vec![Default::default(); requesters],
+                channels: vec![ChannelStatistics::default(); channels],
+                ..Statistics::default()
+            },
+        }
+    }
+
+    fn slot(&mut self, slot: SlotId) -> Result<&mut Slot, CardError> {
+        let error = CardError::NoSuchSlot {
+            slot,
+            card: self.description.name.clone(),
+            last: self.description.slots.saturating_sub(1),
+        };
+        self.slots.get_mut(usize::from(slot.0)).ok_or(error)
+    }
+
+    fn check_space(&self, asid: Asid) -> Result<usize, CardError> {
+        let index = usize::from(asid.get());
+        if index < self.spaces.len() {
+            Ok(index)
+        } else {
+            Err(CardError::NoSuchSpace {
+                asid: asid.get(),
+                spaces: self.description.spaces,
+            })
+        }
+    }
+
+    /// Everything that may happen next. Without a seed the first one does: commands before host
+    /// work before movers before kernels, which take turns.
+    fn moves(&self) -> Vec<Move> {
+        let mut moves = Vec::new();
+        for (queue, commands) in self.commands.iter().enumerate() {
+            match commands.head() {
+                Head::Idle => {}
+                Head::Transfer => moves.push(Move::StartTransfer(queue)),
+                Head::Immediate => moves.push(Move::Immediate(queue)),
+            }
+        }
+        for (queue, commands) in self.commands.iter().enumerate() {
+            moves.extend((0..commands.running()).map(|index| Move::Transfer(queue, index)));
+        }
+        moves.extend((0..self.work.len()).map(Move::HostWork));
+        for (number, slot) in self.slots.iter().enumerate() {
+            let movers = slot.movers.iter().enumerate();
+            let ready = movers.filter(|(_, mover)| slot.may_move() && mover.is_runnable());
+            moves.extend(ready.map(|(index, _)| Move::Mover(number, index)));
+        }
+        moves.extend(self.switch.runnable(&self.slots).map(Move::Switch));
+        let turns = (0..self.slots.len()).map(|i| (self.next_slot + i) % self.slots.len());
+        moves.extend(
+            turns
+                .filter(|&slot| self.slots[slot].is_runnable())
+                .map(Move::Kernel),
+        );
+        moves
+    }
+
+    /// Makes one step; false if there is nothing to do.
+    fn advance(&mut self) -> bool {
+        let moves = self.moves();
+        if moves.is_empty() {
+            return false;
+        }
+        self.now += Self::STEP;
+        match moves[self.schedule.pick(moves.len())] {
+            Move::StartTransfer(queue) => {
+                self.commands[queue].start_transfer(&self.memory, &mut self.events);
+            }
+            Move::Immediate(queue) => self.do_immediate(queue),
+            Move::Transfer(queue, index) => self.commands[queue].move_bytes(
+                index,
+                &mut self.memory,
+                &self.host,
+                &mut self.statistics.link,
+                &mut self.schedule,
+                &mut self.events,
+            ),
+            Move::HostWork(index) => {
+                self.events
+                    .extend(self.work.remove(index).map(Event::HostWorkDone));
+            }
+            Move::Mover(slot, mover) => self.step_mover(slot, mover),
+            Move::Switch(pair) => self.switch.step(&mut self.slots, pair),
+            Move::Kernel(slot) => self.step_kernel(slot),
+        }
+        self.switch.settle(&mut self.slots);
+        true
+    }
+
+    fn do_immediate(&mut self, queue: usize) {
+        let Some(command) = self.commands[queue].take_head() else {
+            return;
+        };
+        let answer = match command.operation {
+            Operation::Nop => Answer::bare(CommandStatus::Ok),
+            Operation::FaultReply { token, entry } => Answer::bare(self.reply(token, entry)),
+            Operation::Install { asid, .. }
+            | Operation::Invalidate { asid, .. }
+            | Operation::Protect { asid, .. }
+            | Operation::ReadClear { asid, .. } => self.do_table_command(asid, &command.operation),
+            Operation::Grow { asid, table } => Answer::bare(self.grow(asid, table)),
+            _ => Answer::bare(CommandStatus::Refused),
+        };
+        commands::complete(&command, answer, &mut self.events);
+    }
+
+    fn do_table_command(&mut self, asid: Asid, operation: &Operation) -> Answer {
+        let Some(Some(space)) = self.spaces.get(usize::from(asid.get())) else {
+            return Answer::bare(CommandStatus::Refused);
+        };
+        let answer = space.execute(&mut self.memory, operation);
+        self.l1s[usize::from(asid.get())].outdate(operation);
+        if let Operation::Invalidate { .. } | Operation::Protect { .. } = operation {
+            for slot in &mut self.slots {
+                let mut again = false;
+                for requester in &mut slot.requesters {
+                    again |= requester.translate_again();
+                }
+                if again {
+                    slot.unblock();
+                }
+            }
+        }
+        answer
+    }
+
+    fn grow(&mut self, asid: Asid, to: TableGeometry) -> CommandStatus {
+        let Some(Some(space)) = self.spaces.get_mut(usize::from(asid.get())) else {
+            return CommandStatus::Refused;
+        };
+        match space.grow(&mut self.memory, to) {
+            None => CommandStatus::Refused,
+            Some(grown) => {
+                *space = grown;
+                CommandStatus::Ok
+            }
+        }
+    }
+
+    /// A reply to a burst that the reset of its slot made the shell forget is no error.
+    fn reply(&mut self, token: FaultToken, entry: Option<units::PageEntry>) -> CommandStatus {
+        let requesters_per_slot = 2 * usize::from(self.description.ports_per_slot);
+        let requester = usize::from(token.requester);
+        let Some(slot) = self.slots.get_mut(requester / requesters_per_slot.max(1)) else {
+            return CommandStatus::Refused;
+        };
+        if usize::from(token.index) >= access::PARK_DEPTH {
+            return CommandStatus::Refused;
+        }
+        let l1 = self.l1s.get_mut(usize::from(slot.asid.get()));
+        match slot.requesters[requester % requesters_per_slot].reply(token.index, entry) {
+            None => tracing::debug!(?token, "reply to a burst that does not wait"),
+            Some(address) => {
+                slot.unblock();
+                if let (Some(l1), Some(entry)) = (l1, entry) {
+                    l1.fill(address, entry);
+                }
+            }
+        }
+        CommandStatus::Ok
+    }
+
+    fn step_kernel(&mut self, number: usize) {
+        self.next_slot = (number + 1) % self.slots.len();
+        let slot = &mut self.slots[number];
+        let Some(loaded) = &mut slot.kernel else {
+            return;
+        };
+        let id = SlotId(number as u8);
+        let first_requester = number * slot.requesters.len();
+        let first_mover = number * slot.movers.len();
+        loaded.registers.begin();
+        let mut ports = PortMemory {
+            memory: &mut self.memory,
+            host: self.host_channel.then_some(&self.host),
+            events: &mut self.events,
+            channels: &mut self.statistics.channels,
+            schedule: &mut self.schedule,
+            requesters: &mut slot.requesters,
+            movers: &mut slot.movers,
+            first_mover: first_mover as u8,
+            first_requester: first_requester as u8,
+            asid: slot.asid,
+            space: self
+                .spaces
+                .get(usize::from(slot.asid.get()))
+                .copied()
+                .flatten(),
+            l1: self.l1s.get(usize::from(slot.asid.get())),
+            translated: self.description.translated,
+            broken_rule: None,
+            violation: None,
+        };
+        let arguments = Arguments {
+            manifest: &loaded.manifest,
+            registers: &loaded.registers,
+        };
+        let step = loaded.kernel.step(&arguments, &mut ports);
+        if let Some(reason) = ports.broken_rule {
+            slot.failed = true;
+            self.events.push(Event::KernelFailed { slot: id, reason });
+            return;
+        }
+        if let Some(violation) = ports.violation {
+            slot.violation = Some(violation);
+            self.events.push(Event::SlotClosed(id));
+            return;
+        }
+        match step {
+            Step::Working => {}
+            Step::Blocked => slot.blocked = true,
+            Step::Done => {
+                let before = loaded.registers.interrupt();
+                loaded.registers.finish();
+                let rises = loaded.registers.interrupt() && !before;
+                self.interrupt(id, rises);
+            }
+        }
+    }
+
+    /// A mover moves a burst; its kernel may have been waiting for that.
+    fn step_mover(&mut self, number: usize, index: usize) {
+        let slot = &mut self.slots[number];
+        let pairs = slot.movers.len() / 2;
+        let port = slot.requesters.len() / 2 - pairs + index / 2;
+        let mover_number = (number * slot.movers.len() + index) as u8;
+        let first_requester = (number * slot.requesters.len()) as u8;
+        let space = usize::from(slot.asid.get());
+        let mut memory = PortMemory {
+            memory: &mut self.memory,
+            host: self.host_channel.then_some(&self.host),
+            events: &mut self.events,
+            channels: &mut self.statistics.channels,
+            schedule: &mut self.schedule,
+            requesters: &mut slot.requesters,
+            movers: &mut [],
+            first_mover: 0,
+            first_requester,
+            asid: slot.asid,
+            space: self.spaces.get(space).copied().flatten(),
+            l1: self.l1s.get(space),
+            translated: self.description.translated,
+            broken_rule: None,
+            violation: None,
+        };
+        let end = slot.movers[index].step(port, &mut memory);
+        if let Some(end) = end {
+            let mover = mover_number;
+            self.events.push(Event::TransferDone { mover, end });
+        }
+        slot.blocked = false;
+    }
+
+    /// Reports an interrupt if the line rises.
+    fn interrupt(&mut self, slot: SlotId, rises: bool) {
+        if rises {
+            self.statistics.host.interrupts += 1;
+            self.events.push(Event::Interrupt(slot));
+        }
+    }
+
+    /// The events so far, or the older ones of them if a seed decides.
+    fn deliver(&mut self) -> Vec<Event> {
+        match self.events.len() {
+            0 => Vec::new(),
+            all => {
+                let count = self.schedule.portion(all as u64) as usize;
+                self.events.drain(..count).collect()
+            }
+        }
+    }
+}
+
+impl Card for FunctionalCard {
+    fn description(&self) -> &CardDescription {
+        &self.description
+    }
+
+    fn now(&self) -> Picoseconds {
+        self.now
+    }
+
+    fn load(&mut self, slot: SlotId, kernel: &KernelPackage) -> Result<(), CardError> {
+        let slot_ports = usize::from(self.description.memory_ports_per_slot());
+        let slot_pairs = self.description.streams_per_slot;
+        if self.slot(slot)?.run {
+            return Err(CardError::SlotBusy { slot });
+        }
+        let manifest = &kernel.manifest;
+        let model = self.kernels.find(manifest)?;
+        if manifest.ports.len() > slot_ports {
+            return Err(CardError::Kernel(KernelError::DoesNotFit {
+                name: manifest.name.clone(),
+                ports: manifest.ports.len(),
+                slot_ports,
+            }));
+        }
+        if manifest.stream_pairs() > slot_pairs {
+            return Err(CardError::Kernel(KernelError::StreamsDoNotFit {
+                name: manifest.name.clone(),
+                pairs: manifest.stream_pairs(),
+                slot_pairs,
+            }));
+        }
+        let slot = self.slot(slot)?;
+        slot.kernel = Some(Loaded::new(manifest, model));
+        slot.reset();
+        Ok(())
+    }
+
+    fn read_register(&mut self, address: u32) -> Result<u32, CardError> {
+        self.statistics.link.register_reads += 1;
+        match bar::place(address)? {
+            bar::Place::Shell(offset) => match bar::mode_of_space(offset) {
+                Some(space) => Ok(self.modes.get(space).copied().unwrap_or(0)),
+                None => match self.schedules.get(&offset) {
+                    Some(&value) => Ok(value),
+                    None => bar::read_shell(&self.description, offset),
+                },
+            },
+            bar::Place::Slot(slot, offset) => {
+                let loaded = bar::kernel(&mut self.slots, slot, address)?;
+                Ok(loaded.registers.read(offset))
+            }
+        }
+    }
+
+    fn write_register(&mut self, address: u32, value: u32) -> Result<(), CardError> {
+        self.statistics.link.register_writes += 1;
+        let (slot, offset) = match bar::place(address)? {
+            bar::Place::Slot(slot, offset) => (slot, offset),
+            bar::Place::Shell(offset) => {
+                let none = "the functional card has no such register to write";
+                let space = bar::mode_of_space(offset).ok_or(bar::error(address, none))?;
+                if let Some(mode) = self.modes.get_mut(space) {
+                    *mode = value;
+                }
+                return Ok(());
+            }
+        };
+        // Posted: an error in the slot reaches nobody.
+        if let Ok(loaded) = bar::kernel(&mut self.slots, slot, address) {
+            let before = loaded.registers.interrupt();
+            loaded.registers.write(offset, value);
+            let rises = loaded.registers.interrupt() && !before;
+            self.interrupt(SlotId(slot as u8), rises);
+        }
+        Ok(())
+    }
+
+    fn map_host(&mut self, memory: Arc<HostMemory>) -> Result<HostAddr, CardError> {
+        self.host.map(memory)
+    }
+
+    fn unmap_host(&mut self, address: HostAddr) -> Result<(), CardError> {
+        self.host.unmap(address)
+    }
+
+    fn submit(&mut self, command: Command) -> Result<(), CardError> {
+        let queue = command.queue;
+        if queue.0 >= self.description.queues {
+            return Err(CardError::NoSuchQueue {
+                queue,
+                queues: self.description.queues,
+            });
+        }
+        if self.queue_room(queue) == 0 {
+            return Err(CardError::QueueFull {
+                limit: self.queue_limit,
+            });
+        }
+        self.commands[usize::from(queue.0)].push(command);
+        Ok(())
+    }
+
+    fn queue_room(&self, queue: QueueId) -> usize {
+        let commands = self.commands.get(usize::from(queue.0));
+        commands.map_or(0, |commands| {
+            self.queue_limit.saturating_sub(commands.len())
+        })
+    }
+
+    fn host_work(&mut self, _work: HostWork) -> WorkId {
+        let id = WorkId(self.next_work);
+        self.next_work += 1;
+        self.work.push_back(id);
+        id
+    }
+
+    fn control_slot(&mut self, slot: SlotId, asid: Asid, run: bool) -> Result<(), CardError> {
+        self.slot(slot)?;
+        self.check_space(asid)?;
+        let number = usize::from(slot.0);
+        let slot = self.slot(slot)?;
+        slot.asid = asid;
+        if run && !slot.run {
+            slot.violation = None;
+        }
+        slot.run = run;
+        if !run {
+            slot.reset();
+            self.switch.reset(&mut self.slots, number);
+        }
+        Ok(())
+    }
+
+    fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {
+        let slot = self.slot(slot)?;
+        let mut status = SlotStatus {
+            closed: slot.violation.is_some() && slot.run,
+            unanswered: None,
+            ports: vec![PortStatus::default(); slot.requesters.len() / 2],
+        };
+        if let Some((port, violation)) = slot.violation {
+            status.ports[port].violation = Some(violation);
+        }
+        Ok(status)
+    }
+
+    fn control_space(
+        &mut self,
+        asid: Asid,
+        table: Option<(TableGeometry, u32)>,
+    ) -> Result<(), CardError> {
+        let index = self.check_space(asid)?;
+        if let Some((table, _)) = table {
+            if !self.memory.contains(table.base(), table.bytes()) {
+                let address = registers::SPACE.at(u32::from(asid.get()));
+                return Err(bar::error(
+                    address,
+                    "the page table lies outside card memory",
+                ));
+            }
+        }
+        self.spaces[index] = table.map(|(table, size_classes)| Space {
+            table,
+            size_classes,
+            stripe: self.stripes[index],
+            host_channel: self.host_channel,
+            walker_off: registers::space::mode::WALKER_OFF.get(self.modes[index]) != 0,
+        });
+        self.l1s[index] = HostFilledL1::default();
+        Ok(())
+    }
+
+    fn use_page_sizes(&mut self, asid: Asid, size_classes: u32) -> Result<(), CardError> {
+        let index = self.check_space(asid)?;
+        if let Some(space) = &mut self.spaces[index] {
+            space.size_classes = size_classes;
+        }
+        Ok(())
+    }
+
+    fn stripe_space(&mut self, asid: Asid, stripe: Stripe) -> Result<(), CardError> {
+        let index = self.check_space(asid)?;
+        self.description.check_stripe(stripe)?;
+        self.stripes[index] = stripe;
+        Ok(())
+    }
+
+    fn start_transfer(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+        transfer: Transfer,
+    ) -> Result<(), CardError> {
+        self.description.check_stream(slot, stream)?;
+        let index = usize::from(stream.mover(SlotId(0), 1));
+        let state = self.slot(slot)?;
+        if !state.run {
+            return Ok(());
+        }
+        if !state.movers[index].start(transfer) {
+            return Err(CardError::StreamBusy { slot, stream });
+        }
+        Ok(())
+    }
+
+    fn stop_transfer(&mut self, slot: SlotId, stream: StreamId) -> Result<(), CardError> {
+        self.description.check_stream(slot, stream)?;
+        let index = usize::from(stream.mover(SlotId(0), 1));
+        self.slot(slot)?.movers[index].stop();
+        Ok(())
+    }
+
+    fn stream_state(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamState, CardError> {
+        self.description.check_stream(slot, stream)?;
+        let index = usize::from(stream.mover(SlotId(0), 1));
+        Ok(self.slot(slot)?.movers[index].state())
+    }
+
+    fn connect_stream(
+        &mut self,
+        slot: SlotId,
+        pair: u8,
+        source: StreamSource,
+    ) -> Result<(), CardError> {
+        let pair = self.description.check_connection(slot, pair, source)?;
+        self.switch.connect(&mut self.slots, pair.into(), source);
+        Ok(())
+    }
+
+    fn schedule_slot(&mut self, slot: SlotId, schedule: SlotSchedule) -> Result<(), CardError> {
+        self.slot(slot)?;
+        schedule.check(slot)?;
+        // Without time there is nothing to share; the registers say what was said.
+        for (address, value) in schedule.registers(slot, self.description.clock_period) {
+            self.schedules.insert(address, value);
+        }
+        Ok(())
+    }
+
+    fn switch_state(&mut self, slot: SlotId, pair: u8) -> Result<SwitchState, CardError> {
+        let mover = StreamSource::Mover;
+        let pair = self.description.check_connection(slot, pair, mover)?;
+        Ok(self.switch.state(&self.slots, pair.into()))
+    }
+
+    fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
+        loop {
+            if !self.events.is_empty() && !self.schedule.whim() {
+                return Ok(self.deliver());
+            }
+            if deadline.is_some_and(|deadline| self.now >= deadline) {
+                return Ok(self.deliver());
+            }
+            let bell = self.bell.as_ref();
+            if self.events.is_empty() && bell.is_some_and(|bell| bell.load(Ordering::Relaxed)) {
+                return Ok(Vec::new());
+            }
+            if !self.advance() && self.events.is_empty() {
+                self.now = deadline.ok_or(CardError::NothingToWaitFor)?;
+            }
+        }
+    }
+
+    fn set_bell(&mut self, bell: Arc<AtomicBool>) {
+        self.bell = Some(bell);
+    }
+
+    fn is_quiescent(&mut self) -> bool {
+        self.events.is_empty() && self.moves().is_empty()
+    }
+
+    fn statistics(&mut self) -> Result<Statistics, CardError> {
+        let requesters = self.slots.iter().flat_map(|slot| &slot.requesters);
+        self.statistics.requesters = requesters
+            .map(|requester| requester.statistics.clone())
+            .collect();
+        Ok(self.statistics.clone())
+    }
+}

@@ -1,0 +1,93 @@
+//! Kernels that read an array through port 0, and write what came of it through port 1 at the end.
+
+use super::go_on;
+use super::sequential::Requests;
+use crate::kernel::{Access, Arguments, FunctionalKernel, Step, VirtualMemory};
+
+const READ_PORT: usize = 0;
+const WRITE_PORT: usize = 1;
+/// Bursts announced behind a blocked one.
+const AHEAD: usize = 16;
+
+/// Takes the next bytes of the array, and gives the result when there are none left.
+pub(super) trait Reduction: Send {
+    /// The next bytes: a multiple of 64, but for the last ones.
+    fn take(&mut self, bytes: &[u8]);
+
+    /// What is written.
+    fn result(&mut self) -> Vec<u8>;
+}
+
+/// What a run shall do.
+pub(super) struct Plan {
+    pub(super) input: u64,
+    pub(super) bytes: u64,
+    pub(super) output: u64,
+    pub(super) reduction: Box<dyn Reduction>,
+}
+
+/// A kernel that follows a plan made from its arguments.
+pub(super) struct ReduceKernel {
+    plan: fn(&Arguments<'_>) -> Plan,
+    run: Option<Run>,
+}
+
+impl ReduceKernel {
+    pub(super) fn new(plan: fn(&Arguments<'_>) -> Plan) -> Self {
+        Self { plan, run: None }
+    }
+}
+
+struct Run {
+    reader: Requests,
+    output: u64,
+    reduction: Box<dyn Reduction>,
+    /// What is left to write, and where it goes.
+    writer: Option<(Requests, Vec<u8>)>,
+}
+
+impl Run {
+    fn new(plan: Plan) -> Self {
+        Self {
+            reader: Requests::new(&[plan.input], plan.bytes),
+            output: plan.output,
+            reduction: plan.reduction,
+            writer: None,
+        }
+    }
+
+    fn step(&mut self, memory: &mut dyn VirtualMemory) -> Step {
+        if !self.reader.is_done() {
+            let mut burst = vec![0; self.reader.burst()];
+            if memory.read(READ_PORT, self.reader.address(), &mut burst) == Access::Blocked {
+                memory.announce(READ_PORT, false, &self.reader.following(AHEAD));
+                return Step::Blocked;
+            }
+            self.reduction.take(&burst);
+            self.reader.advance();
+            return Step::Working;
+        }
+        let (writer, left) = self.writer.get_or_insert_with(|| {
+            let result = self.reduction.result();
+            (Requests::new(&[self.output], result.len() as u64), result)
+        });
+        if writer.is_done() {
+            return Step::Done;
+        }
+        let length = writer.burst();
+        if memory.write(WRITE_PORT, writer.address(), &left[..length]) == Access::Blocked {
+            memory.announce(WRITE_PORT, true, &writer.following(AHEAD));
+            return Step::Blocked;
+        }
+        left.drain(..length);
+        writer.advance();
+        Step::Working
+    }
+}
+
+impl FunctionalKernel for ReduceKernel {
+    fn step(&mut self, arguments: &Arguments<'_>, memory: &mut dyn VirtualMemory) -> Step {
+        let begin = || Run::new((self.plan)(arguments));
+        go_on(&mut self.run, begin, |run| run.step(memory))
+    }
+}

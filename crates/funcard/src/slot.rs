@@ -1,0 +1,96 @@
+//! A slot: its kernel, its control registers, its requesters.
+
+use super::access::Requester;
+use super::control::ControlRegisters;
+use super::kernel::{FunctionalKernel, KernelModel};
+use super::mover::Mover;
+use card::guard::Violation;
+use card::kernel::{ControlProtocol, Manifest};
+use card::stream::StreamDirection;
+use units::Asid;
+
+/// A region that holds one kernel.
+pub(super) struct Slot {
+    pub(super) kernel: Option<Loaded>,
+    pub(super) asid: Asid,
+    pub(super) run: bool,
+    pub(super) requesters: Vec<Requester>,
+    /// Of each stream pair the one into the kernel, then the one out of it.
+    pub(super) movers: Vec<Mover>,
+    /// All of the kernel's accesses wait for the host.
+    pub(super) blocked: bool,
+    /// The model did what no kernel can do; it stands still until the slot is reset.
+    pub(super) failed: bool,
+    /// The rule that the kernel broke since the slot left reset, and the port. The slot is closed:
+    /// the kernel stands still, its registers answer.
+    pub(super) violation: Option<(usize, Violation)>,
+}
+
+/// A kernel in a slot.
+pub(super) struct Loaded {
+    pub(super) manifest: Manifest,
+    pub(super) model: KernelModel,
+    pub(super) kernel: Box<dyn FunctionalKernel>,
+    pub(super) registers: ControlRegisters,
+}
+
+impl Loaded {
+    pub(super) fn new(manifest: &Manifest, model: KernelModel) -> Self {
+        Self {
+            manifest: manifest.clone(),
+            model,
+            kernel: (model.create)(),
+            registers: ControlRegisters::new(manifest),
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn new(ports: usize, pairs: usize) -> Self {
+        let movers = [StreamDirection::In, StreamDirection::Out].map(Mover::new);
+        Self {
+            kernel: None,
+            asid: Asid::default(),
+            run: false,
+            requesters: vec![Requester::default(); 2 * ports],
+            movers: (0..pairs).flat_map(|_| movers.clone()).collect(),
+            blocked: false,
+            failed: false,
+            violation: None,
+        }
+    }
+
+    /// Whether a step of the kernel could do something.
+    pub(super) fn is_runnable(&self) -> bool {
+        let started = |loaded: &Loaded| {
+            let data_driven = loaded.manifest.control == ControlProtocol::ApCtrlNone;
+            data_driven || loaded.registers.wants_to_run()
+        };
+        let stands = self.blocked || self.failed || self.violation.is_some();
+        self.run && !stands && self.kernel.as_ref().is_some_and(started)
+    }
+
+    /// What the kernel or a mover waits for may be there now.
+    pub(super) fn unblock(&mut self) {
+        self.blocked = false;
+        self.movers
+            .iter_mut()
+            .for_each(|mover| mover.blocked = false);
+    }
+
+    /// Whether the movers of the slot may work.
+    pub(super) fn may_move(&self) -> bool {
+        self.run && !self.failed && self.violation.is_none()
+    }
+
+    /// What the reset of a slot does.
+    pub(super) fn reset(&mut self) {
+        self.blocked = false;
+        self.failed = false;
+        self.requesters.iter_mut().for_each(Requester::reset);
+        self.movers.iter_mut().for_each(Mover::reset);
+        if let Some(loaded) = &mut self.kernel {
+            *loaded = Loaded::new(&loaded.manifest, loaded.model);
+        }
+    }
+}

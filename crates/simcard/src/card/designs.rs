@@ -1,0 +1,119 @@
+//! What is built: the shell alone, or shell and kernel as one model.
+
+use super::super::kernel_model::SlotDesign;
+use super::super::options::SimOptions;
+use super::super::top;
+use card::kernel::KernelPackage;
+use verilated::{BuildError, Builder, Design};
+
+/// The shell alone, under the top that fixes its configuration.
+pub(super) fn shell_design(options: &SimOptions) -> Result<Design, BuildError> {
+    Ok(Design {
+        name: "shell".to_owned(),
+        top: top::CARD_TOP.to_owned(),
+        clock: "clk_i".to_owned(),
+        file_sets: vec![options.shell_file_set()?],
+        defines: options.shell_defines(),
+        parameters: Vec::new(),
+        sleeping: options.sleeping(),
+        generated: Some(top::shell_top(&options.shell)),
+    })
+}
+
+/// Shell and kernel under one top.
+pub(super) fn monolithic_design(
+    options: &SimOptions,
+    builder: &Builder,
+    kernel: &KernelPackage,
+) -> Result<Design, BuildError> {
+    let slot = SlotDesign::new(builder, kernel, &options.home)?;
+    let info = builder.inspect(&slot.design)?;
+    let interface = slot.interface(kernel, &info)?;
+    let shell = &options.shell;
+    let memory_ports = shell.ports_per_slot - shell.streams_per_slot;
+    fits(kernel, memory_ports, shell.streams_per_slot, shell.slices())?;
+    fits_cache(kernel, shell.caches())?;
+    let mut text = slot.design.generated.clone().unwrap_or_default();
+    text += &top::monolithic_top(&options.shell, &slot.design.top, &interface);
+    let mut shell_files = options.shell_file_set()?;
+    let mut file_sets = slot.design.file_sets;
+    // A wrapper's files may be the shell's too.
+    for set in file_sets
+        .iter_mut()
+        .filter(|set| set.base == shell_files.base)
+    {
+        set.files.retain(|file| !shell_files.files.contains(file));
+        shell_files.files.append(&mut set.files);
+    }
+    file_sets.insert(0, shell_files);
+    Ok(Design {
+        name: format!("shell with {}", kernel.manifest.name),
+        top: top::CARD_TOP.to_owned(),
+        clock: "clk_i".to_owned(),
+        file_sets,
+        defines: options.shell_defines(),
+        parameters: Vec::new(),
+        sleeping: options.sleeping(),
+        generated: Some(text),
+    })
+}
+
+/// Whether a shell with so many slices of the cache of the CPU's lines can hold the kernel.
+pub(super) fn fits_cache(kernel: &KernelPackage, caches: u8) -> Result<(), BuildError> {
+    let needed = kernel.manifest.accesses.len();
+    let rule = match caches {
+        _ if needed == 0 || needed == usize::from(caches) => return Ok(()),
+        0 => "it uses lines of the CPU's memory and this shell has no cache of them: open the card with a shell with \
+              [cache]"
+            .to_owned(),
+        _ => format!("it has {needed} ports of kind `host_lines` and the link of this shell {caches} slices: one each"),
+    };
+    Err(BuildError::Unsupported {
+        kernel: kernel.manifest.name.clone(),
+        rule,
+    })
+}
+
+/// Whether a slot with so many AXI4 ports and stream pairs, and home ports if its shell has a directory,
+/// can hold the kernel.
+pub(super) fn fits(
+    kernel: &KernelPackage,
+    memory_ports: u8,
+    pairs: u8,
+    slices: u8,
+) -> Result<(), BuildError> {
+    // A kernel with home ports has as many of line operations, one without is beside card memory.
+    let homes = kernel.manifest.lines.len();
+    if homes != 0 && homes != usize::from(slices) {
+        return Err(BuildError::Unsupported {
+            kernel: kernel.manifest.name.clone(),
+            rule: match slices {
+                0 => "it stands behind a directory and this shell has none: open the card with a shell \
+                      with [directory]"
+                    .to_owned(),
+                _ => format!(
+                    "it has {homes} ports of line operations and the directory of this shell {slices} slices: one each"
+                ),
+            },
+        });
+    }
+    let ports = kernel.manifest.ports.len();
+    let needed = kernel.manifest.stream_pairs();
+    let rule = if ports > memory_ports.into() {
+        format!(
+            "it has {ports} memory ports and a slot of this shell has {memory_ports}: open the \
+             card with a shell of more ports a slot"
+        )
+    } else if needed > pairs {
+        format!(
+            "it needs {needed} stream pairs (one in, one out) and a slot of this shell has {pairs}: \
+             open the card with a shell of more streams a slot (`streams_per_slot`)"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(BuildError::Unsupported {
+        kernel: kernel.manifest.name.clone(),
+        rule,
+    })
+}

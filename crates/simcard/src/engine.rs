@@ -1,0 +1,519 @@
+//! The event loop of the simulated card: virtual time, edges, and what lies around the shell.
+//!
+//! At an edge, in this order: what crosses each bus is taken, with the pins as they were before the
+//! edge; all models are clocked; buses get their inputs for the next edge; outputs of the shell go
+//! to the kernels, which settle, and their outputs go to the shell. Every output of the shell is a
+//! register, so one pass is enough, and a design split at the slot boundary behaves edge for edge
+//! as one model does.
+
+use super::address_map::AddressMap;
+use super::bar_port::{BarPort, ReadAnswer};
+use super::clocked::Clocked;
+use super::host_port::HostPort;
+use super::link_port::LinkPort;
+use super::memory_port::MemoryPort;
+use super::model::{Instance, ModelFailure, Pin};
+use super::network_port::NetworkPort;
+use super::observer::{OwnerObserver, PortObserver, StreamObserver};
+use super::slot::{quieten, KernelSlot, SlotPlace};
+use super::surrounding::{Surroundings, Way};
+use super::trace::Probe;
+use crate::error::not_built;
+use card::history::History;
+use card::kernel::Manifest;
+use card::{CardError, SlotId};
+use std::sync::atomic::{AtomicBool, Ordering};
+use timing::pcie::Link;
+use units::Picoseconds;
+use verilated::BuildError;
+
+/// A clock: edges at `phase + n × period`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ClockDomain {
+    pub(crate) period: Picoseconds,
+    pub(crate) phase: Picoseconds,
+}
+
+impl ClockDomain {
+    /// The first edge at or after `time`, as its number.
+    fn edge_from(&self, time: Picoseconds) -> u64 {
+        (time - self.phase).get().div_ceil(self.period.get())
+    }
+
+    fn time_of(&self, edge: u64) -> Picoseconds {
+        self.phase + self.period * edge
+    }
+}
+
+/// What the engine noticed and the card must handle.
+#[derive(Debug)]
+pub(crate) enum Notice {
+    /// The interrupt reaches the host at this time.
+    Interrupt(Picoseconds),
+    /// Accesses of the coherent CPU ended.
+    AccessDone,
+    /// A kernel ended itself; its slot is empty now.
+    KernelFailed(SlotId, String),
+}
+
+/// Why [`Engine::run_until`] came back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The time is reached; every edge up to it is done.
+    Reached,
+    /// There are notices.
+    Noticed,
+    /// The answer to a register read is there.
+    Answered,
+    /// Nothing will ever happen, and no time was given.
+    Idle,
+    /// Somebody wants the thread back.
+    Rung,
+}
+
+/// Everything that is clocked, and its surroundings.
+pub(crate) struct Engine {
+    clock: ClockDomain,
+    /// Number of the next edge.
+    next: u64,
+    now: Picoseconds,
+    idle_skipping: bool,
+    shell: Clocked,
+    reset: Pin<u8>,
+    irq: Pin<u8>,
+    slots: Vec<Option<KernelSlot>>,
+    ports_per_slot: u32,
+    pairs_per_slot: u32,
+    slices: u32,
+    caches: u32,
+    observers: Vec<PortObserver>,
+    owners: OwnerObserver,
+    stream_observers: Vec<StreamObserver>,
+    probes: Vec<Probe>,
+    /// The first time that a row crossed a port of a slot; looked for if waveforms begin with it.
+    activity: Option<Picoseconds>,
+    seeks_activity: bool,
+    pub(crate) around: Surroundings,
+    pub(crate) link: Box<dyn Link + Send>,
+    pub(crate) map: AddressMap,
+    notices: Vec<Notice>,
+}
+
+/// What an engine is made of.
+pub(crate) struct Parts {
+    pub(crate) clock: ClockDomain,
+    pub(crate) shell: Instance,
+    /// Another model of the shell, to be compared edge by edge.
+    pub(crate) witness: Option<Instance>,
+    pub(crate) slots: u32,
+    pub(crate) ports_per_slot: u32,
+    pub(crate) pairs_per_slot: u32,
+    /// Slices of the directory; 0 without one.
+    pub(crate) slices: u32,
+    /// Slices of the cache of the CPU's lines; 0 without one.
+    pub(crate) caches: u32,
+    /// The coherent link and the CPU, if the card has them.
+    pub(crate) coherent: Option<LinkPort>,
+    pub(crate) memories: Vec<MemoryPort>,
+    pub(crate) networks: Vec<NetworkPort>,
+    /// For a timeline; else none.
+    pub(crate) probes: Vec<Probe>,
+    pub(crate) link: Box<dyn Link + Send>,
+    pub(crate) idle_skipping: bool,
+    /// The kernel is part of the shell's model.
+    pub(crate) monolithic: bool,
+    /// Waveforms begin with the first activity.
+    pub(crate) seeks_activity: bool,
+}
+
+fn broken(failure: ModelFailure) -> CardError {
+    CardError::Broken(format!("the shell failed: {}", failure.reason))
+}
+
+impl Engine {
+    pub(crate) fn new(parts: Parts) -> Result<Self, CardError> {
+        let Parts {
+            clock,
+            shell,
+            slots,
+            ports_per_slot,
+            pairs_per_slot,
+            slices,
+            caches,
+            ..
+        } = parts;
+        let pin = |name: &str| {
+            shell
+                .pin::<u8>(name, 0)
+                .ok_or_else(|| BuildError::Mismatch {
+                    kernel: shell.info().name.clone(),
+                    rule: format!("the shell has no port `{name}` of one bit"),
+                })
+        };
+        let (reset, irq) = (
+            pin("rst_ni").map_err(not_built)?,
+            pin("irq_o").map_err(not_built)?,
+        );
+        if !parts.monolithic {
+            for slot in 0..slots {
+                quieten(
+                    &shell,
+                    SlotPlace {
+                        slot,
+                        ports_per_slot,
+                        pairs_per_slot,
+                        slices,
+                        caches,
+                    },
+                )
+                .map_err(not_built)?;
+            }
+        }
+        let observers = (0..slots * ports_per_slot)
+            .map(|port| PortObserver::new(&shell, port))
+            .collect::<Result<_, _>>()
+            .map_err(not_built)?;
+        let stream_observers = (0..slots * pairs_per_slot)
+            .map(|pair| StreamObserver::new(&shell, pair))
+            .collect::<Result<_, _>>()
+            .map_err(not_built)?;
+        let mut engine = Self {
+            next: 0,
+            now: Picoseconds::ZERO,
+            idle_skipping: parts.idle_skipping,
+            reset,
+            irq,
+            slots: (0..slots).map(|_| None).collect(),
+            ports_per_slot,
+            pairs_per_slot,
+            slices,
+            caches,
+            observers,
+            owners: OwnerObserver::default(),
+            stream_observers,
+            probes: parts.probes,
+            activity: None,
+            seeks_activity: parts.seeks_activity,
+            around: Surroundings {
+                memories: parts.memories,
+                host: HostPort::new(&shell).map_err(not_built)?,
+                bar: BarPort::new(&shell).map_err(not_built)?,
+                coherent: parts.coherent,
+                networks: parts.networks,
+            },
+            shell: Clocked::new(shell).with_witness(parts.witness),
+            link: parts.link,
+            map: AddressMap::default(),
+            notices: Vec::with_capacity(16),
+            clock,
+        };
+        engine.shell.start().map_err(broken)?;
+        Ok(engine)
+    }
+
+    /// Holds the whole card in reset for some edges. Buses stay quiet meanwhile.
+    pub(crate) fn reset(&mut self, edges: u32) -> Result<(), CardError> {
+        self.reset.set(0);
+        for _ in 0..edges {
+            self.now = self.clock.time_of(self.next);
+            self.shell.touch();
+            self.shell.edge(self.now, false).map_err(broken)?;
+            self.next += 1;
+        }
+        self.reset.set(1);
+        self.shell.touch();
+        for slot in 0..self.slots.len() {
+            self.exchange(slot, true)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn now(&self) -> Picoseconds {
+        self.now
+    }
+
+    /// Edges so far, skipped ones included.
+    pub(crate) fn cycles(&self) -> u64 {
+        self.next
+    }
+
+    /// Edges at which the shell was evaluated.
+    pub(crate) fn evaluated_cycles(&self) -> u64 {
+        self.shell.evaluated
+    }
+
+    pub(crate) fn coherent(&mut self) -> Option<&mut LinkPort> {
+        self.around.coherent.as_mut()
+    }
+
+    pub(crate) fn line_history(&self) -> History {
+        let link = self.around.coherent.as_ref();
+        link.map_or_else(History::default, LinkPort::history)
+    }
+
+    pub(crate) fn networks_mut(&mut self) -> &mut [NetworkPort] {
+        &mut self.around.networks
+    }
+
+    pub(crate) fn memories_mut(&mut self) -> &mut [MemoryPort] {
+        &mut self.around.memories
+    }
+
+    pub(crate) fn memories(&self) -> &[MemoryPort] {
+        &self.around.memories
+    }
+
+    pub(crate) fn observers(&self) -> &[PortObserver] {
+        &self.observers
+    }
+
+    pub(crate) fn owners(&self) -> &OwnerObserver {
+        &self.owners
+    }
+
+    pub(crate) fn stream_observers(&self) -> &[StreamObserver] {
+        &self.stream_observers
+    }
+
+    pub(crate) fn shell(&self) -> &Instance {
+        self.shell.instance()
+    }
+
+    pub(crate) fn place(&self, slot: SlotId) -> SlotPlace {
+        SlotPlace {
+            slot: slot.0.into(),
+            ports_per_slot: self.ports_per_slot,
+            pairs_per_slot: self.pairs_per_slot,
+            slices: self.slices,
+            caches: self.caches,
+        }
+    }
+
+    /// Puts a kernel into a slot, or takes it out.
+    pub(crate) fn set_kernel(
+        &mut self,
+        slot: SlotId,
+        kernel: Option<KernelSlot>,
+    ) -> Result<(), CardError> {
+        let index = usize::from(slot.0);
+        self.slots[index] = None;
+        quieten(self.shell.instance(), self.place(slot)).map_err(not_built)?;
+        self.shell.touch();
+        if let Some(mut kernel) = kernel {
+            match kernel.start() {
+                Ok(_) => self.slots[index] = Some(kernel),
+                Err(failure) => self.kernel_failed(index, failure)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The slot's ports were reset: nothing is open on them.
+    pub(crate) fn forget_bursts(&mut self, slot: SlotId) {
+        let ports = self.ports_per_slot as usize;
+        let first = usize::from(slot.0) * ports;
+        for observer in &mut self.observers[first..first + ports] {
+            observer.forget();
+        }
+        let pairs = self.pairs_per_slot as usize;
+        let first = usize::from(slot.0) * pairs;
+        for observer in &mut self.stream_observers[first..first + pairs] {
+            observer.forget();
+        }
+        for probe in &mut self.probes {
+            probe.forget(slot);
+        }
+    }
+
+    /// A kernel is in the slot: its ports have names on the timeline.
+    pub(crate) fn name_ports(&mut self, slot: SlotId, manifest: &Manifest) {
+        let memory_ports = (self.ports_per_slot - self.pairs_per_slot) as usize;
+        for probe in &mut self.probes {
+            probe.name(slot, manifest, memory_ports);
+        }
+    }
+
+    pub(crate) fn take_notices(&mut self, into: &mut Vec<Notice>) {
+        into.append(&mut self.notices);
+    }
+
+    /// The answer to a register read.
+    pub(crate) fn take_answer(&mut self) -> Option<ReadAnswer> {
+        self.around.bar.take_answer()
+    }
+
+    /// Lets time pass until `until`, a notice, an answer, or the bell.
+    pub(crate) fn run_until(
+        &mut self,
+        until: Picoseconds,
+        bell: Option<&AtomicBool>,
+    ) -> Result<Stop, CardError> {
+        loop {
+            if bell.is_some_and(|bell| bell.load(Ordering::Relaxed)) {
+                return Ok(Stop::Rung);
+            }
+            if !self.notices.is_empty() {
+                return Ok(Stop::Noticed);
+            }
+            if self.around.bar.has_answer() {
+                return Ok(Stop::Answered);
+            }
+            if self.all_fixed() {
+                let event = self.next_event();
+                if event.is_none() && until == Picoseconds::MAX {
+                    return Ok(Stop::Idle);
+                }
+                if self.idle_skipping {
+                    self.skip_to(event.unwrap_or(Picoseconds::MAX).min(until));
+                }
+            }
+            let at = self.clock.time_of(self.next);
+            if at > until {
+                self.now = self.now.max(until);
+                return Ok(Stop::Reached);
+            }
+            self.edge(at)?;
+        }
+    }
+
+    /// True when no edge will ever change anything unless the host does something.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.all_fixed()
+            && self.next_event().is_none()
+            && self.notices.is_empty()
+            && !self.around.bar.is_busy()
+            && !self.around.host.has_posted()
+    }
+
+    fn all_fixed(&self) -> bool {
+        self.shell.is_fixed() && self.slots.iter().flatten().all(KernelSlot::is_fixed)
+    }
+
+    /// The next time at which something around the shell changes one of its inputs.
+    fn next_event(&self) -> Option<Picoseconds> {
+        self.around.next_event(self.now)
+    }
+
+    /// Passes over the edges before `time`: none of them would change anything.
+    fn skip_to(&mut self, time: Picoseconds) {
+        let target = self.clock.edge_from(time).max(self.next);
+        if target == self.next {
+            return;
+        }
+        for observer in &mut self.observers {
+            observer.observe(target - self.next);
+        }
+        for observer in &mut self.stream_observers {
+            observer.observe(target - self.next);
+        }
+        self.next = target;
+    }
+
+    /// One edge.
+    fn edge(&mut self, at: Picoseconds) -> Result<(), CardError> {
+        self.now = at;
+        let mut active = self.irq.high();
+        if active {
+            let arrives = self.link.interrupt(at);
+            self.notices.push(Notice::Interrupt(arrives));
+        }
+        let mut way = Way {
+            link: &mut *self.link,
+            map: &self.map,
+        };
+        active |= self.around.sample(at, &mut way)?;
+        if self
+            .around
+            .coherent
+            .as_ref()
+            .is_some_and(LinkPort::has_done)
+        {
+            self.notices.push(Notice::AccessDone);
+        }
+        for (port, observer) in (0..).zip(&mut self.observers) {
+            let moved = observer.observe(1);
+            if moved != [false; 2] {
+                self.owners.observe(port / self.ports_per_slot, moved);
+            }
+        }
+        for observer in &mut self.stream_observers {
+            observer.observe(1);
+        }
+        if self.seeks_activity && self.observers.iter().any(PortObserver::is_used) {
+            self.begin_waves(at);
+        }
+        for probe in &mut self.probes {
+            probe.sample(at);
+        }
+        if active {
+            self.shell.moved();
+        }
+
+        let skip = self.idle_skipping;
+        self.shell.edge(at, skip).map_err(broken)?;
+        for index in 0..self.slots.len() {
+            let result = self.slots[index]
+                .as_mut()
+                .map_or(Ok(()), |slot| slot.edge(at, skip));
+            if let Err(failure) = result {
+                self.kernel_failed(index, failure)?;
+            }
+        }
+        self.next += 1;
+
+        let shell_moved = !self.shell.is_fixed();
+        if self.around.drive(at) {
+            self.shell.touch();
+        }
+        for index in 0..self.slots.len() {
+            self.exchange(index, shell_moved)?;
+        }
+        Ok(())
+    }
+
+    /// The first activity is at this edge.
+    #[cold]
+    fn begin_waves(&mut self, at: Picoseconds) {
+        self.seeks_activity = false;
+        self.activity = Some(at);
+        let period = self.clock.period;
+        self.shell.begin_waves(at, period);
+        for slot in self.slots.iter_mut().flatten() {
+            slot.begin_waves(at, period);
+        }
+    }
+
+    /// When it was, if it was looked for.
+    pub(crate) fn activity(&self) -> Option<Picoseconds> {
+        self.activity
+    }
+
+    fn exchange(&mut self, index: usize, shell_moved: bool) -> Result<(), CardError> {
+        let Some(slot) = &mut self.slots[index] else {
+            return Ok(());
+        };
+        match slot.exchange(self.now, shell_moved) {
+            Ok((into, out)) => {
+                if out {
+                    self.shell.touch();
+                } else if into {
+                    self.shell.moved();
+                }
+                Ok(())
+            }
+            Err(failure) => self.kernel_failed(index, failure),
+        }
+    }
+
+    /// Empties the slot of a kernel that ended itself; the shell lives on.
+    #[cold]
+    fn kernel_failed(&mut self, index: usize, failure: ModelFailure) -> Result<(), CardError> {
+        let slot = SlotId(index as u8);
+        self.slots[index] = None;
+        quieten(self.shell.instance(), self.place(slot)).map_err(not_built)?;
+        self.shell.touch();
+        self.notices
+            .push(Notice::KernelFailed(slot, failure.reason));
+        Ok(())
+    }
+}

@@ -1,0 +1,456 @@
+//! Which port of a kernel's RTL is which signal of the slot: the manifest held against the RTL.
+
+use super::signals::{
+    Need, Signal, ACCESS, AXI4, AXI4_IGNORED, AXI4_STREAM, CARRIED_IN, CARRIED_OUT, CONTROL,
+    CONTROL_IGNORED, HOME, LINE, STROBE,
+};
+use card::kernel::{
+    AccessMode, Argument, ControlProtocol, Manifest, ResetPolarity, Sideband, StreamPort,
+};
+use card::stream::{StreamDirection, StreamId};
+use std::collections::{BTreeMap, HashSet};
+use verilated::{BuildError, Direction, ModelInfo, ModelPort};
+
+/// The clock of every kernel.
+pub(crate) const CLOCK: &str = "ap_clk";
+/// The reset of a kernel that has one.
+pub(crate) const RESET: &str = "ap_rst_n";
+const INTERRUPT: &str = "interrupt";
+const CONTROL_PREFIX: &str = "s_axi_control";
+/// Data bits of a slot's port.
+pub(crate) const DATA_WIDTH: u32 = 512;
+
+/// A signal of a bus with the kernel's port for it, if it has one.
+pub(crate) type Bound = (&'static Signal, Option<ModelPort>);
+
+/// The kernel's side of the slot boundary.
+#[derive(Clone, Debug)]
+pub(crate) struct KernelInterface {
+    /// One list a memory port, in the manifest's order; every signal of [`AXI4`].
+    pub(crate) ports: Vec<Vec<Bound>>,
+    /// The stream ports, in the manifest's order; every signal of [`AXI4_STREAM`] each, and of each of those that
+    /// share one, one after the other. Of one that a memory port carries: [`CARRIED_IN`] or [`CARRIED_OUT`].
+    pub(crate) streams: Vec<(StreamId, Vec<Bound>)>,
+    /// TSTRB of the stream ports that have it, and of those that share one, by the port's name.
+    pub(crate) strobes: BTreeMap<String, ModelPort>,
+    /// One list a slice of the directory; every signal of [`HOME`].
+    pub(crate) homes: Vec<Vec<Bound>>,
+    /// One list a slice of the directory; every signal of [`LINE`].
+    pub(crate) lines: Vec<Vec<Bound>>,
+    /// One list a slice of the link; every signal of [`ACCESS`].
+    pub(crate) accesses: Vec<Vec<Bound>>,
+    /// Every signal of [`CONTROL`], unless the kernel has no control port.
+    pub(crate) control: Option<Vec<Bound>>,
+    /// The reset port.
+    pub(crate) reset: Option<ModelPort>,
+    /// The interrupt port.
+    pub(crate) interrupt: Option<ModelPort>,
+}
+
+impl KernelInterface {
+    /// Finds every signal that the manifest promises, and nothing that it does not know.
+    ///
+    /// # Errors
+    /// [`BuildError::Mismatch`] naming signal and rule, [`BuildError::Unsupported`].
+    pub(crate) fn of(manifest: &Manifest, info: &ModelInfo) -> Result<Self, BuildError> {
+        let mut matcher = Matcher::new(manifest, info);
+        matcher.require(CLOCK, 1, Direction::Input, "every kernel has this clock")?;
+        let reset = match manifest.reset {
+            ResetPolarity::ActiveLow => Some(matcher.require(
+                RESET,
+                1,
+                Direction::Input,
+                "the manifest says that the kernel has a reset",
+            )?),
+            ResetPolarity::Absent => None,
+        };
+        let interrupt = match manifest.interrupt {
+            true => Some(matcher.require(
+                INTERRUPT,
+                1,
+                Direction::Output,
+                "the manifest says that the kernel has an interrupt",
+            )?),
+            false => {
+                matcher.take(INTERRUPT);
+                None
+            }
+        };
+        let control = match manifest.control {
+            ControlProtocol::ApCtrlNone => None,
+            _ => Some(matcher.control(manifest)?),
+        };
+        let ports = manifest
+            .ports
+            .iter()
+            .map(|port| matcher.memory_port(&port.name, port.data_width, port.access))
+            .collect::<Result<_, _>>()?;
+        let streams = manifest
+            .streams
+            .iter()
+            .filter_map(|port| Some((port, manifest.stream(&port.name)?.1)))
+            .map(|(port, stream)| Ok((stream, matcher.stream_port(port, manifest)?)))
+            .collect::<Result<_, _>>()?;
+        let homes = manifest
+            .homes
+            .iter()
+            .map(|name| matcher.bus(name, HOME, false, "serves the directory's lines"))
+            .collect::<Result<_, _>>()?;
+        let lines = manifest
+            .lines
+            .iter()
+            .map(|name| matcher.bus(name, LINE, true, "sends line operations"))
+            .collect::<Result<_, _>>()?;
+        let accesses = manifest
+            .accesses
+            .iter()
+            .map(|name| matcher.bus(name, ACCESS, true, "uses the CPU's lines"))
+            .collect::<Result<_, _>>()?;
+        matcher.nothing_left()?;
+        Ok(Self {
+            ports,
+            streams,
+            strobes: matcher.strobes,
+            homes,
+            lines,
+            accesses,
+            control,
+            reset,
+            interrupt,
+        })
+    }
+}
+
+struct Matcher<'a> {
+    kernel: &'a str,
+    top: &'a str,
+    info: &'a ModelInfo,
+    taken: HashSet<&'a str>,
+    strobes: BTreeMap<String, ModelPort>,
+}
+
+impl<'a> Matcher<'a> {
+    fn new(manifest: &'a Manifest, info: &'a ModelInfo) -> Self {
+        Self {
+            kernel: &manifest.name,
+            top: &manifest.top,
+            info,
+            taken: HashSet::new(),
+            strobes: BTreeMap::new(),
+        }
+    }
+
+    fn mismatch(&self, rule: String) -> BuildError {
+        BuildError::Mismatch {
+            kernel: self.kernel.to_owned(),
+            rule,
+        }
+    }
+
+    /// The port with this name in any case.
+    fn take(&mut self, name: &str) -> Option<&'a ModelPort> {
+        let port = self
+            .info
+            .ports
+            .iter()
+            .find(|port| port.name.eq_ignore_ascii_case(name))?;
+        self.taken.insert(&port.name);
+        Some(port)
+    }
+
+    fn require(
+        &mut self,
+        name: &str,
+        width: u32,
+        direction: Direction,
+        why: &str,
+    ) -> Result<ModelPort, BuildError> {
+        let Some(port) = self.take(name) else {
+            return Err(self.mismatch(format!("module {} has no port `{name}`: {why}", self.top)));
+        };
+        self.check(port, width..=width, direction)?;
+        Ok(port.clone())
+    }
+
+    fn check(
+        &self,
+        port: &ModelPort,
+        widths: std::ops::RangeInclusive<u32>,
+        direction: Direction,
+    ) -> Result<(), BuildError> {
+        if port.array {
+            return Err(self.mismatch(format!(
+                "`{}` is an unpacked array; ports of a kernel are vectors",
+                port.name
+            )));
+        }
+        if !widths.contains(&port.width) {
+            let wanted = match (widths.start(), widths.end()) {
+                (one, other) if one == other => format!("{one}"),
+                (one, other) => format!("{one} to {other}"),
+            };
+            return Err(self.mismatch(format!(
+                "`{}` has {} bits, not {wanted}",
+                port.name, port.width
+            )));
+        }
+        if port.direction != direction {
+            let wanted = match direction {
+                Direction::Input => "an input",
+                _ => "an output",
+            };
+            return Err(self.mismatch(format!("`{}` must be {wanted} of the kernel", port.name)));
+        }
+        Ok(())
+    }
+
+    fn control(&mut self, manifest: &Manifest) -> Result<Vec<Bound>, BuildError> {
+        let mut bound = Vec::with_capacity(CONTROL.len());
+        for signal in CONTROL {
+            let name = format!("{CONTROL_PREFIX}_{}", signal.name);
+            let port = self.take(&name);
+            if let Some(port) = port {
+                let narrowest = if signal.name.ends_with("addr") {
+                    1
+                } else {
+                    signal.width
+                };
+                let direction = direction_at_kernel(!signal.manager);
+                self.check(port, narrowest..=signal.width, direction)?;
+                if signal.name.ends_with("addr") {
+                    self.check_reach(port, manifest)?;
+                }
+            } else if signal.need == Need::Bus {
+                return Err(self.mismatch(format!(
+                    "module {} has no port `{name}`: the control protocol of the manifest needs it",
+                    self.top
+                )));
+            }
+            bound.push((signal, port.cloned()));
+        }
+        for ignored in CONTROL_IGNORED {
+            self.take(&format!("{CONTROL_PREFIX}_{ignored}"));
+        }
+        Ok(bound)
+    }
+
+    /// Every argument lies within what an address port can address: beyond it, accesses reach other registers.
+    fn check_reach(&self, port: &ModelPort, manifest: &Manifest) -> Result<(), BuildError> {
+        let reach = 1u64 << port.width.min(32);
+        let ends = |argument: &Argument| u64::from(argument.offset) + u64::from(argument.bytes);
+        let beyond = manifest.arguments.iter().find(|one| ends(one) > reach);
+        beyond.map_or(Ok(()), |argument| {
+            let first = u64::from(argument.offset).max(reach);
+            Err(self.mismatch(format!(
+                "argument `{}` at 0x{:x} ({} bytes) lies beyond what `{}` addresses: with {} bits that is 0x{:x} bytes, and an \
+                 access to 0x{first:x} would reach the register at 0x{:x}. Correct the offset, or give the kernel more \
+                 address bits",
+                argument.name,
+                argument.offset,
+                argument.bytes,
+                port.name,
+                port.width,
+                reach,
+                first % reach
+            )))
+        })
+    }
+
+    fn memory_port(
+        &mut self,
+        name: &str,
+        data_width: u32,
+        access: AccessMode,
+    ) -> Result<Vec<Bound>, BuildError> {
+        let mut bound = Vec::with_capacity(AXI4.len());
+        for signal in AXI4 {
+            let full = format!("{name}_{}", signal.name);
+            let port = self.take(&full);
+            if let Some(port) = port {
+                let widest = signal.width_at(data_width);
+                let narrowest = if signal.name.ends_with("id") {
+                    1
+                } else {
+                    widest
+                };
+                let direction = direction_at_kernel(signal.manager);
+                self.check(port, narrowest..=widest, direction)?;
+            } else {
+                let needed = match signal.need {
+                    Need::Bus => true,
+                    Need::Reads => access != AccessMode::Write,
+                    Need::Writes => access != AccessMode::Read,
+                    Need::Optional => false,
+                };
+                if needed {
+                    let what = match signal.need {
+                        Need::Reads => "reads",
+                        _ => "writes",
+                    };
+                    return Err(self.mismatch(format!(
+                        "module {} has no port `{full}`: the manifest says that port {name} {what}",
+                        self.top
+                    )));
+                }
+            }
+            bound.push((signal, port.cloned()));
+        }
+        for ignored in AXI4_IGNORED {
+            self.take(&format!("{name}_{ignored}"));
+        }
+        Ok(bound)
+    }
+
+    /// A stream port, or those that share it.
+    fn stream_port(
+        &mut self,
+        described: &StreamPort,
+        manifest: &Manifest,
+    ) -> Result<Vec<Bound>, BuildError> {
+        if let Some(carrier) = described.through.and_then(|port| manifest.ports.get(port)) {
+            let signals = match described.direction {
+                StreamDirection::In => CARRIED_IN,
+                StreamDirection::Out => CARRIED_OUT,
+            };
+            return self.bus(&carrier.name, signals, true, "carries a stream");
+        }
+        if described.members.is_empty() {
+            return self.one_stream(described, &described.name);
+        }
+        let mut all = Vec::with_capacity(described.members.len() * AXI4_STREAM.len());
+        for name in &described.members {
+            all.extend(self.one_stream(described, name)?);
+        }
+        Ok(all)
+    }
+
+    fn one_stream(&mut self, described: &StreamPort, name: &str) -> Result<Vec<Bound>, BuildError> {
+        let mut bound = Vec::with_capacity(AXI4_STREAM.len());
+        for signal in AXI4_STREAM {
+            let full = format!("{name}_{}", signal.name);
+            let port = self.take(&full);
+            if let Some(port) = port {
+                let width = signal.width_at(described.data_width);
+                let driven = stream_driven_by_kernel(signal, described.direction);
+                self.check(port, width..=width, direction_at_kernel(driven))?;
+            } else if signal.need == Need::Bus || ends_packets(described, signal) {
+                return Err(self.mismatch(format!(
+                    "module {} has no port `{full}`: the manifest lists stream {name}",
+                    self.top
+                )));
+            }
+            bound.push((signal, port.cloned()));
+        }
+        if let Some(strobe) = self.take(&format!("{name}_{STROBE}")) {
+            let width = described.data_width / 8;
+            let driven = described.direction == StreamDirection::Out;
+            self.check(strobe, width..=width, direction_at_kernel(driven))?;
+            self.strobes.insert(name.to_owned(), strobe.clone());
+        }
+        for signal in Sideband::ALL {
+            let Some(found) = self.take(&format!("{name}_{signal}")) else {
+                continue;
+            };
+            // Into the kernel it is low, which is a value as any.
+            let lost = described.direction == StreamDirection::Out;
+            if lost && !described.drops.contains(&signal) {
+                return Err(self.mismatch(format!(
+                    "what the kernel sends on `{}` is not carried to any device, and would be lost; if it can be, \
+                     say so in the manifest: port `{}`, drops = [\"{signal}\"]",
+                    found.name, described.name
+                )));
+            }
+        }
+        Ok(bound)
+    }
+
+    /// A bus of the directory's side; `driven`: the kernel drives the `manager` signals.
+    fn bus(
+        &mut self,
+        name: &str,
+        signals: &'static [Signal],
+        driven: bool,
+        what: &str,
+    ) -> Result<Vec<Bound>, BuildError> {
+        let mut bound = Vec::with_capacity(signals.len());
+        for signal in signals {
+            let full = format!("{name}_{}", signal.name);
+            let port = self.take(&full);
+            if let Some(port) = port {
+                // A kernel may look at the low bits of an address alone.
+                let narrowest = match signal.name.ends_with("addr") {
+                    true => 1,
+                    false => signal.width,
+                };
+                let direction = direction_at_kernel(signal.manager == driven);
+                self.check(port, narrowest..=signal.width, direction)?;
+            } else if signal.need == Need::Bus {
+                return Err(self.mismatch(format!(
+                    "module {} has no port `{full}`: the manifest says that port {name} {what}",
+                    self.top
+                )));
+            }
+            bound.push((signal, port.cloned()));
+        }
+        for ignored in AXI4_IGNORED {
+            self.take(&format!("{name}_{ignored}"));
+        }
+        Ok(bound)
+    }
+
+    /// Every other input would be undriven; every other AXI port would never be answered.
+    fn nothing_left(&self) -> Result<(), BuildError> {
+        for port in &self.info.ports {
+            if self.taken.contains(port.name.as_str()) {
+                continue;
+            }
+            let lower = port.name.to_ascii_lowercase();
+            if lower.ends_with("_arvalid") || lower.ends_with("_awvalid") {
+                return Err(self.mismatch(format!(
+                    "`{}` belongs to an AXI port that the manifest does not list",
+                    port.name
+                )));
+            }
+            if lower.ends_with("_tvalid") {
+                return Err(self.mismatch(format!(
+                    "`{}` belongs to an AXI4-Stream port that the manifest does not list",
+                    port.name
+                )));
+            }
+            if port.direction != Direction::Output {
+                return Err(self.mismatch(format!(
+                    "input `{}` belongs to nothing that the manifest describes",
+                    port.name
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the signal ends packets that take turns with those of other ports.
+fn ends_packets(described: &StreamPort, signal: &Signal) -> bool {
+    let shared = !described.members.is_empty();
+    shared && described.direction == StreamDirection::Out && signal.name == "tlast"
+}
+
+/// Whether the kernel drives a signal of a stream port.
+pub(crate) fn stream_driven_by_kernel(signal: &Signal, direction: StreamDirection) -> bool {
+    signal.manager == (direction == StreamDirection::Out)
+}
+
+/// The shell's name of a stream's bus.
+pub(crate) fn stream_group(direction: StreamDirection) -> &'static str {
+    match direction {
+        StreamDirection::In => "sin",
+        StreamDirection::Out => "sout",
+    }
+}
+
+/// The direction of a signal at the kernel.
+pub(crate) fn direction_at_kernel(driven_by_kernel: bool) -> Direction {
+    match driven_by_kernel {
+        true => Direction::Output,
+        false => Direction::Input,
+    }
+}

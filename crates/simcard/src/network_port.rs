@@ -1,0 +1,329 @@
+// Copyright Tombolo contributors.
+// Licensed under the Apache License, Version 2.0, see LICENSE for details.
+// SPDX-License-Identifier: Apache-2.0
+
+//! A network interface as the shell sees it: two streams, and the host's transfers between them and the memory of a
+//! peer. The model of the network says when; this says what.
+//!
+//! A packet leaves when all its bytes are there, and is kept until it is acknowledged; as much is asked for as there is
+//! room for. So neither side of the network ever waits for a kernel. While the link is down nothing arrives; who is not
+//! answered for as long as the network's figures say gives the peer up, and the transfer ends with an error.
+
+mod receive;
+mod send;
+
+use super::bus::Finder;
+use super::model::{Instance, Pin, Row};
+use super::surrounding::{Surrounding, Way};
+use card::network::{Peer, PeerError};
+use card::CardError;
+use receive::Receiver;
+use send::Sender;
+use timing::network::{NetworkFigures, NetworkLink};
+use units::Picoseconds;
+use verilated::BuildError;
+
+/// Pins of a stream.
+struct StreamPins {
+    data: Pin<Row>,
+    keep: Pin<u64>,
+    last: Pin<u8>,
+    valid: Pin<u8>,
+    ready: Pin<u8>,
+}
+
+/// Pins of one direction's transfers.
+struct ControlPins {
+    start: Pin<u8>,
+    address: Pin<u64>,
+    bytes: Pin<u64>,
+    last: Pin<u8>,
+    stop: Pin<u8>,
+    busy: Pin<u8>,
+    moved: Pin<u64>,
+    done_valid: Pin<u8>,
+    done_ready: Pin<u8>,
+    done_bytes: Pin<u64>,
+    done_last: Pin<u8>,
+    done_status: Pin<u8>,
+}
+
+impl ControlPins {
+    fn find(find: &Finder<'_>) -> Result<Self, BuildError> {
+        Ok(Self {
+            start: find.pin("start_o")?,
+            address: find.pin("address_o")?,
+            bytes: find.pin("bytes_o")?,
+            last: find.pin("last_o")?,
+            stop: find.pin("stop_o")?,
+            busy: find.pin("busy_i")?,
+            moved: find.pin("moved_i")?,
+            done_valid: find.pin("done_valid_i")?,
+            done_ready: find.pin("done_ready_o")?,
+            done_bytes: find.pin("done_bytes_i")?,
+            done_last: find.pin("done_last_i")?,
+            done_status: find.pin("done_status_i")?,
+        })
+    }
+
+    /// Says what a direction does. Returns whether that is news.
+    fn drive(&self, common: &Common) -> bool {
+        let busy = common.running.is_some() || common.done.is_some();
+        let mut changed = self.busy.set(u8::from(busy));
+        changed |= self.moved.set(common.moved);
+        changed |= self.done_valid.set(u8::from(common.done.is_some()));
+        if let Some(done) = common.done {
+            changed |= self.done_bytes.set(done.bytes);
+            changed |= self.done_last.set(u8::from(done.last));
+            changed |= self.done_status.set(done.status);
+        }
+        changed
+    }
+}
+
+/// `mover_status_e` of `tmb_stream_pkg`.
+mod status {
+    pub(super) const OK: u8 = 0;
+    pub(super) const KEEP: u8 = 2;
+    pub(super) const NETWORK: u8 = 3;
+}
+
+/// A transfer that the host has begun.
+#[derive(Clone, Copy)]
+struct Running {
+    address: u64,
+    bytes: u64,
+    last: bool,
+}
+
+/// The end of one, until the shell has taken it.
+#[derive(Clone, Copy)]
+struct Done {
+    bytes: u64,
+    last: bool,
+    status: u8,
+}
+
+/// What both directions have.
+#[derive(Default)]
+struct Common {
+    peer: Option<Box<dyn Peer>>,
+    running: Option<Running>,
+    /// Bytes of the transfer that have crossed the stream.
+    moved: u64,
+    done: Option<Done>,
+    /// When the transfer under way fails, and whether the peer is given up for good.
+    fails_at: Option<Picoseconds>,
+    /// Why; stays until a peer is connected anew.
+    failure: Option<String>,
+    /// Something was lost since the link went down, and is given up at this time.
+    gives_up: Option<Picoseconds>,
+}
+
+impl Common {
+    /// The peer has said no, or nothing.
+    fn peer_failed(&mut self, at: Picoseconds, figures: &NetworkFigures, error: &PeerError) {
+        if self.failure.is_some() {
+            return;
+        }
+        let name = self
+            .peer
+            .as_ref()
+            .map_or_else(|| "nobody".to_owned(), |peer| peer.name());
+        let (after, reason) = match error {
+            PeerError::Refused(why) => {
+                let trip = figures.to_peer_ps + figures.to_card_ps;
+                (trip, format!("{name} refuses: {why}"))
+            }
+            PeerError::Gone(why) => (figures.retry_ps, format!("{name} does not answer: {why}")),
+        };
+        self.failure = Some(reason);
+        self.fails_at = Some(at + after);
+    }
+
+    /// Something of this direction does not get through.
+    fn loses(&mut self, at: Picoseconds, figures: &NetworkFigures) {
+        self.gives_up.get_or_insert(at + figures.retry_ps);
+    }
+
+    /// Whether the time has come at which the peer is given up.
+    fn is_given_up(&mut self, at: Picoseconds) -> bool {
+        if self.gives_up.is_some_and(|time| time <= at) {
+            let name = self.peer.as_ref().map_or_else(String::new, |p| p.name());
+            self.failure.get_or_insert_with(|| {
+                format!("the link is down, and {name} was given up after all tries")
+            });
+            self.fails_at = Some(at);
+            self.gives_up = None;
+        }
+        self.fails_at.is_some_and(|time| time <= at)
+    }
+
+    fn next_event(&self) -> Option<Picoseconds> {
+        [self.fails_at, self.gives_up].into_iter().flatten().min()
+    }
+
+    /// Ends the transfer.
+    fn end(&mut self, bytes: u64, last: bool, status: u8) {
+        self.running = None;
+        self.fails_at = None;
+        self.gives_up = None;
+        self.done = Some(Done {
+            bytes,
+            last,
+            status,
+        });
+    }
+
+    fn begin(&mut self, control: &ControlPins, at: Picoseconds) -> bool {
+        if !control.start.high() || self.running.is_some() || self.done.is_some() {
+            return false;
+        }
+        self.running = Some(Running {
+            address: control.address.get(),
+            bytes: control.bytes.get(),
+            last: control.last.high(),
+        });
+        self.moved = 0;
+        if self.peer.is_none() {
+            self.failure = Some("nobody is connected".to_owned());
+        }
+        if self.failure.is_some() {
+            self.fails_at = Some(at);
+        }
+        true
+    }
+
+    fn connect(&mut self, peer: Box<dyn Peer>) {
+        self.peer = Some(peer);
+        self.failure = None;
+    }
+}
+
+/// One interface.
+pub(crate) struct NetworkPort {
+    out: StreamPins,
+    into: StreamPins,
+    control: [ControlPins; 2],
+    link: NetworkLink,
+    is_up: bool,
+    sender: Sender,
+    receiver: Receiver,
+}
+
+impl NetworkPort {
+    pub(crate) fn new(
+        shell: &Instance,
+        interface: u32,
+        figures: &NetworkFigures,
+    ) -> Result<Self, BuildError> {
+        let find = |element| Finder {
+            shell,
+            prefix: "net",
+            element,
+        };
+        let stream = |group: &str, manager: &str, subordinate: &str| {
+            let find = find(interface);
+            Ok::<_, BuildError>(StreamPins {
+                data: find.pin(&format!("{group}_tdata_{manager}"))?,
+                keep: find.pin(&format!("{group}_tkeep_{manager}"))?,
+                last: find.pin(&format!("{group}_tlast_{manager}"))?,
+                valid: find.pin(&format!("{group}_tvalid_{manager}"))?,
+                ready: find.pin(&format!("{group}_tready_{subordinate}"))?,
+            })
+        };
+        Ok(Self {
+            out: stream("send", "o", "i")?,
+            into: stream("receive", "i", "o")?,
+            control: [
+                ControlPins::find(&find(2 * interface))?,
+                ControlPins::find(&find(2 * interface + 1))?,
+            ],
+            link: NetworkLink::new(figures),
+            is_up: true,
+            sender: Sender::default(),
+            receiver: Receiver::default(),
+        })
+    }
+
+    fn common(&mut self, received: bool) -> &mut Common {
+        match received {
+            true => &mut self.receiver.common,
+            false => &mut self.sender.common,
+        }
+    }
+
+    /// Connects a direction to a peer. What failed before is forgotten.
+    pub(crate) fn connect(&mut self, received: bool, peer: Box<dyn Peer>) {
+        self.common(received).connect(peer);
+    }
+
+    /// Why a direction works no more.
+    pub(crate) fn failure(&self, received: bool) -> Option<&str> {
+        let common = match received {
+            true => &self.receiver.common,
+            false => &self.sender.common,
+        };
+        common.failure.as_deref()
+    }
+
+    /// Pulls the cable, or puts it back.
+    pub(crate) fn set_link(&mut self, at: Picoseconds, up: bool) {
+        if up == self.is_up {
+            return;
+        }
+        self.is_up = up;
+        match up {
+            true => {
+                self.sender.send_again(at, &mut self.link);
+                self.receiver.ask_again(at, &mut self.link);
+            }
+            false => {
+                let figures = *self.link.figures();
+                self.sender.lose(at, &figures);
+                self.receiver.lose(at, &figures);
+            }
+        }
+    }
+}
+
+impl Surrounding for NetworkPort {
+    fn sample(&mut self, at: Picoseconds, _: &mut Way<'_>) -> Result<bool, CardError> {
+        let active = self.out.valid.high()
+            || self.into.valid.high()
+            || self
+                .control
+                .iter()
+                .any(|pins| pins.start.high() || pins.done_valid.high());
+        for (number, control) in self.control.iter().enumerate() {
+            let common = match number {
+                0 => &mut self.sender.common,
+                _ => &mut self.receiver.common,
+            };
+            if control.done_valid.high() && control.done_ready.high() {
+                common.done = None;
+            }
+        }
+        self.sender
+            .sample(at, &self.out, &self.control[0], &mut self.link, self.is_up);
+        self.receiver
+            .sample(at, &self.into, &self.control[1], &mut self.link, self.is_up);
+        Ok(active)
+    }
+
+    fn drive(&mut self, at: Picoseconds) -> bool {
+        let mut changed = self
+            .out
+            .ready
+            .set(u8::from(self.sender.is_ready(&self.link)));
+        changed |= self.receiver.drive(at, &self.into);
+        changed |= self.control[0].drive(&self.sender.common);
+        changed |= self.control[1].drive(&self.receiver.common);
+        changed
+    }
+
+    fn next_event(&self, now: Picoseconds) -> Option<Picoseconds> {
+        let events = [self.sender.next_event(), self.receiver.next_event()];
+        events.into_iter().flatten().min().map(|time| time.max(now))
+    }
+}

@@ -1,0 +1,274 @@
+//! A kernel in a slot: its model, and the wires between it and the shell.
+
+use super::clocked::Clocked;
+use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInterface};
+use super::model::{Instance, ModelFailure, NumberPin, Pin, Row};
+use super::signals::{Signal, ACCESS, AXI4, AXI4_STREAM, CONTROL, HOME, LINE};
+use super::wires::{Joint, Wires};
+use card::stream::StreamDirection;
+use units::Picoseconds;
+use verilated::BuildError;
+
+/// A port element, by name.
+struct Place<'a> {
+    instance: &'a Instance,
+    name: String,
+    element: u32,
+}
+
+impl Place<'_> {
+    fn missing(&self) -> BuildError {
+        BuildError::Mismatch {
+            kernel: self.instance.info().name.clone(),
+            rule: format!(
+                "the model has no port `{}` of the expected width",
+                self.name
+            ),
+        }
+    }
+
+    fn width(&self) -> Result<u32, BuildError> {
+        let port = self.instance.port(&self.name);
+        port.map(|port| port.width).ok_or_else(|| self.missing())
+    }
+
+    fn pin<T: super::model::PinValue>(&self) -> Option<Pin<T>> {
+        self.instance.pin(&self.name, self.element)
+    }
+
+    /// Joins this output to an input of the other model.
+    fn join(&self, to: &Place<'_>, wires: &mut Wires) -> Result<(), BuildError> {
+        // Equal widths are equal storage; only IDs and control addresses may differ.
+        let same = self.width()? == to.width()?;
+        let joint = if let (true, Some(from), Some(to)) = (same, self.pin(), to.pin()) {
+            Joint::Byte(from, to)
+        } else if let (true, Some(from), Some(to)) = (same, self.pin(), to.pin()) {
+            Joint::Word(from, to)
+        } else if let (true, Some(from), Some(to)) = (same, self.pin(), to.pin()) {
+            Joint::Row(from, to)
+        } else {
+            Joint::Number(self.number()?, to.number()?)
+        };
+        wires.add(self.instance, joint);
+        Ok(())
+    }
+
+    fn number(&self) -> Result<NumberPin, BuildError> {
+        self.instance
+            .number_pin(&self.name, self.element)
+            .ok_or_else(|| self.missing())
+    }
+}
+
+/// Where a slot is at the shell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlotPlace {
+    pub(crate) slot: u32,
+    pub(crate) ports_per_slot: u32,
+    pub(crate) pairs_per_slot: u32,
+    /// Slices of the directory; 0 without one.
+    pub(crate) slices: u32,
+    /// Slices of the cache of the CPU's lines; 0 without one.
+    pub(crate) caches: u32,
+}
+
+/// The shell's inputs from an empty slot: no requests, and every response is taken.
+pub(crate) fn quieten(shell: &Instance, place: SlotPlace) -> Result<(), BuildError> {
+    for port in 0..place.ports_per_slot {
+        let element = place.slot * place.ports_per_slot + port;
+        for signal in AXI4.iter().filter(|signal| signal.manager) {
+            set_constant(shell, "port", signal, element, signal.absent)?;
+        }
+    }
+    for pair in 0..place.pairs_per_slot {
+        let element = place.slot * place.pairs_per_slot + pair;
+        for direction in [StreamDirection::In, StreamDirection::Out] {
+            let driven = |signal: &&Signal| stream_driven_by_kernel(signal, direction);
+            for signal in AXI4_STREAM.iter().filter(driven) {
+                let group = stream_group(direction);
+                set_constant(shell, group, signal, element, signal.absent)?;
+            }
+        }
+    }
+    for slice in 0..place.slices {
+        let element = place.slot * place.slices + slice;
+        for signal in HOME.iter().filter(|signal| !signal.manager) {
+            set_constant(shell, "home", signal, element, signal.absent)?;
+        }
+        for signal in LINE.iter().filter(|signal| signal.manager) {
+            set_constant(shell, "line", signal, element, signal.absent)?;
+        }
+    }
+    for slice in 0..place.caches {
+        let element = place.slot * place.caches + slice;
+        for signal in ACCESS.iter().filter(|signal| signal.manager) {
+            set_constant(shell, "access", signal, element, signal.absent)?;
+        }
+    }
+    for signal in CONTROL.iter().filter(|signal| !signal.manager) {
+        set_constant(shell, "ctl", signal, place.slot, 0)?;
+    }
+    let interrupt = Place {
+        instance: shell,
+        name: "slot_interrupt_i".to_owned(),
+        element: place.slot,
+    };
+    interrupt.number()?.set(0);
+    Ok(())
+}
+
+fn set_constant(
+    shell: &Instance,
+    prefix: &str,
+    signal: &Signal,
+    element: u32,
+    value: u64,
+) -> Result<(), BuildError> {
+    let place = Place {
+        instance: shell,
+        name: format!("{prefix}_{}_i", signal.name),
+        element,
+    };
+    if let Some(row) = place.pin::<Row>() {
+        row.set([value as u8; 64]);
+    } else {
+        place.number()?.set(value);
+    }
+    Ok(())
+}
+
+/// A kernel's model, joined to a slot.
+pub(crate) struct KernelSlot {
+    kernel: Clocked,
+    to_kernel: Wires,
+    to_shell: Wires,
+}
+
+impl KernelSlot {
+    /// Joins a new instance to a slot whose inputs at the shell are quiet.
+    pub(crate) fn new(
+        shell: &Instance,
+        place: SlotPlace,
+        instance: Instance,
+        interface: &KernelInterface,
+    ) -> Result<Self, BuildError> {
+        let mut to_kernel = Wires::default();
+        let mut to_shell = Wires::default();
+        let mut join = |prefix: &str, element: u32, bound: &Bound, driven: bool| {
+            let (signal, Some(port)) = bound else {
+                return Ok(());
+            };
+            let kernel = Place {
+                instance: &instance,
+                name: port.name.clone(),
+                element: 0,
+            };
+            let direction = if driven { "i" } else { "o" };
+            let shell = Place {
+                instance: shell,
+                name: format!("{prefix}_{}_{direction}", signal.name),
+                element,
+            };
+            match driven {
+                true => kernel.join(&shell, &mut to_shell),
+                false => shell.join(&kernel, &mut to_kernel),
+            }
+        };
+        for (index, bus) in interface.ports.iter().enumerate() {
+            let element = place.slot * place.ports_per_slot + index as u32;
+            for bound in bus {
+                join("port", element, bound, bound.0.manager)?;
+            }
+        }
+        for (stream, bus) in &interface.streams {
+            let element = place.slot * place.pairs_per_slot + u32::from(stream.pair);
+            for bound in bus {
+                let driven = stream_driven_by_kernel(bound.0, stream.direction);
+                join(stream_group(stream.direction), element, bound, driven)?;
+            }
+        }
+        for (index, bus) in interface.homes.iter().enumerate() {
+            let element = place.slot * place.slices + index as u32;
+            for bound in bus {
+                join("home", element, bound, !bound.0.manager)?;
+            }
+        }
+        for (index, bus) in interface.lines.iter().enumerate() {
+            let element = place.slot * place.slices + index as u32;
+            for bound in bus {
+                join("line", element, bound, bound.0.manager)?;
+            }
+        }
+        for (index, bus) in interface.accesses.iter().enumerate() {
+            let element = place.slot * place.caches + index as u32;
+            for bound in bus {
+                join("access", element, bound, bound.0.manager)?;
+            }
+        }
+        for bound in interface.control.iter().flatten() {
+            join("ctl", place.slot, bound, !bound.0.manager)?;
+        }
+        let single = |name: &str, shell_side: bool| Place {
+            instance: if shell_side { shell } else { &instance },
+            name: name.to_owned(),
+            element: if shell_side { place.slot } else { 0 },
+        };
+        if let Some(reset) = &interface.reset {
+            single("slot_rst_no", true).join(&single(&reset.name, false), &mut to_kernel)?;
+        }
+        if let Some(interrupt) = &interface.interrupt {
+            single(&interrupt.name, false)
+                .join(&single("slot_interrupt_i", true), &mut to_shell)?;
+        }
+        Ok(Self {
+            kernel: Clocked::new(instance),
+            to_kernel,
+            to_shell,
+        })
+    }
+
+    /// The first evaluation: initial values, and outputs that follow the shell's.
+    /// Returns whether an input of the shell changed.
+    pub(crate) fn start(&mut self) -> Result<bool, ModelFailure> {
+        self.to_kernel.copy();
+        self.kernel.start()?;
+        Ok(self.to_shell.copy())
+    }
+
+    /// The rising edge.
+    #[inline]
+    pub(crate) fn edge(&mut self, now: Picoseconds, skip: bool) -> Result<(), ModelFailure> {
+        self.kernel.edge(now, skip)
+    }
+
+    /// After the edge: outputs of the shell go in, the kernel settles, its outputs go back. Returns
+    /// whether an input of the kernel, and whether an input of the shell, changed.
+    #[inline]
+    pub(crate) fn exchange(
+        &mut self,
+        now: Picoseconds,
+        shell_moved: bool,
+    ) -> Result<(bool, bool), ModelFailure> {
+        let into = shell_moved && self.to_kernel.copy();
+        if into {
+            self.kernel.touch();
+            self.kernel.settle(now)?;
+        } else if self.kernel.is_fixed() {
+            return Ok((false, false));
+        }
+        let out = self.to_shell.copy();
+        if out {
+            self.kernel.moved();
+        }
+        Ok((into, out))
+    }
+
+    /// See [`Instance::begin_waves`].
+    pub(crate) fn begin_waves(&mut self, activity: Picoseconds, period: Picoseconds) {
+        self.kernel.begin_waves(activity, period);
+    }
+
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.kernel.is_fixed()
+    }
+}
