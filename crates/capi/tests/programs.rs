@@ -235,6 +235,17 @@ fn bad_input_gets_errors() {
 }
 
 #[test]
+fn files_that_others_have_too_lose_nothing() {
+    let installed = Installed::new();
+    for compilers in compilers("files_that_others_have_too_lose_nothing") {
+        let program = installed.compile(compilers, "tests/files.c", true);
+        run(Command::new(&program)
+            .arg(installed.kernel("copy"))
+            .arg(installed.folder.path()));
+    }
+}
+
+#[test]
 fn cmake_finds_the_package() {
     if Command::new("cmake").arg("--version").output().is_err() {
         let reason = "cmake is not installed (apt-get install cmake)";

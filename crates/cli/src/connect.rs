@@ -80,10 +80,23 @@ pub fn interfaces(connections: &[ConnectArgument], manifest: &Manifest) -> u8 {
 
 /// Whether the standard output is for what comes out of a kernel.
 pub fn fills_standard_output(connections: &[ConnectArgument], manifest: &Manifest) -> bool {
+    is_standard(connections, manifest, StreamDirection::Out)
+}
+
+/// Whether what goes into a kernel comes from the standard input.
+pub fn reads_standard_input(connections: &[ConnectArgument], manifest: &Manifest) -> bool {
+    is_standard(connections, manifest, StreamDirection::In)
+}
+
+fn is_standard(
+    connections: &[ConnectArgument],
+    manifest: &Manifest,
+    direction: StreamDirection,
+) -> bool {
     connections.iter().any(|connection| {
-        let goes_out = |(port, _): (&StreamPort, _)| port.direction == StreamDirection::Out;
-        let out = manifest.stream(connection.port()).is_some_and(goes_out);
-        out && connection.device().is_some_and(Device::is_standard)
+        let goes_there = |(port, _): (&StreamPort, _)| port.direction == direction;
+        let goes_there = manifest.stream(connection.port()).is_some_and(goes_there);
+        goes_there && connection.device().is_some_and(Device::is_standard)
     })
 }
 

@@ -4,12 +4,14 @@
 //! other end of a pipe, for a compiler, or inside one evaluation of a kernel. It ends the compilers, removes
 //! what is unfinished, and ends the process without anything being written back.
 
+use crate::print::say;
 use rustix::process::{kill_process, Pid, Signal};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// Compilers get so long to remove their temporary files, and are killed then.
@@ -36,8 +38,11 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on signals end the process in order. Without this thread they end it all the same.
+/// From now on signals end the process in order. Whoever writes more
+/// than `ulimit -f` allows gets an error, and no signal that leaves half-made files behind.
 pub fn listen() {
+    // What is set nobody looks at. Programs that are started have the signal as ever.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let ignored = |signal| signal_is_ignored(signal).unwrap_or(false);
     let mut wanted = vec![SIGINT, SIGTERM];
     // `nohup` means what it says.
@@ -45,11 +50,16 @@ pub fn listen() {
     let Ok(mut signals) = Signals::new(wanted) else {
         return;
     };
-    std::thread::spawn(move || {
+    let started = Builder::new().spawn(move || {
         if let Some(signal) = signals.forever().next() {
             end(signal);
         }
     });
+    if let Err(error) = started {
+        // Signals would come to nothing.
+        say!("tombolo: error: starting a thread that waits for signals: {error}");
+        std::process::exit(1);
+    }
 }
 
 /// Runs what must be done wholly or not at all.

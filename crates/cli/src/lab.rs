@@ -2,7 +2,7 @@
 
 use crate::lab_fsrf::Choice;
 use crate::outputs::{folder_of, Outputs, Place};
-use crate::print::print;
+use crate::print::{print, say};
 use crate::text_file::TextFile;
 use clap::{Args, Subcommand, ValueEnum};
 use lab::experiment::cckit::{Cckit, Figure};
@@ -108,7 +108,7 @@ impl Coherent {
         }
         let outcome = experiment.run(&figures, |ended| {
             let failed = ended.failure.map(|why| format!(": failed: {why}"));
-            eprintln!(
+            say!(
                 "[{}/{}] {}{} ({:.0} s)",
                 ended.done,
                 ended.of,
@@ -189,20 +189,20 @@ impl Streams {
             let chosen = experiment.application.iter().filter(|one| named(&one.name));
             let mut outcomes = Vec::new();
             for one in chosen {
-                eprintln!("{}", one.name);
+                say!("{}", one.name);
                 outcomes.push((one, experiment.run(&open()?, one)?));
             }
             print(experiment.throughput(&outcomes))?;
             measured.applications = Some(outcomes);
         }
         if self.has(StreamPart::Priorities) {
-            eprintln!("figure 6");
+            say!("figure 6");
             let figure = Figure6OfStreams::measure()?;
             print(figure.table())?;
             measured.priorities = Some(figure);
         }
         if self.has(StreamPart::Latency) {
-            eprintln!("figure 7");
+            say!("figure 7");
             let host = experiment.latency(&open()?, Device::Host)?;
             let card = experiment.latency(&open()?, Device::Card)?;
             print(experiment.latencies(&host, &card))?;
@@ -214,7 +214,7 @@ impl Streams {
         let mut failed = 0;
         if self.has(StreamPart::Resources) {
             let lines = &experiment.resource;
-            let mapped = resources::measure(lines, |block| eprintln!("mapping {block}"));
+            let mapped = resources::measure(lines, |block| say!("mapping {block}"));
             print(resources::table(lines, &mapped))?;
             failed = resources::failures(&mapped);
             measured.resources = Some(mapped);
@@ -275,7 +275,7 @@ impl Shared {
         can_be_written(&[&self.csv, &self.html])?;
         let experiment = FlexiMem::read(&simcard::home().join("experiments"))?;
         if self.fit {
-            let told = |fitted: &_| eprintln!("{fitted:?}");
+            let told = |fitted: &_| say!("{fitted:?}");
             print(format_args!("{:?}\n", experiment.fit(told)?))?;
             return Ok(());
         }
@@ -293,7 +293,7 @@ impl Shared {
             measured.pages = Some(pages);
         }
         if self.has(Part::Lanes) {
-            let figure = Figure6::measure(&mut |progress| eprintln!("{progress}"))?;
+            let figure = Figure6::measure(&mut |progress| say!("{progress}"))?;
             print(format_args!("{}\n", figure.table()))?;
             if let Some(path) = self.csv.as_ref().filter(|_| !self.has(Part::Pages)) {
                 write(path, figure.comma_separated())?;
@@ -326,7 +326,7 @@ fn steps(part: &'static str, of: usize) -> impl FnMut(&str) {
     move |what| {
         step += 1;
         let spent = began.elapsed().as_secs_f64();
-        eprintln!("{part} [{step}/{of}] {what} ({spent:.0} s)");
+        say!("{part} [{step}/{of}] {what} ({spent:.0} s)");
     }
 }
 

@@ -1,7 +1,7 @@
 //! `tombolo lab fsrf`: FSRF's evaluation.
 
 use crate::lab::{can_be_written, write};
-use crate::print::print;
+use crate::print::{print, say};
 use clap::{Args, ValueEnum};
 use lab::experiment::fsrf::{self, Measured};
 use lab::experiment::{Cell, Experiment, Failure, Farm, Outcome, Size, Temperature, Work, Workers};
@@ -288,7 +288,7 @@ impl Run {
         }
         let left = expected.values().fold(0.0, |all, seconds| all + seconds);
         let minutes = left / workers.count as f64 / 60.0;
-        eprintln!(
+        say!(
             "{of} pieces of work, about {minutes:.0} min for {} at once, models not counted",
             workers.count
         );
@@ -328,7 +328,7 @@ impl Run {
                 format!("failed: {error}")
             }
         };
-        eprintln!(
+        say!(
             "[{}/{}] {}: {result} ({spent:.0} s, about {left:.0} s left)",
             self.done,
             self.of,

@@ -15,6 +15,7 @@ mod protocol;
 mod run;
 mod serve;
 mod shell;
+mod standard;
 mod text_file;
 
 use clap::{Parser, Subcommand};
@@ -50,7 +51,7 @@ fn log() {
     let filter = match std::env::var("TOMBOLO_LOG") {
         Err(_) => errors(),
         Ok(wanted) => wanted.parse().unwrap_or_else(|error| {
-            eprintln!("warning: TOMBOLO_LOG is `{wanted}`: {error}");
+            print::say!("warning: TOMBOLO_LOG is `{wanted}`: {error}");
             errors()
         }),
     };
@@ -95,5 +96,5 @@ fn failure_of<E: Error + 'static>(result: Result<(), E>) -> Vec<Box<dyn Error>> 
 }
 
 fn say(error: &dyn Error) {
-    eprintln!("tombolo: error: {error}");
+    print::say!("tombolo: error: {error}");
 }

@@ -1,14 +1,16 @@
 //! Files that appear whole or not at all.
 //!
 //! An output is made in a folder of its own beside its place, and gets its name when everything is done.
-//! Until then, and after a failure or a signal, whatever had that name is as it was.
+//! Until then, and after a failure or a signal, whatever had that name is as it was. The folder in which all that
+//! happens is the one that was there at the beginning, whatever its name is by then: it is held open, and reached
+//! through its descriptor.
 
 use crate::interrupt;
 use rustix::fs::{flock, FlockOperation};
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{fchown, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -117,11 +119,32 @@ pub struct Outputs {
 struct Held {
     path: PathBuf,
     _lock: File,
+    /// The folder that it is in, by which `path` leads.
+    _around: Option<File>,
+}
+
+/// A folder, and a path to it that stays right when it gets another name, as long as it is open.
+fn hold(folder: &Path) -> (PathBuf, Option<File>) {
+    let by_name = (folder.to_owned(), None);
+    // Whoever may make files in a folder need not be allowed to read it.
+    let Ok(held) = File::open(folder) else {
+        return by_name;
+    };
+    let path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
+    let is_same = |found: Metadata| {
+        let held = held.metadata();
+        held.is_ok_and(|held| (held.dev(), held.ino()) == (found.dev(), found.ino()))
+    };
+    match path.metadata().is_ok_and(is_same) {
+        true => (path, Some(held)),
+        // There is no /proc.
+        false => by_name,
+    }
 }
 
 impl Held {
     /// Makes a folder and locks it; none if one who sweeps was faster.
-    fn make(path: &Path) -> io::Result<Option<Self>> {
+    fn make(path: &Path, around: Option<File>) -> io::Result<Option<Self>> {
         interrupt::make_folder(path)?;
         let locked = File::open(path).and_then(|lock| {
             // Where folders cannot be locked nobody sweeps either.
@@ -133,6 +156,7 @@ impl Held {
             Ok(Some(lock)) => Ok(Some(Self {
                 path: path.to_owned(),
                 _lock: lock,
+                _around: around,
             })),
             Ok(None) => Ok(None),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -170,6 +194,17 @@ struct Unfinished {
     place: Place,
     /// It tells of a run, also of one that failed.
     record: bool,
+}
+
+impl Unfinished {
+    /// Its place, in the folder in which it was begun.
+    fn end(&self) -> PathBuf {
+        let around = self.temporary.parent().and_then(Path::parent);
+        match (around, self.place.path.file_name()) {
+            (Some(around), Some(name)) => around.join(name),
+            _ => self.place.path.clone(),
+        }
+    }
 }
 
 impl Outputs {
@@ -252,8 +287,9 @@ impl Outputs {
         loop {
             let number = COUNT.fetch_add(1, Ordering::Relaxed);
             let name = format!("{PREFIX}{}-{number}", std::process::id());
-            let path = folder_of(&place.path).join(name);
-            match Held::make(&path) {
+            let (around, held) = hold(folder_of(&place.path));
+            let path = around.join(name);
+            match Held::make(&path, held) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     let folder = folder_of(&place.path).display();
@@ -284,7 +320,7 @@ impl Outputs {
                 .iter()
                 .filter(|file| succeeded || (keep && file.record))
             {
-                std::fs::rename(&file.temporary, &file.place.path)
+                std::fs::rename(&file.temporary, file.end())
                     .map_err(|error| (file.place.named.clone(), error))?;
             }
             Ok(())
@@ -337,6 +373,41 @@ mod tests {
         assert!(at(".tombolo-4194305-1").exists() && at(".tombolo-4194305-2").is_symlink());
         mine.finish(true).unwrap();
         assert!(at("mine").exists());
+    }
+
+    #[test]
+    fn a_folder_that_gets_another_name_gets_its_outputs_and_keeps_nothing_else() {
+        for succeeded in [true, false] {
+            let folder = TempDir::new().unwrap();
+            let (before, after) = (folder.path().join("before"), folder.path().join("after"));
+            fs::create_dir(&before).unwrap();
+            fs::write(before.join("old"), b"old").unwrap();
+            let mut outputs = Outputs::default();
+            for name in ["old", "out"] {
+                let (mut file, _) = outputs
+                    .file(Place::find(&before.join(name)).unwrap())
+                    .unwrap();
+                file.write_all(b"new").unwrap();
+            }
+            fs::rename(&before, &after).unwrap();
+            // Another is in its place.
+            fs::create_dir(&before).unwrap();
+            outputs.finish(succeeded).unwrap();
+            assert_eq!(fs::read_dir(&before).unwrap().count(), 0);
+            let names = || {
+                fs::read_dir(&after)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().file_name())
+            };
+            let mut names: Vec<_> = names().collect();
+            names.sort();
+            match succeeded {
+                true => assert_eq!(names, ["old", "out"]),
+                false => assert_eq!(names, ["old"]),
+            }
+            let old: &[u8] = if succeeded { b"new" } else { b"old" };
+            assert_eq!(fs::read(after.join("old")).unwrap(), old);
+        }
     }
 
     #[test]

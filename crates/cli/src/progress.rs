@@ -4,7 +4,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use tombolo::{Picoseconds, Progress};
 
@@ -96,7 +96,7 @@ impl Lines {
         let (done, over) = channel();
         let at = Arc::new(Mutex::new(String::new()));
         let shared = Arc::clone(&at);
-        let thread = std::thread::spawn(move || {
+        let thread = Builder::new().spawn(move || {
             let begin = Instant::now();
             while over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 let at = shared
@@ -109,7 +109,8 @@ impl Lines {
         Self {
             at,
             done: Some(done),
-            thread: Some(thread),
+            // Without a thread nothing is said.
+            thread: thread.ok(),
         }
     }
 }

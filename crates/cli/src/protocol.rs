@@ -93,7 +93,7 @@ impl From<Format> for cli::Format {
 impl Protocol {
     /// Does it.
     pub fn run(self) -> Result<(), CliError> {
-        let mut out = std::io::stdout().lock();
+        let mut out = crate::print::Output;
         match self.command {
             Command::Check {
                 file,

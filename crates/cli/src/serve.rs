@@ -2,9 +2,10 @@
 
 use crate::arguments::parse_bytes;
 use crate::interrupt;
+use crate::print::{print, say};
 use clap::Args;
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use tombolo::{Export, RemoteServer};
 
@@ -72,8 +73,12 @@ impl Serve {
             source,
         })?;
         let bytes = server.bytes();
-        // Whoever started it may have closed the output.
-        let _ = writeln!(io::stdout(), "{bytes} bytes at remote:{}", server.address());
+        // Whoever chose port 0 learns the address from it. Whoever started it may read no more.
+        let address = server.address();
+        let told = print(format_args!("{bytes} bytes at remote:{address}\n"));
+        if let Err(error) = told {
+            say!("tombolo: warning: {error}; serving {bytes} bytes at remote:{address}");
+        }
         loop {
             // A signal ends the process.
             std::thread::park();

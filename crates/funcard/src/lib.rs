@@ -701,6 +701,13 @@ impl Card for FunctionalCard {
 
     fn wait(&mut self, deadline: Option<Picoseconds>) -> Result<Vec<Event>, CardError> {
         loop {
+            // Before anybody learns of what was done with bytes that are lost.
+            if let Some(error) = self.memory.failure() {
+                return Err(CardError::HostMemory(format!(
+                    "this machine has none left for what is written to the memory of a functional card: {error}; allow more \
+                     (ulimit -v), or give the card less memory"
+                )));
+            }
             if !self.events.is_empty() && !self.schedule.whim() {
                 return Ok(self.deliver());
             }

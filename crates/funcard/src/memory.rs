@@ -4,8 +4,8 @@
 //! touched: large ones where the system has them, so that a copy of 2 MiB is one fault of the host and not 512.
 
 use card::memory::HostMemory;
-use std::alloc::{handle_alloc_error, Layout};
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::io;
 use std::ops::Range;
 use units::{CardAddr, Stripe};
 
@@ -22,6 +22,8 @@ pub(super) struct CardMemory {
     channel_bytes: u64,
     /// By their number.
     regions: BTreeMap<u64, HostMemory>,
+    /// Why a region could not be taken: bytes that were written are not there.
+    failure: Option<io::Error>,
 }
 
 impl CardMemory {
@@ -31,7 +33,13 @@ impl CardMemory {
             channel_bytes_log2: u32::from(channel_bytes_log2),
             channel_bytes,
             regions: BTreeMap::new(),
+            failure: None,
         }
+    }
+
+    /// Why it has lost bytes, if it has: the machine has no memory for them. Nothing that it holds is to be used then.
+    pub(super) fn failure(&self) -> Option<&io::Error> {
+        self.failure.as_ref()
     }
 
     /// Whether the range lies in the address space of the channels, memory or not.
@@ -100,8 +108,10 @@ impl CardMemory {
     /// Writes bytes of the channels.
     pub(super) fn write(&mut self, address: CardAddr, from: &[u8]) {
         for_each_region(address, from.len(), |region, offset, range| {
-            // A region is as large as every range in it.
-            let _ = self.region(region).write(offset, &from[range]);
+            if let Some(to) = self.region(region) {
+                // A region is as large as every range in it.
+                let _ = to.write(offset, &from[range]);
+            }
         });
     }
 
@@ -114,9 +124,10 @@ impl CardMemory {
     ) -> Option<()> {
         let mut copied = Some(());
         for_each_region(address, bytes, |region, offset, range| {
-            let to = self.region(region);
-            let copy = host.copy_to(place + range.start, to, offset, range.len());
-            copied = copied.and(copy.ok());
+            if let Some(to) = self.region(region) {
+                let copy = host.copy_to(place + range.start, to, offset, range.len());
+                copied = copied.and(copy.ok());
+            }
         });
         copied
     }
@@ -154,12 +165,18 @@ impl CardMemory {
         });
     }
 
-    fn region(&mut self, region: u64) -> &HostMemory {
-        self.regions.entry(region).or_insert_with(|| {
-            let layout = Layout::new::<[u8; REGION as usize]>();
-            // As any allocation: there is no card without its memory.
-            HostMemory::sparse(layout.size()).unwrap_or_else(|_| handle_alloc_error(layout))
-        })
+    /// A region; none if the machine has no memory for it.
+    fn region(&mut self, region: u64) -> Option<&HostMemory> {
+        match self.regions.entry(region) {
+            Entry::Occupied(there) => Some(there.into_mut()),
+            Entry::Vacant(place) => match HostMemory::sparse(REGION as usize) {
+                Ok(memory) => Some(place.insert(memory)),
+                Err(error) => {
+                    self.failure.get_or_insert(error);
+                    None
+                }
+            },
+        }
     }
 
     pub(super) fn read_word(&self, address: CardAddr) -> u64 {

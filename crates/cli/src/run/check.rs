@@ -3,7 +3,9 @@
 use super::{Failure, Run};
 use crate::arguments::{SetArgument, Value};
 use crate::connect;
+use crate::standard::{was_closed, Stream};
 use card::kernel::Manifest;
+use std::path::Path;
 use tombolo::{Error, SlotId};
 
 impl Run {
@@ -67,6 +69,7 @@ impl Run {
         if let Some(text) = connect::wrong(&self.connections, manifest) {
             return wrong(text);
         }
+        self.check_standard_streams(manifest)?;
         if let Some(other) = self.priorities.iter().find(|priority| priority.slot != 0) {
             return wrong(format!(
                 "--priority {}=…: the kernel of this command is in slot 0, and no other slot has one",
@@ -89,6 +92,26 @@ impl Run {
                     return wrong(format!("size({name}): no file is mapped for `{name}`"));
                 }
             }
+        }
+        Ok(())
+    }
+}
+
+impl Run {
+    /// Refuses a run that would read or write a standard stream that is closed.
+    fn check_standard_streams(&self, manifest: &Manifest) -> Result<(), Failure> {
+        let wrong = |text: &str| Err(Failure::Arguments(text.to_owned()));
+        let fills = connect::fills_standard_output(&self.connections, manifest);
+        let reads = connect::reads_standard_input(&self.connections, manifest);
+        let reads = reads || self.access.as_deref() == Some(Path::new("-"));
+        if reads && was_closed(Stream::Input) {
+            return wrong("the standard input is closed, and `-` reads it: redirect it (<FILE), or name a file or a pipe");
+        }
+        if fills && was_closed(Stream::Output) {
+            return wrong("the standard output is closed, and `-` writes it: redirect it (>FILE), or name a file or a pipe");
+        }
+        if !fills && !self.quiet && was_closed(Stream::Output) {
+            return wrong("the standard output is closed, and the report goes there: redirect it, or say --quiet");
         }
         Ok(())
     }

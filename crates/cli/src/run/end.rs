@@ -3,6 +3,7 @@
 use super::files::{Opened, Ready};
 use super::Failure;
 use crate::arguments::Mode;
+use crate::print::say;
 use card::kernel::Manifest;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +22,7 @@ impl End {
     /// Says so if the file was full before the kernel's packet was over: a program may want no more of it.
     pub(super) fn warn_if_too_small(&self, port: &Flowed) {
         if port.packets == 0 && port.bytes >= self.bytes {
-            eprintln!(
+            say!(
                 "tombolo: warning: {} is full after {} bytes, and the packet of port {} was not over: the rest of it was \
                  not taken. A larger one takes more: :new=BYTES",
                 self.path.display(),

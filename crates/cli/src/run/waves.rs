@@ -2,6 +2,7 @@
 
 use super::{parse_time, Failure, Run};
 use crate::outputs::{Outputs, Place};
+use crate::print::say;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ impl Run {
             WaveStart::FirstActivity => ". `--wave-from 0ns` begins with the run",
         };
         let name = self.wave_files().into_iter().next().unwrap_or_default();
-        eprintln!(
+        say!(
             "tombolo: warning: {} is flat: nothing changed {stretch}{ended}{advice}",
             name.display()
         );
