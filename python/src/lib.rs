@@ -19,6 +19,7 @@ mod slot;
 mod space;
 mod stream;
 mod wait;
+mod xrt;
 
 use pyo3::prelude::*;
 
@@ -28,6 +29,14 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(error_codes, module)?)?;
     module.add_function(wrap_pyfunction!(preset_names, module)?)?;
+    module.add_function(wrap_pyfunction!(xrt::xrt_set_home, module)?)?;
+    module.add_function(wrap_pyfunction!(xrt::xrt_device_count, module)?)?;
+    module.add_class::<xrt::NativeXclbin>()?;
+    module.add_class::<xrt::NativeXrtDevice>()?;
+    module.add_class::<xrt::NativeXrtBo>()?;
+    module.add_class::<xrt::NativeXrtKernel>()?;
+    module.add_class::<xrt::NativeXrtRun>()?;
+    module.add_class::<xrt::NativeXrtIp>()?;
     module.add_class::<card::NativeCard>()?;
     module.add_class::<report::NativeReport>()?;
     module.add_class::<space::NativeSpace>()?;

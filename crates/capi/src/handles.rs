@@ -23,6 +23,7 @@ pub enum Thing {
     WriteBuffer(Mutex<WriteBuffer>),
     Rpc(Mutex<Rpc>),
     RpcLines(Mutex<RpcLines>),
+    Xrt(crate::xrt::Object),
 }
 
 /// A card, with what it was opened as.
@@ -74,9 +75,13 @@ impl Thing {
             Self::WriteBuffer(_) => "write buffer",
             Self::Rpc(_) => "connection",
             Self::RpcLines(_) => "connection of many lines",
+            Self::Xrt(_) => XRT,
         }
     }
 }
+
+/// Kind of what programs for XRT hold.
+const XRT: &str = "object of XRT";
 
 /// What a C program holds, there a pointer: never followed, only looked up.
 #[repr(transparent)]
@@ -140,6 +145,11 @@ impl Table {
 /// A handle of a card.
 pub fn insert_card(card: OpenCard) -> Handle {
     table().insert(Thing::OpenCard(card), |own| own)
+}
+
+/// A handle of what programs for XRT hold, whose card has none.
+pub fn insert_xrt(object: crate::xrt::Object) -> Handle {
+    table().insert(Thing::Xrt(object), |own| own)
 }
 
 /// A handle of what was made on the card of another thing, or on that card.
@@ -227,6 +237,8 @@ pub fn close(handle: Handle, kind: &'static str) -> Result<(), Failure> {
         Thing::CoherentMap(_) => Ok(()),
         // Dropped, they go on to their end.
         Thing::Access(_) | Thing::WriteBuffer(_) | Thing::Rpc(_) | Thing::RpcLines(_) => Ok(()),
+        // What uses it has it too.
+        Thing::Xrt(_) => Ok(()),
     };
     match ended {
         Err(tombolo::Error::Gone { .. }) => Ok(()),
@@ -314,6 +326,22 @@ callers! {
     with_write_buffer, WriteBuffer, Mutex<WriteBuffer>, "write buffer";
     with_rpc, Rpc, Mutex<Rpc>, "connection";
     with_rpc_lines, RpcLines, Mutex<RpcLines>, "connection of many lines";
+}
+
+/// Calls with what a handle of XRT's interface stands for.
+pub fn with_xrt<R>(
+    handle: Handle,
+    call: impl FnOnce(&crate::xrt::Object) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    match &*find(handle, XRT)? {
+        Thing::Xrt(object) => call(object),
+        other => Err(wrong(handle, XRT, other.kind())),
+    }
+}
+
+/// Closes a handle of XRT's interface.
+pub fn close_xrt(handle: Handle) -> Result<(), Failure> {
+    close(handle, XRT)
 }
 
 /// The slots of several handles, as many as there are.

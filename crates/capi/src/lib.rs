@@ -1,6 +1,6 @@
 //! The library for C and C++: `include/tombolo.h`, and on top of it FSRF's interface as its paper prints it
 //! (`include/fsrf.h`, with `fsrf_tombolo.h` for what the paper does not print), and vFPIO's (`include/vfpio.h`,
-//! with `vfpio_ext.h`).
+//! with `vfpio_ext.h`), and what the C++ headers for programs of XRT (`xrt/`) stand on (`include/tombolo_xrt.h`).
 //!
 //! What C hands over is checked, never trusted: handles are numbers in the guise of pointers, looked up in a
 //! table and never reused, so a handle that was closed, or never was one, is an error; options say how large they
@@ -24,3 +24,4 @@ mod slot;
 mod space;
 mod status;
 mod vfpio;
+mod xrt;

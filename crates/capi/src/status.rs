@@ -76,6 +76,16 @@ impl Failure {
         Self::new(Status::Argument, message)
     }
 
+    /// A failure whose number is the class of an exception (`tombolo_xrt.h`).
+    pub fn of_class(class: c_int, message: String) -> Self {
+        Self {
+            status: ErrorCode::Card.number() as c_int,
+            message,
+            errno: class.max(0),
+            posix: class,
+        }
+    }
+
     /// A file that the system refused.
     pub fn file(path: &str, what: &str, source: &std::io::Error) -> Self {
         let errno = source.raw_os_error();
@@ -194,6 +204,11 @@ fn sweep_later() {
 /// Runs a call: its failure becomes the thread's last error, its panic a failure.
 pub fn entry(call: impl FnOnce() -> Result<(), Failure>) -> c_int {
     run(call).map_or_else(|failure| failure.status, |()| OK)
+}
+
+/// The same for an interface whose calls answer with the class of an exception.
+pub fn entry_with_class(call: impl FnOnce() -> Result<(), Failure>) -> c_int {
+    run(call).map_or_else(|failure| failure.posix, |()| OK)
 }
 
 /// The same for an interface whose calls answer with a value, or `failed` and errno.

@@ -31,6 +31,7 @@ fn c_type(rust: &str) -> String {
         "c_char" => "char",
         "c_int" => "int",
         "c_void" => "void",
+        "c_uchar" => "unsignedchar",
         "usize" => "size_t",
         "u32" => "uint32_t",
         "u64" => "uint64_t",
@@ -108,6 +109,7 @@ fn plain(declaration: &str, named: bool) -> String {
             // Before what it begins with.
             "tmb_rpc_lines",
             "tmb_rpc",
+            "tmb_xrt_object",
         ] {
             text = text.replace(handle, "handle");
         }

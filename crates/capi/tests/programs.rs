@@ -2,151 +2,23 @@
 //! builds them, from an installed library; with gcc and clang, under their address and undefined-behaviour
 //! sanitizers.
 
+#[path = "common/installed.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod installed;
 #[path = "../../tombolo/tests/common/liar.rs"]
 mod liar;
 #[path = "../../tombolo/tests/common/odd_kernel.rs"]
 mod odd_kernel;
 
+use installed::{compilers, here, run, skip, Installed, GCC};
 use liar::{liar, GOOD, WRONG_KEY};
 use odd_kernel::odd_kernel;
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 use tempfile::TempDir;
 
-const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
-const SANITIZED: [&str; 3] = [
-    "-g",
-    "-fsanitize=address,undefined",
-    "-fno-sanitize-recover=all",
-];
-
-fn here() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// The folder into which cargo puts the library that these tests depend on.
-fn built() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().to_owned()
-}
-
-/// Says that a test judges nothing here. Not by `eprintln!`: of tests that pass, that is not shown.
-fn skip(test: &str, reason: &str) {
-    let line = format!("skipped: {test}: {reason}\n");
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-}
-
-/// A C compiler and the C++ compiler beside it.
-#[derive(Clone, Copy)]
-struct Compilers {
-    c: &'static str,
-    cpp: &'static str,
-}
-
-const GCC: Compilers = Compilers {
-    c: "gcc",
-    cpp: "g++",
-};
-const CLANG: Compilers = Compilers {
-    c: "clang",
-    cpp: "clang++",
-};
-
-/// Those that are here with their sanitizers; gcc always is.
-fn compilers(test: &str) -> Vec<Compilers> {
-    let folder = TempDir::new().unwrap();
-    let source = folder.path().join("empty.c");
-    fs::write(&source, "int main(void) { return 0; }\n").unwrap();
-    let made = Command::new(CLANG.c)
-        .args(SANITIZED)
-        .arg(&source)
-        .arg("-o")
-        .arg(folder.path().join("empty"))
-        .output();
-    match made {
-        Ok(made) if made.status.success() => vec![GCC, CLANG],
-        Ok(_) => {
-            let reason = "clang has no sanitizers (apt-get install libclang-rt-14-dev, or that of its version)";
-            skip(test, reason);
-            vec![GCC]
-        }
-        Err(_) => {
-            skip(test, "clang is not installed (apt-get install clang)");
-            vec![GCC]
-        }
-    }
-}
-
-fn run(command: &mut Command) -> Output {
-    let output = command.output().unwrap();
-    assert!(
-        output.status.success(),
-        "{command:?}: {}\n{}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    output
-}
-
-struct Installed {
-    folder: TempDir,
-}
-
 impl Installed {
-    fn new() -> Self {
-        let folder = TempDir::new().unwrap();
-        let script = here().join("../../tools/install-c");
-        run(Command::new(script)
-            .arg("--from")
-            .arg(built())
-            .arg(folder.path()));
-        Self { folder }
-    }
-
-    fn path(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
-    }
-
-    fn kernel(&self, name: &str) -> PathBuf {
-        self.path("share/tombolo/kernels").join(name)
-    }
-
-    fn compile(&self, compilers: Compilers, source: &str, sanitized: bool) -> PathBuf {
-        let (compiler, standard) = match source.ends_with("cpp") {
-            true => (compilers.cpp, "-std=c++17"),
-            false => (compilers.c, "-std=c11"),
-        };
-        let stem = Path::new(source).file_stem().unwrap().to_str().unwrap();
-        let program = self.path(stem);
-        let lib = self.path("lib");
-        let mut command = Command::new(compiler);
-        command
-            .arg(standard)
-            .args(STRICT)
-            .args(if sanitized { &SANITIZED[..] } else { &[] })
-            .arg(here().join(source))
-            .arg("-o")
-            .arg(&program)
-            .arg("-I")
-            .arg(self.path("include"));
-        match sanitized {
-            true => command
-                .arg("-L")
-                .arg(&lib)
-                .arg("-ltombolo")
-                .arg(format!("-Wl,-rpath,{}", lib.display())),
-            // And the static library.
-            false => command
-                .arg(lib.join("libtombolo.a"))
-                .args(["-lpthread", "-ldl", "-lm"]),
-        };
-        run(&mut command);
-        program
-    }
-
     /// Runs an example on a file; what it made.
     fn example(&self, program: &Path, kernel: &str, input: &[u8]) -> Vec<u8> {
         let (from, to) = (self.path("in"), self.path("out"));

@@ -8,6 +8,7 @@ mod interrupt;
 mod kernel;
 mod lab;
 mod lab_fsrf;
+mod link;
 mod outputs;
 mod print;
 mod progress;
@@ -36,6 +37,7 @@ struct Arguments {
 enum Command {
     Run(Box<run::Run>),
     Kernel(kernel::Kernel),
+    Link(Box<link::Link>),
     Shell(shell::Shell),
     Protocol(protocol::Protocol),
     Lab(lab::Lab),
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
             Err(failures) => failures.into_iter().map(Into::into).collect(),
         },
         Command::Kernel(kernel) => failure_of(kernel.run()),
+        Command::Link(link) => failure_of(link.run()),
         Command::Shell(shell) => failure_of(shell.run()),
         Command::Protocol(protocol) => failure_of(protocol.run()),
         Command::Devices(devices) => failure_of(devices.run()),

@@ -2,6 +2,7 @@
 
 pub(crate) mod aes;
 mod axi;
+mod bring;
 mod cache;
 mod cache_controller;
 mod cases;
@@ -104,6 +105,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["vio.switch_us", "slot_to_slot.share_of_one_kernel"],
         measure: vio::program,
+    },
+    Bar {
+        names: bring::NAMES,
+        measure: bring::measure,
     },
     Bar {
         names: remote::NAMES,

@@ -83,6 +83,8 @@ pub struct Description {
     pub streams: Vec<StreamPort>,
     /// Arguments.
     pub arguments: Vec<Argument>,
+    /// Arguments as a host program counts them, streams included.
+    pub host: Vec<xrt::Argument>,
 }
 
 /// A memory port.
@@ -174,6 +176,10 @@ struct Arguments {
 struct Arg {
     #[serde(rename = "@name")]
     name: String,
+    #[serde(rename = "@id", default)]
+    id: String,
+    #[serde(rename = "@hostSize", default)]
+    host_size: String,
     #[serde(rename = "@addressQualifier", default)]
     qualifier: String,
     #[serde(rename = "@port", default)]
@@ -272,9 +278,16 @@ impl Reader<'_> {
                 None => {}
             }
         }
-        let mut arguments = Vec::new();
-        for arg in &kernel.args.arg {
-            arguments.extend(self.argument(arg, &ports, &streams)?);
+        let (mut arguments, mut host) = (Vec::new(), Vec::<xrt::Argument>::new());
+        for (place, arg) in kernel.args.arg.iter().enumerate() {
+            let argument = self.argument(arg, &ports, &streams)?;
+            let counted = host_argument(place, arg, argument.as_ref(), &ports);
+            if host.iter().any(|other| other.index == counted.index) {
+                let rule = format!("id=\"{}\" is that of another argument", arg.id);
+                return Err(self.broken("arg", &arg.name, rule));
+            }
+            host.push(counted);
+            arguments.extend(argument);
         }
         Ok(Description {
             name: kernel.name,
@@ -283,6 +296,7 @@ impl Reader<'_> {
             ports,
             streams,
             arguments,
+            host,
         })
     }
 
@@ -366,6 +380,40 @@ impl Reader<'_> {
             bytes,
             port,
         }))
+    }
+}
+
+/// An argument as a host program counts it: by its id, or in the order of the list. `None`: a stream.
+fn host_argument(
+    place: usize,
+    arg: &Arg,
+    argument: Option<&Argument>,
+    ports: &[MemoryPort],
+) -> xrt::Argument {
+    let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    let bytes = argument.map_or(0, |argument| small(argument.bytes));
+    let host_bytes = number(&arg.host_size).filter(|size| *size > 0).map(small);
+    // Registers are whole words; the value may be shorter.
+    let value_bytes = number(&arg.size).filter(|size| *size > 0).map(small);
+    xrt::Argument {
+        index: small(number(&arg.id).unwrap_or(place as u64)),
+        name: arg.name.clone(),
+        kind: match argument {
+            None => xrt::ArgumentKind::Stream,
+            Some(Argument { port: Some(_), .. }) => xrt::ArgumentKind::Global,
+            Some(_) => xrt::ArgumentKind::Scalar,
+        },
+        port: match argument {
+            None => arg.port.to_ascii_lowercase(),
+            Some(argument) => match argument.port.and_then(|port| ports.get(port)) {
+                Some(port) => port.name.clone(),
+                None => "s_axi_control".to_owned(),
+            },
+        },
+        bytes,
+        host_bytes: host_bytes.or(value_bytes).unwrap_or(bytes),
+        offset: argument.map_or(0, |argument| small(argument.offset)),
+        host_type: arg.kind.chars().take(200).collect(),
     }
 }
 

@@ -76,6 +76,21 @@ impl Import {
     }
 }
 
+/// Makes the kernel of an .xo file in a folder of its name below `parent`; the folder, and the arguments as a host
+/// program counts them.
+pub fn import_archive(
+    path: &Path,
+    parent: &Path,
+    builder: &Builder,
+) -> Result<(PathBuf, Vec<xrt::Argument>), Failure> {
+    let (xml, files) = rtl::read_archive(path)?;
+    let description = Description::parse(path, &xml)?;
+    let arguments = description.host.clone();
+    let folder = parent.join(&description.name);
+    fill(&folder, description, files, builder)?;
+    Ok((folder, arguments))
+}
+
 fn fill(
     folder: &Path,
     description: Description,

@@ -1,0 +1,5 @@
+/* The same by another path. */
+#ifndef TOMBOLO_XRT_XRT_XRT_ERROR_H
+#define TOMBOLO_XRT_XRT_XRT_ERROR_H
+#include "xrt/experimental/xrt_error.h"
+#endif

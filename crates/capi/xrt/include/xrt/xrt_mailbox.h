@@ -1,0 +1,5 @@
+/* The same by another path. */
+#ifndef TOMBOLO_XRT_XRT_XRT_MAILBOX_H
+#define TOMBOLO_XRT_XRT_XRT_MAILBOX_H
+#include "xrt/experimental/xrt_mailbox.h"
+#endif

@@ -1,0 +1,5 @@
+# For a shell in which programs of XRT are built and run on the simulated card: source PREFIX/xrt/setup.sh
+XILINX_XRT=$(cd "$(dirname "${BASH_SOURCE[0]:-$0}")" && pwd)
+export XILINX_XRT
+export LD_LIBRARY_PATH="$XILINX_XRT/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export XCL_EMULATION_MODE="${XCL_EMULATION_MODE:-hw_emu}"

@@ -1,0 +1,441 @@
+//! Buffers: memory of the card with a copy in the host, which differ until the program says.
+
+use crate::design::MemoryType;
+use crate::device::Device;
+use crate::error::XrtError;
+use crate::session::Session;
+use std::sync::Arc;
+use tombolo::SharedMemory;
+
+/// Flags of `xrt::bo`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferFlags(pub u32);
+
+impl BufferFlags {
+    /// A copy in the host, moved by [`Buffer::sync`].
+    pub const NORMAL: Self = Self(0);
+    /// No copy in the host.
+    pub const DEVICE_ONLY: Self = Self(1 << 28);
+    /// In host memory, which kernels reach over PCIe: there is no other copy.
+    pub const HOST_ONLY: Self = Self(1 << 29);
+    /// On the card, and mapped for the program: there is no other copy.
+    pub const P2P: Self = Self(1 << 30);
+    /// Cacheable, carve-out, SVM: hints that change nothing here.
+    const HINTS: u32 = 1 << 24 | 1 << 25 | 1 << 27;
+
+    fn place(self) -> Result<Place, XrtError> {
+        match Self(self.0 & !Self::HINTS) {
+            Self::NORMAL => Ok(Place::Normal),
+            Self::DEVICE_ONLY => Ok(Place::DeviceOnly),
+            Self::HOST_ONLY => Ok(Place::HostOnly),
+            Self::P2P => Ok(Place::P2p),
+            _ => Err(XrtError::Flags {
+                flags: self.0,
+                rule: "give one of normal, device_only, host_only and p2p",
+            }),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Normal,
+    DeviceOnly,
+    HostOnly,
+    P2p,
+}
+
+/// Which way [`Buffer::sync`] copies; numbers of `xclBOSyncDirection`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the host's copy to the card.
+    ToDevice,
+    /// From the card to the host's copy.
+    FromDevice,
+}
+
+/// A buffer or a part of one. Copies are the same buffer.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    whole: Arc<Whole>,
+    offset: usize,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Whole {
+    place: Place,
+    flags: BufferFlags,
+    group: u32,
+    /// The host's copy, where that is another than the card's.
+    host: Option<HostCopy>,
+    /// Of the card. Its address in the program is that which kernels use.
+    card: SharedMemory,
+    session: Arc<Session>,
+}
+
+/// Alignment of a host copy, of our own or of a user's.
+const PAGE: usize = 4096;
+
+#[derive(Debug)]
+struct HostCopy {
+    start: *mut u8,
+    /// Bytes that were mapped for it; 0: a user's, which is not ours to free.
+    mapped: usize,
+}
+
+// SAFETY: plain memory, reached by copies alone; who reads and writes it meanwhile is the program's affair, as the
+// interface says.
+unsafe impl Send for HostCopy {}
+// SAFETY: as above.
+unsafe impl Sync for HostCopy {}
+
+impl Drop for HostCopy {
+    fn drop(&mut self) {
+        if self.mapped > 0 {
+            // SAFETY: mapped by `HostCopy::new`, and nobody has it any more.
+            unsafe { libc::munmap(self.start.cast(), self.mapped) };
+        }
+    }
+}
+
+impl HostCopy {
+    /// Zeroed pages, which take memory when they are touched.
+    fn new(bytes: usize) -> Result<Self, XrtError> {
+        // SAFETY: new private memory anywhere.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(XrtError::BufferSize {
+                bytes,
+                rule: "the host has no memory for it".to_owned(),
+            });
+        }
+        let start = start.cast();
+        let mapped = bytes;
+        Ok(Self { start, mapped })
+    }
+}
+
+impl Buffer {
+    /// A buffer of so many bytes, zeroed on both sides, in a memory group.
+    ///
+    /// # Errors
+    /// [`XrtError::BufferSize`], [`XrtError::NoSuchGroup`], [`XrtError::Flags`]; nothing is loaded.
+    pub fn new(
+        device: &Device,
+        bytes: usize,
+        flags: BufferFlags,
+        group: u32,
+    ) -> Result<Self, XrtError> {
+        Self::in_session(device.session("bo")?, bytes, flags, group, None)
+    }
+
+    /// A buffer whose copy in the host is memory of the program.
+    ///
+    /// # Safety
+    /// The memory has so many bytes and stays until the last copy of this buffer is dropped.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`XrtError::UserPointer`].
+    pub unsafe fn over(
+        device: &Device,
+        pointer: *mut u8,
+        bytes: usize,
+        flags: BufferFlags,
+        group: u32,
+    ) -> Result<Self, XrtError> {
+        if pointer.is_null() || pointer as usize % PAGE != 0 {
+            return Err(XrtError::UserPointer {
+                pointer: pointer as usize,
+            });
+        }
+        if flags.place()? != Place::Normal {
+            return Err(XrtError::Flags {
+                flags: flags.0,
+                rule: "a user pointer is the host's copy of a normal buffer",
+            });
+        }
+        let host = HostCopy {
+            start: pointer,
+            mapped: 0,
+        };
+        Self::in_session(device.session("bo")?, bytes, flags, group, Some(host))
+    }
+
+    fn in_session(
+        session: Arc<Session>,
+        bytes: usize,
+        flags: BufferFlags,
+        group: u32,
+        host: Option<HostCopy>,
+    ) -> Result<Self, XrtError> {
+        if bytes == 0 {
+            return Err(XrtError::BufferSize {
+                bytes,
+                rule: "a buffer has at least one byte".to_owned(),
+            });
+        }
+        let place = flags.place()?;
+        let memories = &session.design().memories;
+        let Some(memory) = memories.get(group as usize) else {
+            let count = memories.len();
+            return Err(XrtError::NoSuchGroup {
+                group,
+                rule: format!("the xclbin has {count} groups, from 0 on"),
+            });
+        };
+        if bytes as u64 > memory.bytes {
+            return Err(XrtError::BufferSize {
+                bytes,
+                rule: format!("{} has {} bytes", memory.tag, memory.bytes),
+            });
+        }
+        let in_host = place == Place::HostOnly || memory.kind == MemoryType::Host;
+        if in_host && host.is_some() {
+            return Err(XrtError::Flags {
+                flags: flags.0,
+                rule:
+                    "memory of the program is not shared with kernels in place; use a bo of its own",
+            });
+        }
+        if in_host && !session.has_host_memory() {
+            return Err(XrtError::Flags {
+                flags: flags.0,
+                rule:
+                    "the card has no way to host memory; link the kernel with sp=UNIT.PORT:HOST[0]",
+            });
+        }
+        let space = session.space();
+        let page = space.page_for(bytes)?;
+        let card = match place {
+            _ if in_host => space.alloc_direct(bytes, page)?,
+            Place::P2p => space.alloc_with_pages(bytes, page)?,
+            _ => space.alloc_untrapped(bytes, page)?,
+        };
+        let place = match in_host {
+            true => Place::HostOnly,
+            false => place,
+        };
+        let host = match (place, host) {
+            (Place::Normal, None) => Some(HostCopy::new(bytes)?),
+            (Place::Normal, host) => host,
+            _ => None,
+        };
+        let whole = Arc::new(Whole {
+            place,
+            flags,
+            group,
+            host,
+            card,
+            session,
+        });
+        Ok(Self {
+            whole,
+            offset: 0,
+            bytes,
+        })
+    }
+
+    /// A part of a buffer, which shares its bytes on both sides.
+    ///
+    /// # Errors
+    /// [`XrtError::BufferRange`].
+    pub fn part(&self, bytes: usize, offset: usize) -> Result<Self, XrtError> {
+        self.check("sub-buffer", bytes, offset)?;
+        Ok(Self {
+            whole: self.whole.clone(),
+            offset: self.offset + offset,
+            bytes,
+        })
+    }
+
+    /// A copy of the card's bytes in another memory group.
+    pub(crate) fn copied_to(&self, group: u32) -> Result<Self, XrtError> {
+        let (session, flags) = (self.whole.session.clone(), BufferFlags::DEVICE_ONLY);
+        let other = Self::in_session(session, self.bytes, flags, group, None)?;
+        other.copy(self, self.bytes, 0, 0)?;
+        Ok(other)
+    }
+
+    fn check(&self, call: &'static str, bytes: usize, offset: usize) -> Result<(), XrtError> {
+        let inside = offset
+            .checked_add(bytes)
+            .is_some_and(|end| end <= self.bytes);
+        if inside && bytes > 0 {
+            return Ok(());
+        }
+        Err(XrtError::BufferRange {
+            call,
+            offset,
+            bytes,
+            size: self.bytes,
+        })
+    }
+
+    pub(crate) fn is_of(&self, session: &Arc<Session>) -> bool {
+        Arc::ptr_eq(&self.whole.session, session)
+    }
+
+    /// Whether both are the same bytes.
+    pub fn is(&self, other: &Self) -> bool {
+        let (own, its) = ((self.offset, self.bytes), (other.offset, other.bytes));
+        Arc::ptr_eq(&self.whole, &other.whole) && own == its
+    }
+
+    /// Bytes.
+    #[allow(clippy::len_without_is_empty, reason = "none is empty")]
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Its memory group.
+    pub fn group(&self) -> u32 {
+        self.whole.group
+    }
+
+    /// Its flags, as given.
+    pub fn flags(&self) -> BufferFlags {
+        self.whole.flags
+    }
+
+    /// Address of the first byte as kernels see it.
+    pub fn address(&self) -> u64 {
+        self.whole.card.address().get() + self.offset as u64
+    }
+
+    /// The host's copy, for the program.
+    ///
+    /// # Errors
+    /// [`XrtError::NoHostCopy`].
+    pub fn map(&self) -> Result<*mut u8, XrtError> {
+        let start = match (&self.whole.host, self.whole.place) {
+            (Some(host), _) => host.start,
+            (None, Place::HostOnly | Place::P2p) => self.whole.card.as_ptr(),
+            (None, _) => return Err(XrtError::NoHostCopy),
+        };
+        Ok(start.wrapping_add(self.offset))
+    }
+
+    /// The card's bytes from `offset` on, which the program may now read, or also write.
+    fn card_bytes(&self, offset: usize, bytes: usize, write: bool) -> Result<*mut u8, XrtError> {
+        let at = self.offset + offset;
+        // The others are never with the card, or taken back by a trap.
+        if matches!(self.whole.place, Place::Normal | Place::DeviceOnly) {
+            self.whole.card.take(at as u64, bytes as u64, write)?;
+        }
+        Ok(self.whole.card.as_ptr().wrapping_add(at))
+    }
+
+    /// Copies some bytes from the host to the card, or back; returns when they are there. What goes to the card is with it
+    /// then, as far as it has room, so that kernels do not wait for it. Nothing to do for buffers without two copies.
+    ///
+    /// # Errors
+    /// [`XrtError::BufferRange`]; the card is broken.
+    pub fn sync(&self, direction: Direction, bytes: usize, offset: usize) -> Result<(), XrtError> {
+        self.check("sync", bytes, offset)?;
+        let Some(host) = &self.whole.host else {
+            return Ok(());
+        };
+        let host = host.start.wrapping_add(self.offset + offset);
+        let card = self.card_bytes(offset, bytes, direction == Direction::ToDevice)?;
+        let (from, to) = match direction {
+            Direction::ToDevice => (host.cast_const(), card),
+            Direction::FromDevice => (card.cast_const(), host),
+        };
+        // SAFETY: both have so many bytes from there on, as checked; they are different memory, so they do not
+        // overlap; the card's was taken for this.
+        unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+        if direction == Direction::ToDevice {
+            self.whole.card.prefetch()?;
+        }
+        Ok(())
+    }
+
+    /// Copies from memory of the program to the host's copy, or to the card for a buffer that has none.
+    ///
+    /// # Safety
+    /// `source` has so many readable bytes, outside of this buffer.
+    ///
+    /// # Errors
+    /// [`XrtError::BufferRange`]; the card is broken.
+    pub unsafe fn write(
+        &self,
+        source: *const u8,
+        bytes: usize,
+        seek: usize,
+    ) -> Result<(), XrtError> {
+        self.check("write", bytes, seek)?;
+        let to = match self.whole.place {
+            Place::DeviceOnly => self.card_bytes(seek, bytes, true)?,
+            _ => self.map()?.wrapping_add(seek),
+        };
+        // SAFETY: the caller's bytes, and as many of this buffer, as checked.
+        unsafe { std::ptr::copy(source, to, bytes) };
+        Ok(())
+    }
+
+    /// Copies from the host's copy, or from the card for a buffer that has none, to memory of the program.
+    ///
+    /// # Safety
+    /// `target` has so many writable bytes, outside of this buffer.
+    ///
+    /// # Errors
+    /// [`XrtError::BufferRange`]; the card is broken.
+    pub unsafe fn read(&self, target: *mut u8, bytes: usize, skip: usize) -> Result<(), XrtError> {
+        self.check("read", bytes, skip)?;
+        let from = match self.whole.place {
+            Place::DeviceOnly => self.card_bytes(skip, bytes, false)?,
+            _ => self.map()?.wrapping_add(skip),
+        };
+        // SAFETY: the caller's bytes, and as many of this buffer, as checked.
+        unsafe { std::ptr::copy(from, target, bytes) };
+        Ok(())
+    }
+
+    /// As [`write`](Self::write), of a slice.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_bytes(&self, source: &[u8], seek: usize) -> Result<(), XrtError> {
+        // SAFETY: so many bytes; a slice that nobody changes is not in memory that kernels write.
+        unsafe { self.write(source.as_ptr(), source.len(), seek) }
+    }
+
+    /// As [`read`](Self::read), to a slice.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_bytes(&self, target: &mut [u8], skip: usize) -> Result<(), XrtError> {
+        // SAFETY: so many bytes, which are the caller's alone.
+        unsafe { self.read(target.as_mut_ptr(), target.len(), skip) }
+    }
+
+    /// Copies bytes of another buffer on the card to this one; copies in the host stay as they are.
+    ///
+    /// # Errors
+    /// [`XrtError::BufferRange`], also for no bytes; [`XrtError::OtherDevice`].
+    pub fn copy(
+        &self,
+        source: &Self,
+        bytes: usize,
+        source_offset: usize,
+        offset: usize,
+    ) -> Result<(), XrtError> {
+        self.check("copy", bytes, offset)?;
+        source.check("copy", bytes, source_offset)?;
+        let from = source.card_bytes(source_offset, bytes, false)?;
+        let to = self.card_bytes(offset, bytes, true)?;
+        // SAFETY: so many bytes of both, as checked, which were taken; they may be of one buffer.
+        unsafe { std::ptr::copy(from, to, bytes) };
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! The table of XRT's calls, `calls.toml`: which work, how often programs use them, and what shows it.
+
+use serde::Deserialize;
+
+/// What is in the table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calls {
+    /// Call sites that were counted.
+    pub total_sites: u32,
+    /// Groups of calls, most used first.
+    pub group: Vec<Group>,
+    /// The calls.
+    pub call: Vec<Call>,
+}
+
+/// Calls that were counted together.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// Call sites.
+    pub sites: u32,
+}
+
+/// Whether a call is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Presence {
+    /// It does what XRT's documentation says.
+    Works,
+    /// It exists, and refuses with a reason.
+    Refused,
+    /// A program with it does not compile.
+    Absent,
+}
+
+/// A call.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// Class and member.
+    pub name: String,
+    /// Name of its group.
+    pub group: String,
+    /// Programs that have it.
+    pub programs: u32,
+    /// Whether it is there.
+    pub is: Presence,
+    /// The program that shows it.
+    pub program: Option<String>,
+    /// What stands in that program.
+    pub shows: Option<String>,
+    /// Why it does not work.
+    pub why: Option<String>,
+}
+
+impl Calls {
+    /// The table.
+    ///
+    /// # Errors
+    /// It is no TOML, or not of this shape.
+    pub fn read() -> Result<Self, toml::de::Error> {
+        toml::from_str(include_str!("../calls.toml"))
+    }
+
+    /// The share of the counted call sites whose calls work: a group's sites are shared among its calls by the programs
+    /// that have them.
+    pub fn share_that_works(&self) -> f64 {
+        let works = self.group.iter().map(|group| {
+            let calls = self.call.iter().filter(|call| call.group == group.name);
+            let (mut all, mut good) = (0, 0);
+            for call in calls {
+                all += call.programs;
+                good += if call.is == Presence::Works {
+                    call.programs
+                } else {
+                    0
+                };
+            }
+            f64::from(group.sites) * f64::from(good) / f64::from(all.max(1))
+        });
+        works.sum::<f64>() / f64::from(self.total_sites.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_call_is_shown_by_a_program_or_says_why_not() {
+        let calls = Calls::read().unwrap();
+        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../capi/xrt/programs");
+        for call in &calls.call {
+            let of_group = calls.group.iter().any(|group| group.name == call.group);
+            assert!(of_group, "{}: group {}", call.name, call.group);
+            let shown = call.program.as_ref().zip(call.shows.as_ref());
+            if let Some((program, shows)) = shown {
+                let text =
+                    std::fs::read_to_string(programs.join(format!("{program}.cpp"))).unwrap();
+                assert!(
+                    text.contains(shows.as_str()),
+                    "{}: {program} lacks {shows}",
+                    call.name
+                );
+            }
+            match call.is {
+                Presence::Works => assert!(shown.is_some() && call.why.is_none(), "{}", call.name),
+                Presence::Refused => {
+                    assert!(shown.is_some() && call.why.is_some(), "{}", call.name)
+                }
+                Presence::Absent => assert!(shown.is_none() && call.why.is_some(), "{}", call.name),
+            }
+        }
+    }
+
+    #[test]
+    fn the_groups_add_up_and_nearly_all_sites_work() {
+        let calls = Calls::read().unwrap();
+        let sites: u32 = calls.group.iter().map(|group| group.sites).sum();
+        assert_eq!(sites, calls.total_sites);
+        let share = calls.share_that_works();
+        assert!((0.97..=1.0).contains(&share), "{share}");
+    }
+}

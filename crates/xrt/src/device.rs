@@ -1,0 +1,375 @@
+//! Devices: cards that open when an xclbin is loaded.
+
+use crate::container::{self, Container};
+use crate::error::XrtError;
+use crate::session::Session;
+use crate::uuid::Uuid;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use tombolo::SimOptions;
+
+/// A device of this process. Copies are the same device; its card closes with the last object that uses it.
+#[derive(Clone, Debug)]
+pub struct Device {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    number: u32,
+    session: Mutex<Option<Arc<Session>>>,
+}
+
+/// What `xrt::device::get_info` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+#[allow(missing_docs, reason = "the names of XRT's enumeration")]
+pub enum Information {
+    Bdf = 0,
+    InterfaceUuid = 1,
+    Kdma = 2,
+    MaxClockFrequencyMhz = 3,
+    M2m = 4,
+    Name = 5,
+    Nodma = 6,
+    Offline = 7,
+    Electrical = 8,
+    Thermal = 9,
+    Mechanical = 10,
+    Memory = 11,
+    Platform = 12,
+    PcieInfo = 13,
+    Host = 14,
+    Aie = 15,
+    AieShim = 16,
+    DynamicRegions = 17,
+    Vmr = 18,
+    AieMem = 19,
+}
+
+impl Information {
+    /// What a number of XRT's enumeration asks for.
+    pub fn from_number(number: u32) -> Option<Self> {
+        const ALL: [Information; 20] = [
+            Information::Bdf,
+            Information::InterfaceUuid,
+            Information::Kdma,
+            Information::MaxClockFrequencyMhz,
+            Information::M2m,
+            Information::Name,
+            Information::Nodma,
+            Information::Offline,
+            Information::Electrical,
+            Information::Thermal,
+            Information::Mechanical,
+            Information::Memory,
+            Information::Platform,
+            Information::PcieInfo,
+            Information::Host,
+            Information::Aie,
+            Information::AieShim,
+            Information::DynamicRegions,
+            Information::Vmr,
+            Information::AieMem,
+        ];
+        ALL.get(number as usize).copied()
+    }
+}
+
+static OPEN: Mutex<BTreeMap<u32, Weak<Inner>>> = Mutex::new(BTreeMap::new());
+
+/// How many devices there are: `TOMBOLO_XRT_DEVICES`, else 1.
+pub fn device_count() -> u32 {
+    let asked = std::env::var("TOMBOLO_XRT_DEVICES").ok();
+    asked.and_then(|count| count.parse().ok()).unwrap_or(1)
+}
+
+/// Name of the card that the environment asks for; `None`: that of the xclbin's platform.
+pub(crate) fn card_asked_for() -> Option<String> {
+    std::env::var("TOMBOLO_XRT_CARD")
+        .ok()
+        .filter(|card| !card.is_empty())
+}
+
+fn bdf(number: u32) -> String {
+    format!("0000:{:02x}:00.1", number + 1)
+}
+
+impl Device {
+    /// The device of that number. Opens no card yet.
+    ///
+    /// # Errors
+    /// [`XrtError::NoDevice`]; [`XrtError::Environment`]: `XCL_EMULATION_MODE` asks for C models.
+    pub fn open(number: u32) -> Result<Self, XrtError> {
+        let count = device_count();
+        if number >= count {
+            let name = number.to_string();
+            return Err(XrtError::NoDevice { name, count });
+        }
+        if let Ok(value) = std::env::var("XCL_EMULATION_MODE") {
+            if value != "hw_emu" && value != "hw" {
+                return Err(XrtError::Environment {
+                    variable: "XCL_EMULATION_MODE",
+                    value,
+                    rule: "kernels run as RTL on a simulated card; set it to hw_emu",
+                });
+            }
+        }
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(inner) = open.get(&number).and_then(Weak::upgrade) {
+            return Ok(Self { inner });
+        }
+        let session = Mutex::default();
+        let inner = Arc::new(Inner { number, session });
+        open.insert(number, Arc::downgrade(&inner));
+        Ok(Self { inner })
+    }
+
+    /// The device of a PCIe address (`0000:01:00.1`), or of a number in digits.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_named(name: &str) -> Result<Self, XrtError> {
+        let count = device_count();
+        let by_address = (0..count).find(|number| {
+            let own = bdf(*number);
+            own == name || own.trim_start_matches("0000:") == name
+        });
+        match by_address.or_else(|| name.parse().ok()) {
+            Some(number) => Self::open(number),
+            None => Err(XrtError::NoDevice {
+                name: name.to_owned(),
+                count,
+            }),
+        }
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u32 {
+        self.inner.number
+    }
+
+    /// Whether both are the same device.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<Session>>> {
+        let session = self.inner.session.lock();
+        session.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads an `.xclbin` and puts its compute units into the slots of a card, which opens for it. Nothing happens if it is
+    /// loaded already.
+    ///
+    /// # Errors
+    /// The file is missing, damaged, or none of ours; another one is in use; the card or a kernel cannot be built.
+    pub fn load_file(&self, path: &Path) -> Result<Uuid, XrtError> {
+        self.load(path.display().to_string(), container::read(path)?)
+    }
+
+    /// As [`load_file`](Self::load_file), from bytes.
+    ///
+    /// # Errors
+    /// As [`load_file`](Self::load_file).
+    pub fn load_bytes(&self, bytes: &[u8]) -> Result<Uuid, XrtError> {
+        let origin = "the bytes given";
+        self.load(origin.to_owned(), container::parse(origin, bytes)?)
+    }
+
+    /// As [`load_file`](Self::load_file), of a container that was read from `origin`.
+    ///
+    /// # Errors
+    /// As [`load_file`](Self::load_file).
+    pub fn load(&self, origin: String, container: Container) -> Result<Uuid, XrtError> {
+        let mut present = self.lock();
+        if let Some(session) = &*present {
+            if session.uuid() == container.uuid {
+                return Ok(container.uuid);
+            }
+            let users = Arc::strong_count(session) - 1;
+            if users > 0 {
+                return Err(XrtError::DeviceBusy {
+                    device: self.number(),
+                    present: session.uuid().to_string(),
+                    users,
+                });
+            }
+        }
+        // The card of the last one closes first: there is one of it.
+        *present = None;
+        let uuid = container.uuid;
+        let session = Session::open(origin, container)?;
+        *present = Some(Arc::new(session));
+        Ok(uuid)
+    }
+
+    /// What is loaded.
+    ///
+    /// # Errors
+    /// [`XrtError::NothingLoaded`], which names the call.
+    pub(crate) fn session(&self, call: &'static str) -> Result<Arc<Session>, XrtError> {
+        self.lock().clone().ok_or(XrtError::NothingLoaded {
+            device: self.number(),
+            call,
+        })
+    }
+
+    /// As [`session`](Self::session), of a program that names the xclbin it means.
+    pub(crate) fn session_of(
+        &self,
+        uuid: Uuid,
+        call: &'static str,
+    ) -> Result<Arc<Session>, XrtError> {
+        let session = self.session(call)?;
+        match session.uuid() == uuid {
+            true => Ok(session),
+            false => Err(XrtError::OtherUuid {
+                device: self.number(),
+                given: uuid.to_string(),
+                present: session.uuid().to_string(),
+            }),
+        }
+    }
+
+    /// The UUID of what is loaded; all zeroes if nothing is.
+    pub fn uuid(&self) -> Uuid {
+        self.lock()
+            .as_ref()
+            .map_or_else(Uuid::default, |session| session.uuid())
+    }
+
+    /// The container that is loaded.
+    ///
+    /// # Errors
+    /// [`XrtError::NothingLoaded`].
+    pub fn container(&self, call: &'static str) -> Result<Arc<Container>, XrtError> {
+        Ok(self.session(call)?.container())
+    }
+
+    /// Ends what is loaded, with all that runs.
+    ///
+    /// # Errors
+    /// [`XrtError::DeviceBusy`]: objects of the program still use it.
+    pub fn reset(&self) -> Result<(), XrtError> {
+        let mut present = self.lock();
+        if let Some(session) = &*present {
+            let users = Arc::strong_count(session) - 1;
+            if users > 0 {
+                return Err(XrtError::DeviceBusy {
+                    device: self.number(),
+                    present: session.uuid().to_string(),
+                    users,
+                });
+            }
+        }
+        *present = None;
+        Ok(())
+    }
+
+    /// Virtual time since the card was opened, in picoseconds; 0 without one.
+    ///
+    /// # Errors
+    /// The card is broken.
+    pub fn now(&self) -> Result<u64, XrtError> {
+        match &*self.lock() {
+            Some(session) => Ok(session.card().describe()?.1.get()),
+            None => Ok(0),
+        }
+    }
+
+    fn platform(&self) -> Result<SimOptions, XrtError> {
+        let loaded = self
+            .lock()
+            .as_ref()
+            .map(|session| session.platform().to_owned());
+        let asked = card_asked_for().filter(|card| card != "functional");
+        sim_options(
+            &loaded
+                .or(asked)
+                .unwrap_or_else(|| DEFAULT_PLATFORM.to_owned()),
+        )
+    }
+
+    /// An answer of `get_info`, as text: a number in digits, `true` or `false`, a JSON document for reports.
+    ///
+    /// # Errors
+    /// The platform's file cannot be read.
+    pub fn information(&self, what: Information) -> Result<String, XrtError> {
+        let options = self.platform()?;
+        let platform = &options.platform;
+        let report =
+            |key: &str, value: serde_json::Value| serde_json::json!({ key: value }).to_string();
+        Ok(match what {
+            Information::Bdf => bdf(self.number()),
+            Information::InterfaceUuid => self.uuid().to_string(),
+            Information::Kdma => "0".to_owned(),
+            Information::MaxClockFrequencyMhz => {
+                (1_000_000 / platform.clock().period_ps.get().max(1)).to_string()
+            }
+            Information::M2m => "true".to_owned(),
+            Information::Nodma | Information::Offline => "false".to_owned(),
+            Information::Name => format!("tombolo_{}", platform.name()),
+            Information::Memory => {
+                let memories = platform.memories().iter().map(|memory| {
+                    serde_json::json!({
+                        "type": format!("{:?}", memory.kind),
+                        "banks": memory.channels,
+                        "bytes_of_a_bank": memory.channel_bytes,
+                    })
+                });
+                report("memories", memories.collect())
+            }
+            Information::Platform => report(
+                "platforms",
+                serde_json::json!([{
+                    "static_region": { "vbnv": format!("tombolo_{}", platform.name()) },
+                    "description": platform.description(),
+                }]),
+            ),
+            Information::PcieInfo => {
+                report("pcie", serde_json::json!({ "bdf": bdf(self.number()) }))
+            }
+            Information::Host => report(
+                "host",
+                serde_json::json!({ "library": "tombolo", "version": env!("CARGO_PKG_VERSION") }),
+            ),
+            Information::DynamicRegions => {
+                let loaded = self.lock().clone();
+                let units: Vec<String> = loaded
+                    .iter()
+                    .flat_map(|session| session.unit_names())
+                    .collect();
+                report("compute_units", units.into())
+            }
+            Information::Electrical => report("electrical", "not simulated".into()),
+            Information::Thermal => report("thermals", "not simulated".into()),
+            Information::Mechanical => report("mechanical", "not simulated".into()),
+            Information::Aie | Information::AieShim | Information::AieMem => {
+                report("aie", "this card has no AI engines".into())
+            }
+            Information::Vmr => report("vmr", "not simulated".into()),
+        })
+    }
+}
+
+/// The platform of a design that names none.
+pub const DEFAULT_PLATFORM: &str = "u280";
+
+/// A platform by its name or of a file, from where the library is installed.
+pub(crate) fn sim_options(platform: &str) -> Result<SimOptions, XrtError> {
+    let home = crate::places::home();
+    let file = match &home {
+        Some(home) if Path::new(platform).extension().is_none() => {
+            home.join("platforms").join(format!("{platform}.toml"))
+        }
+        _ => PathBuf::from(platform),
+    };
+    let named = SimOptions::named(&file.display().to_string());
+    let mut options = named.map_err(tombolo::Error::from)?;
+    if let Some(home) = home {
+        options.home = home;
+    }
+    Ok(options)
+}

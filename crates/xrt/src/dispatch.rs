@@ -1,0 +1,204 @@
+//! Which run is on which compute unit, and which wait for one.
+
+use crate::error::XrtError;
+use crate::run::{CommandState, RunInner};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use tombolo::{ErrorCode, Picoseconds, RunState, Slot};
+
+/// The compute units of a session.
+#[derive(Debug)]
+pub(crate) struct Dispatcher {
+    units: Vec<Arc<Slot>>,
+    board: Mutex<Board>,
+    /// A run has ended.
+    ended: Condvar,
+}
+
+#[derive(Debug)]
+struct Board {
+    running: Vec<Option<Arc<RunInner>>>,
+    waiting: VecDeque<Arc<RunInner>>,
+}
+
+/// Virtual time of one look at a run that somebody waits for.
+const SLICE: Picoseconds = Picoseconds::from_micros(100);
+/// Virtual time that passes when a program asks for a state, so that its loop ends.
+pub(crate) const LOOK: Picoseconds = Picoseconds::from_micros(1);
+
+impl Dispatcher {
+    pub(crate) fn new(units: Vec<Arc<Slot>>) -> Self {
+        let running = units.iter().map(|_| None).collect();
+        let waiting = VecDeque::new();
+        Self {
+            units,
+            board: Mutex::new(Board { running, waiting }),
+            ended: Condvar::new(),
+        }
+    }
+
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a run is on a compute unit.
+    pub(crate) fn is_busy(&self, unit: usize) -> bool {
+        self.board().running[unit].is_some()
+    }
+
+    /// Puts a run on a free compute unit, or behind those that wait for one. Never waits.
+    pub(crate) fn start(&self, run: &Arc<RunInner>) -> Result<(), XrtError> {
+        let mut board = self.board();
+        if run.state().is_under_way() {
+            return Err(XrtError::RunBusy {
+                kernel: run.kernel_name(),
+                call: "start",
+            });
+        }
+        run.freeze();
+        match board.free_unit(run) {
+            Some(unit) => {
+                let begun = self.launch(&mut board, unit, run);
+                begun.inspect_err(|_| run.set_state(CommandState::Error))
+            }
+            None => {
+                run.set_state(CommandState::Queued);
+                board.waiting.push_back(run.clone());
+                Ok(())
+            }
+        }
+    }
+
+    fn launch(&self, board: &mut Board, unit: usize, run: &Arc<RunInner>) -> Result<(), XrtError> {
+        run.apply(&self.units[unit])?;
+        self.units[unit].start()?;
+        run.set_state(CommandState::Running);
+        board.running[unit] = Some(run.clone());
+        Ok(())
+    }
+
+    /// Lets at most `slice` of virtual time pass if the run is under way, and gives the time that did.
+    pub(crate) fn advance(&self, run: &Arc<RunInner>, slice: Picoseconds) -> Picoseconds {
+        let (unit, watched) = {
+            let board = self.board();
+            if !run.state().is_under_way() {
+                return Picoseconds::ZERO;
+            }
+            let on =
+                |one: &Option<Arc<RunInner>>| one.as_ref().is_some_and(|one| Arc::ptr_eq(one, run));
+            let own = board.running.iter().position(on);
+            // Of those that a run in the queue waits for, any.
+            let unit = own.or_else(|| {
+                let busy = |unit: &&usize| board.running[**unit].is_some();
+                run.candidates().iter().find(busy).copied()
+            });
+            let Some((unit, watched)) =
+                unit.and_then(|unit| Some((unit, board.running[unit].clone()?)))
+            else {
+                return Picoseconds::ZERO;
+            };
+            (unit, watched)
+        };
+        let slice = slice.min(SLICE);
+        match self.units[unit].poll(slice) {
+            Ok(RunState::Running(_)) => slice,
+            Ok(RunState::Done(_)) => {
+                self.end(unit, &watched, CommandState::Completed, None);
+                slice
+            }
+            // Another thread was told of the end, and says so in a moment.
+            Err(error) if error.code() == ErrorCode::SlotState => {
+                let board = self.board();
+                if board.running[unit]
+                    .as_ref()
+                    .is_some_and(|one| Arc::ptr_eq(one, &watched))
+                {
+                    let moment = std::time::Duration::from_millis(10);
+                    let _ = self.ended.wait_timeout(board, moment);
+                }
+                Picoseconds::ZERO
+            }
+            Err(error) => {
+                self.end(unit, &watched, CommandState::Error, Some(error));
+                slice
+            }
+        }
+    }
+
+    /// A run has ended; the next that waits for its unit begins.
+    fn end(
+        &self,
+        unit: usize,
+        run: &Arc<RunInner>,
+        state: CommandState,
+        error: Option<tombolo::Error>,
+    ) {
+        let mut board = self.board();
+        let here = board.running[unit]
+            .as_ref()
+            .is_some_and(|one| Arc::ptr_eq(one, run));
+        if !here {
+            return;
+        }
+        board.running[unit] = None;
+        if let Some(error) = &error {
+            eprintln!("[XRT] ERROR: kernel `{}`: {error}", run.kernel_name());
+        }
+        run.set_state(state);
+        while let Some(next) = board.take_waiting(unit) {
+            match self.launch(&mut board, unit, &next) {
+                Ok(()) => break,
+                Err(error) => {
+                    eprintln!("[XRT] ERROR: kernel `{}`: {error}", next.kernel_name());
+                    next.set_state(CommandState::Error);
+                }
+            }
+        }
+        drop(board);
+        self.ended.notify_all();
+    }
+
+    /// Takes a run from its unit, or from the queue.
+    pub(crate) fn abort(&self, run: &Arc<RunInner>) {
+        let unit = {
+            let mut board = self.board();
+            board.waiting.retain(|one| !Arc::ptr_eq(one, run));
+            let on =
+                |one: &Option<Arc<RunInner>>| one.as_ref().is_some_and(|one| Arc::ptr_eq(one, run));
+            match board.running.iter().position(on) {
+                Some(unit) => unit,
+                None => {
+                    if run.state().is_under_way() {
+                        run.set_state(CommandState::Abort);
+                    }
+                    return;
+                }
+            }
+        };
+        // What stops a kernel is that nobody wants to go on.
+        let stopped = self.units[unit].wait(None, |_| tombolo::Continue::Stop);
+        if let Err(error) = stopped {
+            tracing::debug!(%error, "a run was aborted");
+        }
+        self.end(unit, run, CommandState::Abort, None);
+    }
+}
+
+impl Board {
+    fn free_unit(&self, run: &RunInner) -> Option<usize> {
+        // Those who came before go first.
+        let waits = |unit: usize| {
+            self.waiting
+                .iter()
+                .any(|one| one.candidates().contains(&unit))
+        };
+        let mut candidates = run.candidates().iter().copied();
+        candidates.find(|unit| self.running[*unit].is_none() && !waits(*unit))
+    }
+
+    fn take_waiting(&mut self, unit: usize) -> Option<Arc<RunInner>> {
+        let fits = |one: &Arc<RunInner>| one.candidates().contains(&unit);
+        let at = self.waiting.iter().position(fits)?;
+        self.waiting.remove(at)
+    }
+}

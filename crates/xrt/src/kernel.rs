@@ -1,0 +1,215 @@
+//! Kernels: compute units that a program has open.
+
+use crate::design::{ArgumentKind, Kernel as Image};
+use crate::device::Device;
+use crate::error::XrtError;
+use crate::registers::Registers;
+use crate::session::Session;
+use crate::uuid::Uuid;
+use std::sync::Arc;
+
+/// How compute units are opened; numbers of XRT's `cu_access_mode`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnitAccess {
+    /// By this object alone: it may use the registers.
+    Exclusive,
+    /// With others.
+    #[default]
+    Shared,
+    /// Not at all: for what the kernel is.
+    None,
+}
+
+/// A kernel. Copies are the same one; its units are closed with the last.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    inner: Arc<KernelInner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct KernelInner {
+    session: Arc<Session>,
+    number: usize,
+    units: Vec<usize>,
+    access: UnitAccess,
+    /// Of the only unit, if it is opened exclusively.
+    registers: Option<Registers>,
+}
+
+/// What `group_id` answers for an argument without memory: no bank has it.
+const NO_GROUP: i32 = i32::MAX;
+
+impl KernelInner {
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    pub(crate) fn image(&self) -> &Image {
+        &self.session.design().kernels[self.number]
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.image().name
+    }
+
+    pub(crate) fn units(&self) -> &[usize] {
+        &self.units
+    }
+
+    /// Memory group of an argument, by its place: that of the first compute unit.
+    pub(crate) fn group_of(&self, place: usize) -> Option<u32> {
+        let index = self.image().arguments.get(place)?.index;
+        let unit = &self.session.design().units[*self.units.first()?];
+        unit.groups.get(&index).copied()
+    }
+
+    pub(crate) fn no_such_argument(&self, argument: String) -> XrtError {
+        let arguments = self.image().arguments.iter();
+        let known: Vec<String> = arguments
+            .map(|one| format!("{} {}", one.index, one.name))
+            .collect();
+        XrtError::NoSuchArgument {
+            kernel: self.name().to_owned(),
+            argument,
+            known: known.join(", "),
+        }
+    }
+}
+
+impl Drop for KernelInner {
+    fn drop(&mut self) {
+        // A kernel that runs is stopped before its unit is another's.
+        self.registers = None;
+        if self.access != UnitAccess::None {
+            let exclusive = self.access == UnitAccess::Exclusive;
+            self.session.close_units(&self.units, exclusive);
+        }
+    }
+}
+
+impl Kernel {
+    /// Opens `kernel`, which is all of its compute units, or `kernel:{unit,unit}`.
+    ///
+    /// # Errors
+    /// Nothing, or another xclbin, is loaded; [`XrtError::NoSuchKernel`]; [`XrtError::NotStartable`];
+    /// [`XrtError::UnitTaken`].
+    pub fn open(
+        device: &Device,
+        uuid: Uuid,
+        name: &str,
+        access: UnitAccess,
+    ) -> Result<Self, XrtError> {
+        let session = device.session_of(uuid, "kernel")?;
+        let units = session.design().units_of(name);
+        let Some(first) = units.first() else {
+            return Err(XrtError::NoSuchKernel {
+                name: name.to_owned(),
+                known: session.design().unit_names(),
+            });
+        };
+        let number = session.design().units[*first].kernel;
+        let image = &session.design().kernels[number];
+        let control = match image.control.as_str() {
+            "ap_ctrl_none" => Some("ap_ctrl_none"),
+            "user_managed" => Some("user_managed"),
+            _ => None,
+        };
+        if let Some(control) = control.filter(|_| access != UnitAccess::None) {
+            let name = image.name.clone();
+            return Err(XrtError::NotStartable { name, control });
+        }
+        if access != UnitAccess::None {
+            session.open_units(&units, access == UnitAccess::Exclusive)?;
+        }
+        let registers = match (access, &units[..]) {
+            (UnitAccess::Exclusive, [unit]) => Some(Registers::new(session.clone(), *unit)),
+            _ => None,
+        };
+        let inner = Arc::new(KernelInner {
+            registers,
+            session,
+            number,
+            units,
+            access,
+        });
+        Ok(Self { inner })
+    }
+
+    pub(crate) fn of(inner: Arc<KernelInner>) -> Self {
+        Self { inner }
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<KernelInner> {
+        &self.inner
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    /// The UUID of its xclbin.
+    pub fn uuid(&self) -> Uuid {
+        self.inner.session.uuid()
+    }
+
+    /// Memory group of an argument, for the buffers that it gets; a number that no bank has for a scalar and for a
+    /// stream.
+    ///
+    /// # Errors
+    /// [`XrtError::NoSuchArgument`].
+    pub fn group_id(&self, index: u32) -> Result<i32, XrtError> {
+        let arguments = &self.inner.image().arguments;
+        let place = arguments.iter().position(|one| one.index == index);
+        let place = place.ok_or_else(|| self.inner.no_such_argument(index.to_string()))?;
+        let group = self
+            .inner
+            .group_of(place)
+            .and_then(|group| i32::try_from(group).ok());
+        Ok(match arguments[place].kind {
+            ArgumentKind::Global => group.unwrap_or(0),
+            _ => NO_GROUP,
+        })
+    }
+
+    /// Offset of an argument's first register.
+    ///
+    /// # Errors
+    /// [`XrtError::NoSuchArgument`].
+    pub fn offset(&self, index: u32) -> Result<u32, XrtError> {
+        let mut arguments = self.inner.image().arguments.iter();
+        let found = arguments.find(|one| one.index == index);
+        let missing = || self.inner.no_such_argument(index.to_string());
+        found.map(|one| one.offset).ok_or_else(missing)
+    }
+
+    fn registers(&self, call: &'static str) -> Result<&Registers, XrtError> {
+        let shared = match self.inner.access {
+            UnitAccess::Exclusive => "",
+            _ => ", shared",
+        };
+        let refused = || XrtError::RegisterAccess {
+            kernel: self.name().to_owned(),
+            call,
+            units: self.inner.units.len(),
+            shared,
+        };
+        self.inner.registers.as_ref().ok_or_else(refused)
+    }
+
+    /// Reads a register of its compute unit.
+    ///
+    /// # Errors
+    /// [`XrtError::RegisterAccess`]; [`XrtError::RegisterOffset`]; the kernel does not answer.
+    pub fn read_register(&self, offset: u32) -> Result<u32, XrtError> {
+        self.registers("read_register")?.read(offset)
+    }
+
+    /// Writes a register of its compute unit.
+    ///
+    /// # Errors
+    /// As [`read_register`](Self::read_register).
+    pub fn write_register(&self, offset: u32, value: u32) -> Result<(), XrtError> {
+        self.registers("write_register")?.write(offset, value)
+    }
+}

@@ -1,0 +1,38 @@
+//! Programs written for XRT on a Tombolo card.
+//!
+//! Thin: a device is a [`tombolo::Card`] with one address space, a compute unit a slot, a buffer
+//! [shared memory](tombolo::SharedMemory) that the program copies to and from explicitly. What XRT's documentation says
+//! of order, states and errors is here, once, below the C++ headers (`crates/capi/xrt`) and the Python module `pyxrt`.
+//!
+//! [`link`] joins kernels into a [`Design`], which [`container`] writes to an `.xclbin` of our own format.
+
+#![deny(missing_debug_implementations)]
+
+mod buffer;
+pub mod calls;
+pub mod container;
+mod design;
+mod device;
+mod dispatch;
+mod error;
+mod ip;
+mod kernel;
+pub mod link;
+mod places;
+mod registers;
+mod run;
+mod session;
+mod uuid;
+
+pub use buffer::{Buffer, BufferFlags, Direction};
+pub use design::{
+    Argument, ArgumentKind, Clock, ComputeUnit, Design, File, Kernel as KernelImage, Memory,
+    MemoryType, StreamLink,
+};
+pub use device::{device_count, Device, Information};
+pub use error::{Class, XrtError};
+pub use ip::Ip;
+pub use kernel::{Kernel, UnitAccess};
+pub use places::{home_near, set_home};
+pub use run::{CommandState, Run};
+pub use uuid::{NoUuid, Uuid};

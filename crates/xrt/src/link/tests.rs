@@ -1,0 +1,157 @@
+//! What configurations make of kernels.
+
+use super::*;
+use std::path::Path;
+
+fn kernels(names: &[&str]) -> Vec<Kernel> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
+    names
+        .iter()
+        .map(|name| image_of(&folder.join(name), None).unwrap())
+        .collect()
+}
+
+fn linked(names: &[&str], text: &str) -> Result<Linked, String> {
+    let settings = config::parse(Path::new("a.cfg"), text).unwrap();
+    link(kernels(names), &settings).map_err(|error| error.to_string())
+}
+
+#[test]
+fn without_a_configuration_there_is_one_unit_in_the_first_bank() {
+    let Linked { design, notes } = linked(&["vadd"], "").unwrap();
+    assert_eq!(design.unit_names(), "vadd:vadd_1");
+    assert_eq!(design.memories[0].tag, "HBM[0]");
+    assert_eq!(
+        design.units[0].groups.values().copied().collect::<Vec<_>>(),
+        [0, 0, 0]
+    );
+    assert!(notes.is_empty(), "{notes:?}");
+    let kernel = &design.kernels[0];
+    let files: Vec<&str> = kernel.files.iter().map(|file| file.name.as_str()).collect();
+    assert!(files.contains(&"vadd/vadd.sv") && files.contains(&"vadd/kernel.toml"));
+    assert!(
+        files.iter().any(|name| name.starts_with("lib/")),
+        "{files:?}"
+    );
+    let arguments: Vec<_> = kernel
+        .arguments
+        .iter()
+        .map(|one| (one.index, one.name.as_str(), one.kind))
+        .collect();
+    let pointers = ["a", "b", "c"].map(|name| (name, ArgumentKind::Global));
+    let expected: Vec<_> = (0..)
+        .zip(
+            pointers
+                .into_iter()
+                .chain([("length", ArgumentKind::Scalar)]),
+        )
+        .map(|(index, (name, kind))| (index, name, kind))
+        .collect();
+    assert_eq!(arguments, expected);
+}
+
+#[test]
+fn units_and_banks_are_those_of_the_configuration() {
+    let text = "platform=xilinx_u280_gen3x16_xdma_1_202211_1\n[connectivity]\nnk=vadd:2:left.right\n\
+                sp=left.a:HBM[3]\nsp=left.M_AXI_GMEM1:HBM[4:7]\nsp=right.c:HBM[4:7]\nslr=left:SLR0\n[clock]\nfreqHz=200000000:left";
+    let Linked { design, notes } = linked(&["vadd"], text).unwrap();
+    assert_eq!(design.platform, "u280");
+    assert_eq!(design.unit_names(), "vadd:left, vadd:right");
+    let tag = |unit: usize, index: u32| {
+        let group = design.units[unit].groups[&index];
+        design.memories[group as usize].tag.as_str()
+    };
+    assert_eq!(
+        [tag(0, 0), tag(0, 1), tag(0, 2)],
+        ["HBM[3]", "HBM[0]", "HBM[4:7]"]
+    );
+    assert_eq!([tag(1, 0), tag(1, 2)], ["HBM[0]", "HBM[4:7]"]);
+    assert_eq!(design.memories.last().unwrap().bytes, 4 * (256 << 20));
+    assert_eq!(design.units_of("vadd"), [0, 1]);
+    assert_eq!(design.units_of("vadd:{right}"), [1]);
+    assert_eq!(design.units_of("vadd:{right, left}"), [1, 0]);
+    assert_eq!(design.units_of("vadd:right"), [1]);
+    assert!(design.units_of("vadd:{other}").is_empty() && design.units_of("other").is_empty());
+    let notes = notes.join("\n");
+    for words in [
+        "simulated as u280",
+        "slr: accepted",
+        "200",
+        "clocks: recorded",
+    ] {
+        assert!(notes.contains(words) || words == "200", "{words}: {notes}");
+    }
+}
+
+#[test]
+fn streams_join_compute_units() {
+    let text = "[connectivity]\nsc=sha256_stream_1.digest:md5_stream_1.data:64";
+    let names = ["sha256_stream", "md5_stream"];
+    let streams: Vec<String> = kernels(&names)
+        .iter()
+        .flat_map(|kernel| &kernel.arguments)
+        .filter(|one| one.kind == ArgumentKind::Stream)
+        .map(|one| one.port.clone())
+        .collect();
+    // Whatever they are called there.
+    let text = text
+        .replace("digest", &streams[1])
+        .replace("data", &streams[2]);
+    let design = linked(&names, &text).unwrap().design;
+    assert_eq!((design.streams[0].from, design.streams[0].to), (0, 1));
+}
+
+#[test]
+fn settings_that_fit_nothing_are_named_with_their_line() {
+    for (text, words) in [
+        (
+            "nk=vsub:1",
+            "a.cfg:2: connectivity.nk = vsub:1: there is no kernel `vsub`; there is vadd",
+        ),
+        ("nk=vadd:two", "count is a number"),
+        ("nk=vadd:2:one", "2 compute units, but 1 names"),
+        ("nk=vadd:2:a.a", "`a` is there already"),
+        ("nk=vadd:1\nnk=vadd:1", "a.cfg:3"),
+        ("nk=vadd:17", "17 compute units"),
+        (
+            "sp=vadd_2.a:HBM[0]",
+            "no compute unit `vadd_2`; there is vadd_1",
+        ),
+        (
+            "sp=vadd_1.z:HBM[0]",
+            "no memory argument or port `z`; it has a (m_axi_gmem0)",
+        ),
+        (
+            "sp=vadd_1.length:HBM[0]",
+            "no memory argument or port `length`",
+        ),
+        (
+            "sp=vadd_1.a:HBM[32]",
+            "platform u280 has no such memory; it has HBM[0:31], PLRAM[0:5], HOST[0]",
+        ),
+        ("sp=vadd_1.a:DDR[0]", "platform u280 has no such memory"),
+        (
+            "sp=vadd_1.a:HBM[3:1]",
+            "the first bank comes before the last",
+        ),
+        ("sp=vadd_1.a:URAM[0]", "memory `URAM[0]`: names are"),
+        ("sp=vadd_1.a", "write unit.argument:memory"),
+        ("sc=vadd_1.x:vadd_1.y", "has no stream `x`; it has none"),
+        ("sc=vadd_1", "write unit.output:unit.input"),
+        (
+            "slr=vadd_1:SLR0\n[clock]\nfreqHz=fast",
+            "a.cfg:4: clock.freqHz = fast: the frequency is a number",
+        ),
+    ] {
+        let error = linked(&["vadd"], &format!("[connectivity]\n{text}")).unwrap_err();
+        assert!(error.contains(words), "{text}: {error}");
+    }
+    assert!(linked(&["vadd"], "target=sw_emu")
+        .unwrap_err()
+        .contains("C models"));
+    assert!(linked(&["vadd", "vadd"], "").unwrap_err().contains("twice"));
+    assert!(linked(&["vadd"], "platform=nowhere")
+        .unwrap_err()
+        .contains("nowhere"));
+    assert!(linked(&[], "").unwrap_err().contains("nothing to link"));
+}

@@ -1,0 +1,337 @@
+//! Runs: arguments, start, wait.
+
+use crate::buffer::Buffer;
+use crate::design::{Argument, ArgumentKind};
+use crate::dispatch::LOOK;
+use crate::error::XrtError;
+use crate::kernel::{Kernel, KernelInner};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tombolo::{Picoseconds, Slot};
+
+/// State of a run; numbers of `ert_cmd_state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum CommandState {
+    /// Never started.
+    New = 1,
+    /// Waits for a compute unit.
+    Queued = 2,
+    /// On a compute unit.
+    Running = 3,
+    /// Done.
+    Completed = 4,
+    /// The kernel, or an access of it, failed.
+    Error = 5,
+    /// Stopped by the program.
+    Abort = 6,
+    /// Time-out of a wait; the run goes on.
+    Timeout = 8,
+}
+
+impl CommandState {
+    /// Started, and not at its end.
+    pub fn is_under_way(self) -> bool {
+        matches!(self, Self::Queued | Self::Running)
+    }
+
+    fn from_number(number: u32) -> Self {
+        match number {
+            2 => Self::Queued,
+            3 => Self::Running,
+            4 => Self::Completed,
+            5 => Self::Error,
+            6 => Self::Abort,
+            8 => Self::Timeout,
+            _ => Self::New,
+        }
+    }
+}
+
+/// A run of a kernel. Copies are the same run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    inner: Arc<RunInner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct RunInner {
+    kernel: Arc<KernelInner>,
+    state: AtomicU32,
+    arguments: Mutex<Arguments>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Arguments {
+    /// By place in the kernel's list.
+    values: BTreeMap<usize, Value>,
+    /// As they were at the last start.
+    frozen: BTreeMap<usize, Value>,
+}
+
+#[derive(Clone, Debug)]
+struct Value {
+    bytes: Vec<u8>,
+    /// Keeps the memory while the run may use it.
+    _buffer: Option<Buffer>,
+}
+
+impl RunInner {
+    pub(crate) fn state(&self) -> CommandState {
+        CommandState::from_number(self.state.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn set_state(&self, state: CommandState) {
+        self.state.store(state as u32, Ordering::Release);
+    }
+
+    pub(crate) fn kernel_name(&self) -> String {
+        self.kernel.name().to_owned()
+    }
+
+    /// Compute units that it can be on.
+    pub(crate) fn candidates(&self) -> &[usize] {
+        self.kernel.units()
+    }
+
+    fn arguments(&self) -> MutexGuard<'_, Arguments> {
+        self.arguments
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is set from now on belongs to the next start.
+    pub(crate) fn freeze(&self) {
+        let mut arguments = self.arguments();
+        arguments.frozen = arguments.values.clone();
+    }
+
+    /// Writes the arguments to a compute unit. One that was never set is zero.
+    pub(crate) fn apply(&self, slot: &Slot) -> Result<(), XrtError> {
+        let arguments = self.arguments();
+        for (place, argument) in self.kernel.image().arguments.iter().enumerate() {
+            if argument.kind == ArgumentKind::Stream {
+                continue;
+            }
+            match arguments.frozen.get(&place) {
+                Some(value) => slot.set_bytes(&argument.name, &value.bytes)?,
+                None => slot.set_bytes(&argument.name, &vec![0; argument.bytes as usize])?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Run {
+    /// A run that is not started yet.
+    pub fn new(kernel: &Kernel) -> Self {
+        Self {
+            inner: Arc::new(RunInner {
+                kernel: kernel.inner().clone(),
+                state: AtomicU32::new(CommandState::New as u32),
+                arguments: Mutex::default(),
+            }),
+        }
+    }
+
+    /// The kernel that it is a run of.
+    pub fn kernel(&self) -> Kernel {
+        Kernel::of(self.inner.kernel.clone())
+    }
+
+    /// Whether both are the same run.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    fn argument(&self, index: u32) -> Result<(usize, &Argument), XrtError> {
+        let arguments = &self.inner.kernel.image().arguments;
+        let place = arguments.iter().position(|one| one.index == index);
+        place
+            .map(|place| (place, &arguments[place]))
+            .ok_or_else(|| self.inner.kernel.no_such_argument(index.to_string()))
+    }
+
+    /// The index of an argument.
+    ///
+    /// # Errors
+    /// [`XrtError::NoSuchArgument`].
+    pub fn index_of(&self, name: &str) -> Result<u32, XrtError> {
+        let mut arguments = self.inner.kernel.image().arguments.iter();
+        let found = arguments.find(|one| one.name == name);
+        let missing = || self.inner.kernel.no_such_argument(format!("`{name}`"));
+        found.map(|one| one.index).ok_or_else(missing)
+    }
+
+    /// Sets an argument to the bytes of a value, from its lowest on. As many are taken as the argument has; if the value
+    /// is shorter, the rest keeps what it was. A stream has an index and takes anything, which changes nothing.
+    ///
+    /// # Errors
+    /// [`XrtError::NoSuchArgument`].
+    pub fn set_bytes(&self, index: u32, value: &[u8]) -> Result<(), XrtError> {
+        let (place, argument) = self.argument(index)?;
+        if argument.kind == ArgumentKind::Stream {
+            return Ok(());
+        }
+        let mut arguments = self.inner.arguments();
+        let entry = arguments.values.entry(place).or_insert_with(|| Value {
+            bytes: vec![0; argument.bytes as usize],
+            _buffer: None,
+        });
+        let host = (argument.host_bytes.min(argument.bytes)) as usize;
+        let count = value.len().min(host);
+        entry.bytes[..count].copy_from_slice(&value[..count]);
+        entry._buffer = None;
+        Ok(())
+    }
+
+    /// Sets a pointer argument to a buffer. One in a bank that the argument's port does not reach is copied, on the card,
+    /// to one that it does, as XRT does it: what the kernel writes there does not reach the buffer. A warning says so.
+    ///
+    /// # Errors
+    /// [`XrtError::NoSuchArgument`]; [`XrtError::ArgumentKind`]: it is a number; [`XrtError::OtherDevice`].
+    pub fn set_buffer(&self, index: u32, buffer: &Buffer) -> Result<(), XrtError> {
+        let (place, argument) = self.argument(index)?;
+        let kernel = &self.inner.kernel;
+        match argument.kind {
+            ArgumentKind::Stream => return Ok(()),
+            ArgumentKind::Scalar => {
+                return Err(XrtError::ArgumentKind {
+                    kernel: kernel.name().to_owned(),
+                    argument: argument.name.clone(),
+                    rule: "it is a number, not a buffer",
+                })
+            }
+            ArgumentKind::Global => {}
+        }
+        if !buffer.is_of(kernel.session()) {
+            return Err(XrtError::OtherDevice { what: "bo" });
+        }
+        let reached = kernel.group_of(place).unwrap_or(buffer.group());
+        let memories = &kernel.session().design().memories;
+        let (port, own) = (
+            memories.get(reached as usize),
+            memories.get(buffer.group() as usize),
+        );
+        let fits = match (port, own) {
+            (Some(port), Some(own)) => port.contains(own) || own.contains(port),
+            _ => true,
+        };
+        let buffer = match fits {
+            true => buffer.clone(),
+            false => {
+                let tag = |memory: Option<&crate::Memory>| {
+                    memory.map_or_else(String::new, |one| one.tag.clone())
+                };
+                eprintln!(
+                    "[XRT] WARNING: kernel `{}`: argument {}: its port reaches {}, the bo is in {}: the kernel gets a \
+                     copy; allocate the bo with kernel.group_id({index})",
+                    kernel.name(),
+                    argument.name,
+                    tag(port),
+                    tag(own),
+                );
+                buffer.copied_to(reached)?
+            }
+        };
+        let mut bytes = buffer.address().to_le_bytes().to_vec();
+        bytes.resize(argument.bytes as usize, 0);
+        let value = Value {
+            bytes,
+            _buffer: Some(buffer),
+        };
+        self.inner.arguments().values.insert(place, value);
+        Ok(())
+    }
+
+    /// Puts it on a compute unit that is free, or in the queue for one. Never waits.
+    ///
+    /// # Errors
+    /// [`XrtError::RunBusy`]: it is under way; the kernel refuses an argument.
+    pub fn start(&self) -> Result<(), XrtError> {
+        self.inner.kernel.session().dispatcher().start(&self.inner)
+    }
+
+    /// Waits until it ends, at most for so many milliseconds of virtual time; 0: for ever. `Timeout` if that passed: the
+    /// run goes on.
+    ///
+    /// # Errors
+    /// [`XrtError::NotStarted`].
+    pub fn wait(&self, milliseconds: u64) -> Result<CommandState, XrtError> {
+        let limit = Picoseconds::new(milliseconds.saturating_mul(1_000_000_000));
+        self.wait_within((milliseconds > 0).then_some(limit))
+    }
+
+    /// As [`wait`](Self::wait), for at most about `patience` of the program's own time, for callers that must look at
+    /// something else meanwhile. `None` and the milliseconds that are left if that passed first.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn wait_for(
+        &self,
+        milliseconds: u64,
+        patience: Duration,
+    ) -> Result<(Option<CommandState>, u64), XrtError> {
+        let end = Instant::now() + patience;
+        let mut left = milliseconds;
+        loop {
+            // A look of a millisecond of virtual time takes a real one or some, if the kernel is busy.
+            match self.wait(1)? {
+                CommandState::Timeout => {}
+                state => return Ok((Some(state), left)),
+            }
+            if left == 1 {
+                return Ok((Some(CommandState::Timeout), 0));
+            }
+            left = left.saturating_sub(1);
+            if Instant::now() >= end {
+                return Ok((None, left));
+            }
+        }
+    }
+
+    fn wait_within(&self, limit: Option<Picoseconds>) -> Result<CommandState, XrtError> {
+        if self.inner.state() == CommandState::New {
+            return Err(XrtError::NotStarted {
+                kernel: self.inner.kernel_name(),
+                call: "wait",
+            });
+        }
+        let dispatcher = self.inner.kernel.session().dispatcher();
+        let mut left = limit;
+        loop {
+            let state = self.inner.state();
+            if !state.is_under_way() {
+                return Ok(state);
+            }
+            if left == Some(Picoseconds::ZERO) {
+                return Ok(CommandState::Timeout);
+            }
+            let passed = dispatcher.advance(&self.inner, left.unwrap_or(Picoseconds::MAX));
+            left = left.map(|left| left - passed.min(left));
+        }
+    }
+
+    /// Its state. Asking takes a microsecond of virtual time while it is under way, so that loops end.
+    pub fn state(&self) -> CommandState {
+        self.inner
+            .kernel
+            .session()
+            .dispatcher()
+            .advance(&self.inner, LOOK);
+        self.inner.state()
+    }
+
+    /// Its state, without time passing.
+    pub fn state_now(&self) -> CommandState {
+        self.inner.state()
+    }
+
+    /// Stops it, and puts its compute unit into reset. Nothing happens if it is not under way.
+    pub fn abort(&self) -> CommandState {
+        self.inner.kernel.session().dispatcher().abort(&self.inner);
+        self.inner.state()
+    }
+}

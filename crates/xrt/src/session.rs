@@ -1,0 +1,246 @@
+//! A card with a design in its slots.
+
+use crate::container::Container;
+use crate::design::{Design, Kernel, MemoryType};
+use crate::device::{card_asked_for, sim_options};
+use crate::dispatch::Dispatcher;
+use crate::error::XrtError;
+use crate::uuid::Uuid;
+use card::kernel::{KernelPackage, Manifest};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tempfile::TempDir;
+use tombolo::{
+    AddressSpace, Card, Connection, FunctionalCard, FunctionalConfig, OwnerOptions, ShellConfig,
+    Slot, SlotId,
+};
+
+/// What is open while a design is loaded. The order of the fields is that in which they end.
+#[derive(Debug)]
+pub(crate) struct Session {
+    container: Arc<Container>,
+    dispatcher: Dispatcher,
+    contexts: Mutex<BTreeMap<usize, Context>>,
+    _connections: Vec<Connection>,
+    units: Vec<Arc<Slot>>,
+    space: AddressSpace,
+    card: Card,
+    host_memory: bool,
+    _folder: TempDir,
+}
+
+/// Who has a compute unit open.
+#[derive(Clone, Copy, Debug, Default)]
+struct Context {
+    shared: usize,
+    exclusive: bool,
+}
+
+/// A card that was opened for a design.
+struct Opened {
+    card: Card,
+    host_memory: bool,
+}
+
+impl Session {
+    pub(crate) fn open(origin: String, container: Container) -> Result<Self, XrtError> {
+        let design = &container.design;
+        let folder = unpack(design)?;
+        let mut packages = Vec::new();
+        for (number, kernel) in design.kernels.iter().enumerate() {
+            let package = KernelPackage::open(&kernel_folder(folder.path(), number, kernel));
+            packages.push(package.map_err(|error| XrtError::BadXclbin {
+                origin: origin.clone(),
+                rule: error.to_string(),
+            })?);
+        }
+        let manifests: Vec<&Manifest> = packages.iter().map(|one| &one.manifest).collect();
+        let Opened { card, host_memory } = open_card(&origin, design, &manifests)?;
+        let space = card.create_space()?;
+        let mut units = Vec::new();
+        for (number, unit) in design.units.iter().enumerate() {
+            let kernel = &design.kernels[unit.kernel];
+            let folder = kernel_folder(folder.path(), unit.kernel, kernel);
+            // A design has at most 16 units.
+            units.push(Arc::new(card.load(
+                SlotId(number as u8),
+                &folder,
+                &space,
+            )?));
+        }
+        let mut connections = Vec::new();
+        for link in &design.streams {
+            let (from, to) = (&units[link.from], &units[link.to]);
+            connections.push(card.connect(from, &link.output, to, &link.input)?);
+        }
+        Ok(Self {
+            dispatcher: Dispatcher::new(units.clone()),
+            contexts: Mutex::default(),
+            container: Arc::new(container),
+            _connections: connections,
+            units,
+            space,
+            card,
+            host_memory,
+            _folder: folder,
+        })
+    }
+
+    pub(crate) fn uuid(&self) -> Uuid {
+        self.container.uuid
+    }
+
+    pub(crate) fn container(&self) -> Arc<Container> {
+        self.container.clone()
+    }
+
+    pub(crate) fn design(&self) -> &Design {
+        &self.container.design
+    }
+
+    pub(crate) fn platform(&self) -> &str {
+        &self.container.design.platform
+    }
+
+    pub(crate) fn card(&self) -> &Card {
+        &self.card
+    }
+
+    pub(crate) fn space(&self) -> &AddressSpace {
+        &self.space
+    }
+
+    /// Kernels reach memory of the host over PCIe.
+    pub(crate) fn has_host_memory(&self) -> bool {
+        self.host_memory
+    }
+
+    pub(crate) fn dispatcher(&self) -> &Dispatcher {
+        &self.dispatcher
+    }
+
+    pub(crate) fn slot(&self, unit: usize) -> &Arc<Slot> {
+        &self.units[unit]
+    }
+
+    pub(crate) fn unit_name(&self, unit: usize) -> String {
+        let design = self.design();
+        design.full_name(&design.units[unit])
+    }
+
+    pub(crate) fn unit_names(&self) -> Vec<String> {
+        (0..self.units.len())
+            .map(|unit| self.unit_name(unit))
+            .collect()
+    }
+
+    fn contexts(&self) -> MutexGuard<'_, BTreeMap<usize, Context>> {
+        self.contexts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens compute units, all or none.
+    pub(crate) fn open_units(&self, units: &[usize], exclusive: bool) -> Result<(), XrtError> {
+        let mut contexts = self.contexts();
+        for unit in units {
+            let open = contexts.get(unit).copied().unwrap_or_default();
+            let how = match (open.exclusive, exclusive && open.shared > 0) {
+                (true, _) => "exclusively",
+                (_, true) => "by others",
+                _ => continue,
+            };
+            let unit = self.unit_name(*unit);
+            return Err(XrtError::UnitTaken { unit, how });
+        }
+        for unit in units {
+            let open = contexts.entry(*unit).or_default();
+            open.exclusive |= exclusive;
+            open.shared += usize::from(!exclusive);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn close_units(&self, units: &[usize], exclusive: bool) {
+        let mut contexts = self.contexts();
+        for unit in units {
+            let open = contexts.entry(*unit).or_default();
+            match exclusive {
+                true => open.exclusive = false,
+                false => open.shared = open.shared.saturating_sub(1),
+            }
+        }
+    }
+}
+
+/// Each kernel has a place of its own, so that libraries of the same name do not meet.
+fn kernel_folder(root: &Path, number: usize, kernel: &Kernel) -> std::path::PathBuf {
+    root.join(number.to_string()).join(&kernel.name)
+}
+
+fn unpack(design: &Design) -> Result<TempDir, XrtError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| XrtError::File { path, source }
+    };
+    let made = tempfile::Builder::new().prefix("tombolo-xclbin-").tempdir();
+    let folder = made.map_err(failed(&std::env::temp_dir()))?;
+    for (number, kernel) in design.kernels.iter().enumerate() {
+        for file in &kernel.files {
+            let path = folder.path().join(number.to_string()).join(&file.name);
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent).map_err(failed(parent))?;
+            }
+            std::fs::write(&path, &file.bytes).map_err(failed(&path))?;
+        }
+    }
+    Ok(folder)
+}
+
+/// A card whose slots have room for the largest of the kernels.
+fn open_card(origin: &str, design: &Design, manifests: &[&Manifest]) -> Result<Opened, XrtError> {
+    let pairs = manifests
+        .iter()
+        .map(|one| one.stream_pairs())
+        .max()
+        .unwrap_or(0);
+    let ports = manifests
+        .iter()
+        .map(|one| one.ports.len())
+        .max()
+        .unwrap_or(0);
+    let least = ShellConfig::default();
+    let ports_per_slot = least.ports_per_slot.max(ports as u8 + pairs);
+    let slots = design.units.len() as u8;
+    let host_memory = design
+        .memories
+        .iter()
+        .any(|one| one.used && one.kind == MemoryType::Host);
+    let asked = card_asked_for();
+    if asked.as_deref() == Some("functional") {
+        let config = FunctionalConfig {
+            slots,
+            ports_per_slot,
+            streams_per_slot: pairs,
+            host_channel: host_memory,
+            ..FunctionalConfig::default()
+        };
+        let card = Card::functional(FunctionalCard::new(config))?;
+        return Ok(Opened { card, host_memory });
+    }
+    if let Some(card) = asked.filter(|card| *card != design.platform) {
+        return Err(XrtError::OtherPlatform {
+            origin: origin.to_owned(),
+            linked: design.platform.clone(),
+            card,
+        });
+    }
+    let mut options = sim_options(&design.platform)?;
+    options.shell.slots = slots;
+    options.shell.ports_per_slot = ports_per_slot;
+    options.shell.streams_per_slot = pairs;
+    options.shell.host_channel = host_memory;
+    let card = Card::simulated(options, OwnerOptions::default(), |step| {
+        tracing::info!("{step}");
+    })?;
+    Ok(Opened { card, host_memory })
+}
