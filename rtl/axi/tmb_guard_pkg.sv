@@ -55,6 +55,13 @@ package tmb_guard_pkg;
     logic [7:0]  beats;    // taken
   } collection_t;
 
+  // What a port still owes of what it had taken when it was asked (tmb_port_owed).
+  typedef struct packed {
+    logic reads;
+    logic writes;
+    logic announced;  // writes, when the kernel's interrupt rose
+  } owed_t;
+
   typedef struct packed {
     violation_t  violation;
     wait_t       reads;

@@ -6,7 +6,7 @@
 //
 // All five channels are registered here (spill registers), so that no combinational path leads from
 // a slot's input to a slot's output. Behind them are two halves that share nothing: tmb_port_read
-// and tmb_port_write. tmb_port_guard watches.
+// and tmb_port_write. tmb_port_guard watches, tmb_port_owed says what is not answered.
 //
 // Throughput: one row a cycle read and one written, at the same time. Latency of the boundary: one
 // cycle each way. Ordering: reads among themselves and writes among themselves are in order; a read
@@ -63,7 +63,11 @@ module tmb_port
   output logic       idle_o,
   // guard
   output logic          violation_o,  // the first since reset
-  output guard_status_t guard_o
+  output guard_status_t guard_o,
+  // what is owed of that which has come so far; asked for the host, and for the slot's interrupt
+  input  logic          mark_i,
+  input  logic          announce_i,
+  output owed_t         owed_o
 );
 
   logic boundary_rst_n;
@@ -76,7 +80,7 @@ module tmb_port
   axi_b_t b;
   axi_r_t r;
   logic [1:0] read_busy, write_busy;
-  logic read_idle, write_idle;
+  logic read_idle, write_idle, read_settled, write_settled;
   violation_t read_report, write_report;
   collection_t collection;
 
@@ -174,6 +178,7 @@ module tmb_port
     .epoch_i          (epoch_i),
     .busy_o           (read_busy),
     .idle_o           (read_idle),
+    .settled_o        (read_settled),
     .report_o         (read_report)
   );
 
@@ -212,6 +217,7 @@ module tmb_port
     .epoch_i           (epoch_i),
     .busy_o            (write_busy),
     .idle_o            (write_idle),
+    .settled_o         (write_settled),
     .report_o          (write_report),
     .collection_o      (collection)
   );
@@ -227,6 +233,26 @@ module tmb_port
     .collection_i  (collection),
     .violation_o   (violation_o),
     .status_o      (guard_o)
+  );
+
+  tmb_port_owed i_owed (
+    .clk_i           (clk_i),
+    .rst_ni          (rst_ni),
+    .port_reset_i    (port_reset_i),
+    .reads_i         (guard_o.reads.outstanding),
+    .writes_i        (guard_o.writes.outstanding),
+    .ar_valid_i      (port_req_i.ar_valid),
+    .aw_valid_i      (port_req_i.aw_valid),
+    .w_valid_i       (port_req_i.w_valid),
+    .w_ready_i       (port_rsp_o.w_ready),
+    .w_last_i        (port_req_i.w.last),
+    .read_ends_i     (port_rsp_o.r_valid && port_req_i.r_ready && port_rsp_o.r.last),
+    .write_ends_i    (port_rsp_o.b_valid && port_req_i.b_ready),
+    .reads_settled_i (read_settled && (!port_req_i.ar_valid || !port_rsp_o.ar_ready)),
+    .writes_settled_i(write_settled && !port_req_i.aw_valid && !port_req_i.w_valid),
+    .mark_i          (mark_i),
+    .announce_i      (announce_i),
+    .owed_o          (owed_o)
   );
 
   assign busy_o = read_busy | write_busy;

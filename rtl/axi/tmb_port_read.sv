@@ -63,6 +63,7 @@ module tmb_port_read
   output logic [1:0] busy_o,  // bursts of each epoch are on their way
   output logic       idle_o,
   // guard
+  output logic       settled_o,  // what has come waits for nothing, or for the kernel to take R
   output violation_t report_o
 );
 
@@ -248,6 +249,15 @@ module tmb_port_read
     end
   end
 
+  // Bursts in the park.
+  count_t parked_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) parked_q <= '0;
+    else if (admit && !depart) parked_q <= parked_q + count_t'(1);
+    else if (!admit && depart) parked_q <= parked_q - count_t'(1);
+  end
+
   // ---------------------------------------------------------------------------------------------
   // Return
   // ---------------------------------------------------------------------------------------------
@@ -360,6 +370,10 @@ module tmb_port_read
   assign r_o = stage_q;
 
   assign idle_o = !ask_valid && !order_valid && !stage_valid_q && (busy_o == '0);
+
+  // A burst for which there is no room waits for rows that the kernel has not taken.
+  assign settled_o = parked_q == '0 && busy_o == '0
+      && (ask_valid ? !burst_valid_o && r_valid_o && !r_ready_i : !ar_valid_i);
 
   logic unused_ok;
   assign unused_ok = &{1'b0, read_rsp_i.tag};

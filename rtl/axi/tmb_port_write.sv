@@ -71,6 +71,7 @@ module tmb_port_write
   output logic [1:0] busy_o,  // bursts of each epoch are on their way
   output logic       idle_o,
   // guard
+  output logic        settled_o,  // what has come is answered, whether the kernel takes B or not
   output violation_t  report_o,
   output collection_t collection_o
 );
@@ -363,6 +364,15 @@ module tmb_port_write
     end
   end
 
+  // Bursts in the park.
+  count_t parked_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) parked_q <= '0;
+    else if (finish && !depart) parked_q <= parked_q + count_t'(1);
+    else if (!finish && depart) parked_q <= parked_q - count_t'(1);
+  end
+
   logic done_q [OrderDepth];
   logic error_q [OrderDepth];
 
@@ -406,6 +416,8 @@ module tmb_port_write
   end
 
   assign idle_o = !ask_valid && !order_valid && !send_valid && !data_valid_q && (busy_o == '0);
+
+  assign settled_o = !aw_valid_i && !w_valid_i && !ask_valid && parked_q == '0 && busy_o == '0;
 
   logic unused_ok;
   assign unused_ok = &{1'b0, write_rsp_i.tag};

@@ -12,6 +12,10 @@
 // slots; all else answers DECERR. Accesses are words; strobes choose bytes. Reads and writes that wait together take turns. An access that its target answers with an
 // error gets SLVERR.
 //
+// bar_ruser_o comes with the answer to a read of a slot's window: what the shell knows of the slot in that
+// moment (read_notes_t), so that a host that reads "done" learns without another access whether the ports
+// are. A bridge to PCIe gives it as the upper word of an 8-byte read. Zero with other answers.
+//
 // Throughput: one access every five cycles or so, more for a slow slot. Latency: 4 cycles for a
 // register. All signals are registered both ways. Ordering: accesses happen one after the other.
 // No deadlock: every target answers in bounded time (tmb_slot_control counts).
@@ -38,6 +42,7 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   output logic        bar_arready_o,
   output logic [31:0] bar_rdata_o,
   output logic [1:0]  bar_rresp_o,
+  output read_notes_t bar_ruser_o,
   output logic        bar_rvalid_o,
   input  logic        bar_rready_i,
 
@@ -49,6 +54,7 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   output logic        slot_valid_o [NumSlots],
   input  logic        slot_done_i [NumSlots],
   input  access_rsp_t slot_rsp_i [NumSlots],
+  input  read_notes_t slot_notes_i [NumSlots],
   output logic        directory_valid_o,
   input  logic        directory_done_i,
   input  access_rsp_t directory_rsp_i
@@ -139,6 +145,7 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   access_rsp_t rsp;
   logic [1:0] resp_q;
   logic [31:0] data_q;
+  read_notes_t notes_q;
 
   logic register_done_q;
   access_rsp_t register_rsp_q;
@@ -198,6 +205,7 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
       slot_q <= SlotWidth'(window);
     end
     if ((state_q == StRequest || state_q == StWait) && done) begin
+      notes_q <= (target_q == TargetSlot) ? slot_notes_i[slot_q] : '0;
       if (target_q == TargetNothing) begin
         resp_q <= RespDecErr;
         data_q <= '0;
@@ -226,5 +234,6 @@ module tmb_bar_bridge import tmb_shell_pkg::*; import tmb_register_map_pkg::*; #
   assign bar_rvalid_o = state_q == StRespond && !access_q.write;
   assign bar_rresp_o = resp_q;
   assign bar_rdata_o = data_q;
+  assign bar_ruser_o = notes_q;
 
 endmodule

@@ -40,8 +40,8 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
   output asid_t        slot_asid_o [Cfg.NumSlots],
   input  logic         slot_idle_i [Cfg.NumSlots],
   input  logic         slot_hung_i [Cfg.NumSlots],
-  input  logic         slot_closed_i [Cfg.NumSlots],
   input  unanswered_t  slot_unanswered_i [Cfg.NumSlots],
+  input  read_notes_t  slot_notes_i [Cfg.NumSlots],
   output logic         slot_rearm_o [Cfg.NumSlots],
   // arrays that stand beside the block, because they move with the traffic
   output array_req_t   ports_req_o,       // tmb_guard_registers
@@ -231,8 +231,8 @@ module tmb_register_block import tmb_pkg::*; import tmb_dma_pkg::*; import tmb_s
     .asid_o(slot_asid_o),
     .idle_i(slot_idle_i),
     .hung_i(slot_hung_i),
-    .closed_i(slot_closed_i),
     .unanswered_i(slot_unanswered_i),
+    .notes_i(slot_notes_i),
     .rearm_o(slot_rearm_o)
   );
 

@@ -17,6 +17,7 @@ rtl/axi/tmb_burst_decode.sv
 rtl/axi/tmb_port_read.sv
 rtl/axi/tmb_port_write.sv
 rtl/axi/tmb_port_guard.sv
+rtl/axi/tmb_port_owed.sv
 rtl/axi/tmb_port.sv
 rtl/translate/tmb_park.sv
 rtl/translate/tmb_fault_queue.sv

@@ -80,6 +80,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   output logic        bar_arready_o,
   output logic [31:0] bar_rdata_o,
   output logic [1:0]  bar_rresp_o,
+  output read_notes_t bar_ruser_o,
   output logic        bar_rvalid_o,
   input  logic        bar_rready_i,
 
@@ -389,6 +390,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .bar_arready_o,
     .bar_rdata_o,
     .bar_rresp_o,
+    .bar_ruser_o,
     .bar_rvalid_o,
     .bar_rready_i,
     .access_o(access),
@@ -398,6 +400,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .slot_valid_o(control_valid),
     .slot_done_i(control_done),
     .slot_rsp_i(control_rsp),
+    .slot_notes_i(slot_notes),
     .directory_valid_o(directory_valid),
     .directory_done_i(directory_done),
     .directory_rsp_i(directory_rsp)
@@ -420,6 +423,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic slot_closed [NumSlots];
   unanswered_t slot_unanswered [NumSlots];
   logic slot_rearm [NumSlots];
+  read_notes_t slot_notes [NumSlots];
   guard_status_t port_guard [NumPorts];
   port_events_t port_events [2*NumPorts];
   logic mover_start [2*SwitchElements];
@@ -462,8 +466,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .slot_asid_o(slot_asid),
     .slot_idle_i(slot_idle),
     .slot_hung_i(slot_hung),
-    .slot_closed_i(slot_closed),
     .slot_unanswered_i(slot_unanswered),
+    .slot_notes_i(slot_notes),
     .slot_rearm_o(slot_rearm),
     .ports_req_o(ports_req),
     .ports_rsp_i(ports_rsp),
@@ -506,6 +510,9 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic port_idle [NumPorts];
   logic port_closed [NumPorts];
   logic port_violation [NumPorts];
+  logic port_mark [NumPorts];
+  logic port_announce [NumPorts];
+  owed_t port_owed [NumPorts];
   logic interrupt [NumSlots];
   logic slot_report [NumSlots];
   logic slot_live [NumSlots];
@@ -517,7 +524,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
 
   for (genvar s = 0; s < NumSlots; s++) begin : gen_slot
     logic control_idle, live;
-    logic [Cfg.PortsPerSlot-1:0] ports_idle, violations;
+    logic [Cfg.PortsPerSlot-1:0] ports_idle, violations, reads_owed, writes_owed, announced_owed;
+    logic mark, interrupt_edge;
     asid_t asid;
     ctl_req_t ctl;
 
@@ -542,6 +550,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       .access_i(access),
       .done_o(control_done[s]),
       .rsp_o(control_rsp[s]),
+      .mark_o(mark),
       .ctl_o(ctl),
       .ctl_i('{
           awready: ctl_awready_i[s],
@@ -572,7 +581,20 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       assign ports_idle[k] = port_idle[Port];
       assign port_closed[Port] = slot_closed[s];
       assign violations[k] = port_violation[Port];
+      assign port_mark[Port] = mark;
+      assign port_announce[Port] = interrupt_edge;
+      // Ports of streams are the movers': the ends of their transfers are told by themselves.
+      localparam bit IsMemory = k < Cfg.PortsPerSlot - Cfg.StreamsPerSlot;
+      assign reads_owed[k] = IsMemory && port_owed[Port].reads;
+      assign writes_owed[k] = IsMemory && port_owed[Port].writes;
+      assign announced_owed[k] = IsMemory && port_owed[Port].announced;
     end
+
+    assign slot_notes[s] = '{
+        closed: slot_closed[s],
+        writes_owed: |writes_owed,
+        reads_owed: |reads_owed
+    };
 
     // The ports, and the ways from the directory and to the CPU's lines.
     tmb_slot_guard #(
@@ -593,6 +615,8 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       .live_i(live),
       .interrupt_i(slot_interrupt_i[s]),
       .rearm_i(slot_rearm[s]),
+      .edge_o(interrupt_edge),
+      .owed_i(|announced_owed),
       .announce_o(interrupt[s])
     );
 
@@ -1207,6 +1231,9 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     .port_closed_i(port_closed),
     .port_violation_o(port_violation),
     .port_guard_o(port_guard),
+    .port_mark_i(port_mark),
+    .port_announce_i(port_announce),
+    .port_owed_o(port_owed),
     .space_cfg_i(space_cfg),
     .managed_i(managed),
     .level_i(slot_level),

@@ -25,6 +25,13 @@ package tmb_shell_pkg;
     logic [31:0] data;
   } access_rsp_t;
 
+  // What comes with the answer to a read of a slot's window: the user bits of its R.
+  typedef struct packed {
+    logic closed;       // the guard has closed the slot
+    logic writes_owed;  // accesses that its ports had taken by then are not answered
+    logic reads_owed;
+  } read_notes_t;
+
   // The slot's AXI4-Lite control interface, both directions.
   typedef struct packed {
     logic [15:0] awaddr;

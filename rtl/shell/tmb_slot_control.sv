@@ -14,6 +14,9 @@
 //
 // Throughput: one access at a time. Latency: 2 cycles and the kernel's. All signals to the slot are
 // registered both ways. No deadlock: MaxWait bounds everything.
+//
+// mark_o: the kernel answers a read now, and may have said that it is done: what its ports owe counts
+// from here, and is known with done_o.
 
 module tmb_slot_control import tmb_shell_pkg::*; #(
   parameter int unsigned MaxWait = 4096
@@ -30,6 +33,7 @@ module tmb_slot_control import tmb_shell_pkg::*; #(
   input  access_t     access_i,  // stays until done_o
   output logic        done_o,
   output access_rsp_t rsp_o,
+  output logic        mark_o,
 
   output ctl_req_t    ctl_o,
   input  ctl_rsp_t    ctl_i
@@ -115,6 +119,7 @@ module tmb_slot_control import tmb_shell_pkg::*; #(
   assign idle_o = !waiting_q;
   assign done_o = done_q;
   assign rsp_o = rsp_q;
+  assign mark_o = waiting_q && answered && !access_i.write;
   assign ctl_o = ctl_q;
 
   logic unused_ok;

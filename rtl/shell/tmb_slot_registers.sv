@@ -20,8 +20,8 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   output asid_t      asid_o [NumSlots],
   input  logic       idle_i [NumSlots],
   input  logic       hung_i [NumSlots],
-  input  logic       closed_i [NumSlots],
   input  unanswered_t unanswered_i [NumSlots],
+  input  read_notes_t notes_i [NumSlots],
   output logic       rearm_o [NumSlots]  // one cycle each
 );
 
@@ -31,6 +31,8 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
   localparam int unsigned IdleLsb = SlotStatusIdleLsb;
   localparam int unsigned HungLsb = SlotStatusHungLsb;
   localparam int unsigned ClosedLsb = SlotStatusClosedLsb;
+  localparam int unsigned ReadsOwedLsb = SlotStatusReadsOwedLsb;
+  localparam int unsigned WritesOwedLsb = SlotStatusWritesOwedLsb;
   localparam int unsigned RearmLsb = SlotInterruptRearmLsb;
 
   logic run_q [NumSlots];
@@ -65,7 +67,9 @@ module tmb_slot_registers import tmb_pkg::*; import tmb_shell_pkg::*;
       SlotStatus: begin
         word[IdleLsb] = idle_i[index];
         word[HungLsb] = hung_i[index];
-        word[ClosedLsb] = closed_i[index];
+        word[ClosedLsb] = notes_i[index].closed;
+        word[ReadsOwedLsb] = notes_i[index].reads_owed;
+        word[WritesOwedLsb] = notes_i[index].writes_owed;
       end
       SlotUnanswered: begin
         word[SlotUnansweredOffsetLsb+:16] = unanswered_i[index].offset;

@@ -55,6 +55,9 @@ module tmb_virtual_memory
   input  logic          port_closed_i [NumPorts],
   output logic          port_violation_o [NumPorts],  // the first since reset
   output guard_status_t port_guard_o [NumPorts],
+  input  logic          port_mark_i [NumPorts],      // what is owed of all that has come so far
+  input  logic          port_announce_i [NumPorts],  // the same, for the slot's interrupt
+  output owed_t         port_owed_o [NumPorts],
   input  space_cfg_t space_cfg_i [Cfg.NumSpaces],
   // levels of slots: whose lookups and walks go first
   input  logic       managed_i,
@@ -161,7 +164,10 @@ module tmb_virtual_memory
       .busy_o            (bursts[p]),
       .idle_o            (port_idle),
       .violation_o       (port_violation_o[p]),
-      .guard_o           (port_guard_o[p])
+      .guard_o           (port_guard_o[p]),
+      .mark_i            (port_mark_i[p]),
+      .announce_i        (port_announce_i[p]),
+      .owed_o            (port_owed_o[p])
     );
 
     // The smallest pages of the port's space.

@@ -315,6 +315,51 @@ impl fmt::Display for Unanswered {
     }
 }
 
+/// What the shell knows of a slot at the moment in which a register of its kernel answers a read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlotNotes {
+    /// Reads that its memory ports had taken by then are not answered.
+    pub reads_owed: bool,
+    /// Writes that its memory ports had taken by then are not answered.
+    pub writes_owed: bool,
+    /// The guard has closed it.
+    pub closed: bool,
+}
+
+impl SlotNotes {
+    /// What its ports had taken is answered, and nothing went wrong there.
+    pub fn is_settled(self) -> bool {
+        self == Self::default()
+    }
+
+    /// The user bits of the BAR's R.
+    pub fn from_user_bits(bits: u8) -> Self {
+        Self {
+            reads_owed: bits & 1 != 0,
+            writes_owed: bits & 2 != 0,
+            closed: bits & 4 != 0,
+        }
+    }
+
+    /// `SLOT.STATUS`.
+    pub fn from_status(word: u32) -> Self {
+        Self {
+            reads_owed: reg::slot::status::READS_OWED.get(word) == 1,
+            writes_owed: reg::slot::status::WRITES_OWED.get(word) == 1,
+            closed: reg::slot::status::CLOSED.get(word) == 1,
+        }
+    }
+}
+
+/// What a register of a kernel held, and what the shell knew of its slot then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelWord {
+    /// What the kernel answered.
+    pub value: u32,
+    /// What it could not know.
+    pub notes: SlotNotes,
+}
+
 /// A slot, as its guard sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotStatus {

@@ -31,7 +31,7 @@ pub use statistics::{
 
 use command::{Command, QueueId};
 use event::Event;
-use guard::SlotStatus;
+use guard::{KernelWord, SlotNotes, SlotStatus};
 use kernel::KernelPackage;
 use memory::HostMemory;
 use schedule::SlotSchedule;
@@ -180,6 +180,21 @@ pub trait Card: Send {
     /// No such slot or space, or [`CardError::Bus`].
     fn control_slot(&mut self, slot: SlotId, asid: units::Asid, run: bool)
         -> Result<(), CardError>;
+
+    /// Reads a 32-bit register of the kernel in a slot (`offset` in its control window, in bytes, a multiple of 4),
+    /// and with it what the shell knows of the slot in that moment. It costs what
+    /// [`read_register`](Card::read_register) costs.
+    ///
+    /// # Errors
+    /// No such slot, or [`CardError::Bus`] when the kernel answers with an error or not at all.
+    fn read_kernel(&mut self, slot: SlotId, offset: u32) -> Result<KernelWord, CardError>;
+
+    /// What is still owed of that which the ports had taken at the last [`read_kernel`](Card::read_kernel): one
+    /// register read.
+    ///
+    /// # Errors
+    /// No such slot, or [`CardError::Bus`].
+    fn slot_notes(&mut self, slot: SlotId) -> Result<SlotNotes, CardError>;
 
     /// What the slot's guard knows: why it is closed, and what its ports wait for. What they wait for is
     /// gone once the slot is in reset; why it was closed stays until it leaves reset.

@@ -109,7 +109,7 @@ pub const WRITE_OWNER_CHANGES: u32 = 0xb4;
 /// What `ID` holds in field `MAGIC`.
 pub const ID_MAGIC: u32 = 0x424d4f54;
 /// What `VERSION` holds in field `MINOR`.
-pub const VERSION_MINOR: u32 = 0x4;
+pub const VERSION_MINOR: u32 = 0x5;
 /// What `VERSION` holds in field `MAJOR`.
 pub const VERSION_MAJOR: u32 = 0x2;
 /// Address space: one block each.
@@ -181,7 +181,7 @@ pub mod version {
     use super::Field;
 
     /// Compatible additions.
-    /// Value in this version: 0x4.
+    /// Value in this version: 0x5.
     pub const MINOR: Field = Field { lsb: 0, width: 16 };
     /// Changes that break a driver.
     /// Value in this version: 0x2.
@@ -386,6 +386,12 @@ pub mod slot {
         /// 1: the guard has closed the slot: a port broke a rule (PORT.VIOLATION), or HUNG.
         /// Accesses end with SLVERR until the slot has been reset.
         pub const CLOSED: Field = Field { lsb: 2, width: 1 };
+        /// 1: reads that the slot's ports had taken when the host last read a register of the
+        /// kernel are not answered.
+        pub const READS_OWED: Field = Field { lsb: 3, width: 1 };
+        /// 1: the same of writes. Both, and CLOSED, also come with the answer to that read
+        /// (bar_ruser: 0 READS_OWED, 1 WRITES_OWED, 2 CLOSED).
+        pub const WRITES_OWED: Field = Field { lsb: 4, width: 1 };
     }
 
     /// Fields of `INTERRUPT`.

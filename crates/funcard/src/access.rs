@@ -5,6 +5,7 @@ use super::kernel::{Access, VirtualMemory};
 use super::l1::HostFilledL1;
 use super::memory::CardMemory;
 use super::mover::Mover;
+use super::posted::Posted;
 use super::schedule::Schedule;
 use super::table::{permits, Space};
 use card::event::Event;
@@ -95,6 +96,8 @@ pub(super) struct PortMemory<'a> {
     pub(super) channels: &'a mut [ChannelStatistics],
     pub(super) schedule: &'a mut Schedule,
     pub(super) requesters: &'a mut [Requester],
+    /// Of each port; none while one of them is worked off.
+    pub(super) posted: &'a mut [Posted],
     /// Of the slot: of each stream pair the one into the kernel, then the one out of it.
     pub(super) movers: &'a mut [Mover],
     /// Number of the slot's first mover on the card.
@@ -140,6 +143,9 @@ impl VirtualMemory for PortMemory<'_> {
     }
 
     fn write(&mut self, port: usize, address: u64, from: &[u8]) -> Access {
+        if self.posted.get(port).is_some_and(Posted::is_waiting) {
+            return Access::Blocked;
+        }
         match self.admit(port, true, address, from.len()) {
             Ok(Place::Host(at)) => match self.host.and_then(|host| host.write(at, from)) {
                 Some(()) => Access::Done,
@@ -155,6 +161,14 @@ impl VirtualMemory for PortMemory<'_> {
             }
             Err(other) => other,
         }
+    }
+
+    fn post(&mut self, port: usize, address: u64, from: &[u8]) -> bool {
+        let Some(posted) = self.posted.get_mut(port) else {
+            self.broke(format!("it has no port {port}"));
+            return false;
+        };
+        posted.take(address, from)
     }
 
     fn announce(&mut self, port: usize, write: bool, addresses: &[u64]) {

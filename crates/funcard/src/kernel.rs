@@ -39,6 +39,10 @@ pub trait VirtualMemory {
     /// Writes a burst through a port of the kernel.
     fn write(&mut self, port: usize, address: u64, from: &[u8]) -> Access;
 
+    /// Hands a write to a port of the kernel, which takes it, and answers it later, in order with the port's other
+    /// writes. False: there is no room now, and nothing was taken; try again in a later step.
+    fn post(&mut self, port: usize, address: u64, from: &[u8]) -> bool;
+
     /// Says where the bursts start that will follow the blocked one of this port and direction, as
     /// a kernel does that requests ahead of its data. The card may report their faults, too.
     fn announce(&mut self, port: usize, write: bool, addresses: &[u64]);

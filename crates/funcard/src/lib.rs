@@ -37,6 +37,7 @@ mod l1;
 mod memory;
 mod models;
 mod mover;
+mod posted;
 mod schedule;
 mod slot;
 mod switch;
@@ -48,7 +49,7 @@ pub use kernel::{Access, Arguments, FunctionalKernel, KernelModel, Registry, Ste
 use access::PortMemory;
 use card::command::{Command, QueueId};
 use card::event::Event;
-use card::guard::{PortStatus, SlotStatus};
+use card::guard::{KernelWord, PortStatus, SlotNotes, SlotStatus};
 use card::kernel::{KernelError, KernelPackage};
 use card::memory::HostMemory;
 use card::registers;
@@ -61,6 +62,7 @@ use commands::{CommandQueue, Head};
 use host::HostMap;
 use l1::HostFilledL1;
 use memory::CardMemory;
+use posted::Posted;
 use schedule::Schedule;
 use slot::{Loaded, Slot};
 use std::collections::{BTreeMap, VecDeque};
@@ -115,6 +117,8 @@ enum Move {
     HostWork(usize),
     /// A mover of a slot moves a burst.
     Mover(usize, usize),
+    /// A port of a slot answers a write that it has taken.
+    Posted(usize, usize),
     /// What a kernel has sent passes to the incoming port of a pair.
     Switch(usize),
     Kernel(usize),
@@ -227,6 +231,8 @@ impl FunctionalCard {
             let movers = slot.movers.iter().enumerate();
             let ready = movers.filter(|(_, mover)| slot.may_move() && mover.is_runnable());
             moves.extend(ready.map(|(index, _)| Move::Mover(number, index)));
+            let posted = slot.posted_runnable();
+            moves.extend(posted.map(|port| Move::Posted(number, port)));
         }
         moves.extend(self.switch.runnable(&self.slots).map(Move::Switch));
         let turns = (0..self.slots.len()).map(|i| (self.next_slot + i) % self.slots.len());
@@ -263,6 +269,7 @@ impl FunctionalCard {
                     .extend(self.work.remove(index).map(Event::HostWorkDone));
             }
             Move::Mover(slot, mover) => self.step_mover(slot, mover),
+            Move::Posted(slot, port) => self.step_posted(slot, port),
             Move::Switch(pair) => self.switch.step(&mut self.slots, pair),
             Move::Kernel(slot) => self.step_kernel(slot),
         }
@@ -360,6 +367,7 @@ impl FunctionalCard {
             channels: &mut self.statistics.channels,
             schedule: &mut self.schedule,
             requesters: &mut slot.requesters,
+            posted: &mut slot.posted,
             movers: &mut slot.movers,
             first_mover: first_mover as u8,
             first_requester: first_requester as u8,
@@ -416,6 +424,7 @@ impl FunctionalCard {
             channels: &mut self.statistics.channels,
             schedule: &mut self.schedule,
             requesters: &mut slot.requesters,
+            posted: &mut [],
             movers: &mut [],
             first_mover: 0,
             first_requester,
@@ -434,9 +443,63 @@ impl FunctionalCard {
         slot.blocked = false;
     }
 
-    /// Reports an interrupt if the line rises.
+    /// A port does the oldest of the writes that it has taken, if it may go on; its kernel may have been waiting for
+    /// that.
+    fn step_posted(&mut self, number: usize, port: usize) {
+        let slot = &mut self.slots[number];
+        let Some(write) = slot.posted[port].pop() else {
+            return;
+        };
+        let space = usize::from(slot.asid.get());
+        let first_requester = (number * slot.requesters.len()) as u8;
+        let mut memory = PortMemory {
+            memory: &mut self.memory,
+            host: self.host_channel.then_some(&self.host),
+            events: &mut self.events,
+            channels: &mut self.statistics.channels,
+            schedule: &mut self.schedule,
+            requesters: &mut slot.requesters,
+            posted: &mut [],
+            movers: &mut [],
+            first_mover: 0,
+            first_requester,
+            asid: slot.asid,
+            space: self.spaces.get(space).copied().flatten(),
+            l1: self.l1s.get(space),
+            translated: self.description.translated,
+            broken_rule: None,
+            violation: None,
+        };
+        let access = memory.write(port, write.address, &write.bytes);
+        let id = SlotId(number as u8);
+        if let Some(reason) = memory.broken_rule {
+            slot.failed = true;
+            self.events.push(Event::KernelFailed { slot: id, reason });
+        } else if let Some(violation) = memory.violation {
+            slot.violation = Some(violation);
+            self.events.push(Event::SlotClosed(id));
+        }
+        if access == Access::Blocked {
+            return slot.posted[port].put_back(write);
+        }
+        slot.blocked = false;
+        self.announce(id);
+    }
+
+    /// Reports an interrupt if the line rises, as soon as the writes that it announces are answered.
     fn interrupt(&mut self, slot: SlotId, rises: bool) {
         if rises {
+            let state = &mut self.slots[usize::from(slot.0)];
+            state.posted.iter_mut().for_each(Posted::announce);
+            state.announces = true;
+            self.announce(slot);
+        }
+    }
+
+    fn announce(&mut self, slot: SlotId) {
+        let state = &mut self.slots[usize::from(slot.0)];
+        if state.announces && !state.posted.iter().any(Posted::holds_interrupt) {
+            state.announces = false;
             self.statistics.host.interrupts += 1;
             self.events.push(Event::Interrupt(slot));
         }
@@ -503,7 +566,9 @@ impl Card for FunctionalCard {
             },
             bar::Place::Slot(slot, offset) => {
                 let loaded = bar::kernel(&mut self.slots, slot, address)?;
-                Ok(loaded.registers.read(offset))
+                let value = loaded.registers.read(offset);
+                self.slots[slot].mark();
+                Ok(value)
             }
         }
     }
@@ -587,6 +652,17 @@ impl Card for FunctionalCard {
         Ok(())
     }
 
+    fn read_kernel(&mut self, slot: SlotId, offset: u32) -> Result<KernelWord, CardError> {
+        self.slot(slot)?;
+        let value = self.read_register(registers::SLOT_CONTROL.at(slot.0.into()) + offset)?;
+        let notes = self.slot(slot)?.notes();
+        Ok(KernelWord { value, notes })
+    }
+
+    fn slot_notes(&mut self, slot: SlotId) -> Result<SlotNotes, CardError> {
+        Ok(self.slot(slot)?.notes())
+    }
+
     fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {
         let slot = self.slot(slot)?;
         let mut status = SlotStatus {
@@ -596,6 +672,9 @@ impl Card for FunctionalCard {
         };
         if let Some((port, violation)) = slot.violation {
             status.ports[port].violation = Some(violation);
+        }
+        for (port, posted) in status.ports.iter_mut().zip(&slot.posted) {
+            port.writes.outstanding = posted.outstanding();
         }
         Ok(status)
     }

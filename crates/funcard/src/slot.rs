@@ -4,7 +4,8 @@ use super::access::Requester;
 use super::control::ControlRegisters;
 use super::kernel::{FunctionalKernel, KernelModel};
 use super::mover::Mover;
-use card::guard::Violation;
+use super::posted::Posted;
+use card::guard::{SlotNotes, Violation};
 use card::kernel::{ControlProtocol, Manifest};
 use card::stream::StreamDirection;
 use units::Asid;
@@ -15,6 +16,10 @@ pub(super) struct Slot {
     pub(super) asid: Asid,
     pub(super) run: bool,
     pub(super) requesters: Vec<Requester>,
+    /// Of each port.
+    pub(super) posted: Vec<Posted>,
+    /// The interrupt has risen, and waits for the writes that it announces.
+    pub(super) announces: bool,
     /// Of each stream pair the one into the kernel, then the one out of it.
     pub(super) movers: Vec<Mover>,
     /// All of the kernel's accesses wait for the host.
@@ -53,6 +58,8 @@ impl Slot {
             asid: Asid::default(),
             run: false,
             requesters: vec![Requester::default(); 2 * ports],
+            posted: vec![Posted::default(); ports],
+            announces: false,
             movers: (0..pairs).flat_map(|_| movers.clone()).collect(),
             blocked: false,
             failed: false,
@@ -73,9 +80,34 @@ impl Slot {
     /// What the kernel or a mover waits for may be there now.
     pub(super) fn unblock(&mut self) {
         self.blocked = false;
+        for posted in &mut self.posted {
+            posted.blocked = false;
+        }
         self.movers
             .iter_mut()
             .for_each(|mover| mover.blocked = false);
+    }
+
+    /// Ports that have a write to answer, and can.
+    pub(super) fn posted_runnable(&self) -> impl Iterator<Item = usize> + '_ {
+        let ports = self.posted.iter().enumerate();
+        let ready = ports.filter(|(_, posted)| self.may_move() && posted.is_runnable());
+        ready.map(|(port, _)| port)
+    }
+
+    /// What the ports have taken so far counts from now on.
+    pub(super) fn mark(&mut self) {
+        self.posted.iter_mut().for_each(Posted::mark);
+    }
+
+    /// What is owed of it.
+    pub(super) fn notes(&self) -> SlotNotes {
+        SlotNotes {
+            // A model waits for its reads.
+            reads_owed: false,
+            writes_owed: self.posted.iter().any(Posted::is_owed),
+            closed: self.violation.is_some() && self.run,
+        }
     }
 
     /// Whether the movers of the slot may work.
@@ -88,6 +120,8 @@ impl Slot {
         self.blocked = false;
         self.failed = false;
         self.requesters.iter_mut().for_each(Requester::reset);
+        self.posted.fill(Posted::default());
+        self.announces = false;
         self.movers.iter_mut().for_each(Mover::reset);
         if let Some(loaded) = &mut self.kernel {
             *loaded = Loaded::new(&loaded.manifest, loaded.model);

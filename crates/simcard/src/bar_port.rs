@@ -3,6 +3,7 @@
 use super::bus::Finder;
 use super::model::{Instance, NumberPin, Pin};
 use super::surrounding::{Surrounding, Way};
+use card::guard::SlotNotes;
 use card::CardError;
 use std::collections::VecDeque;
 use units::Picoseconds;
@@ -31,6 +32,8 @@ pub(crate) struct ReadAnswer {
     pub(crate) at: Picoseconds,
     pub(crate) value: u32,
     pub(crate) error: bool,
+    /// Of a read of a slot's window.
+    pub(crate) notes: SlotNotes,
 }
 
 /// The BAR of the shell.
@@ -50,6 +53,7 @@ pub(crate) struct BarPort {
     arready: Pin<u8>,
     rdata: NumberPin,
     rresp: Pin<u8>,
+    ruser: Pin<u8>,
     rvalid: Pin<u8>,
     rready: Pin<u8>,
     queue: VecDeque<Access>,
@@ -87,6 +91,7 @@ impl BarPort {
             arready: find.pin("arready_o")?,
             rdata: find.number("rdata_o")?,
             rresp: find.pin("rresp_o")?,
+            ruser: find.pin("ruser_o")?,
             rvalid: find.pin("rvalid_o")?,
             rready: find.pin("rready_i")?,
             queue: VecDeque::with_capacity(64),
@@ -183,6 +188,7 @@ impl Surrounding for BarPort {
                         at: now,
                         value: self.rdata.get() as u32,
                         error: self.rresp.get() > 1,
+                        notes: SlotNotes::from_user_bits(self.ruser.get()),
                     });
                 }
             }

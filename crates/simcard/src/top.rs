@@ -92,6 +92,7 @@ pub(super) fn shell_ports(config: &ShellConfig) -> Vec<ShellPort> {
         };
         add("bar_", signal.name, width, signal.manager, None);
     }
+    add("bar_", "ruser", 3, false, None);
     for (name, width, manager) in MEMORY.into_iter().chain(HOST_IDS) {
         add("host_", name, width, !manager, None);
     }

@@ -39,6 +39,12 @@ module port_bench_top
   output logic         s_axi_rlast,
   output logic         s_axi_rvalid,
   input  logic         s_axi_rready,
+  // what is owed
+  input  logic         mark_i,
+  input  logic         announce_i,
+  output logic         owed_reads_o,
+  output logic         owed_writes_o,
+  output logic         owed_announced_o,
   // fabric
   output logic         read_req_valid_o,
   input  logic         read_req_ready_i,
@@ -97,6 +103,9 @@ module port_bench_top
   logic port_closed [1];
   logic unused_violation [1];
   tmb_guard_pkg::guard_status_t unused_guard [1];
+  logic port_mark [1];
+  logic port_announce [1];
+  tmb_guard_pkg::owed_t port_owed [1];
   space_cfg_t space_cfg [1];
   logic unused_table_cmd_ready, unused_table_rsp_valid, unused_fault_valid, unused_reply_ready;
   table_rsp_t unused_table_rsp;
@@ -168,6 +177,11 @@ module port_bench_top
   assign write_req_addr_o = write_req[0].addr;
   assign write_req_len_o = write_req[0].len;
   assign write_req_tag_o = write_req[0].tag;
+  assign port_mark[0] = mark_i;
+  assign port_announce[0] = announce_i;
+  assign owed_reads_o = port_owed[0].reads;
+  assign owed_writes_o = port_owed[0].writes;
+  assign owed_announced_o = port_owed[0].announced;
   assign write_data_valid_o = write_data_valid[0];
   assign write_data_row_o = write_data[0].row;
   assign write_data_strobe_o = write_data[0].strobe;
@@ -186,6 +200,9 @@ module port_bench_top
     .port_closed_i      (port_closed),
     .port_violation_o   (unused_violation),
     .port_guard_o       (unused_guard),
+    .port_mark_i        (port_mark),
+    .port_announce_i    (port_announce),
+    .port_owed_o        (port_owed),
     .space_cfg_i        (space_cfg),
     .managed_i          (1'b0),
     .level_i            ('{default: '0}),

@@ -24,6 +24,7 @@ class Memory:
         self.reads = []  # [row address, index, len, tag]
         self.writes = []  # the same, in the order of their requests
         self.acks = []
+        self.read_bursts = self.write_bursts = 0  # answered
 
     async def run(self):
         dut, rng = self.dut, self.rng
@@ -53,8 +54,10 @@ class Memory:
                 self.reads[0][1] += 1
                 if self.reads[0][1] > self.reads[0][2]:
                     self.reads.pop(0)
+                    self.read_bursts += 1
             if acknowledge:
                 self.acks.pop(0)
+                self.write_bursts += 1
             if ready["write_data"] and dut.write_data_valid_o.value:
                 self.store()
             for name, queue in (("read_req", self.reads), ("write_req", self.writes)):
@@ -82,6 +85,8 @@ class Memory:
 async def start(dut, seed):
     rng = random.Random(seed)
     dut.rst_ni.value = 0
+    dut.mark_i.value = 0
+    dut.announce_i.value = 0
     for name in ("read_req_ready", "write_req_ready", "write_data_ready", "read_rsp_valid",
                  "write_rsp_valid"):
         getattr(dut, f"{name}_i").value = 0
@@ -146,3 +151,82 @@ async def beyond_the_card(dut):
     assert (await master.write(0, b"kept")).resp == AxiResp.OKAY
     assert (await master.read(0, 4)).data == b"kept"
     assert not any(memory.data[4:])
+
+
+class Owed:
+    """What the port owes, counted from its pins: bursts begun when somebody asked, and answers since."""
+
+    def __init__(self, dut, memory, rng):
+        self.dut = dut
+        self.memory = memory
+        self.rng = rng
+        self.asked = 0
+        self.owing = 0  # cycles in which something was owed
+
+    async def run(self):
+        dut = self.dut
+        reads = writes = datas = read_answers = write_answers = 0
+        in_burst = False
+        due = {"reads": 0, "writes": 0, "announced": 0}
+        while True:
+            await RisingEdge(dut.clk_i)
+            await Timer(2, "ns")
+            mark, announce = (int(self.rng.random() < 0.02) for _ in range(2))
+            dut.mark_i.value = mark
+            dut.announce_i.value = announce
+            await ReadOnly()
+
+            def high(name):
+                return bool(getattr(dut, f"s_axi_{name}").value)
+
+            # Register outputs: of the questions before this cycle.
+            for name, owed in (("reads", dut.owed_reads_o), ("writes", dut.owed_writes_o),
+                               ("announced", dut.owed_announced_o)):
+                answers = read_answers if name == "reads" else write_answers
+                if owed.value:
+                    self.owing += 1
+                    assert answers < due[name], f"{name}: owes what is answered"
+                elif answers < due[name]:
+                    assert self.is_settled(name, due[name]), f"{name}: does not owe what is not answered"
+                    # What came later does not count.
+                    due[name] = answers
+            begun = max(writes + high("awvalid"), datas + (in_burst or high("wvalid")))
+            if mark:
+                self.asked += 1
+                due["reads"] = reads + high("arvalid")
+                due["writes"] = begun
+            if announce:
+                due["announced"] = begun
+            reads += high("arvalid") and high("arready")
+            writes += high("awvalid") and high("awready")
+            if high("wvalid") and high("wready"):
+                datas += high("wlast")
+                in_burst = not high("wlast")
+            read_answers += high("rvalid") and high("rready") and high("rlast")
+            write_answers += high("bvalid") and high("bready")
+
+    def is_settled(self, name, due):
+        """Memory has answered so many: the kernel alone keeps them, which has not taken the responses."""
+        memory = self.memory
+        return due <= (memory.read_bursts if name == "reads" else memory.write_bursts)
+
+
+@cocotb.test(timeout_time=800, timeout_unit="us")
+async def what_is_owed(dut):
+    """Asked at random, the port owes exactly what had begun and is not answered."""
+    master, memory, rng = await start(dut, 3)
+    owed = Owed(dut, memory, rng)
+    cocotb.start_soon(owed.run())
+    for _ in range(12):
+        tasks = []
+        for block in range(rng.randrange(1, 8)):
+            address = block * 8192 + rng.randrange(4096)
+            length = rng.randrange(1, 3000)
+            if rng.random() < 0.5:
+                tasks.append(cocotb.start_soon(master.write(address, bytes(length))))
+            else:
+                tasks.append(cocotb.start_soon(master.read(address, length)))
+        await Combine(*tasks)
+        # A lonely one: nothing else keeps the port busy.
+        await master.write(rng.randrange(4096), bytes(1))
+    assert owed.asked > 100 and owed.owing > 1000

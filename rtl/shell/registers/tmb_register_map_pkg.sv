@@ -30,6 +30,8 @@ package tmb_register_map_pkg;
   localparam int unsigned SlotStatusIdleLsb = 32'h0;
   localparam int unsigned SlotStatusHungLsb = 32'h1;
   localparam int unsigned SlotStatusClosedLsb = 32'h2;
+  localparam int unsigned SlotStatusReadsOwedLsb = 32'h3;
+  localparam int unsigned SlotStatusWritesOwedLsb = 32'h4;
   localparam int unsigned SlotInterrupt = 32'h8;
   localparam int unsigned SlotInterruptRearmLsb = 32'h0;
   localparam int unsigned SlotUnanswered = 32'hc;

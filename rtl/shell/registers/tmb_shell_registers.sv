@@ -490,7 +490,7 @@ module tmb_shell_registers (
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
         readback_data_var[31:0] |= (rd_mux_addr == 15'h0) ? 32'h424d4f54 : '0;
-        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h4 : '0;
+        readback_data_var[15:0] |= (rd_mux_addr == 15'h4) ? 16'h5 : '0;
         readback_data_var[31:16] |= (rd_mux_addr == 15'h4) ? 16'h2 : '0;
         readback_data_var[7:0] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.SLOTS.next : '0;
         readback_data_var[15:8] |= (rd_mux_addr == 15'h8) ? hwif_in.GEOMETRY.PORTS_PER_SLOT.next : '0;

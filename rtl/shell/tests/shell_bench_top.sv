@@ -26,6 +26,7 @@ module shell_bench_top import tmb_pkg::*; (
   output logic bar_arready,
   output logic [31:0] bar_rdata,
   output logic [1:0] bar_rresp,
+  output logic [2:0] bar_ruser,
   output logic bar_rvalid,
   input  logic bar_rready,
 
@@ -440,6 +441,7 @@ module shell_bench_top import tmb_pkg::*; (
     .bar_arready_o(bar_arready),
     .bar_rdata_o(bar_rdata),
     .bar_rresp_o(bar_rresp),
+    .bar_ruser_o(bar_ruser),
     .bar_rvalid_o(bar_rvalid),
     .bar_rready_i(bar_rready),
     .host_arid_o(host_arid),

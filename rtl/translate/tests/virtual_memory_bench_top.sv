@@ -180,6 +180,7 @@ module virtual_memory_bench_top
   axi_req_t port_req [NumPorts];
   axi_rsp_t port_rsp [NumPorts];
   tmb_guard_pkg::guard_status_t unused_guard [NumPorts];
+  tmb_guard_pkg::owed_t unused_owed [NumPorts];
   space_cfg_t space_cfg [NumSpaces];
   mem_req_t read_req [NumReaders];
   mem_read_rsp_t read_rsp [NumReaders];
@@ -286,6 +287,9 @@ module virtual_memory_bench_top
     .port_closed_i      (port_closed_i),
     .port_violation_o   (port_violation_o),
     .port_guard_o       (unused_guard),
+    .port_mark_i        ('{default: 1'b0}),
+    .port_announce_i    ('{default: 1'b0}),
+    .port_owed_o        (unused_owed),
     .space_cfg_i        (space_cfg),
     .managed_i          (managed_i),
     .level_i            (level_i),

@@ -8,6 +8,7 @@ mod gups;
 mod gzip;
 mod hash;
 mod hash_probe;
+mod hasty;
 mod hll;
 mod list_sum;
 mod loopback;
@@ -22,7 +23,7 @@ mod vadd;
 use super::kernel::{KernelModel, Step};
 
 /// All of them.
-pub(super) const ALL: [KernelModel; 23] = [
+pub(super) const ALL: [KernelModel; 24] = [
     aes256ctr::MODEL,
     bfs::MODEL,
     conv::MODEL,
@@ -32,6 +33,7 @@ pub(super) const ALL: [KernelModel; 23] = [
     hash::MD5,
     hash::SHA256,
     hash_probe::MODEL,
+    hasty::MODEL,
     hll::MODEL,
     list_sum::MODEL,
     loopback::MODEL,

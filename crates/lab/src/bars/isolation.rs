@@ -16,6 +16,7 @@ use tombolo::{
 };
 
 const BYTES: u64 = 512 << 10;
+const BOOTY_BYTES: u64 = 1 << 20;
 /// Longest that an attack may go on.
 const PATIENCE: Picoseconds = Picoseconds::from_micros(200);
 const TOLERATED: f64 = 1.10;
@@ -121,6 +122,11 @@ const ATTACKS: &[Attack] = &[
     attack("W withdrawn", WRITE + 23, "withdrew WVALID"),
     attack("W changed", WRITE + 24, "changed W"),
     attack("writes without strobes", WRITE + 25, ""),
+    attack(
+        "done, and its data never come",
+        WRITE + 27,
+        "the kernel says that it is done",
+    ),
     attack_unmapped("reads after the mapping ended", 14, "a read at 0x"),
     attack_unmapped(
         "writes after the mapping ended",
@@ -165,6 +171,8 @@ const SELECTION: &[&str] = &[
     "WLAST early",
     "W changed",
     "writes after the mapping ended",
+    "done before its writes are",
+    "done, and its data never come",
     "interrupts without end",
     "deaf to control reads",
 ];
@@ -251,8 +259,8 @@ fn run(attack: Option<&Attack>) -> Result<Outcome, Failure> {
     let card = open(options()?)?;
     let evil = card.create_space_on(SpacePlacement::Channel(0))?;
     let good = card.create_space_on(SpacePlacement::Channel(1))?;
-    let booty = folder.path().join("booty");
-    let booty = evil.map_file(&booty, MapOptions::create(1 << 20))?;
+    let file = folder.path().join("booty");
+    let booty = evil.map_file(&file, MapOptions::create(BOOTY_BYTES))?;
     let attacker = card.load(SlotId(0), &kernel("attacker"), &evil)?;
     if let Some(attack) = attack {
         attacker.set("mode", attack.mode)?;
@@ -273,6 +281,10 @@ fn run(attack: Option<&Attack>) -> Result<Outcome, Failure> {
             Err(error) => error.to_string(),
         },
     };
+    if let Some(attack) = attack.filter(|attack| !attack.unmaps) {
+        booty.sync()?;
+        check_booty(attack, &fs::read(&file)?)?;
+    }
     let runs = card.report()?.runs;
     let honest = runs.iter().find(|run| run.kernel == "copy");
     let cycles = honest.ok_or("the honest kernel left no report")?.cycles;
@@ -284,6 +296,51 @@ fn run(attack: Option<&Attack>) -> Result<Outcome, Failure> {
         return Err("slot 0 copied other bytes afterwards".into());
     }
     Ok(Outcome { cycles, told })
+}
+
+/// What an attack may write: bytes at the start of its mapping, and of those a burst.
+struct Loot {
+    bytes: usize,
+    burst: usize,
+    /// All of it is there: its owner is told that it is done.
+    whole: bool,
+}
+
+impl Loot {
+    fn of(attack: &Attack) -> Self {
+        let (bytes, burst) = match attack.mode.checked_sub(WRITE) {
+            Some(8) => (16 * 256, 256),
+            Some(9) => (64 * 1024, 1024),
+            Some(15) => (1024, 1024),
+            // The same burst again and again.
+            Some(10..=12) => (1024, 1024),
+            Some(14) => (4096, 4096),
+            _ => (0, 1),
+        };
+        Self {
+            bytes,
+            burst,
+            whole: attack.told.is_empty(),
+        }
+    }
+}
+
+/// The file that an attacker may write holds what its bursts wrote, and nothing else.
+fn check_booty(attack: &Attack, found: &[u8]) -> Result<(), Failure> {
+    let loot = Loot::of(attack);
+    let place = found.iter().enumerate().position(|(at, byte)| {
+        let word = (0xbad0_u64 << 48 | (at / loot.burst) as u64).to_le_bytes();
+        match at < loot.bytes {
+            false => *byte != 0,
+            true if loot.whole => *byte != word[at % 8],
+            // Of any of its bursts, or of none.
+            true => at % 8 >= 2 && *byte != 0 && *byte != word[at % 8],
+        }
+    });
+    match place {
+        None => Ok(()),
+        Some(at) => Err(format!("byte {at} of its file is {:#04x}", found[at]).into()),
+    }
 }
 
 /// The harm that an attack did, if any.

@@ -15,6 +15,7 @@ mod determinism;
 mod direct;
 mod directory;
 mod fault;
+mod finish;
 mod formal;
 mod fresh_machine;
 mod fsrf;
@@ -350,6 +351,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["sim.gated_mismatches", "sim.gated_edges"],
         measure: sim_speed::measure_mismatches,
+    },
+    Bar {
+        names: finish::NAMES,
+        measure: finish::measure,
     },
     Bar {
         names: &["isolation.attacks", "isolation.attacks_tried"],

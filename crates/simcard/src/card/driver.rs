@@ -3,6 +3,7 @@
 use super::super::engine::Stop;
 use super::super::rings::{CommandRing, COMMANDS_LOG2, EVENTS_LOG2};
 use super::SimCard;
+use card::guard::KernelWord;
 use card::registers as reg;
 use card::{Card, CardError};
 use units::Picoseconds;
@@ -67,6 +68,11 @@ impl SimCard {
 
     /// A register read with everything that it brings about.
     pub(super) fn read(&mut self, address: u32) -> Result<u32, CardError> {
+        self.read_noted(address).map(|word| word.value)
+    }
+
+    /// The same, with what the shell knows of the slot whose window it is.
+    pub(super) fn read_noted(&mut self, address: u32) -> Result<KernelWord, CardError> {
         self.ring_doorbell();
         let arrives = self.engine.link.register_read_request(self.engine.now());
         self.engine.around.bar.read(arrives, address);
@@ -94,7 +100,10 @@ impl SimCard {
                 what: "read; the shell or the kernel answered with an error",
             });
         }
-        Ok(answer.value)
+        Ok(KernelWord {
+            value: answer.value,
+            notes: answer.notes,
+        })
     }
 
     pub(super) fn refresh_room(&mut self) -> Result<(), CardError> {

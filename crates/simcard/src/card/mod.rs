@@ -22,7 +22,7 @@ use crate::error::not_built;
 use card::coherent::{AccessEnd, AccessId, LineAccess, LinePages};
 use card::command::{Command, QueueId};
 use card::event::Event;
-use card::guard::SlotStatus;
+use card::guard::{KernelWord, SlotNotes, SlotStatus};
 use card::history::History;
 use card::kernel::KernelPackage;
 use card::memories::CardMemory;
@@ -595,6 +595,21 @@ impl Card for SimCard {
             slot.0
         )));
         self.note(result)
+    }
+
+    fn read_kernel(&mut self, slot: SlotId, offset: u32) -> Result<KernelWord, CardError> {
+        self.check_alive()?;
+        self.check_slot(slot)?;
+        let address = reg::SLOT_CONTROL.at(slot.0.into()) + offset;
+        check_address(address)?;
+        let result = self.read_noted(address);
+        self.note(result)
+    }
+
+    fn slot_notes(&mut self, slot: SlotId) -> Result<SlotNotes, CardError> {
+        self.check_slot(slot)?;
+        let status = self.read_register(reg::SLOT.at(slot.0.into()) + reg::slot::STATUS)?;
+        Ok(SlotNotes::from_status(status))
     }
 
     fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {

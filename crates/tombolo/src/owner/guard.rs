@@ -3,6 +3,7 @@
 use super::slots::slot_register;
 use super::Owner;
 use crate::error::{Error, ViolationError};
+use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, Manifest};
 use card::{CardError, SlotId};
 
@@ -138,8 +139,12 @@ impl Owner {
 
     /// A register of a kernel that the owner reads on its own account; `None` if it was refused, for which the slot is
     /// held in reset, or not answered, which the guard reports.
-    pub(super) fn read_own(&mut self, slot: SlotId, offset: u32) -> Result<Option<u32>, Error> {
-        let read = self.read_register(slot, offset);
+    pub(super) fn read_own(
+        &mut self,
+        slot: SlotId,
+        offset: u32,
+    ) -> Result<Option<KernelWord>, Error> {
+        let read = self.read_kernel(slot, offset);
         match Self::unless_hung(read) {
             Err(error @ Error::KernelFailed { .. }) => {
                 self.quarantine(slot, error)?;

@@ -48,10 +48,7 @@ impl OwnerRef {
                     return Ok(Reply::Running(self.with(|owner| owner.progress())));
                 }
                 Look::Nothing(Some(next)) => {
-                    let _alarm = self.alarm(next);
-                    let turns = self.with(|owner| owner.turns);
-                    self.card(|owner| Ok((owner.turns != turns).then_some(())))
-                        .await?;
+                    self.pause(next).await?;
                 }
             }
         }
@@ -69,11 +66,7 @@ impl OwnerRef {
         let slot = self.with(|owner| owner.slot_of(client, load))?;
         if self.with(|owner| owner.polls(slot))? {
             let until = self.with(|owner| owner.card.now() + owner.step());
-            let alarm = self.alarm(until);
-            let turns = self.with(|owner| owner.turns);
-            self.card(|owner| Ok((owner.turns != turns).then_some(())))
-                .await?;
-            drop(alarm);
+            self.pause(until).await?;
             // It may have been closed meanwhile.
             self.with(|owner| owner.slot_of(client, load))?;
             if let Some(error) = self.with(|owner| owner.failure_of_polled(slot))? {
@@ -81,7 +74,7 @@ impl OwnerRef {
                 return Err(error);
             }
         }
-        self.with(|owner| owner.read_register(slot, offset).map(Reply::Register))
+        self.with(|owner| owner.read_raw_register(slot, offset).map(Reply::Register))
     }
 }
 
@@ -142,9 +135,19 @@ impl Owner {
                 mask,
                 value,
             } => {
-                let word = self.read_register(slot, offset);
+                let ending = self.slot(slot)?.ending.and_then(|ending| ending.signal);
+                if let Some((_, word)) = ending.filter(|(awaited, _)| *awaited == signal) {
+                    return Ok(self.settle(slot)?.then_some(word));
+                }
+                let word = self.read_kernel(slot, offset);
                 let word = Self::unless_hung(word)?;
-                Ok(word.filter(|word| word & mask == value & mask))
+                let word = word.filter(|word| word.value & mask == value & mask);
+                let Some(word) = word else {
+                    return Ok(None);
+                };
+                // What it announces is finished first, and the guard has found nothing wrong with it.
+                let settled = self.ends(slot, word.notes, Some((signal, word.value)))?;
+                Ok(settled.then_some(word.value))
             }
         }
     }

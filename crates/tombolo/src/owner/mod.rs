@@ -27,6 +27,7 @@ mod pump;
 mod requests;
 mod schedules;
 mod service;
+mod settle;
 mod slots;
 mod spaces;
 mod stray;

@@ -89,16 +89,19 @@ impl OwnerRef {
                 Ok(Reply::Done)
             }
             Request::Unmap { mapping } => {
+                let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
+                let unfinished = self.settled(range.asid).await;
                 let range = self.with(|owner| {
                     let range = owner.handles.mapping(client, mapping)?;
                     owner.handles.end_mapping(mapping);
                     Ok::<MappedRange, Error>(range)
                 })?;
                 self.unmap(range.asid, range.address, range.bytes).await?;
-                Ok(Reply::Done)
+                unfinished.map(|()| Reply::Done)
             }
             Request::Sync { mapping } => {
                 let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
+                self.settled(range.asid).await?;
                 self.sync(range).await?;
                 Ok(Reply::Done)
             }
@@ -125,6 +128,8 @@ impl OwnerRef {
                 offset,
                 bytes,
             } => {
+                let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
+                self.settled(range.asid).await?;
                 let parts = self.unmap_part(client, mapping, (offset, bytes)).await?;
                 Ok(Reply::Parts(parts))
             }

@@ -4,11 +4,13 @@ use super::behind::Behind;
 use super::guard::IDLE_INTERRUPTS;
 use super::owner_ref::OwnerRef;
 use super::pump::Work;
+use super::settle::Ending;
 use super::Owner;
 use crate::error::{AccessError, Error};
 use crate::link::ClientId;
 use crate::message::{LoadId, Progress, Reply, SpaceId};
 use crate::report::RunReport;
+use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
 use card::{CardError, HostWork, SlotId};
 use pager::{Event, MappingInfo};
@@ -78,6 +80,10 @@ pub(super) struct SlotState {
     running: Option<Running>,
     /// When the host learned that the run was over.
     done: Option<Picoseconds>,
+    /// The kernel has said that it is done, and its ports are not at rest.
+    pub(super) ending: Option<Ending>,
+    /// Its program has read a register while accesses were under way.
+    pub(super) at_work: bool,
     /// Interrupts of the run that announced nothing.
     idle_interrupts: u32,
     /// Interrupts of a kernel with registers of its own that its program has not waited for.
@@ -110,6 +116,15 @@ impl SlotState {
 enum Look {
     Failed(Error),
     Done(Progress),
+    /// The kernel is done, and it is time to look at its ports.
+    Settle,
+    SliceOver,
+}
+
+/// What a look at several runs shows.
+enum AnyLook {
+    Over(usize),
+    Settle(SlotId),
     SliceOver,
 }
 
@@ -191,7 +206,11 @@ impl OwnerRef {
 
     /// Empties a slot; tells what went wrong in a run that nobody waited for.
     pub(super) async fn close_slot(&self, client: ClientId, load: LoadId) -> Result<Reply, Error> {
-        let slot = self.with(|owner| owner.slot_of(client, load))?;
+        let (slot, space) = self.with(|owner| {
+            let slot = owner.slot_of(client, load)?;
+            Ok::<_, Error>((slot, owner.loaded(slot)?.space))
+        })?;
+        let unfinished = self.settled(space).await.err();
         let _claim = self.claim(slot).await;
         // Another may have closed it meanwhile.
         self.with(|owner| owner.slot_of(client, load))?;
@@ -200,7 +219,7 @@ impl OwnerRef {
         let failure = self.with(|owner| {
             let failure = owner.slot(slot)?.failure.take();
             let lost = owner.lost_on_the_way_home(slot)?;
-            Ok::<_, Error>(failure.or(lost))
+            Ok::<_, Error>(failure.or(lost).or(unfinished))
         })?;
         self.empty(slot).await?;
         failure.map_or(Ok(Reply::Done), Err)
@@ -282,23 +301,25 @@ impl OwnerRef {
             owner.waits_otherwise(slot);
             owner.card.now() + slice
         });
-        // An alarm that has rung would keep the card from working.
-        let alarm = self.alarm(until);
-        let seen = self.card(|owner| owner.look(slot, load, until)).await?;
-        drop(alarm);
-        match seen {
-            Look::Failed(error) => {
-                self.stop(slot, load).await?;
-                Err(error)
-            }
-            Look::Done(progress) => Ok(Reply::Finished(progress)),
-            Look::SliceOver => {
-                if self.with(|owner| owner.still_running(slot))? {
+        loop {
+            // An alarm that has rung would keep the card from working.
+            let alarm = self.alarm(self.with(|owner| owner.next_look([slot], until)));
+            let seen = self.card(|owner| owner.look(slot, load, until)).await?;
+            drop(alarm);
+            match seen {
+                Look::Settle => self.with(|owner| owner.settle_run(slot))?,
+                Look::Failed(error) => {
+                    self.stop(slot, load).await?;
+                    return Err(error);
+                }
+                Look::Done(progress) => return Ok(Reply::Finished(progress)),
+                Look::SliceOver if self.with(|owner| owner.still_running(slot))? => {
                     return Ok(Reply::Running(self.with(|owner| owner.progress())));
                 }
-                Err(self
-                    .not_done(slot, load, "what it waits for will never come; ")
-                    .await?)
+                Look::SliceOver => {
+                    let why = "what it waits for will never come; ";
+                    return Err(self.not_done(slot, load, why).await?);
+                }
             }
         }
     }
@@ -315,18 +336,28 @@ impl OwnerRef {
             }
             owner.card.now() + slice
         });
-        let _alarm = self.alarm(until);
-        let over = self.card(|owner| {
-            for (place, (slot, load)) in slots.iter().enumerate() {
-                if owner.is_over(*slot, *load)? {
-                    return Ok(Some(Some(place)));
+        let numbers = || slots.iter().map(|(slot, _)| *slot);
+        loop {
+            let alarm = self.alarm(self.with(|owner| owner.next_look(numbers(), until)));
+            let over = self.card(|owner| {
+                for (place, (slot, load)) in slots.iter().enumerate() {
+                    if owner.is_over(*slot, *load)? {
+                        return Ok(Some(AnyLook::Over(place)));
+                    }
                 }
+                let due = numbers().find(|slot| owner.is_to_settle(*slot));
+                let over = owner.card.now() >= until;
+                Ok(due
+                    .map(AnyLook::Settle)
+                    .or(over.then_some(AnyLook::SliceOver)))
+            });
+            let over = over.await?;
+            drop(alarm);
+            match over {
+                AnyLook::Over(place) => return Ok(Some(place)),
+                AnyLook::Settle(slot) => self.with(|owner| owner.settle_run(slot))?,
+                AnyLook::SliceOver => return self.with(|owner| owner.first_unannounced(slots)),
             }
-            Ok((owner.card.now() >= until).then_some(None))
-        });
-        match over.await? {
-            Some(place) => Ok(Some(place)),
-            None => self.with(|owner| owner.first_unannounced(slots)),
         }
     }
 
@@ -340,24 +371,7 @@ impl OwnerRef {
 
     /// Says of a kernel that it was not done in time, and stops it, unless only its program knows what done is.
     async fn not_done(&self, slot: SlotId, load: LoadId, why: &str) -> Result<Error, Error> {
-        let error = self.with(|owner| {
-            let kernel = owner.kernel_name(slot);
-            let now = owner.card.now();
-            let since = owner.running_since(slot)?;
-            let elapsed = since.map_or(Picoseconds::ZERO, |since| now - since);
-            let waits = owner.waits_of(slot)?;
-            // Registers are read over the link, and the kernel goes on meanwhile.
-            let waiting = match owner.card.now() - now {
-                Picoseconds::ZERO => format!("{why}{waits}"),
-                later => format!("{why}{later} later, {waits}"),
-            };
-            Ok::<_, Error>(Error::Deadline {
-                slot,
-                kernel,
-                elapsed,
-                waiting,
-            })
-        })?;
+        let error = self.with(|owner| owner.late(slot, why))?;
         if !self.with(|owner| owner.is_user_managed(slot)) {
             self.stop(slot, load).await?;
         }
@@ -383,11 +397,40 @@ impl Owner {
         }
     }
 
+    /// What a slot waits for that is not done in time.
+    fn late(&mut self, slot: SlotId, why: &str) -> Result<Error, Error> {
+        let kernel = self.kernel_name(slot);
+        let now = self.card.now();
+        let since = self.running_since(slot)?;
+        let elapsed = since.map_or(Picoseconds::ZERO, |since| now - since);
+        let says = match self.slot(slot)?.ending {
+            Some(_) => "the kernel says that it is done, and accesses of it are not answered; ",
+            None => "",
+        };
+        let waits = self.waits_of(slot)?;
+        // Registers are read over the link, and the kernel goes on meanwhile.
+        let waiting = match self.card.now() - now {
+            Picoseconds::ZERO => format!("{says}{why}{waits}"),
+            later => format!("{says}{why}{later} later, {waits}"),
+        };
+        Ok(Error::Deadline {
+            slot,
+            kernel,
+            elapsed,
+            waiting,
+        })
+    }
+
+    /// Accesses of a kernel that its program has seen at work are not answered, and will not be.
+    pub(super) fn unfinished(&mut self, slot: SlotId) -> Result<Error, Error> {
+        self.late(slot, "accesses that its ports had taken are not answered; ")
+    }
+
     /// Puts a slot in reset; gives its requesters, which are in `draining` until they are at rest.
     /// `None` if the slot has no kernel.
     fn hold(&mut self, slot: SlotId) -> Result<Option<(u8, u8)>, Error> {
         let state = self.slot(slot)?;
-        state.running = None;
+        (state.running, state.ending, state.at_work) = (None, None, false);
         let Some(loaded) = state.loaded.as_mut() else {
             return Ok(None);
         };
@@ -460,7 +503,38 @@ impl Owner {
             self.finished(slot, kernel, done - running.since);
             return Ok(Some(Look::Done(self.progress())));
         }
+        if self.is_to_settle(slot) {
+            return Ok(Some(Look::Settle));
+        }
         Ok((self.card.now() >= until).then_some(Look::SliceOver))
+    }
+
+    /// When a task looks again at slots that it waits for.
+    fn next_look(
+        &self,
+        slots: impl IntoIterator<Item = SlotId>,
+        until: Picoseconds,
+    ) -> Picoseconds {
+        let states = slots.into_iter();
+        let states = states.filter_map(|slot| self.slots.get(usize::from(slot.0)));
+        let endings = states.filter_map(|state| state.ending.map(|ending| ending.next));
+        endings.fold(until, Picoseconds::min)
+    }
+
+    /// Whether it is time to look at the ports of a kernel that is done.
+    fn is_to_settle(&self, slot: SlotId) -> bool {
+        let state = self.slots.get(usize::from(slot.0));
+        let ending = state.and_then(|state| state.ending);
+        ending.is_some_and(|ending| ending.next <= self.card.now())
+    }
+
+    /// Looks at the ports of a kernel that is done: its run is over when they are at rest.
+    fn settle_run(&mut self, slot: SlotId) -> Result<(), Error> {
+        if self.settle(slot)? {
+            let now = self.card.now();
+            self.slot(slot)?.done = Some(now);
+        }
+        Ok(())
     }
 
     fn is_over(&mut self, slot: SlotId, load: LoadId) -> Result<bool, Error> {
@@ -483,9 +557,11 @@ impl Owner {
     fn first_unannounced(&mut self, slots: &[(SlotId, LoadId)]) -> Result<Option<usize>, Error> {
         let mut quiet = self.is_quiet();
         for (place, (slot, _)) in slots.iter().enumerate() {
-            if !self.loaded(*slot)?.kernel.manifest.interrupt {
+            if self.slot(*slot)?.ending.is_none() && !self.loaded(*slot)?.kernel.manifest.interrupt
+            {
                 quiet = false;
-                if self.look_for_done(*slot)? {
+                self.look_for_done(*slot)?;
+                if self.slot(*slot)?.done.is_some() {
                     return Ok(Some(place));
                 }
             }
@@ -495,7 +571,7 @@ impl Owner {
 
     /// At the end of a slice: whether the run can still end.
     fn still_running(&mut self, slot: SlotId) -> Result<bool, Error> {
-        if !self.loaded(slot)?.kernel.manifest.interrupt {
+        if self.slot(slot)?.ending.is_none() && !self.loaded(slot)?.kernel.manifest.interrupt {
             self.look_for_done(slot)?;
             return Ok(true);
         }
@@ -508,7 +584,7 @@ impl Owner {
         state.failure.as_ref()
     }
 
-    fn slot(&mut self, slot: SlotId) -> Result<&mut SlotState, Error> {
+    pub(super) fn slot(&mut self, slot: SlotId) -> Result<&mut SlotState, Error> {
         let last = self.slots.len() as u8 - 1;
         let card = self.card.description().name.clone();
         let state = self.slots.get_mut(usize::from(slot.0));
@@ -590,16 +666,23 @@ impl Owner {
         Ok(())
     }
 
-    pub(super) fn read_register(&mut self, slot: SlotId, offset: u32) -> Result<u32, Error> {
+    /// What a register holds, and whether the ports of the slot are at rest.
+    pub(super) fn read_kernel(&mut self, slot: SlotId, offset: u32) -> Result<KernelWord, Error> {
         self.loaded(slot)?;
         let offset = register_offset(slot, offset, 0)?;
-        let address = register_address(slot, offset);
-        match self.card.read_register(address) {
+        match self.card.read_kernel(slot, offset) {
             Err(error @ CardError::Bus { .. }) => {
                 Err(self.refused(slot, offset, false)?.unwrap_or(error.into()))
             }
             other => Ok(other?),
         }
+    }
+
+    /// A register that a program reads on its own account.
+    pub(super) fn read_raw_register(&mut self, slot: SlotId, offset: u32) -> Result<u32, Error> {
+        let word = self.read_kernel(slot, offset)?;
+        self.seen_at_work(slot, word.notes)?;
+        Ok(word.value)
     }
 
     pub(super) fn start(&mut self, slot: SlotId) -> Result<(), Error> {
@@ -632,7 +715,7 @@ impl Owner {
         let since = self.card.now();
         let state = self.slot(slot)?;
         state.running = Some(Running { since });
-        state.done = None;
+        (state.done, state.ending) = (None, None);
         state.idle_interrupts = 0;
         state.failure = None;
         state.polled = false;
@@ -642,7 +725,8 @@ impl Owner {
     /// What a start is to a kernel without ap_start: its slot leaves reset, if a run failed.
     fn begin_anew(&mut self, slot: SlotId) -> Result<(), Error> {
         let state = self.slot(slot)?;
-        (state.failure, state.interrupts, state.polled) = (None, 0, false);
+        (state.failure, state.interrupts) = (None, 0);
+        (state.polled, state.ending) = (false, None);
         match self.loaded(slot)?.released {
             true => Ok(()),
             false => self.release(slot),
@@ -710,7 +794,7 @@ impl Owner {
             return Ok(());
         }
         if let Some(status) = self.read_own(slot, register::INTERRUPT_STATUS)? {
-            self.write_registers(slot, register::INTERRUPT_STATUS, &[status])?;
+            self.write_registers(slot, register::INTERRUPT_STATUS, &[status.value])?;
             if self.look_for_done(slot)? {
                 return Ok(());
             }
@@ -730,21 +814,26 @@ impl Owner {
         self.quarantine(slot, error)
     }
 
-    /// Whether the kernel has finished a run since the last look.
+    /// Whether the kernel has said that it is done since the last look. The run is over with that if its ports
+    /// are at rest, too.
     fn look_for_done(&mut self, slot: SlotId) -> Result<bool, Error> {
         debug_assert_eq!(
             register::INTERRUPT_ENABLE,
             register::GLOBAL_INTERRUPT_ENABLE + 4
         );
-        let control = self.read_own(slot, register::CONTROL)?.unwrap_or_default();
-        if control & register::DONE == 0 {
+        let Some(control) = self.read_own(slot, register::CONTROL)? else {
+            return Ok(false);
+        };
+        if control.value & register::DONE == 0 {
             return Ok(false);
         }
         if self.loaded(slot)?.kernel.manifest.control == ControlProtocol::ApCtrlChain {
             self.write_registers(slot, register::CONTROL, &[register::CONTINUE])?;
         }
-        let now = self.card.now();
-        self.slot(slot)?.done = Some(now);
+        if self.ends(slot, control.notes, None)? {
+            let now = self.card.now();
+            self.slot(slot)?.done = Some(now);
+        }
         Ok(true)
     }
 

@@ -2,7 +2,7 @@
 
 use card::command::{Command, QueueId};
 use card::event::Event;
-use card::guard::SlotStatus;
+use card::guard::{KernelWord, SlotNotes, SlotStatus};
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::{CardDescription, CardError, HostWork, Preparation, SlotId, Statistics, WorkId};
@@ -85,6 +85,12 @@ impl<B: Between> card::Card for Watched<B> {
         schedule: card::schedule::SlotSchedule,
     ) -> Result<(), CardError> {
         self.card.schedule_slot(slot, schedule)
+    }
+    fn read_kernel(&mut self, slot: SlotId, offset: u32) -> Result<KernelWord, CardError> {
+        self.card.read_kernel(slot, offset)
+    }
+    fn slot_notes(&mut self, slot: SlotId) -> Result<SlotNotes, CardError> {
+        self.card.slot_notes(slot)
     }
     fn slot_status(&mut self, slot: SlotId) -> Result<SlotStatus, CardError> {
         self.card.slot_status(slot)

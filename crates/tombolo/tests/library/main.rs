@@ -10,6 +10,7 @@ mod common;
 mod created;
 mod direct;
 mod error_codes;
+mod finish;
 mod hot;
 mod loading;
 mod managed;

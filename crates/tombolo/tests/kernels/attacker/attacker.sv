@@ -93,7 +93,8 @@ module attacker (
     spoil_e      w;
     irq_e        irq;
     control_e    control;
-    logic        hasty;     // says that it is done at once
+    logic        hasty;     // says that it is done when its bursts are taken
+    logic        bolts;     // when the first address is; nothing comes after it
     logic        dies;
   } plan_t;
 
@@ -184,6 +185,7 @@ module attacker (
           plan.stride = '0;
         end
         5'd15: plan.hasty = 1'b1;  // done before it is
+        5'd27: plan.bolts = 1'b1;
         5'd16: begin  // a step past the last address
           plan.offset = 64'hFFFF_FFFF_F000;
           plan.len = 8'd63;
@@ -397,10 +399,12 @@ module attacker (
   end
 
   // Done when everything is answered, unless there is no end, or at once.
-  logic answered;
+  logic answered, taken;
+  assign taken = (!plan.reads || ar_q == 16'(plan.count))
+      && (!plan.writes || (aw_q == 16'(plan.count) && bursts_q == 16'(plan.count)));
   assign answered = (!plan.reads || r_q == 16'(plan.count))
       && (!plan.writes || b_q == 16'(plan.count));
-  assign finished = running_q && (plan.hasty ? ar_q != '0 || aw_q != '0 :
+  assign finished = running_q && (plan.bolts ? ar_q != '0 || aw_q != '0 : plan.hasty ? taken :
       (plan.count != '0 && answered && plan.irq == IrqDone && plan.control == Answer));
 
   logic unused;
