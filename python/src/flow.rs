@@ -5,10 +5,11 @@ use crate::memory::NativeMemory;
 use crate::slot::NativeSlot;
 use crate::space::NativeMapping;
 use crate::wait::Watch;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::sync::Arc;
-use tombolo::{AddressSpace, Device, Error, Flow, Flowed, MappedRange, Picoseconds, Slot};
+use tombolo::{AddressSpace, Device, Error, Flow, Flowed, MappedRange, Packets, Picoseconds, Slot};
 
 /// What a port is plugged into: the name of a device, or memory with its first byte and bytes.
 #[derive(FromPyObject)]
@@ -18,12 +19,12 @@ pub enum Plug<'py> {
     Memory(Bound<'py, NativeMemory>, u64, u64),
 }
 
-/// A slot, a port of its kernel, and what that is plugged into.
-pub type Plugged<'py> = (Bound<'py, NativeSlot>, String, Plug<'py>);
+/// A slot, a port of its kernel, what that is plugged into, and how many packets memory takes.
+pub type Plugged<'py> = (Bound<'py, NativeSlot>, String, Plug<'py>, Option<String>);
 
 enum End {
     Device(Device),
-    Memory(MappedRange),
+    Memory(MappedRange, Packets),
 }
 
 /// The same without Python.
@@ -51,17 +52,23 @@ impl Plan {
         listening: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let mut ports = Vec::new();
-        for (slot, port, plug) in plugs {
+        for (slot, port, plug, packets) in plugs {
+            let packets = match packets {
+                Some(text) => text.parse().map_err(|error: tombolo::UnknownPackets| {
+                    PyValueError::new_err(error.to_string())
+                })?,
+                None => Packets::One,
+            };
             let end = match plug {
                 Plug::Device(name) => {
                     let device = Device::parse(&name);
                     End::Device(device.map_err(|error| errors::raise(py, &error.into()))?)
                 }
                 Plug::Mapping(mapping, offset, bytes) => {
-                    End::Memory(mapping.get().part(py, offset, bytes)?)
+                    End::Memory(mapping.get().part(py, offset, bytes)?, packets)
                 }
                 Plug::Memory(memory, offset, bytes) => {
-                    End::Memory(memory.get().part(py, offset, bytes)?)
+                    End::Memory(memory.get().part(py, offset, bytes)?, packets)
                 }
             };
             ports.push((slot.get().shared(py)?, port, end));
@@ -83,7 +90,7 @@ impl Plan {
         let mut flow = Flow::new(space);
         for (slot, port, end) in self.ports {
             match end {
-                End::Memory(range) => flow.plug_memory(&slot, &port, range)?,
+                End::Memory(range, packets) => flow.plug_packets(&slot, &port, range, packets)?,
                 End::Device(device) => {
                     let address = flow.plug(&slot, &port, device)?;
                     let (Some(address), Some(call)) = (address, &self.listening) else {

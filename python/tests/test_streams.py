@@ -368,3 +368,30 @@ def test_what_listening_raises_ends_a_flow() -> None:
             space.flow({(slot, "in"): "tcp-listen:127.0.0.1:0", (slot, "out"): memory}, listening=fail)
         # Both ports are free again.
         slot.open_stream("in").close()
+
+
+def test_a_connection_says_how_many_packets_it_takes(card: tombolo.Card) -> None:
+    """What nobody takes is an error with the port's name, not lost."""
+    source, result = noise(171), np.zeros(4096, np.uint8)
+    with card.create_space() as space:
+        slot = card.load("loopback", space)
+        given, made = space.map_array(source), space.map_array(result, "rw")
+        plugs: dict[tuple[tombolo.Slot, str], Any] = {(slot, "out"): made}
+
+        into = slot.open_stream("in")
+
+        def flow(packets: Any) -> list[tombolo.Flowed]:
+            for start, count in ((0, 100), (100, 64), (164, 7)):
+                into.read(given, start, count)
+            return space.flow(plugs, packets=None if packets is None else {(slot, "out"): packets})
+
+        assert flow("all") == [("out", 171, 3)]
+        assert flow(3) == [("out", 171, 3)]
+        made.sync()
+        assert np.array_equal(result[:171], source)
+        with pytest.raises(ValueError, match="no number of packets"):
+            space.flow(plugs, packets={(slot, "out"): "some"})
+        with pytest.raises(ValueError, match="nothing is plugged in"):
+            space.flow({}, packets={(slot, "out"): 1})
+        with pytest.raises(errors.StreamError, match="port out.*packets=all"):
+            flow(None)

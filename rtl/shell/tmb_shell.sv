@@ -922,6 +922,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic mover_out_valid [SwitchElements];
   logic mover_out_ready [SwitchElements];
   stream_beat_t mover_out [SwitchElements];
+  logic out_waits [SwitchElements];
 
   for (genvar p = 0; p < NumPorts; p++) begin : gen_port
     localparam int unsigned FirstPair = Cfg.PortsPerSlot - Cfg.StreamsPerSlot;
@@ -933,12 +934,22 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
 
       assign pair_reset[Pair] = port_reset[p];
 
+      // A packet that no transfer has asked for waits at the switch.
+      mover_state_t state [2];
+      assign mover_state[2*Pair] = state[0];
+      assign mover_state[2*Pair+1] = '{
+          busy: state[1].busy,
+          valid: state[1].valid || out_waits[Pair],
+          ready: state[1].ready,
+          moved: state[1].moved
+      };
+
       tmb_stream_mover u_mover (
         .clk_i,
         .rst_ni(rst_ni && !port_reset[p]),
         .start_i(mover_start[2*Pair:2*Pair+1]),
         .command_i(mover_command[2*Pair:2*Pair+1]),
-        .state_o(mover_state[2*Pair:2*Pair+1]),
+        .state_o(state),
         .done_valid_o(done_valid[2*Pair:2*Pair+1]),
         .done_ready_i(done_ready[2*Pair:2*Pair+1]),
         .done_o(done[2*Pair:2*Pair+1]),
@@ -1061,7 +1072,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
                             mover_start[1], mover_command[0], mover_command[1], mover_state[1],
                             switch_source[0], switch_forget[0], switch_state[0], pair_reset[0],
                             mover_in_valid[0], mover_in_ready[0], mover_in[0], mover_out_begin[0],
-                            mover_out_valid[0], mover_out_ready[0], mover_out[0]};
+                            mover_out_valid[0], mover_out_ready[0], mover_out[0], out_waits[0]};
     assign switch_state[0] = '0;
     assign pair_reset[0] = 1'b0;
     assign mover_in_valid[0] = 1'b0;
@@ -1071,6 +1082,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
     assign mover_out_valid[0] = 1'b0;
     assign mover_out_ready[0] = 1'b0;
     assign mover_out[0] = '0;
+    assign out_waits[0] = 1'b0;
   end else begin : gen_pairs
     logic in_valid [AllPairs];
     logic in_ready [AllPairs];
@@ -1113,7 +1125,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       assign mover_in[Pair] = '0;
       assign mover_out_begin[Pair] = 1'b0;
       assign mover_out_ready[Pair] = 1'b0;
-      assign unused_mover = &{1'b0, mover_in_ready[Pair], mover_out_valid[Pair], mover_out[Pair]};
+      assign unused_mover = &{1'b0, mover_in_ready[Pair], mover_out_valid[Pair], mover_out[Pair], out_waits[Pair]};
 
       for (genvar d = 0; d < 2; d++) begin : gen_direction
         assign net_start_o[2*n+d] = mover_start[2*Pair+d];
@@ -1157,6 +1169,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
       .source_i(switch_source),
       .forget_i(switch_forget),
       .state_o(switch_state),
+      .waits_o(out_waits),
       .mover_in_valid_i(mover_in_valid),
       .mover_in_ready_o(mover_in_ready),
       .mover_in_i(mover_in),

@@ -254,6 +254,9 @@ module tmb_port_stream_out #(
 
   assign ending_taken = ending_q && merge_ready;
 
+  // The kernel ends its packets, so nothing waits here for long.
+  logic [7:0] unused_held;
+
   tmb_stream_width #(
     .InBytes (64),
     .OutBytes(64)
@@ -269,7 +272,8 @@ module tmb_port_stream_out #(
     .out_ready_i,
     .out_data_o,
     .out_keep_o,
-    .out_last_o
+    .out_last_o,
+    .held_o     (unused_held)
   );
 
   // ---------------------------------------------------------------------------------------------

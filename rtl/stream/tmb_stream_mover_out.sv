@@ -376,7 +376,13 @@ module tmb_stream_mover_out
     end
   end
 
-  assign state_o = '{busy: busy_q, valid: t_valid_i, ready: t_ready_o, moved: moved_q};
+  // What lies here while no transfer takes it waits for the next one.
+  assign state_o = '{
+      busy: busy_q,
+      valid: t_valid_i || (!active_q && (raw_valid || beat_valid)),
+      ready: t_ready_o,
+      moved: moved_q
+  };
   assign done_valid_o = done_q;
   assign done_o = '{
       bytes: moved_q,

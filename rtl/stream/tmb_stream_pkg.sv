@@ -42,7 +42,7 @@ package tmb_stream_pkg;
   // What a mover does now.
   typedef struct packed {
     logic        busy;
-    logic        valid;  // TVALID of its stream
+    logic        valid;  // TVALID of its stream; out of the kernel: a beat of it waits in the shell
     logic        ready;  // TREADY
     byte_count_t moved;  // bytes of the transfer that have crossed the stream
   } mover_state_t;

@@ -45,6 +45,7 @@ module tmb_stream_switch
   input  stream_source_t source_i [NumPairs],   // of an incoming port; names a pair that exists
   input  logic           forget_i [NumPairs],   // one cycle: clears state_o.broken
   output switch_state_t  state_o [NumPairs],
+  output logic           waits_o [NumPairs],    // a beat of the outgoing port is here
   // movers into the kernels
   input  logic           mover_in_valid_i [NumPairs],
   output logic           mover_in_ready_o [NumPairs],
@@ -124,6 +125,7 @@ module tmb_stream_switch
 
     assign to_mover = !linked[j]
         && (out_open_q[j] || (mover_out_begin_i[j] && claim[j] == '0));
+    assign waits_o[j] = next_valid[j];
     assign mover_out_valid_o[j] = next_valid[j] && to_mover;
     assign mover_out_o[j] = next[j];
     assign next_ready[j] = linked[j] ? linked_ready : to_mover && mover_out_ready_i[j];

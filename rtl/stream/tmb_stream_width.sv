@@ -6,13 +6,19 @@
 // stands in the slot, between a kernel's port and the boundary.
 //
 // InBytes, OutBytes   widths of the two sides, any number of bytes
+// FlushCycles         0: bytes wait for a full beat or the end of their packet. Else: also for a pause of the
+//                     sender of that many cycles. For ports without TLAST, whose packet never ends.
 //
 // Beats that come may be partly filled, from the first byte on; beats that leave are full, but for the
-// last of a packet. A packet that ends with an empty beat ends with an empty beat, unless bytes are left
-// to carry TLAST. A TKEEP with a hole is passed on as one (only byte 1 kept), for the shell to see.
+// last of a packet, and the one before a pause. A packet that ends with an empty beat ends with an empty beat, unless
+// bytes are left to carry TLAST. A TKEEP with a hole is passed on as one (only byte 1 kept), for the shell to see.
+//
+// held_o   bytes that are here and not offered
 //
 // Throughput: the narrower side's, when one width divides the other; else up to one cycle less for each
-// wide beat. Latency: one cycle. Ordering: in order. Back-pressure: in_ready_o depends on the fill only.
+// wide beat. Latency: one cycle; FlushCycles more for what a pause brings out. The timer runs only while bytes wait
+// and stops when they leave, so an idle converter changes no state. Ordering: in order. Back-pressure: in_ready_o
+// depends on the fill, and on the beat before a pause, which must leave before more is taken.
 // No deadlock: waits for its neighbours only.
 //
 // Source: vFPIO section 4.2 (width converters).
@@ -21,7 +27,9 @@
 
 module tmb_stream_width #(
   parameter int unsigned InBytes = 4,
-  parameter int unsigned OutBytes = 64
+  parameter int unsigned OutBytes = 64,
+  parameter int unsigned FlushCycles = 0,
+  localparam int unsigned HeldWidth = $clog2(InBytes + OutBytes + 1)
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -34,18 +42,18 @@ module tmb_stream_width #(
   input  logic                  out_ready_i,
   output logic [8*OutBytes-1:0] out_data_o,
   output logic [OutBytes-1:0]   out_keep_o,
-  output logic                  out_last_o
+  output logic                  out_last_o,
+  output logic [HeldWidth-1:0]  held_o
 );
 
   localparam int unsigned Room = InBytes + OutBytes;
-  localparam int unsigned CountWidth = $clog2(Room + 1);
-  typedef logic [CountWidth-1:0] count_t;
+  typedef logic [HeldWidth-1:0] count_t;
 
   // last: the packet ends with the bytes that are here; apart: in an empty beat behind them, because they
-  // are being offered already. hole: a beat with a hole has come.
+  // are being offered already. hole: a beat with a hole has come. flush: the sender has paused, and what is here leaves.
   logic [8*Room-1:0] bytes_q, rest;
   count_t fill_q, kept, sent, left;
-  logic last_q, apart_q, hole_q, hole, take, give, full;
+  logic last_q, apart_q, hole_q, flush_q, hole, take, give, full;
 
   always_comb begin
     kept = '0;
@@ -57,8 +65,9 @@ module tmb_stream_width #(
   end
 
   assign full = fill_q >= count_t'(OutBytes);
-  assign in_ready_o = !last_q && fill_q <= count_t'(OutBytes) && !(hole && full);
-  assign out_valid_o = full || last_q;
+  assign in_ready_o = !last_q && !flush_q && fill_q <= count_t'(OutBytes) && !(hole && full);
+  assign out_valid_o = full || last_q || flush_q;
+  assign held_o = out_valid_o ? '0 : fill_q;
   assign take = in_valid_i && in_ready_o;
   assign give = out_valid_o && out_ready_i;
 
@@ -92,6 +101,27 @@ module tmb_stream_width #(
     end
   end
 
+  // A beat that came would have been taken: who leaves bytes here and sends nothing pauses.
+  if (FlushCycles == 0) begin : gen_no_flush
+    assign flush_q = 1'b0;
+  end else begin : gen_flush
+    typedef logic [$clog2(FlushCycles+1)-1:0] pause_t;
+    pause_t pause_q;
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        pause_q <= '0;
+        flush_q <= 1'b0;
+      end else if (held_o == '0 || take) begin
+        pause_q <= '0;
+        if (give) flush_q <= 1'b0;
+      end else begin
+        pause_q <= pause_q + pause_t'(1);
+        flush_q <= pause_q == pause_t'(FlushCycles - 1);
+      end
+    end
+  end
+
   // Bytes beyond the fill are zero, so that a kernel without TKEEP sees a packet padded with zeroes.
   logic [8*Room-1:0] fresh, placed;
   always_comb begin
@@ -108,6 +138,7 @@ module tmb_stream_width #(
   end
 
   `TMB_ASSERT_INIT(WidthsArePositive, InBytes >= 1 && OutBytes >= 1)
+  `TMB_ASSERT(FlushBringsBytes, flush_q |-> fill_q != '0 && !full && !last_q)
   `TMB_ASSERT(FillFits, fill_q <= count_t'(Room))
   `TMB_ASSERT_STABLE(OutputHeld, out_valid_o, out_ready_i, {out_keep_o, out_last_o, out_data_o})
 

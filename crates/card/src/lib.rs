@@ -268,6 +268,22 @@ pub trait Card: Send {
         Ok(StreamState::default())
     }
 
+    /// What a kernel has sent out of a port and nobody has taken. On a simulated card it takes no virtual time.
+    ///
+    /// # Errors
+    /// As [`stream_state`](Card::stream_state).
+    fn stream_waiting(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+    ) -> Result<stream::StreamWaiting, CardError> {
+        let state = self.stream_state(slot, stream)?;
+        Ok(stream::StreamWaiting {
+            beat: state.valid,
+            ..stream::StreamWaiting::default()
+        })
+    }
+
     /// Says what the incoming port of a stream pair takes its beats from, from the next packet on; see
     /// [`switch_state`](Card::switch_state).
     ///

@@ -567,7 +567,8 @@ pub mod mover {
 
         /// 1: a transfer is under way, or its end has not been reported.
         pub const BUSY: Field = Field { lsb: 0, width: 1 };
-        /// TVALID of its stream.
+        /// TVALID of its stream; out of the kernel: a beat of it waits in the shell, whether a
+        /// transfer takes it or not.
         pub const VALID: Field = Field { lsb: 1, width: 1 };
         /// TREADY of its stream.
         pub const READY: Field = Field { lsb: 2, width: 1 };

@@ -117,12 +117,30 @@ pub struct TransferEnd {
 pub struct StreamState {
     /// A transfer is under way.
     pub busy: bool,
-    /// A beat is offered (TVALID).
+    /// A beat is offered (TVALID). Out of a kernel: one waits in the shell, whether a transfer takes it or not.
     pub valid: bool,
     /// A beat would be taken (TREADY).
     pub ready: bool,
     /// Bytes of the transfer that have crossed.
     pub moved: u64,
+}
+
+/// What a kernel has sent out of a port and nobody has taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamWaiting {
+    /// A beat waits in the shell.
+    pub beat: bool,
+    /// Bytes in the slot, which are no beat of the shell yet: the row is not full, and no TLAST has come.
+    pub held: u64,
+    /// The port has no TLAST: it sends one packet, which never ends.
+    pub endless: bool,
+}
+
+impl StreamWaiting {
+    /// Whether a byte, or the end of a packet, waits.
+    pub fn is_any(self) -> bool {
+        self.beat || self.held > 0
+    }
 }
 
 impl StreamState {

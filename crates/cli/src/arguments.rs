@@ -4,7 +4,9 @@ use card::schedule::{Priority, SlotSchedule};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use tombolo::{Advice, AdviceError, Device, FileState, MemoryKind, UnknownMemory};
+use tombolo::{
+    Advice, AdviceError, Device, FileState, MemoryKind, Packets, UnknownMemory, UnknownPackets,
+};
 use units::PageSize;
 
 /// A number of bytes, or the size of another argument's mapping.
@@ -56,6 +58,8 @@ pub struct MapArgument {
     pub memory: Option<MemoryKind>,
     /// How the kernel is going to use it.
     pub advice: Advice,
+    /// Of a connection: how many packets of the kernel it takes.
+    pub packets: Option<Packets>,
 }
 
 /// `PORT=DEVICE:…`: a stream port of the kernel, and what it is plugged into.
@@ -147,6 +151,9 @@ pub enum SyntaxError {
     /// No kind of memory.
     #[error("{0}")]
     Memory(UnknownMemory),
+    /// No number of packets.
+    #[error("{0}")]
+    Packets(UnknownPackets),
     /// Not a schedule.
     #[error("`{text}`: {part} is not understood; write {SCHEDULE_FORM}")]
     Schedule {
@@ -166,7 +173,7 @@ pub enum SyntaxError {
 const MAP_FORM: &str =
     "ARGUMENT=FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND]";
 const CONNECT_FORM: &str =
-    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND], or another device, \
+    "PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND][:packets=N|all|any], or another device, \
      PORT=KIND:WHERE";
 const SET_FORM: &str = "ARGUMENT=VALUE";
 const SCHEDULE_FORM: &str = "SLOT=low|normal|high|urgent[,weight=N][,floor=PERCENT][,limit=BYTES]";
@@ -237,9 +244,13 @@ impl MapArgument {
 
     /// Reads it. The file's name may be any bytes.
     pub fn parse(text: &OsStr) -> Result<Self, SyntaxError> {
+        Self::parse_as(text, Options::default())
+    }
+
+    fn parse_as(text: &OsStr, options: Options) -> Result<Self, SyntaxError> {
         let text = text.as_bytes();
         let (argument, rest) = split(text, MAP_FORM)?;
-        let (rest, options) = split_options(rest)?;
+        let (rest, options) = split_options(rest, options)?;
         let (file, offset, bytes) = split_range(rest)?;
         let named = [file, &options.of_device].concat();
         if file.is_empty() {
@@ -262,6 +273,7 @@ impl MapArgument {
             file_state: options.file_state,
             memory: options.memory,
             advice: options.advice.unwrap_or_default(),
+            packets: options.packets,
         })
     }
 }
@@ -277,7 +289,19 @@ impl ConnectArgument {
             return Ok(Self::Device(port.to_owned(), device));
         };
         let map = [port.as_bytes(), b"=", file].concat();
-        MapArgument::parse(OsStr::from_bytes(&map)).map(Self::File)
+        let options = Options {
+            of_connection: true,
+            ..Options::default()
+        };
+        MapArgument::parse_as(OsStr::from_bytes(&map), options).map(Self::File)
+    }
+
+    /// How many packets of the kernel it takes, if it says so.
+    pub fn packets(&self) -> Option<Packets> {
+        match self {
+            Self::File(map) => map.packets,
+            Self::Device(_, device) => device.packets(),
+        }
     }
 
     /// The kernel's port.
@@ -316,13 +340,15 @@ struct Options {
     file_state: Option<FileState>,
     memory: Option<MemoryKind>,
     advice: Option<Advice>,
+    /// They are behind a file that is connected to a port, which has packets.
+    of_connection: bool,
+    packets: Option<Packets>,
     /// Those of a device, which belong to its name, each with its colon.
     of_device: Vec<u8>,
 }
 
 /// Mode, page size, place and advice at the end, in any order; file names may contain colons.
-fn split_options(mut text: &[u8]) -> Result<(&[u8], Options), SyntaxError> {
-    let mut options = Options::default();
+fn split_options(mut text: &[u8], mut options: Options) -> Result<(&[u8], Options), SyntaxError> {
     let name = OsStr::from_bytes(text);
     let of_device = Device::names_stream(name) || Device::names_remote(name);
     while let Some((rest, word)) = split_at_last(text, b':') {
@@ -330,6 +356,14 @@ fn split_options(mut text: &[u8]) -> Result<(&[u8], Options), SyntaxError> {
         let Ok(word) = std::str::from_utf8(word) else {
             break;
         };
+        let packets = word.strip_prefix("packets=");
+        if let Some(packets) =
+            packets.filter(|_| options.of_connection && options.packets.is_none())
+        {
+            options.packets = Some(packets.parse().map_err(SyntaxError::Packets)?);
+            text = rest;
+            continue;
+        }
         if of_device && Device::is_option(word) && !word.contains('@') {
             let before = std::mem::take(&mut options.of_device);
             options.of_device = [b":", word.as_bytes(), &before].concat();
@@ -603,6 +637,24 @@ mod tests {
         assert_eq!((file.argument.as_str(), file.offset), ("out", 2));
         assert_eq!(file.mode, Mode::New(Some(Size::Bytes(5))));
         assert_eq!(named, PathBuf::from("file:x"));
+        let packets = |text: &str| connect(text).map(|connection| connection.packets());
+        assert_eq!(
+            packets("out=file:b:new:packets=all"),
+            Ok(Some(Packets::All))
+        );
+        assert_eq!(
+            packets("out=file:b:packets=any:new=7"),
+            Ok(Some(Packets::Any))
+        );
+        assert_eq!(packets("out=-:packets=all"), Ok(Some(Packets::All)));
+        assert_eq!(packets("out=file:b:new"), Ok(None));
+        assert!(packets("out=file:b:new:packets=none").is_err());
+        // A file that is mapped has none, so the word belongs to its name.
+        let mapped = map("a=x:packets=all");
+        assert_eq!(
+            (mapped.file, mapped.packets),
+            ("x:packets=all".into(), None)
+        );
         let tape = connect("in=tape:a").unwrap_err().to_string();
         assert!(tape.contains("no device `tape`"), "{tape}");
         for wrong in ["in", "in=", "in=a", "in=file:", "=file:a"] {

@@ -31,6 +31,12 @@ pub fn wrong(connections: &[ConnectArgument], manifest: &Manifest) -> Option<Str
                  apart"
             ));
         }
+        if stream.direction == StreamDirection::In && connection.packets().is_some() {
+            return Some(format!(
+                "port `{port}` takes one packet, the whole of its file or device; :packets= is for what comes out of a \
+                 kernel, so leave it away"
+            ));
+        }
         let Some(file) = connection.file() else {
             continue;
         };
@@ -114,8 +120,9 @@ pub fn plug<'a>(
             (ConnectArgument::Device(_, device), _) => {
                 flow.plug(slot, port, device.clone())?;
             }
-            (ConnectArgument::File(_), Some(mapping)) => {
-                flow.plug_memory(slot, port, mapping.all())?;
+            (ConnectArgument::File(file), Some(mapping)) => {
+                let packets = file.packets.unwrap_or_default();
+                flow.plug_packets(slot, port, mapping.all(), packets)?;
             }
             (ConnectArgument::File(_), None) => {}
         }

@@ -54,7 +54,9 @@ use card::kernel::{KernelError, KernelPackage};
 use card::memory::HostMemory;
 use card::registers;
 use card::schedule::SlotSchedule;
-use card::stream::{StreamId, StreamSource, StreamState, SwitchState, Transfer};
+use card::stream::{
+    StreamDirection, StreamId, StreamSource, StreamState, StreamWaiting, SwitchState, Transfer,
+};
 use card::{
     Card, CardDescription, CardError, ChannelStatistics, HostWork, SlotId, Statistics, WorkId,
 };
@@ -123,6 +125,9 @@ enum Move {
     Switch(usize),
     Kernel(usize),
 }
+
+/// Steps that kernels may make while somebody looks at what they have sent.
+const SETTLING_STEPS: u32 = 10_000;
 
 impl FunctionalCard {
     /// One step of the card.
@@ -749,6 +754,24 @@ impl Card for FunctionalCard {
         self.description.check_stream(slot, stream)?;
         let index = usize::from(stream.mover(SlotId(0), 1));
         Ok(self.slot(slot)?.movers[index].state())
+    }
+
+    fn stream_waiting(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+    ) -> Result<StreamWaiting, CardError> {
+        if stream.direction == StreamDirection::In {
+            self.description.check_stream(slot, stream)?;
+            return Ok(StreamWaiting::default());
+        }
+        // A kernel here is as far as it was stepped, which is by chance: what it sends without the host's help counts as sent.
+        let mut steps = 0..SETTLING_STEPS;
+        while !self.stream_state(slot, stream)?.valid && steps.next().is_some() && self.advance() {}
+        Ok(StreamWaiting {
+            beat: self.stream_state(slot, stream)?.valid,
+            ..StreamWaiting::default()
+        })
     }
 
     fn connect_stream(

@@ -17,10 +17,12 @@ use super::network_port::NetworkPort;
 use super::observer::{OwnerObserver, PortObserver, StreamObserver};
 use super::slot::{quieten, KernelSlot, SlotPlace};
 use super::surrounding::{Surroundings, Way};
+use super::top::STREAM_WAITS;
 use super::trace::Probe;
 use crate::error::not_built;
 use card::history::History;
 use card::kernel::Manifest;
+use card::stream::{StreamDirection, StreamId, StreamWaiting};
 use card::{CardError, SlotId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use timing::pcie::Link;
@@ -89,6 +91,10 @@ pub(crate) struct Engine {
     observers: Vec<PortObserver>,
     owners: OwnerObserver,
     stream_observers: Vec<StreamObserver>,
+    /// Of each stream pair: a beat of the kernel is in the shell, and nobody has taken it.
+    waits: Vec<Pin<u8>>,
+    /// Of each network interface: a beat is before it.
+    network_waits: Vec<Pin<u8>>,
     probes: Vec<Probe>,
     /// The first time that a row crossed a port of a slot; looked for if waveforms begin with it.
     activity: Option<Picoseconds>,
@@ -177,6 +183,12 @@ impl Engine {
             .map(|pair| StreamObserver::new(&shell, pair))
             .collect::<Result<_, _>>()
             .map_err(not_built)?;
+        let waits = (0..slots * pairs_per_slot)
+            .filter_map(|pair| shell.pin::<u8>(STREAM_WAITS, pair))
+            .collect();
+        let network_waits = (0..parts.networks.len() as u32)
+            .filter_map(|interface| shell.pin::<u8>("net_send_tvalid_o", interface))
+            .collect();
         let mut engine = Self {
             next: 0,
             now: Picoseconds::ZERO,
@@ -191,6 +203,8 @@ impl Engine {
             observers,
             owners: OwnerObserver::default(),
             stream_observers,
+            waits,
+            network_waits,
             probes: parts.probes,
             activity: None,
             seeks_activity: parts.seeks_activity,
@@ -273,6 +287,25 @@ impl Engine {
 
     pub(crate) fn stream_observers(&self) -> &[StreamObserver] {
         &self.stream_observers
+    }
+
+    /// What a kernel has sent out of a port and nobody has taken.
+    pub(crate) fn stream_waiting(&self, slot: SlotId, stream: StreamId) -> StreamWaiting {
+        let of_slots = usize::from(slot.0) * self.pairs_per_slot as usize;
+        let pins = match (stream.direction, usize::from(slot.0) < self.slots.len()) {
+            (StreamDirection::Out, true) => self.waits.get(of_slots + usize::from(stream.pair)),
+            // What is sent to the network goes into its interface.
+            (StreamDirection::In, false) => self.network_waits.get(usize::from(stream.pair)),
+            _ => None,
+        };
+        let beat = pins.is_some_and(|pin| pin.high());
+        let kernel = self.slots.get(usize::from(slot.0)).and_then(Option::as_ref);
+        let (held, endless) = kernel.map_or((0, false), |kernel| kernel.unsent(stream));
+        StreamWaiting {
+            beat,
+            held,
+            endless,
+        }
     }
 
     pub(crate) fn shell(&self) -> &Instance {

@@ -33,6 +33,10 @@ pub(crate) struct KernelInterface {
     pub(crate) streams: Vec<(StreamId, Vec<Bound>)>,
     /// TSTRB of the stream ports that have it, and of those that share one, by the port's name.
     pub(crate) strobes: BTreeMap<String, ModelPort>,
+    /// The streams out of the kernel whose port has no TLAST.
+    pub(crate) endless: Vec<StreamId>,
+    /// Of a wrapper: how many bytes of a stream wait there for a full row.
+    pub(crate) held: Vec<(StreamId, ModelPort)>,
     /// One list a slice of the directory; every signal of [`HOME`].
     pub(crate) homes: Vec<Vec<Bound>>,
     /// One list a slice of the directory; every signal of [`LINE`].
@@ -48,6 +52,15 @@ pub(crate) struct KernelInterface {
 }
 
 impl KernelInterface {
+    /// Whether a port into the kernel takes whole rows without TKEEP, so that one which is partly filled must not reach it.
+    pub(crate) fn takes_full_rows(described: &StreamPort, bus: &[Bound]) -> bool {
+        let keeps = |bound: &Bound| bound.0.name == "tkeep" && bound.1.is_none();
+        described.direction == StreamDirection::In
+            && described.data_width == DATA_WIDTH
+            && described.through.is_none()
+            && bus.iter().any(keeps)
+    }
+
     /// Finds every signal that the manifest promises, and nothing that it does not know.
     ///
     /// # Errors
@@ -91,6 +104,16 @@ impl KernelInterface {
             .filter_map(|port| Some((port, manifest.stream(&port.name)?.1)))
             .map(|(port, stream)| Ok((stream, matcher.stream_port(port, manifest)?)))
             .collect::<Result<_, _>>()?;
+        let streams: Vec<(StreamId, Vec<Bound>)> = streams;
+        let carried = |stream: StreamId| {
+            let port = manifest.stream_at(stream);
+            port.is_some_and(|port| port.through.is_some())
+        };
+        let endless = streams.iter().filter(|(stream, bus)| {
+            let ends = |bound: &Bound| bound.0.name == "tlast" && bound.1.is_some();
+            stream.direction == StreamDirection::Out && !carried(*stream) && !bus.iter().any(ends)
+        });
+        let endless = endless.map(|(stream, _)| *stream).collect();
         let homes = manifest
             .homes
             .iter()
@@ -111,6 +134,8 @@ impl KernelInterface {
             ports,
             streams,
             strobes: matcher.strobes,
+            endless,
+            held: Vec::new(),
             homes,
             lines,
             accesses,

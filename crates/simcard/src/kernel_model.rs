@@ -45,7 +45,10 @@ impl SlotDesign {
         }
         let info = builder.inspect(&design)?;
         let inner = KernelInterface::of(&kernel.manifest, &info)?;
-        if !needed && inner.strobes.is_empty() {
+        let streams = kernel.manifest.streams.iter().zip(&inner.streams);
+        let mut gathers =
+            streams.map(|(port, (_, bus))| KernelInterface::takes_full_rows(port, bus));
+        if !needed && inner.strobes.is_empty() && !gathers.any(|gathers| gathers) {
             return Ok(Self {
                 design,
                 interface: Some(inner),

@@ -5,7 +5,7 @@ use super::interface::{stream_driven_by_kernel, stream_group, Bound, KernelInter
 use super::model::{Instance, ModelFailure, NumberPin, Pin, Row};
 use super::signals::{Signal, ACCESS, AXI4, AXI4_STREAM, CONTROL, HOME, LINE};
 use super::wires::{Joint, Wires};
-use card::stream::StreamDirection;
+use card::stream::{StreamDirection, StreamId};
 use units::Picoseconds;
 use verilated::BuildError;
 
@@ -142,6 +142,10 @@ pub(crate) struct KernelSlot {
     kernel: Clocked,
     to_kernel: Wires,
     to_shell: Wires,
+    /// Bytes that wait in the slot's width converters, by stream.
+    held: Vec<(StreamId, NumberPin)>,
+    /// The ports out of the kernel that have no TLAST.
+    endless: Vec<StreamId>,
 }
 
 impl KernelSlot {
@@ -220,7 +224,14 @@ impl KernelSlot {
             single(&interrupt.name, false)
                 .join(&single("slot_interrupt_i", true), &mut to_shell)?;
         }
+        let held = interface.held.iter().map(|(stream, port)| {
+            let place = single(&port.name, false);
+            Ok((*stream, place.number()?))
+        });
+        let held = held.collect::<Result<_, BuildError>>()?;
         Ok(Self {
+            held,
+            endless: interface.endless.clone(),
             kernel: Clocked::new(instance),
             to_kernel,
             to_shell,
@@ -270,5 +281,12 @@ impl KernelSlot {
 
     pub(crate) fn is_fixed(&self) -> bool {
         self.kernel.is_fixed()
+    }
+
+    /// Bytes of a stream that wait for a full row, and whether its port has no TLAST.
+    pub(crate) fn unsent(&self, stream: StreamId) -> (u64, bool) {
+        let pin = self.held.iter().find(|(of, _)| *of == stream);
+        let held = pin.map_or(0, |(_, pin)| pin.get());
+        (held, self.endless.contains(&stream))
     }
 }

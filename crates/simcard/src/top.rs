@@ -173,11 +173,30 @@ fn at_slot(name: &str) -> bool {
     groups.iter().any(|group| name.starts_with(group))
 }
 
+/// Of each stream pair of a slot: a beat of the kernel is in the shell, and nobody has taken it. No pin of the shell: the
+/// register MOVER.STATUS says the same, and reading it takes time.
+pub(crate) const STREAM_WAITS: &str = "stream_waits_o";
+
 /// The top with the shell alone.
 pub(crate) fn shell_top(config: &ShellConfig) -> String {
     let ports = shell_ports(config);
-    let mut text = header(ports.iter().map(|port| declaration(port, false)));
+    let pairs = config.stream_pairs();
+    let waits = ShellPort {
+        name: STREAM_WAITS.to_owned(),
+        width: 1,
+        input: false,
+        elements: Some(pairs),
+    };
+    let all = ports.iter().chain((pairs > 0).then_some(&waits));
+    let mut text = header(all.map(|port| declaration(port, false)));
     instantiate_shell(&mut text, config, &ports, &|name| name.to_owned());
+    for pair in 0..pairs {
+        let _ = writeln!(
+            text,
+            "  assign {STREAM_WAITS}[{pair}] = u_shell.mover_state[{}].valid;",
+            2 * pair + 1
+        );
+    }
     text.push_str("\nendmodule\n");
     text
 }

@@ -62,7 +62,7 @@ pub use coherent::{
     WriteBuffer,
 };
 pub use connection::{Connection, ConnectionState};
-pub use device::{Device, DeviceError, Flow, Flowed};
+pub use device::{Device, DeviceError, Flow, Flowed, Packets, UnknownPackets};
 pub use error::{AccessError, Error, HomeError, ViolationError};
 pub use error_code::ErrorCode;
 pub use funcard::{FunctionalCard, FunctionalConfig};

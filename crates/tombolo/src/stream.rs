@@ -12,7 +12,7 @@ use crate::network::PeerHandle;
 use crate::slot::{Continue, Slot, SLICE};
 use crate::space::Mapping;
 use crate::stream_error::StreamError;
-use card::stream::{StreamDirection, StreamId};
+use card::stream::{StreamDirection, StreamId, StreamWaiting};
 use card::SlotId;
 use units::Picoseconds;
 
@@ -127,6 +127,28 @@ pub(crate) enum StreamRequest {
         /// Without waiting for the packet under way.
         later: bool,
     },
+    /// What a kernel has sent out of a port and nobody has taken.
+    Waiting {
+        /// Which stream.
+        stream: StreamHandle,
+    },
+    /// The client takes no more from a port out of a kernel. What waits there is an error, and so is what waits when the
+    /// slot is emptied.
+    Settle {
+        /// Which stream.
+        stream: StreamHandle,
+        /// What it has taken.
+        taken: Taken,
+    },
+    /// There is no room for the packets that the client wants: say so. The answer is an error.
+    Missing {
+        /// Which stream.
+        stream: StreamHandle,
+        /// Packets that were wanted.
+        wanted: u64,
+        /// What came.
+        taken: Taken,
+    },
     /// End the transfers out of a kernel that are not over, with what has come.
     Stop {
         /// Which stream.
@@ -154,10 +176,23 @@ pub(crate) enum StreamReply {
     MovedOne(usize, Moved, Progress),
     /// To `PollAny`: none is, and nothing will happen by itself.
     Quiet(Progress),
+    /// To `Waiting`.
+    Waiting(StreamWaiting),
     /// To `Connect`.
     Connected(ConnectionId),
     /// To `Inspect`.
     Connection(ConnectionState),
+}
+
+/// What was taken from a port out of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// Packets that ended.
+    pub(crate) packets: u64,
+    /// Bytes.
+    pub(crate) bytes: u64,
+    /// There is no room for more.
+    pub(crate) full: bool,
 }
 
 /// A transfer that is over.
@@ -206,6 +241,13 @@ impl MappedRange {
     pub(crate) fn shifted(mut self, by: u64) -> Self {
         self.offset += by;
         self
+    }
+
+    /// What is behind its first bytes, if anything is.
+    pub(crate) fn behind(mut self, bytes: u64) -> Option<Self> {
+        self.offset += bytes;
+        self.bytes = self.bytes.saturating_sub(bytes);
+        (self.bytes > 0).then_some(self)
     }
 
     /// First byte of it, in its mapping.

@@ -142,6 +142,42 @@ pub enum StreamError {
         /// Who keeps whom waiting, on this port and the slot's others.
         waiting: String,
     },
+    /// The kernel has sent more than was taken from the port, and it would be lost.
+    #[error(
+        "{name}: {left}, behind the {bytes} bytes in {packets} packets that were taken: nothing is dropped without being \
+         asked for; {}",
+        match .full {
+            true => "its memory is full: give it more, or say packets=any",
+            false => "say packets=all to take every one, or packets=N, to take so many and no more",
+        }
+    )]
+    Untaken {
+        /// The port.
+        name: PortName,
+        /// Packets that were taken.
+        packets: u64,
+        /// Bytes of them, and of one that is not over.
+        bytes: u64,
+        /// What waits there.
+        left: String,
+        /// There was no room for it.
+        full: bool,
+    },
+    /// The kernel has sent fewer packets than were wanted.
+    #[error(
+        "{name}: {wanted} packets are wanted, and there is no room behind {packets} of them, of {bytes} bytes; give it \
+         more memory"
+    )]
+    TooFew {
+        /// The port.
+        name: PortName,
+        /// Packets wanted.
+        wanted: u64,
+        /// Packets that came.
+        packets: u64,
+        /// Bytes of them.
+        bytes: u64,
+    },
     /// The slot was reset in the middle of it.
     #[error(
         "{name}: the slot was reset before the transfer of {bytes} bytes was over; what has arrived is not \

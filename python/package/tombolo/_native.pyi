@@ -127,7 +127,7 @@ class NativeSpace:
     ) -> NativeMapping: ...
     def flow(
         self,
-        plugs: List[Tuple[NativeSlot, str, _Plug]],
+        plugs: List[Tuple[NativeSlot, str, _Plug, Optional[str]]],
         deadline_ps: Optional[int],
         progress: Optional[_WaitProgress],
         listening: Optional[Callable[[str, str, int], object]],

@@ -339,6 +339,7 @@ class AddressSpace(Scope):
         self,
         plugs: Dictionary[Tuple[Slot, str], Union[str, Mapping, SharedMemory]],
         *,
+        packets: Optional[Dictionary[Tuple[Slot, str], Union[int, str]]] = None,
         deadline: Optional[float] = None,
         progress: Optional[Callable[[Progress], object]] = None,
         listening: Optional[Callable[[str, str, int], object]] = None,
@@ -353,23 +354,31 @@ class AddressSpace(Scope):
             ``"unix:PATH"``, ``"unix-listen:PATH"``, with ``":live"``, ``":timeout=5s"``, ``":buffer=1MiB"`` behind
             them (docs/devices.md). Memory goes in as one packet, or takes one. A socket may be at two ports, one of
             each way.
+        :param packets: for each slot and name of a port out of a kernel how many packets are taken, one behind the other: a
+            number, ``"all"`` until all inputs have ended and nothing moves any more, or ``"any"``: one, or what of it there
+            is room for. A port that is not named takes one. Devices say it in their names, too: ``":packets=all"``.
         :param deadline: seconds of virtual time from now on; time stands while a device keeps the host waiting.
         :param progress: as for :meth:`Slot.wait`.
         :param listening: called with port, host and number of each ``tcp-listen`` before anybody is waited for.
         :returns: what went through each port.
         :raises DeviceError: not a device, or it cannot be opened so.
         :raises DevicePeerError: its other end did nothing for too long, has closed, or failed.
-        :raises StreamError: no such port, or it is taken.
+        :raises StreamError: no such port, or it is taken; a kernel has sent more packets than its port takes.
+        :raises ValueError: packets of a port that is not plugged in; no number of packets.
         """
         called(listening, "listening")
-        ports: List[Tuple[NativeSlot, str, Any]] = []
+        counts = dict(packets or {})
+        ports: List[Tuple[NativeSlot, str, Any, Optional[str]]] = []
         for (slot, port), what in plugs.items():
+            count = counts.pop((slot, port), None)
             if isinstance(what, (Mapping, SharedMemory)):
-                ports.append((slot._native, port, (what._native, 0, what.nbytes)))
+                ports.append((slot._native, port, (what._native, 0, what.nbytes), None if count is None else str(count)))
             elif isinstance(what, str):
-                ports.append((slot._native, port, what))
+                ports.append((slot._native, port, what if count is None else f"{what}:packets={count}", None))
             else:
                 raise TypeError(f"port {port} is plugged into {type(what).__name__}; a device's name or memory can be")
+        for _, port in counts:
+            raise ValueError(f"packets are given for port {port}, and nothing is plugged in there")
         found = self._native.flow(ports, picoseconds(deadline), reporter(progress), listening)
         return [Flowed(*one) for one in found]
 

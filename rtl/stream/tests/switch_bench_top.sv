@@ -22,6 +22,7 @@ module switch_bench_top
   output logic        pending_o [Pairs],
   output logic        broken_o [Pairs],
   input  logic        begin_i [Pairs],
+  output logic        waits_o [Pairs],
 
   // Senders: the movers into the kernels, then the outgoing ports.
   input  logic        send_valid_i [2*Pairs],
@@ -65,6 +66,7 @@ module switch_bench_top
     .source_i         (source),
     .forget_i         (forget_i),
     .state_o          (state),
+    .waits_o          (waits_o),
     .mover_in_valid_i (send_valid_i[0:Pairs-1]),
     .mover_in_ready_o (send_ready_o[0:Pairs-1]),
     .mover_in_i       (send[0:Pairs-1]),

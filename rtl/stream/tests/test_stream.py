@@ -74,13 +74,16 @@ def test_a_beat_a_cycle_through_the_switch(switch):
     assert len(rates) == 4 and min(rates) > 0.99, rates
 
 
-@pytest.mark.parametrize("narrow", [1, 3, 4, 48, 64, 100])
-def test_widths(narrow):
-    """64 bytes to a width and back: the same bytes in the same packets, at the narrower side's rate."""
-    program = build_cpp(f"stream_width{narrow}", "width_bench_top",
+@pytest.mark.parametrize("narrow,flush", [(1, 0), (3, 0), (4, 0), (48, 0), (64, 0), (100, 0),
+                                          (1, 16), (3, 5), (4, 16), (8, 1), (64, 16), (100, 16)])
+def test_widths(narrow, flush):
+    """64 bytes to a width and back: the same bytes in the same packets, at the narrower side's rate. With a flush, of
+    streams without end too, whose bytes leave when the sender pauses."""
+    program = build_cpp(f"stream_width{narrow}_{flush}", "width_bench_top",
                         [ROOT / "rtl" / "stream" / "tmb_stream_width.sv",
-                         HERE / "width_bench_top.sv"],
-                        HERE / "width_bench.cpp", {"NarrowBytes": narrow}, {"NARROW": narrow})
+                         ROOT / "rtl" / "stream" / "tmb_stream_gather.sv", HERE / "width_bench_top.sv"],
+                        HERE / "width_bench.cpp", {"NarrowBytes": narrow, "FlushCycles": flush},
+                        {"NARROW": narrow, "FLUSH": flush})
     rate = float(run_cpp(program, 1, 300)[0])
     bytes_a_cycle = min(narrow, 64)
     share = rate / bytes_a_cycle

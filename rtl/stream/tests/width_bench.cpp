@@ -3,9 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bench of tmb_stream_width: random packets, beats of random size, empty ones too, through a narrow width
-// and back, with random stalls. Prints the bytes a cycle of full beats without stalls.
+// and back, with random stalls. Prints the bytes a cycle of full beats without stalls. With FLUSH cycles: streams
+// without end, too, whose bytes leave when their sender pauses so long, and not before. Behind it all a port without
+// TKEEP gets full beats.
 // Usage: bench SEED PACKETS.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +38,37 @@ struct Beat {
 Vwidth_bench_top top;
 std::mt19937_64 generator;
 
+// What has come to the port without TKEEP, and of what was sent how much: all but the last beat of a packet is full.
+struct Gathered {
+  std::vector<std::uint8_t> bytes;
+  void look() {
+    if (!top.full_valid_o) return;
+    const unsigned count = __builtin_popcountll(top.full_keep_o);
+    if (count != kRow && !top.full_last_o) fail("a port without TKEEP gets a beat that is not full", count);
+    const std::uint8_t* data = reinterpret_cast<const std::uint8_t*>(&top.full_data_o[0]);
+    bytes.insert(bytes.end(), data, data + count);
+  }
+};
+
+// Cycles without a beat for the converter that notices pauses, and whether a beat of it waits to be taken.
+std::uint64_t idle = 0;
+bool waits = false;
+
+// A beat that is not full, and no end, leaves behind a pause.
+void look_at_pause() {
+  const bool is_short = top.out_valid_o && !top.out_last_o && top.out_keep_o != ~0ull;
+  if (is_short && (!FLUSH || (!waits && idle < FLUSH))) fail("a beat that is not full leaves before a pause", idle);
+  waits = top.out_valid_o && !top.out_taken_o;
+  idle = top.enters_o ? 0 : idle + 1;
+}
+
+void edge() {
+  top.clk_i = 1;
+  top.eval();
+  top.clk_i = 0;
+  top.eval();
+}
+
 // Sends the beats; checks that the bytes come back in the same packets. Returns the cycles.
 std::uint64_t run(const std::vector<Beat>& beats, unsigned stall) {
   std::deque<std::vector<std::uint8_t>> wanted(1);
@@ -45,6 +79,7 @@ std::uint64_t run(const std::vector<Beat>& beats, unsigned stall) {
   std::size_t next = 0, packet = 0, at = 0;
   bool offered = false;
   std::uint64_t cycle = 0;
+  Gathered gathered;
   while (packet + 1 < wanted.size()) {
     offered = next < beats.size() && (offered || generator() % 100 >= stall);
     top.in_valid_i = offered;
@@ -56,11 +91,12 @@ std::uint64_t run(const std::vector<Beat>& beats, unsigned stall) {
     }
     top.out_ready_i = generator() % 100 >= stall;
     top.eval();
-    if (top.out_valid_o && top.out_ready_i) {
+    gathered.look();
+    look_at_pause();
+    if (top.out_taken_o) {
       const std::uint64_t keep = top.out_keep_o;
       const unsigned count = __builtin_popcountll(keep);
       if (count != kRow && keep != (1ull << count) - 1) fail("TKEEP has a hole", keep);
-      if (count != kRow && !top.out_last_o) fail("a beat that is not full", count);
       const std::uint8_t* data = reinterpret_cast<const std::uint8_t*>(&top.out_data_o[0]);
       for (unsigned i = 0; i < count; ++i, ++at)
         if (at >= wanted[packet].size() || wanted[packet][at] != data[i]) fail("a byte differs", at);
@@ -78,14 +114,89 @@ std::uint64_t run(const std::vector<Beat>& beats, unsigned stall) {
       ++next;
       offered = false;
     }
-    top.clk_i = 1;
-    top.eval();
-    top.clk_i = 0;
-    top.eval();
+    edge();
     if (++cycle > 50000000) fail("nothing moves", packet);
   }
-  return cycle;
+  const std::uint64_t cycles = cycle;
+  // What the last beat left behind in the gatherer.
+  top.in_valid_i = 0;
+  for (unsigned i = 0; i < 8; ++i) {
+    top.eval();
+    gathered.look();
+    edge();
+  }
+  std::vector<std::uint8_t> all;
+  for (const auto& one : wanted) all.insert(all.end(), one.begin(), one.end());
+  if (gathered.bytes != all) fail("other bytes at a port without TKEEP", gathered.bytes.size());
+  return cycles;
 }
+
+#if FLUSH
+// A stream without end: words of the narrow width, pauses of any length. What was sent before a pause has left when it
+// is long enough; the bytes are the same, however they are cut.
+void endless(unsigned words, unsigned stall) {
+  std::deque<std::uint8_t> under_way;
+  std::vector<std::uint8_t> all;
+  Gathered gathered;
+  unsigned short_beats = 0;
+  const auto step = [&](const std::vector<std::uint8_t>* beat) {
+    top.in_valid_i = beat != nullptr;
+    if (beat) {
+      std::uint8_t data[kRow] = {};
+      std::memcpy(data, beat->data(), beat->size());
+      std::memcpy(&top.in_data_i[0], data, kRow);
+      top.in_keep_i = beat->size() == kRow ? ~0ull : (1ull << beat->size()) - 1;
+      top.in_last_i = 0;
+    }
+    top.out_ready_i = generator() % 100 >= stall;
+    top.eval();
+    gathered.look();
+    look_at_pause();
+    if (top.out_taken_o) {
+      const std::uint64_t keep = top.out_keep_o;
+      const unsigned count = __builtin_popcountll(keep);
+      if (!count || top.out_last_o) fail("an end that nobody sent", count);
+      if (count != kRow && keep != (1ull << count) - 1) fail("TKEEP has a hole", keep);
+      short_beats += count != kRow;
+      const std::uint8_t* data = reinterpret_cast<const std::uint8_t*>(&top.out_data_o[0]);
+      for (unsigned i = 0; i < count; ++i) {
+        if (under_way.empty() || under_way.front() != data[i]) fail("a byte of a stream without end differs", i);
+        under_way.pop_front();
+      }
+    }
+    const bool accepted = beat && top.in_ready_o;
+    if (accepted) {
+      under_way.insert(under_way.end(), beat->begin(), beat->end());
+      all.insert(all.end(), beat->begin(), beat->end());
+    }
+    edge();
+    return accepted;
+  };
+  // So many words at once that they are whole bytes of beats, then a pause.
+  for (unsigned sent = 0; sent < words;) {
+    unsigned left = NARROW * (1 + generator() % 9);
+    sent += left / NARROW;
+    while (left) {
+      std::vector<std::uint8_t> beat(std::min<unsigned>(left, 1 + generator() % kRow));
+      for (auto& byte : beat) byte = std::uint8_t(generator());
+      while (!step(&beat)) {}
+      left -= beat.size();
+      for (unsigned pause = generator() % 3; pause; --pause) step(nullptr);
+    }
+    const bool long_pause = generator() % 2;
+    for (unsigned pause = long_pause ? 0 : generator() % (2 * FLUSH); pause; --pause) step(nullptr);
+    if (!long_pause) continue;
+    // The narrow side takes a cycle a word, and each stalled cycle is one more.
+    for (unsigned limit = 200 + 100 * stall; limit && !(under_way.empty() && !top.held_o); --limit) step(nullptr);
+    if (!under_way.empty()) fail("bytes stay behind a pause", under_way.size());
+  }
+  for (unsigned pause = 0; pause < 2000 + 100 * stall; ++pause) step(nullptr);
+  if (!under_way.empty() || top.held_o) fail("bytes stay for ever", under_way.size());
+  if (!short_beats && NARROW % kRow) fail("no pause brought anything out");
+  all.resize(all.size() / kRow * kRow);
+  if (gathered.bytes != all) fail("other bytes at a port without TKEEP", gathered.bytes.size());
+}
+#endif
 
 }  // namespace
 
@@ -118,6 +229,17 @@ int main(int argc, char** argv) {
     }
     run(beats, stall);
   }
+#if FLUSH
+  for (const unsigned stall : {0u, 30u, 70u}) {
+    top.rst_ni = 0;
+    edge();
+    top.rst_ni = 1;
+    endless(packets, stall);
+  }
+  top.rst_ni = 0;
+  edge();
+  top.rst_ni = 1;
+#endif
   std::vector<Beat> full(1000);
   for (Beat& beat : full) fill(beat, kRow);
   full.back().last = true;

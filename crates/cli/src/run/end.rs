@@ -3,12 +3,11 @@
 use super::files::{Opened, Ready};
 use super::Failure;
 use crate::arguments::Mode;
-use crate::print::say;
 use card::kernel::Manifest;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
-use tombolo::{Error, Flowed};
+use tombolo::Error;
 
 /// A new file that takes what comes out of a port: it ends where this ends.
 pub(super) struct End {
@@ -19,19 +18,6 @@ pub(super) struct End {
 }
 
 impl End {
-    /// Says so if the file was full before the kernel's packet was over: a program may want no more of it.
-    pub(super) fn warn_if_too_small(&self, port: &Flowed) {
-        if port.packets == 0 && port.bytes >= self.bytes {
-            say!(
-                "tombolo: warning: {} is full after {} bytes, and the packet of port {} was not over: the rest of it was \
-                 not taken. A larger one takes more: :new=BYTES",
-                self.path.display(),
-                port.bytes,
-                port.port
-            );
-        }
-    }
-
     /// Cuts off what was not written.
     pub(super) fn cut(&self, written: u64) -> Result<(), Failure> {
         if written >= self.bytes {

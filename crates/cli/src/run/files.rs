@@ -224,6 +224,12 @@ fn device_failed(error: DeviceError) -> Failure {
 fn open_remote(map: &MapArgument, write: bool) -> Result<Mapped<'_>, Failure> {
     let path = map.file.as_path();
     let device = Device::parse(path.as_os_str()).map_err(device_failed)?;
+    if device.packets().is_some() {
+        return Err(unmappable(
+            path,
+            "a mapping has no packets: leave :packets= away",
+        ));
+    }
     let (memory, offset, bytes) = device.connect_remote().map_err(device_failed)?;
     let length = memory.bytes();
     // A range is behind the name, or before its options, a part of it.

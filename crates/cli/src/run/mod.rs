@@ -79,9 +79,10 @@ pub struct Run {
     maps: Vec<MapArgument>,
 
     /// Connects a stream port to a device:
-    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND]. The
-    /// file goes into the kernel as one packet; a packet that comes out ends the run, or a full file does. Others are
-    /// pipes, sockets, the standard input and output (-): `tombolo devices` lists them.
+    /// PORT=file:FILE[@OFFSET[+BYTES]][:ro|:rw|:new[=BYTES]][:page=SIZE][:advice=WORDS][:direct][:hot|:warm|:cold][:memory=KIND]
+    /// [:packets=N|all|any]. The file goes into the kernel as one packet; a packet that comes out ends the run, or a full file
+    /// does, and more that comes is an error. :packets=all takes every packet, one behind the other, N so many, any one or
+    /// what of it there is room for. Others are pipes, sockets, the standard input and output (-): `tombolo devices` lists them.
     #[arg(long = "connect", value_name = "PORT=DEVICE:…",
           value_parser = OsStringValueParser::new().try_map(|text| ConnectArgument::parse(&text)))]
     connections: Vec<ConnectArgument>,
@@ -287,7 +288,6 @@ impl Run {
         }
         for port in &flowed {
             if let Some(end) = ends.get(&port.port) {
-                end.warn_if_too_small(port);
                 failures.extend(end.cut(port.bytes).err());
             }
         }
@@ -397,7 +397,11 @@ impl Run {
             result = slot.wait(self.deadline, watch).and(result);
         }
         drop(work);
-        Ok(result.map_err(|error| vec![error.into()]))
+        // What the kernel has sent since its packets were taken is lost with it.
+        let closed = slot.close();
+        Ok(result
+            .and_then(|flowed| closed.map(|()| flowed))
+            .map_err(|error| vec![error.into()]))
     }
 }
 

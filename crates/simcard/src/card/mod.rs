@@ -31,7 +31,8 @@ use card::network::Peer;
 use card::registers as reg;
 use card::schedule::SlotSchedule;
 use card::stream::{
-    self, StreamDirection, StreamId, StreamSource, StreamState, SwitchState, Transfer,
+    self, StreamDirection, StreamId, StreamSource, StreamState, StreamWaiting, SwitchState,
+    Transfer,
 };
 use card::{Card, CardDescription, CardError, HostWork, Preparation, SlotId, Statistics, WorkId};
 use designs::{fits, fits_cache, monolithic_design, shell_design};
@@ -649,6 +650,16 @@ impl Card for SimCard {
         let mover = stream.mover(slot, self.description.streams_per_slot);
         let result = StreamState::read(mover, |address| self.read(address));
         self.note(result)
+    }
+
+    fn stream_waiting(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+    ) -> Result<StreamWaiting, CardError> {
+        self.check_alive()?;
+        self.description.check_stream(slot, stream)?;
+        Ok(self.engine.stream_waiting(slot, stream))
     }
 
     fn connect_stream(

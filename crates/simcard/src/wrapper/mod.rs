@@ -1,6 +1,6 @@
 //! The module made around a kernel with ports of other widths than the slot's, or with several that share a stream: the
-//! kernel, a `tmb_port_widener` for each such memory port, a `tmb_stream_width` for each such stream port, a
-//! `tmb_stream_combiner` or `tmb_stream_divider` for each stream that is shared. TSTRB of a stream port is made of TKEEP,
+//! kernel, a `tmb_port_widener` for each such memory port, a `tmb_stream_width` for each such stream port (or a
+//! `tmb_stream_gather`, for one of the slot's width without TKEEP), a `tmb_stream_combiner` or `tmb_stream_divider` for each stream that is shared. TSTRB of a stream port is made of TKEEP,
 //! or TKEEP of both. It belongs to the slot boundary, and is one model with the kernel. Ports that carry streams are in
 //! [`carried`].
 
@@ -12,7 +12,7 @@ use crate::interface::{
 use crate::names;
 use crate::signals::{Signal, AXI4_STREAM};
 use card::kernel::{Manifest, PacketOrder, StreamPort};
-use card::stream::StreamDirection;
+use card::stream::{StreamDirection, StreamId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,11 @@ pub(crate) struct Wrapper {
     pub(crate) interface: KernelInterface,
 }
 
-/// Whether a kernel needs a wrapper, whatever its RTL has. One with TSTRB does, too.
+/// Cycles of the shell's clock after which a sender without TLAST pauses, so that what it has sent leaves the slot.
+const FLUSH_CYCLES: u32 = 16;
+
+/// Whether a kernel needs a wrapper, whatever its RTL has. One with TSTRB does, too, and one that takes whole rows
+/// without TKEEP.
 pub(crate) fn is_needed(manifest: &Manifest) -> bool {
     let ports = manifest.ports.iter().map(|port| port.data_width);
     let streams = manifest.streams.iter().map(|port| port.data_width);
@@ -56,6 +60,7 @@ pub(crate) fn file_set(home: &Path) -> FileSet {
             PathBuf::from("rtl/lib/tmb_fifo.sv"),
             PathBuf::from("rtl/axi/tmb_port_widener.sv"),
             PathBuf::from("rtl/stream/tmb_stream_width.sv"),
+            PathBuf::from("rtl/stream/tmb_stream_gather.sv"),
             PathBuf::from("rtl/lib/tmb_spill_register.sv"),
             PathBuf::from("rtl/stream/tmb_stream_turn.sv"),
             PathBuf::from("rtl/stream/tmb_stream_combiner.sv"),
@@ -75,6 +80,7 @@ impl Wrapper {
     pub(crate) fn new(manifest: &Manifest, kernel: &KernelInterface) -> Self {
         let mut module = Module {
             strobes: kernel.strobes.clone(),
+            endless: kernel.endless.clone(),
             ..Module::default()
         };
         module.connect(CLOCK, CLOCK);
@@ -124,12 +130,18 @@ impl Wrapper {
             .iter()
             .zip(&kernel.streams)
             .map(|(described, (stream, bound))| {
+                module.stream = Some(*stream);
+                module.gathers = KernelInterface::takes_full_rows(described, bound);
                 let outside = match (described.data_width, described.members.is_empty()) {
                     (DATA_WIDTH, true) if described.through.is_some() => module.outside(described),
-                    (DATA_WIDTH, true) if !kernel.strobes.contains_key(&described.name) => bound
-                        .iter()
-                        .map(|bound| module.pass_bound(&described.name, bound))
-                        .collect(),
+                    (DATA_WIDTH, true)
+                        if !module.gathers && !kernel.strobes.contains_key(&described.name) =>
+                    {
+                        bound
+                            .iter()
+                            .map(|bound| module.pass_bound(&described.name, bound))
+                            .collect()
+                    }
                     (_, true) => module.convert(described, bound),
                     _ => module.share(described, bound),
                 };
@@ -153,6 +165,8 @@ impl Wrapper {
                 ports,
                 streams,
                 strobes: BTreeMap::new(),
+                endless: kernel.endless.clone(),
+                held: module.held,
                 homes,
                 lines,
                 accesses,
@@ -183,6 +197,12 @@ struct Module {
     body: String,
     /// TSTRB of the kernel's stream ports, by the port's name.
     strobes: BTreeMap<String, ModelPort>,
+    /// As in [`KernelInterface`].
+    endless: Vec<StreamId>,
+    held: Vec<(StreamId, ModelPort)>,
+    /// The stream that is being made, and whether its rows must be full.
+    stream: Option<StreamId>,
+    gathers: bool,
 }
 
 impl Module {
@@ -386,7 +406,7 @@ impl Module {
             let direction = direction_at_kernel(driven);
             let outer = port(&format!("{name}_{}", signal.name), signal.width, direction);
             self.declare(&outer);
-            if width == DATA_WIDTH {
+            if width == DATA_WIDTH && !self.gathers {
                 let _ = match driven {
                     true => writeln!(self.body, "  assign {} = {net};", outer.name),
                     false => writeln!(self.body, "  assign {net} = {};", outer.name),
@@ -397,6 +417,13 @@ impl Module {
             outside.push((signal, Some(outer)));
         }
         if width == DATA_WIDTH {
+            if self.gathers {
+                let _ = writeln!(
+                    self.body,
+                    "  tmb_stream_gather u_gather_{name} (\n    {}\n  );",
+                    pins.join(",\n    ")
+                );
+            }
             return outside;
         }
         let bytes = width / 8;
@@ -404,9 +431,21 @@ impl Module {
             StreamDirection::In => (DATA_WIDTH / 8, bytes),
             StreamDirection::Out => (bytes, DATA_WIDTH / 8),
         };
+        let out = described.direction == StreamDirection::Out;
+        let stream = self.stream.filter(|_| out);
+        let held = stream.map(|stream| {
+            let bits = u32::BITS - (from + to).leading_zeros();
+            let held = port(&format!("{name}_held"), bits, Direction::Output);
+            self.declare(&held);
+            self.held.push((stream, held.clone()));
+            held.name
+        });
+        pins.push(format!(".held_o({})", held.unwrap_or_default()));
+        let endless = stream.is_some_and(|stream| self.endless.contains(&stream));
+        let flush = if endless { FLUSH_CYCLES } else { 0 };
         let _ = writeln!(
             self.body,
-            "  tmb_stream_width #(\n    .InBytes({from}),\n    .OutBytes({to})\n  ) \
+            "  tmb_stream_width #(\n    .InBytes({from}),\n    .OutBytes({to}),\n    .FlushCycles({flush})\n  ) \
              u_width_{name} (\n    {}\n  );",
             pins.join(",\n    ")
         );

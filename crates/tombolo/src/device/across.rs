@@ -18,6 +18,16 @@ pub(super) struct PeerRange {
     pub(super) bytes: u64,
 }
 
+impl PeerRange {
+    /// What is behind its first bytes, if anything is.
+    pub(super) fn behind(self, bytes: u64) -> Option<Self> {
+        (bytes < self.bytes).then(|| Self {
+            offset: self.offset + bytes,
+            bytes: self.bytes - bytes,
+        })
+    }
+}
+
 /// Connects; answers with the range that was named, whole.
 pub(super) fn plug(stream: &Stream, way: Way, device: &Device) -> Result<PeerRange, Error> {
     let Kind::Network {

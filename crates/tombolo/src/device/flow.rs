@@ -4,16 +4,18 @@ use super::across::{self, PeerRange};
 use super::end::{Socket, Way};
 use super::hose::{Event, Hose, Order};
 use super::name::PAGE;
-use super::{Device, DeviceError};
+use super::{Device, DeviceError, Packets};
 use crate::error::Error;
 use crate::link::unexpected;
 use crate::message::{Progress, Reply, Request};
 use crate::shared::SharedMemory;
 use crate::slot::{Continue, Slot};
 use crate::space::AddressSpace;
-use crate::stream::{MappedRange, Moved, Part, Stream, StreamHandle, StreamReply, StreamRequest};
+use crate::stream::{
+    MappedRange, Moved, Part, Stream, StreamHandle, StreamReply, StreamRequest, Taken,
+};
 use crate::stream_error::StreamError;
-use card::stream::StreamDirection;
+use card::stream::{StreamDirection, StreamWaiting};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -60,6 +62,8 @@ struct Port {
     stream: Stream,
     way: Way,
     plug: Plug,
+    /// Out of a kernel: the packets that are taken.
+    wanted: Packets,
     /// A memory port carries it: its kernel hears when it is closed, so that is done as soon as it is over.
     carried: bool,
     /// The buffers of the transfers under way; of memory, one.
@@ -71,14 +75,16 @@ struct Port {
     /// Nothing more is begun: it is over when what is under way is.
     stopped: bool,
     over: bool,
+    /// Out of a kernel: its memory has no room left.
+    full: bool,
     flowed: Flowed,
 }
 
 #[derive(Debug)]
 enum Plug {
-    /// A range, until its transfer is begun.
+    /// What is left of a range, that of the transfer under way included.
     Memory(Option<MappedRange>),
-    /// A range of a peer's memory, likewise, and what the peer is called.
+    /// The same of a peer's memory, and what the peer is called.
     Peer(Option<PeerRange>, OsString),
     Device(Box<Plugged>),
 }
@@ -134,9 +140,19 @@ impl<'a> Flow<'a> {
         let (stream, way) = open(slot, port)?;
         let name = device.name();
         let carried = is_carried(slot, port);
+        let wanted = device.wanted();
+        if way == Way::In && device.packets().is_some() {
+            let rule = "packets= is for ports out of a kernel; leave it away";
+            return Err(unfit(&device, rule).into());
+        }
         if device.is_on_network() {
             let range = across::plug(&stream, way, &device)?;
-            self.push(stream, (way, carried), port, Plug::Peer(Some(range), name));
+            self.push(
+                stream,
+                (way, carried),
+                port,
+                (Plug::Peer(Some(range), name), wanted),
+            );
             return Ok(None);
         }
         let known = self.sockets.iter().find(|(known, _)| *known == name);
@@ -167,15 +183,18 @@ impl<'a> Flow<'a> {
             stream,
             (way, carried),
             port,
-            Plug::Device(Box::new(Plugged {
-                socket,
-                hose: None,
-                memory,
-                free: (0..BUFFERS).collect(),
-                arrived: VecDeque::new(),
-                ended: false,
-                spares: Vec::new(),
-            })),
+            (
+                Plug::Device(Box::new(Plugged {
+                    socket,
+                    hose: None,
+                    memory,
+                    free: (0..BUFFERS).collect(),
+                    arrived: VecDeque::new(),
+                    ended: false,
+                    spares: Vec::new(),
+                })),
+                wanted,
+            ),
         );
         Ok(address)
     }
@@ -191,24 +210,56 @@ impl<'a> Flow<'a> {
         port: &str,
         range: MappedRange,
     ) -> Result<(), Error> {
+        self.plug_packets(slot, port, range, Packets::One)
+    }
+
+    /// As [`plug_memory`](Self::plug_memory), with the number of packets that are taken from a kernel: they lie one behind
+    /// the other.
+    ///
+    /// # Errors
+    /// As [`Slot::open_stream`].
+    pub fn plug_packets(
+        &mut self,
+        slot: &Slot,
+        port: &str,
+        range: MappedRange,
+        wanted: Packets,
+    ) -> Result<(), Error> {
         let (stream, way) = open(slot, port)?;
+        if way == Way::In && wanted != Packets::One {
+            return Err(DeviceError::Unfit {
+                device: format!("port {port}"),
+                rule: "what goes into a kernel is one packet; packets are for ports out of it"
+                    .to_owned(),
+            }
+            .into());
+        }
         let carried = is_carried(slot, port);
-        self.push(stream, (way, carried), port, Plug::Memory(Some(range)));
+        let plug = Plug::Memory(Some(range));
+        self.push(stream, (way, carried), port, (plug, wanted));
         Ok(())
     }
 
-    fn push(&mut self, stream: Stream, (way, carried): (Way, bool), port: &str, plug: Plug) {
+    fn push(
+        &mut self,
+        stream: Stream,
+        (way, carried): (Way, bool),
+        port: &str,
+        (plug, wanted): (Plug, Packets),
+    ) {
         self.space.let_go(stream.handle());
         self.ports.push(Port {
             stream,
             way,
             plug,
+            wanted,
             carried,
             under_way: VecDeque::new(),
             fresh: true,
             in_packet: false,
             stopped: false,
             over: false,
+            full: false,
             flowed: Flowed {
                 port: port.to_owned(),
                 bytes: 0,
@@ -221,8 +272,8 @@ impl<'a> Flow<'a> {
     /// every now and then whether to go on, also while a device keeps the host waiting.
     ///
     /// # Errors
-    /// [`DeviceError`]; as [`Stream::wait`](crate::Stream::wait). What has come out of kernels before may have
-    /// reached its device or not.
+    /// [`DeviceError`]; as [`Stream::wait`](crate::Stream::wait); [`StreamError::Untaken`]: a kernel has sent more than
+    /// the connection of its port takes. What has come out of kernels before may have reached its device or not.
     pub fn run(
         mut self,
         deadline: Option<Picoseconds>,
@@ -347,21 +398,18 @@ impl<'a> Flow<'a> {
                 Way::Out => StreamDirection::Out,
             };
             let plugged = match &mut port.plug {
-                Plug::Memory(range) => {
-                    if let Some(range) = range.take() {
-                        port.stream.begin(direction, range, Part::Whole)?;
-                        port.under_way.push_back(0);
-                    }
+                Plug::Memory(Some(range)) if port.under_way.is_empty() => {
+                    port.stream.begin(direction, range.clone(), Part::Whole)?;
+                    port.under_way.push_back(0);
                     return Ok(());
                 }
-                Plug::Peer(range, _) => {
-                    if let Some(range) = range.take() {
-                        port.stream
-                            .begin_peer(direction, range.offset, range.bytes)?;
-                        port.under_way.push_back(0);
-                    }
+                Plug::Peer(Some(range), _) if port.under_way.is_empty() => {
+                    port.stream
+                        .begin_peer(direction, range.offset, range.bytes)?;
+                    port.under_way.push_back(0);
                     return Ok(());
                 }
+                Plug::Memory(_) | Plug::Peer(..) => return Ok(()),
                 Plug::Device(plugged) => plugged,
             };
             let buffer = plugged.socket.device.buffer;
@@ -429,25 +477,12 @@ impl<'a> Flow<'a> {
         port.flowed.bytes += moved.bytes;
         let way = port.way;
         let Plug::Device(plugged) = &mut port.plug else {
-            port.flowed.packets += u64::from(moved.last);
-            port.over = true;
-            if let (Plug::Peer(_, name), Way::Out, false) = (&port.plug, way, moved.last) {
-                return Err(DeviceError::Unfit {
-                    device: name.to_string_lossy().into_owned(),
-                    rule: format!(
-                        "the kernel's packet has more than its {} bytes",
-                        moved.bytes
-                    ),
-                }
-                .into());
-            }
-            return Ok(());
+            return self.moved_memory(number, moved);
         };
         plugged.free.push_back(index);
         if way == Way::In {
             return Ok(());
         }
-        let live = plugged.socket.device.live;
         if moved.bytes > 0 {
             while self.spares(number)?.is_empty() {
                 self.listen(progress)?;
@@ -468,12 +503,103 @@ impl<'a> Flow<'a> {
             port.fresh = moved.last;
             port.in_packet = !moved.last;
             port.flowed.packets += u64::from(moved.last);
-            port.over |= moved.last && !live;
+            port.over |= moved.last && port.wanted.are(port.flowed.packets);
         }
         if port.over {
             port.under_way.clear();
         }
         port.over |= port.stopped && port.under_way.is_empty();
+        Ok(())
+    }
+
+    /// The same of a port that is plugged into memory, which may have room for more.
+    fn moved_memory(&mut self, number: usize, moved: Moved) -> Result<(), Error> {
+        let port = &mut self.ports[number];
+        port.flowed.packets += u64::from(moved.last);
+        if moved.bytes > 0 || moved.last {
+            port.in_packet = !moved.last;
+        }
+        let left = match &mut port.plug {
+            Plug::Memory(range) => {
+                *range = range.take().and_then(|range| range.behind(moved.bytes));
+                range.is_some()
+            }
+            Plug::Peer(range, _) => {
+                *range = range.take().and_then(|range| range.behind(moved.bytes));
+                range.is_some()
+            }
+            Plug::Device(_) => false,
+        };
+        port.full = port.way == Way::Out && !left;
+        port.over = match port.way {
+            Way::In => true,
+            Way::Out => port.full || port.stopped || port.wanted.are(port.flowed.packets),
+        };
+        let (out, wanted) = (port.way == Way::Out, port.wanted);
+        let name = match &port.plug {
+            Plug::Peer(_, name) if out && !moved.last && wanted == Packets::One => name.clone(),
+            _ => return Ok(()),
+        };
+        // Of a packet that is not over it is known that more comes, unless it never ends.
+        if port.stopped || self.waiting(number)?.endless {
+            return Ok(());
+        }
+        Err(DeviceError::Unfit {
+            device: name.to_string_lossy().into_owned(),
+            rule: format!(
+                "the kernel's packet has more than its {} bytes",
+                moved.bytes
+            ),
+        }
+        .into())
+    }
+
+    /// What the kernel has sent out of a port and nobody has taken.
+    fn waiting(&self, number: usize) -> Result<StreamWaiting, Error> {
+        let stream = self.ports[number].stream.handle();
+        let request = StreamRequest::Waiting { stream };
+        match self.space.link().call(Request::Stream(request))? {
+            Reply::Stream(StreamReply::Waiting(waiting)) => Ok(waiting),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// An error if a kernel has sent more than its connection takes, or less.
+    fn settle(&self) -> Result<(), Error> {
+        for (number, port) in self.ports.iter().enumerate() {
+            if port.way == Way::In || !port.over {
+                continue;
+            }
+            let Flowed { bytes, packets, .. } = port.flowed;
+            if port.wanted.is_strict() {
+                let taken = Taken {
+                    packets,
+                    bytes,
+                    full: port.full,
+                };
+                let stream = port.stream.handle();
+                let request = StreamRequest::Settle { stream, taken };
+                self.space.link().tell(Request::Stream(request))?;
+            }
+            match port.wanted {
+                Packets::Count(wanted)
+                    if packets < wanted.get() && !self.waiting(number)?.endless =>
+                {
+                    let stream = port.stream.handle();
+                    let request = StreamRequest::Missing {
+                        stream,
+                        wanted: wanted.get(),
+                        taken: Taken {
+                            packets,
+                            bytes,
+                            full: port.full,
+                        },
+                    };
+                    self.space.link().tell(Request::Stream(request))?;
+                }
+                _ => {}
+            }
+        }
         Ok(())
     }
 
@@ -501,6 +627,8 @@ impl<'a> Flow<'a> {
         if may_come {
             return self.listen(progress);
         }
+        // Who waits is not to blame if a port has more than is taken.
+        self.settle()?;
         let under_way = |port: &Port| !port.under_way.is_empty();
         let in_over = |port: &Port| port.way == Way::Out || port.over || !under_way(port);
         let all_in = self.ports.iter().all(in_over);
@@ -509,10 +637,7 @@ impl<'a> Flow<'a> {
             if port.over || !under_way(port) {
                 continue;
             }
-            let live = match &port.plug {
-                Plug::Device(plugged) => plugged.socket.device.live,
-                Plug::Memory(_) | Plug::Peer(..) => false,
-            };
+            let wanted = port.wanted;
             if port.way == Way::In
                 && self
                     .ports
@@ -522,12 +647,17 @@ impl<'a> Flow<'a> {
                 // What comes out is told first: a kernel that takes nothing is named by it all the same.
                 continue;
             }
-            let untouched = !port.in_packet && port.way == Way::Out;
+            let untouched = !port.in_packet;
+            let out = port.way == Way::Out && all_in;
+            let waiting = self.waiting(number)?;
+            // A packet without TLAST is over with the bytes that have come.
+            let anywhere = out && !waiting.is_any() && (waiting.endless || wanted == Packets::Any);
+            let between = out && wanted == Packets::All && untouched && waiting.held == 0;
             match self.expire(&[number], elapsed.max(Picoseconds::new(1))) {
-                Err(Error::Stream(StreamError::Stuck { moved: 0, .. }))
-                    if live && all_in && untouched =>
+                Err(Error::Stream(StreamError::Stuck { moved, .. }))
+                    if anywhere || (between && moved == 0) =>
                 {
-                    // All is told: the transfers that wait for more end with nothing.
+                    // All is told: the transfers that wait for more end with what has come.
                     let port = &mut self.ports[number];
                     if !port.stopped {
                         port.stopped = true;
@@ -551,6 +681,7 @@ impl<'a> Flow<'a> {
         if self.ports[number].under_way.is_empty() {
             return Ok(());
         }
+        self.settle()?;
         let stream = self.ports[number].stream.handle();
         let request = StreamRequest::Expire { stream, elapsed };
         match self.space.link().call(Request::Stream(request))? {
@@ -566,6 +697,7 @@ impl<'a> Flow<'a> {
         &mut self,
         progress: &mut impl FnMut(Progress) -> Continue,
     ) -> Result<Vec<Flowed>, Error> {
+        self.settle()?;
         for port in &self.ports {
             if let (Way::Out, Plug::Device(plugged)) = (port.way, &port.plug) {
                 if let Some(hose) = &plugged.hose {

@@ -25,6 +25,9 @@
 //! out of a kernel ends the stream to a device. With `:live` each piece that arrives is a packet of its own, and
 //! packets are passed on until all inputs have ended and nothing moves on the card any more.
 //!
+//! More packets than are taken are an error that names the port, as they would be lost: [`Packets`] says how many are
+//! wanted. A port without TLAST ends no packet: what it has sent when all inputs have ended and nothing moves any more is all.
+//!
 //! **Time.** The same bytes take the same virtual time, however they come: buffers are full but for the last, and
 //! virtual time stands still while a device keeps the host waiting. Not so with `:live`, where the pieces are
 //! as large as what happened to be there.
@@ -38,8 +41,10 @@ mod error;
 mod flow;
 mod hose;
 mod name;
+mod packets;
 pub(crate) mod window;
 
 pub use error::DeviceError;
 pub use flow::{Flow, Flowed};
 pub use name::{Device, DeviceKind};
+pub use packets::{Packets, UnknownPackets};

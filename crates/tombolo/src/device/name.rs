@@ -1,6 +1,7 @@
-//! How a device is written: `KIND:WHERE[:live][:timeout=TIME][:buffer=BYTES]`.
+//! How a device is written: `KIND:WHERE[:live][:packets=N|all|any][:timeout=TIME][:buffer=BYTES]`.
 
-use super::DeviceError;
+use super::packets::UnknownPackets;
+use super::{DeviceError, Packets};
 use crate::remote::RemoteMemory;
 use crate::sizes::parse_bytes;
 use std::ffi::{OsStr, OsString};
@@ -14,6 +15,7 @@ use std::time::Duration;
 pub struct Device {
     pub(super) kind: Kind,
     pub(super) live: bool,
+    pub(super) packets: Option<Packets>,
     pub(super) timeout: Option<Duration>,
     pub(super) buffer: u64,
 }
@@ -118,6 +120,11 @@ impl Device {
              packet, in full buffers",
         ),
         kind(
+            ":packets=N|all|any",
+            "out of a kernel: how many packets are taken, one behind the other; otherwise one, and more are an error. any: \
+             one, or as much of it as there is room for",
+        ),
+        kind(
             ":timeout=TIME",
             "an error if the other end does nothing for so long, for example 500ms or 5s; otherwise for ever",
         ),
@@ -144,6 +151,7 @@ impl Device {
         let mut device = Self {
             kind: Kind::Standard,
             live: false,
+            packets: None,
             timeout: None,
             buffer: BUFFER,
         };
@@ -152,6 +160,10 @@ impl Device {
             let word = &text[at + 1..];
             if word == b"live" {
                 device.live = true;
+            } else if let Some(packets) = word.strip_prefix(b"packets=") {
+                let packets = String::from_utf8_lossy(packets).parse();
+                device.packets =
+                    Some(packets.map_err(|error: UnknownPackets| wrong(error.to_string()))?);
             } else if let Some(time) = word.strip_prefix(b"timeout=") {
                 let time = std::str::from_utf8(time).ok().and_then(time_of);
                 let rule = "a time-out is a number and a unit: 500ms, 5s";
@@ -269,6 +281,20 @@ impl Device {
     /// Packets are passed on as they come, and the end of one does not end the stream.
     pub fn is_live(&self) -> bool {
         self.live
+    }
+
+    /// How many packets of a kernel it takes, if its name says so.
+    pub fn packets(&self) -> Option<Packets> {
+        self.packets
+    }
+
+    /// How many it takes, said or not.
+    pub(super) fn wanted(&self) -> Packets {
+        let otherwise = match self.live {
+            true => Packets::All,
+            false => Packets::One,
+        };
+        self.packets.unwrap_or(otherwise)
     }
 
     /// Connects to remote memory; also first byte and bytes of the range that was named.
@@ -534,6 +560,17 @@ mod tests {
         assert_eq!(device.timeout, Some(Duration::from_secs(5)));
         assert_eq!((device.live, device.buffer), (true, 1 << 20));
         assert_eq!(parse("-:buffer=0x100K").unwrap().buffer, 256 << 10);
+        let three = Packets::Count(3.try_into().unwrap());
+        for (name, packets) in [
+            ("-", Packets::One),
+            ("-:live", Packets::All),
+            ("-:packets=3", three),
+            ("-:packets=3:live", three),
+            ("pipe:a:packets=all", Packets::All),
+            ("remote:peer:7010:packets=any", Packets::Any),
+        ] {
+            assert_eq!(parse(name).unwrap().wanted(), packets, "{name}");
+        }
         assert_eq!(parse("-:live").unwrap().name(), "-");
         let path = Kind::Pipe("/odd:name".into());
         assert_eq!(parse("pipe:/odd:name").unwrap().kind, path);
@@ -565,6 +602,9 @@ mod tests {
             "tcp:a:99999",
             "tcp-listen:x",
             "-:timeout=0s",
+            "-:packets=0",
+            "-:packets=",
+            "-:packets=some",
             "-:timeout=5",
             "-:buffer=1",
             "-:buffer=1GiB",

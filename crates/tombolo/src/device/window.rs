@@ -50,6 +50,9 @@ impl Source {
         if device.live {
             return Err(unfit("a mapping has no packets: leave :live away"));
         }
+        if device.packets.is_some() {
+            return Err(unfit("a mapping has no packets: leave :packets= away"));
+        }
         Ok(Self {
             socket: Socket::prepare(device)?,
             way: if out { Way::Out } else { Way::In },

@@ -127,7 +127,6 @@ impl Owner {
         }
         if parts.is_empty() {
             parts.push("no access of it is under way".to_owned());
-            // A beat that begins a packet waits before the switch, where nobody sees it.
             let untaken = self.untaken(slot);
             parts.extend(untaken.into_iter().map(|stream| {
                 let port = self.stream_name(slot, stream).port;

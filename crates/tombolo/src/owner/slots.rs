@@ -153,6 +153,9 @@ impl OwnerRef {
             owner.may_load(client, slot)?;
             owner.slot(slot).map(|state| state.loaded.is_some())
         })? {
+            if let Some(error) = self.with(|owner| owner.unsettled(slot)) {
+                tracing::warn!(%error, "what a kernel has sent is lost with it");
+            }
             self.empty(slot).await?;
         }
         self.with(|owner| owner.card.load(slot, &kernel))?;
@@ -219,7 +222,8 @@ impl OwnerRef {
         let failure = self.with(|owner| {
             let failure = owner.slot(slot)?.failure.take();
             let lost = owner.lost_on_the_way_home(slot)?;
-            Ok::<_, Error>(failure.or(lost).or(unfinished))
+            let unsettled = owner.unsettled(slot);
+            Ok::<_, Error>(failure.or(lost).or(unfinished).or(unsettled))
         })?;
         self.empty(slot).await?;
         failure.map_or(Ok(Reply::Done), Err)

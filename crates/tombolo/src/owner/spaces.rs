@@ -64,9 +64,11 @@ impl OwnerRef {
             }
             Ok::<_, Error>((asid, slots))
         })?;
+        let mut unsettled = None;
         for slot in slots {
             let _claim = self.claim(slot).await;
             if self.with(|owner| owner.works_in(slot, asid)) {
+                unsettled = unsettled.or(self.with(|owner| owner.unsettled(slot)));
                 self.empty(slot).await?;
             }
         }
@@ -83,7 +85,8 @@ impl OwnerRef {
         self.close_files(unmapped, result.is_ok()).await;
         self.forget_memories(asid, None).await;
         result?;
-        stray.map(|()| Reply::Done)
+        stray?;
+        unsettled.map_or(Ok(Reply::Done), Err)
     }
 
     /// Ends everything of a client.

@@ -9,10 +9,12 @@ use crate::error::Error;
 use crate::link::ClientId;
 use crate::message::{LoadId, MappingId, Reply};
 use crate::slot::SLICE;
-use crate::stream::{Moved, Part, StreamHandle, StreamReply, StreamRequest};
+use crate::stream::{Moved, Part, StreamHandle, StreamReply, StreamRequest, Taken};
 use crate::stream_error::{PortName, StreamError};
 use card::kernel::{Manifest, StreamPort, STREAMS_CLOSED};
-use card::stream::{StreamDirection, StreamId, Transfer, TransferEnd, TransferStatus};
+use card::stream::{
+    StreamDirection, StreamId, StreamWaiting, Transfer, TransferEnd, TransferStatus,
+};
 use card::SlotId;
 use std::collections::{BTreeMap, VecDeque};
 use units::{Picoseconds, VirtAddr};
@@ -59,6 +61,8 @@ pub(super) struct Streams {
     /// Ports that are connected with each other.
     pub(super) joints: Vec<Joint>,
     opened: u64,
+    /// The ports from which all was taken that their kernels should have sent, and how much that was: more is an error.
+    settled: BTreeMap<(SlotId, StreamId), Taken>,
     /// Transfers of network interfaces that are under way, by interface and direction of the interface. The slot of
     /// one may have been reset meanwhile.
     pub(super) on_network: BTreeMap<(u8, StreamDirection), u64>,
@@ -158,6 +162,31 @@ impl OwnerRef {
             StreamRequest::Disconnect { connection, later } => {
                 self.disconnect(client, connection, later).await
             }
+            StreamRequest::Waiting { stream } => self.with(|owner| {
+                owner.streams.find(client, stream)?;
+                let waiting = owner.waiting_at(stream.slot, stream.stream)?;
+                Ok(Reply::Stream(StreamReply::Waiting(waiting)))
+            }),
+            StreamRequest::Settle { stream, taken } => self.with(|owner| {
+                owner.streams.find(client, stream)?;
+                let place = (stream.slot, stream.stream);
+                owner.check_settled(place, taken)?;
+                owner.streams.settled.insert(place, taken);
+                Ok(Reply::Done)
+            }),
+            StreamRequest::Missing {
+                stream,
+                wanted,
+                taken,
+            } => self.with(|owner| {
+                owner.streams.find(client, stream)?;
+                Err(Error::Stream(StreamError::TooFew {
+                    name: owner.stream_name(stream.slot, stream.stream),
+                    wanted,
+                    packets: taken.packets,
+                    bytes: taken.bytes,
+                }))
+            }),
             StreamRequest::Stop { stream } => self.with(|owner| owner.stop_stream(client, stream)),
             StreamRequest::Close { stream, later } => {
                 self.with(|owner| owner.close_stream(client, stream, later))
@@ -309,6 +338,7 @@ impl Owner {
             interface: None,
         };
         self.streams.open.insert((slot, stream), connection);
+        self.streams.settled.remove(&(slot, stream));
         self.tell_carried(slot, stream, false)?;
         Ok(Reply::Stream(StreamReply::Opened(StreamHandle {
             slot,
@@ -614,8 +644,61 @@ impl Owner {
         self.set_argument(slot, STREAMS_CLOSED, &[word])
     }
 
+    /// What a kernel has sent out of a port and nobody has taken: at its slot, and before its network interface.
+    fn waiting_at(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamWaiting, Error> {
+        let mut waiting = self.card.stream_waiting(slot, stream)?;
+        if let (network, stream, Some(_)) = self.mover_of(slot, stream) {
+            waiting.beat |= self.card.stream_waiting(network, stream)?.beat;
+        }
+        Ok(waiting)
+    }
+
+    /// An error if more waits at a port than was taken from it.
+    fn check_settled(&mut self, place: (SlotId, StreamId), taken: Taken) -> Result<(), Error> {
+        let (slot, stream) = place;
+        let waiting = self.waiting_at(slot, stream)?;
+        if !waiting.is_any() {
+            return Ok(());
+        }
+        Err(Error::Stream(StreamError::Untaken {
+            name: self.stream_name(slot, stream),
+            packets: taken.packets,
+            bytes: taken.bytes,
+            left: left(waiting),
+            full: taken.full,
+        }))
+    }
+
+    /// What is lost with the kernel of a slot. What waits at a port that nobody said he was done with is only reported: a
+    /// program that begins each transfer knows what it has not asked for.
+    pub(super) fn unsettled(&mut self, slot: SlotId) -> Option<Error> {
+        let streams = self.untaken(slot);
+        let mut first = None;
+        for stream in streams {
+            let place = (slot, stream);
+            let taken = self.streams.settled.remove(&place);
+            let none = Taken {
+                packets: 0,
+                bytes: 0,
+                full: false,
+            };
+            let Err(error) = self.check_settled(place, taken.unwrap_or(none)) else {
+                continue;
+            };
+            match taken {
+                Some(_) if first.is_none() => first = Some(error),
+                _ => {
+                    let port = self.stream_name(slot, stream);
+                    tracing::warn!(%port, "what the kernel has sent there is lost with it, as no transfer took it");
+                }
+            }
+        }
+        first
+    }
+
     /// The slot is in reset: its transfers are over.
     pub(super) fn streams_reset(&mut self, slot: SlotId) {
+        self.streams.settled.retain(|(of, _), _| *of != slot);
         let names: BTreeMap<StreamId, PortName> = self
             .streams
             .open
@@ -679,14 +762,25 @@ impl Owner {
                 waits => waits.unwrap_or("bytes are moving"),
             };
             parts.push(format!("port {port}: {moved} of {bytes} bytes, {waits}"));
+            let waiting = self.waiting_at(slot, stream)?;
+            let ends = stream.direction == StreamDirection::Out && !waiting.endless;
+            if ends && (waiting.held > 0 || (moved > 0 && !state.valid)) {
+                let held = waiting.held;
+                parts.push(match held {
+                    0 => format!("port {port}: TLAST has not come"),
+                    held => format!(
+                        "port {port}: {held} bytes wait in the slot, as TLAST has not come behind them"
+                    ),
+                });
+            }
         }
         parts.extend(self.joint_waits(slot)?);
         for stream in self.untaken(slot) {
-            if self.state_of(slot, stream)?.valid {
+            let waiting = self.waiting_at(slot, stream)?;
+            if waiting.is_any() {
                 let port = self.stream_name(slot, stream).port;
-                parts.push(format!(
-                    "port {port}: a beat of the kernel waits, and no transfer takes it"
-                ));
+                let left = left(waiting);
+                parts.push(format!("port {port}: {left}, and no transfer takes it"));
             }
         }
         Ok(parts)
@@ -737,6 +831,18 @@ impl Owner {
             (Some(name), _) | (None, Some(name)) => name.to_owned(),
             (None, None) => number.to_string(),
         }
+    }
+}
+
+/// What waits at a port, as a part of a sentence.
+fn left(waiting: StreamWaiting) -> String {
+    match waiting.held {
+        0 => "a beat of the kernel waits".to_owned(),
+        held if waiting.beat => {
+            format!("a beat of the kernel waits, and {held} bytes behind it")
+        }
+        held if waiting.endless => format!("{held} bytes of the kernel wait"),
+        held => format!("{held} bytes of the kernel wait for the TLAST that ends them"),
     }
 }
 
