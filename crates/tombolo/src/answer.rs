@@ -6,7 +6,6 @@
 //! the sleep is a step of its own here, that holds nothing.
 
 use crate::error::Error;
-use crate::message::Reply;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,36 +15,39 @@ const THERE: u32 = 1;
 /// Nobody will answer.
 const NEVER: u32 = 2;
 
-#[derive(Debug, Default)]
-struct Place {
+#[derive(Debug)]
+struct Place<T> {
     state: AtomicU32,
-    reply: Mutex<Option<Result<Reply, Error>>>,
+    reply: Mutex<Option<Result<T, Error>>>,
 }
 
 /// The end of who answers. Dropped without an answer, it says that there will be none.
 #[derive(Debug)]
-pub(crate) struct Answer(Arc<Place>);
+pub(crate) struct Answer<T>(Arc<Place<T>>);
 
 /// The end of who waits.
 #[derive(Debug)]
-pub(crate) struct Awaited(Arc<Place>);
+pub(crate) struct Awaited<T>(Arc<Place<T>>);
 
 /// What a look finds.
-pub(crate) enum Found {
-    Reply(Result<Reply, Error>),
+pub(crate) enum Found<T> {
+    Reply(Result<T, Error>),
     NotYet,
     Never,
 }
 
 /// Both ends.
-pub(crate) fn answer() -> (Answer, Awaited) {
-    let place = Arc::<Place>::default();
+pub(crate) fn answer<T>() -> (Answer<T>, Awaited<T>) {
+    let place = Arc::new(Place {
+        state: AtomicU32::new(NOT_YET),
+        reply: Mutex::new(None),
+    });
     (Answer(place.clone()), Awaited(place))
 }
 
-impl Answer {
+impl<T> Answer<T> {
     /// Answers. Who has given up does not learn of it.
-    pub(crate) fn send(self, reply: Result<Reply, Error>) {
+    pub(crate) fn send(self, reply: Result<T, Error>) {
         *self.0.reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(reply);
         self.say(THERE);
     }
@@ -56,7 +58,7 @@ impl Answer {
     }
 }
 
-impl Drop for Answer {
+impl<T> Drop for Answer<T> {
     fn drop(&mut self) {
         if self.0.state.load(Ordering::Relaxed) == NOT_YET {
             self.say(NEVER);
@@ -64,14 +66,14 @@ impl Drop for Answer {
     }
 }
 
-impl Awaited {
+impl<T> Awaited<T> {
     /// Sleeps until there is something to look at, or for so long. Holds nothing meanwhile.
     pub(crate) fn sleep(&self, at_most: Duration) {
         threads::sleep_while(&self.0.state, NOT_YET, at_most);
     }
 
     /// What has come.
-    pub(crate) fn look(&self) -> Found {
+    pub(crate) fn look(&self) -> Found<T> {
         match self.0.state.load(Ordering::Acquire) {
             NOT_YET => Found::NotYet,
             NEVER => Found::Never,
@@ -91,16 +93,16 @@ mod tests {
     fn an_answer_arrives_once_or_never() {
         let (answer, awaited) = answer();
         assert!(matches!(awaited.look(), Found::NotYet));
-        let teller = std::thread::spawn(move || answer.send(Ok(Reply::Done)));
+        let teller = std::thread::spawn(move || answer.send(Ok(7)));
         awaited.sleep(Duration::from_secs(60));
-        assert!(matches!(awaited.look(), Found::Reply(Ok(Reply::Done))));
+        assert!(matches!(awaited.look(), Found::Reply(Ok(7))));
         assert!(matches!(awaited.look(), Found::Never));
         teller.join().unwrap();
-        let (answer, awaited) = super::answer();
+        let (answer, awaited) = super::answer::<()>();
         drop(answer);
         awaited.sleep(Duration::from_secs(60));
         assert!(matches!(awaited.look(), Found::Never));
-        let (_answer, awaited) = super::answer();
+        let (_answer, awaited) = super::answer::<()>();
         awaited.sleep(Duration::from_millis(1));
         assert!(matches!(awaited.look(), Found::NotYet));
     }

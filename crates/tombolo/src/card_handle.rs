@@ -2,13 +2,13 @@
 
 use crate::error::Error;
 use crate::io::FileIo;
-use crate::link::{unexpected, Link};
-use crate::message::{Reply, Request};
+use crate::link::Link;
+use crate::message::{Close, CreateSpace, Describe, Load, MakeReport, PollAny, SpaceOptions};
 use crate::owner::OwnerOptions;
 use crate::participants::{self, Participant};
 use crate::report::Report;
 use crate::slot::{Slot, SLICE};
-use crate::space::{AddressSpace, SpaceOptions};
+use crate::space::AddressSpace;
 use card::kernel::KernelPackage;
 use card::{CardDescription, SlotId};
 use funcard::FunctionalCard;
@@ -117,10 +117,8 @@ impl Card {
     /// # Errors
     /// The connection to the owner is broken.
     pub fn describe(&self) -> Result<(CardDescription, Picoseconds), Error> {
-        match self.link.call(Request::Describe)? {
-            Reply::Description { card, now } => Ok((*card, now)),
-            other => Err(unexpected(&other)),
-        }
+        let description = self.link.call(Describe)?;
+        Ok((*description.card, description.now))
     }
 
     /// Makes an address space. It ends when the handle is dropped.
@@ -145,10 +143,8 @@ impl Card {
     /// # Errors
     /// As [`create_space_on`](Self::create_space_on); [`Error::NoSuchTranslation`].
     pub fn create_space_with(&self, options: SpaceOptions) -> Result<AddressSpace, Error> {
-        match self.link.call(Request::CreateSpace { options })? {
-            Reply::Space { space, asid } => Ok(AddressSpace::new(self.link.clone(), space, asid)),
-            other => Err(unexpected(&other)),
-        }
+        let made = self.link.call(CreateSpace { options })?;
+        Ok(AddressSpace::new(self.link.clone(), made))
     }
 
     /// Puts the kernel of a folder into a slot, in a space, and releases its reset.
@@ -161,18 +157,13 @@ impl Card {
         }
         let kernel = KernelPackage::open(folder)?;
         let manifest = kernel.manifest.clone();
-        let request = Request::Load {
+        let load = self.link.call(Load {
             slot,
             kernel: Box::new(kernel),
             space: space.id(),
-        };
-        match self.link.call(request)? {
-            Reply::Loaded(load) => {
-                let link = self.link.clone();
-                Ok(Slot::new(link, (slot, load, space.id()), manifest))
-            }
-            other => Err(unexpected(&other)),
-        }
+        })?;
+        let link = self.link.clone();
+        Ok(Slot::new(link, (slot, load, space.id()), manifest))
     }
 
     /// Waits until one of several kernels is done, at most until `deadline` of virtual time from now. Gives
@@ -190,10 +181,9 @@ impl Card {
         loop {
             let slice = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
             let loads = slots.iter().map(|slot| slot.load()).collect();
-            match self.link.call(Request::PollAny { loads, slice })? {
-                Reply::Any(Some(place)) => return Ok(place),
-                Reply::Any(None) => elapsed += slice,
-                other => return Err(unexpected(&other)),
+            match self.link.call(PollAny { loads, slice })? {
+                Some(place) => return Ok(place),
+                None => elapsed += slice,
             }
             if slots.is_empty() || deadline.is_some_and(|deadline| elapsed >= deadline) {
                 let slots = slots.len();
@@ -211,7 +201,7 @@ impl Card {
     /// The first page that could not be written back; all that can be is. Other handles give
     /// [`Error::Gone`] from now on, as does a second call.
     pub fn close(&self) -> Result<(), Error> {
-        let closed = self.link.tell(Request::Close);
+        let closed = self.link.call(Close);
         // One that was interrupted goes on.
         if !matches!(closed, Err(Error::Interrupted)) {
             self.link.end();
@@ -224,9 +214,6 @@ impl Card {
     /// # Errors
     /// The card is broken.
     pub fn report(&self) -> Result<Report, Error> {
-        match self.link.call(Request::Report)? {
-            Reply::Report(report) => Ok(*report),
-            other => Err(unexpected(&other)),
-        }
+        self.link.call(MakeReport).map(|report| *report)
     }
 }

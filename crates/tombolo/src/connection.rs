@@ -3,32 +3,15 @@
 
 use crate::card_handle::Card;
 use crate::error::Error;
-use crate::link::{unexpected, Link};
-use crate::message::{Reply, Request};
+use crate::link::Link;
+use crate::message::{ConnectPorts, ConnectionId, ConnectionState, Disconnect, Inspect, PortOf};
 use crate::slot::Slot;
-use crate::stream::{StreamReply, StreamRequest};
-
-/// Names a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ConnectionId(pub(crate) u64);
 
 /// Two joined stream ports. Dropped, they come apart at the end of the packet that is under way.
 #[derive(Debug)]
 pub struct Connection {
     link: Link,
     id: ConnectionId,
-}
-
-/// What a connection does now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConnectionState {
-    /// It comes apart, or is made, when the packets that are under way have ended.
-    pub pending: bool,
-    /// The reset of a slot has cut a packet since the ports were connected: the receiver got less of it, or
-    /// lost what it had.
-    pub cut: bool,
-    /// A beat waits for the receiver.
-    pub waits_for_receiver: bool,
 }
 
 impl Card {
@@ -54,14 +37,15 @@ impl Card {
         if !link.is(to.link()) || !link.is(self.link()) {
             return Err(Error::OtherCard);
         }
-        let request = StreamRequest::Connect {
-            from: (from.load(), output.to_owned()),
-            to: (to.load(), input.to_owned()),
+        let end = |slot: &Slot, port: &str| PortOf {
+            load: slot.load(),
+            port: port.to_owned(),
         };
-        match link.call(Request::Stream(request))? {
-            Reply::Stream(StreamReply::Connected(id)) => Ok(Connection { link, id }),
-            other => Err(unexpected(&other)),
-        }
+        let id = link.call(ConnectPorts {
+            from: end(from, output),
+            to: end(to, input),
+        })?;
+        Ok(Connection { link, id })
     }
 }
 
@@ -71,13 +55,9 @@ impl Connection {
     /// # Errors
     /// [`StreamError::NotConnected`](crate::StreamError::NotConnected).
     pub fn state(&self) -> Result<ConnectionState, Error> {
-        let request = StreamRequest::Inspect {
+        self.link.call(Inspect {
             connection: self.id,
-        };
-        match self.link.call(Request::Stream(request))? {
-            Reply::Stream(StreamReply::Connection(state)) => Ok(state),
-            other => Err(unexpected(&other)),
-        }
+        })
     }
 
     /// Takes the ports apart, at the end of the packet that is under way: nothing is lost.
@@ -88,21 +68,21 @@ impl Connection {
     /// [`StreamError::NotConnected`](crate::StreamError::NotConnected): they are apart already, or another
     /// kernel was loaded.
     pub fn disconnect(&self) -> Result<(), Error> {
-        self.link.tell(Request::Stream(StreamRequest::Disconnect {
+        self.link.call(Disconnect {
             connection: self.id,
             later: false,
-        }))
+        })
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        let request = StreamRequest::Disconnect {
+        let request = Disconnect {
             connection: self.id,
             later: true,
         };
         // Apart already, gone with a kernel, or the card is broken.
-        if let Err(error) = self.link.tell(Request::Stream(request)) {
+        if let Err(error) = self.link.call(request) {
             tracing::debug!(%error, "taking a connection apart");
         }
     }

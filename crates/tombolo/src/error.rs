@@ -1,6 +1,6 @@
 //! What can go wrong, each with the thing, the rule and what to do.
 
-use crate::space::TranslationMode;
+use crate::message::TranslationMode;
 use crate::stream_error::StreamError;
 use crate::trap::RangeError;
 use card::guard::{Unanswered, Violation};

@@ -61,15 +61,18 @@ pub use coherent::{
     CoherentMap, CoherentMapOptions, CoherentMemory, PendingLine, Rpc, RpcAnswer, RpcLines,
     WriteBuffer,
 };
-pub use connection::{Connection, ConnectionState};
+pub use connection::Connection;
 pub use device::{Device, DeviceError, Flow, Flowed, Packets, UnknownPackets};
 pub use error::{AccessError, Error, HomeError, ViolationError};
 pub use error_code::ErrorCode;
 pub use funcard::{FunctionalCard, FunctionalConfig};
-pub use message::Progress;
+pub use message::{
+    ConnectionState, FileState, MapOptions, Moved, Progress, RunState, SpaceOptions,
+    TranslationMode, UnknownTranslation,
+};
 #[doc(hidden)]
 pub use owner::Planted;
-pub use owner::{ClockMode, FileState, OwnerOptions, ServiceThreads};
+pub use owner::{ClockMode, OwnerOptions, ServiceThreads};
 pub use pager::advice::{Advice, AdviceError, Pattern, Reuse};
 pub use pager::eviction::Eviction;
 pub use pager::fetch::Fetch;
@@ -81,11 +84,9 @@ pub use report::{DirectReport, Report, SlotShare, SpaceReport};
 pub use shared::{Shareable, SharedMemory};
 pub use simcard::{DirectoryConfig, ShellConfig, SimOptions, WaveStart, Waves};
 pub use sizes::parse_bytes;
-pub use slot::{Continue, RunState, Slot};
-pub use space::{
-    AddressSpace, MapOptions, Mapping, SpaceOptions, TranslationMode, UnknownTranslation, Unsaved,
-};
-pub use stream::{MappedRange, Moved, Stream};
+pub use slot::{Continue, Slot};
+pub use space::{AddressSpace, Mapping, Unsaved};
+pub use stream::{MappedRange, Stream};
 pub use stream_error::{PortName, StreamError};
 pub use timeline::Timeline;
 pub use timing::host::{HostFile, HostFileError, TrapFigures};

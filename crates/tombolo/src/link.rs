@@ -3,9 +3,9 @@
 //! A request is begun and answered later; the ticket waits for the answer. While it waits it asks every
 //! now and then whether somebody wants the call to end.
 
-use crate::answer::{answer, Answer, Awaited, Found};
+use crate::answer::{answer, Awaited, Found};
 use crate::error::Error;
-use crate::message::{Reply, Request};
+use crate::message::{AnyRequest, Ask, ClientId, ReplyTo};
 use crate::participants::{self, Caller, Guest};
 use crate::trap::{Desk, Trapped};
 use std::fmt;
@@ -18,10 +18,6 @@ use std::time::{Duration, Instant};
 
 /// At most so long until a call that is to end does so.
 const PATIENCE: Duration = Duration::from_millis(40);
-
-/// Who asks: one program, or a part of one that keeps its things to itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct ClientId(pub(crate) u64);
 
 /// Names a request that was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,8 +62,7 @@ pub(crate) struct Call {
     pub(crate) ticket: TicketId,
     pub(crate) client: ClientId,
     pub(crate) caller: Option<Caller>,
-    pub(crate) request: Request,
-    pub(crate) answer: Answer,
+    pub(crate) request: AnyRequest,
 }
 
 /// Wakes the owner's thread while it waits for the card.
@@ -108,11 +103,11 @@ pub(crate) struct OwnerThread {
     traps: Mutex<Weak<Desk>>,
 }
 
-/// A request that was begun.
-pub(crate) struct Ticket<'a> {
+/// A request that was begun, whose reply is a `T`.
+pub(crate) struct Ticket<'a, T> {
     link: &'a Link,
     id: TicketId,
-    answer: Awaited,
+    answer: Awaited<T>,
 }
 
 impl OwnerThread {
@@ -258,7 +253,7 @@ impl Link {
     }
 
     /// Begins a request.
-    pub(crate) fn begin(&self, request: Request) -> Result<Ticket<'_>, Error> {
+    pub(crate) fn begin<R: Ask>(&self, request: R) -> Result<Ticket<'_, R::Reply>, Error> {
         let owner = &self.client.owner;
         let id = TicketId(owner.tickets.fetch_add(1, Ordering::Relaxed));
         let (answer, awaited) = answer();
@@ -266,8 +261,7 @@ impl Link {
             ticket: id,
             client: self.client.id,
             caller: participants::caller(self),
-            request,
-            answer,
+            request: request.with(ReplyTo::new(answer)),
         }))?;
         Ok(Ticket {
             link: self,
@@ -277,17 +271,9 @@ impl Link {
     }
 
     /// Begins a request and waits for its answer.
-    pub(crate) fn call(&self, request: Request) -> Result<Reply, Error> {
+    pub(crate) fn call<R: Ask>(&self, request: R) -> Result<R::Reply, Error> {
         // Signals of the program come in while it sleeps.
         threads::as_guest(|| self.begin(request)?.wait())
-    }
-
-    /// For requests whose only good answer is `Done`.
-    pub(crate) fn tell(&self, request: Request) -> Result<(), Error> {
-        match self.call(request)? {
-            Reply::Done => Ok(()),
-            other => Err(unexpected(&other)),
-        }
     }
 
     pub(crate) fn next_participant(&self) -> u64 {
@@ -312,9 +298,9 @@ impl Link {
     }
 }
 
-impl Ticket<'_> {
+impl<T> Ticket<'_, T> {
     /// Waits for the answer.
-    pub(crate) fn wait(self) -> Result<Reply, Error> {
+    pub(crate) fn wait(self) -> Result<T, Error> {
         loop {
             let began = Instant::now();
             threads::as_program(|| self.answer.sleep(PATIENCE));
@@ -339,10 +325,6 @@ pub(crate) fn closed() -> Error {
         what: "the card".to_owned(),
         why: "it was closed; open another",
     }
-}
-
-pub(crate) fn unexpected(reply: &Reply) -> Error {
-    Error::Internal(format!("unexpected answer {reply:?}"))
 }
 
 impl fmt::Debug for Link {

@@ -26,8 +26,8 @@
 
 use crate::card_handle::Card;
 use crate::error::Error;
-use crate::message::Request;
-use crate::stream::{Stream, StreamRequest};
+use crate::message::{BeginPeerTransfer, ByteRange, PlugPeer, SetNetworkLink};
+use crate::stream::Stream;
 use card::network::{Peer, PeerError};
 use card::stream::StreamDirection;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -80,10 +80,10 @@ impl Stream {
     /// [`StreamError::UnderWay`]: crate::StreamError::UnderWay
     /// [`StreamError::BetweenPackets`]: crate::StreamError::BetweenPackets
     pub fn plug_peer(&self, peer: impl Peer + 'static) -> Result<(), Error> {
-        self.link().tell(Request::Stream(StreamRequest::PlugPeer {
+        self.link().call(PlugPeer {
             stream: self.handle(),
             peer: PeerHandle::new(peer),
-        }))
+        })
     }
 
     /// Begins a transfer from the peer's memory to the kernel: a packet, whose last beat carries TLAST.
@@ -110,12 +110,11 @@ impl Stream {
         offset: u64,
         bytes: u64,
     ) -> Result<(), Error> {
-        self.link().tell(Request::Stream(StreamRequest::BeginPeer {
+        self.link().call(BeginPeerTransfer {
             stream: self.handle(),
             direction,
-            offset,
-            bytes,
-        }))
+            range: ByteRange { offset, bytes },
+        })
     }
 }
 
@@ -125,7 +124,6 @@ impl Card {
     /// # Errors
     /// No such interface.
     pub fn set_network_link(&self, interface: u8, up: bool) -> Result<(), Error> {
-        let request = StreamRequest::SetLink { interface, up };
-        self.link().tell(Request::Stream(request))
+        self.link().call(SetNetworkLink { interface, up })
     }
 }

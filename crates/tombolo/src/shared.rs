@@ -1,8 +1,8 @@
 //! Memory that a program and kernels share, pointers and all.
 
 use crate::error::Error;
-use crate::link::{unexpected, Link};
-use crate::message::{MappingId, Reply, Request};
+use crate::link::Link;
+use crate::message::{ByteRange, Describe, Free, MappingId, Prefetch, Share, Sync, Take, Unmap};
 use crate::space::AddressSpace;
 use crate::stream::MappedRange;
 use crate::trap::{TrapWay, View};
@@ -80,10 +80,7 @@ impl AddressSpace {
     /// # Errors
     /// The card is closed.
     pub fn page_for(&self, bytes: usize) -> Result<PageSize, Error> {
-        let sizes = match self.link().call(Request::Describe)? {
-            Reply::Description { card, .. } => card.page_sizes,
-            other => return Err(unexpected(&other)),
-        };
+        let sizes = self.link().call(Describe)?.card.page_sizes;
         Ok(sizes.holding(bytes as u64))
     }
 
@@ -213,10 +210,7 @@ impl AddressSpace {
         page: PageSize,
     ) -> Result<SharedMemory, Error> {
         let at = start as usize;
-        let there = match self.link().call(Request::Describe)? {
-            Reply::Description { card, .. } => card.page_sizes,
-            other => return Err(unexpected(&other)),
-        };
+        let there = self.link().call(Describe)?.card.page_sizes;
         let desk = self.link().desk();
         let desk = desk.map_err(|source| Error::Unshareable { bytes, source })?;
         // What does not fill the largest pages at both ends is left to the smallest, and to one between: each
@@ -245,22 +239,19 @@ impl AddressSpace {
         bytes: usize,
         direct: bool,
     ) -> Result<SharedMemory, Error> {
-        let request = Request::Share {
+        let mapped = self.link().call(Share {
             space: self.id(),
             view: view.clone(),
             direct,
-        };
-        match self.link().call(request)? {
-            Reply::Mapped { mapping, .. } => Ok(SharedMemory {
-                link: self.link().clone(),
-                id: mapping,
-                view,
-                lead,
-                bytes,
-                open: true,
-            }),
-            other => Err(unexpected(&other)),
-        }
+        })?;
+        Ok(SharedMemory {
+            link: self.link().clone(),
+            id: mapped.mapping,
+            view,
+            lead,
+            bytes,
+            open: true,
+        })
     }
 }
 
@@ -344,7 +335,7 @@ impl SharedMemory {
     /// # Errors
     /// The card is broken; the memory was freed.
     pub fn sync(&self) -> Result<(), Error> {
-        self.link.tell(Request::Sync { mapping: self.id })
+        self.link.call(Sync { mapping: self.id })
     }
 
     /// Waits until the program may read some bytes, with what kernels wrote; or also write them. That is what a
@@ -355,10 +346,12 @@ impl SharedMemory {
     /// broken; the memory was freed.
     pub fn take(&self, offset: u64, bytes: u64, write: bool) -> Result<(), Error> {
         let range = self.part(offset, bytes)?;
-        self.link.tell(Request::Take {
+        self.link.call(Take {
             mapping: self.id,
-            offset: range.offset(),
-            bytes,
+            range: ByteRange {
+                offset: range.offset(),
+                bytes,
+            },
             write,
         })
     }
@@ -368,7 +361,7 @@ impl SharedMemory {
     /// # Errors
     /// The card is broken; the memory was freed.
     pub fn prefetch(&self) -> Result<(), Error> {
-        self.link.tell(Request::Prefetch { mapping: self.id })
+        self.link.call(Prefetch { mapping: self.id })
     }
 
     /// Ends the sharing: kernels do not reach the memory any more, and the program has it to itself until this
@@ -378,7 +371,7 @@ impl SharedMemory {
     /// [`Error::MemoryInUse`] while a kernel of the space runs; [`Error::Gone`] if it was freed before, or its
     /// space ended.
     pub fn free(&mut self) -> Result<(), Error> {
-        let freed = self.link.tell(Request::Free { mapping: self.id });
+        let freed = self.link.call(Free { mapping: self.id });
         if matches!(freed, Ok(()) | Err(Error::Gone { .. })) {
             self.open = false;
             self.view.give_back();
@@ -393,7 +386,7 @@ impl Drop for SharedMemory {
         if !self.open {
             return;
         }
-        match self.link.tell(Request::Unmap { mapping: self.id }) {
+        match self.link.call(Unmap { mapping: self.id }) {
             Ok(()) | Err(Error::Gone { .. }) => {}
             Err(error) => tracing::error!(%error, "ending shared memory"),
         }

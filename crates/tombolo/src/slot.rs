@@ -1,8 +1,11 @@
 //! Slots: arguments, start, wait.
 
 use crate::error::Error;
-use crate::link::{unexpected, Link};
-use crate::message::{LoadId, Progress, Reply, Request, Signal, SpaceId};
+use crate::link::Link;
+use crate::message::{
+    Await, Expire, LoadId, Poll, Progress, ReadRegister, RunState, Schedule, SetArgument, Signal,
+    SignalState, SpaceId, Start, Stop, Unload, WriteRegisters,
+};
 use crate::space::Mapping;
 use card::kernel::{Argument, ControlProtocol, Manifest};
 use card::schedule::{Priority, SlotSchedule};
@@ -29,15 +32,6 @@ pub enum Continue {
     Yes,
     /// Stop the kernel.
     Stop,
-}
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunState {
-    /// The kernel is still at it.
-    Running(Progress),
-    /// It is done.
-    Done(Progress),
 }
 
 /// Virtual time between two reports of progress.
@@ -108,7 +102,7 @@ impl Slot {
             u32::from_le_bytes(word)
         });
         let (offset, words) = (found.offset, words.collect());
-        self.link.tell(Request::SetArgument {
+        self.link.call(SetArgument {
             load: self.load,
             offset,
             words,
@@ -173,7 +167,7 @@ impl Slot {
     /// A number out of range ([`CardError::Schedule`](card::CardError::Schedule)).
     pub fn set_schedule(&self, schedule: SlotSchedule) -> Result<(), Error> {
         let load = self.load;
-        self.link.tell(Request::Schedule { load, schedule })
+        self.link.call(Schedule { load, schedule })
     }
 
     /// As [`set_schedule`](Slot::set_schedule), with nothing but a priority: what the slot asks of card memory goes
@@ -191,7 +185,7 @@ impl Slot {
     /// # Errors
     /// It is running, or has no registers (`ap_ctrl_none`).
     pub fn start(&self) -> Result<(), Error> {
-        self.link.tell(Request::Start { load: self.load })
+        self.link.call(Start { load: self.load })
     }
 
     /// Waits until the kernel is done, at most until `deadline` of virtual time from now; for the interrupt of one with
@@ -238,11 +232,11 @@ impl Slot {
             };
             elapsed += rest;
             if progress(now) == Continue::Stop {
-                self.link.tell(Request::Stop { load })?;
+                self.link.call(Stop { load })?;
                 return Err(Error::Interrupted);
             }
             if deadline.is_some_and(|deadline| elapsed >= deadline) {
-                return self.link.tell(Request::Expire { load });
+                return self.link.call(Expire { load });
             }
         }
     }
@@ -254,11 +248,7 @@ impl Slot {
     /// As [`join`](Slot::join); [`Error::SlotState`] when the kernel is not running.
     pub fn poll(&self, slice: Picoseconds) -> Result<RunState, Error> {
         let load = self.load;
-        match self.link.call(Request::Poll { load, slice })? {
-            Reply::Finished(now) => Ok(RunState::Done(now)),
-            Reply::Running(now) => Ok(RunState::Running(now)),
-            other => Err(unexpected(&other)),
-        }
+        self.link.call(Poll { load, slice })
     }
 
     /// Waits until the bits of `mask` in a register of the kernel are those of `value`, at most until `deadline`
@@ -305,24 +295,23 @@ impl Slot {
         let mut left = deadline;
         loop {
             let slice = left.map_or(SLICE, |left| SLICE.min(left));
-            let request = Request::Await {
+            let request = Await {
                 load,
                 signal,
                 slice,
             };
             match self.link.call(request)? {
-                Reply::Register(value) => return Ok(value),
-                Reply::Running(now) => {
+                SignalState::Come(value) => return Ok(value),
+                SignalState::Awaited(now) => {
                     if progress(now) == Continue::Stop {
-                        self.link.tell(Request::Stop { load })?;
+                        self.link.call(Stop { load })?;
                         return Err(Error::Interrupted);
                     }
                 }
-                other => return Err(unexpected(&other)),
             }
             left = left.map(|left| left - slice);
             if left == Some(Picoseconds::ZERO) {
-                self.link.tell(Request::Expire { load })?;
+                self.link.call(Expire { load })?;
                 return Err(Error::Interrupted);
             }
         }
@@ -334,7 +323,7 @@ impl Slot {
     /// What went wrong in a run that nobody waited for; the slot is empty nevertheless. [`Error::Gone`] if
     /// it was before, or has another kernel.
     pub fn close(&self) -> Result<(), Error> {
-        self.link.tell(Request::Unload { load: self.load })
+        self.link.call(Unload { load: self.load })
     }
 
     pub(crate) fn link(&self) -> &Link {
@@ -351,13 +340,10 @@ impl Slot {
     /// # Errors
     /// Outside the register window, or the kernel does not answer; while it is polled, what went wrong since.
     pub fn read_register(&self, offset: u32) -> Result<u32, Error> {
-        match self.link.call(Request::ReadRegister {
+        self.link.call(ReadRegister {
             load: self.load,
             offset,
-        })? {
-            Reply::Register(value) => Ok(value),
-            other => Err(unexpected(&other)),
-        }
+        })
     }
 
     /// Writes a register of the kernel. What is written is not kept: for arguments there is
@@ -366,7 +352,7 @@ impl Slot {
     /// # Errors
     /// Outside the register window; the slot is in reset since a run failed.
     pub fn write_register(&self, offset: u32, value: u32) -> Result<(), Error> {
-        self.link.tell(Request::WriteRegisters {
+        self.link.call(WriteRegisters {
             load: self.load,
             offset,
             words: vec![value],

@@ -3,21 +3,19 @@
 use crate::device::window::Source;
 use crate::device::Device;
 use crate::error::Error;
-use crate::link::{unexpected, Link};
-use crate::message::{MappingId, Reply, Request, SpaceId};
+use crate::link::Link;
+use crate::message::{
+    Advise, ByteRange, DestroySpace, MakeHot, MapFile, MapOptions, MappingId, NewSpace, Prefetch,
+    Refresh, RestOfMapping, SpaceId, StreamHandle, Sync, Unmap, UnmapPart,
+};
 use crate::owner::behind::StandsFor;
-use crate::owner::FileState;
 use crate::remote::{stand_in, RemoteMemory};
 use crate::shared::SharedMemory;
-use crate::stream::StreamHandle;
-use card::memories::MemoryKind;
 use pager::advice::Advice;
 use pager::fetch::Fetch;
-use pager::placement::SpacePlacement;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use units::{Asid, PageSize, VirtAddr};
@@ -37,241 +35,13 @@ pub struct AddressSpace {
     kept: Mutex<Vec<(StreamHandle, SharedMemory)>>,
 }
 
-/// What answers when a port of a space asks for an address (FSRF, §5.2): switched for each space by itself, when it is
-/// made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TranslationMode {
-    /// The L1 TLBs, and for what misses there the page table in card memory.
-    #[default]
-    Both,
-    /// The page table alone, for every access: FSRF's DRAM TLB. Each page that is in card memory is found, at the price of
-    /// a walk.
-    Table,
-    /// The L1 TLBs alone, which the host fills: FSRF's SRAM TLB, and Coyote's. No access walks; what misses asks the
-    /// host, though its page may be in card memory.
-    Tlb,
-}
-
-impl std::fmt::Display for TranslationMode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Both => "L1 TLBs and page table",
-            Self::Table => "the page table alone",
-            Self::Tlb => "the L1 TLBs alone",
-        })
-    }
-}
-
-/// Nothing translates by such a name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("translation {0:?}: say one of both, table, tlb")]
-pub struct UnknownTranslation(pub String);
-
-impl FromStr for TranslationMode {
-    type Err = UnknownTranslation;
-
-    fn from_str(text: &str) -> Result<Self, UnknownTranslation> {
-        match text {
-            "both" => Ok(Self::Both),
-            "table" => Ok(Self::Table),
-            "tlb" => Ok(Self::Tlb),
-            _ => Err(UnknownTranslation(text.to_owned())),
-        }
-    }
-}
-
-/// How to make an address space.
-///
-/// ```
-/// use tombolo::{SpaceOptions, SpacePlacement, TranslationMode};
-///
-/// let on_one_channel = SpaceOptions::new().placement(SpacePlacement::Channel(1));
-/// let small = SpaceOptions::new().limit(16 << 20).translation(TranslationMode::Tlb);
-/// # let _ = (on_one_channel, small);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[must_use]
-pub struct SpaceOptions {
-    pub(crate) placement: SpacePlacement,
-    pub(crate) limit: Option<u64>,
-    pub(crate) translation: TranslationMode,
-}
-
-impl SpaceOptions {
-    /// Frames anywhere, no limit, all that translates.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Its frames lie on one channel, are striped over several, or keep apart from those of other spaces
-    /// ([`SpacePlacement::Isolated`]).
-    pub fn placement(self, placement: SpacePlacement) -> Self {
-        Self { placement, ..self }
-    }
-
-    /// It holds at most so many bytes of card memory with its pages, in whole pages and at least one: when it wants
-    /// more, its own pages leave, and nobody else's.
-    pub fn limit(self, bytes: impl Into<Option<u64>>) -> Self {
-        let limit = bytes.into();
-        Self { limit, ..self }
-    }
-
-    /// What translates its addresses.
-    pub fn translation(self, translation: TranslationMode) -> Self {
-        Self {
-            translation,
-            ..self
-        }
-    }
-}
-
-/// How to map a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MapOptions {
-    read: bool,
-    write: bool,
-    create: Option<u64>,
-    offset: u64,
-    bytes: Option<u64>,
-    address: Option<VirtAddr>,
-    page_size: Option<PageSize>,
-    auto_pages: Option<bool>,
-    direct: bool,
-    memory: Option<MemoryKind>,
-    advice: Advice,
-    hot: bool,
-    file_state: Option<FileState>,
-}
-
-impl MapOptions {
-    /// The kernel may read the file.
-    pub const fn read_only() -> Self {
-        Self {
-            read: true,
-            write: false,
-            create: None,
-            offset: 0,
-            bytes: None,
-            address: None,
-            page_size: None,
-            auto_pages: None,
-            direct: false,
-            memory: None,
-            advice: Advice::NONE,
-            hot: false,
-            file_state: None,
-        }
-    }
-
-    /// The kernel may read and write the file.
-    pub const fn read_write() -> Self {
-        Self {
-            write: true,
-            ..Self::read_only()
-        }
-    }
-
-    /// Creates the file, or empties it, with this many bytes of zeroes; readable and writable. A file that
-    /// is there is as it was if the mapping is refused.
-    pub const fn create(bytes: u64) -> Self {
-        Self {
-            create: Some(bytes),
-            ..Self::read_write()
-        }
-    }
-
-    /// Starts at a byte of the file.
-    pub const fn offset(self, offset: u64) -> Self {
-        Self { offset, ..self }
-    }
-
-    /// Maps this many bytes rather than all up to the end of the file.
-    pub const fn bytes(self, bytes: u64) -> Self {
-        Self {
-            bytes: Some(bytes),
-            ..self
-        }
-    }
-
-    /// With pages of this size rather than the owner's. Small ones suit accesses to few bytes here and
-    /// there, large ones keep faults and table entries few. A file has pages of one size, however often
-    /// it is mapped; a space has files of any.
-    pub const fn page_size(self, page_size: PageSize) -> Self {
-        Self {
-            page_size: Some(page_size),
-            auto_pages: Some(false),
-            ..self
-        }
-    }
-
-    /// With pages of 2 MiB while card memory lasts, and small ones (from 4 KiB on) once it is short, which grow
-    /// again where accesses are sequential.
-    pub const fn auto_pages(self) -> Self {
-        Self {
-            page_size: None,
-            auto_pages: Some(true),
-            ..self
-        }
-    }
-
-    /// With pages that stay in host memory: kernels read and write them there over PCIe, and they take no card
-    /// memory. It suits what is touched hardly more than once, beside data that is used again. The card must have a
-    /// way to host memory (`host_channel` in [`ShellConfig`](crate::ShellConfig) or
-    /// [`FunctionalConfig`](crate::FunctionalConfig)). What kernels write is written to the file by
-    /// [`Mapping::sync`] and [`Mapping::unmap`], as ever; a file is direct or not, however often it is mapped.
-    pub const fn direct(self) -> Self {
-        Self {
-            direct: true,
-            ..self
-        }
-    }
-
-    /// With pages in card memory of this kind, on a card that has several, such as HBM beside DRAM; without it they lie
-    /// on any. A range of a file lies in one memory, however often it is mapped; a mapping without a word of it
-    /// changes nothing. Not in a space that has a place of its own ([`SpacePlacement`](crate::SpacePlacement)).
-    pub const fn memory(self, memory: MemoryKind) -> Self {
-        Self {
-            memory: Some(memory),
-            ..self
-        }
-    }
-
-    /// With [advice](Mapping::advise) from the first access on.
-    pub const fn advice(self, advice: Advice) -> Self {
-        Self { advice, ..self }
-    }
-
-    /// [Hot](Mapping::make_hot) from the start.
-    pub const fn hot(self) -> Self {
-        Self { hot: true, ..self }
-    }
-
-    /// With a file that is [warm or cold](FileState), whatever other files are: what reading it costs in virtual time.
-    /// A range of a file has one state, the last that was said.
-    pub const fn file_state(self, state: FileState) -> Self {
-        Self {
-            file_state: Some(state),
-            ..self
-        }
-    }
-
-    /// At this address rather than where the pager chooses.
-    pub const fn address(self, address: VirtAddr) -> Self {
-        Self {
-            address: Some(address),
-            ..self
-        }
-    }
-}
-
 impl AddressSpace {
-    pub(crate) fn new(link: Link, id: SpaceId, asid: Asid) -> Self {
-        let open = AtomicBool::new(true);
+    pub(crate) fn new(link: Link, made: NewSpace) -> Self {
         Self {
             link,
-            id,
-            asid,
-            open,
+            id: made.space,
+            asid: made.asid,
+            open: AtomicBool::new(true),
             kept: Mutex::default(),
         }
     }
@@ -313,7 +83,7 @@ impl AddressSpace {
     /// [`Error::Gone`] if it was before.
     pub fn close(&self) -> Result<(), Error> {
         self.open.store(false, Ordering::Relaxed);
-        self.link.tell(Request::DestroySpace { space: self.id })
+        self.link.call(DestroySpace { space: self.id })
     }
 
     /// Its name in the shell.
@@ -496,49 +266,22 @@ impl AddressSpace {
                     .to_owned(),
             });
         }
-        let request = Request::Map {
+        let mapped = self.link.call(MapFile {
             space: self.id,
             file,
             behind,
             label: name.display().to_string(),
-            offset: options.offset,
+            options: options.bytes(bytes),
+        })?;
+        Ok(Mapping {
+            link: self.link.clone(),
+            id: mapped.mapping,
+            space: self.id,
+            address: mapped.address,
             bytes,
-            address: options.address,
-            read: options.read,
-            write: options.write,
-            fresh: options.create,
-            page_size: options.page_size,
-            auto_pages: options.auto_pages,
-            direct: options.direct,
-            memory: options.memory,
-            file_state: options.file_state,
-        };
-        match self.link.call(request)? {
-            Reply::Mapped {
-                mapping,
-                address,
-                page,
-            } => {
-                let link = self.link.clone();
-                let mapping = Mapping {
-                    link,
-                    id: mapping,
-                    space: self.id,
-                    address,
-                    bytes,
-                    page,
-                    open: AtomicBool::new(true),
-                };
-                if !options.advice.is_empty() {
-                    mapping.advise(options.advice)?;
-                }
-                if options.hot {
-                    mapping.make_hot()?;
-                }
-                Ok(mapping)
-            }
-            other => Err(unexpected(&other)),
-        }
+            page: mapped.page,
+            open: AtomicBool::new(true),
+        })
     }
 }
 
@@ -675,7 +418,7 @@ impl Mapping {
     /// The file takes no more bytes, or its storage fails; it was truncated, and saving would make it longer again. What
     /// failed stays on the card.
     pub fn sync(&self) -> Result<(), Error> {
-        self.link.tell(Request::Sync { mapping: self.id })
+        self.link.call(Sync { mapping: self.id })
     }
 
     /// Lets the kernel see what others have written to the file since it was mapped: every page of the mapping leaves
@@ -685,7 +428,7 @@ impl Mapping {
     /// # Errors
     /// As [`sync`](Self::sync); what could not be saved stays on the card.
     pub fn refresh(&self, unsaved: Unsaved) -> Result<(), Error> {
-        self.link.tell(Request::Refresh {
+        self.link.call(Refresh {
             mapping: self.id,
             discard: unsaved == Unsaved::Drop,
         })
@@ -696,7 +439,7 @@ impl Mapping {
     /// # Errors
     /// The card is broken.
     pub fn prefetch(&self) -> Result<(), Error> {
-        self.link.tell(Request::Prefetch { mapping: self.id })
+        self.link.call(Prefetch { mapping: self.id })
     }
 
     /// Brings the pages to a simulated card as [`prefetch`](Self::prefetch) does, as far as there is room, but at no
@@ -707,10 +450,7 @@ impl Mapping {
     /// # Errors
     /// [`Error::SlotState`]: a kernel is running. [`Error::Gone`] if the mapping ended.
     pub fn make_hot(&self) -> Result<u64, Error> {
-        match self.link.call(Request::MakeHot { mapping: self.id })? {
-            Reply::Hot(bytes) => Ok(bytes),
-            other => Err(unexpected(&other)),
-        }
+        self.link.call(MakeHot { mapping: self.id })
     }
 
     /// Says how the kernel is going to use the mapping. Advice makes runs fast or slow, never wrong.
@@ -737,13 +477,11 @@ impl Mapping {
     /// # Errors
     /// The range is empty or not all of it is in the mapping. [`Error::Gone`] if the mapping ended.
     pub fn advise_range(&self, offset: u64, bytes: u64, advice: Advice) -> Result<(), Error> {
-        let request = Request::Advise {
+        self.link.call(Advise {
             mapping: self.id,
-            offset,
-            bytes,
+            range: ByteRange { offset, bytes },
             advice,
-        };
-        self.link.tell(request)
+        })
     }
 
     /// Writes back and ends a part of the mapping, as `munmap` does. What is left before it and behind it are
@@ -753,26 +491,21 @@ impl Mapping {
     /// Bytes that are not in the mapping; a part that begins inside a page; a mapping of what is no file; as
     /// [`sync`](Mapping::sync). The mapping is as it was then, but if a write fails that came after the sync: then all of it has ended.
     pub fn unmap_part(&self, offset: u64, bytes: u64) -> Result<Vec<Self>, Error> {
-        let request = Request::UnmapPart {
+        let rest = self.link.call(UnmapPart {
             mapping: self.id,
-            offset,
-            bytes,
-        };
-        let parts = match self.link.call(request)? {
-            Reply::Parts(parts) => parts,
-            other => return Err(unexpected(&other)),
-        };
+            range: ByteRange { offset, bytes },
+        })?;
         self.open.store(false, Ordering::Relaxed);
-        let part = |(id, address, bytes)| Self {
+        let mapping = |rest: RestOfMapping| Self {
             link: self.link.clone(),
-            id,
+            id: rest.mapping,
             space: self.space,
-            address,
-            bytes,
+            address: rest.address,
+            bytes: rest.bytes,
             page: self.page,
             open: AtomicBool::new(true),
         };
-        Ok(parts.into_iter().map(part).collect())
+        Ok(rest.into_iter().map(mapping).collect())
     }
 
     /// Writes back and ends the mapping.
@@ -781,7 +514,7 @@ impl Mapping {
     /// As [`sync`](Mapping::sync); the mapping is gone nevertheless. [`Error::Gone`] if it was before.
     pub fn unmap(&self) -> Result<(), Error> {
         self.open.store(false, Ordering::Relaxed);
-        self.link.tell(Request::Unmap { mapping: self.id })
+        self.link.call(Unmap { mapping: self.id })
     }
 }
 

@@ -4,206 +4,17 @@
 //! [`Stream::write`] one from the kernel to mapped memory; these are the words of vFPIO, and the host
 //! begins every transfer. [`Stream::wait`] waits for the oldest one, [`Stream::sync`] for all.
 
-use crate::connection::{ConnectionId, ConnectionState};
 use crate::error::Error;
-use crate::link::{unexpected, Link};
-use crate::message::{LoadId, MappingId, Progress, Reply, Request};
-use crate::network::PeerHandle;
+use crate::link::Link;
+use crate::message::{
+    BeginTransfer, ByteRange, CloseStream, ExpireStream, MappingId, Moved, OpenStream, PacketPart,
+    PollStream, Progress, StopStream, StreamHandle, TransferState,
+};
 use crate::slot::{Continue, Slot, SLICE};
 use crate::space::Mapping;
 use crate::stream_error::StreamError;
-use card::stream::{StreamDirection, StreamId, StreamWaiting};
-use card::SlotId;
+use card::stream::StreamDirection;
 use units::Picoseconds;
-
-/// Names an open stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct StreamHandle {
-    /// The slot.
-    pub(crate) slot: SlotId,
-    /// The slot's stream.
-    pub(crate) stream: StreamId,
-    /// Which opening of it.
-    pub(crate) serial: u64,
-}
-
-/// The place of a transfer in a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// Into a kernel: the packet ends with it. Out of a kernel: it is begun whatever the one before was.
-    Whole,
-    /// Into a kernel: more of the packet follows. Out of a kernel: it is begun only if the packet of the one
-    /// before goes on, and else over at once, with no byte.
-    More,
-}
-
-/// What a client asks of a stream.
-#[derive(Clone, Debug)]
-pub(crate) enum StreamRequest {
-    /// Connect a port.
-    Open {
-        /// The kernel.
-        load: LoadId,
-        /// The port's name.
-        port: String,
-    },
-    /// Begin a transfer, after those that were begun before.
-    Begin {
-        /// Which stream.
-        stream: StreamHandle,
-        /// The way that the client means.
-        direction: StreamDirection,
-        /// The memory's mapping.
-        mapping: MappingId,
-        /// First byte in it.
-        offset: u64,
-        /// Bytes.
-        bytes: u64,
-        /// Its place in a packet.
-        part: Part,
-    },
-    /// Plug a port into a network interface, and that into a peer.
-    PlugPeer {
-        /// Which stream.
-        stream: StreamHandle,
-        /// The peer.
-        peer: PeerHandle,
-    },
-    /// Begin a transfer between a kernel and its peer's memory.
-    BeginPeer {
-        /// Which stream.
-        stream: StreamHandle,
-        /// The way that the client means.
-        direction: StreamDirection,
-        /// First byte.
-        offset: u64,
-        /// Bytes.
-        bytes: u64,
-    },
-    /// Pull the cable of a network interface, or put it back.
-    SetLink {
-        /// Which.
-        interface: u8,
-        /// It works.
-        up: bool,
-    },
-    /// Let virtual time pass until the oldest transfer of one of several streams is over, at most for `slice`.
-    PollAny {
-        /// Which streams; each has a transfer that nobody has asked for yet.
-        streams: Vec<StreamHandle>,
-        /// How long.
-        slice: Picoseconds,
-    },
-    /// Let virtual time pass until the oldest transfer is over, at most for `slice`.
-    Poll {
-        /// Which stream.
-        stream: StreamHandle,
-        /// How long.
-        slice: Picoseconds,
-    },
-    /// The oldest transfer was not over in time: say what it waits for. The answer is an error.
-    Expire {
-        /// Which stream.
-        stream: StreamHandle,
-        /// How long the client has waited.
-        elapsed: Picoseconds,
-    },
-    /// Connect an outgoing port of one kernel with an incoming one of another.
-    Connect {
-        /// Kernel and outgoing port.
-        from: (LoadId, String),
-        /// Kernel and incoming port.
-        to: (LoadId, String),
-    },
-    /// What a connection does.
-    Inspect {
-        /// Which.
-        connection: ConnectionId,
-    },
-    /// Take the ports of a connection apart.
-    Disconnect {
-        /// Which.
-        connection: ConnectionId,
-        /// Without waiting for the packet under way.
-        later: bool,
-    },
-    /// What a kernel has sent out of a port and nobody has taken.
-    Waiting {
-        /// Which stream.
-        stream: StreamHandle,
-    },
-    /// The client takes no more from a port out of a kernel. What waits there is an error, and so is what waits when the
-    /// slot is emptied.
-    Settle {
-        /// Which stream.
-        stream: StreamHandle,
-        /// What it has taken.
-        taken: Taken,
-    },
-    /// There is no room for the packets that the client wants: say so. The answer is an error.
-    Missing {
-        /// Which stream.
-        stream: StreamHandle,
-        /// Packets that were wanted.
-        wanted: u64,
-        /// What came.
-        taken: Taken,
-    },
-    /// End the transfers out of a kernel that are not over, with what has come.
-    Stop {
-        /// Which stream.
-        stream: StreamHandle,
-    },
-    /// Disconnect a port.
-    Close {
-        /// Which stream.
-        stream: StreamHandle,
-        /// Also with transfers under way: the port is free when they are over.
-        later: bool,
-    },
-}
-
-/// What the owner answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StreamReply {
-    /// To `Open`.
-    Opened(StreamHandle),
-    /// To `Poll`: the oldest transfer is over.
-    Moved(Moved),
-    /// To `Poll`: it is not.
-    Moving(Progress),
-    /// To `PollAny`: the oldest transfer of the stream with this number is over.
-    MovedOne(usize, Moved, Progress),
-    /// To `PollAny`: none is, and nothing will happen by itself.
-    Quiet(Progress),
-    /// To `Waiting`.
-    Waiting(StreamWaiting),
-    /// To `Connect`.
-    Connected(ConnectionId),
-    /// To `Inspect`.
-    Connection(ConnectionState),
-}
-
-/// What was taken from a port out of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
-    /// Packets that ended.
-    pub(crate) packets: u64,
-    /// Bytes.
-    pub(crate) bytes: u64,
-    /// There is no room for more.
-    pub(crate) full: bool,
-}
-
-/// A transfer that is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
-    /// Bytes that were moved.
-    pub bytes: u64,
-    /// The last of them ended a packet (TLAST). Out of the kernel: if not, the range was full, and more may
-    /// follow.
-    pub last: bool,
-}
 
 /// A part of a mapping: the memory of a transfer. Begins and ends at any byte.
 #[derive(Clone, Debug)]
@@ -300,14 +111,11 @@ impl Slot {
     /// [`StreamError::NoSuchPort`], [`StreamError::Taken`].
     pub fn open_stream(&self, port: &str) -> Result<Stream, Error> {
         let link = self.link().clone();
-        let request = StreamRequest::Open {
+        let handle = link.call(OpenStream {
             load: self.load(),
             port: port.to_owned(),
-        };
-        match link.call(Request::Stream(request))? {
-            Reply::Stream(StreamReply::Opened(handle)) => Ok(Stream { link, handle }),
-            other => Err(unexpected(&other)),
-        }
+        })?;
+        Ok(Stream { link, handle })
     }
 }
 
@@ -319,7 +127,7 @@ impl Stream {
     /// [`StreamError::WrongDirection`], [`StreamError::OtherSpace`], [`Error::OtherCard`], a mapping that has
     /// ended; or the kernel has failed.
     pub fn read(&self, range: MappedRange) -> Result<(), Error> {
-        self.begin(StreamDirection::In, range, Part::Whole)
+        self.begin(StreamDirection::In, range, PacketPart::Whole)
     }
 
     /// Begins a transfer from the kernel to memory. It ends with the packet (TLAST), or when the range is
@@ -328,7 +136,7 @@ impl Stream {
     /// # Errors
     /// As [`read`](Stream::read).
     pub fn write(&self, range: MappedRange) -> Result<(), Error> {
-        self.begin(StreamDirection::Out, range, Part::Whole)
+        self.begin(StreamDirection::Out, range, PacketPart::Whole)
     }
 
     pub(crate) fn link(&self) -> &Link {
@@ -343,19 +151,21 @@ impl Stream {
         &self,
         direction: StreamDirection,
         range: MappedRange,
-        part: Part,
+        packet: PacketPart,
     ) -> Result<(), Error> {
         if !self.link.is(&range.link) {
             return Err(Error::OtherCard);
         }
-        self.link.tell(Request::Stream(StreamRequest::Begin {
+        self.link.call(BeginTransfer {
             stream: self.handle,
             direction,
             mapping: range.mapping,
-            offset: range.offset,
-            bytes: range.bytes,
-            part,
-        }))
+            range: ByteRange {
+                offset: range.offset,
+                bytes: range.bytes,
+            },
+            packet,
+        })
     }
 
     /// Whether the oldest transfer is over, and how; no virtual time passes.
@@ -364,8 +174,8 @@ impl Stream {
     /// As [`wait`](Stream::wait).
     pub fn poll(&self) -> Result<Option<Moved>, Error> {
         match self.ask(Picoseconds::ZERO)? {
-            StreamReply::Moved(moved) => Ok(Some(moved)),
-            _ => Ok(None),
+            TransferState::Moved(moved) => Ok(Some(moved)),
+            TransferState::Moving(_) => Ok(None),
         }
     }
 
@@ -385,24 +195,16 @@ impl Stream {
         loop {
             let slice = deadline.map_or(SLICE, |deadline| SLICE.min(deadline - elapsed));
             match self.ask(slice)? {
-                StreamReply::Moved(moved) => return Ok(moved),
-                StreamReply::Moving(now) => {
+                TransferState::Moved(moved) => return Ok(moved),
+                TransferState::Moving(now) => {
                     if progress(now) == Continue::Stop {
                         return Err(Error::Interrupted);
                     }
                 }
-                other => return Err(unexpected(&Reply::Stream(other))),
             }
             elapsed += slice;
             if deadline.is_some_and(|deadline| elapsed >= deadline) {
-                let request = StreamRequest::Expire {
-                    stream: self.handle,
-                    elapsed,
-                };
-                return match self.link.call(Request::Stream(request))? {
-                    Reply::Stream(StreamReply::Moved(moved)) => Ok(moved),
-                    other => Err(unexpected(&other)),
-                };
+                return self.expire(elapsed);
             }
         }
     }
@@ -430,8 +232,7 @@ impl Stream {
     /// [`StreamError::WrongDirection`]; the port is closed, or its kernel gone.
     pub fn stop(&self) -> Result<(), Error> {
         let stream = self.handle;
-        self.link
-            .tell(Request::Stream(StreamRequest::Stop { stream }))
+        self.link.call(StopStream { stream })
     }
 
     /// Disconnects the port, so that it can be opened again.
@@ -439,33 +240,36 @@ impl Stream {
     /// # Errors
     /// [`StreamError::UnderWay`]: a transfer is not over. The port stays open.
     pub fn close(&self) -> Result<(), Error> {
-        let request = StreamRequest::Close {
+        self.link.call(CloseStream {
             stream: self.handle,
             later: false,
-        };
-        self.link.tell(Request::Stream(request))
+        })
     }
 
-    fn ask(&self, slice: Picoseconds) -> Result<StreamReply, Error> {
-        let request = StreamRequest::Poll {
+    fn ask(&self, slice: Picoseconds) -> Result<TransferState, Error> {
+        self.link.call(PollStream {
             stream: self.handle,
             slice,
-        };
-        match self.link.call(Request::Stream(request))? {
-            Reply::Stream(reply) => Ok(reply),
-            other => Err(unexpected(&other)),
-        }
+        })
+    }
+
+    /// The oldest transfer was not over in time: what keeps it waiting, unless it is over now.
+    pub(crate) fn expire(&self, elapsed: Picoseconds) -> Result<Moved, Error> {
+        self.link.call(ExpireStream {
+            stream: self.handle,
+            elapsed,
+        })
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        let request = StreamRequest::Close {
+        let request = CloseStream {
             stream: self.handle,
             later: true,
         };
         // Closed already, gone with its kernel, or the card is broken.
-        if let Err(error) = self.link.tell(Request::Stream(request)) {
+        if let Err(error) = self.link.call(request) {
             tracing::debug!(%error, "closing a stream");
         }
     }

@@ -8,8 +8,7 @@
 
 use super::CoherentMemory;
 use crate::error::Error;
-use crate::link::unexpected;
-use crate::message::{Reply, Request};
+use crate::message::{HidePages, ShowPage};
 use crate::trap::{Desk, TrapWay, Trapped, View};
 use card::coherent::{AccessKind, LinePages, PageBytes, LINE_BYTES, PAGE_BYTES};
 use pager::HostAccess;
@@ -109,15 +108,13 @@ impl Shared {
             for line in begun {
                 line.wait()?;
             }
-            let request = Request::ShowPage {
+            let request = ShowPage {
                 address: memory.base + offset,
                 write,
                 pages: self.pages.clone(),
             };
-            match memory.link.call(request)? {
-                Reply::Shown(true) => return Ok(()),
-                Reply::Shown(false) => {}
-                other => return Err(unexpected(&other)),
+            if memory.link.call(request)? {
+                return Ok(());
             }
         }
         Err(Error::LineLate {
@@ -148,7 +145,7 @@ impl Shared {
     }
 
     fn hide(&self) -> Result<(), Error> {
-        self.memory.link.tell(Request::HidePages {
+        self.memory.link.call(HidePages {
             base: self.memory.base,
             bytes: self.memory.bytes,
         })

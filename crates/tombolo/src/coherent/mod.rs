@@ -19,8 +19,11 @@ pub use write_buffer::WriteBuffer;
 
 use crate::card_handle::Card;
 use crate::error::Error;
-use crate::link::{unexpected, Link};
-use crate::message::{Reply, Request};
+use crate::link::Link;
+use crate::message::{
+    BeginAccess, Describe, HomeMemory, HostLines, LineHistory, RecordLines, SetHoldTimeout,
+    SetHomeTimeout,
+};
 use card::coherent::{AccessKind, LineAccess, LineHome, LINE_BYTES};
 use card::history::History;
 use card::CardError;
@@ -243,10 +246,7 @@ impl CoherentMemory {
     /// # Errors
     /// The connection to the owner is broken.
     pub fn now(&self) -> Result<Picoseconds, Error> {
-        match self.link.call(Request::Describe)? {
-            Reply::Description { now, .. } => Ok(now),
-            other => Err(unexpected(&other)),
-        }
+        self.link.call(Describe).map(|description| description.now)
     }
 
     /// Records from now on what happens to the lines at these offsets, by the names that they have in
@@ -261,7 +261,7 @@ impl CoherentMemory {
             self.check_line(*offset)?;
             named.push((PlainLine((self.base + offset) / BYTES), *name));
         }
-        self.link.tell(Request::RecordLines {
+        self.link.call(RecordLines {
             history: Box::new(History::of(&named)),
         })
     }
@@ -271,10 +271,7 @@ impl CoherentMemory {
     /// # Errors
     /// The connection to the owner is broken.
     pub fn history(&self) -> Result<History, Error> {
-        match self.link.call(Request::LineHistory)? {
-            Reply::History(history) => Ok(*history),
-            other => Err(unexpected(&other)),
-        }
+        self.link.call(LineHistory).map(|history| *history)
     }
 
     /// What is not there for lines of the CPU's own.
@@ -336,10 +333,7 @@ impl CoherentMemory {
             address: self.base + offset,
             kind,
         };
-        match self.link.call(Request::BeginAccess { access })? {
-            Reply::Access(id) => Ok(id),
-            other => Err(unexpected(&other)),
-        }
+        self.link.call(BeginAccess { access })
     }
 
     fn access(&self, offset: u64, kind: AccessKind) -> Result<[u8; LINE_BYTES], Error> {
@@ -363,12 +357,8 @@ impl Card {
     /// # Errors
     /// [`Error::NoHomeMemory`]; a kernel serves the directory's lines ([`Error::Home`]).
     pub fn home_memory(&self) -> Result<CoherentMemory, Error> {
-        match self.link().call(Request::HomeMemory)? {
-            Reply::HomeMemory(bytes) => {
-                CoherentMemory::new(self.link().clone(), LineHome::Card, 0, bytes)
-            }
-            other => Err(unexpected(&other)),
-        }
+        let bytes = self.link().call(HomeMemory)?;
+        CoherentMemory::new(self.link().clone(), LineHome::Card, 0, bytes)
     }
 
     /// The CPU's own memory that kernels with ports of kind `host_lines` may use: the first
@@ -378,12 +368,8 @@ impl Card {
     /// # Errors
     /// [`Error::NoHostLines`], or the card is not coherent.
     pub fn host_lines(&self) -> Result<CoherentMemory, Error> {
-        match self.link().call(Request::HostLines)? {
-            Reply::HostLines(bytes) => {
-                CoherentMemory::new(self.link().clone(), LineHome::Cpu, 0, bytes)
-            }
-            other => Err(unexpected(&other)),
-        }
+        let bytes = self.link().call(HostLines)?;
+        CoherentMemory::new(self.link().clone(), LineHome::Cpu, 0, bytes)
     }
 
     /// Sets how long a kernel may hold a line of the CPU's own memory, in cycles of the card, before its slot is closed and
@@ -392,7 +378,7 @@ impl Card {
     /// # Errors
     /// As [`host_lines`](Self::host_lines).
     pub fn set_hold_patience(&self, cycles: u32) -> Result<(), Error> {
-        self.link().tell(Request::SetHoldPatience { cycles })
+        self.link().call(SetHoldTimeout { cycles })
     }
 
     /// Sets how long the kernel behind the directory may take for an answer, in cycles of the card, before
@@ -401,6 +387,6 @@ impl Card {
     /// # Errors
     /// The card is not coherent.
     pub fn set_home_patience(&self, cycles: u32) -> Result<(), Error> {
-        self.link().tell(Request::SetHomePatience { cycles })
+        self.link().call(SetHomeTimeout { cycles })
     }
 }

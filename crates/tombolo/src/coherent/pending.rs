@@ -1,9 +1,9 @@
 //! Accesses of a core that are under way.
 
 use crate::error::Error;
-use crate::link::{unexpected, Link};
-use crate::message::{Reply, Request};
-use card::coherent::{AccessId, LINE_BYTES};
+use crate::link::Link;
+use crate::message::EndAccess;
+use card::coherent::{AccessId, LineBytes, LINE_BYTES};
 use units::Picoseconds;
 
 /// An access that was begun. Dropped, it goes on to its end, and nobody learns of it.
@@ -32,15 +32,12 @@ impl PendingLine {
     /// The kernel broke a rule ([`Error::Home`]) or does not answer ([`Error::LineLate`]).
     pub fn wait(mut self) -> Result<[u8; LINE_BYTES], Error> {
         self.waited = true;
-        match self.end(self.deadline)? {
-            Reply::Line(line) => Ok(*line),
-            other => Err(unexpected(&other)),
-        }
+        self.end(self.deadline).map(|line| *line)
     }
 
-    fn end(&self, deadline: Picoseconds) -> Result<Reply, Error> {
+    fn end(&self, deadline: Picoseconds) -> Result<Box<LineBytes>, Error> {
         let (id, deadline) = (self.id, Some(deadline));
-        self.link.call(Request::EndAccess { id, deadline })
+        self.link.call(EndAccess { id, deadline })
     }
 }
 

@@ -6,14 +6,14 @@ use super::hose::{Event, Hose, Order};
 use super::name::PAGE;
 use super::{Device, DeviceError, Packets};
 use crate::error::Error;
-use crate::link::unexpected;
-use crate::message::{Progress, Reply, Request};
+use crate::message::{
+    Describe, InspectStream, Moved, PacketPart, PacketsMissing, PollStreams, Progress,
+    SettleStream, StreamHandle, Taken, TransfersState,
+};
 use crate::shared::SharedMemory;
 use crate::slot::{Continue, Slot};
 use crate::space::AddressSpace;
-use crate::stream::{
-    MappedRange, Moved, Part, Stream, StreamHandle, StreamReply, StreamRequest, Taken,
-};
+use crate::stream::{MappedRange, Stream};
 use crate::stream_error::StreamError;
 use card::stream::{StreamDirection, StreamWaiting};
 use std::collections::VecDeque;
@@ -313,24 +313,26 @@ impl<'a> Flow<'a> {
                     deadline.get().saturating_sub(elapsed.get()),
                 ))
             });
-            let poll = StreamRequest::PollAny { streams, slice };
-            match self.space.link().call(Request::Stream(poll))? {
-                Reply::Stream(StreamReply::MovedOne(number, moved, now)) => {
+            match self.space.link().call(PollStreams { streams, slice })? {
+                TransfersState::Moved {
+                    place,
+                    moved,
+                    progress: now,
+                } => {
                     self.now = now;
-                    self.moved(waiting[number], moved, &mut progress)?;
+                    self.moved(waiting[place], moved, &mut progress)?;
                 }
-                Reply::Stream(StreamReply::Moving(now)) => {
+                TransfersState::Moving(now) => {
                     self.now = now;
                     ask(&mut progress, now)?;
                 }
-                Reply::Stream(StreamReply::Quiet(now)) => {
+                TransfersState::Quiet(now) => {
                     self.now = now;
                     ask(&mut progress, now)?;
                     let elapsed = now.now.max(since) - since;
                     self.quiet(elapsed, &mut progress)?;
                     continue;
                 }
-                other => return Err(unexpected(&other)),
             }
             if deadline.is_some_and(|deadline| self.now.now - since >= deadline) {
                 self.expire(&waiting, self.now.now - since)?;
@@ -373,13 +375,8 @@ impl<'a> Flow<'a> {
     }
 
     fn time(&mut self) -> Result<Picoseconds, Error> {
-        match self.space.link().call(Request::Describe)? {
-            Reply::Description { now, .. } => {
-                self.now.now = now;
-                Ok(now)
-            }
-            other => Err(unexpected(&other)),
-        }
+        self.now.now = self.space.link().call(Describe)?.now;
+        Ok(self.now.now)
     }
 
     /// Begins what can be begun at a port.
@@ -399,7 +396,8 @@ impl<'a> Flow<'a> {
             };
             let plugged = match &mut port.plug {
                 Plug::Memory(Some(range)) if port.under_way.is_empty() => {
-                    port.stream.begin(direction, range.clone(), Part::Whole)?;
+                    port.stream
+                        .begin(direction, range.clone(), PacketPart::Whole)?;
                     port.under_way.push_back(0);
                     return Ok(());
                 }
@@ -425,8 +423,8 @@ impl<'a> Flow<'a> {
                         return Ok(());
                     }
                     let part = match std::mem::take(&mut port.fresh) {
-                        true => Part::Whole,
-                        false => Part::More,
+                        true => PacketPart::Whole,
+                        false => PacketPart::More,
                     };
                     port.stream.begin(direction, range, part)?;
                     plugged.free.pop_front();
@@ -448,8 +446,8 @@ impl<'a> Flow<'a> {
                     fill(&plugged.memory, at, &bytes)?;
                     let range = plugged.memory.part(at, bytes.len() as u64)?;
                     let part = match last {
-                        true => Part::Whole,
-                        false => Part::More,
+                        true => PacketPart::Whole,
+                        false => PacketPart::More,
                     };
                     port.stream.begin(direction, range, part)?;
                     port.flowed.packets += u64::from(last);
@@ -557,11 +555,7 @@ impl<'a> Flow<'a> {
     /// What the kernel has sent out of a port and nobody has taken.
     fn waiting(&self, number: usize) -> Result<StreamWaiting, Error> {
         let stream = self.ports[number].stream.handle();
-        let request = StreamRequest::Waiting { stream };
-        match self.space.link().call(Request::Stream(request))? {
-            Reply::Stream(StreamReply::Waiting(waiting)) => Ok(waiting),
-            other => Err(unexpected(&other)),
-        }
+        self.space.link().call(InspectStream { stream })
     }
 
     /// An error if a kernel has sent more than its connection takes, or less.
@@ -578,15 +572,14 @@ impl<'a> Flow<'a> {
                     full: port.full,
                 };
                 let stream = port.stream.handle();
-                let request = StreamRequest::Settle { stream, taken };
-                self.space.link().tell(Request::Stream(request))?;
+                self.space.link().call(SettleStream { stream, taken })?;
             }
             match port.wanted {
                 Packets::Count(wanted)
                     if packets < wanted.get() && !self.waiting(number)?.endless =>
                 {
                     let stream = port.stream.handle();
-                    let request = StreamRequest::Missing {
+                    self.space.link().call(PacketsMissing {
                         stream,
                         wanted: wanted.get(),
                         taken: Taken {
@@ -594,8 +587,7 @@ impl<'a> Flow<'a> {
                             bytes,
                             full: port.full,
                         },
-                    };
-                    self.space.link().tell(Request::Stream(request))?;
+                    })?;
                 }
                 _ => {}
             }
@@ -682,14 +674,8 @@ impl<'a> Flow<'a> {
             return Ok(());
         }
         self.settle()?;
-        let stream = self.ports[number].stream.handle();
-        let request = StreamRequest::Expire { stream, elapsed };
-        match self.space.link().call(Request::Stream(request))? {
-            Reply::Stream(StreamReply::Moved(moved)) => {
-                self.moved(number, moved, &mut |_| Continue::Yes)
-            }
-            other => Err(unexpected(&other)),
-        }
+        let moved = self.ports[number].stream.expire(elapsed)?;
+        self.moved(number, moved, &mut |_| Continue::Yes)
     }
 
     /// Lets the devices have what is left, and tells them that it was all.
@@ -804,10 +790,7 @@ fn ask(progress: &mut impl FnMut(Progress) -> Continue, now: Progress) -> Result
 
 /// Pages that buffers are made of.
 fn page_size(space: &AddressSpace) -> Result<PageSize, Error> {
-    let sizes = match space.link().call(Request::Describe)? {
-        Reply::Description { card, .. } => card.page_sizes,
-        other => return Err(unexpected(&other)),
-    };
+    let sizes = space.link().call(Describe)?.card.page_sizes;
     let fits = PageSize::from_bytes(PAGE).filter(|size| sizes.contains(*size));
     Ok(fits.unwrap_or(PageSize::KIB_4))
 }

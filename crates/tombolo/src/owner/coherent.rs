@@ -4,7 +4,7 @@ use super::home_memory::HomeRange;
 use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::{Error, HomeError};
-use crate::message::Reply;
+use crate::message::EndAccess;
 use card::coherent::{
     directory_error, home_register, take_home_violation, AccessEnd, AccessId, AccessKind,
     DirectoryError, LineAccess, LineBytes, LineHome, LINE_BYTES,
@@ -90,11 +90,8 @@ enum Look {
 
 impl OwnerRef {
     /// Lets time pass until an access is over, at most until `deadline` from now.
-    pub(super) async fn end_access(
-        &self,
-        id: AccessId,
-        deadline: Option<Picoseconds>,
-    ) -> Result<Reply, Error> {
+    pub(super) async fn end_access(&self, request: EndAccess) -> Result<Box<LineBytes>, Error> {
+        let EndAccess { id, deadline } = request;
         let now = self.with(|owner| owner.card.now());
         let until = deadline.map(|deadline| now.saturating_add(deadline));
         let _alarm = until.map(|until| self.alarm(until));
@@ -104,7 +101,7 @@ impl OwnerRef {
             match (seen, access) {
                 (Ok(Look::Line(line, took)), _) => {
                     took.map_or(Ok(()), |took| owner.was_it_the_kernel(took))?;
-                    Ok(Reply::Line(line))
+                    Ok(line)
                 }
                 (Ok(Look::Refused(address)), _) => Err(owner.refused_line(address)),
                 (Ok(Look::Late) | Err(Error::Card(CardError::NothingToWaitFor)), Some(access)) => {

@@ -5,11 +5,9 @@
 
 use super::owner_ref::OwnerRef;
 use super::Owner;
-use crate::connection::{ConnectionId, ConnectionState};
 use crate::error::Error;
-use crate::link::ClientId;
-use crate::message::{LoadId, Reply};
-use crate::stream::StreamReply;
+use crate::message::ClientId;
+use crate::message::{ConnectPorts, ConnectionId, ConnectionState, Disconnect, PortOf};
 use crate::stream_error::StreamError;
 use card::stream::{StreamDirection, StreamId, StreamSource};
 use card::SlotId;
@@ -40,12 +38,11 @@ impl OwnerRef {
     pub(super) async fn connect_ports(
         &self,
         client: ClientId,
-        from: (LoadId, String),
-        to: (LoadId, String),
-    ) -> Result<Reply, Error> {
+        request: ConnectPorts,
+    ) -> Result<ConnectionId, Error> {
         let (from, to) = self.with(|owner| {
-            let from = owner.place_of_end(client, &from, StreamDirection::Out)?;
-            let to = owner.place_of_end(client, &to, StreamDirection::In)?;
+            let from = owner.place_of_end(client, &request.from, StreamDirection::Out)?;
+            let to = owner.place_of_end(client, &request.to, StreamDirection::In)?;
             Ok::<_, Error>((from, to))
         })?;
         self.wait_for_stopped(from).await?;
@@ -57,7 +54,7 @@ impl OwnerRef {
         self.fail_if_failed(to.0).await?;
         let joint = self.with(|owner| owner.join(client, from, to))?;
         if self.is_settled(to, PATIENCE).await? {
-            return Ok(Reply::Stream(StreamReply::Connected(joint)));
+            return Ok(joint);
         }
         self.with(|owner| {
             owner.part(to)?;
@@ -69,9 +66,12 @@ impl OwnerRef {
     pub(super) async fn disconnect(
         &self,
         client: ClientId,
-        id: ConnectionId,
-        later: bool,
-    ) -> Result<Reply, Error> {
+        request: Disconnect,
+    ) -> Result<(), Error> {
+        let Disconnect {
+            connection: id,
+            later,
+        } = request;
         let joint = self.with(|owner| {
             let joint = owner.streams.joint(client, id)?;
             joint.left = true;
@@ -80,14 +80,11 @@ impl OwnerRef {
         })?;
         if later {
             self.with(Owner::forget_joints_apart)?;
-            return Ok(Reply::Done);
+            return Ok(());
         }
         let settled = self.is_settled(joint.to, LAST_PACKET).await?;
         self.with(|owner| match settled {
-            true => {
-                owner.forget_joint(id)?;
-                Ok(Reply::Done)
-            }
+            true => owner.forget_joint(id),
             false => Err(Error::Stream(owner.mid_packet(joint.from, joint.to))),
         })
     }
@@ -127,10 +124,10 @@ impl Owner {
     fn place_of_end(
         &mut self,
         client: ClientId,
-        (load, port): &(LoadId, String),
+        end: &PortOf,
         direction: StreamDirection,
     ) -> Result<Place, Error> {
-        let place = self.stream_place(client, *load, port)?;
+        let place = self.stream_place(client, end.load, &end.port)?;
         if place.1.direction != direction {
             let name = self.stream_name(place.0, place.1);
             let has = place.1.direction;
@@ -210,14 +207,18 @@ impl Owner {
         }
     }
 
-    pub(super) fn inspect(&mut self, client: ClientId, id: ConnectionId) -> Result<Reply, Error> {
+    pub(super) fn inspect(
+        &mut self,
+        client: ClientId,
+        id: ConnectionId,
+    ) -> Result<ConnectionState, Error> {
         let (slot, stream) = self.streams.joint(client, id)?.to;
         let state = self.card.switch_state(slot, stream.pair)?;
-        Ok(Reply::Stream(StreamReply::Connection(ConnectionState {
+        Ok(ConnectionState {
             pending: state.pending,
             cut: state.broken,
             waits_for_receiver: state.valid && !state.ready,
-        })))
+        })
     }
 
     /// The slots that a slot's streams lead to, from port to port, itself too.

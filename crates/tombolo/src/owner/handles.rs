@@ -2,7 +2,8 @@
 //! object reaches nothing.
 
 use crate::error::Error;
-use crate::link::{closed, ClientId};
+use crate::link::closed;
+use crate::message::ClientId;
 use crate::message::{LoadId, MappingId, SpaceId};
 use card::SlotId;
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,11 +4,11 @@
 //! The pager brings the pages as ever. While they come, and no kernel runs, reading a file takes no time and copies
 //! to the card go past the shell ([`Card::place`](card::Card::place)); table entries are installed by the shell.
 
-use super::handles::MappedRange;
 use super::owner_ref::OwnerRef;
 use super::pump::BARRIERS;
 use super::Owner;
 use crate::error::Error;
+use crate::message::{ClientId, MakeHot};
 use card::command::Command;
 use card::SlotId;
 use pager::Event;
@@ -44,7 +44,12 @@ impl Drop for MakesHot<'_> {
 
 impl OwnerRef {
     /// Brings the pages of a mapping to the card, as far as there is room; gives the bytes that came at no time.
-    pub(super) async fn make_hot(&self, range: MappedRange) -> Result<u64, Error> {
+    pub(super) async fn make_mapping_hot(
+        &self,
+        client: ClientId,
+        request: MakeHot,
+    ) -> Result<u64, Error> {
+        let range = self.with(|owner| owner.handles.mapping(client, request.mapping))?;
         let before = self.with(|owner| {
             if let Some(slot) = owner.busy_slot() {
                 let rule = "is running; make data hot before a kernel starts";

@@ -4,8 +4,8 @@
 use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
-use crate::link::ClientId;
-use crate::message::{LoadId, Reply, Signal};
+use crate::message::ClientId;
+use crate::message::{Await, ReadRegister, Signal, SignalState};
 use card::kernel::ControlProtocol;
 use card::SlotId;
 use units::Picoseconds;
@@ -26,10 +26,13 @@ impl OwnerRef {
     pub(super) async fn await_signal(
         &self,
         client: ClientId,
-        load: LoadId,
-        signal: Signal,
-        slice: Picoseconds,
-    ) -> Result<Reply, Error> {
+        request: Await,
+    ) -> Result<SignalState, Error> {
+        let Await {
+            load,
+            signal,
+            slice,
+        } = request;
         let until = self.with(|owner| {
             let slot = owner.slot_of(client, load)?;
             owner.waits_otherwise(slot);
@@ -43,9 +46,9 @@ impl OwnerRef {
                     self.stop(slot, load).await?;
                     return Err(error);
                 }
-                Look::Seen(value) => return Ok(Reply::Register(value)),
+                Look::Seen(value) => return Ok(SignalState::Come(value)),
                 Look::Nothing(None) => {
-                    return Ok(Reply::Running(self.with(|owner| owner.progress())));
+                    return Ok(SignalState::Awaited(self.with(|owner| owner.progress())));
                 }
                 Look::Nothing(Some(next)) => {
                     self.pause(next).await?;
@@ -60,9 +63,9 @@ impl OwnerRef {
     pub(super) async fn read_for_program(
         &self,
         client: ClientId,
-        load: LoadId,
-        offset: u32,
-    ) -> Result<Reply, Error> {
+        request: ReadRegister,
+    ) -> Result<u32, Error> {
+        let ReadRegister { load, offset } = request;
         let slot = self.with(|owner| owner.slot_of(client, load))?;
         if self.with(|owner| owner.polls(slot))? {
             let until = self.with(|owner| owner.card.now() + owner.step());
@@ -74,7 +77,7 @@ impl OwnerRef {
                 return Err(error);
             }
         }
-        self.with(|owner| owner.read_raw_register(slot, offset).map(Reply::Register))
+        self.with(|owner| owner.read_raw_register(slot, offset))
     }
 }
 

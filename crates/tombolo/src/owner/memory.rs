@@ -6,8 +6,8 @@ use super::owner_ref::OwnerRef;
 use super::pump::Work;
 use super::Owner;
 use crate::error::Error;
-use crate::link::ClientId;
-use crate::message::{MappingId, Reply, SpaceId};
+use crate::message::ClientId;
+use crate::message::{ByteRange, MappingId, NewMapping, Share, Take};
 use crate::participants::Guest;
 use crate::report::{PingPong, TrapPlace};
 use crate::trap::{Part, Sources, Ticket, View, Wake, PIECE};
@@ -470,10 +470,13 @@ impl OwnerRef {
     pub(super) async fn share(
         &self,
         client: ClientId,
-        space: SpaceId,
-        view: Arc<View>,
-        direct: bool,
-    ) -> Result<Reply, Error> {
+        request: Share,
+    ) -> Result<NewMapping, Error> {
+        let Share {
+            space,
+            view,
+            direct,
+        } = request;
         let (asid, objects) = self.with(|owner| {
             let asid = owner.handles.space(client, space)?;
             Ok::<_, Error>((asid, owner.new_memory(asid, &view)?))
@@ -512,7 +515,7 @@ impl OwnerRef {
             let page = pages.map(|block| block.part.page).max();
             (owner.handles.add_mapping(client, range), page)
         });
-        Ok(Reply::Mapped {
+        Ok(NewMapping {
             mapping,
             address,
             page: page.unwrap_or(PageSize::KIB_4),
@@ -520,7 +523,7 @@ impl OwnerRef {
     }
 
     /// Ends the sharing of a block that no kernel uses.
-    pub(super) async fn free(&self, client: ClientId, mapping: MappingId) -> Result<Reply, Error> {
+    pub(super) async fn free(&self, client: ClientId, mapping: MappingId) -> Result<(), Error> {
         let range = self.with(|owner| {
             let range = owner.handles.mapping(client, mapping)?;
             if let Some(slot) = owner.user_of(range) {
@@ -530,8 +533,13 @@ impl OwnerRef {
             owner.handles.end_mapping(mapping);
             Ok(range)
         })?;
-        self.unmap(range.asid, range.address, range.bytes).await?;
-        Ok(Reply::Done)
+        self.unmap(range.asid, range.address, range.bytes).await
+    }
+
+    /// Lets the program read, or also write, some bytes of a block.
+    pub(super) async fn take_shared(&self, client: ClientId, request: Take) -> Result<(), Error> {
+        let range = self.with(|owner| owner.handles.mapping(client, request.mapping))?;
+        self.take_memory(range, request.range, request.write).await
     }
 
     /// Forgets blocks of a space (in a range) that are not mapped any more.
@@ -585,11 +593,11 @@ impl OwnerRef {
     pub(super) async fn take_memory(
         &self,
         range: MappedRange,
-        (offset, bytes): (u64, u64),
+        part: ByteRange,
         write: bool,
     ) -> Result<(), Error> {
-        let first = range.address.get() + offset;
-        let wanted = first..first + bytes;
+        let first = range.address.get() + part.offset;
+        let wanted = first..first + part.bytes;
         let begun = self.with(|owner| {
             let pages = owner.memories.pages_in(range.asid, &wanted);
             let pages = pages.into_iter().map(|(object, offset)| {

@@ -37,9 +37,8 @@ mod trace;
 
 use crate::error::Error;
 use crate::io::{FileIo, TransferId};
-use crate::message::Progress;
+use crate::message::{FileState, Progress, TranslationMode};
 use crate::report::{PagingReport, Report, RunReport, SpaceReport};
-use crate::space::TranslationMode;
 use card::command::Command;
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;
@@ -75,16 +74,6 @@ pub(crate) use thread::start;
 use timeline::Timeline;
 use timing::host::HostFile;
 use units::{Asid, CardAddr, CommandId, FaultToken, PageSize, PageSizes, Picoseconds};
-
-/// Whether files count as being in the host's page cache, for the cost of reading them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FileState {
-    /// In the page cache: a copy.
-    #[default]
-    Warm,
-    /// On storage.
-    Cold,
-}
 
 /// When virtual time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

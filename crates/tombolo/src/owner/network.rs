@@ -7,10 +7,9 @@
 use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
-use crate::link::ClientId;
-use crate::message::Reply;
+use crate::message::ClientId;
+use crate::message::{PlugPeer, StreamHandle};
 use crate::network::PeerHandle;
-use crate::stream::StreamHandle;
 use crate::stream_error::StreamError;
 use card::stream::{StreamDirection, StreamId, StreamSource, StreamState};
 use card::SlotId;
@@ -24,15 +23,14 @@ fn across(direction: StreamDirection) -> StreamDirection {
 }
 
 impl OwnerRef {
-    pub(super) async fn plug_peer(
-        &self,
-        client: ClientId,
-        handle: StreamHandle,
-        peer: PeerHandle,
-    ) -> Result<Reply, Error> {
+    pub(super) async fn plug_peer(&self, client: ClientId, request: PlugPeer) -> Result<(), Error> {
+        let PlugPeer {
+            stream: handle,
+            peer,
+        } = request;
         let to = self.with(|owner| owner.plug_peer(client, handle, peer))?;
         if self.is_settled(to, super::connections::PATIENCE).await? {
-            return Ok(Reply::Done);
+            return Ok(());
         }
         self.with(|owner| {
             let name = owner.stream_name(handle.slot, handle.stream);

@@ -1,8 +1,8 @@
 //! Advice for mappings, and what the report says of policies.
 
-use super::handles::MappedRange;
 use super::Owner;
 use crate::error::Error;
+use crate::message::{Advise, ClientId, Prefetch};
 use crate::report::bytes;
 use card::memories::MemoryKind;
 use card::L1Reach;
@@ -50,15 +50,20 @@ pub(super) struct Paged {
 
 impl Owner {
     /// Takes advice on some bytes of a mapping.
-    pub(super) fn advise(
+    pub(super) fn advise_mapping(
         &mut self,
-        range: MappedRange,
-        (offset, bytes): (u64, u64),
-        advice: Advice,
+        client: ClientId,
+        request: Advise,
     ) -> Result<(), Error> {
-        let address = VirtAddr::truncated(range.address.get().saturating_add(offset));
-        let inside = offset.checked_add(bytes);
-        if bytes == 0 || inside.is_none_or(|end| end > range.bytes) {
+        let Advise {
+            mapping,
+            range: part,
+            advice,
+        } = request;
+        let range = self.handles.mapping(client, mapping)?;
+        let bytes = part.bytes;
+        let address = VirtAddr::truncated(range.address.get().saturating_add(part.offset));
+        if !part.is_within(range.bytes) {
             return Err(Error::Pager(PagerError::NotMapped {
                 asid: range.asid,
                 address,
@@ -77,6 +82,16 @@ impl Owner {
             self.leave_in_host(range.asid, (address, bytes))?;
         }
         Ok(())
+    }
+
+    /// Brings pages in before they are touched.
+    pub(super) fn prefetch(&mut self, client: ClientId, request: Prefetch) -> Result<(), Error> {
+        let range = self.handles.mapping(client, request.mapping)?;
+        self.tell(Event::Prefetch {
+            asid: range.asid,
+            address: range.address,
+            bytes: range.bytes,
+        })
     }
 
     /// What pages of a size become for so many bytes, if their L1 TLB does not reach all of them and the card has

@@ -6,8 +6,6 @@
 
 use super::owner_ref::OwnerRef;
 use super::Owner;
-use crate::error::Error;
-use crate::message::Reply;
 use card::event::Event as CardEvent;
 use pager::Event;
 use std::collections::BTreeMap;
@@ -122,7 +120,7 @@ impl Owner {
 
 impl OwnerRef {
     /// Writes a part of a stream back, and waits until the device has taken it.
-    pub(super) async fn flush(&self, flush: Flush) -> Result<Reply, Error> {
+    pub(super) async fn flush(&self, flush: Flush) {
         let Flush { place, start, end } = flush;
         let (asid, first) = place;
         let (address, bytes) = (VirtAddr::truncated(first.get() + start), end - start);
@@ -140,6 +138,5 @@ impl OwnerRef {
             tracing::debug!(%error, "a stream did not take what was written");
         }
         self.with(|owner| owner.flushed(place));
-        Ok(Reply::Done)
     }
 }

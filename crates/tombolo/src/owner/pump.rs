@@ -3,9 +3,10 @@
 use super::memory::Asked;
 use super::page_cache::Found;
 use super::service::Thread;
-use super::{Aside, ClockMode, FileState, Owner};
+use super::{Aside, ClockMode, Owner};
 use crate::error::Error;
 use crate::io::{is_hole, write_stopped, Direction, Transfer, TransferId};
+use crate::message::FileState;
 use card::command::{Command, QueueId};
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;

@@ -1,227 +1,128 @@
 //! What becomes of each request.
 
-use super::files::Range;
-use super::handles::MappedRange;
 use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
-use crate::link::ClientId;
-use crate::message::{LoadId, Reply, Request};
+use crate::message::{AnyRequest, ClientId, Description, LoadId};
 use card::SlotId;
-use pager::Event;
 use std::cell::Cell;
 use std::rc::Rc;
 
 impl OwnerRef {
-    /// Serves one request of a client. While `harmless` is set the task may be dropped: it has changed
-    /// nothing so far.
+    /// Serves one request of a client, and gives its reply; returns what went wrong if nobody waits for that any more.
+    /// While `harmless` is set the task may be dropped: it has changed nothing so far.
     pub(super) async fn serve(
         self,
         client: ClientId,
-        request: Request,
+        request: AnyRequest,
         harmless: Rc<Cell<bool>>,
-    ) -> Result<Reply, Error> {
-        self.with(|owner| owner.handles.check_open(client))?;
-        let slot_of = |load: LoadId| self.with(|owner| owner.slot_of(client, load));
+    ) -> Option<Error> {
+        use AnyRequest as Any;
+        if let Err(error) = self.with(|owner| owner.handles.check_open(client)) {
+            return request.waiting().refuse(error);
+        }
         match request {
-            Request::Describe => self.with(|owner| {
-                Ok(Reply::Description {
-                    card: Box::new(owner.card.description().clone()),
-                    now: owner.progress().now,
-                })
-            }),
-            Request::Report => self.with(|owner| Ok(Reply::Report(Box::new(owner.report()?)))),
-            Request::CreateSpace { options } => self.create_space(client, options).await,
-            Request::DestroySpace { space } => self.destroy_space(client, space).await,
-            Request::Close => self.close(client).await,
-            Request::Load {
-                slot,
-                kernel,
-                space,
-            } => self.load(client, slot, *kernel, space, &harmless).await,
-            Request::Unload { load } => self.close_slot(client, load).await,
-            Request::Map {
-                space,
-                file,
-                behind,
-                label,
-                offset,
-                bytes,
-                address,
-                read,
-                write,
-                fresh,
-                page_size,
-                auto_pages,
-                direct,
-                memory,
-                file_state,
-            } => {
-                let range = Range {
-                    offset,
-                    bytes,
-                    address,
-                    read,
-                    write,
-                    fresh,
-                    page_size,
-                    auto_pages,
-                    direct,
-                    memory,
-                    file_state,
-                };
-                self.map(client, space, (file, behind), label, range).await
+            Any::Describe(_, to) => to.give(Ok(self.with(|owner| Description {
+                card: Box::new(owner.card.description().clone()),
+                now: owner.progress().now,
+            }))),
+            Any::MakeReport(_, to) => to.give(self.with(|owner| owner.report().map(Box::new))),
+            Any::Close(_, to) => to.give(self.close(client).await),
+
+            Any::CreateSpace(it, to) => to.give(self.create_space(client, it.options).await),
+            Any::DestroySpace(it, to) => to.give(self.destroy_space(client, it.space).await),
+
+            Any::MapFile(it, to) => to.give(self.map_file(client, it).await),
+            Any::Unmap(it, to) => to.give(self.end_mapping(client, it.mapping).await),
+            Any::UnmapPart(it, to) => to.give(self.unmap_part(client, it).await),
+            Any::Sync(it, to) => to.give(self.sync_mapping(client, it).await),
+            Any::Refresh(it, to) => to.give(self.refresh_mapping(client, it).await),
+            Any::Advise(it, to) => to.give(self.with(|owner| owner.advise_mapping(client, it))),
+            Any::Prefetch(it, to) => to.give(self.with(|owner| owner.prefetch(client, it))),
+            Any::MakeHot(it, to) => to.give(self.make_mapping_hot(client, it).await),
+
+            Any::Share(it, to) => to.give(self.share(client, it).await),
+            Any::Take(it, to) => to.give(self.take_shared(client, it).await),
+            Any::Free(it, to) => to.give(self.free(client, it.mapping).await),
+
+            Any::Load(it, to) => to.give(self.load(client, it, &harmless).await),
+            Any::Unload(it, to) => to.give(self.close_slot(client, it.load).await),
+            Any::SetArgument(it, to) => to.give(self.with(|owner| {
+                let slot = owner.slot_of(client, it.load)?;
+                owner.set_argument(slot, it.offset, &it.words)
+            })),
+            Any::WriteRegisters(it, to) => to.give(self.with(|owner| {
+                let slot = owner.slot_of(client, it.load)?;
+                owner.write_raw_registers(slot, it.offset, &it.words)
+            })),
+            Any::ReadRegister(it, to) => to.give(self.read_for_program(client, it).await),
+            Any::Schedule(it, to) => to.give(self.with(|owner| {
+                let slot = owner.slot_of(client, it.load)?;
+                owner.schedule(slot, it.schedule)
+            })),
+            Any::Start(it, to) => to.give(self.start(client, it.load).await),
+            Any::Poll(it, to) => to.give(self.poll(client, it).await),
+            Any::PollAny(it, to) => to.give(self.poll_any(client, it).await),
+            Any::Await(it, to) => to.give(self.await_signal(client, it).await),
+            Any::Expire(it, to) => to.give(self.expire(client, it.load).await),
+            Any::Stop(it, to) => to.give(self.stop_load(client, it.load).await),
+
+            Any::OpenStream(it, to) => to.give(self.open_stream(client, it).await),
+            Any::BeginTransfer(it, to) => to.give(self.begin_transfer(client, it).await),
+            Any::PollStream(it, to) => to.give(self.poll_stream(client, it).await),
+            Any::PollStreams(it, to) => to.give(self.poll_streams(client, it).await),
+            Any::ExpireStream(it, to) => to.give(self.expire_stream(client, it).await),
+            Any::InspectStream(it, to) => to.give(self.with(|owner| {
+                owner.streams.find(client, it.stream)?;
+                owner.waiting_at(it.stream.slot, it.stream.stream)
+            })),
+            Any::SettleStream(it, to) => {
+                to.give(self.with(|owner| owner.settle_stream(client, it)))
             }
-            Request::Share {
-                space,
-                view,
-                direct,
-            } => self.share(client, space, view, direct).await,
-            Request::Free { mapping } => self.free(client, mapping).await,
-            Request::Take {
-                mapping,
-                offset,
-                bytes,
-                write,
-            } => {
-                let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
-                self.take_memory(range, (offset, bytes), write).await?;
-                Ok(Reply::Done)
+            Any::PacketsMissing(it, to) => {
+                to.give(self.with(|owner| owner.packets_missing(client, it)))
             }
-            Request::Unmap { mapping } => {
-                let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
-                let unfinished = self.settled(range.asid).await;
-                let range = self.with(|owner| {
-                    let range = owner.handles.mapping(client, mapping)?;
-                    owner.handles.end_mapping(mapping);
-                    Ok::<MappedRange, Error>(range)
-                })?;
-                self.unmap(range.asid, range.address, range.bytes).await?;
-                unfinished.map(|()| Reply::Done)
+            Any::StopStream(it, to) => {
+                to.give(self.with(|owner| owner.stop_stream(client, it.stream)))
             }
-            Request::Sync { mapping } => {
-                let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
-                self.settled(range.asid).await?;
-                self.sync(range).await?;
-                Ok(Reply::Done)
+            Any::CloseStream(it, to) => to.give(self.with(|owner| owner.close_stream(client, it))),
+            Any::ConnectPorts(it, to) => to.give(self.connect_ports(client, it).await),
+            Any::Inspect(it, to) => {
+                to.give(self.with(|owner| owner.inspect(client, it.connection)))
             }
-            Request::Refresh { mapping, discard } => {
-                let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
-                self.refresh(range, discard).await?;
-                Ok(Reply::Done)
+            Any::Disconnect(it, to) => to.give(self.disconnect(client, it).await),
+
+            Any::PlugPeer(it, to) => to.give(self.plug_peer(client, it).await),
+            Any::BeginPeerTransfer(it, to) => to.give(self.begin_peer_transfer(client, it).await),
+            Any::SetNetworkLink(it, to) => to.give(self.with(|owner| {
+                owner.card.set_network_link(it.interface, it.up)?;
+                Ok(())
+            })),
+
+            Any::BeginAccess(it, to) => to.give(self.with(|owner| owner.begin_access(it.access))),
+            Any::EndAccess(it, to) => to.give(self.end_access(it).await),
+            Any::ShowPage(it, to) => to.give(self.with(|owner| {
+                let shown = owner.card.show_page(it.address, it.write, it.pages)?;
+                Ok(shown)
+            })),
+            Any::HidePages(it, to) => to.give(self.with(|owner| {
+                owner.card.hide_pages(it.base, it.bytes)?;
+                Ok(())
+            })),
+            Any::RecordLines(it, to) => to.give(self.with(|owner| {
+                owner.card.record_lines(*it.history)?;
+                Ok(())
+            })),
+            Any::LineHistory(_, to) => {
+                to.give(Ok(self.with(|owner| Box::new(owner.card.line_history()))))
             }
-            Request::Prefetch { mapping } => self.with(|owner| {
-                let range = owner.handles.mapping(client, mapping)?;
-                owner.tell(Event::Prefetch {
-                    asid: range.asid,
-                    address: range.address,
-                    bytes: range.bytes,
-                })?;
-                Ok(Reply::Done)
-            }),
-            Request::MakeHot { mapping } => {
-                let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
-                self.make_hot(range).await.map(Reply::Hot)
+            Any::HomeMemory(_, to) => to.give(self.with(Owner::use_home_memory)),
+            Any::HostLines(_, to) => to.give(self.with(|owner| owner.host_line_bytes())),
+            Any::SetHoldTimeout(it, to) => {
+                to.give(self.with(|owner| owner.set_hold_patience(it.cycles)))
             }
-            Request::UnmapPart {
-                mapping,
-                offset,
-                bytes,
-            } => {
-                let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
-                self.settled(range.asid).await?;
-                let parts = self.unmap_part(client, mapping, (offset, bytes)).await?;
-                Ok(Reply::Parts(parts))
-            }
-            Request::Advise {
-                mapping,
-                offset,
-                bytes,
-                advice,
-            } => self.with(|owner| {
-                let range = owner.handles.mapping(client, mapping)?;
-                owner.advise(range, (offset, bytes), advice)?;
-                Ok(Reply::Done)
-            }),
-            Request::SetArgument {
-                load,
-                offset,
-                words,
-            } => self.with(|owner| {
-                owner.set_argument(owner.slot_of(client, load)?, offset, &words)?;
-                Ok(Reply::Done)
-            }),
-            Request::WriteRegisters {
-                load,
-                offset,
-                words,
-            } => self.with(|owner| {
-                owner.write_raw_registers(owner.slot_of(client, load)?, offset, &words)?;
-                Ok(Reply::Done)
-            }),
-            Request::ReadRegister { load, offset } => {
-                self.read_for_program(client, load, offset).await
-            }
-            Request::Schedule { load, schedule } => self.with(|owner| {
-                let slot = owner.slot_of(client, load)?;
-                owner.schedule(slot, schedule).map(|()| Reply::Done)
-            }),
-            Request::Start { load } => {
-                let _claim = self.claim(slot_of(load)?).await;
-                // It may have been closed meanwhile.
-                let slot = slot_of(load)?;
-                self.with(|owner| owner.start(slot)).map(|()| Reply::Done)
-            }
-            Request::Poll { load, slice } => self.poll(slot_of(load)?, load, slice).await,
-            Request::Await {
-                load,
-                signal,
-                slice,
-            } => self.await_signal(client, load, signal, slice).await,
-            Request::PollAny { loads, slice } => {
-                let slots = loads.into_iter().map(|load| Ok((slot_of(load)?, load)));
-                let slots: Vec<(SlotId, LoadId)> = slots.collect::<Result<_, Error>>()?;
-                self.poll_any(&slots, slice).await.map(Reply::Any)
-            }
-            Request::Expire { load } => self.expire(slot_of(load)?, load).await,
-            Request::Stop { load } => {
-                self.stop(slot_of(load)?, load).await?;
-                Ok(Reply::Done)
-            }
-            Request::Stream(request) => self.stream(client, request).await,
-            Request::BeginAccess { access } => {
-                self.with(|owner| owner.begin_access(access).map(Reply::Access))
-            }
-            Request::EndAccess { id, deadline } => self.end_access(id, deadline).await,
-            Request::ShowPage {
-                address,
-                write,
-                pages,
-            } => self.with(|owner| {
-                let shown = owner.card.show_page(address, write, pages)?;
-                Ok(Reply::Shown(shown))
-            }),
-            Request::HidePages { base, bytes } => self.with(|owner| {
-                owner.card.hide_pages(base, bytes)?;
-                Ok(Reply::Done)
-            }),
-            Request::RecordLines { history } => self.with(|owner| {
-                owner.card.record_lines(*history)?;
-                Ok(Reply::Done)
-            }),
-            Request::LineHistory => {
-                let history = self.with(|owner| owner.card.line_history());
-                Ok(Reply::History(Box::new(history)))
-            }
-            Request::HomeMemory => {
-                self.with(|owner| owner.use_home_memory().map(Reply::HomeMemory))
-            }
-            Request::HostLines => self.with(|owner| owner.host_line_bytes().map(Reply::HostLines)),
-            Request::SetHoldPatience { cycles } => {
-                self.with(|owner| owner.set_hold_patience(cycles).map(|()| Reply::Done))
-            }
-            Request::SetHomePatience { cycles } => {
-                self.with(|owner| owner.set_patience(cycles).map(|()| Reply::Done))
+            Any::SetHomeTimeout(it, to) => {
+                to.give(self.with(|owner| owner.set_patience(it.cycles)))
             }
         }
     }

@@ -7,8 +7,8 @@ use super::pump::Work;
 use super::settle::Ending;
 use super::Owner;
 use crate::error::{AccessError, Error};
-use crate::link::ClientId;
-use crate::message::{LoadId, Progress, Reply, SpaceId};
+use crate::message::ClientId;
+use crate::message::{Load, LoadId, Poll, PollAny, Progress, RunState};
 use crate::report::RunReport;
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
@@ -132,11 +132,15 @@ impl OwnerRef {
     pub(super) async fn load(
         &self,
         client: ClientId,
-        slot: SlotId,
-        kernel: KernelPackage,
-        space: SpaceId,
+        request: Load,
         harmless: &Cell<bool>,
-    ) -> Result<Reply, Error> {
+    ) -> Result<LoadId, Error> {
+        let Load {
+            slot,
+            kernel,
+            space,
+        } = request;
+        let kernel = *kernel;
         self.with(|owner| {
             owner.handles.space(client, space)?;
             owner.may_load(client, slot)
@@ -181,7 +185,7 @@ impl OwnerRef {
                 configured: state.configured.take(),
                 ..SlotState::default()
             };
-            Ok(Reply::Loaded(owner.handles.add_load(client, slot)))
+            Ok(owner.handles.add_load(client, slot))
         })
     }
 
@@ -208,7 +212,7 @@ impl OwnerRef {
     }
 
     /// Empties a slot; tells what went wrong in a run that nobody waited for.
-    pub(super) async fn close_slot(&self, client: ClientId, load: LoadId) -> Result<Reply, Error> {
+    pub(super) async fn close_slot(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
         let (slot, space) = self.with(|owner| {
             let slot = owner.slot_of(client, load)?;
             Ok::<_, Error>((slot, owner.loaded(slot)?.space))
@@ -226,7 +230,7 @@ impl OwnerRef {
             Ok::<_, Error>(failure.or(lost).or(unfinished).or(unsettled))
         })?;
         self.empty(slot).await?;
-        failure.map_or(Ok(Reply::Done), Err)
+        failure.map_or(Ok(()), Err)
     }
 
     /// Stops what a slot does and takes its kernel out. To be called with the slot claimed.
@@ -295,12 +299,26 @@ impl OwnerRef {
         }
     }
 
-    pub(super) async fn poll(
-        &self,
-        slot: SlotId,
-        load: LoadId,
-        slice: Picoseconds,
-    ) -> Result<Reply, Error> {
+    /// Starts the kernel.
+    pub(super) async fn start(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
+        let slot_of = |owner: &mut Owner| owner.slot_of(client, load);
+        let _claim = self.claim(self.with(slot_of)?).await;
+        // It may have been closed meanwhile.
+        self.with(|owner| {
+            let slot = slot_of(owner)?;
+            owner.start(slot)
+        })
+    }
+
+    /// Stops the kernel of a client.
+    pub(super) async fn stop_load(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
+        let slot = self.with(|owner| owner.slot_of(client, load))?;
+        self.stop(slot, load).await
+    }
+
+    pub(super) async fn poll(&self, client: ClientId, request: Poll) -> Result<RunState, Error> {
+        let Poll { load, slice } = request;
+        let slot = self.with(|owner| owner.slot_of(client, load))?;
         let until = self.with(|owner| {
             owner.waits_otherwise(slot);
             owner.card.now() + slice
@@ -316,9 +334,9 @@ impl OwnerRef {
                     self.stop(slot, load).await?;
                     return Err(error);
                 }
-                Look::Done(progress) => return Ok(Reply::Finished(progress)),
+                Look::Done(progress) => return Ok(RunState::Done(progress)),
                 Look::SliceOver if self.with(|owner| owner.still_running(slot))? => {
-                    return Ok(Reply::Running(self.with(|owner| owner.progress())));
+                    return Ok(RunState::Running(self.with(|owner| owner.progress())));
                 }
                 Look::SliceOver => {
                     let why = "what it waits for will never come; ";
@@ -331,11 +349,17 @@ impl OwnerRef {
     /// The first of several slots whose run is over, good or bad.
     pub(super) async fn poll_any(
         &self,
-        slots: &[(SlotId, LoadId)],
-        slice: Picoseconds,
+        client: ClientId,
+        request: PollAny,
     ) -> Result<Option<usize>, Error> {
+        let PollAny { loads, slice } = request;
+        let slots = self.with(|owner| {
+            let slot_of = |load| Ok((owner.slot_of(client, load)?, load));
+            let slots = loads.into_iter().map(slot_of);
+            slots.collect::<Result<Vec<(SlotId, LoadId)>, Error>>()
+        })?;
         let until = self.with(|owner| {
-            for (slot, _) in slots {
+            for (slot, _) in &slots {
                 owner.waits_otherwise(*slot);
             }
             owner.card.now() + slice
@@ -360,16 +384,17 @@ impl OwnerRef {
             match over {
                 AnyLook::Over(place) => return Ok(Some(place)),
                 AnyLook::Settle(slot) => self.with(|owner| owner.settle_run(slot))?,
-                AnyLook::SliceOver => return self.with(|owner| owner.first_unannounced(slots)),
+                AnyLook::SliceOver => return self.with(|owner| owner.first_unannounced(&slots)),
             }
         }
     }
 
     /// Stops a kernel that was not done in time.
-    pub(super) async fn expire(&self, slot: SlotId, load: LoadId) -> Result<Reply, Error> {
+    pub(super) async fn expire(&self, client: ClientId, load: LoadId) -> Result<(), Error> {
+        let slot = self.with(|owner| owner.slot_of(client, load))?;
         match self.with(|owner| owner.running_since(slot))? {
             Some(_) => Err(self.not_done(slot, load, "").await?),
-            None => Ok(Reply::Done),
+            None => Ok(()),
         }
     }
 

@@ -3,9 +3,8 @@
 use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
-use crate::link::ClientId;
-use crate::message::{Reply, SpaceId};
-use crate::space::{SpaceOptions, TranslationMode};
+use crate::message::ClientId;
+use crate::message::{NewSpace, SpaceId, SpaceOptions, TranslationMode};
 use card::registers::{self, space::mode};
 use card::{CardDescription, SlotId};
 use pager::Event;
@@ -16,7 +15,7 @@ impl OwnerRef {
         &self,
         client: ClientId,
         options: SpaceOptions,
-    ) -> Result<Reply, Error> {
+    ) -> Result<NewSpace, Error> {
         let SpaceOptions {
             placement,
             limit,
@@ -45,14 +44,14 @@ impl OwnerRef {
             owner.run_times.remove(&asid);
             owner.handles.add_space(client, asid)
         });
-        Ok(Reply::Space { space, asid })
+        Ok(NewSpace { space, asid })
     }
 
     pub(super) async fn destroy_space(
         &self,
         client: ClientId,
         space: SpaceId,
-    ) -> Result<Reply, Error> {
+    ) -> Result<(), Error> {
         // From here on nobody can use it, or what is in it.
         let (asid, slots) = self.with(|owner| {
             let asid = owner.handles.space(client, space)?;
@@ -86,21 +85,21 @@ impl OwnerRef {
         self.forget_memories(asid, None).await;
         result?;
         stray?;
-        unsettled.map_or(Ok(Reply::Done), Err)
+        unsettled.map_or(Ok(()), Err)
     }
 
     /// Ends everything of a client.
-    pub(super) async fn close(&self, client: ClientId) -> Result<Reply, Error> {
+    pub(super) async fn close(&self, client: ClientId) -> Result<(), Error> {
         let spaces = self.with(|owner| {
             let spaces = owner.handles.spaces(client);
             owner.handles.close(client);
             spaces
         });
-        let mut result = Ok(Reply::Done);
+        let mut result = Ok(());
         for space in spaces {
             match self.destroy_space(client, space).await {
                 // Another thread was faster.
-                Ok(_) | Err(Error::Gone { .. }) => {}
+                Ok(()) | Err(Error::Gone { .. }) => {}
                 Err(error) => result = result.and(Err(error)),
             }
         }

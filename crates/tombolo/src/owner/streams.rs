@@ -6,10 +6,13 @@ use super::connections::Joint;
 use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
-use crate::link::ClientId;
-use crate::message::{LoadId, MappingId, Reply};
+use crate::message::ClientId;
+use crate::message::{
+    BeginPeerTransfer, BeginTransfer, ByteRange, CloseStream, ExpireStream, LoadId, Moved,
+    OpenStream, PacketPart, PacketsMissing, PollStream, PollStreams, SettleStream, StreamHandle,
+    Taken, TransferState, TransfersState,
+};
 use crate::slot::SLICE;
-use crate::stream::{Moved, Part, StreamHandle, StreamReply, StreamRequest, Taken};
 use crate::stream_error::{PortName, StreamError};
 use card::kernel::{Manifest, StreamPort, STREAMS_CLOSED};
 use card::stream::{
@@ -24,7 +27,7 @@ use units::{Picoseconds, VirtAddr};
 pub(super) struct Range {
     address: VirtAddr,
     pub(super) bytes: u64,
-    part: Part,
+    packet: PacketPart,
     /// Which transfer it is, once it has been begun.
     pub(super) number: u64,
 }
@@ -100,96 +103,55 @@ enum Look {
 }
 
 impl OwnerRef {
-    pub(super) async fn stream(
+    pub(super) async fn open_stream(
         &self,
         client: ClientId,
-        request: StreamRequest,
-    ) -> Result<Reply, Error> {
-        match request {
-            StreamRequest::Open { load, port } => {
-                let place = self.with(|owner| owner.stream_place(client, load, &port))?;
-                self.wait_for_stopped(place).await?;
-                self.with(|owner| owner.open_stream(client, load, &port))
-            }
-            StreamRequest::Begin {
-                stream,
-                direction,
-                mapping,
-                offset,
-                bytes,
-                part,
-            } => {
-                let place = (offset, bytes);
-                let range = self.with(|owner| {
-                    owner.range_of_transfer(client, stream, direction, mapping, place)
-                })?;
-                let range = Range { part, ..range };
-                self.fail_if_failed(stream.slot).await?;
-                self.with(|owner| owner.begin_transfer(client, stream, range))
-            }
-            StreamRequest::PollAny { streams, slice } => {
-                self.poll_streams(client, &streams, slice).await
-            }
-            StreamRequest::Poll { stream, slice } => self.poll_stream(client, stream, slice).await,
-            StreamRequest::Expire { stream, elapsed } => {
-                let stuck = self.with(|owner| owner.stuck_stream(client, stream, elapsed))?;
-                match stuck {
-                    Some(stuck) => Err(Error::Stream(stuck)),
-                    None => self.poll_stream(client, stream, Picoseconds::ZERO).await,
-                }
-            }
-            StreamRequest::PlugPeer { stream, peer } => self.plug_peer(client, stream, peer).await,
-            StreamRequest::BeginPeer {
-                stream,
-                direction,
-                offset,
-                bytes,
-            } => {
-                let range = self.with(|owner| {
-                    owner.range_of_peer(client, stream, direction, (offset, bytes))
-                })?;
-                self.fail_if_failed(stream.slot).await?;
-                self.with(|owner| owner.begin_transfer(client, stream, range))
-            }
-            StreamRequest::SetLink { interface, up } => self.with(|owner| {
-                owner.card.set_network_link(interface, up)?;
-                Ok(Reply::Done)
-            }),
-            StreamRequest::Connect { from, to } => self.connect_ports(client, from, to).await,
-            StreamRequest::Inspect { connection } => {
-                self.with(|owner| owner.inspect(client, connection))
-            }
-            StreamRequest::Disconnect { connection, later } => {
-                self.disconnect(client, connection, later).await
-            }
-            StreamRequest::Waiting { stream } => self.with(|owner| {
-                owner.streams.find(client, stream)?;
-                let waiting = owner.waiting_at(stream.slot, stream.stream)?;
-                Ok(Reply::Stream(StreamReply::Waiting(waiting)))
-            }),
-            StreamRequest::Settle { stream, taken } => self.with(|owner| {
-                owner.streams.find(client, stream)?;
-                let place = (stream.slot, stream.stream);
-                owner.check_settled(place, taken)?;
-                owner.streams.settled.insert(place, taken);
-                Ok(Reply::Done)
-            }),
-            StreamRequest::Missing {
-                stream,
-                wanted,
-                taken,
-            } => self.with(|owner| {
-                owner.streams.find(client, stream)?;
-                Err(Error::Stream(StreamError::TooFew {
-                    name: owner.stream_name(stream.slot, stream.stream),
-                    wanted,
-                    packets: taken.packets,
-                    bytes: taken.bytes,
-                }))
-            }),
-            StreamRequest::Stop { stream } => self.with(|owner| owner.stop_stream(client, stream)),
-            StreamRequest::Close { stream, later } => {
-                self.with(|owner| owner.close_stream(client, stream, later))
+        request: OpenStream,
+    ) -> Result<StreamHandle, Error> {
+        let OpenStream { load, port } = request;
+        let place = self.with(|owner| owner.stream_place(client, load, &port))?;
+        self.wait_for_stopped(place).await?;
+        self.with(|owner| owner.open_stream(client, load, &port))
+    }
+
+    pub(super) async fn begin_transfer(
+        &self,
+        client: ClientId,
+        request: BeginTransfer,
+    ) -> Result<(), Error> {
+        let range = self.with(|owner| owner.range_of_transfer(client, &request))?;
+        self.fail_if_failed(request.stream.slot).await?;
+        self.with(|owner| owner.begin_transfer(client, request.stream, range))
+    }
+
+    pub(super) async fn begin_peer_transfer(
+        &self,
+        client: ClientId,
+        request: BeginPeerTransfer,
+    ) -> Result<(), Error> {
+        let range = self.with(|owner| owner.range_of_peer(client, &request))?;
+        self.fail_if_failed(request.stream.slot).await?;
+        self.with(|owner| owner.begin_transfer(client, request.stream, range))
+    }
+
+    /// The oldest transfer was not over in time: what it waits for, if it is not over now.
+    pub(super) async fn expire_stream(
+        &self,
+        client: ClientId,
+        request: ExpireStream,
+    ) -> Result<Moved, Error> {
+        let ExpireStream { stream, elapsed } = request;
+        if let Some(stuck) = self.with(|owner| owner.stuck_stream(client, stream, elapsed))? {
+            return Err(Error::Stream(stuck));
+        }
+        let slice = Picoseconds::ZERO;
+        match self
+            .poll_stream(client, PollStream { stream, slice })
+            .await?
+        {
+            TransferState::Moved(moved) => Ok(moved),
+            TransferState::Moving(_) => {
+                Err(Error::Internal("a transfer that was over goes on".into()))
             }
         }
     }
@@ -212,12 +174,15 @@ impl OwnerRef {
         self.card(gone).await
     }
 
-    async fn poll_stream(
+    pub(super) async fn poll_stream(
         &self,
         client: ClientId,
-        handle: StreamHandle,
-        slice: Picoseconds,
-    ) -> Result<Reply, Error> {
+        request: PollStream,
+    ) -> Result<TransferState, Error> {
+        let PollStream {
+            stream: handle,
+            slice,
+        } = request;
         let until = self.with(|owner| owner.card.now() + slice);
         loop {
             // An alarm that has rung would keep the card from working.
@@ -226,7 +191,7 @@ impl OwnerRef {
             let seen = self.card(look).await?;
             drop(alarm);
             match seen {
-                Look::Moved(moved) => return Ok(Reply::Stream(StreamReply::Moved(moved))),
+                Look::Moved(moved) => return Ok(TransferState::Moved(moved)),
                 Look::Failed(error) => {
                     self.fail_if_failed(handle.slot).await?;
                     // Otherwise another thread was told of the kernel's failure.
@@ -245,7 +210,7 @@ impl OwnerRef {
                     let progress = self.with(|owner| owner.progress());
                     return match stuck {
                         Some(stuck) => Err(Error::Stream(stuck)),
-                        None => Ok(Reply::Stream(StreamReply::Moving(progress))),
+                        None => Ok(TransferState::Moving(progress)),
                     };
                 }
             }
@@ -255,12 +220,15 @@ impl OwnerRef {
 
 impl OwnerRef {
     /// The first of several streams whose oldest transfer is over.
-    async fn poll_streams(
+    pub(super) async fn poll_streams(
         &self,
         client: ClientId,
-        handles: &[StreamHandle],
-        slice: Picoseconds,
-    ) -> Result<Reply, Error> {
+        request: PollStreams,
+    ) -> Result<TransfersState, Error> {
+        let PollStreams {
+            streams: handles,
+            slice,
+        } = request;
         let until = self.with(|owner| owner.card.now() + slice);
         loop {
             let alarm = self.alarm(until);
@@ -277,9 +245,11 @@ impl OwnerRef {
             let (number, seen) = self.card(look).await?;
             drop(alarm);
             let reply = match seen {
-                Look::Moved(moved) => {
-                    StreamReply::MovedOne(number, moved, self.with(|owner| owner.progress()))
-                }
+                Look::Moved(moved) => TransfersState::Moved {
+                    place: number,
+                    moved,
+                    progress: self.with(|owner| owner.progress()),
+                },
                 Look::Failed(error) => {
                     if let Some(handle) = handles.get(number) {
                         self.fail_if_failed(handle.slot).await?;
@@ -290,16 +260,50 @@ impl OwnerRef {
                     }
                 }
                 Look::SliceOver => self.with(|owner| match owner.is_quiet() {
-                    true => StreamReply::Quiet(owner.progress()),
-                    false => StreamReply::Moving(owner.progress()),
+                    true => TransfersState::Quiet(owner.progress()),
+                    false => TransfersState::Moving(owner.progress()),
                 }),
             };
-            return Ok(Reply::Stream(reply));
+            return Ok(reply);
         }
     }
 }
 
 impl Owner {
+    /// The client takes no more from a port out of a kernel: what waits there is an error from now on.
+    pub(super) fn settle_stream(
+        &mut self,
+        client: ClientId,
+        request: SettleStream,
+    ) -> Result<(), Error> {
+        let SettleStream { stream, taken } = request;
+        self.streams.find(client, stream)?;
+        let place = (stream.slot, stream.stream);
+        self.check_settled(place, taken)?;
+        self.streams.settled.insert(place, taken);
+        Ok(())
+    }
+
+    /// The packets that the client wanted did not come.
+    pub(super) fn packets_missing(
+        &mut self,
+        client: ClientId,
+        request: PacketsMissing,
+    ) -> Result<(), Error> {
+        let PacketsMissing {
+            stream,
+            wanted,
+            taken,
+        } = request;
+        self.streams.find(client, stream)?;
+        Err(Error::Stream(StreamError::TooFew {
+            name: self.stream_name(stream.slot, stream.stream),
+            wanted,
+            packets: taken.packets,
+            bytes: taken.bytes,
+        }))
+    }
+
     /// The stream port of a kernel that has this name.
     pub(super) fn stream_place(
         &mut self,
@@ -323,7 +327,12 @@ impl Owner {
         Ok((slot, stream))
     }
 
-    fn open_stream(&mut self, client: ClientId, load: LoadId, port: &str) -> Result<Reply, Error> {
+    fn open_stream(
+        &mut self,
+        client: ClientId,
+        load: LoadId,
+        port: &str,
+    ) -> Result<StreamHandle, Error> {
         let (slot, stream) = self.stream_place(client, load, port)?;
         self.check_free((slot, stream))?;
         let serial = self.streams.take_serial();
@@ -340,22 +349,27 @@ impl Owner {
         self.streams.open.insert((slot, stream), connection);
         self.streams.settled.remove(&(slot, stream));
         self.tell_carried(slot, stream, false)?;
-        Ok(Reply::Stream(StreamReply::Opened(StreamHandle {
+        Ok(StreamHandle {
             slot,
             stream,
             serial,
-        })))
+        })
     }
 
     /// The memory of a transfer, if it is one that may begin.
     fn range_of_transfer(
         &mut self,
         client: ClientId,
-        handle: StreamHandle,
-        direction: StreamDirection,
-        mapping: MappingId,
-        (offset, bytes): (u64, u64),
+        request: &BeginTransfer,
     ) -> Result<Range, Error> {
+        let BeginTransfer {
+            stream: handle,
+            direction,
+            mapping,
+            range: part,
+            packet,
+        } = *request;
+        let ByteRange { offset, bytes } = part;
         let slot = handle.slot;
         self.streams.find(client, handle)?;
         let name = self.stream_name(slot, handle.stream);
@@ -368,9 +382,8 @@ impl Owner {
             return Err(Error::Stream(StreamError::OtherSpace { name }));
         }
         let mapped = mapping.bytes;
-        let inside = bytes > 0 && offset.checked_add(bytes).is_some_and(|end| end <= mapped);
         let address = VirtAddr::new(mapping.address.get().saturating_add(offset));
-        let Some(address) = address.filter(|_| inside) else {
+        let Some(address) = address.filter(|_| part.is_within(mapped)) else {
             return Err(Error::Stream(StreamError::OutOfMapping {
                 bytes,
                 offset,
@@ -384,7 +397,7 @@ impl Owner {
         Ok(Range {
             address,
             bytes,
-            part: Part::Whole,
+            packet,
             number: 0,
         })
     }
@@ -393,10 +406,14 @@ impl Owner {
     fn range_of_peer(
         &mut self,
         client: ClientId,
-        handle: StreamHandle,
-        direction: StreamDirection,
-        (offset, bytes): (u64, u64),
+        request: &BeginPeerTransfer,
     ) -> Result<Range, Error> {
+        let BeginPeerTransfer {
+            stream: handle,
+            direction,
+            range: part,
+        } = *request;
+        let ByteRange { offset, bytes } = part;
         let plugged = self.streams.find(client, handle)?.interface.is_some();
         let name = self.stream_name(handle.slot, handle.stream);
         let has = handle.stream.direction;
@@ -406,18 +423,18 @@ impl Owner {
         if !plugged {
             return Err(Error::Stream(StreamError::NoPeer { name, plugged }));
         }
-        let end = offset.checked_add(bytes).filter(|end| *end <= 1 << 48);
-        match VirtAddr::new(offset).filter(|_| bytes > 0 && end.is_some()) {
+        let mapped = 1 << VirtAddr::BITS;
+        match VirtAddr::new(offset).filter(|_| part.is_within(mapped)) {
             Some(address) => Ok(Range {
                 address,
                 bytes,
-                part: Part::Whole,
+                packet: PacketPart::Whole,
                 number: 0,
             }),
             None => Err(Error::Stream(StreamError::OutOfMapping {
                 bytes,
                 offset,
-                mapped: 1 << 48,
+                mapped,
             })),
         }
     }
@@ -427,7 +444,7 @@ impl Owner {
         client: ClientId,
         handle: StreamHandle,
         range: Range,
-    ) -> Result<Reply, Error> {
+    ) -> Result<(), Error> {
         let slot = handle.slot;
         self.streams.find(client, handle)?;
         let number = self.streams.take_serial();
@@ -437,17 +454,18 @@ impl Owner {
             self.release_for_streams(slot)?;
         }
         let connection = self.streams.find(client, handle)?;
-        let goes_on = range.part == Part::More && handle.stream.direction == StreamDirection::Out;
+        let goes_on =
+            range.packet == PacketPart::More && handle.stream.direction == StreamDirection::Out;
         if goes_on && connection.packet_over && connection.unfinished.is_empty() {
             connection.over.push_back(Ok(NOT_BEGUN));
-            return Ok(Reply::Done);
+            return Ok(());
         }
         connection.stopped = false;
         connection.unfinished.push_back(range);
         if connection.unfinished.len() == 1 {
             self.start_mover(slot, handle.stream, range)?;
         }
-        Ok(Reply::Done)
+        Ok(())
     }
 
     pub(super) fn start_mover(
@@ -459,7 +477,7 @@ impl Owner {
         let transfer = Transfer {
             address: range.address,
             bytes: range.bytes,
-            last: range.part == Part::Whole,
+            last: range.packet == PacketPart::Whole,
         };
         let (slot, stream, interface) = self.mover_of(slot, stream);
         if let Some(interface) = interface {
@@ -514,7 +532,8 @@ impl Owner {
             }
         }
         if end.last && stream.direction == StreamDirection::Out {
-            while let Some(Part::More) = connection.unfinished.front().map(|next| next.part) {
+            while let Some(PacketPart::More) = connection.unfinished.front().map(|next| next.packet)
+            {
                 connection.unfinished.pop_front();
                 connection.over.push_back(Ok(NOT_BEGUN));
             }
@@ -580,7 +599,11 @@ impl Owner {
         }))
     }
 
-    fn stop_stream(&mut self, client: ClientId, handle: StreamHandle) -> Result<Reply, Error> {
+    pub(super) fn stop_stream(
+        &mut self,
+        client: ClientId,
+        handle: StreamHandle,
+    ) -> Result<(), Error> {
         let connection = self.streams.find(client, handle)?;
         let StreamHandle { slot, stream, .. } = handle;
         if stream.direction == StreamDirection::In {
@@ -593,15 +616,18 @@ impl Owner {
             let (slot, stream, _) = self.mover_of(slot, stream);
             self.card.stop_transfer(slot, stream)?;
         }
-        Ok(Reply::Done)
+        Ok(())
     }
 
-    fn close_stream(
+    pub(super) fn close_stream(
         &mut self,
         client: ClientId,
-        handle: StreamHandle,
-        later: bool,
-    ) -> Result<Reply, Error> {
+        request: CloseStream,
+    ) -> Result<(), Error> {
+        let CloseStream {
+            stream: handle,
+            later,
+        } = request;
         let connection = self.streams.find(client, handle)?;
         match connection.unfinished.front().copied() {
             Some(_) if later => connection.left = true,
@@ -618,7 +644,7 @@ impl Owner {
                 self.tell_carried(handle.slot, handle.stream, true)?;
             }
         }
-        Ok(Reply::Done)
+        Ok(())
     }
 
     /// Tells the slot whether the host has closed its end of a stream that a memory port carries, so that the kernel hears it.
@@ -645,7 +671,11 @@ impl Owner {
     }
 
     /// What a kernel has sent out of a port and nobody has taken: at its slot, and before its network interface.
-    fn waiting_at(&mut self, slot: SlotId, stream: StreamId) -> Result<StreamWaiting, Error> {
+    pub(super) fn waiting_at(
+        &mut self,
+        slot: SlotId,
+        stream: StreamId,
+    ) -> Result<StreamWaiting, Error> {
         let mut waiting = self.card.stream_waiting(slot, stream)?;
         if let (network, stream, Some(_)) = self.mover_of(slot, stream) {
             waiting.beat |= self.card.stream_waiting(network, stream)?.beat;

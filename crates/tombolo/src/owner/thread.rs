@@ -9,11 +9,10 @@ use super::inbox::Inbox;
 use super::io_thread::Post;
 use super::owner_ref::{panicked, OwnerRef};
 use super::{Aside, ClockMode, Owner, OwnerOptions};
-use crate::answer::Answer;
 use crate::error::Error;
 use crate::io::FileIo;
-use crate::link::{Bell, Call, ClientId, Message, OwnerThread, TicketId};
-use crate::message::{LoadId, Reply, Request};
+use crate::link::{Bell, Call, Message, OwnerThread, TicketId};
+use crate::message::{AnyRequest, ClientId, Close, LoadId, ReplyTo, Stop, Waiting};
 use crate::participants::{Caller, Guest, Participants, LOOK};
 use crate::trap::Trapped;
 use card::{Card, CardError};
@@ -75,10 +74,10 @@ fn run(owner: Owner, bell: &Bell) {
                 // What a task has left half done cannot be trusted; every call from now on says so.
                 let error = panicked(&*panic);
                 tracing::error!(%error, "no call works any more");
-                let waiting = rounds.tasks.into_values().filter_map(|task| task.answer);
-                let held = rounds.held.into_values().filter_map(Held::answer);
-                for answer in waiting.chain(held) {
-                    answer.send(Err(panicked(&*panic)));
+                let tasks = rounds.tasks.into_values().filter_map(|task| task.waiting);
+                let held = rounds.held.into_values().filter_map(Held::waiting);
+                for waiting in tasks.chain(held) {
+                    waiting.refuse(panicked(&*panic));
                 }
                 return;
             }
@@ -86,13 +85,14 @@ fn run(owner: Owner, bell: &Bell) {
     }
 }
 
-type Work = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
+/// What a task does. It gives its reply itself; what it returns went wrong, and nobody waited for it.
+type Work = Pin<Box<dyn Future<Output = Option<Error>>>>;
 
 /// A request under way.
 struct Task {
     ticket: Option<TicketId>,
     work: Work,
-    answer: Option<Answer>,
+    waiting: Option<Box<dyn Waiting>>,
     caller: Option<Caller>,
     /// It may be dropped: it has changed nothing.
     harmless: Rc<Cell<bool>>,
@@ -107,9 +107,9 @@ enum Held {
 }
 
 impl Held {
-    fn answer(self) -> Option<Answer> {
+    fn waiting(self) -> Option<Box<dyn Waiting>> {
         match self {
-            Self::Call(call) => Some(call.answer),
+            Self::Call(call) => Some(call.request.waiting()),
             Self::Trap(..) => None,
         }
     }
@@ -144,7 +144,10 @@ impl Rounds {
         }
         for flush in self.owner.with(|owner| owner.pressure.take_begun()) {
             let owner = self.owner.clone();
-            self.begin_own(Box::pin(async move { owner.flush(flush).await }));
+            self.begin_own(Box::pin(async move {
+                owner.flush(flush).await;
+                None
+            }));
         }
         self.begin_held();
         self.go_on();
@@ -236,7 +239,9 @@ impl Rounds {
             Message::Trap(trap) => self.trapped(trap),
             Message::Begin(call) => self.arrived(call),
             Message::Cancel(ticket) => self.cancel(ticket),
-            Message::ClientEnded(client) => self.own(client, Request::Close),
+            Message::ClientEnded(client) => {
+                self.own(client, AnyRequest::Close(Close, ReplyTo::nobody()))
+            }
             Message::Participant(change) => {
                 let participant = change.participant();
                 self.owner.with(|owner| owner.memories.heard(participant));
@@ -320,7 +325,7 @@ impl Rounds {
             if let Err(error) = owner.trap(address, write, ticket, guest).await {
                 tracing::error!(%error, address, write, "an access to shared memory could not be served");
             }
-            Ok(Reply::Done)
+            None
         };
         self.begin_own(Box::pin(work));
     }
@@ -348,16 +353,17 @@ impl Rounds {
             request = ?call.request,
         );
         let waits_for = match &call.request {
-            Request::Poll { load, .. } => Some((call.client, *load)),
+            AnyRequest::Poll(poll, _) => Some((call.client, poll.load)),
             _ => None,
         };
+        let waiting = call.request.waiting();
         let harmless = Rc::new(Cell::new(false));
         let owner = self.owner.clone();
         let work = owner.serve(call.client, call.request, harmless.clone());
         let task = Task {
             ticket: Some(call.ticket),
             work: Box::pin(work),
-            answer: Some(call.answer),
+            waiting: Some(waiting),
             caller: call.caller,
             harmless,
             waits_for,
@@ -367,7 +373,7 @@ impl Rounds {
     }
 
     /// Begins something that nobody waits for.
-    fn own(&mut self, client: ClientId, request: Request) {
+    fn own(&mut self, client: ClientId, request: AnyRequest) {
         let owner = self.owner.clone();
         self.begin_own(Box::pin(owner.serve(client, request, Rc::default())));
     }
@@ -376,7 +382,7 @@ impl Rounds {
         let task = Task {
             ticket: None,
             work,
-            answer: None,
+            waiting: None,
             caller: None,
             harmless: Rc::default(),
             waits_for: None,
@@ -390,15 +396,14 @@ impl Rounds {
         let mut context = Context::from_waker(Waker::noop());
         match task.work.as_mut().poll(&mut context) {
             Poll::Pending => drop(self.tasks.insert(number, task)),
-            Poll::Ready(result) => {
+            Poll::Ready(unheard) => {
+                // Its thread may compute already, but nothing that it says next has been looked at.
                 if let Some(caller) = task.caller {
                     self.participants.computes(caller.participant);
                 }
-                match (task.answer, result) {
-                    // Who has ended meanwhile wants no answer.
-                    (Some(answer), result) => answer.send(result),
-                    (None, Ok(_) | Err(Error::Gone { .. })) => {}
-                    (None, Err(error)) => {
+                match unheard {
+                    None | Some(Error::Gone { .. }) => {}
+                    Some(error) => {
                         tracing::error!(%error, "after its client: some written bytes may be lost");
                     }
                 }
@@ -460,7 +465,9 @@ impl Rounds {
         if let Some(caller) = task.caller.take() {
             self.participants.computes(caller.participant);
         }
-        task.answer = None;
+        if let Some(waiting) = task.waiting.take() {
+            waiting.leave();
+        }
         let waits_for = task.waits_for;
         if !task.harmless.get() {
             match waits_for {
@@ -469,7 +476,7 @@ impl Rounds {
             }
         }
         if let Some((client, load)) = waits_for {
-            self.own(client, Request::Stop { load });
+            self.own(client, AnyRequest::Stop(Stop { load }, ReplyTo::nobody()));
         }
     }
 
@@ -489,7 +496,7 @@ impl Rounds {
                     if let Some(caller) = call.caller {
                         self.participants.computes(caller.participant);
                     }
-                    call.answer.send(Err(stalled()));
+                    call.request.waiting().refuse(stalled());
                 }
                 // Nobody can tell a thread that reads memory. It waits on.
                 Held::Trap(..) => drop(self.held.insert(place, held)),
@@ -499,8 +506,8 @@ impl Rounds {
             if let Some(caller) = task.caller.take() {
                 self.participants.computes(caller.participant);
             }
-            if let Some(answer) = task.answer.take() {
-                answer.send(Err(stalled()));
+            if let Some(waiting) = task.waiting.take() {
+                waiting.refuse(stalled());
             }
         }
     }

@@ -1,9 +1,11 @@
 //! Mapping: from a request to an address.
 
-use super::{named, Identity, Mapped, Range, StandIn, View};
+use super::{named, Identity, Mapped, StandIn, View};
 use crate::error::Error;
-use crate::link::ClientId;
-use crate::message::{Reply, SpaceId};
+use crate::message::ClientId;
+use crate::message::{
+    Advise, ByteRange, MakeHot, MapFile, MapOptions, MappingId, NewMapping, Refresh, SpaceId, Sync,
+};
 use crate::owner::behind::{Behind, StandsFor};
 use crate::owner::handles::MappedRange;
 use crate::owner::owner_ref::OwnerRef;
@@ -15,62 +17,156 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use units::{Asid, PageSize, VirtAddr};
 
+/// What has the bytes of a mapping.
+struct Source {
+    file: Arc<File>,
+    /// What the file stands in for.
+    stand_in: Option<StandIn>,
+    /// Its name, for messages.
+    label: String,
+}
+
 impl OwnerRef {
-    /// Maps a range of a file, or of what it stands in for; gives the address of its first byte.
-    pub(in crate::owner) async fn map(
+    /// Maps a range of a file, or of what it stands in for, as the options say.
+    pub(in crate::owner) async fn map_file(
         &self,
         client: ClientId,
-        space: SpaceId,
-        (file, behind): (File, Option<StandsFor>),
-        label: String,
-        range: Range,
-    ) -> Result<Reply, Error> {
-        let Some(behind) = behind else {
-            let file = Arc::new(file);
-            return self
-                .map_one(client, space, (file, None), label, range)
-                .await;
+        request: MapFile,
+    ) -> Result<NewMapping, Error> {
+        let MapFile {
+            space,
+            file,
+            behind,
+            label,
+            options,
+        } = request;
+        let (stand_in, file) = match behind {
+            None => (None, Arc::new(file)),
+            Some(behind) => {
+                let stand_in = self.with(|owner| owner.stand_in(file, behind, &label))?;
+                let file = stand_in.1.file.clone();
+                (Some(stand_in), file)
+            }
         };
-        let (identity, stand_in) = self.with(|owner| owner.stand_in(file, behind, &label))?;
-        let file = (stand_in.file.clone(), Some(stand_in));
-        let result = self.map_one(client, space, file, label, range).await;
-        if result.is_err() {
+        let identity = stand_in.as_ref().map(|(identity, _)| *identity);
+        let source = Source {
+            file,
+            stand_in: stand_in.map(|(_, stand_in)| stand_in),
+            label,
+        };
+        let mapped = self.map_source(client, space, source, options).await;
+        if let (Err(_), Some(identity)) = (&mapped, identity) {
             self.with(|owner| owner.files.forget_stand_in(identity));
         }
-        result
+        let mapped = mapped?;
+        if let Err(error) = self.use_as_advised(client, mapped.mapping, options).await {
+            self.end_mapping(client, mapped.mapping).await?;
+            return Err(error);
+        }
+        Ok(mapped)
     }
 
-    async fn map_one(
+    /// What a new mapping's options say beyond where it is.
+    async fn use_as_advised(
+        &self,
+        client: ClientId,
+        mapping: MappingId,
+        options: MapOptions,
+    ) -> Result<(), Error> {
+        let MapOptions { advice, hot, .. } = options;
+        if !advice.is_empty() {
+            self.with(|owner| {
+                let bytes = owner.handles.mapping(client, mapping)?.bytes;
+                let range = ByteRange { offset: 0, bytes };
+                owner.advise_mapping(
+                    client,
+                    Advise {
+                        mapping,
+                        range,
+                        advice,
+                    },
+                )
+            })?;
+        }
+        if hot {
+            self.make_mapping_hot(client, MakeHot { mapping }).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes back and ends a mapping.
+    pub(in crate::owner) async fn end_mapping(
+        &self,
+        client: ClientId,
+        mapping: MappingId,
+    ) -> Result<(), Error> {
+        let range = self.with(|owner| owner.handles.mapping(client, mapping))?;
+        let unfinished = self.settled(range.asid).await;
+        let range = self.with(|owner| {
+            let range = owner.handles.mapping(client, mapping)?;
+            owner.handles.end_mapping(mapping);
+            Ok::<MappedRange, Error>(range)
+        })?;
+        self.unmap(range.asid, range.address, range.bytes).await?;
+        unfinished
+    }
+
+    /// Writes back what kernels have written to a mapping.
+    pub(in crate::owner) async fn sync_mapping(
+        &self,
+        client: ClientId,
+        request: Sync,
+    ) -> Result<(), Error> {
+        let range = self.with(|owner| owner.handles.mapping(client, request.mapping))?;
+        self.settled(range.asid).await?;
+        self.sync(range).await
+    }
+
+    /// Reads a mapping's file again.
+    pub(in crate::owner) async fn refresh_mapping(
+        &self,
+        client: ClientId,
+        request: Refresh,
+    ) -> Result<(), Error> {
+        let range = self.with(|owner| owner.handles.mapping(client, request.mapping))?;
+        self.refresh(range, request.discard).await
+    }
+
+    async fn map_source(
         &self,
         client: ClientId,
         space: SpaceId,
-        (file, stand_in): (Arc<File>, Option<StandIn>),
-        label: String,
-        range: Range,
-    ) -> Result<Reply, Error> {
+        source: Source,
+        options: MapOptions,
+    ) -> Result<NewMapping, Error> {
+        let Source {
+            file,
+            stand_in,
+            label,
+        } = source;
         let metadata = file.metadata().map_err(|source| Error::File {
             path: label.clone().into(),
             what: "looking at it",
             source,
         })?;
-        check_rights(&file, &label, range)?;
+        check_rights(&file, &label, options)?;
         let identity = (metadata.dev(), metadata.ino());
         let view = View {
             identity,
-            offset: range.offset,
-            bytes: range.bytes,
+            offset: options.offset,
+            bytes: options.bytes.unwrap_or_default(),
         };
         // What its last mapping wrote is still on its way to it.
         self.until(|owner| !owner.files.is_closing(identity)).await;
         let asid = self.with(|owner| owner.handles.space(client, space))?;
-        let length = range.fresh.unwrap_or(metadata.len());
+        let length = options.create.unwrap_or(metadata.len());
         let mapped = self.with(|owner| {
             // Whoever closed it meanwhile has forgotten it.
             owner
                 .files
                 .stand_ins
                 .extend(stand_in.map(|stand_in| (identity, stand_in)));
-            owner.map(asid, view, file, &label, length, range)
+            owner.map(asid, view, file, &label, length, options)
         });
         let (address, page) = match mapped {
             Ok(mapped) => mapped,
@@ -79,8 +175,8 @@ impl OwnerRef {
                 return Err(error);
             }
         };
-        let bytes = range.bytes;
-        let emptied = self.with(|owner| owner.empty_if_fresh(view, &label, range));
+        let bytes = view.bytes;
+        let emptied = self.with(|owner| owner.empty_if_fresh(view, &label, options));
         if let Err(error) = emptied {
             self.unmap(asid, address, bytes).await?;
             return Err(error);
@@ -92,7 +188,7 @@ impl OwnerRef {
             bytes,
         };
         let mapping = self.with(|owner| owner.handles.add_mapping(client, range));
-        Ok(Reply::Mapped {
+        Ok(NewMapping {
             mapping,
             address,
             page,
@@ -147,10 +243,10 @@ impl Owner {
         file: Arc<File>,
         label: &str,
         length: u64,
-        range: Range,
+        options: MapOptions,
     ) -> Result<(VirtAddr, PageSize), Error> {
-        let (object, page) = self.object(space, view, &file, label, length, range)?;
-        if range.write {
+        let (object, page) = self.object(space, view, &file, label, length, options)?;
+        if options.write {
             self.claim_range(view, &file)
                 .map_err(|rule| Error::Unmappable {
                     path: label.into(),
@@ -158,8 +254,8 @@ impl Owner {
                 })?;
         }
         // The pager maps whole pages of the object; the client gets the byte that it asked for.
-        let lead = range.offset % page.bytes();
-        let address = match range.address {
+        let lead = view.offset % page.bytes();
+        let address = match options.address {
             Some(wanted) => Some(
                 wanted
                     .get()
@@ -170,7 +266,7 @@ impl Owner {
                         rule: format!(
                             "offset {} does not fit address {wanted}: both must have the same \
                          remainder by the page size, {}",
-                            range.offset, page
+                            view.offset, page
                         ),
                     })?,
             ),
@@ -181,10 +277,10 @@ impl Owner {
             asid: space,
             address,
             object,
-            offset: range.offset - lead,
-            bytes: range.bytes + lead,
-            read: range.read,
-            write: range.write,
+            offset: view.offset - lead,
+            bytes: view.bytes + lead,
+            read: options.read,
+            write: options.write,
         });
         let mapped = match result {
             Ok(Success::Mapped(mapped)) => mapped,
@@ -198,12 +294,12 @@ impl Owner {
             address: mapped.address,
             bytes: mapped.bytes,
             view,
-            writable: range.write,
+            writable: options.write,
             first: 0,
         });
         if let Some(object) = self.files.objects.get_mut(&view) {
             object.mappings += 1;
-            if range.write {
+            if options.write {
                 object.writer.get_or_insert(file);
             }
         }
@@ -214,8 +310,13 @@ impl Owner {
 
     /// Empties a file that is to be made anew. Everything that can be refused has been checked, and no time
     /// has passed since.
-    fn empty_if_fresh(&mut self, view: View, label: &str, range: Range) -> Result<(), Error> {
-        let (Some(bytes), Some(object)) = (range.fresh, self.files.objects.get(&view)) else {
+    fn empty_if_fresh(
+        &mut self,
+        view: View,
+        label: &str,
+        options: MapOptions,
+    ) -> Result<(), Error> {
+        let (Some(bytes), Some(object)) = (options.create, self.files.objects.get(&view)) else {
             return Ok(());
         };
         empty(object.writer.as_ref().unwrap_or(&object.file), bytes).map_err(|source| Error::File {
@@ -228,13 +329,13 @@ impl Owner {
 
 /// Whoever maps a file must have opened it with the rights that the mapping needs, even if somebody else
 /// has it mapped with more.
-fn check_rights(file: &File, label: &str, range: Range) -> Result<(), Error> {
+fn check_rights(file: &File, label: &str, options: MapOptions) -> Result<(), Error> {
     let rights = crate::io::rights(file).map_err(|source| Error::File {
         path: label.into(),
         what: "looking how it was opened",
         source,
     })?;
-    let rule = match (rights.read, rights.write || !range.write) {
+    let rule = match (rights.read, rights.write || !options.write) {
         (false, _) => "the file was opened without the right to read; open it for reading too",
         (_, false) => "the file was opened read-only; open it for writing too, or map it read-only",
         (true, true) => return Ok(()),

@@ -15,9 +15,10 @@ use super::behind::Behind;
 use super::direct::Direct;
 use super::policies::Paged;
 use super::stray::Stray;
-use super::{FileState, Owner};
+use super::Owner;
 use crate::error::Error;
 use crate::io::Direction;
+use crate::message::FileState;
 use card::memories::MemoryKind;
 use card::memory::HostMemory;
 use claim::Claim;
@@ -27,23 +28,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::sync::Arc;
 use units::{Asid, PageSize, VirtAddr};
-
-/// A range to map, and how.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Range {
-    pub offset: u64,
-    pub bytes: u64,
-    pub address: Option<VirtAddr>,
-    pub read: bool,
-    pub write: bool,
-    /// Empty the file, and give it so many bytes.
-    pub fresh: Option<u64>,
-    pub page_size: Option<PageSize>,
-    pub auto_pages: Option<bool>,
-    pub direct: bool,
-    pub memory: Option<MemoryKind>,
-    pub file_state: Option<FileState>,
-}
 
 #[derive(Debug)]
 struct Object {

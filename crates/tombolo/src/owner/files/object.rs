@@ -1,10 +1,10 @@
 //! The object of a range: the one there is, if it is asked for likewise, or a new one.
 
-use super::{named, Object, Range, View};
+use super::{named, Object, View};
 use crate::error::Error;
+use crate::message::{MapOptions, TranslationMode};
 use crate::owner::policies::AUTOMATIC;
 use crate::owner::Owner;
-use crate::space::TranslationMode;
 use card::memories::{self, CardMemory, MemoryKind};
 use pager::advice::Advice;
 use pager::{Event, ObjectId, ObjectKind};
@@ -40,28 +40,30 @@ impl Owner {
         file: &Arc<File>,
         label: &str,
         length: u64,
-        range: Range,
+        options: MapOptions,
     ) -> Result<(ObjectId, PageSize), Error> {
         let refused = |rule: String| Error::Unmappable {
             path: label.into(),
             rule,
         };
-        self.may_begin(view, range).map_err(refused)?;
-        let pages = self.pages_for(space, range).map_err(refused)?;
+        self.may_begin(view, options).map_err(refused)?;
+        let pages = self
+            .pages_for(space, options, view.bytes)
+            .map_err(refused)?;
         if let Some(object) = self.files.objects.get_mut(&view) {
-            return match object.differs(length, range, pages.parts) {
+            return match object.differs(length, options, pages.parts) {
                 Some(rule) => Err(refused(rule)),
                 None => {
-                    object.file_state = range.file_state.or(object.file_state);
+                    object.file_state = options.file_state.or(object.file_state);
                     Ok((object.id, object.page_size))
                 }
             };
         }
-        let channels = match range.memory {
-            Some(memory) => Some(self.channels_of(memory, range.direct).map_err(refused)?),
+        let channels = match options.memory {
+            Some(memory) => Some(self.channels_of(memory, options.direct).map_err(refused)?),
             None => None,
         };
-        let direct = match range.direct {
+        let direct = match options.direct {
             true => Some(self.begin_direct(view, pages.size).map_err(refused)?),
             false => None,
         };
@@ -69,12 +71,12 @@ impl Owner {
         let created = self.ask_now(|request| Event::CreateObject {
             request,
             object: id,
-            offset: range.offset,
-            bytes: range.bytes,
+            offset: view.offset,
+            bytes: view.bytes,
             kind: ObjectKind::File {
                 // Each mapping has its own rights; a writable one may come later.
                 writable: true,
-                fresh: range.fresh.is_some(),
+                fresh: options.create.is_some(),
             },
             page_size: Some(pages.size),
         });
@@ -106,11 +108,11 @@ impl Owner {
             length,
             page_size: pages.size,
             parts: pages.parts,
-            size_asked: range.page_size.is_some(),
+            size_asked: options.page_size.is_some(),
             auto_pages: pages.auto,
             direct,
-            memory: range.memory,
-            file_state: range.file_state,
+            memory: options.memory,
+            file_state: options.file_state,
             advice: Advice::default(),
             claim: None,
             mappings: 0,
@@ -118,21 +120,21 @@ impl Owner {
         };
         self.files.told.remove(label);
         self.files.objects.insert(view, object);
-        if range.page_size.is_some() || self.options.page_size.is_some() {
+        if options.page_size.is_some() || self.options.page_size.is_some() {
             self.files.page_sizes.insert(pages.parts);
         }
         Ok((id, pages.size))
     }
 
     /// Refuses a range that what is mapped already stands against.
-    fn may_begin(&self, view: View, range: Range) -> Result<(), String> {
-        if range.fresh.is_some() && self.files.shows(view.identity) {
+    fn may_begin(&self, view: View, options: MapOptions) -> Result<(), String> {
+        if options.create.is_some() && self.files.shows(view.identity) {
             let rule = "it is mapped already, and cannot be made anew; unmap it first";
             return Err(rule.to_owned());
         }
         let mut others = self.files.objects.iter();
         let clash = |(other, object): &(&View, &Object)| {
-            **other != view && view.overlaps(**other) && (range.write || object.writer.is_some())
+            **other != view && view.overlaps(**other) && (options.write || object.writer.is_some())
         };
         match others.find(clash) {
             Some((other, _)) => Err(format!(
@@ -148,23 +150,23 @@ impl Owner {
     }
 
     /// The pages for a range: as it asks for them, or the owner's usual ones.
-    fn pages_for(&self, space: Asid, range: Range) -> Result<Pages, String> {
+    fn pages_for(&self, space: Asid, options: MapOptions, bytes: u64) -> Result<Pages, String> {
         let sizes = self.card.description().page_sizes;
-        if range.direct && range.auto_pages == Some(true) {
+        if options.direct && options.auto_pages == Some(true) {
             let rule = "pages that stay in host memory have one size: leave out direct, or automatic pages";
             return Err(rule.to_owned());
         }
-        let auto = range.auto_pages.unwrap_or(self.options.auto_pages)
-            && range.page_size.is_none()
-            && !range.direct;
+        let auto = options.auto_pages.unwrap_or(self.options.auto_pages)
+            && options.page_size.is_none()
+            && !options.direct;
         let usual = match auto && sizes.contains(PageSize::MIB_2) {
             true => PageSize::MIB_2,
-            false => self.usual_page(space, range.bytes),
+            false => self.usual_page(space, bytes),
         };
-        let parts = page_for(range.page_size.unwrap_or(usual), sizes, range.bytes);
+        let parts = page_for(options.page_size.unwrap_or(usual), sizes, bytes);
         // Pages that nobody asked for become larger ones, where the L1 TLB of their size is too small.
-        let beyond = match range.page_size.is_none() && !range.direct {
-            true => self.beyond_reach(parts, range.bytes),
+        let beyond = match options.page_size.is_none() && !options.direct {
+            true => self.beyond_reach(parts, bytes),
             false => None,
         };
         Ok(Pages {
@@ -218,15 +220,15 @@ impl Pages {
 
 impl Object {
     /// What stands against mapping it once more in a way, with pages of that size.
-    fn differs(&self, length: u64, range: Range, page_size: PageSize) -> Option<String> {
+    fn differs(&self, length: u64, options: MapOptions, page_size: PageSize) -> Option<String> {
         let rule = if self.length != length {
             format!(
                 "it is mapped already and has changed its size from {} to {length} bytes since; \
                  unmap it first",
                 self.length
             )
-        } else if range.page_size.is_some() && self.auto_pages
-            || range.auto_pages == Some(true) && !self.auto_pages
+        } else if options.page_size.is_some() && self.auto_pages
+            || options.auto_pages == Some(true) && !self.auto_pages
         {
             let how = if self.auto_pages {
                 "automatic"
@@ -236,16 +238,16 @@ impl Object {
             format!(
                 "it is mapped already with pages of {how} size; unmap it first, or map it likewise"
             )
-        } else if range.direct != self.direct.is_some()
+        } else if options.direct != self.direct.is_some()
             && self.direct.as_ref().is_none_or(|direct| direct.asked)
         {
-            let place = if range.direct {
+            let place = if options.direct {
                 "on the card"
             } else {
                 "in host memory (direct)"
             };
             format!("it is mapped already with pages {place}; unmap it first, or map it likewise")
-        } else if range.memory.is_some() && range.memory != self.memory {
+        } else if options.memory.is_some() && options.memory != self.memory {
             let place = match self.memory {
                 Some(memory) => memory.to_string(),
                 None => "any memory of the card".to_owned(),
@@ -253,7 +255,7 @@ impl Object {
             format!(
                 "it is mapped already with pages in {place}; unmap it first, or map it likewise"
             )
-        } else if range.page_size.is_some() && page_size != self.parts {
+        } else if options.page_size.is_some() && page_size != self.parts {
             format!(
                 "it is mapped already with pages of {}, and a range of a file has pages of one \
                  size; unmap it first or ask for that size",

@@ -2,8 +2,7 @@
 
 use super::Mapped;
 use crate::error::Error;
-use crate::link::ClientId;
-use crate::message::MappingId;
+use crate::message::{ByteRange, ClientId, RestOfMapping, UnmapPart};
 use crate::owner::handles::MappedRange;
 use crate::owner::owner_ref::OwnerRef;
 use crate::owner::Owner;
@@ -11,22 +10,24 @@ use pager::{Event, PagerError};
 use std::ops::Range;
 use units::VirtAddr;
 
-/// Names, addresses and bytes of what is left of a mapping.
-type Parts = Vec<(MappingId, VirtAddr, u64)>;
-
 impl OwnerRef {
     /// Writes back and ends a part of a mapping. If writing back fails nothing has changed.
     pub(in crate::owner) async fn unmap_part(
         &self,
         client: ClientId,
-        mapping: MappingId,
-        (offset, bytes): (u64, u64),
-    ) -> Result<Parts, Error> {
+        request: UnmapPart,
+    ) -> Result<Vec<RestOfMapping>, Error> {
+        let UnmapPart {
+            mapping,
+            range: part,
+        } = request;
         let find = |owner: &mut Owner| {
             let range = owner.handles.mapping(client, mapping)?;
-            let gone = owner.part_of(range, (offset, bytes))?;
+            let gone = owner.part_of(range, part)?;
             Ok::<_, Error>((range, gone))
         };
+        let (range, _) = self.with(find)?;
+        self.settled(range.asid).await?;
         let (range, gone) = self.with(find)?;
         self.sync(MappedRange {
             address: VirtAddr::truncated(gone.start),
@@ -37,14 +38,18 @@ impl OwnerRef {
         // It may have ended meanwhile.
         let (range, gone) = self.with(find)?;
         let (address, bytes) = (VirtAddr::truncated(gone.start), gone.end - gone.start);
-        let (durable, view, parts): (_, _, Parts) = self.with(|owner| {
+        let (durable, view, parts): (_, _, Vec<RestOfMapping>) = self.with(|owner| {
             let durable = owner.files.mapped_in(range.asid, address, bytes);
             let view = owner.files.at(range).map(|mapped| mapped.view);
             owner.handles.end_mapping(mapping);
             let left = owner.cut(range, &gone);
             let name = |range: MappedRange| {
                 let mapping = owner.handles.add_mapping(client, range);
-                (mapping, range.address, range.bytes)
+                RestOfMapping {
+                    mapping,
+                    address: range.address,
+                    bytes: range.bytes,
+                }
             };
             (durable, view, left.into_iter().map(name).collect())
         });
@@ -67,11 +72,8 @@ impl OwnerRef {
 
 impl Owner {
     /// The pages of a part of a mapping.
-    fn part_of(
-        &self,
-        range: MappedRange,
-        (offset, bytes): (u64, u64),
-    ) -> Result<Range<u64>, Error> {
+    fn part_of(&self, range: MappedRange, part: ByteRange) -> Result<Range<u64>, Error> {
+        let ByteRange { offset, bytes } = part;
         let (first, end) = (range.address.get(), range.address.get() + range.bytes);
         let to = offset.checked_add(bytes).map(|to| first.saturating_add(to));
         let Some(to) = to.filter(|to| bytes > 0 && *to <= end) else {
