@@ -52,7 +52,7 @@ def one(file: str, number: int) -> None:
             try:
                 getattr(thing, "unmap" if isinstance(thing, tombolo.Mapping) else
                         "free" if isinstance(thing, tombolo.SharedMemory) else "close")()
-            except tombolo.GoneError:
+            except tombolo.errors.GoneError:
                 pass
         del thing
 

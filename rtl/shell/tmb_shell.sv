@@ -368,6 +368,7 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic directory_valid, directory_done;
   access_rsp_t directory_rsp, home_rsp, host_rsp;
   logic home_done, host_done, to_host_lines;
+  read_notes_t slot_notes [NumSlots];
 
   tmb_bar_bridge #(
     .NumSlots(NumSlots),
@@ -423,7 +424,6 @@ module tmb_shell import tmb_pkg::*; import tmb_fabric_pkg::*; import tmb_dma_pkg
   logic slot_closed [NumSlots];
   unanswered_t slot_unanswered [NumSlots];
   logic slot_rearm [NumSlots];
-  read_notes_t slot_notes [NumSlots];
   guard_status_t port_guard [NumPorts];
   port_events_t port_events [2*NumPorts];
   logic mover_start [2*SwitchElements];
