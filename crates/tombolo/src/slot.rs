@@ -3,8 +3,8 @@
 use crate::error::Error;
 use crate::link::Link;
 use crate::message::{
-    Await, Expire, LoadId, Poll, Progress, ReadRegister, RunState, Schedule, SetArgument, Signal,
-    SignalState, SpaceId, Start, Stop, Unload, WriteRegisters,
+    Await, CheckTaken, Expire, LoadId, Poll, Progress, ReadRegister, RunState, Schedule,
+    SetArgument, Signal, SignalState, SpaceId, Start, Stop, Unload, WriteRegisters,
 };
 use crate::space::Mapping;
 use card::kernel::{Argument, ControlProtocol, Manifest};
@@ -317,11 +317,21 @@ impl Slot {
         }
     }
 
+    /// Looks whether the kernel has sent more than the flows of its ports took, which is lost with it. No virtual time
+    /// passes.
+    ///
+    /// # Errors
+    /// [`StreamError::Untaken`](crate::StreamError::Untaken), of the first such port.
+    pub fn check_taken(&self) -> Result<(), Error> {
+        let load = self.load;
+        self.link.call(CheckTaken { load })
+    }
+
     /// Stops the kernel if it runs, and empties the slot. What it wrote stays where it is mapped.
     ///
     /// # Errors
-    /// What went wrong in a run that nobody waited for; the slot is empty nevertheless. [`Error::Gone`] if
-    /// it was before, or has another kernel.
+    /// What went wrong in a run that nobody waited for, and what [`check_taken`](Slot::check_taken) finds; the slot is empty
+    /// nevertheless. [`Error::Gone`] if it was before, or has another kernel.
     pub fn close(&self) -> Result<(), Error> {
         self.link.call(Unload { load: self.load })
     }

@@ -203,6 +203,15 @@ pub struct Run {
     quiet: bool,
 }
 
+/// What a kernel did that has not failed.
+#[derive(Default)]
+struct Ran {
+    /// Through its stream ports.
+    flowed: Vec<Flowed>,
+    /// Where it is still, unless it was closed.
+    slot: Option<Slot>,
+}
+
 /// A text; an error of other bytes names the option.
 fn text() -> impl TypedValueParser<Value = String> {
     OsStringValueParser::new().try_map(|text: OsString| {
@@ -269,13 +278,13 @@ impl Run {
         let mappings = map_files(&space, planned).map_err(one)?;
         let names = page::Names::of(self, &kernel.manifest, &space, &mappings);
         let mut failures = Vec::new();
-        let mut flowed = Vec::new();
+        let mut ran = Ran::default();
         match self.run_kernel(&card, &folder, &space, &mappings, total, accesses.as_ref()) {
             // What a kernel did that failed is worth seeing; a run that did not begin did nothing.
             Ok(result) => {
                 outputs.keep_records(true);
                 match result {
-                    Ok(through) => flowed = through,
+                    Ok(well) => ran = well,
                     Err(several) => failures.extend(several),
                 }
             }
@@ -286,10 +295,14 @@ impl Run {
                 failures.push(error.into());
             }
         }
-        for port in &flowed {
+        for port in &ran.flowed {
             if let Some(end) = ends.get(&port.port) {
                 failures.extend(end.cut(port.bytes).err());
             }
+        }
+        // What the kernel has sent since its packets were taken is lost with it. Asking takes no virtual time.
+        if let (Some(slot), true) = (&ran.slot, failures.is_empty()) {
+            failures.extend(slot.check_taken().err().map(Failure::from));
         }
         // Once, for the text, the JSON and the page: it takes time of the card to ask it.
         let report = match failures.is_empty() || written.page.is_some() {
@@ -340,7 +353,7 @@ impl Run {
         mappings: &BTreeMap<String, Mapping>,
         total: u64,
         accesses: Option<&Accesses>,
-    ) -> Result<Result<Vec<Flowed>, Vec<Failure>>, Failure> {
+    ) -> Result<Result<Ran, Vec<Failure>>, Failure> {
         let work = Work::spinner();
         work.say(format!(
             "loading kernel {}; one that is not in the cache is built first",
@@ -383,7 +396,7 @@ impl Run {
             let home = home.map(Failure::from);
             let failures: Vec<Failure> = failure.into_iter().chain(home).collect();
             return Ok(match failures.is_empty() {
-                true => Ok(Vec::new()),
+                true => Ok(Ran::default()),
                 false => Err(failures),
             });
         }
@@ -397,10 +410,9 @@ impl Run {
             result = slot.wait(self.deadline, watch).and(result);
         }
         drop(work);
-        // What the kernel has sent since its packets were taken is lost with it.
-        let closed = slot.close();
+        let slot = Some(slot);
         Ok(result
-            .and_then(|flowed| closed.map(|()| flowed))
+            .map(|flowed| Ran { flowed, slot })
             .map_err(|error| vec![error.into()]))
     }
 }

@@ -106,6 +106,7 @@ requests! {
     BeginAccess,
     BeginPeerTransfer,
     BeginTransfer,
+    CheckTaken,
     Close,
     CloseStream,
     ConnectPorts,

@@ -761,6 +761,17 @@ impl Request for SettleStream {
     type Reply = ();
 }
 
+/// More waits at ports of a kernel than was taken from them: an error, of the first.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckTaken {
+    /// The kernel.
+    pub load: LoadId,
+}
+
+impl Request for CheckTaken {
+    type Reply = ();
+}
+
 /// The packets that the client wants did not come: says so. The answer is an error.
 #[derive(Clone, Debug)]
 pub(crate) struct PacketsMissing {

@@ -79,6 +79,10 @@ impl OwnerRef {
             Any::SettleStream(it, to) => {
                 to.give(self.with(|owner| owner.settle_stream(client, it)))
             }
+            Any::CheckTaken(it, to) => to.give(self.with(|owner| {
+                let slot = owner.slot_of(client, it.load)?;
+                owner.unsettled(slot).map_or(Ok(()), Err)
+            })),
             Any::PacketsMissing(it, to) => {
                 to.give(self.with(|owner| owner.packets_missing(client, it)))
             }

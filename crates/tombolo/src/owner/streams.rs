@@ -706,7 +706,7 @@ impl Owner {
         let mut first = None;
         for stream in streams {
             let place = (slot, stream);
-            let taken = self.streams.settled.remove(&place);
+            let taken = self.streams.settled.get(&place).copied();
             let none = Taken {
                 packets: 0,
                 bytes: 0,
@@ -715,6 +715,8 @@ impl Owner {
             let Err(error) = self.check_settled(place, taken.unwrap_or(none)) else {
                 continue;
             };
+            // It is told once.
+            self.streams.settled.remove(&place);
             match taken {
                 Some(_) if first.is_none() => first = Some(error),
                 _ => {
