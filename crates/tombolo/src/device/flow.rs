@@ -66,6 +66,8 @@ struct Port {
     wanted: Packets,
     /// A memory port carries it: its kernel hears when it is closed, so that is done as soon as it is over.
     carried: bool,
+    /// It was closed, so nothing can be asked of it.
+    closed: bool,
     /// The buffers of the transfers under way; of memory, one.
     under_way: VecDeque<usize>,
     /// The next transfer begins a packet.
@@ -254,6 +256,7 @@ impl<'a> Flow<'a> {
             plug,
             wanted,
             carried,
+            closed: false,
             under_way: VecDeque::new(),
             fresh: true,
             in_packet: false,
@@ -288,9 +291,12 @@ impl<'a> Flow<'a> {
             for number in 0..self.ports.len() {
                 self.feed(number, &mut progress)?;
             }
-            for port in self.ports.iter_mut().filter(|port| port.over) {
-                if std::mem::take(&mut port.carried) {
-                    port.stream.close()?;
+            for number in 0..self.ports.len() {
+                let port = &self.ports[number];
+                if port.over && port.carried && !port.closed {
+                    self.settle_port(port, number)?;
+                    self.ports[number].stream.close()?;
+                    self.ports[number].closed = true;
                 }
             }
             let waiting: Vec<usize> = (0..self.ports.len())
@@ -558,41 +564,41 @@ impl<'a> Flow<'a> {
         self.space.link().call(InspectStream { stream })
     }
 
-    /// An error if a kernel has sent more than its connection takes, or less.
+    /// An error if a kernel has sent more than its connections take, or less.
     fn settle(&self) -> Result<(), Error> {
-        for (number, port) in self.ports.iter().enumerate() {
-            if port.way == Way::In || !port.over {
-                continue;
-            }
-            let Flowed { bytes, packets, .. } = port.flowed;
-            if port.wanted.is_strict() {
-                let taken = Taken {
-                    packets,
-                    bytes,
-                    full: port.full,
-                };
-                let stream = port.stream.handle();
-                self.space.link().call(SettleStream { stream, taken })?;
-            }
-            match port.wanted {
-                Packets::Count(wanted)
-                    if packets < wanted.get() && !self.waiting(number)?.endless =>
-                {
-                    let stream = port.stream.handle();
-                    self.space.link().call(PacketsMissing {
-                        stream,
-                        wanted: wanted.get(),
-                        taken: Taken {
-                            packets,
-                            bytes,
-                            full: port.full,
-                        },
-                    })?;
-                }
-                _ => {}
-            }
+        let open = self.ports.iter().enumerate();
+        for (number, port) in open.filter(|(_, port)| port.over && !port.closed) {
+            self.settle_port(port, number)?;
         }
         Ok(())
+    }
+
+    /// The same of one port.
+    fn settle_port(&self, port: &Port, number: usize) -> Result<(), Error> {
+        if port.way == Way::In {
+            return Ok(());
+        }
+        let link = self.space.link();
+        let stream = port.stream.handle();
+        let Flowed { bytes, packets, .. } = port.flowed;
+        let taken = Taken {
+            packets,
+            bytes,
+            full: port.full,
+        };
+        if port.wanted.is_strict() {
+            link.call(SettleStream { stream, taken })?;
+        }
+        match port.wanted {
+            Packets::Count(wanted) if packets < wanted.get() && !self.waiting(number)?.endless => {
+                link.call(PacketsMissing {
+                    stream,
+                    wanted: wanted.get(),
+                    taken,
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn spares(&self, number: usize) -> Result<&[Vec<u8>], Error> {
