@@ -217,7 +217,7 @@ async def what_is_owed(dut):
     master, memory, rng = await start(dut, 3)
     owed = Owed(dut, memory, rng)
     cocotb.start_soon(owed.run())
-    for _ in range(12):
+    for _ in range(30):
         tasks = []
         for block in range(rng.randrange(1, 8)):
             address = block * 8192 + rng.randrange(4096)

@@ -114,7 +114,7 @@ async def registers(dut):
     bench = Bench(dut, 1)
     await bench.start()
     assert await bench.register(ID) == 0x424D4F54
-    assert await bench.register(VERSION) == 0x00020004
+    assert await bench.register(VERSION) == 0x00020005
     assert await bench.register(GEOMETRY) == 1 | 2 << 8 | 4 << 16 | 2 << 26
     assert await bench.register(MEMORY) == 2 | 22 << 8
     assert await bench.register(L1_0) == 12 | 5 << 8 | 2 << 16

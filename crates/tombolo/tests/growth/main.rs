@@ -186,6 +186,8 @@ fn open(card: Box<dyn card::Card>, table_grow_percent: u8) -> (Card, Watch) {
         between: watch.clone(),
     };
     let options = OwnerOptions {
+        // Small files have small pages otherwise, of which several belong to one of the test's.
+        page_size: Some(PageSize::MIB_2),
         table_sets_log2: TableGeometry::MIN_SETS_LOG2,
         table_grow_percent,
         ..OwnerOptions::default()
