@@ -388,8 +388,9 @@ fn a_table_grows_twice_while_a_kernel_works() {
             let sizes: Vec<u8> = log.grown.iter().map(|grown| grown.to.sets_log2()).collect();
             assert_eq!(sizes, [11, 12]);
             for grown in &log.grown {
+                // A card without time reports none.
                 assert!(!timed || grown.submitted < grown.completed && grown.completed < done);
-                assert!(grown.submitted <= grown.completed && grown.completed <= done);
+                assert!(grown.submitted <= grown.completed);
             }
         }
         let paging = card.report().unwrap().paging;
