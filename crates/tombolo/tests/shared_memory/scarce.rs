@@ -94,6 +94,8 @@ fn a_host_without_memory_refuses_and_what_is_shared_goes_on() {
     let card = functional(4, None);
     let space = card.create_space().unwrap();
     let memory = space.alloc_with_pages(4 * PAGE, PageSize::KIB_4).unwrap();
+    // The card takes its memory when it is first used.
+    summed(&card, &space, &memory);
     let own = vec![7u64; (64 << 20) / 8];
     let mut limit = libc::rlimit {
         rlim_cur: 0,
