@@ -225,8 +225,11 @@ pub fn with_errno<T>(failed: T, call: impl FnOnce() -> Result<T, Failure>) -> T 
     answer
 }
 
-/// Runs a call, and remembers how it failed.
+/// Runs a call, and remembers how it failed. The caller's errno is as it was: a call waits, and a system call that ends
+/// early for that says so there.
 fn run(call: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    // SAFETY: the place for errno of this thread.
+    let errno = unsafe { *libc::__errno_location() };
     let answer = catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         let text = panic
             .downcast_ref::<String>()
@@ -245,6 +248,8 @@ fn run(call: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         });
         sweep_later();
     }
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
     answer
 }
 
