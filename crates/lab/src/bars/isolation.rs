@@ -11,8 +11,8 @@ use crate::row::{Row, Target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tombolo::{
-    AddressSpace, Card, Continue, MapOptions, Mapping, OwnerOptions, Picoseconds, ShellConfig,
-    SimOptions, Slot, SlotId, SpacePlacement,
+    AddressSpace, Card, Continue, MapOptions, Mapping, OwnerOptions, PageSize, Picoseconds,
+    ShellConfig, SimOptions, Slot, SlotId, SpacePlacement,
 };
 
 const BYTES: u64 = 512 << 10;
@@ -198,7 +198,11 @@ fn options() -> Result<SimOptions, Failure> {
 }
 
 fn open(options: SimOptions) -> Result<Card, Failure> {
-    Ok(Card::simulated(options, OwnerOptions::default(), |_| {})?)
+    let owner = OwnerOptions {
+        page_size: Some(PageSize::MIB_2),
+        ..OwnerOptions::default()
+    };
+    Ok(Card::simulated(options, owner, |_| {})?)
 }
 
 /// A copy of a file by the honest kernel.

@@ -428,6 +428,10 @@ impl Owner {
 
     /// What a slot waits for that is not done in time.
     fn late(&mut self, slot: SlotId, why: &str) -> Result<Error, Error> {
+        // An interrupt waits for the writes that it announces, so a kernel whose writes never end has said nothing yet.
+        if self.announces(slot)? && self.slot(slot)?.ending.is_none() {
+            self.look_for_done(slot)?;
+        }
         let kernel = self.kernel_name(slot);
         let now = self.card.now();
         let since = self.running_since(slot)?;
@@ -448,6 +452,17 @@ impl Owner {
             elapsed,
             waiting,
         })
+    }
+
+    /// Whether the kernel says by an interrupt that it is done.
+    fn announces(&mut self, slot: SlotId) -> Result<bool, Error> {
+        let manifest = &self.loaded(slot)?.kernel.manifest;
+        let control = manifest.control;
+        Ok(manifest.interrupt
+            && matches!(
+                control,
+                ControlProtocol::ApCtrlHs | ControlProtocol::ApCtrlChain
+            ))
     }
 
     /// Accesses of a kernel that its program has seen at work are not answered, and will not be.
