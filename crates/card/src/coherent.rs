@@ -4,12 +4,9 @@
 use crate::registers::Array;
 use crate::{directory_registers, home_registers, host_lines_registers, Card, CardError, SlotId};
 use std::fmt;
-
-/// Bytes of a line.
-pub const LINE_BYTES: usize = 128;
-
-/// What a line holds, in the order of memory.
-pub type LineBytes = [u8; LINE_BYTES];
+pub use units::access::{
+    AccessId, AccessKind, LineAccess, LineBytes, LineHome, ADDRESS_BITS, CORES, LINE_BYTES,
+};
 
 /// The directory's registers in the BAR, then those of the way to the slots, then those of the CPU's lines.
 pub const DIRECTORY: Array = Array {
@@ -33,70 +30,17 @@ pub const fn directory_register(offset: u32) -> u32 {
     DIRECTORY.at(0) + offset
 }
 
-/// What a core does with a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AccessKind {
-    /// Reads it.
-    Load,
-    /// Reads it, so that it may be written: nobody else keeps a copy.
-    LoadExclusive,
-    /// Writes bytes of it.
-    Store(Vec<u8>),
-    /// Makes it this CPU's alone, and changed, but changes nothing.
-    Claim,
-    /// A hint: it will be read.
-    Prefetch,
-    /// Gives it up: what was written in it goes home. Ends when it is on its way.
-    Flush,
-    /// Sends home what was written in it, and keeps a copy. Ends when it is on its way.
-    Clean,
-    /// Adds to the 64-bit word at the address, as one; the line as it was before. Of the CPU's own lines alone.
-    Add(u64),
-    /// Writes the 64-bit word at the address if it holds what is expected, as one; the line as it was before. Of the
-    /// CPU's own lines alone.
-    CompareExchange {
-        /// What the word holds.
-        expected: u64,
-        /// What it gets.
-        new: u64,
-    },
-}
-
-/// Whose memory a line is in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LineHome {
-    /// The card's: the CPU caches it, the directory keeps it.
-    #[default]
-    Card,
-    /// The CPU's: the card caches it.
-    Cpu,
-}
-
-/// An access of a core to one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LineAccess {
-    /// The core, 0 to [`CORES`] − 1.
-    pub core: u8,
-    /// Whose line. Each home has addresses of its own.
-    pub home: LineHome,
-    /// Address of the first byte; a store does not leave its line.
-    pub address: u64,
-    /// What.
-    pub kind: AccessKind,
-}
-
-/// Cores of a coherent CPU.
-pub const CORES: u8 = 48;
-
-/// Bits of an address of the coherent link.
-pub const ADDRESS_BITS: u32 = 40;
-
-impl LineAccess {
+/// An access that a core is to make.
+pub trait CheckedAccess {
     /// Whether such an access can be.
     ///
     /// # Errors
     /// [`CardError::Access`]: what rule it breaks.
-    pub fn check(&self) -> Result<(), CardError> {
+    fn check(&self) -> Result<(), CardError>;
+}
+
+impl CheckedAccess for LineAccess {
+    fn check(&self) -> Result<(), CardError> {
         let broken = |rule| CardError::Access {
             core: self.core,
             address: self.address,
@@ -127,10 +71,6 @@ impl LineAccess {
         Ok(())
     }
 }
-
-/// Names an access of a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AccessId(pub u64);
 
 /// How an access ends: with the line as it saw or left it, or, where whoever has the line answered with an
 /// error, without.

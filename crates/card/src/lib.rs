@@ -14,7 +14,6 @@ pub mod history;
 pub mod home_registers;
 pub mod host_lines_registers;
 pub mod kernel;
-pub mod memories;
 pub mod memory;
 pub mod network;
 pub mod registers;
@@ -22,12 +21,13 @@ pub mod schedule;
 mod statistics;
 pub mod stream;
 
-pub use description::{CardDescription, L1Reach};
+pub use description::CheckedDescription;
 pub use error::CardError;
 pub use statistics::{
     ChannelStatistics, HostStatistics, LinkStatistics, OwnerChanges, RequesterStatistics,
     Statistics,
 };
+pub use units::{memories, CardDescription, L1Reach, SlotId};
 
 use command::{Command, QueueId};
 use event::Event;
@@ -40,13 +40,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use stream::{StreamDirection, StreamId, StreamSource, StreamState, SwitchState, Transfer};
 use units::{HostAddr, Picoseconds};
-
-/// A region of the card that holds one kernel.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct SlotId(pub u8);
 
 /// What the host does beside the card, as far as it costs time.
 ///

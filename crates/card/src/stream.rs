@@ -7,74 +7,8 @@
 
 use crate::registers as reg;
 use crate::{CardDescription, CardError, SlotId};
-use serde::{Deserialize, Serialize};
-use std::fmt;
 use units::VirtAddr;
-
-/// Which way the data of a stream go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StreamDirection {
-    /// Into the kernel.
-    In,
-    /// Out of the kernel.
-    Out,
-}
-
-impl StreamDirection {
-    /// How a sentence says it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::In => "into the kernel",
-            Self::Out => "out of the kernel",
-        }
-    }
-}
-
-/// A stream port of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct StreamId {
-    /// Number of its pair in the slot.
-    pub pair: u8,
-    /// Which one of the pair.
-    pub direction: StreamDirection,
-}
-
-impl StreamId {
-    /// Number of its mover on a card with so many pairs a slot.
-    pub fn mover(self, slot: SlotId, pairs: u8) -> u8 {
-        let out = u8::from(self.direction == StreamDirection::Out);
-        2 * (slot.0 * pairs + self.pair) + out
-    }
-
-    /// Slot and stream of a mover, or of a network interface.
-    pub fn of_mover(mover: u8, card: &CardDescription) -> (SlotId, Self) {
-        let direction = match mover % 2 {
-            0 => StreamDirection::In,
-            _ => StreamDirection::Out,
-        };
-        let (slot, pair) = place_of(mover / 2, card);
-        (slot, Self { pair, direction })
-    }
-}
-
-/// Slot and number in it of a pair that is counted over all slots, then over the network interfaces.
-fn place_of(pair: u8, card: &CardDescription) -> (SlotId, u8) {
-    let of_slots = card.slots * card.streams_per_slot;
-    match pair < of_slots {
-        true => (
-            SlotId(pair / card.streams_per_slot),
-            pair % card.streams_per_slot,
-        ),
-        false => (card.network_slot(), pair - of_slots),
-    }
-}
-
-impl fmt::Display for StreamId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "stream {} {}", self.pair, self.direction.as_str())
-    }
-}
+pub use units::{StreamDirection, StreamId, StreamWaiting};
 
 /// A transfer between virtual memory of the slot's space and a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,24 +57,6 @@ pub struct StreamState {
     pub ready: bool,
     /// Bytes of the transfer that have crossed.
     pub moved: u64,
-}
-
-/// What a kernel has sent out of a port and nobody has taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StreamWaiting {
-    /// A beat waits in the shell.
-    pub beat: bool,
-    /// Bytes in the slot, which are no beat of the shell yet: the row is not full, and no TLAST has come.
-    pub held: u64,
-    /// The port has no TLAST: it sends one packet, which never ends.
-    pub endless: bool,
-}
-
-impl StreamWaiting {
-    /// Whether a byte, or the end of a packet, waits.
-    pub fn is_any(self) -> bool {
-        self.beat || self.held > 0
-    }
 }
 
 impl StreamState {
@@ -226,7 +142,7 @@ impl SwitchState {
         let source = match state::FROM_PORT.get(value) {
             0 => StreamSource::Mover,
             _ => {
-                let (slot, pair) = place_of(state::PAIR.get(value) as u8, card);
+                let (slot, pair) = card.place_of_pair(state::PAIR.get(value) as u8);
                 StreamSource::Port { slot, pair }
             }
         };

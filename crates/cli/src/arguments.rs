@@ -1,13 +1,12 @@
 //! The small languages of `--map`, `--connect`, `--set` and `--priority`.
 
-use card::schedule::{Priority, SlotSchedule};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use tombolo::{
     Advice, AdviceError, Device, FileState, MemoryKind, Packets, UnknownMemory, UnknownPackets,
 };
-use units::PageSize;
+use units::{PageSize, Priority, SlotSchedule};
 
 /// A number of bytes, or the size of another argument's mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use crate::arguments::{ConnectArgument, Mode};
 use card::kernel::{Manifest, StreamPort};
-use card::stream::StreamDirection;
 use std::collections::BTreeMap;
 use tombolo::{AddressSpace, Device, Error, Flow, Mapping, Slot};
+use units::StreamDirection;
 
 /// Says what is wrong with the connections, if anything is.
 pub fn wrong(connections: &[ConnectArgument], manifest: &Manifest) -> Option<String> {

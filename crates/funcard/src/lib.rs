@@ -53,12 +53,13 @@ use card::guard::{KernelWord, PortStatus, SlotNotes, SlotStatus};
 use card::kernel::{KernelError, KernelPackage};
 use card::memory::HostMemory;
 use card::registers;
-use card::schedule::SlotSchedule;
+use card::schedule::{CheckedSchedule, SlotSchedule};
 use card::stream::{
     StreamDirection, StreamId, StreamSource, StreamState, StreamWaiting, SwitchState, Transfer,
 };
 use card::{
-    Card, CardDescription, CardError, ChannelStatistics, HostWork, SlotId, Statistics, WorkId,
+    Card, CardDescription, CardError, ChannelStatistics, CheckedDescription, HostWork, SlotId,
+    Statistics, WorkId,
 };
 use commands::{CommandQueue, Head};
 use host::HostMap;

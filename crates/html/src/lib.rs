@@ -54,7 +54,7 @@ pub struct SlotName {
 impl SlotName {
     /// A kernel by its manifest.
     pub fn of(slot: u8, space: u8, manifest: &card::kernel::Manifest) -> Self {
-        use card::stream::StreamDirection::{In, Out};
+        use units::StreamDirection::{In, Out};
         let streams = |way| {
             let ports = manifest.streams.iter();
             ports.filter(move |port| port.direction == way)

@@ -4,8 +4,8 @@ use crate::bars::Failure;
 use card::command::Command;
 use card::event::Event;
 use card::kernel::KernelPackage;
-use card::{Card, SlotId};
-use units::{CommandId, CommandStatus, Operation};
+use card::Card;
+use units::{CommandId, CommandStatus, Operation, SlotId};
 
 /// Registers of every kernel's control interface.
 pub const START: u32 = 0x00;

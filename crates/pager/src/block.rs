@@ -3,16 +3,15 @@
 //! A frame needs an aligned block. A page that is as large or larger leaves one behind; of smaller
 //! pages all in a block have to leave, and they do if each of them may.
 
-use crate::advice::Keep;
 use crate::frame::FrameMemory;
 use crate::ids::ObjectId;
+use crate::keep::Keep;
 use crate::page::{ObjectPage, Page, State};
-use crate::placement::SpacePlacement;
 use crate::space::Space;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use units::{Asid, FrameNumber, PageSize, Stripe};
+use units::{Asid, FrameNumber, PageSize, SpacePlacement, Stripe};
 
 /// Whose pages may leave to make room: those with a part of their frame on these channels, of anybody
 /// or of a space at its limit; and for what.

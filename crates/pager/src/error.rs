@@ -2,9 +2,8 @@
 
 use crate::action::MappingInfo;
 use crate::ids::ObjectId;
-use crate::placement::SpacePlacement;
 use thiserror::Error;
-use units::{Asid, CommandStatus, PageSize, PageSizes, Stripe, VirtAddr};
+use units::{Asid, CommandStatus, PageSize, PageSizes, SpacePlacement, Stripe, VirtAddr};
 
 /// Why I/O on an object failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Hash)]

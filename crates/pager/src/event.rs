@@ -1,10 +1,11 @@
 //! What the pager is told.
 
-use crate::advice::Advice;
 use crate::error::IoError;
 use crate::ids::{IoId, ObjectId, RequestId};
-use crate::placement::SpacePlacement;
-use units::{Asid, CommandId, CommandStatus, Fault, HostAddr, PageSize, PageSizes, VirtAddr};
+use units::{
+    Advice, Asid, CommandId, CommandStatus, Fault, HostAddr, PageSize, PageSizes, SpacePlacement,
+    VirtAddr,
+};
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

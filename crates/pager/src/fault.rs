@@ -6,13 +6,12 @@ use crate::fetch::Touch;
 use crate::issue::{Meaning, Step};
 use crate::page::{Access, Entry, ObjectPage, Page, Stage, State, Waiter, Wish};
 use crate::pager::Pager;
-use crate::placement::SpacePlacement;
 use crate::queue::Urgency;
 use crate::sabotage::Sabotage;
 use crate::sizes::covering;
 use crate::space::Mapping;
 use std::ops::{Range, RangeInclusive};
-use units::{Asid, Fault, Operation, PageEntry, PageSize, VirtAddr};
+use units::{Asid, Fault, Operation, PageEntry, PageSize, SpacePlacement, VirtAddr};
 
 /// What is fetched beside the page that was touched.
 pub(crate) struct Ahead {

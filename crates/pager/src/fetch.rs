@@ -1,12 +1,11 @@
 //! What is brought to the card when it is missing, and what before it is.
 
-use crate::advice::{Advice, Pattern};
 use crate::ids::ObjectId;
 use crate::page::ObjectPage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::ops::Range;
-use units::PageSize;
+use units::{Advice, Fetch, PageSize, Pattern};
 
 /// An access that waits for the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,32 +49,6 @@ pub trait FetchPolicy: Debug + Send {
     }
     /// An object is gone, and its name is never used again.
     fn forgotten(&mut self, _object: ObjectId) {}
-}
-
-/// What is fetched when a page is missing, for those who choose among what there is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fetch {
-    /// The page, and its block as far as frames are free: [`OnDemand`].
-    OnDemand,
-    /// What follows, where accesses are sequential: [`ReadAhead`].
-    #[default]
-    ReadAhead,
-    /// All of the mapping at its first access, as far as frames are free: AmorphOS's way.
-    Preload,
-}
-
-impl Fetch {
-    /// Each.
-    pub const ALL: [Self; 3] = [Self::OnDemand, Self::ReadAhead, Self::Preload];
-
-    /// Its name in options and advice.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::OnDemand => "ondemand",
-            Self::ReadAhead => "readahead",
-            Self::Preload => "preload",
-        }
-    }
 }
 
 /// The way of fetching that a mapping's advice asks for, or else the usual one.

@@ -3,9 +3,8 @@
 
 use crate::buddy::{Buddy, UNIT_BITS};
 use crate::config::ChannelMemory;
-use crate::placement::SpacePlacement;
 use std::collections::BTreeMap;
-use units::{CardAddr, FrameNumber, Stripe};
+use units::{CardAddr, FrameNumber, SpacePlacement, Stripe};
 
 /// First channel of a group, how it is striped, and the order of a share.
 type PoolKey = (usize, Stripe, u8);

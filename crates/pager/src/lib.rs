@@ -19,7 +19,6 @@
 //! ```
 
 pub mod action;
-pub mod advice;
 mod block;
 mod buddy;
 mod buffer;
@@ -41,6 +40,7 @@ mod host_memory;
 pub mod ids;
 mod issue;
 mod join;
+mod keep;
 mod object;
 pub mod page;
 mod pager;

@@ -1,8 +1,8 @@
 //! The life of a page: from the first fault to the return of its frame.
 
-use crate::advice::Keep;
 use crate::buffer::Part;
 use crate::ids::{ObjectId, RequestId};
+use crate::keep::Keep;
 use crate::pieces::Filling;
 use crate::queue::Urgency;
 use units::{

@@ -12,7 +12,7 @@ use crate::ids::{ObjectId, RequestId};
 use crate::issue::{Io, Issued, Meaning};
 use crate::object::Object;
 use crate::page::{ObjectPage, Page};
-use crate::placement::{Placement, RoundRobin, SpacePlacement};
+use crate::placement::{Placement, RoundRobin};
 use crate::queue::PageQueue;
 use crate::request::Requests;
 use crate::sabotage::Sabotage;
@@ -21,7 +21,9 @@ use crate::space::Space;
 use crate::statistics::{SpaceStatistics, Statistics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use units::{Asid, CommandId, CommandStatus, FrameNumber, PageSize, PageSizes, ROW_BYTES};
+use units::{
+    Asid, CommandId, CommandStatus, FrameNumber, PageSize, PageSizes, SpacePlacement, ROW_BYTES,
+};
 
 /// The replaceable decisions.
 #[derive(Debug)]

@@ -1,30 +1,9 @@
 //! Which channel a page goes to.
 
 use crate::page::ObjectPage;
-use std::fmt;
 use std::fmt::Debug;
 use std::ops::Range;
-use units::{Asid, Stripe};
-
-/// Where the frames of a space lie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum SpacePlacement {
-    /// On any channel: the [`Placement`] policy says which.
-    #[default]
-    Anywhere,
-    /// Isolated: on this channel and no other.
-    Channel(usize),
-    /// Striped over a group of channels.
-    Interleaved {
-        /// First channel of the group: a multiple of the stripe's channels.
-        first: usize,
-        /// Over how many, and how.
-        stripe: Stripe,
-    },
-    /// Isolated from other such spaces as they come and go (FSRF §4.7): all channels for one, half of them each for two,
-    /// and so on down to a channel each; beyond that they share channels. See [`groups`].
-    Isolated,
-}
+use units::Asid;
 
 /// Channels of each of so many isolated spaces: neighbours, as equal in number as they can be. Spaces beyond the number of
 /// channels share them.
@@ -37,27 +16,6 @@ pub fn groups(spaces: usize, channels: usize) -> Vec<Range<usize>> {
         first..first + each + usize::from(number < more)
     };
     (0..spaces).map(group).collect()
-}
-
-impl SpacePlacement {
-    /// How the space's card addresses are striped.
-    pub const fn stripe(self) -> Stripe {
-        match self {
-            Self::Anywhere | Self::Channel(_) | Self::Isolated => Stripe::NONE,
-            Self::Interleaved { stripe, .. } => stripe,
-        }
-    }
-}
-
-impl fmt::Display for SpacePlacement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Anywhere => f.write_str("any channel"),
-            Self::Channel(channel) => write!(f, "channel {channel}"),
-            Self::Interleaved { first, stripe } => write!(f, "{stripe} from channel {first} on"),
-            Self::Isolated => f.write_str("channels of its own"),
-        }
-    }
 }
 
 /// Chooses a channel for a page that is about to be filled.

@@ -1,20 +1,19 @@
 //! Room: who gets frames and buffers, and which pages leave for them.
 
 use crate::action::Action;
-use crate::advice::Keep;
 use crate::block::{self, Candidates, Scope};
 use crate::error::AccessError;
 use crate::eviction::Choice;
 use crate::ids::ObjectId;
 use crate::issue::{Meaning, Step};
+use crate::keep::Keep;
 use crate::page::{ObjectPage, Page, Purpose, Stage, State};
 use crate::pager::Pager;
-use crate::placement::SpacePlacement;
 use crate::queue::Urgency;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use units::{Asid, FrameNumber, Operation, PageSize, Stripe};
+use units::{Asid, FrameNumber, Operation, PageSize, SpacePlacement, Stripe};
 
 impl Pager {
     /// Gives free frames to waiting pages, most urgent first. True if anything changed.

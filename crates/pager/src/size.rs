@@ -1,11 +1,10 @@
 //! How large a page is, of objects whose pages may have several sizes.
 
-use crate::advice::Pattern;
 use crate::ids::ObjectId;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
-use units::{PageSize, PageSizes};
+use units::{PageSize, PageSizes, Pattern};
 
 /// An access that waits for the host, in an object whose pages have several sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,14 +1,12 @@
 //! Address spaces: mappings, and the image of the page table.
 
 use crate::action::MappingInfo;
-use crate::advice::Advice;
 use crate::ids::{ObjectId, RequestId};
 use crate::page::ObjectPage;
-use crate::placement::SpacePlacement;
 use crate::table::TableImage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use units::{FrameNumber, PageSize, PageSizes, VirtAddr};
+use units::{Advice, FrameNumber, PageSize, PageSizes, SpacePlacement, VirtAddr};
 
 /// The pager's own choices of address start here, so that small numbers are never mapped.
 const FIRST_CHOICE: u64 = 256 << 20;

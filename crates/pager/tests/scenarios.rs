@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use tombolo_pager::eviction::SecondChance;
 use tombolo_pager::fetch::ReadAhead;
-use tombolo_pager::placement::SpacePlacement;
 use tombolo_pager::size::{PageSizePolicy, SizeTouch};
 use tombolo_pager::{
     AccessError, Action, ChannelMemory, Config, Event, IoError, IoId, ObjectId, ObjectKind, Pager,
     PagerError, Policies, RequestId, SpaceStatistics, Success,
 };
+use units::SpacePlacement;
 use units::{Asid, CardAddr, HostAddr, PageSize, PageSizes, Stripe, TableGeometry, VirtAddr};
 use units::{CommandId, CommandStatus, Fault, FaultCause, FaultToken, Operation};
 

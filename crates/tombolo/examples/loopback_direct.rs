@@ -7,8 +7,8 @@ use card::command::Command;
 use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
-use card::stream::{StreamDirection, StreamId, Transfer, TransferEnd, TransferStatus};
-use card::{Card, SlotId};
+use card::stream::{Transfer, TransferEnd, TransferStatus};
+use card::Card;
 use simcard::SimCard;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -16,8 +16,8 @@ use std::path::Path;
 use std::sync::Arc;
 use tombolo::{ShellConfig, SimOptions};
 use units::{
-    Asid, CardAddr, CommandId, CommandStatus, FrameNumber, Operation, PageEntry, PageSize, Stripe,
-    TableGeometry, Target, VirtAddr,
+    Asid, CardAddr, CommandId, CommandStatus, FrameNumber, Operation, PageEntry, PageSize, SlotId,
+    StreamDirection, StreamId, Stripe, TableGeometry, Target, VirtAddr,
 };
 
 const SLOT: SlotId = SlotId(0);

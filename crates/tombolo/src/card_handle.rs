@@ -10,13 +10,11 @@ use crate::report::Report;
 use crate::slot::{Slot, SLICE};
 use crate::space::AddressSpace;
 use card::kernel::KernelPackage;
-use card::{CardDescription, SlotId};
 use funcard::FunctionalCard;
-use pager::placement::SpacePlacement;
 use simcard::{SimCard, SimOptions};
 use std::path::Path;
 use std::sync::Arc;
-use units::Picoseconds;
+use units::{CardDescription, Picoseconds, SlotId, SpacePlacement};
 use verilated::Progress as BuildProgress;
 
 /// A client's view of a card. Clones share it.

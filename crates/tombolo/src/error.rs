@@ -5,11 +5,11 @@ use crate::stream_error::StreamError;
 use crate::trap::RangeError;
 use card::guard::{Unanswered, Violation};
 use card::kernel::{KernelError, Numbers};
-use card::{CardError, SlotId};
+use card::CardError;
 use pager::{ConfigError, PagerError};
 use std::io;
 use std::path::PathBuf;
-use units::{PageSize, PageSizes, Picoseconds, VirtAddr};
+use units::{PageSize, PageSizes, Picoseconds, SlotId, VirtAddr};
 
 /// An access of a kernel that could not be served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -50,12 +50,7 @@ pub(crate) mod trap;
 
 pub use card::guard::{Rule, Violation};
 pub use card::history::History;
-pub use card::memories::{CardMemory, MemoryKind, UnknownMemory};
 pub use card::network::{MemoryNode, Peer, PeerError};
-pub use card::schedule::{Priority, SlotSchedule};
-pub use card::stream::StreamDirection;
-pub use card::L1Reach;
-pub use card::SlotId;
 pub use card_handle::Card;
 pub use coherent::{
     CoherentMap, CoherentMapOptions, CoherentMemory, PendingLine, Rpc, RpcAnswer, RpcLines,
@@ -73,10 +68,7 @@ pub use message::{
 #[doc(hidden)]
 pub use owner::Planted;
 pub use owner::{ClockMode, OwnerOptions, ServiceThreads};
-pub use pager::advice::{Advice, AdviceError, Pattern, Reuse};
 pub use pager::eviction::Eviction;
-pub use pager::fetch::Fetch;
-pub use pager::placement::SpacePlacement;
 pub use participants::{Participant, Present};
 pub use preset::{Preset, PresetError};
 pub use remote::{Export, FabricError, FileNode, RemoteError, RemoteMemory, RemoteServer};
@@ -91,5 +83,9 @@ pub use stream_error::{PortName, StreamError};
 pub use timeline::Timeline;
 pub use timing::host::{HostFile, HostFileError, TrapFigures};
 pub use trap::{can_move_pages, measure_traps, measure_traps_with, RangeError, TrapWay};
-pub use units::{PageSize, PageSizes, Picoseconds, Stripe, VirtAddr};
+pub use units::{
+    Advice, AdviceError, CardMemory, Fetch, L1Reach, MemoryKind, PageSize, PageSizes, Pattern,
+    Picoseconds, Priority, Reuse, SlotId, SlotSchedule, SpacePlacement, StreamDirection, Stripe,
+    UnknownMemory, VirtAddr,
+};
 pub use verilated::Progress as BuildProgress;

@@ -29,8 +29,8 @@ use crate::error::Error;
 use crate::message::{BeginPeerTransfer, ByteRange, PlugPeer, SetNetworkLink};
 use crate::stream::Stream;
 use card::network::{Peer, PeerError};
-use card::stream::StreamDirection;
 use std::sync::{Arc, Mutex, PoisonError};
+use units::StreamDirection;
 
 /// A peer on its way to the card.
 #[derive(Clone)]

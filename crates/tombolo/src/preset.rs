@@ -6,11 +6,10 @@
 use crate::owner::PIECE_BYTES;
 use crate::report::bytes as told;
 use crate::{AddressSpace, Card, Error, OwnerOptions, ShellConfig, SimOptions, SpacePlacement};
-use pager::advice::{Advice, Pattern};
 use serde::Deserialize;
 use simcard::{L1Config, Translator};
 use std::path::{Path, PathBuf};
-use units::{PageSize, Stripe};
+use units::{Advice, PageSize, Pattern, Stripe};
 
 /// The presets of the repository.
 const TEXTS: [(&str, &str); 7] = [
@@ -484,12 +483,12 @@ mod tests {
         let reach = ours.shell.l1_reach();
         assert_eq!(reach.last().unwrap().bytes, 16 * coyote.reach_bytes());
         assert_eq!(ours.reach_bytes(), coyote.reach_bytes());
-        let beyond = |bytes| card::L1Reach::beyond(&reach, ours.page, bytes);
+        let beyond = |bytes| units::L1Reach::beyond(&reach, ours.page, bytes);
         assert_eq!(beyond(256 << 20), None);
         let large = beyond((256 << 20) + 1).unwrap();
         assert_eq!((large.0.bytes(), large.1), (32 << 20, 256 << 20));
         assert_eq!(
-            card::L1Reach::beyond(&reach, PageSize::KIB_4, 1 << 40),
+            units::L1Reach::beyond(&reach, PageSize::KIB_4, 1 << 40),
             None
         );
     }

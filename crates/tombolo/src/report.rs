@@ -1,13 +1,11 @@
 //! Where the time went: text for people, JSON for programs.
 
-use card::memories::MemoryKind;
-use card::schedule::SlotSchedule;
-use card::{CardDescription, Statistics};
+use card::Statistics;
 use pager::{Occupied, SpaceStatistics};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
-use units::{Asid, Picoseconds};
+use units::{Asid, CardDescription, MemoryKind, Picoseconds, SlotSchedule};
 
 /// What happened to memory that programs share with kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -384,7 +382,7 @@ impl Report {
     /// The kind of memory of a channel, on a card of several.
     fn memory_of(&self, channel: usize) -> Option<MemoryKind> {
         let all = &self.card.memories;
-        let one = card::memories::of_channel(all, channel.try_into().ok()?)?;
+        let one = units::memories::of_channel(all, channel.try_into().ok()?)?;
         (all.len() > 1).then_some(one.kind)
     }
 

@@ -8,9 +8,7 @@ use crate::message::{
 };
 use crate::space::Mapping;
 use card::kernel::{Argument, ControlProtocol, Manifest};
-use card::schedule::{Priority, SlotSchedule};
-use card::SlotId;
-use units::{Picoseconds, VirtAddr};
+use units::{Picoseconds, Priority, SlotId, SlotSchedule, VirtAddr};
 
 /// A slot with a kernel in it.
 ///

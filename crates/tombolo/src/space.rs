@@ -11,14 +11,12 @@ use crate::message::{
 use crate::owner::behind::StandsFor;
 use crate::remote::{stand_in, RemoteMemory};
 use crate::shared::SharedMemory;
-use pager::advice::Advice;
-use pager::fetch::Fetch;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use units::{Asid, PageSize, VirtAddr};
+use units::{Advice, Asid, Fetch, PageSize, VirtAddr};
 
 /// What the ports of one application see.
 ///

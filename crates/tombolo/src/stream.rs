@@ -13,8 +13,7 @@ use crate::message::{
 use crate::slot::{Continue, Slot, SLICE};
 use crate::space::Mapping;
 use crate::stream_error::StreamError;
-use card::stream::StreamDirection;
-use units::Picoseconds;
+use units::{Picoseconds, StreamDirection};
 
 /// A part of a mapping: the memory of a transfer. Begins and ends at any byte.
 #[derive(Clone, Debug)]

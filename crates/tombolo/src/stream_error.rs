@@ -1,8 +1,6 @@
 //! What can go wrong with streams, each with the port, the rule and what to do.
 
-use card::stream::StreamDirection;
-use card::SlotId;
-use units::Picoseconds;
+use units::{Picoseconds, SlotId, StreamDirection};
 
 /// A port of a kernel in a slot, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]

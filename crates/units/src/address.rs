@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-#[serde(transparent)]
+#[serde(try_from = "u64", into = "u64")]
 pub struct VirtAddr(u64);
 
 impl VirtAddr {
@@ -158,7 +158,7 @@ impl HostAddr {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-#[serde(transparent)]
+#[serde(try_from = "u8", into = "u8")]
 pub struct Asid(u8);
 
 impl Asid {

@@ -9,20 +9,36 @@
 //! assert_eq!(Picoseconds::from_nanos(4) * 250_000_000, Picoseconds::from_millis(1000));
 //! ```
 
+pub mod access;
 mod address;
+mod advice;
+mod checked;
 mod command;
+mod description;
 mod fault;
 pub mod line;
+pub mod memories;
 mod page;
 mod page_sizes;
+mod placement;
+mod schedule;
+mod slot;
+mod stream;
 mod stripe;
 mod time;
 
 pub use address::{Asid, CardAddr, FrameNumber, HostAddr, VirtAddr};
+pub use advice::{Advice, AdviceError, Fetch, Pattern, Reuse};
 pub use command::{CommandId, CommandStatus, Operation};
+pub use description::{CardDescription, L1Reach};
 pub use fault::{Fault, FaultCause, FaultToken};
+pub use memories::{CardMemory, MemoryKind, UnknownMemory};
 pub use page::{PageEntry, PageNumber, PageSize, TableGeometry, Target};
 pub use page_sizes::PageSizes;
+pub use placement::SpacePlacement;
+pub use schedule::{Priority, SlotSchedule};
+pub use slot::SlotId;
+pub use stream::{StreamDirection, StreamId, StreamWaiting};
 pub use stripe::Stripe;
 pub use time::Picoseconds;
 

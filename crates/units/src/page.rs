@@ -6,7 +6,7 @@ use std::fmt;
 
 /// A page size: a power of two from 4 KiB to 1 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "u8", into = "u8")]
 pub struct PageSize(u8);
 
 impl PageSize {

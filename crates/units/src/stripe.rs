@@ -19,6 +19,7 @@ use std::ops::Range;
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[serde(try_from = "crate::checked::WrittenStripe")]
 pub struct Stripe {
     channels_log2: u8,
     granule_log2: u8,

@@ -4,11 +4,11 @@ use super::{folder_of, Failure};
 use crate::print::print;
 use crate::progress::Work;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest, Numbers};
-use card::stream::StreamDirection;
 use clap::Args;
 use simcard::{build_kernel, check_kernel, home};
 use std::fmt::Write;
 use std::path::PathBuf;
+use units::StreamDirection;
 use verilated::Builder;
 
 /// Holds a kernel's manifest against its RTL.

@@ -5,6 +5,7 @@ use crate::arguments::{SetArgument, Value};
 use crate::connect;
 use crate::standard::{was_closed, Stream};
 use card::kernel::Manifest;
+use card::schedule::CheckedSchedule;
 use std::path::Path;
 use tombolo::{Error, SlotId};
 

@@ -2,11 +2,11 @@
 
 use super::Failure;
 use crate::print::{print, NotPrinted};
-use card::coherent::{ADDRESS_BITS, CORES, LINE_BYTES};
 use std::collections::VecDeque;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use tombolo::{CoherentMemory, Error, PendingLine, Picoseconds};
+use units::access::{ADDRESS_BITS, CORES, LINE_BYTES};
 
 const LINE: u64 = LINE_BYTES as u64;
 /// Lines that a history can show.

@@ -18,7 +18,6 @@ use crate::connect;
 use crate::kernel::folder_of;
 use crate::outputs::Outputs;
 use crate::progress::Work;
-use card::coherent::ADDRESS_BITS;
 use card::kernel::{ControlProtocol, KernelPackage};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::Args;
@@ -32,6 +31,7 @@ use tombolo::{
     AddressSpace, Card, Continue, Error, Flowed, Mapping, Picoseconds, Slot, SlotId, SpaceOptions,
     TranslationMode, WaveStart,
 };
+use units::access::ADDRESS_BITS;
 use waves::{parse_start, WaveOf};
 
 /// Runs a kernel on mapped files.

@@ -6,9 +6,9 @@ use crate::connect;
 use crate::outputs::{Outputs, Place};
 use crate::text_file::TextFile;
 use card::kernel::{AccessMode, KernelPackage};
-use card::stream::StreamDirection;
 use std::path::{Path, PathBuf};
 use tombolo::{Timeline, Waves};
+use units::StreamDirection;
 
 /// The outputs that are no mapped files.
 #[derive(Default)]

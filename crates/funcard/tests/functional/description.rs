@@ -3,6 +3,7 @@
 use card::registers as reg;
 use card::schedule::{Priority, SlotSchedule};
 use card::stream::StreamId;
+use card::CheckedDescription;
 use card::{Card, CardDescription, CardError, SlotId};
 use funcard::{FunctionalCard, FunctionalConfig};
 

@@ -4,10 +4,10 @@
 use super::Failure;
 use crate::driver::{Driver, START};
 use card::kernel::KernelPackage;
-use card::{Card, SlotId};
+use card::Card;
 use simcard::{SimCard, SimOptions};
 use units::{
-    Asid, CardAddr, FrameNumber, Operation, PageEntry, PageSize, Picoseconds, Stripe,
+    Asid, CardAddr, FrameNumber, Operation, PageEntry, PageSize, Picoseconds, SlotId, Stripe,
     TableGeometry, Target, VirtAddr,
 };
 

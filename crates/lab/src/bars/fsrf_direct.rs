@@ -6,15 +6,15 @@ use crate::row::{Row, Target};
 use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
-use card::{Card, SlotId};
+use card::Card;
 use simcard::{SimCard, SimOptions};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use tombolo::{Continue, MapOptions, OwnerOptions, Report, Unsaved};
 use units::{
-    Asid, CardAddr, FrameNumber, HostAddr, Operation, PageEntry, PageSize, Stripe, TableGeometry,
-    Target as Place, VirtAddr,
+    Asid, CardAddr, FrameNumber, HostAddr, Operation, PageEntry, PageSize, SlotId, Stripe,
+    TableGeometry, Target as Place, VirtAddr,
 };
 
 /// A bar for direct reads alone; with copies into the card beside them, for the reads and for the copies.

@@ -8,10 +8,9 @@ use super::direct::{Bench, Each, Lane};
 use super::Failure;
 use crate::experiment::vfpio::priorities::{Figure6, CHUNKS};
 use crate::row::{Row, Target};
-use card::schedule::{Priority, SlotSchedule};
-use card::{Card, SlotId};
+use card::Card;
 use simcard::SimOptions;
-use units::Picoseconds;
+use units::{Picoseconds, Priority, SlotId, SlotSchedule};
 
 const SLOTS: u8 = 3;
 pub(crate) const ALL: [u8; 3] = [0, 1, 2];

@@ -7,13 +7,13 @@ use crate::row::{Row, Target};
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
 use card::registers;
-use card::{Card, SlotId};
+use card::Card;
 use simcard::{L1Config, SimCard, SimOptions};
 use std::sync::Arc;
 use timing::dram::{Access, Controller, MemoryChannel};
 use units::{
-    Asid, CardAddr, FrameNumber, Operation, PageEntry, PageNumber, PageSize, Picoseconds, Stripe,
-    TableGeometry, Target as Place, VirtAddr,
+    Asid, CardAddr, FrameNumber, Operation, PageEntry, PageNumber, PageSize, Picoseconds, SlotId,
+    Stripe, TableGeometry, Target as Place, VirtAddr,
 };
 
 const SLOT: SlotId = SlotId(0);

@@ -10,12 +10,12 @@ use crate::random::Random;
 use card::command::{Command, QueueId};
 use card::event::Event;
 use card::kernel::KernelPackage;
-use card::{Card, HostWork, L1Reach, SlotId, WorkId};
+use card::{Card, HostWork, WorkId};
 use simcard::{SimCard, SimOptions};
 use tombolo::Preset;
 use units::{
-    Asid, CardAddr, CommandId, Fault, FrameNumber, Operation, PageEntry, PageNumber, PageSize,
-    Picoseconds, TableGeometry, Target, VirtAddr,
+    Asid, CardAddr, CommandId, Fault, FrameNumber, L1Reach, Operation, PageEntry, PageNumber,
+    PageSize, Picoseconds, SlotId, TableGeometry, Target, VirtAddr,
 };
 
 /// Input and output of an application lie this far above its part of card memory, and twice as far. Below are

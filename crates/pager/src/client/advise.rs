@@ -1,13 +1,13 @@
 //! Advice: kept with mappings, which policies look at.
 
 use crate::action::{Action, Success};
-use crate::advice::{Advice, Keep};
 use crate::error::PagerError;
 use crate::ids::RequestId;
+use crate::keep::Keep;
 use crate::page::ObjectPage;
 use crate::pager::Pager;
 use crate::request::answer;
-use units::{Asid, VirtAddr};
+use units::{Advice, Asid, VirtAddr};
 
 impl Pager {
     pub(crate) fn advise(

@@ -1,16 +1,14 @@
 //! Mappings: made and ended.
 
 use crate::action::{Action, Success};
-use crate::advice::Advice;
 use crate::error::{AccessError, PagerError};
 use crate::ids::{ObjectId, RequestId};
 use crate::page::{ObjectPage, Waiter};
 use crate::pager::Pager;
-use crate::placement::SpacePlacement;
 use crate::request::{answer, Last};
 use crate::space::{Mapping, Space};
 use std::ops::Range;
-use units::{Asid, PageSize, Stripe, VirtAddr};
+use units::{Advice, Asid, PageSize, SpacePlacement, Stripe, VirtAddr};
 
 impl Pager {
     pub(crate) fn map(

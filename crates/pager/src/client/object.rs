@@ -7,12 +7,11 @@ use crate::ids::{ObjectId, RequestId};
 use crate::object::Object;
 use crate::page::{ObjectPage, Purpose, Stage, State};
 use crate::pager::Pager;
-use crate::placement::SpacePlacement;
 use crate::queue::Urgency;
 use crate::request::{answer, Last};
 use std::collections::btree_map::Entry;
 use std::ops::Range;
-use units::PageSize;
+use units::{PageSize, SpacePlacement};
 
 impl Pager {
     pub(crate) fn create_object(

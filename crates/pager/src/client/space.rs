@@ -5,7 +5,7 @@ use crate::error::PagerError;
 use crate::ids::RequestId;
 use crate::issue::{Meaning, Step};
 use crate::pager::Pager;
-use crate::placement::{groups, SpacePlacement};
+use crate::placement::groups;
 use crate::request::{answer, Last};
 use crate::space::{Phase, Space};
 use crate::statistics::SpaceStatistics;
@@ -13,7 +13,8 @@ use crate::table::TableImage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use units::{
-    Asid, CommandStatus, FrameNumber, Operation, PageSizes, Stripe, TableGeometry, VirtAddr,
+    Asid, CommandStatus, FrameNumber, Operation, PageSizes, SpacePlacement, Stripe, TableGeometry,
+    VirtAddr,
 };
 
 impl Pager {

@@ -7,8 +7,7 @@ use super::world::{asid, World};
 use super::{Verdict, ROW};
 use crate::event::{Event, ObjectKind};
 use crate::ids::{ObjectId, RequestId};
-use crate::placement::SpacePlacement;
-use units::{Asid, CardAddr, PageSize, PageSizes, Stripe, TableGeometry, VirtAddr};
+use units::{Asid, CardAddr, PageSize, PageSizes, SpacePlacement, Stripe, TableGeometry, VirtAddr};
 
 impl World {
     /// A kernel issues an access, mostly a legal one.

@@ -8,9 +8,8 @@ use crate::error::PagerError;
 use crate::event::ObjectKind;
 use crate::ids::{ObjectId, RequestId};
 use crate::page::ObjectPage;
-use crate::placement::SpacePlacement;
 use std::collections::BTreeMap;
-use units::{Asid, PageSize, Stripe, VirtAddr};
+use units::{Asid, PageSize, SpacePlacement, Stripe, VirtAddr};
 
 /// A mapping, or a piece of one.
 #[derive(Clone, Copy, Debug)]

@@ -10,14 +10,17 @@ use crate::config::{ChannelMemory, Config, InstallOrder};
 use crate::error::AccessError;
 use crate::event::Event;
 use crate::eviction::Eviction;
-use crate::fetch::{Chosen, Fetch, OnDemand, ReadAhead};
+use crate::fetch::{Chosen, OnDemand, ReadAhead};
 use crate::ids::ObjectId;
 use crate::page::ObjectPage;
 use crate::pager::{Pager, Policies};
-use crate::placement::{SpacePlacement, Striped};
+use crate::placement::Striped;
 use crate::size::{PageSizePolicy, SizeTouch};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use units::{Asid, CardAddr, FaultToken, Operation, PageSize, PageSizes, TableGeometry, VirtAddr};
+use units::{
+    Asid, CardAddr, FaultToken, Fetch, Operation, PageSize, PageSizes, SpacePlacement,
+    TableGeometry, VirtAddr,
+};
 
 /// Events and actions that a failure report shows.
 /// log2 of the bytes of address space of a channel.

@@ -19,7 +19,7 @@ use super::slot::KernelSlot;
 use super::store::Store;
 use super::trace::{HostTrace, Probe};
 use crate::error::not_built;
-use card::coherent::{AccessEnd, AccessId, LineAccess, LinePages};
+use card::coherent::{AccessEnd, AccessId, CheckedAccess, LineAccess, LinePages};
 use card::command::{Command, QueueId};
 use card::event::Event;
 use card::guard::{KernelWord, SlotNotes, SlotStatus};
@@ -29,12 +29,15 @@ use card::memories::CardMemory;
 use card::memory::HostMemory;
 use card::network::Peer;
 use card::registers as reg;
-use card::schedule::SlotSchedule;
+use card::schedule::{CheckedSchedule, SlotSchedule};
 use card::stream::{
     self, StreamDirection, StreamId, StreamSource, StreamState, StreamWaiting, SwitchState,
     Transfer,
 };
-use card::{Card, CardDescription, CardError, HostWork, Preparation, SlotId, Statistics, WorkId};
+use card::{
+    Card, CardDescription, CardError, CheckedDescription, HostWork, Preparation, SlotId,
+    Statistics, WorkId,
+};
 use designs::{fits, fits_cache, monolithic_design, shell_design};
 use statistics::Counters;
 use std::collections::{BTreeMap, BTreeSet};

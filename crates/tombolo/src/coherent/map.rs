@@ -10,11 +10,12 @@ use super::CoherentMemory;
 use crate::error::Error;
 use crate::message::{HidePages, ShowPage};
 use crate::trap::{Desk, TrapWay, Trapped, View};
-use card::coherent::{AccessKind, LinePages, PageBytes, LINE_BYTES, PAGE_BYTES};
+use card::coherent::{LinePages, PageBytes, PAGE_BYTES};
 use pager::HostAccess;
 use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use units::access::{AccessKind, LINE_BYTES};
 use units::PageSize;
 
 /// How often the lines of a page are asked for again, because others took some before all were there.

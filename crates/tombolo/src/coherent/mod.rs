@@ -24,9 +24,9 @@ use crate::message::{
     BeginAccess, Describe, HomeMemory, HostLines, LineHistory, RecordLines, SetHoldTimeout,
     SetHomeTimeout,
 };
-use card::coherent::{AccessKind, LineAccess, LineHome, LINE_BYTES};
 use card::history::History;
 use card::CardError;
+use units::access::{AccessKind, LineAccess, LineHome, LINE_BYTES};
 use units::line::{PlainLine, BYTES};
 use units::Picoseconds;
 
@@ -47,7 +47,7 @@ pub struct CoherentMemory {
 impl CoherentMemory {
     pub(crate) fn new(link: Link, home: LineHome, base: u64, bytes: u64) -> Result<Self, Error> {
         let end = base.checked_add(bytes);
-        let fits = end.is_some_and(|end| end <= 1 << card::coherent::ADDRESS_BITS);
+        let fits = end.is_some_and(|end| end <= 1 << units::access::ADDRESS_BITS);
         if base % BYTES != 0 || bytes % BYTES != 0 || bytes == 0 || !fits {
             return Err(Error::CoherentRange { base, bytes });
         }
@@ -326,7 +326,7 @@ impl CoherentMemory {
         self.access(offset, kind)
     }
 
-    fn begin(&self, offset: u64, kind: AccessKind) -> Result<card::coherent::AccessId, Error> {
+    fn begin(&self, offset: u64, kind: AccessKind) -> Result<units::access::AccessId, Error> {
         let access = LineAccess {
             core: self.core,
             home: self.home,

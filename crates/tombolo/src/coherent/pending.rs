@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::link::Link;
 use crate::message::EndAccess;
-use card::coherent::{AccessId, LineBytes, LINE_BYTES};
+use units::access::{AccessId, LineBytes, LINE_BYTES};
 use units::Picoseconds;
 
 /// An access that was begun. Dropped, it goes on to its end, and nobody learns of it.

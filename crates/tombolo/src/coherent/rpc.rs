@@ -2,7 +2,7 @@
 
 use super::{CoherentMemory, PendingLine};
 use crate::error::Error;
-use card::coherent::LINE_BYTES;
+use units::access::LINE_BYTES;
 
 /// Both lines, and which of them takes the next arguments.
 ///

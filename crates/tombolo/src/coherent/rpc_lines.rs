@@ -3,7 +3,7 @@
 use super::under_way::UnderWay;
 use super::CoherentMemory;
 use crate::error::Error;
-use card::coherent::LINE_BYTES;
+use units::access::LINE_BYTES;
 
 const LINE: u64 = LINE_BYTES as u64;
 /// Loads under way at a time: fewer than the link's request numbers.

@@ -2,8 +2,8 @@
 
 use super::PendingLine;
 use crate::error::Error;
-use card::coherent::LINE_BYTES;
 use std::collections::VecDeque;
+use units::access::LINE_BYTES;
 
 /// Stores that one entry takes: as many as its line has bytes.
 const MOST_MERGED: usize = LINE_BYTES;

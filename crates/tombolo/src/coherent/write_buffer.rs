@@ -3,7 +3,7 @@
 use super::under_way::UnderWay;
 use super::CoherentMemory;
 use crate::error::Error;
-use card::coherent::LINE_BYTES;
+use units::access::LINE_BYTES;
 
 /// Of a core, in bytes (CCKit, section 5.2: 3 KiB).
 const BYTES: usize = 3072;

@@ -15,14 +15,13 @@ use crate::slot::{Continue, Slot};
 use crate::space::AddressSpace;
 use crate::stream::{MappedRange, Stream};
 use crate::stream_error::StreamError;
-use card::stream::{StreamDirection, StreamWaiting};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::time::Duration;
-use units::{PageSize, Picoseconds};
+use units::{PageSize, Picoseconds, StreamDirection, StreamWaiting};
 
 /// Buffers in memory that the card reaches, a port.
 const BUFFERS: usize = 2;

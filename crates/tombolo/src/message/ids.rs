@@ -2,8 +2,7 @@
 //!
 //! A name is given once for as long as the owner lives, so one that outlived its object reaches nothing.
 
-use card::stream::StreamId;
-use card::SlotId;
+use units::{SlotId, StreamId};
 
 /// Who asks: one program, or a part of one that keeps its things to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

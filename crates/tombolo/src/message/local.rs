@@ -7,9 +7,9 @@ use crate::trap::View;
 use card::coherent::LinePages;
 use card::history::History;
 use card::kernel::KernelPackage;
-use card::SlotId;
 use std::fs::File;
 use std::sync::Arc;
+use units::SlotId;
 
 /// Puts a kernel into a slot, in a space.
 #[derive(Debug)]

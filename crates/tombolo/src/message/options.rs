@@ -1,10 +1,7 @@
 //! How to make address spaces and mappings, carried whole from the program to the owner.
 
-use card::memories::MemoryKind;
-use pager::advice::Advice;
-use pager::placement::SpacePlacement;
 use std::str::FromStr;
-use units::{PageSize, VirtAddr};
+use units::{Advice, MemoryKind, PageSize, SpacePlacement, VirtAddr};
 
 /// Whether files count as being in the host's page cache, for the cost of reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,13 +3,12 @@
 use super::options::SpaceOptions;
 use super::{ConnectionId, LoadId, MappingId, Request, SpaceId, StreamHandle};
 use crate::report::Report;
-use card::coherent::{AccessId, LineAccess, LineBytes};
 use card::history::History;
-use card::schedule::SlotSchedule;
-use card::stream::{StreamDirection, StreamWaiting};
-use card::CardDescription;
-use pager::advice::Advice;
-use units::{Asid, PageSize, Picoseconds, VirtAddr};
+use units::access::{AccessId, LineAccess, LineBytes};
+use units::{
+    Advice, Asid, CardDescription, PageSize, Picoseconds, SlotSchedule, StreamDirection,
+    StreamWaiting, VirtAddr,
+};
 
 /// Some bytes of something: of a mapping, or of a peer's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

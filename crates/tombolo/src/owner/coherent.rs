@@ -6,14 +6,14 @@ use super::Owner;
 use crate::error::{Error, HomeError};
 use crate::message::EndAccess;
 use card::coherent::{
-    directory_error, home_register, take_home_violation, AccessEnd, AccessId, AccessKind,
-    DirectoryError, LineAccess, LineBytes, LineHome, LINE_BYTES,
+    directory_error, home_register, take_home_violation, AccessEnd, DirectoryError,
 };
 use card::home_registers as reg;
 use card::kernel::Manifest;
-use card::{CardError, SlotId};
+use card::CardError;
 use std::collections::BTreeMap;
-use units::Picoseconds;
+use units::access::{AccessId, AccessKind, LineAccess, LineBytes, LineHome, LINE_BYTES};
+use units::{Picoseconds, SlotId};
 
 /// Cycles that a kernel may take for an answer, unless the program says otherwise.
 const PATIENCE: u32 = 1 << 20;

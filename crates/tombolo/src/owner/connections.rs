@@ -9,9 +9,8 @@ use crate::error::Error;
 use crate::message::ClientId;
 use crate::message::{ConnectPorts, ConnectionId, ConnectionState, Disconnect, PortOf};
 use crate::stream_error::StreamError;
-use card::stream::{StreamDirection, StreamId, StreamSource};
-use card::SlotId;
-use units::Picoseconds;
+use card::stream::StreamSource;
+use units::{Picoseconds, SlotId, StreamDirection, StreamId};
 
 /// How long a packet that keeps a connection from being made may go on.
 pub(super) const PATIENCE: Picoseconds = Picoseconds::from_micros(20);

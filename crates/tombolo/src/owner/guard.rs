@@ -5,7 +5,8 @@ use super::Owner;
 use crate::error::{Error, ViolationError};
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, Manifest};
-use card::{CardError, SlotId};
+use card::CardError;
+use units::SlotId;
 
 /// Interrupts of one run that announce nothing, before the kernel is stopped for it. Two are usual:
 /// ready and done.

@@ -5,9 +5,8 @@ use crate::error::Error;
 use crate::link::closed;
 use crate::message::ClientId;
 use crate::message::{LoadId, MappingId, SpaceId};
-use card::SlotId;
 use std::collections::{BTreeMap, BTreeSet};
-use units::{Asid, VirtAddr};
+use units::{Asid, SlotId, VirtAddr};
 
 /// Mistakes that tests plant, to see that they would be found.
 #[doc(hidden)]

@@ -4,7 +4,8 @@ use super::Owner;
 use crate::error::Error;
 use card::coherent::home_register;
 use card::home_registers as reg;
-use card::{Card, CardDescription};
+use card::Card;
+use units::CardDescription;
 
 /// What card memory is divided into for the directory.
 const FRAME_BYTES: u64 = 4096;

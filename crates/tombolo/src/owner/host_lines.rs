@@ -3,13 +3,11 @@
 use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::{Error, HomeError};
-use card::coherent::{
-    host_lines_error, host_lines_register, take_host_lines_violation, LineAccess, LINE_BYTES,
-};
+use card::coherent::{host_lines_error, host_lines_register, take_host_lines_violation};
 use card::host_lines_registers as reg;
 use card::kernel::Manifest;
-use card::SlotId;
-use units::Picoseconds;
+use units::access::{LineAccess, LINE_BYTES};
+use units::{Picoseconds, SlotId};
 
 /// What a range is divided into.
 const FRAME_BYTES: u64 = 4096;

@@ -10,10 +10,9 @@ use super::Owner;
 use crate::error::Error;
 use crate::message::{ClientId, MakeHot};
 use card::command::Command;
-use card::SlotId;
 use pager::Event;
 use std::collections::{BTreeSet, VecDeque};
-use units::{Asid, CommandId, CommandStatus, Operation};
+use units::{Asid, CommandId, CommandStatus, Operation, SlotId};
 
 /// Data that is being made hot, and was.
 #[derive(Debug, Default)]

@@ -7,8 +7,7 @@ use crate::error::Error;
 use crate::message::ClientId;
 use crate::message::{Await, ReadRegister, Signal, SignalState};
 use card::kernel::ControlProtocol;
-use card::SlotId;
-use units::Picoseconds;
+use units::{Picoseconds, SlotId};
 
 /// Virtual time between two looks at a register.
 const PAUSE: Picoseconds = Picoseconds::from_micros(1);

@@ -11,12 +11,12 @@ use crate::message::{ByteRange, MappingId, NewMapping, Share, Take};
 use crate::participants::Guest;
 use crate::report::{PingPong, TrapPlace};
 use crate::trap::{Part, Sources, Ticket, View, Wake, PIECE};
-use card::{HostWork, SlotId, WorkId};
+use card::{HostWork, WorkId};
 use pager::{Event, HostAccess, IoError, IoId, ObjectId, ObjectKind, RequestId, Success};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
-use units::{Asid, HostAddr, PageSize, Picoseconds, VirtAddr};
+use units::{Asid, HostAddr, PageSize, Picoseconds, SlotId, VirtAddr};
 
 /// A part of a block, with pages of one size.
 #[derive(Debug)]

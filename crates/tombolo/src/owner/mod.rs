@@ -42,7 +42,7 @@ use crate::report::{PagingReport, Report, RunReport, SpaceReport};
 use card::command::Command;
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;
-use card::{Card, SlotId, WorkId};
+use card::{Card, WorkId};
 use coherent::Coherent;
 use files::Files;
 use handles::Handles;
@@ -56,7 +56,7 @@ use memory::Memories;
 use moved::MovedBytes;
 use page_cache::PageCache;
 use pager::eviction::Eviction;
-use pager::fetch::{Chosen, Fetch};
+use pager::fetch::Chosen;
 use pager::{
     ChannelMemory, Config, InstallOrder, ObjectId, Pager, PagerError, Policies, RequestId, Success,
 };
@@ -73,7 +73,9 @@ use streams::Streams;
 pub(crate) use thread::start;
 use timeline::Timeline;
 use timing::host::HostFile;
-use units::{Asid, CardAddr, CommandId, FaultToken, PageSize, PageSizes, Picoseconds};
+use units::{
+    Asid, CardAddr, CommandId, FaultToken, Fetch, PageSize, PageSizes, Picoseconds, SlotId,
+};
 
 /// When virtual time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

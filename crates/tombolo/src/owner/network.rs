@@ -11,8 +11,8 @@ use crate::message::ClientId;
 use crate::message::{PlugPeer, StreamHandle};
 use crate::network::PeerHandle;
 use crate::stream_error::StreamError;
-use card::stream::{StreamDirection, StreamId, StreamSource, StreamState};
-use card::SlotId;
+use card::stream::{StreamSource, StreamState};
+use units::{SlotId, StreamDirection, StreamId};
 
 /// The other way: what goes out of a kernel goes into an interface.
 fn across(direction: StreamDirection) -> StreamDirection {

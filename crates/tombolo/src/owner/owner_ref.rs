@@ -9,7 +9,7 @@
 use super::io_thread::told;
 use super::{Aside, Owner};
 use crate::error::Error;
-use card::{CardError, SlotId};
+use card::CardError;
 use pager::{Event, PagerError, RequestId, Success};
 use std::cell::RefCell;
 use std::fs::File;
@@ -18,7 +18,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
-use units::Picoseconds;
+use units::{Picoseconds, SlotId};
 
 /// The owner, as tasks see it.
 #[derive(Clone)]

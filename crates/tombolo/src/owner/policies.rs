@@ -4,14 +4,11 @@ use super::Owner;
 use crate::error::Error;
 use crate::message::{Advise, ClientId, Prefetch};
 use crate::report::bytes;
-use card::memories::MemoryKind;
-use card::L1Reach;
-use pager::advice::{Advice, Pattern, Reuse};
 use pager::eviction::Eviction;
-use pager::fetch::{Chosen, Fetch};
+use pager::fetch::Chosen;
 use pager::size::Doubling;
 use pager::{Event, PagerError};
-use units::{PageSize, PageSizes, VirtAddr};
+use units::{Advice, Fetch, L1Reach, MemoryKind, PageSize, PageSizes, Pattern, Reuse, VirtAddr};
 
 /// Sizes of pages that are chosen automatically: those of the L1 TLBs of the default shell, and one between.
 /// Each more would cost every walk a look.

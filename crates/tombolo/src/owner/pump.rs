@@ -10,13 +10,13 @@ use crate::message::FileState;
 use card::command::{Command, QueueId};
 use card::event::Event as CardEvent;
 use card::memory::HostMemory;
-use card::{HostWork, SlotId, WorkId};
+use card::{HostWork, WorkId};
 use pager::{Action, Event, IoError, IoId};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use units::{Asid, CommandId, FaultToken, Operation, Picoseconds};
+use units::{Asid, CommandId, FaultToken, Operation, Picoseconds, SlotId};
 
 /// Bytes of a copy to the card that others should not wait for: some microseconds of a link.
 const LONG_COPY: u64 = 64 << 10;

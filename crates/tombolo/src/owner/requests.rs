@@ -4,9 +4,9 @@ use super::owner_ref::OwnerRef;
 use super::Owner;
 use crate::error::Error;
 use crate::message::{AnyRequest, ClientId, Description, LoadId};
-use card::SlotId;
 use std::cell::Cell;
 use std::rc::Rc;
+use units::SlotId;
 
 impl OwnerRef {
     /// Serves one request of a client, and gives its reply; returns what went wrong if nobody waits for that any more.

@@ -3,10 +3,9 @@
 use super::Owner;
 use crate::error::Error;
 use crate::report::SlotShare;
-use card::schedule::SlotSchedule;
-use card::{SlotId, Statistics};
+use card::Statistics;
 use std::collections::{BTreeMap, BTreeSet};
-use units::ROW_BYTES;
+use units::{SlotId, SlotSchedule, ROW_BYTES};
 
 /// What the owner knows of schedules.
 #[derive(Debug, Default)]

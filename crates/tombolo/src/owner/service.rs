@@ -144,7 +144,7 @@ impl ServiceQueue {
 mod tests {
     use super::*;
     use card::stream::{TransferEnd, TransferStatus};
-    use card::SlotId;
+    use units::SlotId;
     use units::{FaultCause, VirtAddr};
 
     fn fault(asid: u8, requester: u8) -> Event {

@@ -10,8 +10,7 @@ use super::Owner;
 use crate::error::Error;
 use crate::message::Signal;
 use card::guard::SlotNotes;
-use card::SlotId;
-use units::{Asid, Picoseconds};
+use units::{Asid, Picoseconds, SlotId};
 
 /// Virtual time between two looks at ports that are not at rest.
 const PAUSE: Picoseconds = Picoseconds::from_micros(1);

@@ -12,11 +12,11 @@ use crate::message::{Load, LoadId, Poll, PollAny, Progress, RunState};
 use crate::report::RunReport;
 use card::guard::KernelWord;
 use card::kernel::{ControlProtocol, KernelPackage, Manifest};
-use card::{CardError, HostWork, SlotId};
+use card::{CardError, HostWork};
 use pager::{Event, MappingInfo};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
-use units::{Asid, Picoseconds, VirtAddr};
+use units::{Asid, Picoseconds, SlotId, VirtAddr};
 
 /// BAR address of a slot's `s_axi_control`.
 const SLOT_WINDOW: u32 = 0x10_0000;

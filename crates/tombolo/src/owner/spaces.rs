@@ -6,9 +6,8 @@ use crate::error::Error;
 use crate::message::ClientId;
 use crate::message::{NewSpace, SpaceId, SpaceOptions, TranslationMode};
 use card::registers::{self, space::mode};
-use card::{CardDescription, SlotId};
 use pager::Event;
-use units::{Asid, PageSizes, Picoseconds, VirtAddr};
+use units::{Asid, CardDescription, PageSizes, Picoseconds, SlotId, VirtAddr};
 
 impl OwnerRef {
     pub(super) async fn create_space(

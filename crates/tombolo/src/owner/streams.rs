@@ -15,12 +15,10 @@ use crate::message::{
 use crate::slot::SLICE;
 use crate::stream_error::{PortName, StreamError};
 use card::kernel::{Manifest, StreamPort, STREAMS_CLOSED};
-use card::stream::{
-    StreamDirection, StreamId, StreamWaiting, Transfer, TransferEnd, TransferStatus,
-};
-use card::SlotId;
+use card::stream::{Transfer, TransferEnd, TransferStatus};
+use card::CheckedDescription;
 use std::collections::{BTreeMap, VecDeque};
-use units::{Picoseconds, VirtAddr};
+use units::{Picoseconds, SlotId, StreamDirection, StreamId, StreamWaiting, VirtAddr};
 
 /// The memory of a transfer.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,9 @@
 //! What the owner adds to a timeline: runs of kernels, evictions, and whose shared memory is. The card writes the rest.
 
 use super::Owner;
-use card::SlotId;
 use pager::HostAccess;
 use timeline::{Timeline, Value};
-use units::Picoseconds;
+use units::{Picoseconds, SlotId};
 
 impl Owner {
     fn timeline(&self) -> Option<&Timeline> {

@@ -5,10 +5,10 @@ use card::event::Event;
 use card::guard::{KernelWord, SlotNotes, SlotStatus};
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
-use card::{CardDescription, CardError, HostWork, Preparation, SlotId, Statistics, WorkId};
+use card::{CardError, HostWork, Preparation, Statistics, WorkId};
 use std::sync::Arc;
 use tombolo::Picoseconds;
-use units::{Asid, HostAddr, Stripe, TableGeometry};
+use units::{Asid, CardDescription, HostAddr, SlotId, Stripe, TableGeometry};
 
 /// Sees what goes to a card and what comes from it, and may change it.
 pub trait Between: Send {
@@ -82,7 +82,7 @@ impl<B: Between> card::Card for Watched<B> {
     fn schedule_slot(
         &mut self,
         slot: SlotId,
-        schedule: card::schedule::SlotSchedule,
+        schedule: units::SlotSchedule,
     ) -> Result<(), CardError> {
         self.card.schedule_slot(slot, schedule)
     }

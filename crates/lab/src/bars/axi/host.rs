@@ -7,12 +7,12 @@ use crate::random::Random;
 use card::event::Event;
 use card::kernel::KernelPackage;
 use card::memory::HostMemory;
-use card::{Card, SlotId};
+use card::Card;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{
     Asid, CardAddr, Fault, FrameNumber, HostAddr, Operation, PageEntry, PageSize, Picoseconds,
-    Stripe, TableGeometry, Target, VirtAddr,
+    SlotId, Stripe, TableGeometry, Target, VirtAddr,
 };
 
 const SLOT: SlotId = SlotId(0);

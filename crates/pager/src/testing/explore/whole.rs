@@ -10,14 +10,14 @@ use crate::eviction::{Choice, EvictionPolicy, Fifo};
 use crate::ids::{IoId, ObjectId, RequestId};
 use crate::page::{ObjectPage, State};
 use crate::pager::{Pager, Policies};
-use crate::placement::{SpacePlacement, Striped};
+use crate::placement::Striped;
 use crate::testing::Verdict;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard};
 use units::{
     Asid, CardAddr, CommandId, CommandStatus, Fault, FaultCause, FaultToken, HostAddr, Operation,
-    PageSize, VirtAddr,
+    PageSize, SpacePlacement, VirtAddr,
 };
 
 const OBJECT: ObjectId = ObjectId(1);

@@ -19,15 +19,13 @@ use super::Owner;
 use crate::error::Error;
 use crate::io::Direction;
 use crate::message::FileState;
-use card::memories::MemoryKind;
 use card::memory::HostMemory;
 use claim::Claim;
-use pager::advice::Advice;
 use pager::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::sync::Arc;
-use units::{Asid, PageSize, VirtAddr};
+use units::{Advice, Asid, MemoryKind, PageSize, VirtAddr};
 
 #[derive(Debug)]
 struct Object {

@@ -5,13 +5,12 @@ use crate::error::Error;
 use crate::message::{MapOptions, TranslationMode};
 use crate::owner::policies::AUTOMATIC;
 use crate::owner::Owner;
-use card::memories::{self, CardMemory, MemoryKind};
-use pager::advice::Advice;
+use card::memories::{self};
 use pager::{Event, ObjectId, ObjectKind};
 use std::fs::File;
 use std::ops;
 use std::sync::Arc;
-use units::{Asid, PageSize, PageSizes};
+use units::{Advice, Asid, CardMemory, MemoryKind, PageSize, PageSizes};
 
 impl Owner {
     /// The channels that have memory of a kind, or the rule against it.

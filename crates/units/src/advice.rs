@@ -3,12 +3,13 @@
 //!
 //! Advice steers policies and never results: whoever advises wrongly is slow and not wrong.
 
-use crate::fetch::Fetch;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// The order in which a kernel touches a mapping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Pattern {
     /// One byte after the other: what follows is fetched ahead, in windows as large as there are, from the
     /// first access on.
@@ -18,7 +19,8 @@ pub enum Pattern {
 }
 
 /// How often it comes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Reuse {
     /// Hardly: its pages leave before all others.
     Low,
@@ -26,16 +28,48 @@ pub enum Reuse {
     High,
 }
 
+/// What is fetched when a page is missing, for those who choose among what there is.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Fetch {
+    /// The page, and its block as far as frames are free.
+    OnDemand,
+    /// What follows, where accesses are sequential.
+    #[default]
+    ReadAhead,
+    /// All of the mapping at its first access, as far as frames are free: AmorphOS's way.
+    Preload,
+}
+
+impl Fetch {
+    /// Each.
+    pub const ALL: [Self; 3] = [Self::OnDemand, Self::ReadAhead, Self::Preload];
+
+    /// Its name in options and advice.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::OnDemand => "ondemand",
+            Self::ReadAhead => "readahead",
+            Self::Preload => "preload",
+        }
+    }
+}
+
 /// Advice on a range of a space. What is `None` is left to what the pager sees, or as it was advised before.
 ///
 /// ```
-/// use tombolo_pager::advice::Advice;
+/// use tombolo_units::Advice;
 ///
 /// let advice = Advice::STREAM.and(Advice::LOW_USE).unwrap();
 /// assert_eq!("stream+lowuse".parse(), Ok(advice));
 /// assert!(Advice::STREAM.and(Advice::RANDOM).is_err());
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(default)]
 pub struct Advice {
     /// The order of accesses.
     pub pattern: Option<Pattern>,
@@ -222,30 +256,6 @@ impl FromStr for Advice {
         }
         text.split('+')
             .try_fold(Self::NONE, |all, next| all.and(word(next)?))
-    }
-}
-
-/// Whose turn it is to leave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Keep {
-    /// Before all others.
-    Little,
-    /// In the order of the policy.
-    #[default]
-    Usual,
-    /// When nothing else can.
-    Long,
-}
-
-impl Keep {
-    pub(crate) const ALL: [Self; 3] = [Self::Little, Self::Usual, Self::Long];
-
-    pub(crate) const fn of(reuse: Option<Reuse>) -> Self {
-        match reuse {
-            Some(Reuse::Low) => Self::Little,
-            None => Self::Usual,
-            Some(Reuse::High) => Self::Long,
-        }
     }
 }
 
